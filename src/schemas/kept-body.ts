@@ -1,8 +1,9 @@
+import type { Issue } from './failure-metadata.ts'
 import type { JsonPath } from './values/json-path.ts'
 
 /**
  * Members of nested values whose places are kept beside the bytes of a body, as a tree: each plan is for the
- * value at one place.
+ * value at one place. A plan may be its own within.
  */
 export interface MarkPlan {
   /** Members of the object that are marked. */
@@ -12,6 +13,11 @@ export interface MarkPlan {
     readonly member: string
     readonly names: Readonly<Record<string, readonly string[]>>
   }
+  /**
+   * Members that decide what an object is: repeated, or in another case, they make the body ambiguous, since
+   * parsers differ in which of them they take. At most 31, in small letters.
+   */
+  readonly once?: readonly string[]
   /** For the elements of the list. */
   readonly each?: MarkPlan
   /** For the values of members. */
@@ -105,6 +111,8 @@ export interface KeptPlaces {
    * points at none.
    */
   readonly objects?: readonly Uint32Array[]
+  /** The first member by which other parsers may read another body; absent: there is none. */
+  readonly ambiguous?: Issue
 }
 
 const NOTHING = new Uint8Array(0)
@@ -117,6 +125,8 @@ export class KeptBody {
   readonly count: number
   /** The closing brace of the body. */
   readonly close: number
+  /** Null: all parsers read the same of the members that decide. */
+  readonly ambiguous: Issue | null
   readonly #packedMarks: Uint32Array
   readonly #objects: readonly Uint32Array[]
   #marks: readonly MemberSpan[] | null = null
@@ -136,6 +146,7 @@ export class KeptBody {
     this.members = spansOf(places.members, names)
     this.count = places.count
     this.close = places.close
+    this.ambiguous = places.ambiguous ?? null
     this.#packedMarks = places.marks
     this.#objects = places.objects ?? []
     this.#names = names

@@ -10,16 +10,37 @@ import {
   isWritten,
   jsonBytes,
   LONE_SURROGATE,
+  mendSurrogates,
   NOT_FINITE,
   type JsonBytes,
 } from './json-syntax.ts'
-import { NO_NAME, plannedAt, type Deciding, type KeptNames, type Plan } from './kept-plan.ts'
+import {
+  hashedWith,
+  misspelledAt,
+  NO_NAME,
+  plannedAt,
+  type Deciding,
+  type Key,
+  type KeptNames,
+  type Plan,
+} from './kept-plan.ts'
 
 /**
  * Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of
  * these loops.
  */
-const { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE, WRONG, endOfSpace } = json
+const {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+  WRONG,
+  endOfSpace,
+} = json
 
 const TOO_DEEP = -4
 const TOO_MANY = -5
@@ -32,10 +53,11 @@ const FAULTS: Readonly<Record<number, string>> = {
   [NOT_FINITE]: 'A number is out of range.',
   [TOO_MANY]: `The members that are read hold more than ${JSON_VALUES_MAX} objects, lists and members.`,
   [TOO_MANY_MEMBERS]: `Its known members come more than ${KEPT_MEMBERS_MAX} times.`,
-  [OTHER_CASE]: 'The name of a member differs from a known one in its case alone.',
   [TOO_MANY_MARKS]: `Its messages and tools have more than ${KEPT_MARKS_MAX} extensions, such as cache_control.`,
 }
 
+const UPPER_A = 0x41
+const LAST_ASCII = 0x7f
 const NONE: ReadonlySet<number> = new Set()
 /** More than a body can have: skipped values take no memory. */
 const UNCOUNTED = 2 ** 30
@@ -58,14 +80,30 @@ export type BodyScan =
       readonly others: readonly Member[]
       /** Null without `keeps`. */
       readonly places: KeptPlaces | null
+      /**
+       * The key of the first nested member that makes the body ambiguous, and the name that it repeats or
+       * misspells; null: there is none.
+       */
+      readonly ambiguous: Misnamed | null
     }
   /** The body is not an object; `first` is the first byte of its value. */
   | { readonly ok: true; readonly known: null; readonly first: number }
   /**
    * `at` is the byte of the syntax error. It is null for valid JSON that is refused; `detail` then gives the
-   * reason.
+   * reason, or `misnamed` a member of the outermost object that has a known name in another case.
    */
-  | { readonly ok: false; readonly detail: string | null; readonly at: number | null }
+  | {
+      readonly ok: false
+      readonly detail: string | null
+      readonly at: number | null
+      readonly misnamed?: Misnamed
+    }
+
+export interface Misnamed {
+  /** The opening quote of the key. */
+  readonly at: number
+  readonly name: string
+}
 
 export interface ScanInput {
   /** The names of known members, in ASCII. */
@@ -108,6 +146,9 @@ class BodyScanner {
   #isParsed = false
   /** The byte that the scan has reached. */
   #at = 0
+  readonly #key: { -readonly [figure in keyof Key]: Key[figure] } = { start: 0, hash: 0, isOdd: false }
+  #ambiguous: Misnamed | null = null
+  #misnamed: Misnamed | null = null
   /** The member that is kept next: an object for each would be half of what a small body costs. */
   readonly #place: Place = { keyStart: 0, start: 0, end: 0, next: 0, comma: 0, inner: 0 }
 
@@ -130,10 +171,12 @@ class BodyScanner {
       this.#at = endOfSpace(bytes, end)
       end = this.#at === bytes.length ? end : WRONG
     }
+    if (this.#misnamed !== null) return { ok: false, detail: null, at: null, misnamed: this.#misnamed }
     if (end < 0) return { ok: false, detail: this.#detailOf(end), at: end === WRONG ? this.#at : null }
     if (!isObject) return { ok: true, known: null, first: bytes[start] ?? 0 }
     const [known, others] = [[...this.#known.values()], [...this.#others.values()]]
-    return { ok: true, known, others, places: this.#keeps === null ? null : this.#placesTo(close) }
+    const places = this.#keeps === null ? null : this.#placesTo(close)
+    return { ok: true, known, others, places, ambiguous: this.#ambiguous }
   }
 
   #detailOf(fault: number): string | null {
@@ -160,7 +203,39 @@ class BodyScanner {
 
   #string(at: number): number {
     this.#at = at
-    return this.#isParsed ? endOfText(this.#bytes, at + 1) : endOfString(this.#json, at + 1)
+    if (this.#isParsed) return endOfText(this.#bytes, at + 1)
+    const start = at + 1
+    const fault = endOfString(this.#json, start)
+    if (fault !== LONE_SURROGATE || this.#keeps === null) return fault
+    // Such a text came from a model: refusing it would end the conversation.
+    const end = endOfText(this.#bytes, start)
+    if (end < 0) return end
+    mendSurrogates(this.#bytes, { start, end })
+    return endOfString(this.#json, start)
+  }
+
+  /** The key of an object with a plan, which is within a member that is parsed; it becomes `#key`. */
+  #plannedKey(quote: number): number {
+    const bytes = this.#bytes
+    this.#at = quote
+    let hash = 0
+    let isOdd = false
+    let at = quote + 1
+    for (; ; at++) {
+      const byte = bytes[at]
+      if (byte === QUOTE) break
+      if (byte === undefined) return WRONG
+      if (byte >= LAST_ASCII || (byte >= UPPER_A && byte <= BACKSLASH)) {
+        isOdd = true
+        if (byte === BACKSLASH) at++
+      }
+      hash = hashedWith(hash, byte)
+    }
+    const key = this.#key
+    key.start = quote + 1
+    key.hash = hash
+    key.isOdd = isOdd
+    return at + 1
   }
 
   /** @param plan for each element */
@@ -190,15 +265,23 @@ class BodyScanner {
     if (bytes[at] === CLOSE_OBJECT) return at + 1
     let comma = 0
     let counted = NONE
+    let seen = 0
     for (;;) {
       if (bytes[at] !== QUOTE) return this.#wrong(at)
-      const keyEnd = this.#string(at)
+      const keyEnd = plan === null ? this.#string(at) : this.#plannedKey(at)
       if (keyEnd < 0) return keyEnd
       const colon = endOfSpace(bytes, keyEnd)
       if (bytes[colon] !== COLON) return this.#wrong(colon)
       const start = endOfSpace(bytes, colon + 1)
       if (level > 1 && --this.#room < 0) return TOO_MANY
-      const planned = plan === null ? null : plannedAt(plan, bytes, at + 1)
+      const planned = plan === null ? null : plannedAt(plan, bytes, this.#key)
+      const decider =
+        planned ?? (plan !== null && this.#key.isOdd ? misspelledAt(plan, bytes, this.#key) : null)
+      if (decider !== null && decider.bit !== 0) {
+        const isAmbiguous = planned === null || (seen & decider.bit) !== 0
+        if (isAmbiguous) this.#ambiguous ??= { at, name: decider.name }
+        seen |= decider.bit
+      }
       const end =
         level === 1 ? this.#top(at, keyEnd, start) : this.#value(start, level + 1, planned?.within ?? null)
       if (end < 0) return end
@@ -267,8 +350,11 @@ class BodyScanner {
     const known = keeps === null ? this.#nameAt(keyStart + 1) : (keeps.parsed[index] ?? null)
     if (known === null) {
       // Parsers that ignore case would read it in place of the member that was checked and priced.
-      const isUnkept = index === NO_NAME && keeps !== null
-      if (isUnkept && keeps.isNearAt(this.#bytes, { start: keyStart, end: keyEnd })) return OTHER_CASE
+      const near = index === NO_NAME && keeps !== null ? keeps.nearAt(this.#bytes, keyStart + 1) : null
+      if (near !== null) {
+        this.#misnamed = { at: keyStart, name: near }
+        return OTHER_CASE
+      }
       const end = this.#skip(start)
       if (end >= 0 && this.#others.size < this.#input.othersMax)
         this.#other({ start: keyStart, end: keyEnd }, { start, end })

@@ -1,4 +1,4 @@
-const LONE_SURROGATE = 'A string holds a lone surrogate.'
+export const LONE_SURROGATE = 'A string holds a lone surrogate.'
 const NOT_FINITE = 'A number is out of range.'
 
 interface Rule {
@@ -13,8 +13,7 @@ export function tooDeep(depthMax: number): string {
 
 /**
  * Finds faults that `JSON.parse` accepts and Sluice refuses: too many levels, lone surrogates, numbers
- * that overflow. Drops members called `__proto__` on the way, so that no later copy can take one for
- * a prototype.
+ * that overflow.
  * @param text the text from which `value` was parsed: strings need a check only when it contains `\u` escapes
  * @returns a sentence for the caller, or null. Source: contract C10.
  */
@@ -44,7 +43,21 @@ function objectFault(value: Record<string, unknown>, level: number, rule: Rule):
     if (rule.hasEscapes && !name.isWellFormed()) return LONE_SURROGATE
     const fault = valueFault(value[name], level + 1, rule)
     if (fault !== null) return fault
-    if (name === '__proto__') delete value[name]
   }
   return null
+}
+
+/** Whether a text of JSON may have members called `__proto__`, as it is or escaped. */
+export function mayHaveProto(text: string): boolean {
+  return text.includes('__proto__') || text.includes('\\u')
+}
+
+/** Drops members called `__proto__` at any depth, so that no later copy can take one for a prototype. */
+export function dropProto(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  if (Array.isArray(value)) for (const one of value as readonly unknown[]) dropProto(one)
+  else {
+    Reflect.deleteProperty(value, '__proto__')
+    for (const one of Object.values(value)) dropProto(one)
+  }
 }

@@ -92,6 +92,74 @@ export function isWritten(bytes: Uint8Array, at: number, ascii: string): boolean
   return bytes[at] === QUOTE
 }
 
+/** Of letters that others than theirs become when case is ignored: U+017F is a small s, U+212A a capital k. */
+const LONG_S = 0x17f
+const KELVIN = 0x212a
+
+/**
+ * The same where letters may have any case, as encoding/json of Go and others read names.
+ * @param lower in small letters
+ */
+export function isWrittenInAnyCase(bytes: Uint8Array, at: number, lower: string): boolean {
+  for (let nth = 0; nth < lower.length; nth++) {
+    let code = bytes[at] ?? 0
+    let length = 1
+    if (code === BACKSLASH && bytes[at + 1] === LOWER_U) {
+      code = hexOf(bytes, at + 2)
+      length = ESCAPE_BYTES
+    } else if (code === 0xc5 && bytes[at + 1] === 0xbf) {
+      code = LONG_S
+      length = 2
+    } else if (code === 0xe2 && bytes[at + 1] === 0x84 && bytes[at + 2] === 0xaa) {
+      code = KELVIN
+      length = 3
+    }
+    if (lowered(code) !== lower.charCodeAt(nth)) return false
+    at += length
+  }
+  return bytes[at] === QUOTE
+}
+
+function lowered(code: number): number {
+  if (code >= 0x41 && code <= 0x5a) return code + 0x20
+  return code === LONG_S ? 0x73 : code === KELVIN ? 0x6b : code
+}
+
+/** Bytes with which a name may begin in which letters are escaped, or stand for others. */
+const OTHER_BEGINNINGS: readonly number[] = [BACKSLASH, 0xc5, 0xe2]
+
+/**
+ * Entries by the byte with which their names may begin in a body, in any case or escaped: a body may have
+ * millions of other names.
+ * @param name of an entry, in small letters of ASCII
+ */
+export function byFirstByte<T>(
+  entries: readonly T[],
+  name: (entry: T) => string,
+): readonly (readonly T[] | undefined)[] {
+  const table = new Array<T[] | undefined>(256).fill(undefined)
+  for (const entry of entries) {
+    const first = name(entry).charCodeAt(0)
+    const upper = String.fromCharCode(first).toUpperCase().charCodeAt(0)
+    for (const byte of new Set([first, upper, ...OTHER_BEGINNINGS])) (table[byte] ??= []).push(entry)
+  }
+  return table
+}
+
+/**
+ * Writes U+FFFD in place of each lone surrogate, which JSON can escape and UTF-8 lacks. Both are escapes of
+ * the same length.
+ * @param span of a string, or of a value of JSON
+ */
+export function mendSurrogates(bytes: Buffer, { start, end }: json.Span): void {
+  for (let at = start; at < end; at++) {
+    if (bytes[at] !== BACKSLASH) continue
+    const next = endOfEscape(bytes, at + 1)
+    if (next === LONE_SURROGATE) bytes.write('fffd', at + 2, 'latin1')
+    at = next > 0 ? next - 1 : at + 1
+  }
+}
+
 /** @param at after the backslash */
 function endOfEscape(bytes: Uint8Array, at: number): number {
   const byte = bytes[at]

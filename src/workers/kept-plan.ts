@@ -1,15 +1,8 @@
 import type { KeptForm, MarkPlan } from '../schemas/kept-body.ts'
-import { BACKSLASH, type Span } from '../schemas/values/json-bytes.ts'
-import { isWritten } from './json-syntax.ts'
+import { byFirstByte, isWritten, isWrittenInAnyCase } from './json-syntax.ts'
 
 /** A name that is not kept. */
 export const NO_NAME = -1
-
-/** Bytes of a letter at most: an escape. */
-const LETTER_BYTES_MAX = 6
-const LAST_ASCII = 0x7f
-/** The bit by which a small letter of ASCII differs from its capital. */
-const CASE_BIT = 0x20
 
 /** A member that the plan of its object names. */
 export interface PlannedMember {
@@ -20,6 +13,8 @@ export interface PlannedMember {
   readonly deciding: readonly Deciding[] | null
   /** For the value. */
   readonly within: Plan | null
+  /** A bit of its own among the names that may come once in an object; 0: the name may be repeated. */
+  readonly bit: number
 }
 
 export interface Deciding {
@@ -30,38 +25,30 @@ export interface Deciding {
 
 /** A `MarkPlan` prepared for the scan. */
 export interface Plan {
-  /** Empty: the plan has nothing for an object. */
-  readonly members: readonly PlannedMember[]
+  /** The members by the first byte of a key. */
+  readonly byFirst: readonly (readonly PlannedMember[] | undefined)[]
+  /** The members by the low bits of the hashes of their names, in which they all differ. */
+  readonly byHash: readonly (PlannedMember | null)[]
   /** Indices of names that count only in an object whose deciding member has a text of theirs. */
   readonly conditional: ReadonlySet<number>
   readonly each: Plan | null
 }
 
-/** The names whose places are kept, found by their first byte: a body may have millions of other members. */
+/** The names whose places are kept. */
 export class KeptNames {
   /** Plans for the values of top-level members, by the index of the name. */
   readonly plans: readonly (Plan | null)[]
   /** The name where its value is parsed, by its index. */
   readonly parsed: readonly (string | null)[]
   readonly #names: readonly string[]
-  readonly #byFirst: ReadonlyMap<number, readonly number[]>
-  readonly #all: readonly number[]
-  readonly #known: ReadonlySet<string>
-  readonly #keyBytesMax: number
+  readonly #indices: readonly (readonly number[] | undefined)[]
 
   constructor({ names, marks }: KeptForm, parsed: readonly string[]) {
+    const plans = new Map<MarkPlan, Plan>()
     this.#names = names
-    this.#known = new Set(names)
-    this.#keyBytesMax = LETTER_BYTES_MAX * Math.max(...names.map(({ length }) => length)) + 2
-    this.#all = names.map((_, index) => index)
     this.parsed = names.map((name) => (parsed.includes(name) ? name : null))
-    this.plans = names.map((name) => (Object.hasOwn(marks, name) ? planOf(marks[name], names) : null))
-    const byFirst = new Map<number, number[]>()
-    for (const [index, name] of names.entries()) {
-      const first = name.charCodeAt(0)
-      byFirst.set(first, [...(byFirst.get(first) ?? []), index])
-    }
-    this.#byFirst = byFirst
+    this.plans = names.map((name) => (Object.hasOwn(marks, name) ? planOf(marks[name], names, plans) : null))
+    this.#indices = byFirstByte([...names.keys()], (index) => names[index] ?? '')
   }
 
   /**
@@ -69,32 +56,35 @@ export class KeptNames {
    * @returns the index of its name, or NO_NAME
    */
   indexAt(bytes: Uint8Array, at: number): number {
-    const first = bytes[at] ?? 0
-    // Its first letter may be escaped.
-    const near = first === BACKSLASH ? this.#all : this.#byFirst.get(first)
+    const near = this.#indices[bytes[at] ?? 0]
     if (near === undefined) return NO_NAME
     for (const index of near) if (isWritten(bytes, at, this.#names[index] ?? '')) return index
     return NO_NAME
   }
 
   /**
-   * Whether a name that is not kept becomes a kept one when its case is ignored, as encoding/json of Go and
-   * others read names: also U+017F for s and U+212A for k.
-   * @param key with its quotes
+   * The kept name that a name becomes when its case is ignored; null: it becomes none.
+   * @param at after the opening quote of a key that is no kept name
    */
-  isNearAt(bytes: Buffer, { start, end }: Span): boolean {
-    if (end - start > this.#keyBytesMax) return false
-    const first = bytes[start + 1] ?? 0
-    const mayBeNear = first === BACKSLASH || first > LAST_ASCII || this.#byFirst.has(first | CASE_BIT)
-    if (!mayBeNear) return false
-    const name = JSON.parse(bytes.toString('utf8', start, end)) as string
-    return this.#known.has(name.toUpperCase().toLowerCase())
+  nearAt(bytes: Uint8Array, at: number): string | null {
+    for (const index of this.#indices[bytes[at] ?? 0] ?? []) {
+      const name = this.#names[index] ?? ''
+      if (isWrittenInAnyCase(bytes, at, name)) return name
+    }
+    return null
   }
 }
 
-function planOf(plan: MarkPlan | undefined, names: readonly string[]): Plan | null {
+/** @param plans so far: a plan may be for values within its own */
+function planOf(
+  plan: MarkPlan | undefined,
+  names: readonly string[],
+  plans: Map<MarkPlan, Plan>,
+): Plan | null {
   if (plan === undefined) return null
-  const { names: marked = [], when, each, members = {} } = plan
+  const made = plans.get(plan)
+  if (made !== undefined) return made
+  const { names: marked = [], when, once = [] } = plan
   const indicesOf = (some: readonly string[]): ReadonlySet<number> =>
     new Set(some.map((name) => names.indexOf(name)))
   const conditional = Object.values(when?.names ?? {}).flat()
@@ -102,30 +92,83 @@ function planOf(plan: MarkPlan | undefined, names: readonly string[]): Plan | nu
     text,
     counted: indicesOf(counted),
   }))
+  const prepared: { -readonly [part in keyof Plan]: Plan[part] } = {
+    byFirst: [],
+    byHash: [],
+    conditional: indicesOf(conditional),
+    each: null,
+  }
+  plans.set(plan, prepared)
+  const { each, members = {} } = plan
   const all = new Set([
     ...marked,
     ...(when === undefined ? [] : [when.member]),
     ...conditional,
+    ...once,
     ...Object.keys(members),
   ])
   const isMarked = (name: string): boolean => marked.includes(name) || conditional.includes(name)
-  return {
-    members: [...all].map((name) => ({
-      name,
-      index: isMarked(name) ? names.indexOf(name) : NO_NAME,
-      deciding: when?.member === name ? deciding : null,
-      within: Object.hasOwn(members, name) ? planOf(members[name], names) : null,
-    })),
-    conditional: indicesOf(conditional),
-    each: planOf(each, names),
+  const planned = [...all].map((name): PlannedMember => ({
+    name,
+    index: isMarked(name) ? names.indexOf(name) : NO_NAME,
+    deciding: when?.member === name ? deciding : null,
+    within: Object.hasOwn(members, name) ? planOf(members[name], names, plans) : null,
+    bit: once.includes(name) ? 1 << once.indexOf(name) : 0,
+  }))
+  prepared.byFirst = byFirstByte(planned, ({ name }) => name)
+  prepared.byHash = tableOf(planned)
+  prepared.each = planOf(each, names, plans)
+  return prepared
+}
+
+function tableOf(members: readonly PlannedMember[]): readonly (PlannedMember | null)[] {
+  for (let size = 16; ; size *= 2) {
+    const table = new Array<PlannedMember | null>(size).fill(null)
+    for (const member of members) table[hashOf(member.name) & (size - 1)] = member
+    if (table.filter((member) => member !== null).length === members.length) return table
   }
 }
 
-/**
- * @param at after the opening quote of a key
- * @returns null: the plan does not name the member
- */
-export function plannedAt({ members }: Plan, bytes: Uint8Array, at: number): PlannedMember | null {
-  for (const member of members) if (isWritten(bytes, at, member.name)) return member
+function hashOf(name: string): number {
+  let hash = 0
+  for (let nth = 0; nth < name.length; nth++) hash = hashedWith(hash, name.charCodeAt(nth))
+  return hash
+}
+
+/** The hash of a name and one byte more. */
+export function hashedWith(hash: number, byte: number): number {
+  return (Math.imul(hash, 31) + byte) | 0
+}
+
+/** A key in the bytes of a body. */
+export interface Key {
+  /** Behind the opening quote. */
+  readonly start: number
+  readonly hash: number
+  /** It has escapes, capitals or bytes that are not ASCII: its hash is not that of the name that it may mean. */
+  readonly isOdd: boolean
+}
+
+/** The member that a key names; null: the plan does not name it. */
+export function plannedAt({ byFirst, byHash }: Plan, bytes: Uint8Array, key: Key): PlannedMember | null {
+  const { start, hash, isOdd } = key
+  if (!isOdd) {
+    const member = byHash[hash & (byHash.length - 1)] ?? null
+    return member !== null && isWritten(bytes, start, member.name) ? member : null
+  }
+  for (const member of byFirst[bytes[start] ?? 0] ?? NONE)
+    if (isWritten(bytes, start, member.name)) return member
   return null
 }
+
+/**
+ * The member that may come once and whose name a key has in another case.
+ * @param start of an odd key, which the plan does not name
+ */
+export function misspelledAt({ byFirst }: Plan, bytes: Uint8Array, { start }: Key): PlannedMember | null {
+  for (const member of byFirst[bytes[start] ?? 0] ?? NONE)
+    if (member.bit !== 0 && isWrittenInAnyCase(bytes, start, member.name)) return member
+  return null
+}
+
+const NONE: readonly PlannedMember[] = []

@@ -62,7 +62,7 @@ class Locator {
     const byte = this.#bytes[at]
     if (place !== null && byte === OPEN_OBJECT) return this.#object(at + 1, place)
     if (place !== null && byte === OPEN_LIST) return this.#list(at + 1, place)
-    return this.#skip(at)
+    return endOfValue(this.#bytes, at)
   }
 
   #object(open: number, place: Place): number {
@@ -104,24 +104,56 @@ class Locator {
     }
     return at + 1
   }
+}
 
-  /** @returns the end of a value of any kind */
-  #skip(start: number): number {
-    const bytes = this.#bytes
-    let at = start
-    let depth = 0
+/** @returns the end of a value of any kind */
+function endOfValue(bytes: Buffer, start: number): number {
+  let at = start
+  let depth = 0
+  do {
+    const byte = bytes[at]
+    if (byte === QUOTE) at = endOfText(bytes, at + 1)
+    else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+      depth++
+      at++
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
+      depth--
+      at++
+    } else if (depth === 0) at = endOfLiteral(bytes, at)
+    else at++
+  } while (depth > 0)
+  return at
+}
+
+/**
+ * The path of a member, its own name as the body has it.
+ * @param bytes of a JSON body that was read
+ * @param key the opening quote of its key
+ */
+export function pathTo({ buffer, byteOffset, byteLength }: Uint8Array, key: number): JsonPath {
+  const bytes = Buffer.from(buffer, byteOffset, byteLength)
+  const path: (string | number)[] = []
+  const nameAt = (start: number): string =>
+    JSON.parse(bytes.toString('utf8', start, endOfText(bytes, start + 1))) as string
+  let at = endOfSpace(bytes, 0)
+  while (at < key) {
+    const isObject = bytes[at] === OPEN_OBJECT
+    let nth = -1
+    let first: number
+    let start: number
+    let end = at
+    // Members or elements up to the one that has the key.
     do {
-      const byte = bytes[at]
-      if (byte === QUOTE) at = endOfText(bytes, at + 1)
-      else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
-        depth++
-        at++
-      } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
-        depth--
-        at++
-      } else if (depth === 0) at = endOfLiteral(bytes, at)
-      else at++
-    } while (depth > 0)
-    return at
+      nth++
+      first = start = endOfSpace(bytes, end + 1)
+      if (isObject) {
+        if (first === key) return [...path, nameAt(first)]
+        start = endOfSpace(bytes, endOfSpace(bytes, endOfText(bytes, first + 1)) + 1)
+      }
+      end = endOfSpace(bytes, endOfValue(bytes, start))
+    } while (end <= key)
+    path.push(isObject ? nameAt(first) : nth)
+    at = start
   }
+  throw new Error('no member begins there')
 }

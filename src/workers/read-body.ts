@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { BODIES, type BodyForm, type BodyName } from '../schemas/bodies.ts'
 import { kindOf, type EmbeddingInput } from '../schemas/embeddings/embeddings.ts'
+import type { Issue } from '../schemas/failure-metadata.ts'
 import { fail } from '../schemas/failures.ts'
 import { issuesOf } from '../schemas/issues.ts'
 import {
@@ -19,12 +20,14 @@ import {
 import { withoutNulls } from '../schemas/null-members.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import type { KeptPlaces } from '../schemas/kept-body.ts'
-import { scanBody } from './body-scan.ts'
+import { scanBody, type Misnamed } from './body-scan.ts'
 import { escapedBytes, OPEN_LIST, OPEN_OBJECT, type Span } from '../schemas/values/json-bytes.ts'
-import { jsonFault, tooDeep } from './json-fault.ts'
+import { pointerOf } from '../schemas/values/json-path.ts'
+import { dropProto, jsonFault, LONE_SURROGATE, mayHaveProto, tooDeep } from './json-fault.ts'
 import { outlineOf } from './json-outline.ts'
 import { KeptNames } from './kept-plan.ts'
-import { locatedObjects } from './located-objects.ts'
+import { mendSurrogates } from './json-syntax.ts'
+import { locatedObjects, pathTo } from './located-objects.ts'
 
 const VALIDATORS = new Map(
   Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]),
@@ -111,12 +114,12 @@ function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   } catch (error) {
     return malformed(text.startsWith('\uFEFF') ? WITH_MARK : positionOf(error))
   }
-  // Before the member is dropped: a shape without other members accepts no `__proto__` either.
-  const isExtended = isObject(value) && Object.hasOwn(value, '__proto__') && isClosed(form.schema)
   const fault = jsonFault(value, text, depthOf(form))
   if (fault !== null) return malformed(fault)
-  if (isExtended) return PROTO_REFUSED
-  const checked = checkedAs(name, value, isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX)
+  const checked = checkedAs(name, value, {
+    isLeft: isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX,
+    hasProto: mayHaveProto(text),
+  })
   return checked.ok ? { ok: true, value: checked.value, bytesOf: WHOLE, places: null } : checked
 }
 
@@ -147,43 +150,82 @@ function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
     ...(keeps !== undefined && { keeps }),
     depthMax: depthOf(form),
   })
-  if (!scan.ok) return malformed(scan.detail ?? wrongAt(buffer, scan.at ?? 0))
+  if (!scan.ok)
+    return scan.misnamed !== undefined
+      ? fail('body_invalid', { metadata: { issues: [misnamedIssue(buffer, scan.misnamed)] } })
+      : malformed(scan.detail ?? wrongAt(buffer, scan.at ?? 0))
   const isLeft = isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX
-  if (scan.known === null) return checkedAs(name, standIn(scan.first), isLeft) as Refused
+  if (scan.known === null) return checkedAs(name, standIn(scan.first), { isLeft, hasProto: false }) as Refused
   const value: Record<string, unknown> = {}
+  let hasProto = false
   for (const member of scan.known) {
     const parsed = valueOf(buffer, member, form)
     if (!parsed.ok) return parsed
     value[member.name] = parsed.value
+    hasProto ||= parsed.hasProto
   }
   for (const member of scan.others) {
     if (member.name !== '__proto__') value[member.name] = isShut ? NOT_KNOWN : scalarOf(buffer, member)
     else if (isShut) return PROTO_REFUSED
   }
-  const checked = checkedAs(name, value, isLeft)
+  const checked = checkedAs(name, value, { isLeft, hasProto })
   if (!checked.ok) return checked
   const spans = new Map(scan.known.map((member) => [member.name, member]))
   const bytesOf = (member: string): Uint8Array =>
     bytes.subarray(spans.get(member)?.start ?? 0, spans.get(member)?.end ?? 0)
-  return { ok: true, value: knownMembers(form, checked.value), bytesOf, places: scan.places }
+  const { ambiguous, places } = scan
+  return {
+    ok: true,
+    value: knownMembers(form, checked.value),
+    bytesOf,
+    places:
+      ambiguous === null || places === null
+        ? places
+        : { ...places, ambiguous: misnamedIssue(buffer, ambiguous) },
+  }
 }
 
-/** @param isLeft issues are not listed here */
+/** Parsers differ in which of repeated members they take, and in whether they ignore the case of a name. */
+function misnamedIssue(bytes: Buffer, { at, name }: Misnamed): Issue {
+  const path = pathTo(bytes, at)
+  return path.at(-1) === name
+    ? { path: pointerOf(path), message: `repeats \`${name}\``, expected: `one \`${name}\`` }
+    : {
+        path: pointerOf(path),
+        message: `differs from \`${name}\` in its case alone`,
+        expected: `\`${name}\``,
+      }
+}
+
+interface Checking {
+  /** Issues are not listed here. */
+  readonly isLeft: boolean
+  /** Members called `__proto__` may be there: closed shapes refuse them, and others lose them. */
+  readonly hasProto: boolean
+}
+
 function checkedAs(
   name: BodyName,
   value: unknown,
-  isLeft: boolean,
+  { isLeft, hasProto }: Checking,
 ): { readonly ok: true; readonly value: Record<string, unknown> } | Refused {
   const { schema } = BODIES[name]
   const validator = VALIDATORS.get(name)
   // Every form is an object.
-  if (validator?.Check(value) === true) return { ok: true, value: value as Record<string, unknown> }
+  if (validator?.Check(value) === true) return taken(value, hasProto)
   if (isLeft) return FOR_THREAD
   // Only refused bodies are searched: bodies without such nulls cost nothing more. C35.
   const without = withoutNulls(schema, value)
-  if (without !== value && validator?.Check(without) === true)
-    return { ok: true, value: without as Record<string, unknown> }
+  if (without !== value && validator?.Check(without) === true) return taken(without, hasProto)
   return fail('body_invalid', { metadata: { issues: issuesOf(schema, without) } })
+}
+
+function taken(
+  value: unknown,
+  hasProto: boolean,
+): { readonly ok: true; readonly value: Record<string, unknown> } {
+  if (hasProto) dropProto(value)
+  return { ok: true, value: value as Record<string, unknown> }
 }
 
 function withBulk(name: string, { value, bytesOf }: Read): BodyVerdict {
@@ -244,20 +286,23 @@ function knownMembers({ schema, digest }: BodyForm, value: Record<string, unknow
 /** Parses a known member, whose strings were not checked. Failure: body_malformed. */
 function valueOf(
   bytes: Buffer,
-  { start, end }: Span,
+  span: Span,
   form: BodyForm,
-): { readonly ok: true; readonly value: unknown } | Refused {
-  const part = bytes.subarray(start, end)
+): { readonly ok: true; readonly value: unknown; readonly hasProto: boolean } | Refused {
+  const part = bytes.subarray(span.start, span.end)
   const text = isAscii(part) ? part.toString('latin1') : part.toString('utf8')
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return malformed(wrongAt(bytes, start))
+    return malformed(wrongAt(bytes, span.start))
   }
-  const fault =
-    text.includes('__proto__') || text.includes('\\u') ? jsonFault(value, text, depthOf(form)) : null
-  return fault === null ? { ok: true, value } : malformed(fault)
+  const hasProto = mayHaveProto(text)
+  const fault = hasProto ? jsonFault(value, text, depthOf(form)) : null
+  if (fault === null) return { ok: true, value, hasProto }
+  if (fault !== LONE_SURROGATE || form.keeps === undefined) return malformed(fault)
+  mendSurrogates(bytes, span)
+  return valueOf(bytes, span, form)
 }
 
 /**
@@ -311,10 +356,6 @@ function namesOf(schema: TSchema): readonly string[] {
 /** Whether the schema accepts no other members than those that it names. */
 function isClosed(schema: TSchema & { readonly additionalProperties?: unknown }): boolean {
   return schema.additionalProperties === false
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }
 
 function depthOf({ depthMax = JSON_DEPTH_MAX }: BodyForm): number {

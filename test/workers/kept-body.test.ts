@@ -6,6 +6,7 @@ import {
 } from '../../src/schemas/inference/inference-limits.ts'
 import { SpanList } from '../../src/schemas/kept-body.ts'
 import { KEPT_MEMBERS_MAX } from '../../src/schemas/limits/json-limits.ts'
+import type { Dialect } from '../../src/schemas/inference/text-request.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { TASKS } from '../../src/workers/tasks.ts'
@@ -38,21 +39,24 @@ t.test('the loop and a thread read the same of a body', async (t) => {
 })
 
 t.test('a name that is a known one but for its case is refused, wherever the body is read', async (t) => {
-  const near = [
-    'Model',
-    'N',
-    'MAX_TOKENS',
-    '\\u004dodel',
-    'mode\\u004c',
-    'ſtream',
-    '\\u017ftream',
-    'max_to\u212aens',
-    'Plugins',
-  ]
-  for (const name of near)
+  const near = {
+    Model: 'model',
+    N: 'n',
+    MAX_TOKENS: 'max_tokens',
+    '\\u004dodel': 'model',
+    'mode\\u004c': 'model',
+    ſtream: 'stream',
+    '\\u017ftream': 'stream',
+    'max_to\u212aens': 'max_tokens',
+    Plugins: 'plugins',
+  }
+  for (const [name, meant] of Object.entries(near))
     for (const isOnLoop of [true, false]) {
-      const told = { name: 'body_malformed', detail: /its case alone/ }
-      t.match(read(`{${START},"${name}":1}`, isOnLoop), { ok: false, failure: told }, name)
+      const path = `/${JSON.parse(`"${name}"`) as string}`
+      const message = `differs from \`${meant}\` in its case alone`
+      const issues = [{ path, message, expected: `\`${meant}\`` }]
+      const failure = { name: 'body_invalid', metadata: { issues } }
+      t.match(read(`{"x":[{"y":1}],${START},"${name}":1}`, isOnLoop), { ok: false, failure }, name)
     }
   for (const name of ['Modell', 'mode', 'm', 'M', 'MODEL ', 'x-Model', 'Ω', '\\n', '', 'Z'.repeat(10_000)])
     t.ok(read(`{${START},"${name}":1}`).ok, name)
@@ -115,8 +119,8 @@ t.test('a chat has 128 levels, known or not, on the loop and in a thread', async
 t.test('strict JSON alone is kept, on the loop and in a thread', async (t) => {
   for (const [text, detail] of [
     [`{${START},"x":1e400}`, 'A number is out of range.'],
-    [`{${START},"x":"\\ud800"}`, 'A string holds a lone surrogate.'],
-    [`{"messages":"\\ud800",${START}}`, 'A string holds a lone surrogate.'],
+    [`{${START},"x":"\\ud800}`, /near character/],
+    [`{${START},"x":"\\ud80"}`, /near character/],
     [`{${START},}`, /near character/],
     [`\uFEFF{${START}}`, 'It begins with a byte order mark.'],
     ['', 'It is empty.'],
@@ -202,4 +206,151 @@ t.test('a list of spans grows, and drops those that do not count', async (t) => 
     [550 * 7, 499, 3, 503, 993, 7],
   )
   t.ok(BODIES.chat.keeps.names.length === new Set(BODIES.chat.keeps.names).size, 'a name has one index')
+})
+
+/** A lone surrogate, and what is sent in its place, as they are in JSON. */
+const MENDED: readonly (readonly [string, string])[] = [
+  ['\\ud83d', '\\ufffd'],
+  ['\\uDE00', '\\ufffd'],
+  ['\\ud83d\\ud83d\\ude00', '\\ufffd\\ud83d\\ude00'],
+  ['\\ud83d\\n\\ude00', '\\ufffd\\n\\ufffd'],
+  ['\\ud83dx\\ude00\\\\ud83d', '\\ufffdx\\ufffd\\\\ud83d'],
+  ['\\ud83d\\ude00 \\\\\\ud83d', '\\ud83d\\ude00 \\\\\\ufffd'],
+]
+
+t.test('a lone surrogate becomes U+FFFD in the bytes that are kept, and in no other string', async (t) => {
+  const bodyWith = (text: string): string =>
+    `{"model":"m","messages":[{"role":"user","content":"a${text}b"}],"x":{"y${text}":["${text}"]},"user":"${text}"}`
+  for (const [came, sent] of MENDED)
+    for (const isOnLoop of [true, false]) {
+      const { body, digest } = keptChat(bodyWith(came), { isOnLoop })
+      t.equal(Buffer.from(body.bytes).toString(), bodyWith(sent))
+      t.equal(digest.last, JSON.parse(`"a${sent}b"`))
+    }
+  const long = `${'x'.repeat(INLINE_JSON_BYTES_MAX)}\\ud83d`
+  t.match(keptChat(bodyWith(long)).digest, { isLastCut: true })
+})
+
+const PICTURE = '{"type":"image_url","image_url":{"url":"https://a.example/"}}'
+const ITEM = '{"type":"input_image","image_url":"https://a.example/"}'
+const BLOCK = '{"type":"image","source":{"type":"url","url":"https://a.example/"}}'
+const AROUND: Readonly<Record<Dialect, (turn: string) => string>> = {
+  chat: (turn) => `{"model":"m","messages":[{"role":"user","content":"x"},${turn}]}`,
+  responses: (turn) => `{"model":"m","input":[{"role":"user","content":"x"},${turn}]}`,
+  messages: (turn) => `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"},${turn}]}`,
+}
+const TURN = '"role":"user","content"'
+const AMBIGUOUS: readonly (readonly [Dialect, string, path: string, name: string])[] = [
+  [
+    'chat',
+    `{${TURN}:[{"image_url":{},"type":"image_url","type":"text","text":"x"}]}`,
+    '/content/0/type',
+    'type',
+  ],
+  ['chat', `{${TURN}:[{"type":"text","text":"x","ty\\u0070e":"text"}]}`, '/content/0/type', 'type'],
+  [
+    'chat',
+    `{${TURN}:[{"type":"text","text":"x"},{"type":"text","text":"x","Type":"image_url"}]}`,
+    '/content/1/Type',
+    'type',
+  ],
+  ['chat', `{${TURN}:[{"type":"text","text":"x","\\u0054ype":"image_url"}]}`, '/content/0/Type', 'type'],
+  ['chat', `{${TURN}:[${PICTURE}],"content":"x"}`, '/content', 'content'],
+  ['chat', `{${TURN}:[${PICTURE}],"ROLE":"assistant"}`, '/ROLE', 'role'],
+  [
+    'chat',
+    `{${TURN}:[{"type":"image_url","image_url":{"url":"a","URL":"b"}}]}`,
+    '/content/0/image_url/URL',
+    'url',
+  ],
+  [
+    'chat',
+    `{${TURN}:[{"type":"file","file":{"file_data":"a","file_data":"b"}}]}`,
+    '/content/0/file/file_data',
+    'file_data',
+  ],
+  ['chat', `{${TURN}:"x","audio":{},"audio":null}`, '/audio', 'audio'],
+  ['chat', `{${TURN}:[{"type":"text","text":"x","ſource":1}]}`, '/content/0/ſource', 'source'],
+  ['responses', `{${TURN}:[${ITEM}],"content":"x"}`, '/content', 'content'],
+  [
+    'responses',
+    `{"type":"function_call_output","call_id":"c","output":[${ITEM}],"output":"x"}`,
+    '/output',
+    'output',
+  ],
+  ['responses', `{"type":"x","output":{"type":"computer_screenshot","type":"y"}}`, '/output/type', 'type'],
+  [
+    'responses',
+    `{${TURN}:[{"type":"input_text","text":"x","Image_url":"a"}]}`,
+    '/content/0/Image_url',
+    'image_url',
+  ],
+  ['messages', `{${TURN}:[${BLOCK}],"content":"x"}`, '/content', 'content'],
+  [
+    'messages',
+    `{${TURN}:[{"type":"image","source":{"type":"url","type":"x"}}]}`,
+    '/content/0/source/type',
+    'type',
+  ],
+  [
+    'messages',
+    `{${TURN}:[{"type":"tool_result","content":[{"type":"x","content":[{"type":"text","Source":{}}]}]}]}`,
+    '/content/0/content/0/content/0/Source',
+    'source',
+  ],
+  [
+    'messages',
+    `{${TURN}:[{"type":"document","source":{"type":"content","content":[${BLOCK}],"content":"x"}}]}`,
+    '/content/0/source/content',
+    'content',
+  ],
+]
+
+t.test('a nested member that decides, repeated or in another case, makes a body ambiguous', async (t) => {
+  for (const [dialect, turn, path, name] of AMBIGUOUS)
+    for (const [isOnLoop, more] of [
+      [true, ''],
+      [false, ''],
+      [false, `,"x":"${'x'.repeat(INLINE_JSON_BYTES_MAX)}"`],
+    ] as const) {
+      const text = AROUND[dialect](turn).replace(/}$/, `${more}}`)
+      const { ambiguous } = keptChat(text, { dialect, isOnLoop }).body
+      const list = dialect === 'responses' ? 'input' : 'messages'
+      t.equal(ambiguous?.path, `/${list}/1${path}`, turn)
+      t.match(
+        ambiguous?.message,
+        path.endsWith(`/${name}`) ? `repeats \`${name}\`` : `differs from \`${name}\``,
+      )
+    }
+})
+
+t.test('members that decide nothing may be repeated', async (t) => {
+  const plain: readonly (readonly [Dialect, string])[] = [
+    [
+      'chat',
+      `{${TURN}:[{"type":"text","text":"a","text":"b","Text":"c"},{"type":"text","text":"d"}],"name":"n","Name":"m"}`,
+    ],
+    [
+      'chat',
+      `{"role":"assistant","tool_calls":[{"type":"function","type":"x","function":{"name":"a","name":"b"}}]}`,
+    ],
+    ['chat', `{${TURN}:[{"type":"text","text":"a","x":{"type":1,"Type":2,"type":3}}]}`],
+    ['responses', `{"type":"function_call","call_id":"c","name":"f","arguments":"{}","Arguments":"{}"}`],
+    [
+      'messages',
+      `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{"type":1,"Type":2,"type":3}}]}`,
+    ],
+  ]
+  for (const [dialect, turn] of plain)
+    t.equal(keptChat(AROUND[dialect](turn), { dialect }).body.ambiguous, null, turn)
+})
+
+t.test('ambiguous members are found at any depth, and among many', async (t) => {
+  const levels = 55
+  const nested = `${'{"type":"x","content":['.repeat(levels)}{"type":"a","type":"b"}${']}'.repeat(levels)}`
+  const deep = keptChat(AROUND.messages(`{${TURN}:[${nested}]}`), { dialect: 'messages' }).body
+  t.equal(deep.ambiguous?.path, `/messages/1/content/0${'/content/0'.repeat(levels)}/type`)
+  const parts = Array.from({ length: 100_000 }, () => '{"type":"text","text":"x"}').join()
+  const many = keptChat(AROUND.chat(`{${TURN}:[${parts},{"type":"text","text":"x","TYPE":"y"}]}`)).body
+  t.equal(many.ambiguous?.path, '/messages/1/content/100000/TYPE')
 })

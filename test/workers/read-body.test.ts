@@ -74,6 +74,20 @@ t.test('a member __proto__ is dropped and changes no prototype', async (t) => {
   t.equal((verdict.value as { polluted?: number }).polluted, undefined)
 })
 
+t.test('a member __proto__ is refused where other unknown members are, at any depth', async (t) => {
+  for (const name of ['__proto__', '\\u005f_proto__'])
+    for (const more of ['', `,"user":"${'u'.repeat(1_000)}"`])
+      t.match(read(`{"model":"m","input":"x","provider":{"${name}":{"only":["a"]}}${more}}`), {
+        failure: {
+          name: 'body_invalid',
+          metadata: { issues: [{ path: '/provider/__proto__', message: 'is not a known member' }] },
+        },
+      })
+  t.match(read('{"model":"m","input":"x","provider":{"max_price":{"__proto__":1}}}'), {
+    failure: { metadata: { issues: [{ path: '/provider/max_price/__proto__' }] } },
+  })
+})
+
 t.test('of a member that comes twice the last one counts, in a large body too', async (t) => {
   t.match(read('{"model":"a","input":"x","model":"b"}'), { value: { model: 'b' } })
   const text = JSON.stringify(large('first')).replace(/}$/, ',"\\u0069nput":["last"],"model":"n"}')

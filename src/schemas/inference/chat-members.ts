@@ -1,14 +1,14 @@
-import type { KeptForm } from '../kept-body.ts'
+import type { KeptForm, MarkPlan } from '../kept-body.ts'
 import { CHAT_KEPT } from '../presets/preset-chat.ts'
 import { ChatBody } from './chat.ts'
 import { FILE_OBJECTS } from './file-references.ts'
 import { STRICT_CUT, STRICT_CUT_BY_ROLE, STRICT_CUT_INSIDE } from './strict-members.ts'
-import { OURS_NAMES } from './text-members.ts'
+import { DECIDED, DECIDED_WITHIN, DECIDING, OURS_NAMES } from './text-members.ts'
 
 /** The member of `stream_options` that every streamed call has. D7. */
 export const INCLUDE_USAGE = 'include_usage'
 
-const PART = { names: STRICT_CUT_INSIDE }
+const PART: MarkPlan = { names: STRICT_CUT_INSIDE, once: DECIDING, members: DECIDED_WITHIN }
 
 /** What is kept of the body of a chat: the members that Sluice takes out, sets, adds or cuts. D4, D7, D10. */
 export const CHAT_KEPT_FORM: KeptForm = {
@@ -29,10 +29,10 @@ export const CHAT_KEPT_FORM: KeptForm = {
       each: {
         ...PART,
         when: { member: 'role', names: STRICT_CUT_BY_ROLE },
-        members: { content: { each: PART } },
+        members: { ...DECIDED_WITHIN, content: { ...DECIDED, each: PART } },
       },
     },
-    tools: { each: PART },
+    tools: { each: { names: STRICT_CUT_INSIDE } },
     stream_options: { names: [INCLUDE_USAGE] },
   },
 }

@@ -2,7 +2,7 @@ import type { KeptForm } from '../kept-body.ts'
 import { MESSAGES_KEPT } from '../presets/preset-messages.ts'
 import { FILE_OBJECTS } from './file-references.ts'
 import { CountTokensBody, MessagesBody } from './messages.ts'
-import { OURS_NAMES } from './text-members.ts'
+import { DECIDED, OURS_NAMES } from './text-members.ts'
 
 /** What is kept of the body of a message: the members that Sluice takes out, sets or adds. D4, D10. */
 export const MESSAGES_KEPT_FORM: KeptForm = {
@@ -14,7 +14,7 @@ export const MESSAGES_KEPT_FORM: KeptForm = {
     ]),
   ],
   objects: FILE_OBJECTS,
-  marks: {},
+  marks: { system: DECIDED, messages: DECIDED },
 }
 
 /** The same of a prompt whose tokens are counted. */

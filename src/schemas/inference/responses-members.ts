@@ -1,9 +1,9 @@
-import type { KeptForm } from '../kept-body.ts'
+import type { KeptForm, MarkPlan } from '../kept-body.ts'
 import { RESPONSES_KEPT } from '../presets/preset-responses.ts'
 import { FILE_OBJECTS } from './file-references.ts'
 import { ResponsesBody } from './responses.ts'
 import { RESPONSES_STRICT_CUT, STRICT_CUT_INSIDE, type ForeignMember } from './strict-members.ts'
-import { OURS_NAMES } from './text-members.ts'
+import { DECIDED, DECIDED_WITHIN, DECIDING, OURS_NAMES } from './text-members.ts'
 
 /** Members of `reasoning` that OpenAI's lacks, likewise. */
 export const RESPONSES_REASONING_CUT: Readonly<Record<string, ForeignMember>> = {
@@ -33,7 +33,7 @@ const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
   item_reference: REFERENCE_MEMBERS,
 }
 
-const PART = { names: STRICT_CUT_INSIDE }
+const PART: MarkPlan = { names: STRICT_CUT_INSIDE, once: DECIDING, members: DECIDED_WITHIN }
 
 /**
  * What is kept of the body of responses: the members that Sluice takes out, sets, adds or cuts. D4, D8, D10.
@@ -59,10 +59,10 @@ export const RESPONSES_KEPT_FORM: KeptForm = {
           member: 'type',
           names: OF_TYPE,
         },
-        members: { content: { each: PART } },
+        members: { ...DECIDED_WITHIN, content: { ...DECIDED, each: PART } },
       },
     },
-    tools: { each: PART },
+    tools: { each: { names: STRICT_CUT_INSIDE } },
     reasoning: { names: Object.keys(RESPONSES_REASONING_CUT) },
   },
 }

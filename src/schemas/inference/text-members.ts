@@ -1,6 +1,7 @@
 /** What the bodies and answers of all calls that write texts have in common, in every dialect. */
 import Type, { type TSchema } from 'typebox'
 import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
+import type { MarkPlan } from '../kept-body.ts'
 import { ProviderPreferences } from '../models/preferences.ts'
 import { MODEL_OR_PRESET, TextPresetName } from '../presets/preset-references.ts'
 import { FALLBACK_MODELS_MAX, FUNCTION_NAME_CHARS_MAX } from './inference-limits.ts'
@@ -87,6 +88,49 @@ export const DEAR = {
 
 /** Names of the members that no provider gets: those above, and those of OpenRouter without an effect. D4. */
 export const OURS_NAMES: readonly string[] = [...Object.keys(OURS), 'route', 'usage', 'trace', 'debug']
+
+/**
+ * Members that decide what a message, an item, a part or a block is, and so what it costs: where one of them
+ * comes twice or in another case, another parser than ours reads another request. D25.
+ */
+export const DECIDING: readonly string[] = [
+  'role',
+  'type',
+  'content',
+  'output',
+  'source',
+  'url',
+  'data',
+  'media_type',
+  'file',
+  'file_id',
+  'file_url',
+  'file_data',
+  'image',
+  'images',
+  'image_url',
+  'input_image',
+  'audio',
+  'input_audio',
+  'video',
+  'video_url',
+]
+
+/** For a part or a block, and what is within it. */
+export const DECIDED: MarkPlan = {
+  once: DECIDING,
+  get each() {
+    return DECIDED
+  },
+  get members() {
+    return DECIDED_WITHIN
+  },
+}
+
+/** Members whose values have parts, or are their contents. */
+export const DECIDED_WITHIN: Readonly<Record<string, MarkPlan>> = Object.fromEntries(
+  DECIDING.map((name) => [name, DECIDED]),
+)
 
 export const Count = Type.Integer({ minimum: 0 })
 export const TextOrNull = orNull(Type.String())

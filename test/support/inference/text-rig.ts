@@ -35,14 +35,14 @@ export const PROVIDER_PATHS: Readonly<Record<TextProtocol, string>> = {
 
 export interface TextRig extends ChatProviderFront {
   readonly spend: ReturnType<typeof keptSpend>
-  /** A call with the text, and with these members. */
-  send(dialect: Dialect, body?: object): Promise<Response>
+  /** A call with the text, and with these members, or with this body. */
+  send(dialect: Dialect, body?: object | string): Promise<Response>
 }
 
 export async function rigged(
   t: Teardown,
   protocol: TextProtocol,
-  options: Pick<ChatProviderOptions, 'presetConfigs'> = {},
+  options: Pick<ChatProviderOptions, 'presetConfigs' | 'keys' | 'ownKey'> = {},
 ): Promise<TextRig> {
   const spend = keptSpend()
   const front = await openChatProvider(t, {
@@ -59,7 +59,7 @@ export async function rigged(
       fetch(`${front.url}/api/v1${DIALECT_PATHS[dialect]}`, {
         method: 'POST',
         headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
-        body: JSON.stringify({ ...BODIES[dialect], ...body }),
+        body: typeof body === 'string' ? body : JSON.stringify({ ...BODIES[dialect], ...body }),
       }),
   }
 }

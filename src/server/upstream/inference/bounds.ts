@@ -93,6 +93,11 @@ function lacksSearchPrice(endpoint: Endpoint, tools: ServerTools | null): boolea
   return tools?.price === 'search' && endpoint.text?.webSearchNano === undefined && !isFree(endpoint)
 }
 
+/** Whether a finite limit counts a call at one of the endpoints, and the call may cost something there. */
+export function isHeld(targets: Targets, input: Pick<TextBoundInput, 'limits'>): boolean {
+  return targets.some(({ endpoint }) => isBounded(endpoint, input) && !isFree(endpoint))
+}
+
 /** Why what the provider does by itself makes a call unbounded; null: it is not the cause. */
 function unboundedSteps(targets: Targets, { serverTools, compactionPath }: TextBoundInput): Issue | null {
   const tools = serverTools === null ? null : unboundedTools(targets, serverTools)

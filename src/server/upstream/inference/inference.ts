@@ -24,7 +24,7 @@ import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route, type RoutedCall } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
-import { affordableOutputTokens, isPriced, lacksToolPrice, textBoundOf } from './bounds.ts'
+import { affordableOutputTokens, isHeld, isPriced, lacksToolPrice, textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { isEcho } from './echo.ts'
 import { CallMedia, type MediaEgress } from './inline/call-media.ts'
@@ -130,6 +130,9 @@ class RoutingInference implements Inference {
     const choices = chosen.value
     const targets = choices.map(({ target }) => target)
     const input = boundInputOf(job)
+    const { ambiguous } = job.request.source
+    if (ambiguous !== null && isHeld(targets, input))
+      return fail('body_invalid', { metadata: { issues: [ambiguous] } })
     return ok({
       bound: textBoundOf(targets, input),
       estimatedTokens: () => this.#estimatedTokens(job, targets),

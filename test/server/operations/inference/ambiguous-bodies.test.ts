@@ -1,0 +1,88 @@
+/** Bodies that another parser reads as another request: what goes out, and what a limit refuses. */
+import t from 'tap'
+import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
+import { rigged } from '../../../support/inference/text-rig.ts'
+import { NO_LIMITS } from '../../../support/money/key-money.ts'
+
+const LIMITED = { keys: { money: { ...NO_LIMITS, isKeyLimited: true } } }
+const OWN = { ownKey: 'own-provider-key-1' }
+const PAIRS = DIALECTS.flatMap((from) => TEXT_PROTOCOLS.map((to) => [from, to] as const))
+
+/** A picture for a parser that takes the first `content`, and a text for one that takes the last. */
+const TWICE: Readonly<Record<Dialect, string>> = {
+  chat: `{"model":"acme/one","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://a.example/"}}],"content":"Hello there"}]}`,
+  responses: `{"model":"acme/one","input":[{"role":"user","content":[{"type":"input_image","image_url":"https://a.example/"}],"content":"Hello there"}]}`,
+  messages: `{"model":"acme/one","max_tokens":50,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://a.example/"}}],"content":"Hello there"}]}`,
+}
+const PATHS: Readonly<Record<Dialect, string>> = {
+  chat: '/messages/0/content',
+  responses: '/input/0/content',
+  messages: '/messages/0/content',
+}
+
+for (const [from, to] of PAIRS)
+  t.test(`${from} 400: a finite limit refuses a repeated content, at ${to} too`, async (t) => {
+    const limited = await rigged(t, to, LIMITED)
+    const refused = await limited.send(from, TWICE[from])
+    t.equal(refused.status, 400)
+    const path = PATHS[from]
+    const issues = [{ path, message: 'repeats `content`', expected: 'one `content`' }]
+    t.match(await refused.json(), { error: { metadata: { error_type: 'body_invalid', issues } } })
+    t.equal(limited.first.calls.length, 0)
+    t.equal(limited.spend.holds.length, 0)
+  })
+
+for (const dialect of DIALECTS)
+  t.test(`${dialect} 200: a repeated content passes where no finite limit counts the call`, async (t) => {
+    const unlimited = await rigged(t, dialect)
+    t.equal((await unlimited.send(dialect, TWICE[dialect])).status, 200)
+    const sent = String(unlimited.first.calls[0]?.body)
+    t.ok(sent.includes('"https://a.example/"'), 'the bytes of the caller')
+    const own = await rigged(t, dialect, { ...LIMITED, ...OWN })
+    t.equal((await own.send(dialect, TWICE[dialect])).status, 200)
+    const counted = { keys: { money: { ...NO_LIMITS, isKeyLimited: true, keyCountsByok: true } } }
+    const countedOwn = await rigged(t, dialect, { ...counted, ...OWN })
+    t.equal((await countedOwn.send(dialect, TWICE[dialect])).status, 400)
+  })
+
+t.test('chat 200: a model that costs nothing takes an ambiguous body under a limit', async (t) => {
+  const { send } = await rigged(t, 'chat', LIMITED)
+  t.equal((await send('chat', TWICE.chat.replace('acme/one', 'sluice/echo-1'))).status, 200)
+})
+
+t.test('chat 400: a body above 256 KiB is refused for a part in another case', async (t) => {
+  const { send, first } = await rigged(t, 'chat', LIMITED)
+  const part = (text: string): string => `{"type":"text","text":"${text}"}`
+  const parts = [part('x'.repeat(400_000)), '{"type":"text","text":"x","ty\\u0050e":"image_url"}']
+  const body = `{"model":"acme/one","messages":[{"role":"user","content":[${parts.join()}]}]}`
+  t.match(await (await send('chat', body)).json(), {
+    error: { metadata: { error_type: 'body_invalid', issues: [{ path: '/messages/0/content/1/tyPe' }] } },
+  })
+  t.equal(first.calls.length, 0)
+})
+
+t.test('chat 400: a misspelled member is named with the name that it needs', async (t) => {
+  const { send } = await rigged(t, 'chat')
+  const refused = await send('chat', { N: 1 })
+  t.equal(refused.status, 400)
+  t.match(await refused.json(), {
+    error: {
+      message: /`n`/,
+      type: 'body_invalid',
+      param: '/N',
+      metadata: { issues: [{ path: '/N', message: 'differs from `n` in its case alone', expected: '`n`' }] },
+    },
+  })
+})
+
+for (const [from, to] of PAIRS)
+  t.test(`${from} 200: a lone surrogate reaches ${to} as U+FFFD`, async (t) => {
+    const { send, first } = await rigged(t, to)
+    const turn = '{"role":"user","content":"half \\ud83d of it"}'
+    const body = TWICE[from].replace(/\[\{"role".*\]/, `[${turn}]`)
+    const response = await send(from, body)
+    t.equal(response.status, 200, await response.text())
+    const sent = String(first.calls[0]?.body)
+    t.match(sent, /"half (\ufffd|\\ufffd) of it"/)
+  })
