@@ -26,8 +26,10 @@ export function partsOf(stream: PartStream, pieces: readonly Uint8Array[]): Part
     failure ??= read.failure
     return read.parts
   })
-  const { hasOutput, isDone, usage, outputBytes, finishReason, upstreamId } = stream
+  const { hasOutput, isDone, usage, finishReason, upstreamId } = stream
   const end = stream.end()
+  if (end === null) parts.push(...(stream.finalParts ?? []))
+  const { outputBytes } = stream
   return { parts, failure, end, hasOutput, isDone, usage, outputBytes, finishReason, upstreamId }
 }
 

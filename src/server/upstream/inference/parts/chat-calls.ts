@@ -75,12 +75,14 @@ export class ChatCalls {
 
   /** Null: too many calls. */
   #begun(): OpenCall | null {
-    return this.#count++ < TOOLS_MAX ? this.#queue.begin() : null
+    return this.#count < TOOLS_MAX ? this.#queue.begin(this.#count++) : null
   }
 
   #remember(call: OpenCall, { index, id }: CallFragment): void {
     this.#last = call
     if (typeof index === 'number') this.#byIndex.set(index, call)
+    // Fragments that follow may have the index that the first one lacks.
+    else if (!this.#byIndex.has(call.nth)) this.#byIndex.set(call.nth, call)
     if (typeof id !== 'string' || id === '' || call.id !== null) return
     call.id = id
     this.#byId.set(id, call)

@@ -5,15 +5,9 @@ import { Free, maybe, OPEN } from '../../../../schemas/inference/text-members.ts
 const Text = maybe(Type.String())
 const Index = maybe(Type.Integer({ minimum: 0 }))
 
-const Fragment = Type.Object(
-  {
-    index: Index,
-    id: Text,
-    // Some servers write the arguments as the object that they are.
-    function: maybe(Type.Object({ name: Text, arguments: maybe(Type.Union([Type.String(), Free])) }, OPEN)),
-  },
-  OPEN,
-)
+// Some servers write the arguments as the object that they are.
+const Called = maybe(Type.Object({ name: Text, arguments: maybe(Type.Union([Type.String(), Free])) }, OPEN))
+const Fragment = Type.Object({ index: Index, id: Text, function: Called }, OPEN)
 /** A call of a tool, or a fragment of it. */
 export type CallFragment = Static<typeof Fragment>
 
@@ -37,6 +31,7 @@ const Said = Type.Object(
     reasoning_details: maybe(Type.Array(Detail)),
     refusal: Text,
     tool_calls: maybe(Type.Array(Fragment)),
+    function_call: Called,
   },
   OPEN,
 )

@@ -1,14 +1,16 @@
-import type { Failure } from '../../../../schemas/failures.ts'
+import { ok, type Failure, type Outcome } from '../../../../schemas/failures.ts'
 import { isObject, membersOf, type Members } from '../../../../schemas/values/members.ts'
-import type { FinishReason, TokenUsage } from '../../../ports/inference/inference.ts'
+import type { FinishReason, TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import { chatTokensOf } from '../chat/chat-usage.ts'
 import { INVALID } from '../native-events.ts'
 import type { WholeParts } from '../protocol.ts'
 import { ChatCalls } from './chat-calls.ts'
-import { chatEventOf, type ChatChoice } from './chat-event.ts'
+import { chatEventOf, type CallFragment, type ChatChoice, type Said } from './chat-event.ts'
 import { saidIn } from './chat-said.ts'
 import { NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
 import { PartQueue } from './part-queue.ts'
+
+type Finish = Extract<WrittenPart, { readonly kind: 'finish' }>
 
 /** Words for an end; every other word is a stop. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
@@ -26,7 +28,10 @@ export class ChatParts extends PartEvents {
   readonly #calls = new ChatCalls(this.#queue)
   /** The choice has begun. */
   #index: number | null = null
-  #isFinished = false
+  /** The last that came: some servers write one in each chunk. Null: the choice has not ended. */
+  #finish: Finish | null = null
+  /** What waited for the end was written; null: it has not come. */
+  #ended: Outcome<null> | null = null
   #usage: TokenUsage | null = null
 
   override get heldBytes(): number {
@@ -40,11 +45,22 @@ export class ChatParts extends PartEvents {
   }
 
   protected override get isWhole(): boolean {
-    return this.#isFinished
+    return this.#finish !== null
   }
 
-  protected override done(): void {
+  protected override done(): Failure | null {
     this.isDone = true
+    return this.#end()
+  }
+
+  override end(): Failure | null {
+    return super.end() ?? this.#end()
+  }
+
+  /** The mark of the end is missing in many streams. */
+  get finalParts(): readonly WrittenPart[] {
+    this.#end()
+    return this.given()
   }
 
   protected override take(members: Members): Failure | 'failed' | null {
@@ -70,14 +86,13 @@ export class ChatParts extends PartEvents {
     this.#tell((choice as Members)['usage'])
     const failure = delta === null || delta === undefined ? null : this.#said(delta)
     if (failure !== null) return failure
-    return (finish ?? '') === '' || this.#isFinished ? null : this.#finish(choice, finish ?? '')
+    if ((finish ?? '') !== '') this.#finished(choice, finish ?? '')
+    return null
   }
 
   #said(delta: NonNullable<ChatChoice['delta']>): Failure | null {
     const said = saidIn(delta)
-    const calls = delta.tool_calls ?? []
-    // Nothing may follow the end that callers have got.
-    if (this.#isFinished) return said.length > 0 || calls.length > 0 ? INVALID : null
+    const calls = callsIn(delta)
     for (const one of said) {
       const failure = 'id' in one ? this.#calls.sign(one, calls) : this.#queue.say(one.part)
       if (failure !== null) return failure
@@ -89,24 +104,38 @@ export class ChatParts extends PartEvents {
     return null
   }
 
-  #finish(choice: ChatChoice, finish: string): Failure | null {
-    const failure = this.#calls.end()
-    if (failure !== null) return failure
-    this.#isFinished = true
+  #finished(choice: ChatChoice, finish: string): void {
     this.finishReason = finish
-    const told = REASONS.get(finish) ?? 'stop'
-    // Servers that were told which tool to call stop by the same word as behind a text.
-    const reason = told === 'stop' && this.#queue.calls > 0 ? 'tool_calls' : told
+    const reason = REASONS.get(finish) ?? 'stop'
     const stop = (choice as Members)['stop_reason']
-    const stopSequence = told === 'stop' && typeof stop === 'string' ? stop : null
+    const stopSequence = reason === 'stop' && typeof stop === 'string' ? stop : null
     const native = choice.native_finish_reason ?? finish
-    this.write({ kind: 'finish', choice: 0, reason, native, stopSequence })
-    return null
+    this.#finish = { kind: 'finish', choice: 0, reason, native, stopSequence }
+  }
+
+  /** Nothing follows. */
+  #end(): Failure | null {
+    const finish = this.#finish
+    if (finish === null) return null
+    if (this.#ended === null) {
+      const failure = this.#calls.end()
+      this.#ended = failure === null ? ok(null) : { ok: false, failure }
+      // Servers that were given the tool to call stop with the same word as after a text.
+      const isCall = finish.reason === 'stop' && this.#queue.calls > 0
+      if (failure === null) this.write(isCall ? { ...finish, reason: 'tool_calls' } : finish)
+    }
+    return this.#ended.ok ? null : this.#ended.failure
   }
 
   #tell(usage: unknown): void {
     if (isObject(usage)) this.#usage = chatTokensOf(usage, false)
   }
+}
+
+/** The call of the form that tools replaced has neither id nor index; servers that write both mean one call. */
+function callsIn({ tool_calls: calls, function_call: call }: Said): readonly CallFragment[] {
+  if (calls !== null && calls !== undefined && calls.length > 0) return calls
+  return call === null || call === undefined ? [] : [{ index: 0, function: call }]
 }
 
 /** Null: no JSON object, an error, no choices, or one that cannot be read. D14. */

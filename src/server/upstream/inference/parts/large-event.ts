@@ -14,7 +14,16 @@ const LEVELS_MAX = 16
 
 /** Members whose objects and lists are read. */
 const READ: Readonly<Record<TextProtocol, ReadonlySet<string>>> = {
-  chat: new Set(['choices', 'delta', 'content', 'thinking', 'reasoning_details', 'tool_calls', 'function']),
+  chat: new Set([
+    'choices',
+    'delta',
+    'content',
+    'thinking',
+    'reasoning_details',
+    'tool_calls',
+    'function',
+    'function_call',
+  ]),
   responses: new Set(['response', 'output', 'item', 'summary', 'content', 'incomplete_details']),
   messages: new Set(['message', 'content_block', 'delta']),
   gemini: new Set(['candidates', 'content', 'parts', 'functionCall', 'promptFeedback']),

@@ -3,6 +3,7 @@ import { JsonEnd } from './json-end.ts'
 
 /** A call of a tool whose fragments come one by one, the name not always first. */
 export class OpenCall {
+  readonly nth: number
   /** Null: it has not come. */
   id: string | null = null
   /** Null: it has not come. */
@@ -19,6 +20,11 @@ export class OpenCall {
   /** The provider, or the end of the answer, says that nothing follows. */
   isClosed = false
   readonly #end = new JsonEnd()
+
+  /** @param nth its place among the calls, from 0 on */
+  constructor(nth: number) {
+    this.nth = nth
+  }
 
   /** No arguments follow. */
   get isOver(): boolean {

@@ -1,15 +1,20 @@
 import type { NamedOrigin } from '../../../../schemas/inference/forms/prompt.ts'
+import type { WrittenPart } from '../../../ports/inference/inference.ts'
 import type { PartRead, PartStream } from '../protocol.ts'
 import { OriginalCalls } from './original-calls.ts'
 import { PassedParts } from './passed-parts.ts'
 
-/** A stream whose calls are those of the tools that the caller declared; its last parts have none. D6. */
+/** A stream whose calls are those of the tools that the caller declared. D6. */
 export class OriginalParts extends PassedParts {
   readonly #calls: OriginalCalls
 
   constructor(stream: PartStream, origins: readonly NamedOrigin[]) {
     super(stream)
     this.#calls = new OriginalCalls(origins)
+  }
+
+  override get finalParts(): readonly WrittenPart[] {
+    return this.#calls.of(super.finalParts)
   }
 
   protected override pass({ parts, failure }: PartRead): PartRead {

@@ -68,7 +68,7 @@ export abstract class PartEvents implements PartStream {
         const { name, data } = owned(event)
         const behind = { events: events.slice(taken).map(owned), failure }
         const rest = async (): Promise<PartRead> => this.#goneOn(await readLarge(data), name, behind)
-        return { parts: this.#given(), failure: null, rest }
+        return { parts: this.given(), failure: null, rest }
       }
       const before = this.outputBytes
       this.#failure = this.#event(event)
@@ -77,14 +77,14 @@ export abstract class PartEvents implements PartStream {
     }
     // Bytes behind the last event cannot fail a stream.
     if (!this.isDone) this.#failure ??= failure
-    return { parts: this.#given(), failure: this.#failure }
+    return { parts: this.given(), failure: this.#failure }
   }
 
   /** @param read a large event, by a thread @param behind what the reader gave behind it */
   #goneOn(read: Outcome<Members | null>, name: string, behind: SseRead): PartRead {
     this.#failure = read.ok ? this.#takeParsed(read.value, name, NO_DATA) : read.failure
     const isOver = this.#failure !== null || this.isDone
-    return isOver ? { parts: this.#given(), failure: this.#failure } : this.#taken(behind)
+    return isOver ? { parts: this.given(), failure: this.#failure } : this.#taken(behind)
   }
 
   /** Null: the event is read here. An error is told by its bytes. */
@@ -105,9 +105,9 @@ export abstract class PartEvents implements PartStream {
   whole(events: readonly Members[]): WholeParts | null {
     this.#isJoining = true
     for (const event of events) if (this.#take(event, '') !== null) return null
-    if (!this.isWhole || this.#parts.length > PARTS_MAX) return null
+    if (this.end() !== null || this.#parts.length > PARTS_MAX) return null
     const { usage, outputBytes, finishReason, upstreamId } = this
-    return { parts: this.#given(), usage, outputBytes, finishReason, upstreamId }
+    return { parts: this.given(), usage, outputBytes, finishReason, upstreamId }
   }
 
   get awaitsUsage(): boolean {
@@ -126,8 +126,8 @@ export abstract class PartEvents implements PartStream {
   protected abstract take(event: Members, name: string): Failure | 'failed' | null
 
   /** The mark that ends a stream of chat; other protocols give it no meaning. */
-  protected done(): void {
-    return
+  protected done(): Failure | null {
+    return null
   }
 
   protected write(part: WrittenPart): void {
@@ -147,10 +147,7 @@ export abstract class PartEvents implements PartStream {
     const start = endOfSpace(data, 0)
     if (name === 'error') return this.#failed(data)
     if (start === data.length) return null
-    if (isDoneMark(data, start)) {
-      this.done()
-      return null
-    }
+    if (isDoneMark(data, start)) return this.done()
     return this.#takeParsed(parsed(data), name, data)
   }
 
@@ -174,7 +171,8 @@ export abstract class PartEvents implements PartStream {
     return failureOfEvent(data, this.#redacted)
   }
 
-  #given(): readonly WrittenPart[] {
+  /** The parts that were written since the last time. */
+  protected given(): readonly WrittenPart[] {
     const parts = this.#parts
     this.#parts = []
     return parts

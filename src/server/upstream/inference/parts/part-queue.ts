@@ -59,9 +59,9 @@ export class PartQueue {
     this.#heldUnits -= unitsOf(part)
   }
 
-  /** A call has begun; its fragments follow by `add`. */
-  begin(): OpenCall {
-    const call = new OpenCall()
+  /** A call has begun; its fragments follow by `add`. @param nth its place among the calls */
+  begin(nth = 0): OpenCall {
+    const call = new OpenCall(nth)
     this.#line.push(call)
     return call
   }

@@ -51,6 +51,17 @@ const ORDERS: Readonly<Record<string, readonly (readonly [readonly object[], rea
       BOTH,
     ],
   ],
+  'an index in later fragments alone': [
+    [
+      [
+        call({ id: 'c1', function: f('{"a"', 'f') }),
+        call({ index: 0, function: f(':1}') }),
+        call({ id: 'c2', function: f('', 'g') }),
+        call({ index: 1, function: f('{"b":2}') }),
+      ],
+      BOTH,
+    ],
+  ],
   'whole calls without an index, or with the same': [
     [[call({ id: 'c1', function: f('{"a":1}', 'f') }, { id: 'c2', function: f('{"b":2}', 'g') })], BOTH],
     [
@@ -199,12 +210,14 @@ t.test('parts without a text count, too, and what was written does not', async (
   t.equal(stream.read(streamOf([OPEN_CALL, ...early, ...calls, ...late])).failure, null)
   t.equal(stream.read(streamOf([CALL_END])).failure, null)
   t.equal(stream.heldBytes, HELD_UNITS_MAX / 2, 'the signature of a call that never began')
-  t.equal(stream.read(streamOf([STOP])).failure, null)
+  t.equal(stream.read(streamOf([STOP, '[DONE]'])).failure, null)
   t.equal(stream.heldBytes, 0)
 })
 
 t.test('a call without a name is invalid, one without an id gets one of its own', async (t) => {
-  t.match(read(call({ index: 0, id: 'c', function: f('{}') }), STOP).failure, { name: 'upstream_invalid' })
+  const unnamed = call({ index: 0, id: 'c', function: f('{}') })
+  t.match(read(unnamed, STOP).end, { name: 'upstream_invalid' })
+  t.match(read(unnamed, STOP, '[DONE]').failure, { name: 'upstream_invalid' })
   const nameless = call({ index: 0, function: f('{}', 'f') }, { index: 1, function: f('{}', 'f') })
   const ids = (id: string): readonly string[] =>
     read({ ...nameless, id }, STOP).parts.flatMap((part) => (part.kind === 'tool' ? [part.id] : []))

@@ -50,16 +50,61 @@ t.test('an event that is no object, or a known member of a wrong type, is invali
   }
 })
 
-t.test('a choice that nobody asked for, and output behind the end, are invalid', async (t) => {
+t.test('a second choice is invalid', async (t) => {
   t.match(read(one({ content: 'x' }), one({ content: 'y' }, { index: 1 })).failure, {
     name: 'upstream_invalid',
   })
-  t.match(read(STOP, one({ content: 'x' })).failure, { name: 'upstream_invalid' })
-  t.match(read(STOP, call({ index: 0, id: 'c', function: f('{}', 'f') })).failure, {
-    name: 'upstream_invalid',
-  })
-  t.equal(read(STOP, one({ content: '' }), STOP, '[DONE]').end, null)
 })
+
+t.test('an answer with a reason to end in each chunk goes on, and ends by the last reason', async (t) => {
+  const chunk = (delta: object, reason: string): object => one(delta, { finish_reason: reason })
+  const text = [chunk({ content: 'Hi' }, 'stop'), chunk({ content: ' you' }, 'length')]
+  const calls = [
+    chunk({ tool_calls: [{ index: 0, id: 'c1', function: f('{"a"', 'f') }] }, 'tool_calls'),
+    chunk({ tool_calls: [{ index: 0, function: f(':1}') }] }, 'tool_calls'),
+    chunk({ tool_calls: [{ index: 1, id: 'c2', function: f('', 'g') }] }, 'stop'),
+  ]
+  const called = [tool('c1'), said('arguments', '{"a":1}'), tool('c2', 'g'), said('arguments', '{}')]
+  const usage = { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } }
+  for (const more of [[], [usage], [usage, '[DONE]'], ['[DONE]']]) {
+    const given = read(...text, ...more)
+    t.same([given.failure, given.end], [null, null])
+    t.same(joinedParts(given.parts), [said('text', 'Hi you'), finish('length')])
+    t.equal(given.finishReason, 'length')
+    t.same(joinedParts(read(...calls, ...more).parts), [...called, finish('tool_calls', 'stop')])
+  }
+})
+
+t.test(
+  'a legacy function_call is a call of a tool, in fragments, whole, and beside the same call',
+  async (t) => {
+    const legacy = (name: string | undefined, json: unknown): object => one({ function_call: f(json, name) })
+    const ended = one({}, { finish_reason: 'function_call' })
+    const expected = [
+      { kind: 'tool', name: 'f' },
+      said('arguments', '{"a":1}'),
+      finish('tool_calls', 'function_call'),
+    ]
+    for (const events of [
+      [legacy('f', '{"a":1}')],
+      [legacy('f', ''), legacy(undefined, '{"a"'), legacy(undefined, ':1}')],
+      [legacy('f', '{"a"'), legacy('f', ':1}')],
+      [legacy('f', { a: 1 })],
+    ])
+      t.match(joinedParts(read(...events, ended).parts), expected)
+    const both = one({
+      function_call: f('{}', 'f'),
+      tool_calls: [{ index: 0, id: 'c', function: f('{}', 'f') }],
+    })
+    t.same(read(both, STOP).parts, [tool('c'), said('arguments', '{}'), finish('tool_calls', 'stop')])
+    t.same(read(one({ content: 'x', function_call: null }), STOP).parts, [said('text', 'x'), finish('stop')])
+    const message = { content: null, function_call: f('{"a":1}', 'f') }
+    const whole = chatWhole(
+      Buffer.from(JSON.stringify({ choices: [{ message, finish_reason: 'function_call' }] })),
+    )
+    t.match(whole?.parts, expected)
+  },
+)
 
 t.test('an error in any form ends the stream, and what came before it is given', async (t) => {
   const error = { message: 'slow down', code: 429 }
