@@ -32,6 +32,17 @@ export function conversationOf(
   return { name: typeof name === 'string' && name !== '' ? name : null, prefix }
 }
 
+/** Claude Code's first line of the system, which is for Anthropic alone. */
+const BILLING = /^x-anthropic-billing-header:[^\n]*\n*/
+
+/**
+ * A text of the system without the line, which differs in each request: no cache of a prompt that begins with
+ * it would be hit. D6.
+ */
+export function withoutBilling(text: string): string {
+  return text.startsWith('x-anthropic-') ? text.replace(BILLING, '') : text
+}
+
 /** A long text counts by its length and its ends. */
 function hashedEnds(hash: number, text: string): number {
   const { length } = text

@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../failures.ts'
 import { mentionsPreset } from '../presets/preset-references.ts'
 import { membersOf } from '../values/members.ts'
-import { conversationOf } from './conversation.ts'
+import { conversationOf, withoutBilling } from './conversation.ts'
 import { hasNamed, messagesTools } from './declared-tools.ts'
 import { messagesFiles, filesMember } from './file-references.ts'
 import { formOf } from './form-fit.ts'
@@ -70,7 +70,7 @@ function inputOf(
     tool,
     hasTool: hasNamed(messagesTools(body), tool),
     conversation: conversationOf(more.metadata?.user_id, {
-      system: textsOf({ content: system ?? [] }),
+      system: textsOf({ content: system ?? [] }).map(withoutBilling),
       user: first === undefined ? [] : textsOf(first),
     }),
     promptWords: wordsOf(textsOf({ content: system ?? [] })) + messages.reduce(countedWords, 0),

@@ -1,5 +1,5 @@
 import { cacheControl } from './others.ts'
-import type { Prompt } from './prompt.ts'
+import type { CachePoint, Prompt } from './prompt.ts'
 
 /** Whether the caller marks a place up to which the prompt may be cached. */
 export function hasCachePoint({ cache, tools, turns }: Prompt): boolean {
@@ -11,6 +11,36 @@ export function hasCachePoint({ cache, tools, turns }: Prompt): boolean {
         (turn.role === 'tool' && turn.cache !== null) || turn.parts.some((part) => part.cache !== null),
     )
   )
+}
+
+interface MarkedPart {
+  readonly kind: string
+  readonly cache: CachePoint | null
+}
+
+export function isEmptyText(part: MarkedPart & { readonly text?: string }): boolean {
+  return part.kind === 'text' && part.text === ''
+}
+
+/**
+ * The parts that say something. A place that a silent one marks is the end of the part before it.
+ * @param lost called where there is none
+ */
+export function speaking<P extends MarkedPart>(
+  parts: readonly P[],
+  isSilent: (part: P) => boolean,
+  lost: () => void,
+): readonly P[] {
+  if (!parts.some(isSilent)) return parts
+  const kept: P[] = []
+  for (const part of parts) {
+    const last = kept.at(-1)
+    if (!isSilent(part)) kept.push(part)
+    else if (part.cache !== null && last !== undefined && last.kind !== 'reasoning')
+      kept[kept.length - 1] = { ...last, cache: last.cache ?? part.cache }
+    else if (part.cache !== null) lost()
+  }
+  return kept
 }
 
 /** The same place for the whole prompt. */

@@ -4,6 +4,7 @@
 import { RESPONSES_STRICT_CUT_BY_TYPE } from '../responses-members.ts'
 import { STRICT_CUT, STRICT_CUT_BY_ROLE } from '../strict-members.ts'
 import { CARRIED, OTHERS, topOf } from './field-table.ts'
+import { SCHEMA_NAMES } from './messages/json-schemas.ts'
 import { lostMembers, NESTED, TOOL_SEARCH, WEB_SEARCH, type NestedObject } from './table/nested-table.ts'
 
 /** Stands for names that the table of fields does not have. */
@@ -34,6 +35,7 @@ const NAMES: ReadonlySet<string> = new Set([
   ...Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat(),
   ...ITEMS,
   ...NESTED_NAMES,
+  ...SCHEMA_NAMES,
   'transforms',
 ])
 

@@ -138,7 +138,10 @@ export const CARRIED: readonly CarriedField[] = [
     ),
     limits: { responses: `at least ${MAKER_TOKENS_MIN} ${FOR_MAKER}` },
   },
-  everywhere(['tools'], ['tools'], ['tools'], ['tools']),
+  {
+    ...everywhere(['tools'], ['tools'], ['tools'], ['tools']),
+    limits: { messages: 'alternatives at the top of a schema are joined; limits of a strict one described' },
+  },
   everywhere(['tool_choice'], ['tool_choice'], ['tool_choice'], ['toolConfig']),
   {
     ...everywhere(
@@ -148,7 +151,7 @@ export const CARRIED: readonly CarriedField[] = [
       ['generationConfig.responseMimeType', 'generationConfig.responseJsonSchema'],
     ),
     aliases: { messages: ['output_format'] },
-    limits: { messages: '`json_object` refused, `description` dropped' },
+    limits: { messages: '`json_object` refused, `description` dropped, limits of the schema described' },
   },
   {
     ...everywhere(

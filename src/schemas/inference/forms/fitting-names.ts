@@ -1,5 +1,5 @@
 import { FunctionNames, isFitting } from './function-names.ts'
-import type { Prompt, PromptTool, Turn } from './prompt.ts'
+import type { Prompt, PromptTool, ToolChoice, Turn } from './prompt.ts'
 
 /**
  * The prompt with names of functions that all providers take: a dialect has longer ones, and other characters.
@@ -13,8 +13,7 @@ export function withFittingNames(prompt: Prompt): Prompt {
   return {
     ...prompt,
     tools: tools.map((tool) => renamedTool(tool, names)),
-    toolChoice:
-      toolChoice?.kind === 'tool' ? { ...toolChoice, name: names.fitting(toolChoice.name) } : toolChoice,
+    toolChoice: toolChoice === null ? null : renamedChoice(toolChoice, names),
     turns: turns.map((turn) => renamedTurn(turn, names)),
   }
 }
@@ -23,6 +22,13 @@ function calledIn(turn: Turn): readonly string[] {
   return turn.role === 'assistant'
     ? turn.parts.flatMap((part) => (part.kind === 'call' ? part.name : []))
     : []
+}
+
+function renamedChoice(choice: ToolChoice, names: FunctionNames): ToolChoice {
+  if (choice.kind === 'tool') return { ...choice, name: names.fitting(choice.name) }
+  return choice.kind === 'allowed'
+    ? { ...choice, names: choice.names.map((name) => names.fitting(name)) }
+    : choice
 }
 
 function renamedTool(tool: PromptTool, names: FunctionNames): PromptTool {

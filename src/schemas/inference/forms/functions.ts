@@ -1,6 +1,6 @@
 /** Functions that callers declare, in the words of every form. */
 import { isObject, type Members } from '../../values/members.ts'
-import type { JsonPath } from '../../values/json-path.ts'
+import { pointerOf, type JsonPath } from '../../values/json-path.ts'
 import { cachePointOf, flagOf, textOf, type Others } from './others.ts'
 import type { PromptTool, ToolChoice } from './prompt.ts'
 
@@ -22,9 +22,23 @@ export function readFunction(told: Members, declared: Declared, others: Others):
     name: textOf(told['name']) ?? '',
     description: textOf(told['description']),
     schema: isObject(parameters) ? parameters : null,
+    path: pointerOf([...path, schema]),
     isStrict: flagOf(told['strict']),
     cache: cachePointOf(outer['cache_control'] ?? outer['prompt_cache_breakpoint']),
   }
+}
+
+/**
+ * The choice of some tools of those that are declared; null: it names what is no tool of the caller.
+ * @param told the object with `mode` and `tools`
+ * @param nameOf the name of a tool as its declaration has it
+ */
+export function allowedChoice(told: Members, nameOf: (tool: Members) => string | null): ToolChoice | null {
+  const { mode, tools } = told
+  if ((mode !== 'auto' && mode !== 'required') || !Array.isArray(tools)) return null
+  const names = (tools as readonly unknown[]).map((tool) => (isObject(tool) ? nameOf(tool) : null))
+  const known = names.filter((name) => name !== null)
+  return known.length < names.length ? null : { kind: 'allowed', mode, names: known }
 }
 
 /** The words of OpenAI's two forms for a choice of tools; null: the choice is none of them. */

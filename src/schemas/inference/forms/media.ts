@@ -1,4 +1,5 @@
 /** Content of media as URLs and as base64. */
+import { imageTypeOf } from '../../values/image-types.ts'
 import type { Media } from './prompt.ts'
 
 const DATA_URL = /^data:([^;,]+)((?:;[^;,]*)*);base64,/i
@@ -10,7 +11,20 @@ export function mediaOfUrl(url: string): Media {
   const head = DATA_URL.exec(url.slice(0, DATA_HEAD_CHARS_MAX))
   const mimeType = head?.[1]
   if (head === null || mimeType === undefined) return { kind: 'url', url }
-  return { kind: 'base64', mimeType: mimeType.toLowerCase(), data: url.slice(head[0].length) }
+  return inlineMedia(mimeType, url.slice(head[0].length))
+}
+
+/** Characters of base64 that have the first bytes of a picture. */
+const IMAGE_HEAD_CHARS = 16
+/** Names that clients write and providers refuse. */
+const SPELLINGS: Readonly<Record<string, string>> = { 'image/jpg': 'image/jpeg' }
+
+/** Pictures are often declared as another type, which providers compare with the content: the first bytes decide. */
+export function inlineMedia(declared: string, data: string): Media {
+  const named = declared.toLowerCase()
+  const spelled = Object.hasOwn(SPELLINGS, named) ? (SPELLINGS[named] ?? named) : named
+  const found = imageTypeOf(Buffer.from(data.slice(0, IMAGE_HEAD_CHARS), 'base64'))
+  return { kind: 'base64', mimeType: found ?? spelled, data }
 }
 
 /** Null: the content is a file's that has an id alone. */

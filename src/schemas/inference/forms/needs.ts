@@ -5,6 +5,7 @@ import { NESTED_REFUSED, otherField } from './field-table.ts'
 import { isWebAddress } from './contents/fetched-urls.ts'
 import { GEMINI_STOPS_MAX } from './gemini/gemini-models.ts'
 import { isTextDocument, PDF } from './media.ts'
+import { joinedBranches } from './messages/json-schemas.ts'
 import { STRICT_STOPS_MAX } from './openai-maker.ts'
 import type { OtherMember, Prompt, PromptFile, Turn } from './prompt.ts'
 import { LACKING } from './table/nested-table.ts'
@@ -27,6 +28,7 @@ export function needsOf(prompt: Prompt): readonly Need[] {
     ...stopNeeds(prompt),
     ...formatNeeds(prompt),
     ...partNeeds(prompt),
+    ...schemaNeeds(prompt),
   ]
 }
 
@@ -44,7 +46,7 @@ export function refusedBy(
 /** Whether the table refuses what the form does not carry. */
 export function isRefused({ dialect }: Pick<Prompt, 'dialect'>, { name, path }: OtherMember): boolean {
   const isTop = path.lastIndexOf('/') === 0
-  return isTop ? otherField(dialect, name)?.class === 'refused' : NESTED_REFUSED.has(name)
+  return NESTED_REFUSED.has(name) || (isTop && otherField(dialect, name)?.class === 'refused')
 }
 
 /** @param values that the protocols take; null: they take none */
@@ -107,6 +109,14 @@ function formatNeeds({ format, dialect }: Prompt): readonly Need[] {
     : []
 }
 
+/** Anthropic takes no alternatives at the top of a schema, and those of objects alone can be joined. */
+function schemaNeeds({ tools, dialect }: Prompt): readonly Need[] {
+  if (dialect === 'messages') return []
+  return tools.flatMap(({ schema, path = '/tools' }) =>
+    schema === null || joinedBranches(schema) !== null ? [] : need(path, ['messages'], 'branches of objects'),
+  )
+}
+
 function partNeeds({ turns, dialect }: Prompt): readonly Need[] {
   const found = new Map<string, Need>()
   const add = (kind: string, one: Need): void => {
@@ -136,7 +146,10 @@ function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Ne
     add('strict video', { ...need(path, ['chat']), expected: VIDEO_TAKERS, isOfStrict: true })
   }
   if (part.kind === 'file') addFileNeeds(part, add)
-  if (media.kind === 'base64' && media.mimeType === GIF) add('gif', need(path, ['gemini']))
+  if (media.kind === 'base64') {
+    const refusing = pictureRefusals(part.kind, media.mimeType)
+    if (refusing.length > 0) add(`picture ${refusing.join()}`, need(path, refusing))
+  }
   if (media.kind === 'url' && media.url.startsWith('data:')) add('data', need(path, ['messages', 'gemini']))
 }
 
@@ -153,5 +166,16 @@ function addFileNeeds({ path = '', media }: PromptFile, add: (kind: string, need
   else add('medium', need(path, ['messages']))
 }
 
+const MESSAGES_PICTURES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 /** Google takes moving pictures as films alone. */
-const GIF = 'image/gif'
+const GEMINI_PICTURES: ReadonlySet<string> = new Set([
+  ...['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
+])
+
+/** Google takes documents and films at the place of a picture, Anthropic pictures alone. */
+function pictureRefusals(kind: 'image' | 'video' | 'file', mimeType: string): readonly TextProtocol[] {
+  const refusing: TextProtocol[] = []
+  if (kind === 'image' && !MESSAGES_PICTURES.has(mimeType)) refusing.push('messages')
+  if (mimeType.startsWith('image/') && !GEMINI_PICTURES.has(mimeType)) refusing.push('gemini')
+  return refusing
+}

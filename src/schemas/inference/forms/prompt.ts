@@ -159,6 +159,8 @@ export interface DeclaredOrigin extends ToolOrigin {
 
 export interface PromptTool extends Cut {
   readonly name: string
+  /** JSON pointer of the schema in the caller's body; absent: the prompt was read from none. */
+  readonly path?: string
   readonly description: string | null
   /** As of a call. */
   readonly origin?: DeclaredOrigin
@@ -168,7 +170,10 @@ export interface PromptTool extends Cut {
 }
 
 export type ToolChoice =
-  { readonly kind: 'auto' | 'none' | 'required' } | { readonly kind: 'tool'; readonly name: string }
+  | { readonly kind: 'auto' | 'none' | 'required' }
+  | { readonly kind: 'tool'; readonly name: string }
+  /** Tools that the model may call, of all that are declared. */
+  | { readonly kind: 'allowed'; readonly mode: 'auto' | 'required'; readonly names: readonly string[] }
 
 export interface AskedReasoning {
   /** `minimal`, `low`, `medium`, `high`, `xhigh`, `max`, `none`; null: not said. */

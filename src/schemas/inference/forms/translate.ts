@@ -6,6 +6,7 @@ import { hasMoreValues } from '../../values/json-values.ts'
 import { parseMarked, withoutMarks } from '../../values/long-integers.ts'
 import { membersOf } from '../../values/members.ts'
 import type { Dialect } from '../text-request.ts'
+import { withUniqueCalls } from './call-ids.ts'
 import { urlsToFetch, type MediumUrl } from './contents/fetched-urls.ts'
 import { withFittingNames } from './fitting-names.ts'
 import { writeGeminiCount } from './gemini/gemini-request.ts'
@@ -110,6 +111,6 @@ export function readSent({ dialect, body }: SentRequest): Prompt {
 
 /** The prompt as an endpoint of the protocol gets it. */
 export function promptFor(read: Prompt, { contents }: SentRequest, protocol: TextProtocol): Prompt {
-  const named = read.dialect === protocol ? read : withFittingNames(read)
+  const named = read.dialect === protocol ? read : withFittingNames(withUniqueCalls(read))
   return contents === undefined ? named : withContents(named, contents, protocol)
 }

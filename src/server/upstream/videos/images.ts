@@ -7,7 +7,7 @@ import {
 } from '../../../schemas/videos/video-provider-limits.ts'
 import type { Egress } from '../../ports/egress/egress.ts'
 import type { Submitted, VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
-import { imageTypeOf, type ImageType } from '../image-types.ts'
+import { imageTypeOf, type ImageType } from '../../../schemas/values/image-types.ts'
 import { openOutside, readOutside } from '../outside.ts'
 import { jobError } from './job-errors.ts'
 

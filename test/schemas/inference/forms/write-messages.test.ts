@@ -203,7 +203,11 @@ t.test('tools, their choice and their number in one answer', (t) => {
     { type: 'function', function: { name: 'g', description: 'G', strict: false } },
   ]
   t.same(translated(ofChat, { tools }).body['tools'], [
-    { name: 'f', input_schema: { type: 'object', properties: {} }, strict: true },
+    {
+      name: 'f',
+      input_schema: { type: 'object', properties: {}, additionalProperties: false },
+      strict: true,
+    },
     { name: 'g', description: 'G', input_schema: { type: 'object', properties: {} } },
   ])
   const choice = (more: object) => translated(ofChat, { tools, ...more }).body['tool_choice']
@@ -238,7 +242,7 @@ t.test('a maximum is always sent: of the caller, of the endpoint, or the usual o
 })
 
 t.test('a schema is the format of the answer', (t) => {
-  const schema = { type: 'object' }
+  const schema = { type: 'object', additionalProperties: false }
   const format = { type: 'json_schema', name: 'n', schema, description: 'd', strict: true }
   const { body, dropped } = translated(ofResponses, { text: { format, verbosity: 'low' } })
   t.same(body['output_config'], { format: { type: 'json_schema', schema } })

@@ -1,5 +1,6 @@
 import { membersOf, type Members } from '../../../values/members.ts'
 import { pointerOf, type JsonPath } from '../../../values/json-path.ts'
+import { isEmptyText, speaking } from '../cache-points.ts'
 import { mediaOfUrl, PDF, urlOfMedia } from '../media.ts'
 import { cacheControl, cachePointOf, textOf, type Others } from '../others.ts'
 import type { CachePoint, Media, PromptAudio, PromptRefusal, PromptText, UserPart } from '../prompt.ts'
@@ -32,11 +33,12 @@ const INNER: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 export function readChatContent(content: unknown, path: JsonPath, others: Others): readonly ChatPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content, cache: null }]
   if (!Array.isArray(content)) return []
-  return (content as readonly unknown[]).flatMap((part, nth) => {
+  const parts = (content as readonly unknown[]).flatMap((part, nth) => {
     const read = readPart(membersOf(part), [...path, nth], others)
     if (read === null) others.add('messages.content', [...path, nth])
-    return read === null || (read.kind === 'text' && read.text === '') ? [] : [read]
+    return read ?? []
   })
+  return speaking(parts, isEmptyText, () => others.add('cache_control', path))
 }
 
 /** Null: the form has no such part. */

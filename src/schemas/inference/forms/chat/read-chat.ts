@@ -3,7 +3,7 @@ import type { JsonPath } from '../../../values/json-path.ts'
 import type { ChatBody } from '../../chat.ts'
 import { JSON_SCHEMA } from '../../form-fit.ts'
 import { readFreeform } from '../freeform-tools.ts'
-import { choiceOfWord, readFunction } from '../functions.ts'
+import { allowedChoice, choiceOfWord, readFunction } from '../functions.ts'
 import { readReasoning } from '../openai-reasoning.ts'
 import { cachePointOf, flagOf, numberOf, Others, textOf } from '../others.ts'
 import type { AnswerFormat, Prompt, PromptTool, ToolChoice } from '../prompt.ts'
@@ -71,11 +71,18 @@ function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | n
 
 function readChoice(choice: unknown, others: Others): ToolChoice | null {
   if (choice === null || typeof choice === 'string') return choiceOfWord(choice)
-  const { type, function: named, custom } = membersOf(choice)
-  const name = textOf(membersOf(type === 'custom' ? custom : named)['name'])
-  if ((type === 'function' || type === 'custom') && name !== null) return { kind: 'tool', name }
-  others.add('tool_choice', ['tool_choice'])
-  return null
+  const told = membersOf(choice)
+  const { type, allowed_tools: allowed } = told
+  const name = namedTool(told)
+  if (name !== null) return { kind: 'tool', name }
+  const some = type === 'allowed_tools' ? allowedChoice(membersOf(allowed), namedTool) : null
+  if (some === null) others.add('tool_choice', ['tool_choice'])
+  return some
+}
+
+function namedTool({ type, function: named, custom }: Members): string | null {
+  if (type !== 'function' && type !== 'custom') return null
+  return textOf(membersOf(type === 'custom' ? custom : named)['name'])
 }
 
 const SCHEMA: ReadonlySet<string> = new Set(['name', 'description', 'schema', 'strict'])

@@ -60,11 +60,14 @@ function toolMember({ isSameForm, terms }: PromptDraft, tool: PromptTool): Membe
 }
 
 function choiceMember({ isSameForm, prompt }: PromptDraft, choice: ToolChoice): unknown {
-  if (choice.kind !== 'tool') return choice.kind
-  const { name } = choice
-  const isFreeform =
-    isSameForm && prompt.tools.some((tool) => tool.name === name && tool.origin?.isFreeform === true)
-  return isFreeform ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } }
+  const named = (name: string): Members => {
+    const isFreeform =
+      isSameForm && prompt.tools.some((tool) => tool.name === name && tool.origin?.isFreeform === true)
+    return isFreeform ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } }
+  }
+  if (choice.kind === 'tool') return named(choice.name)
+  if (choice.kind !== 'allowed') return choice.kind
+  return { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools: choice.names.map(named) } }
 }
 
 function writeReasoning(draft: PromptDraft): void {

@@ -30,5 +30,8 @@ function callingOf(choice: ToolChoice): object {
       return { mode: 'ANY' }
     case 'tool':
       return { mode: 'ANY', allowedFunctionNames: [choice.name] }
+    case 'allowed':
+      // Google takes names in these modes alone; the second lets the model write a text.
+      return { mode: choice.mode === 'required' ? 'ANY' : 'VALIDATED', allowedFunctionNames: choice.names }
   }
 }

@@ -1,6 +1,6 @@
 import { isObject, membersOf, type Members } from '../../../values/members.ts'
 import { pointerOf, type JsonPath } from '../../../values/json-path.ts'
-import { isTextDocument, mediaOfText, textOfMedia } from '../media.ts'
+import { inlineMedia, isTextDocument, mediaOfText, textOfMedia } from '../media.ts'
 import { cacheControl, cachePointOf, textOf, type Others } from '../others.ts'
 import type { Media, PromptFile, PromptImage, PromptText } from '../prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
@@ -43,7 +43,9 @@ export function readGiven(block: Members, path: JsonPath, others: Others): reado
 export function readText(block: Members, path: JsonPath, others: Others): readonly PromptText[] {
   others.addRest(block, TEXT, { path })
   const text = textOf(block['text']) ?? ''
-  return text === '' ? [] : [{ kind: 'text', text, cache: cachePointOf(block['cache_control']) }]
+  const cache = cachePointOf(block['cache_control'])
+  // The mark of a silent one moves when the turns are whole.
+  return text === '' && cache === null ? [] : [{ kind: 'text', text, cache }]
 }
 
 /** Null: the form has no such document. */
@@ -71,7 +73,7 @@ function readSource(source: Members, path: JsonPath, others: Others): Media | nu
   const [data, url, id] = [textOf(source['data']), textOf(source['url']), textOf(source['file_id'])]
   switch (source['type']) {
     case 'base64':
-      return data === null ? null : { kind: 'base64', mimeType: textOf(source['media_type']) ?? '', data }
+      return data === null ? null : inlineMedia(textOf(source['media_type']) ?? '', data)
     case 'text':
       return data === null ? null : mediaOfText(data)
     case 'url':

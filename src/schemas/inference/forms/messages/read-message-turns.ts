@@ -1,7 +1,9 @@
 import type { Members } from '../../../values/members.ts'
 import type { JsonPath } from '../../../values/json-path.ts'
+import { withoutBilling } from '../../conversation.ts'
 import type { Message } from '../../messages.ts'
 import { SIGNATURE_FORMATS, signatureOf, type SignatureUse } from '../carried-signatures.ts'
+import { isEmptyText, speaking } from '../cache-points.ts'
 import { cachePointOf, textOf, type Others } from '../others.ts'
 import type { Turn } from '../prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
@@ -18,7 +20,26 @@ export function readMessageTurns(messages: readonly Message[], others: Others): 
     const blocks = blocksOf(message.content)
     for (const turn of turnsOf(message.role, blocks, { path, others })) runs.add(turn)
   }
-  return runs.turns
+  return runs.turns.flatMap((turn) => spoken(turn, others))
+}
+
+/** None where the turn says nothing. */
+function spoken(turn: Turn, others: Others): readonly Turn[] {
+  const lost = (): void => others.add('cache_control', ['messages'])
+  switch (turn.role) {
+    case 'system':
+      return some({ ...turn, parts: speaking(turn.parts, isEmptyText, lost) })
+    case 'user':
+      return some({ ...turn, parts: speaking(turn.parts, isEmptyText, lost) })
+    case 'assistant':
+      return some({ ...turn, parts: speaking(turn.parts, isEmptyText, lost) })
+    case 'tool':
+      return [{ ...turn, parts: speaking(turn.parts, isEmptyText, lost) }]
+  }
+}
+
+function some(turn: Turn): readonly Turn[] {
+  return turn.parts.length === 0 ? [] : [turn]
 }
 
 const MESSAGE = usedMembers('messages', 'turns', { type: 'user' })
@@ -51,11 +72,13 @@ export function readSystem(
   path: JsonPath,
   others: Others,
 ): Extract<Turn, { readonly role: 'system' }>['parts'] {
-  return blocks.flatMap((block, nth) => {
-    if (block['type'] === 'text') return readText(block, [...path, nth], others)
+  const parts = blocks.flatMap((block, nth) => {
+    if (block['type'] === 'text')
+      return readText({ ...block, text: withoutBilling(textOf(block['text']) ?? '') }, [...path, nth], others)
     others.add('messages.content', [...path, nth])
     return []
   })
+  return speaking(parts, isEmptyText, () => others.add('cache_control', path))
 }
 
 const RESULT = usedMembers('messages', 'parts', { type: 'tool_result' })

@@ -2,6 +2,7 @@ import type { Members } from '../../../values/members.ts'
 import { argumentsObject } from '../call-arguments.ts'
 import { fittingId, MESSAGES_CALL_ID } from '../call-ids.ts'
 import { returnedSignature, SIGNATURE_FORMATS, takenBack } from '../carried-signatures.ts'
+import { speaking } from '../cache-points.ts'
 import { laterSystemText } from '../later-system.ts'
 import { cacheControl } from '../others.ts'
 import type { AssistantPart, PromptReasoning, PromptText, Turn } from '../prompt.ts'
@@ -43,8 +44,17 @@ export function writeMessageTurns(draft: PromptDraft): WrittenTurns {
   }
   return opened(
     system,
-    runs.map(({ role, results, others }) => ({ role, content: [...results, ...others] })),
+    ended(runs.map(({ role, results, others }) => ({ role, content: [...results, ...others] }))),
   )
+}
+
+/** Anthropic goes on from a text at the end of its model's turn, and refuses white space at the end of that. */
+function ended(messages: readonly WrittenMessage[]): readonly WrittenMessage[] {
+  const last = messages.at(-1)
+  const block = last?.content.at(-1)
+  if (last?.role !== 'assistant' || typeof block?.['text'] !== 'string') return messages
+  const text = { ...block, text: block['text'].trimEnd() }
+  return [...messages.slice(0, -1), { ...last, content: [...last.content.slice(0, -1), text] }]
 }
 
 /** A message in the making: results of tools come first in it. */
@@ -93,11 +103,9 @@ function blocksOf(draft: PromptDraft, turn: Turn): readonly Members[] {
 /** Anthropic refuses texts of white space alone, which other forms take. */
 function saying<P extends Turn['parts'][number]>(draft: PromptDraft, parts: readonly P[]): readonly P[] {
   if (draft.isSameForm) return parts
-  return parts.filter((part) => {
-    const isSilent = (part.kind === 'text' || part.kind === 'refusal') && part.text.trim() === ''
-    if (isSilent && part.cache !== null) draft.drop('cache_control', draft.turnsPath)
-    return !isSilent
-  })
+  const isSilent = (part: P): boolean =>
+    (part.kind === 'text' || part.kind === 'refusal') && part.text.trim() === ''
+  return speaking(parts, isSilent, () => draft.drop('cache_control', draft.turnsPath))
 }
 
 function givenBlock(draft: PromptDraft, part: GivenPart): Members {

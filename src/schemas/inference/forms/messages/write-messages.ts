@@ -1,11 +1,13 @@
 import type { Members } from '../../../values/members.ts'
 import { wholeCache } from '../cache-points.ts'
+import { PLACES } from '../needs.ts'
 import { cacheControl } from '../others.ts'
 import type { Prompt, PromptTool, ToolChoice } from '../prompt.ts'
 import { PromptDraft } from '../prompt-draft.ts'
 import { writeTuning } from '../tuning.ts'
 import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
 import { claudeModel } from './claude-models.ts'
+import { joinedBranches, withinLimits } from './json-schemas.ts'
 import { isStepUnsigned, lastStep, writeMessageTurns } from './write-message-turns.ts'
 import { writeThinking } from './write-thinking.ts'
 
@@ -62,14 +64,19 @@ function writeTier(draft: PromptDraft): void {
 }
 
 function writeTools(draft: PromptDraft): void {
-  const { tools, toolChoice, isParallel } = draft.prompt
+  const { tools: declared, toolChoice, isParallel } = draft.prompt
+  const tools =
+    toolChoice?.kind === 'allowed' ? declared.filter(({ name }) => toolChoice.names.includes(name)) : declared
   const called = tools.length === 0 ? calledTools(draft.prompt) : []
   if (called.length > 0) {
     draft.set('tools', called)
     draft.set('tool_choice', { type: 'none' })
   }
   if (tools.length === 0) return
-  draft.set('tools', tools.map(toolMember))
+  draft.set(
+    'tools',
+    tools.map((tool) => toolMember(draft, tool)),
+  )
   const choice = toolChoice === null && isParallel === false ? { type: 'auto' } : choiceMember(toolChoice)
   if (choice === null) return
   const isSaid = isParallel !== null && choice['type'] !== 'none'
@@ -86,20 +93,39 @@ function calledTools({ turns }: Prompt): readonly Members[] {
 
 const NO_SCHEMA = { type: 'object', properties: {} }
 
-function toolMember({ name, description, schema, isStrict, cache }: PromptTool): Members {
+function toolMember(draft: PromptDraft, tool: PromptTool): Members {
+  const { name, description, schema, isStrict, cache } = tool
   return {
     name,
     ...(description !== null && { description }),
-    input_schema: schema === null ? NO_SCHEMA : { type: 'object', ...schema },
+    input_schema: schema === null ? NO_SCHEMA : inputSchema(draft, schema, tool),
     ...(isStrict === true && { strict: true }),
     ...cacheControl(cache),
   }
 }
 
+function inputSchema(draft: PromptDraft, schema: Members, { isStrict, path }: PromptTool): Members {
+  if (draft.isSameForm) return { type: 'object', ...schema }
+  // What cannot be joined is refused.
+  const joined = joinedBranches(schema) ?? { schema, dropped: [] }
+  for (const name of joined.dropped) draft.drop(name, path)
+  const whole = { type: 'object', ...joined.schema }
+  return isStrict === true ? limitedSchema(draft, whole, path) : whole
+}
+
+/** With the limits of the schema in its descriptions, where Anthropic would refuse them. */
+function limitedSchema(draft: PromptDraft, schema: Members, path?: string): Members {
+  const dropped = new Set<string>()
+  const limited = withinLimits(schema, dropped)
+  for (const name of dropped) draft.drop(name, path)
+  return limited
+}
+
 function choiceMember(choice: ToolChoice | null): Members | null {
   if (choice === null) return null
   if (choice.kind === 'tool') return { type: 'tool', name: choice.name }
-  return { type: choice.kind === 'required' ? 'any' : choice.kind }
+  const word = choice.kind === 'allowed' ? choice.mode : choice.kind
+  return { type: word === 'required' ? 'any' : word }
 }
 
 /** A format that is no schema is refused before. */
@@ -107,5 +133,8 @@ function formatMember(draft: PromptDraft): Members | null {
   const { format } = draft.prompt
   if (format?.kind !== 'json_schema') return null
   if (format.description !== null) draft.drop('response_format.json_schema.description')
-  return { type: format.kind, schema: format.schema }
+  const schema = draft.isSameForm
+    ? format.schema
+    : limitedSchema(draft, format.schema, PLACES[draft.prompt.dialect].format)
+  return { type: format.kind, schema }
 }

@@ -62,7 +62,9 @@ function effortSent(draft: PromptDraft, effort: string | null): string | null {
 /** Null: the provider would refuse it. */
 function thinkingOf(draft: PromptDraft, { effort, budget }: AskedReasoning, answer: Answer): Members | null {
   const { tools, toolChoice } = draft.prompt
-  const isForced = toolChoice?.kind === 'tool' || toolChoice?.kind === 'required'
+  const isForced =
+    toolChoice?.kind === 'tool' ||
+    (toolChoice?.kind === 'allowed' ? toolChoice.mode : toolChoice?.kind) === 'required'
   if (isForced && tools.length > 0) return null
   const { hasAdaptive, hasBudget } = claudeModel(draft.terms.upstreamModel)
   if (hasAdaptive && (budget === null || !hasBudget)) {

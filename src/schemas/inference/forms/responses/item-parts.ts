@@ -1,6 +1,7 @@
 import { membersOf, type Members } from '../../../values/members.ts'
 import { pointerOf, type JsonPath } from '../../../values/json-path.ts'
 import { audioOf, detailOf, fileMedia, soundMembers } from '../chat/chat-parts.ts'
+import { isEmptyText, speaking } from '../cache-points.ts'
 import { mediaOfUrl, urlOfMedia } from '../media.ts'
 import { cachePointOf, textOf, type Others } from '../others.ts'
 import type { PromptFile, PromptRefusal, UserPart } from '../prompt.ts'
@@ -21,7 +22,7 @@ const SOUND_MEMBERS = usedMembers('responses', 'parts', { type: SOUND, inner: SO
 export function readItemContent(content: unknown, path: JsonPath, others: Others): readonly ItemPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content, cache: null }]
   if (!Array.isArray(content)) return []
-  return (content as readonly unknown[]).flatMap((one, nth) => {
+  const parts = (content as readonly unknown[]).flatMap((one, nth) => {
     const place = [...path, nth]
     const part = membersOf(one)
     const used = USED.get(part['type'])
@@ -31,8 +32,9 @@ export function readItemContent(content: unknown, path: JsonPath, others: Others
       return []
     }
     others.addRest(part, used, { path: place })
-    return read.kind === 'text' && read.text === '' ? [] : [read]
+    return read
   })
+  return speaking(parts, isEmptyText, () => others.add('cache_control', path))
 }
 
 /** Null: the part has no content. */

@@ -3,7 +3,7 @@ import type { JsonPath } from '../../../values/json-path.ts'
 import type { ResponsesBody } from '../../responses.ts'
 import { readFreeform } from '../freeform-tools.ts'
 import type { FunctionNames } from '../function-names.ts'
-import { choiceOfWord, readFunction } from '../functions.ts'
+import { allowedChoice, choiceOfWord, readFunction } from '../functions.ts'
 import { textOf, type Others } from '../others.ts'
 import { BETWEEN_TEXTS } from '../prompt.ts'
 import type { PromptTool, ToolChoice } from '../prompt.ts'
@@ -101,13 +101,15 @@ const NAMED: ReadonlySet<unknown> = new Set(['function', 'custom'])
 /** A choice has the name of its tool alone, which may be one of a namespace. */
 export function readChoice(choice: unknown, tools: readonly PromptTool[], others: Others): ToolChoice | null {
   if (choice === null || typeof choice === 'string') return choiceOfWord(choice)
-  const { type, name } = membersOf(choice)
-  if (NAMED.has(type) && typeof name === 'string') {
-    const within = tools.some((tool) => tool.name === name)
-      ? undefined
-      : tools.find(({ origin }) => origin?.name === name)
-    return { kind: 'tool', name: within?.name ?? name }
+  const told = membersOf(choice)
+  const nameOf = ({ type, name }: Members): string | null => {
+    if (!NAMED.has(type) || typeof name !== 'string') return null
+    if (tools.some((tool) => tool.name === name)) return name
+    return tools.find(({ origin }) => origin?.name === name)?.name ?? name
   }
-  others.add('tool_choice', ['tool_choice'])
-  return null
+  const name = nameOf(told)
+  if (name !== null) return { kind: 'tool', name }
+  const some = told['type'] === 'allowed_tools' ? allowedChoice(told, nameOf) : null
+  if (some === null) others.add('tool_choice', ['tool_choice'])
+  return some
 }

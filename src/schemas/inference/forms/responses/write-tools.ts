@@ -60,7 +60,11 @@ function described(description: string | null): Members {
 }
 
 function choiceMember({ isSameForm, prompt }: PromptDraft, choice: ToolChoice): unknown {
-  if (choice.kind !== 'tool') return choice.kind
-  const origin = isSameForm ? prompt.tools.find(({ name }) => name === choice.name)?.origin : undefined
-  return { type: origin?.isFreeform === true ? 'custom' : 'function', name: origin?.name ?? choice.name }
+  const named = (name: string): Members => {
+    const origin = isSameForm ? prompt.tools.find((tool) => tool.name === name)?.origin : undefined
+    return { type: origin?.isFreeform === true ? 'custom' : 'function', name: origin?.name ?? name }
+  }
+  if (choice.kind === 'tool') return named(choice.name)
+  if (choice.kind !== 'allowed') return choice.kind
+  return { type: 'allowed_tools', mode: choice.mode, tools: choice.names.map(named) }
 }

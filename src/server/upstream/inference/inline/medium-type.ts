@@ -1,4 +1,4 @@
-import { imageTypeOf } from '../../image-types.ts'
+import { imageTypeOf } from '../../../../schemas/values/image-types.ts'
 
 /** First bytes of a medium by which its type is known: readers of PDF look for its mark in so many. */
 export const MEDIUM_HEAD_BYTES = 1_024
