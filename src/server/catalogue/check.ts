@@ -1,18 +1,14 @@
 import type { Issue } from '../../schemas/failure-metadata.ts'
 import { isOfConnection } from '../../schemas/values/hop-by-hop.ts'
 import { pointer } from '../../schemas/issues.ts'
-import type { Pricing } from '../../schemas/models/models.ts'
 import { hasEmbeddings, KEY_HEADERS } from '../../schemas/models/protocols.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { checkEndpointVideo, checkModelVideo, checkProviderVideo, checkTokenPrice } from './check-video.ts'
+import { checkPrices, checkProducts, doubtfulPrices } from './check-prices.ts'
 import { checkEndpointText, checkProviderText } from './check-text.ts'
 import { checkNames } from './names.ts'
-import { TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, scaled } from '../../schemas/money/prices.ts'
 import type { CatalogueProblem, Placed } from './sources.ts'
 import { tagOf } from './wire.ts'
-
-/** Prices per request, image or search; every other price is per token. */
-const PER_UNIT: ReadonlySet<string> = new Set(['request', 'image', 'image_output', 'web_search'])
 
 /** Entries that stand twice within one file; across files the later entry replaces the earlier. */
 export function checkRepeats<T>(
@@ -116,15 +112,14 @@ function checkModel(model: ModelEntry, known: KnownProviders): readonly Issue[] 
   const isEmbedding = model.architecture?.output_modalities?.includes('embeddings') ?? false
   const all = { ...known, model, isEmbedding }
   return [
-    ...checkPricing(model.pricing, '/pricing'),
-    ...checkFree(model, ''),
+    ...checkPrices(model, model, ''),
+    ...checkProducts(model),
     ...checkDate(model.created),
     ...checkModelVideo(model),
     ...checkEndpoints(model.endpoints ?? [], '/endpoints', all),
     ...variants.flatMap((variant, index) => [
       ...checkSuffix(variant.suffix, index, variants),
-      ...checkPricing(variant.pricing, `/variants/${index}/pricing`),
-      ...checkFree(variant, `/variants/${index}`),
+      ...checkPrices(model, variant, `/variants/${index}`),
       ...checkTokenPrice(model, variant.pricing, `/variants/${index}/pricing`),
       ...checkEndpoints(variant.endpoints ?? [], `/variants/${index}/endpoints`, all),
     ]),
@@ -147,10 +142,7 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
   const seen = new Set<string>()
   return endpoints.flatMap((endpoint, index) => {
     const here = pointer(path, index)
-    const issues: Issue[] = [
-      ...checkPricing(endpoint.pricing, `${here}/pricing`),
-      ...checkFree(endpoint, here),
-    ]
+    const issues = [...checkPrices(known.model, endpoint, here)]
     const provider = known.providers.get(endpoint.provider)?.entry
     const place = { path: here, protocol: provider?.protocol ?? null }
     issues.push(
@@ -194,8 +186,12 @@ const MODALITIES = {
   ],
 } as const
 
-/** Unknown modalities: warnings, not mistakes. */
-export function checkModalities(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
+/** Warnings, not mistakes: unknown modalities, and prices that were hardly meant. */
+export function doubtsOf(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
+  return [...checkModalities(models), ...models.flatMap((placed) => at(placed, doubtfulPrices(placed.entry)))]
+}
+
+function checkModalities(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
   return models.flatMap((placed) =>
     (['input_modalities', 'output_modalities'] as const).flatMap((member) => {
       const known: readonly string[] = MODALITIES[member]
@@ -215,27 +211,6 @@ export function checkModalities(models: readonly Placed<ModelEntry>[]): readonly
       )
     }),
   )
-}
-
-/** Refuses an entry that is free and has a price: the meaning would be a guess. C40. */
-function checkFree(
-  { free, pricing, video }: Pick<EndpointEntry, 'free' | 'pricing' | 'video'>,
-  path: string,
-): readonly Issue[] {
-  if (free !== true || (pricing === undefined && video?.pricing_skus === undefined)) return []
-  return [{ path: `${path}/free`, message: 'stands beside a price', expected: 'one of the two' }]
-}
-
-/** Refuses a price with too many places: rounding it would bill a price that no file contains. C14. */
-function checkPricing(pricing: Partial<Pricing> | undefined, path: string): readonly Issue[] {
-  return Object.entries(pricing ?? {}).flatMap(([name, price]) => {
-    if (typeof price !== 'string') return []
-    const places = PER_UNIT.has(name) ? UNIT_PRICE_PLACES : TOKEN_PRICE_PLACES
-    if (scaled(price, places) !== null) return []
-    const most = BigInt(Number.MAX_SAFE_INTEGER) / 10n ** BigInt(places)
-    const expected = `USD with at most ${places} decimal places, and at most ${most}`
-    return [{ path: pointer(path, name), message: 'is too fine or too large to count', expected }]
-  })
 }
 
 /** Refuses a day that the calendar does not have: the shape accepts 31 February. */

@@ -43,7 +43,13 @@ function explainList(schema: TArray, value: readonly unknown[], path: string): r
 
 /** The branch of a union that takes this kind of value explains more than the union does. */
 function explainUnion(schema: TUnion, value: unknown, path: string): readonly Issue[] {
-  const branch = schema.anyOf.find(
+  const objects = schema.anyOf.filter((shape) => IsObject(shape))
+  // Which of several objects was meant, only its names can say.
+  const isChoice = objects.length > 1 && isRecord(value)
+  const named = isChoice ? objects.find((shape) => hasNamesOf(shape, value)) : undefined
+  if (named !== undefined) return explain(named, value, path)
+  const branches: readonly TSchema[] = isChoice ? [] : schema.anyOf
+  const branch = branches.find(
     (shape) =>
       (IsObject(shape) && isRecord(value)) ||
       (IsArray(shape) && Array.isArray(value)) ||
@@ -51,6 +57,13 @@ function explainUnion(schema: TUnion, value: unknown, path: string): readonly Is
   )
   if (branch !== undefined && !IsString(branch)) return explain(branch, value, path)
   return [{ path, message: 'is not valid', expected: expectedOf(schema) }]
+}
+
+function hasNamesOf({ properties }: TObject, value: Record<string, unknown>): boolean {
+  return (
+    Object.keys(value).every((name) => Object.hasOwn(properties, name)) &&
+    Object.entries<TSchema>(properties).every(([name, of]) => IsOptional(of) || Object.hasOwn(value, name))
+  )
 }
 
 function expectedOf(schema: TSchema): string {

@@ -1,7 +1,7 @@
 import type { ModelCatalogue, ModelFilter, Provider, ResolvedModel } from '../ports/models/models.ts'
 import { speaksOf } from './build-text.ts'
 import { buildModel, buildProvider, underAlias, type BuiltModel } from './build.ts'
-import { checkEntries, checkModalities, checkRepeats } from './check.ts'
+import { checkEntries, doubtsOf, checkRepeats } from './check.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { selectable } from './select.ts'
 import { Selections } from './selections.ts'
@@ -57,7 +57,7 @@ export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: Catalo
   return {
     ok: true,
     providers: [...bySlug.values()],
-    warnings: checkModalities([...models.values()]),
+    warnings: doubtsOf([...models.values()]),
     unpriced: [...models.values()].flatMap(({ entry }) => unpricedOf(entry, isSpeaking)),
     get catalogue() {
       return (catalogue ??= index(bySlug, [...models.values()], now))

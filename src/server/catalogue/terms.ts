@@ -1,4 +1,5 @@
 import type { Pricing } from '../../schemas/models/models.ts'
+import type { PriceModifier } from '../../schemas/models/price-conditions.ts'
 import { writesText } from './build-text.ts'
 import { makesVideo } from './build-video.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
@@ -7,6 +8,8 @@ import type { EndpointEntry, ModelEntry } from './format.ts'
 export interface Terms {
   readonly suffix: string
   readonly pricing: Partial<Pricing> | undefined
+  /** Of endpoints without their own. F5. */
+  readonly modifiers: readonly PriceModifier[] | undefined
   readonly isFree: boolean
   readonly endpoints: readonly EndpointEntry[]
 }
@@ -14,12 +17,12 @@ export interface Terms {
 type Variant = Exclude<NonNullable<ModelEntry['variants']>[number], string>
 
 export function allTermsOf(entry: ModelEntry): readonly Terms[] {
-  const { pricing, free = false, endpoints = [] } = entry
+  const { pricing, modifiers, free = false, endpoints = [] } = entry
   const variants = (entry.variants ?? []).map((variant) =>
     typeof variant === 'string' ? { suffix: variant } : variant,
   )
   return [
-    { suffix: '', pricing, isFree: free, endpoints },
+    { suffix: '', pricing, modifiers, isFree: free, endpoints },
     ...variants.map((variant) => ({ suffix: `:${variant.suffix}`, ...termsOf(variant, entry) })),
   ]
 }
@@ -28,17 +31,26 @@ export function allTermsOf(entry: ModelEntry): readonly Terms[] {
  * The terms of a variant. Its price applies to every endpoint that it inherits; its own endpoints may have
  * their own prices.
  */
-function termsOf({ pricing, free, endpoints }: Variant, model: ModelEntry): Omit<Terms, 'suffix'> {
-  if (endpoints !== undefined) return { pricing, isFree: free ?? false, endpoints }
+function termsOf({ pricing, modifiers, free, endpoints }: Variant, model: ModelEntry): Omit<Terms, 'suffix'> {
+  if (endpoints !== undefined) return { pricing, modifiers, isFree: free ?? false, endpoints }
   const inherited = model.endpoints ?? []
   if (free === true)
-    return { pricing, isFree: true, endpoints: inherited.map((endpoint) => ({ ...endpoint, free })) }
-  if (pricing === undefined)
-    return { pricing: model.pricing, isFree: model.free ?? false, endpoints: inherited }
+    return {
+      pricing,
+      modifiers,
+      isFree: true,
+      endpoints: inherited.map((endpoint) => ({ ...endpoint, free })),
+    }
+  if (pricing === undefined) {
+    const { free: isFree = false } = model
+    return { pricing: model.pricing, modifiers: modifiers ?? model.modifiers, isFree, endpoints: inherited }
+  }
+  // A modifier may have prices of its own, which are beside the price of the model.
+  const own = { pricing, modifiers: modifiers ?? [] }
   return {
-    pricing,
+    ...own,
     isFree: false,
-    endpoints: inherited.map((endpoint) => ({ ...endpoint, pricing, free: false })),
+    endpoints: inherited.map((endpoint) => ({ ...endpoint, ...own, free: false })),
   }
 }
 

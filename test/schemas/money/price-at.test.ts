@@ -142,10 +142,9 @@ t.test('the dearest price counts what the prompt, the hours and the asked tiers 
 })
 
 const Usd = fc.integer({ min: 0, max: 50 }).map((n) => (n / 1e6).toFixed(6))
-const Prices = fc.record(
-  Object.fromEntries(TOKEN_PRICE_KEYS.slice(0, 7).map((key) => [key, Usd])),
-  { requiredKeys: [] },
-)
+const Prices = fc.record(Object.fromEntries(TOKEN_PRICE_KEYS.slice(0, 7).map((key) => [key, Usd])), {
+  requiredKeys: [],
+})
 const Clock = fc.tuple(fc.nat(23), fc.nat(59)).map(([hour, minute]) => hour * 100 + minute)
 const Override: fc.Arbitrary<PricingOverride> = fc
   .tuple(

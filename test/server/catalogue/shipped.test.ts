@@ -122,6 +122,29 @@ t.test('models of Anthropic are known by their own names too, with the prices of
   t.equal(shipped().resolve('claude-haiku-4-5')?.id, 'anthropic/claude-haiku-4.5')
 })
 
+/** Models of OpenAI whose long prompts cost more. */
+const LONG = [
+  ...['gpt-6-astra', 'gpt-6-sol', 'gpt-6-luna'],
+  ...['gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna', 'gpt-5.5', 'gpt-5.4'],
+]
+
+t.test('long prompts cost twice as much, their answers half as much again', async (t) => {
+  const dearer = shipped().models.filter(({ wire }) => wire.pricing.overrides !== undefined)
+  t.same(
+    dearer.map(({ id }) => id),
+    [...LONG.map((name) => `openai/${name}`), 'google/gemini-2.5-pro'],
+  )
+  for (const { id, wire } of dearer) {
+    const { prompt, completion, input_cache_read: read, overrides = [] } = wire.pricing
+    const [long] = overrides
+    t.equal(overrides.length, 1, id)
+    t.equal(long?.min_prompt_tokens, id.startsWith('google/') ? 200_000 : 272_000, id)
+    t.equal(Number(long?.prompt).toFixed(12), (Number(prompt) * 2).toFixed(12), id)
+    t.equal(Number(long?.completion).toFixed(12), (Number(completion) * 1.5).toFixed(12), id)
+    t.equal(Number(long?.input_cache_read).toFixed(12), (Number(read) * 2).toFixed(12), id)
+  }
+})
+
 t.test('searches of the web have a price where each of the maker has the same', async (t) => {
   const priced = shipped()
     .models.flatMap(({ endpoints }) => endpoints)
@@ -129,7 +152,7 @@ t.test('searches of the web have a price where each of the maker has the same', 
   t.same([...new Set(priced.map(({ text }) => text?.webSearchNano))], [10_000_000])
   t.same(
     priced.flatMap(({ provider, upstreamModel }) => (provider.slug === 'openai' ? [upstreamModel] : [])),
-    ['gpt-5.2', 'gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano', 'o3', 'o4-mini'],
+    [...LONG, 'gpt-5.2', 'gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano', 'o3', 'o4-mini'],
   )
   t.equal(priced.filter(({ provider }) => provider.slug === 'anthropic').length, 12)
   t.ok(

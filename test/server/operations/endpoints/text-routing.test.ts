@@ -53,9 +53,9 @@ t.test(
     const id = await stand.active()
     const costOf = async (): Promise<unknown> => {
       // Long enough that the usage is within the bound.
-    const messages = [{ role: 'user', content: 'many words '.repeat(1_000) }]
-    const response = await stand.write(CHAT, asks({ messages }))
-    return ((await response.json()) as { usage: { cost: number } }).usage.cost
+      const messages = [{ role: 'user', content: 'many words '.repeat(1_000) }]
+      const response = await stand.write(CHAT, asks({ messages }))
+      return ((await response.json()) as { usage: { cost: number } }).usage.cost
     }
     t.equal(await costOf(), 0.0011)
     const pricing = { prompt: '0.000001', completion: '0.00001', input_cache_read: '0.0000001' }

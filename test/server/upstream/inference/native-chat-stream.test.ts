@@ -275,7 +275,7 @@ t.test('a provider that writes events without words for ever is invalid', async 
   read(stream, BEGUN)
   const empty = streamOf(Array.from({ length: BARE_EVENTS_MAX / 4 }, () => ({ choices: [] })))
   let reads = 0
-  for (;; reads++) {
+  for (; ; reads++) {
     const { failure } = stream.read(empty)
     if (failure === null) continue
     t.match(failure, { name: 'upstream_invalid' })

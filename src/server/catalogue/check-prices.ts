@@ -1,0 +1,292 @@
+/** Prices that could not be counted, or that nothing would read: refused, so that no file promises them. F10. */
+import type { Issue } from '../../schemas/failure-metadata.ts'
+import { pointer } from '../../schemas/issues.ts'
+import type { Pricing } from '../../schemas/models/models.ts'
+import {
+  MULTIPLIER_PLACES,
+  OVERRIDE_KEYS,
+  TIER_MEMBERS,
+  TOKEN_PRICE_KEYS,
+  type PriceModifier,
+  type PricingOverride,
+  type TierMember,
+} from '../../schemas/models/price-conditions.ts'
+import { tierOf } from '../../schemas/money/price-at.ts'
+import { nanoPerMillion, scaled, TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES } from '../../schemas/money/prices.ts'
+import { writesText } from './build-text.ts'
+import { makesVideo } from './build-video.ts'
+import type { EndpointEntry, ModelEntry } from './format.ts'
+import { allTermsOf, isFree } from './terms.ts'
+
+/** Prices per request, image or search; every other price is per token. */
+const PER_UNIT: ReadonlySet<string> = new Set(['request', 'image', 'image_output', 'web_search'])
+
+/** What a model, a variant or an endpoint says of its prices. */
+type Priced = Pick<EndpointEntry, 'free' | 'pricing' | 'modifiers' | 'video'>
+
+/** @param path of the model, variant or endpoint that says it */
+export function checkPrices(model: ModelEntry, priced: Priced, path: string): readonly Issue[] {
+  const { pricing, modifiers = [] } = priced
+  return [
+    ...checkPricing(pricing, `${path}/pricing`),
+    ...checkConditions(model, priced, path),
+    ...modifiers.flatMap((modifier, index) =>
+      checkModifier(modifiers, modifier, `${path}/modifiers/${index}`),
+    ),
+    ...checkFree(priced, path),
+  ]
+}
+
+function checkPricing(pricing: Partial<Pricing> | undefined, path: string): readonly Issue[] {
+  if (pricing === undefined) return []
+  const { discount = 0, image_output: output = '0', overrides = [] } = pricing
+  const issues = [...checkCountable(pricing, path), ...checkOverrides(overrides, `${path}/overrides`)]
+  if (discount !== 0) {
+    const expected = '0, or no such member: write the price you pay'
+    issues.push({ path: `${path}/discount`, message: 'is not 0, and nothing counts it', expected })
+  }
+  if (Number(output) > 0) {
+    const expected = '`"0"`, or no such member'
+    issues.push({ path: `${path}/image_output`, message: 'is above 0, and nothing counts it', expected })
+  }
+  return issues
+}
+
+/** Refuses a price with too many places: rounding it would bill a price that no file contains. C14. */
+function checkCountable(pricing: object, path: string): readonly Issue[] {
+  return Object.entries(pricing).flatMap(([name, price]: [string, unknown]) => {
+    if (typeof price !== 'string') return []
+    const places = PER_UNIT.has(name) ? UNIT_PRICE_PLACES : TOKEN_PRICE_PLACES
+    if (scaled(price, places) !== null) return []
+    const most = BigInt(Number.MAX_SAFE_INTEGER) / 10n ** BigInt(places)
+    const expected = `USD with at most ${places} decimal places, and at most ${most}`
+    return [{ path: pointer(path, name), message: 'is too fine or too large to count', expected }]
+  })
+}
+
+function checkOverrides(overrides: readonly PricingOverride[], path: string): readonly Issue[] {
+  return overrides.flatMap((override, index) => {
+    const here = pointer(path, index)
+    const issues = [...checkCountable(override, here), ...checkWindow(override, here)]
+    const { min_prompt_tokens: tokens, utc_start: start, utc_end: end, utc_days: days } = override
+    if ((tokens ?? start ?? end ?? days) === undefined)
+      issues.push({ path: here, message: 'has no condition', expected: CONDITIONS })
+    if (OVERRIDE_KEYS.every((key) => override[key] === undefined))
+      issues.push({ path: here, message: 'has no price', expected: `one of ${OVERRIDE_KEYS.join(', ')}` })
+    return issues
+  })
+}
+
+const CONDITIONS = '`min_prompt_tokens`, `utc_start` with `utc_end`, or `utc_days`'
+
+function checkWindow({ utc_start: start, utc_end: end }: PricingOverride, path: string): readonly Issue[] {
+  const clocks = { utc_start: start, utc_end: end }
+  const issues = Object.entries(clocks).flatMap(([name, clock = 0]): readonly Issue[] =>
+    clock % 100 > LAST_MINUTE
+      ? [
+          {
+            path: pointer(path, name),
+            message: 'is no time of the day',
+            expected: 'HHMM, with minutes from 0 to 59',
+          },
+        ]
+      : [],
+  )
+  if ((start === undefined) !== (end === undefined)) {
+    const [is, lacks] = start === undefined ? ['utc_end', 'utc_start'] : ['utc_start', 'utc_end']
+    const message = `stands without \`${lacks}\``
+    issues.push({ path: pointer(path, is), message, expected: 'both, or neither' })
+  } else if (start !== undefined && start === end)
+    issues.push({ path: `${path}/utc_end`, message: 'is `utc_start` too', expected: 'another time' })
+  return issues
+}
+
+const LAST_MINUTE = 59
+
+/** Refuses what is read of models that write alone, or of embeddings too. */
+function checkConditions(model: ModelEntry, { pricing, modifiers }: Priced, path: string): readonly Issue[] {
+  const issues: Issue[] = []
+  const expected = 'no such member'
+  if (makesVideo(model) && pricing?.overrides !== undefined) {
+    const message = 'is of a model that makes videos'
+    issues.push({ path: `${path}/pricing/overrides`, message, expected })
+  }
+  if (modifiers !== undefined && (makesVideo(model) || !writesText(model))) {
+    const message = makesVideo(model)
+      ? 'is of a model that makes videos'
+      : 'is of a model that writes no text'
+    issues.push({ path: `${path}/modifiers`, message, expected })
+  }
+  return issues
+}
+
+function checkModifier(
+  all: readonly PriceModifier[],
+  modifier: PriceModifier,
+  path: string,
+): readonly Issue[] {
+  const issues: Issue[] = []
+  const [member, name, tier] = whenOf(modifier)
+  const at = `${path}/when/${member}`
+  if (tier === undefined) {
+    const expected = 'a tier that answers report; `account_tier` of the provider says what `auto` is'
+    issues.push({ path: at, message: 'is reported by no answer', expected })
+  }
+  const twin = all.slice(0, all.indexOf(modifier)).map(whenOf)
+  const other = twin.find(([of, named, same]) => of === member && same === tier && named !== name)
+  if (other !== undefined) {
+    const message = `is the tier \`${other[1]}\` by another name, and both modifiers would apply`
+    issues.push({ path: at, message, expected: 'one name for each tier' })
+  }
+  if ('multiplier' in modifier) return issues
+  const { overrides = [], ...prices } = modifier.pricing
+  if (Object.keys(prices).length === 0 && overrides.length === 0)
+    issues.push({ path: `${path}/pricing`, message: 'has no price', expected: 'a price per token' })
+  const here = `${path}/pricing`
+  return [...issues, ...checkCountable(prices, here), ...checkOverrides(overrides, `${here}/overrides`)]
+}
+
+function whenOf({ when }: PriceModifier): readonly [TierMember, string, string | undefined] {
+  const named: Partial<Record<string, string>> = when
+  const member = TIER_MEMBERS.find((one) => named[one] !== undefined) ?? 'service_tier'
+  const name = named[member] ?? ''
+  return [member, name, tierOf(member, name)]
+}
+
+/** Refuses an entry that is free and has a price: the meaning would be a guess. C40. */
+function checkFree({ free, pricing, modifiers, video }: Priced, path: string): readonly Issue[] {
+  if (free !== true) return []
+  if (pricing === undefined && modifiers === undefined && video?.pricing_skus === undefined) return []
+  return [{ path: `${path}/free`, message: 'stands beside a price', expected: 'one of the two' }]
+}
+
+/** Refuses multipliers whose product with a price that they meet is too fine or too large to count. */
+export function checkProducts(model: ModelEntry): readonly Issue[] {
+  const places = placesOf(model)
+  if (places.size === 0) return []
+  const issues = new Map<string, Issue>()
+  for (const terms of allTermsOf(model)) {
+    for (const endpoint of terms.endpoints) {
+      const modifiers = endpoint.modifiers ?? terms.modifiers ?? []
+      const path = places.get(modifiers)
+      if (path === undefined || isFree(endpoint, terms)) continue
+      for (const [index, key] of uncountableProducts(endpoint.pricing ?? terms.pricing ?? {}, modifiers)) {
+        const at = `${path}/${index}/multiplier`
+        const message = `times \`${key}\` is too fine or too large to count`
+        const expected = `products with at most ${TOKEN_PRICE_PLACES} decimal places`
+        issues.set(at, { path: at, message, expected })
+      }
+    }
+  }
+  return [...issues.values()]
+}
+
+/** Where each list of modifiers is written: offers that share one share the list itself. */
+function placesOf(model: ModelEntry): ReadonlyMap<readonly PriceModifier[], string> {
+  const places = new Map<readonly PriceModifier[], string>()
+  const put = (priced: { modifiers?: PriceModifier[]; endpoints?: EndpointEntry[] }, path: string): void => {
+    if (priced.modifiers !== undefined) places.set(priced.modifiers, `${path}/modifiers`)
+    priced.endpoints?.forEach((endpoint, index) => {
+      put(endpoint, `${path}/endpoints/${index}`)
+    })
+  }
+  put(model, '')
+  model.variants?.forEach((variant, index) => {
+    if (typeof variant !== 'string') put(variant, `/variants/${index}`)
+  })
+  return places
+}
+
+type TokenPricing = Partial<Pick<Pricing, (typeof TOKEN_PRICE_KEYS)[number] | 'overrides'>>
+
+/** Index of a multiplier, and the key of a price that it meets, by each way in which modifiers can combine. */
+function uncountableProducts(
+  pricing: TokenPricing,
+  modifiers: readonly PriceModifier[],
+): ReadonlyMap<number, string> {
+  const faulty = new Map<number, string>()
+  for (const reported of combinationsOf(modifiers)) {
+    const met = TOKEN_PRICE_KEYS.map((key) => pricesOf(key, pricing))
+    for (const [index, modifier] of modifiers.entries()) {
+      const [member, , tier] = whenOf(modifier)
+      if (reported.get(member) !== tier) continue
+      for (const [nth, key] of TOKEN_PRICE_KEYS.entries()) {
+        const before = met[nth] ?? []
+        if ('pricing' in modifier) {
+          const own = pricesOf(key, modifier.pricing)
+          met[nth] = modifier.pricing[key] === undefined ? [...before, ...own] : own
+        } else {
+          met[nth] = before.flatMap((price) => {
+            const product = productOf(price, modifier.multiplier)
+            if (product === null) faulty.set(index, key)
+            return product ?? []
+          })
+        }
+      }
+    }
+  }
+  return faulty
+}
+
+function combinationsOf(
+  modifiers: readonly PriceModifier[],
+): readonly ReadonlyMap<TierMember, string | undefined>[] {
+  let all: readonly ReadonlyMap<TierMember, string | undefined>[] = [new Map()]
+  for (const member of TIER_MEMBERS) {
+    const tiers = new Set(modifiers.map(whenOf).flatMap(([of, , tier]) => (of === member ? [tier] : [])))
+    all = all.flatMap((one) => [
+      one,
+      ...Array.from(tiers, (tier) => new Map([...one, [member, tier] as const])),
+    ])
+  }
+  return all
+}
+
+/** Nano-USD per million tokens that a key may have here, without those that are reported elsewhere. */
+function pricesOf(key: (typeof TOKEN_PRICE_KEYS)[number], pricing: TokenPricing): readonly number[] {
+  const overriding: readonly Partial<Record<string, unknown>>[] = pricing.overrides ?? []
+  const said = [pricing[key], ...overriding.map((override) => override[key])]
+  return said.flatMap((usd) => (typeof usd === 'string' ? (nanoPerMillion(usd) ?? []) : []))
+}
+
+/** Null: no whole number of nano-USD per million tokens, or too many. */
+function productOf(price: number, multiplier: string): number | null {
+  const micro = BigInt(scaled(multiplier, MULTIPLIER_PLACES) ?? 0)
+  const [product, whole] = [BigInt(price) * micro, 10n ** BigInt(MULTIPLIER_PLACES)]
+  const counted = product / whole
+  return product % whole === 0n && counted <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(counted) : null
+}
+
+/** Prices that count as they are written, but hardly as they were meant: warnings, not mistakes. */
+export function doubtfulPrices(model: ModelEntry): readonly Issue[] {
+  const endpoints = (list: readonly EndpointEntry[] | undefined, path: string): readonly Issue[] =>
+    (list ?? []).flatMap((one, index) => doubtful(one.pricing, `${path}/endpoints/${index}/pricing`))
+  return [
+    ...doubtful(model.pricing, '/pricing'),
+    ...endpoints(model.endpoints, ''),
+    ...(model.variants ?? []).flatMap((variant, index) =>
+      typeof variant === 'string'
+        ? []
+        : [
+            ...doubtful(variant.pricing, `/variants/${index}/pricing`),
+            ...endpoints(variant.endpoints, `/variants/${index}`),
+          ],
+    ),
+  ]
+}
+
+function doubtful(pricing: Partial<Pricing> | undefined, path: string): readonly Issue[] {
+  if (pricing === undefined) return []
+  const { prompt = '0', completion = '0', internal_reasoning: reasoning, overrides = [] } = pricing
+  const issues = overrides.flatMap((override, index): readonly Issue[] => {
+    const isDearer = Number(override.prompt ?? 0) > Number(prompt)
+    if (!isDearer || pricing.input_cache_read === undefined || override.input_cache_read !== undefined)
+      return []
+    const message = 'raises `prompt`, but not `input_cache_read`, which the price without conditions has'
+    return [{ path: `${path}/overrides/${index}`, message, expected: '`input_cache_read` here too' }]
+  })
+  if (reasoning === undefined || Number(reasoning) > 0 || Number(completion) === 0) return issues
+  const message = 'is 0 beside a `completion` above 0: reasoning is free'
+  const expected = 'no such member where reasoning costs what `completion` does'
+  return [...issues, { path: `${path}/internal_reasoning`, message, expected }]
+}

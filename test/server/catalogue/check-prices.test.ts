@@ -1,0 +1,233 @@
+import t from 'tap'
+import { loadFiles } from '../../support/models/catalogue.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const BASE = { prompt: '0.000001', completion: '0.000002' }
+const OVERRIDE = { min_prompt_tokens: 200_000, prompt: '0.000002' }
+const FLEX = { when: { service_tier: 'flex' }, multiplier: '0.5' }
+
+/** A model with one endpoint. */
+const withEndpoint = (endpoint: Json, model: Json = {}): Json => ({
+  id: 'a/one',
+  name: 'One',
+  endpoints: [{ provider: 'local', upstream_model: 'one', ...endpoint }],
+  ...model,
+})
+const priced = (more: Json): Json => withEndpoint({ pricing: { ...BASE, ...more } })
+const overridden = (...overrides: readonly Json[]): Json => priced({ overrides })
+const modified = (...modifiers: readonly Json[]): Json => withEndpoint({ pricing: BASE, modifiers })
+
+const EMBEDS = { architecture: { output_modalities: ['embeddings'] } }
+const FILMS = {
+  architecture: { output_modalities: ['video'] },
+  video: { pricing_skus: { duration_seconds: '0.1' } },
+}
+
+/** Each with the pointer below the endpoint, and what is allowed there. F10. */
+const MISTAKES: readonly (readonly [string, Json, string, RegExp])[] = [
+  [
+    'an unknown member of an override',
+    overridden({ ...OVERRIDE, request: '1' }),
+    '/pricing/overrides/0/request',
+    /^one of min_prompt_tokens/,
+  ],
+  [
+    'an override without a condition',
+    overridden({ prompt: '1' }),
+    '/pricing/overrides/0',
+    /min_prompt_tokens/,
+  ],
+  [
+    'an override without a price',
+    overridden({ min_prompt_tokens: 1 }),
+    '/pricing/overrides/0',
+    /^one of prompt/,
+  ],
+  ['utc_start alone', overridden({ utc_start: 100, prompt: '1' }), '/pricing/overrides/0/utc_start', /both/],
+  ['utc_end alone', overridden({ utc_end: 100, prompt: '1' }), '/pricing/overrides/0/utc_end', /both/],
+  [
+    'an empty window',
+    overridden({ utc_start: 100, utc_end: 100, prompt: '1' }),
+    '/pricing/overrides/0/utc_end',
+    /another/,
+  ],
+  [
+    'a minute that no hour has',
+    overridden({ utc_start: 160, utc_end: 300, prompt: '1' }),
+    '/pricing/overrides/0/utc_start',
+    /0 to 59/,
+  ],
+  [
+    'a day that no week has',
+    overridden({ utc_days: ['Monday'], prompt: '1' }),
+    '/pricing/overrides/0/utc_days/0',
+    /^one of sunday/,
+  ],
+  [
+    'a price of an override that is too fine',
+    overridden({ min_prompt_tokens: 1, prompt: '0.0000000000000001' }),
+    '/pricing/overrides/0/prompt',
+    /15 decimal places/,
+  ],
+  [
+    '33 overrides',
+    overridden(...Array.from({ length: 33 }, () => OVERRIDE)),
+    '/pricing/overrides',
+    /at most 32/,
+  ],
+  ['a discount', priced({ discount: 0.1 }), '/pricing/discount', /write the price you pay/],
+  [
+    'a price of pictures that a model makes',
+    priced({ image_output: '0.01' }),
+    '/pricing/image_output',
+    /"0"/,
+  ],
+  [
+    'an unknown member of a modifier',
+    modified({ ...FLEX, prices: {} }),
+    '/modifiers/0',
+    /`when`, and `pricing` or `multiplier`/,
+  ],
+  [
+    'a modifier by two facts',
+    modified({ when: { service_tier: 'flex', speed: 'fast' }, multiplier: '1' }),
+    '/modifiers/0/when',
+    /exactly one of service_tier, speed/,
+  ],
+  [
+    'a tier in capitals',
+    modified({ when: { speed: 'Fast' }, multiplier: '1' }),
+    '/modifiers/0/when/speed',
+    /lower case/,
+  ],
+  [
+    'a tier that no answer reports',
+    modified({ when: { service_tier: 'auto' }, multiplier: '1' }),
+    '/modifiers/0/when/service_tier',
+    /account_tier/,
+  ],
+  [
+    'one tier by two names',
+    modified(
+      { when: { service_tier: 'priority' }, multiplier: '2' },
+      { when: { service_tier: 'fast' }, multiplier: '2' },
+    ),
+    '/modifiers/1/when/service_tier',
+    /one name/,
+  ],
+  [
+    'a modifier without a price',
+    modified({ when: { speed: 'fast' }, pricing: {} }),
+    '/modifiers/0/pricing',
+    /a price per token/,
+  ],
+  [
+    'a request price of a modifier',
+    modified({ when: { speed: 'fast' }, pricing: { request: '1' } }),
+    '/modifiers/0/pricing/request',
+    /^one of prompt/,
+  ],
+  [
+    'a multiplier above 100',
+    modified({ ...FLEX, multiplier: '100.5' }),
+    '/modifiers/0/multiplier',
+    /0 to 100/,
+  ],
+  [
+    'a multiplier of 7 places',
+    modified({ ...FLEX, multiplier: '0.1234567' }),
+    '/modifiers/0/multiplier',
+    /6 places/,
+  ],
+  ['17 modifiers', modified(...Array.from({ length: 17 }, () => FLEX)), '/modifiers', /at most 16/],
+  [
+    'a product that is too fine',
+    withEndpoint({ pricing: { ...BASE, prompt: '0.000000000000001' }, modifiers: [FLEX] }),
+    '/modifiers/0/multiplier',
+    /15 decimal places/,
+  ],
+  [
+    'a stack whose product is too fine',
+    modified({ when: { speed: 'fast' }, pricing: { prompt: '0.000000000000002' } }, FLEX, {
+      ...FLEX,
+      when: { inference_geo: 'us' },
+    }),
+    '/modifiers/2/multiplier',
+    /15 decimal places/,
+  ],
+  [
+    'overrides of a video model',
+    withEndpoint({ pricing: { ...BASE, overrides: [OVERRIDE] } }, FILMS),
+    '/pricing/overrides',
+    /no such member/,
+  ],
+  [
+    'modifiers of a video model',
+    withEndpoint({ pricing: BASE, modifiers: [FLEX] }, FILMS),
+    '/modifiers',
+    /no such member/,
+  ],
+  [
+    'modifiers of embeddings',
+    withEndpoint({ pricing: BASE, modifiers: [FLEX] }, EMBEDS),
+    '/modifiers',
+    /no such member/,
+  ],
+  ['free beside modifiers', withEndpoint({ free: true, modifiers: [FLEX] }), '/free', /one of the two/],
+]
+
+const load = (t: Parameters<typeof loadFiles>[0], model: Json): ReturnType<typeof loadFiles> =>
+  loadFiles(t, { replace: true, providers: [{ slug: 'local', protocol: 'local' }], models: [model] })
+
+for (const [name, model, path, expected] of MISTAKES) {
+  t.test(`a catalogue is refused for ${name}`, async (t) => {
+    const loaded = load(t, model)
+    const problems = loaded.ok
+      ? []
+      : loaded.problems.filter((one) => one.path === `/models/0/endpoints/0${path}`)
+    t.match(problems, [{ expected }], JSON.stringify(loaded.ok || loaded.problems))
+  })
+}
+
+t.test('a multiplier of a model is checked with the prices of each endpoint and variant', async (t) => {
+  const fine = { ...BASE, prompt: '0.000000000000001' }
+  const loaded = load(
+    t,
+    withEndpoint(
+      {},
+      { pricing: BASE, modifiers: [FLEX], variants: [{ suffix: 'x', pricing: fine, modifiers: [FLEX] }] },
+    ),
+  )
+  t.same(!loaded.ok && loaded.problems.map(({ path }) => path), [
+    '/models/0/variants/0/modifiers/0/multiplier',
+  ])
+})
+
+t.test('all conditions together pass, where their products can be counted', async (t) => {
+  const window = { utc_start: 2200, utc_end: 130, utc_days: ['monday', 'sunday'], completion: '0.000003' }
+  const fast = { when: { speed: 'fast' }, pricing: { prompt: '0.000006', overrides: [OVERRIDE] } }
+  const loaded = load(t, {
+    ...overridden(OVERRIDE, window),
+    modifiers: [FLEX, fast, { when: { inference_geo: 'us' }, multiplier: '1.1' }],
+  })
+  t.same(loaded.ok || loaded.problems, true)
+  t.same(loaded.ok && loaded.warnings, [])
+})
+
+t.test('prices that were hardly meant are warnings', async (t) => {
+  const loaded = load(
+    t,
+    priced({ input_cache_read: '0.0000001', internal_reasoning: '0', overrides: [OVERRIDE] }),
+  )
+  t.same(loaded.ok && loaded.warnings.map(({ path }) => path), [
+    '/models/0/endpoints/0/pricing/overrides/0',
+    '/models/0/endpoints/0/pricing/internal_reasoning',
+  ])
+  const cached = { ...OVERRIDE, input_cache_read: '0.0000002' }
+  const meant = load(
+    t,
+    priced({ input_cache_read: '0.0000001', internal_reasoning: '0.000001', overrides: [cached] }),
+  )
+  t.same(meant.ok && meant.warnings, [])
+})
