@@ -1,4 +1,5 @@
 /** Whole answers of other protocols, which a thread reads and writes. */
+import { LoopBudget } from '../../src/server/structures/loop-budget.ts'
 import t from 'tap'
 import { DIALECTS } from '../../src/schemas/inference/text-request.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
@@ -73,7 +74,12 @@ t.test('a large answer comes written, and its parts are written nowhere else', a
   const provider = { slug: 'google', protocol: 'google' } as Endpoint['provider']
   const { endpoint } = at({ speaks: ['gemini'] }, { provider })
   const text = present(endpoint.text)
-  const wire = new TranslatedWire('messages', 'gemini', { endpoint, text, jobs: threads() })
+  const wire = new TranslatedWire('messages', 'gemini', {
+    endpoint,
+    text,
+    jobs: threads(),
+    loop: new LoopBudget(),
+  })
   const words = 'x'.repeat(INLINE_JSON_BYTES_MAX)
   const body = Buffer.from(answersOf(words).gemini)
   const caller = { organizationId: 'o', workspaceId: 'w', key: 'k' }

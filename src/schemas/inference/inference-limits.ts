@@ -6,6 +6,13 @@ import { MIB } from '../limits/limits.ts'
 export const INFERENCE_BODY_BYTES_MAX = 32 * MIB
 /** Nesting levels of such a body; the outermost value is level 1. D12. */
 export const INFERENCE_DEPTH_MAX = 128
+/**
+ * Bytes of a request, an answer or an event that is translated on the loop, in about a millisecond; a thread
+ * translates larger ones. Decision.
+ */
+export const TRANSLATED_INLINE_BYTES_MAX = 64 * 1024
+/** Messages and parts of a request, or of an answer, that is translated on the loop. Decision. */
+export const TRANSLATED_INLINE_PARTS_MAX = 500
 /** Messages of one call. D12. */
 export const MESSAGES_MAX = 4_096
 /** Tools of one call. D12. */

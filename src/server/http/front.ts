@@ -1,4 +1,5 @@
 import { BODIES_BYTES_MAX, DRAIN_MS } from '../../schemas/limits/limits.ts'
+import { LoopBudget } from '../structures/loop-budget.ts'
 import { SwapList } from '../structures/swap-list.ts'
 import { regionalHosts } from '../access/gates.ts'
 import { LoopShare } from '../limits/loop-share.ts'
@@ -39,6 +40,8 @@ export interface HttpOptions extends Pick<
   /** Bytes of large bodies that this front holds at once. */
   readonly bodiesBytesMax?: number
   readonly loop?: LoopShare
+  /** What calls to models use of the loop; absent: one of its own. */
+  readonly budget?: LoopBudget
   /** Bytes of answers that the clients of one organization have not read. */
   readonly unreadBytesMax?: number
   /** Connections of clients; new connections beyond are closed. */
@@ -113,6 +116,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     regional: regionalHosts(options.regionalHosts ?? []),
     admission: options.admission,
     loop: options.loop ?? new LoopShare(),
+    budget: options.budget ?? new LoopBudget(),
     jobs: options.jobs,
     ports: options.ports,
     observer: options.observer,

@@ -109,7 +109,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const timers = new Timers()
   metrics.loop.follow(timers)
   const isReady = (): boolean => feed.lastGoodPollAtMs > 0
-  const http = await listen(config, { access, admission, jobs: pools.jobs, ports, observer, timers, isReady })
+  const called = { access, admission, jobs: pools.jobs, ports, observer, timers, budget: loop }
+  const http = await listen(config, { ...called, isReady })
   watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: files.intake, breakers })
   answerSupervisor(channel, metrics, heartbeat)
   const drain = (isReplaced: boolean, idleMs: number): Promise<void> =>
@@ -149,7 +150,10 @@ function openLimits(
 /** Takes the calls of the public port. */
 function listen(
   { host, port, tls, corsOrigins, regionalHosts, streams }: Config,
-  deps: Pick<HttpOptions, 'access' | 'admission' | 'jobs' | 'ports' | 'observer' | 'timers' | 'isReady'>,
+  deps: Pick<
+    HttpOptions,
+    'access' | 'admission' | 'jobs' | 'ports' | 'observer' | 'timers' | 'budget' | 'isReady'
+  >,
 ): Promise<HttpFront> {
   const settings = { host, port, tls, corsOrigins, regionalHosts, streams }
   return startHttp({ ...settings, compiled, ...deps })

@@ -2,6 +2,7 @@ import type { Access } from '../../access/access.ts'
 import type { RegionalHosts } from '../../access/gates.ts'
 import type { Admission } from '../../limits/admission.ts'
 import type { LoopShare } from '../../limits/loop-share.ts'
+import type { LoopBudget } from '../../structures/loop-budget.ts'
 import type { Observer } from '../../ports/observe.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
@@ -17,6 +18,7 @@ export interface PipelineDeps {
   readonly regional: RegionalHosts
   readonly admission: Admission
   readonly loop: LoopShare
+  readonly budget: LoopBudget
   readonly jobs: ShortJobs
   readonly ports: Ports
   readonly observer: Observer

@@ -64,6 +64,7 @@ function authenticated(call: RequestCall, known: Outcome<KeyRecord>): void {
   if (refusal !== null) return call.fail(refusal)
   call.exchange.letIn()
   deps.loop.saw(call.key.organizationId)
+  deps.budget.saw(call.key.organizationId)
   if (mayHold(operation) && !call.hasRoomToRead) return call.fail(UNREAD)
   enter(call, match)
 }
@@ -119,8 +120,18 @@ function enterWriting(call: RequestCall): void {
 function admitted(call: RequestCall, { failure, headers }: Admitted): void {
   call.notes.limitsMs = call.lap()
   call.limitHeaders = headers
-  if (failure !== null) call.fail(failure)
-  else takeInputs(call, run)
+  if (failure !== null) return call.fail(failure)
+  if (!call.match.route.isModelCall) return takeInputs(call, run)
+  call.isBooked = true
+  const turn = call.deps.budget.enter(call.key.organizationId)
+  if (turn === null) takeInputs(call, run)
+  else call.after(turn, letIn)
+}
+
+/** A call to a model that was held: its wait counts for none of its clocks. */
+function letIn(call: RequestCall): void {
+  call.restartDeadline()
+  takeInputs(call, run)
 }
 
 /**

@@ -66,6 +66,8 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   #key: KeyRecord | null = null
   /** True when the call's use of the event loop counts for its organization. */
   isSharing = false
+  /** True when it counts as that of calls to models, as it arises. */
+  isBooked = false
   /** Measured milliseconds of the loop. */
   #loopMs = 0
   #events: EventStream | null = null
@@ -185,24 +187,26 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
 
   /** Runs a part of the call whose time counts as the loop's. A part within another part is counted once. */
   held(act: () => void): void {
-    const isOuter = this.#beginPart()
+    const isOuter = this.beginPart()
     try {
       act()
     } finally {
-      if (isOuter) this.#endPart()
+      if (isOuter) this.endPart()
     }
   }
 
-  /** @returns false within another part */
-  #beginPart(): boolean {
+  /** @returns false within another part, of which `endPart` is not called */
+  beginPart(): boolean {
     if (this.#heldSince !== null) return false
     this.#heldSince = performance.now()
     return true
   }
 
-  #endPart(): void {
-    this.#loopMs += performance.now() - (this.#heldSince ?? Infinity)
+  endPart(): void {
+    const ms = performance.now() - (this.#heldSince ?? Infinity)
+    this.#loopMs += ms
     this.#heldSince = null
+    if (this.isBooked && this.#key !== null) this.deps.budget.book(this.#key.organizationId, ms)
   }
 
   /** Continues at once, or when the promise settles and the client still waits for the answer. */
@@ -274,13 +278,13 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   }
 
   #finish(send: () => void): void {
-    const isOuter = this.#beginPart()
+    const isOuter = this.beginPart()
     try {
       send()
     } catch (error) {
       this.crashed(error)
     } finally {
-      if (isOuter) this.#endPart()
+      if (isOuter) this.endPart()
     }
     // The client may take minutes to read a reply, which does not need the request's data.
     this.body = undefined

@@ -14,6 +14,8 @@ export interface Route {
   readonly body: NamedForm | null
   /** The operation's statuses include 429. C11. */
   readonly isLimited: boolean
+  /** Its use of the loop counts as that of calls to models. */
+  readonly isModelCall: boolean
 }
 
 export interface NamedForm {
@@ -308,6 +310,7 @@ function routeOf(operation: AnyOperation): Route {
     query: query === undefined ? null : compileUrlReader(query, 'query_invalid'),
     body: body === undefined ? null : { name: body, form: BODIES[body] },
     isLimited: isRateLimited(operation),
+    isModelCall: body !== undefined && (operation.tag === 'inference' || operation.tag === 'embeddings'),
   }
 }
 

@@ -94,7 +94,7 @@ function takeBody(call: RequestCall): void {
     return taken(call)
   }
   if (coming === null) return readBody(call, ok(NOTHING))
-  coming.admit(callerOf(call.key), (received) => readBody(call, received), call.lapAt)
+  coming.admit(callerOf(call.key), (received) => bodyCame(call, received), call.lapAt)
 }
 
 function takeUpload(call: RequestCall, body: UploadBody): void {
@@ -111,6 +111,16 @@ function takeUpload(call: RequestCall, body: UploadBody): void {
 function taken(call: RequestCall): void {
   call.notes.validateMs = call.lap()
   call.inputsTaken(call, call.match.route.operation)
+}
+
+/** The whole synchronous part of a small call to a model runs here. */
+function bodyCame(call: RequestCall, received: Outcome<Uint8Array>): void {
+  const isMeasured = call.isBooked && call.beginPart()
+  try {
+    readBody(call, received)
+  } finally {
+    if (isMeasured) call.endPart()
+  }
 }
 
 function readBody(call: RequestCall, received: Outcome<Uint8Array>): void {

@@ -10,6 +10,7 @@ import { membersOf } from '../../../schemas/values/members.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
+import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
 import { foreignParts } from './foreign-parts.ts'
@@ -23,13 +24,14 @@ interface NativeWireDeps {
   readonly endpoint: Endpoint
   readonly text: EndpointText
   readonly jobs: ShortJobs
+  readonly loop: LoopBudget
 }
 
 /**
  * Requests and answers pass as their bytes came, but for what D4, D13 and D14 name: the endpoint speaks the
  * caller's dialect.
  */
-export function nativeWire(dialect: Dialect, { endpoint, text, jobs }: NativeWireDeps): Wire {
+export function nativeWire(dialect: Dialect, { endpoint, text, jobs, loop }: NativeWireDeps): Wire {
   const { path, countPath, request, stream } = NATIVE_DIALECTS[dialect]
   const count: CountWire | null =
     countPath === undefined
@@ -43,7 +45,7 @@ export function nativeWire(dialect: Dialect, { endpoint, text, jobs }: NativeWir
               ...(files !== undefined && { files }),
               ...(passedHeaders !== undefined && { passedHeaders }),
             }
-            return native(job, { endpoint, jobs }, (foreign) =>
+            return native(job, { endpoint, jobs, loop }, (foreign) =>
               request(withForeign(asked, foreign), endpoint, text),
             )
           },
@@ -52,9 +54,10 @@ export function nativeWire(dialect: Dialect, { endpoint, text, jobs }: NativeWir
   return {
     pathOf: () => path,
     request: (job) =>
-      native(job, { endpoint, jobs }, (foreign) => request(withForeign(job, foreign), endpoint, text)),
+      native(job, { endpoint, jobs, loop }, (foreign) => request(withForeign(job, foreign), endpoint, text)),
     stream,
-    whole: ({ body, head, caller, endsAt }) => readAnswer({ dialect, body, head }, { jobs, caller, endsAt }),
+    whole: ({ body, head, caller, endsAt }) =>
+      readAnswer({ dialect, body, head }, { jobs, loop, caller, endsAt }),
     count,
   }
 }
@@ -67,7 +70,7 @@ type Written = (foreign: ForeignParts | null) => NativeRequest
 /** The request without reasoning that the provider would refuse. */
 function native(
   { request: { dialect, source }, caller, call, deadlineAt: endsAt }: Asked,
-  { endpoint, jobs }: Pick<NativeWireDeps, 'endpoint' | 'jobs'>,
+  { endpoint, jobs, loop }: Pick<NativeWireDeps, 'endpoint' | 'jobs' | 'loop'>,
   written: Written,
 ): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>> {
   const { bytes } = source
@@ -78,7 +81,8 @@ function native(
     const request = written(foreign)
     return ok(foreign === null ? request : { ...request, dropped: [...request.dropped, 'reasoning'] })
   }
-  if (bytes.length <= INLINE_JSON_BYTES_MAX) return without(foreignParts(dialect, bytes, bare))
+  if (bytes.length <= INLINE_JSON_BYTES_MAX)
+    return loop.booked(caller.organizationId, () => without(foreignParts(dialect, bytes, bare)))
   // The thread takes the bytes that it gets.
   const input = { dialect, body: Uint8Array.from(bytes), bare }
   return jobs

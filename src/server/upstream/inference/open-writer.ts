@@ -42,7 +42,7 @@ export function writerOpener({
       const link = new ProviderLink(provider, { ...access, key, credentialHeader })
       const isVetted = ownWay !== undefined && ownWay.destination !== null
       const roomOf = (caller: Caller): AnswerRoom => egress.room(caller, isVetted)
-      const wireOf = wiresOf(endpoint, text, jobs)
+      const wireOf = wiresOf(endpoint, text, { jobs, loop })
       return new WritingEndpoint({ endpoint, text, wireOf, link, drains, loop, roomOf })
     }
     if (ownWay !== undefined) return openOwn(endpoint, ownWay, { egress, open })

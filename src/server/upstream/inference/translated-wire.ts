@@ -5,11 +5,11 @@ import {
   type TranslationJob,
 } from '../../../schemas/inference/forms/translate.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
-import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { TextProtocol } from '../../../schemas/models/text-models.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
+import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
 import type { RedactedTexts } from '../reason.ts'
 import { geminiCount } from './gemini-count.ts'
@@ -25,7 +25,7 @@ import { PART_PROTOCOLS } from './parts/part-protocols.ts'
 import { wholeParts } from './parts/whole-parts.ts'
 import type { NativeAnswer, NativeHead, NativeRequest, PartStream, WholeParts } from './protocol.ts'
 import { signatureFormatOf } from './spoken.ts'
-import { translationJob, type WrittenCall } from './translated/translation-job.ts'
+import { isTranslatedHere, translationJob, type WrittenCall } from './translated/translation-job.ts'
 import { unsupported } from './translated/unsupported.ts'
 import type { CountWire, StreamInput, WholeInput, Wire } from './wire.ts'
 
@@ -33,6 +33,7 @@ interface TranslatedWireDeps {
   readonly endpoint: Endpoint
   readonly text: EndpointText
   readonly jobs: ShortJobs
+  readonly loop: LoopBudget
 }
 
 /** Headers that a protocol needs. */
@@ -78,7 +79,8 @@ export class TranslatedWire implements Wire {
     const { body, head, caller, endsAt, isEncryptedAsked, origins = [] } = input
     const signatureFormat = this.#signatureFormat
     const read = { protocol: this.#protocol, answer: body, signatureFormat, origins }
-    if (body.length <= INLINE_JSON_BYTES_MAX) return partsOf(wholeParts(read))
+    if (isTranslatedHere(body))
+      return this.#deps.loop.booked(caller.organizationId, () => partsOf(wholeParts(read)))
     const job = { ...read, dialect: this.#dialect, head, isEncryptedAsked }
     const more = { caller, endsAt, transfer: movable(body) }
     const done = await this.#deps.jobs.run('translated_answer', job, more)
@@ -112,10 +114,10 @@ export class TranslatedWire implements Wire {
     const { endpoint, text } = this.#deps
     const named = contents === null ? null : { contents: contents.named }
     const input = { ...translationJob(job, { endpoint, text, protocol: this.#protocol }), ...more, ...named }
-    const isShort = input.body.length <= INLINE_JSON_BYTES_MAX
-    const done = isShort
-      ? ok(translateRequest(input))
-      : await this.#deps.jobs.run('translate', input, { caller, signal: call.signal, endsAt })
+    const { loop, jobs } = this.#deps
+    const done = isTranslatedHere(input.body)
+      ? ok(loop.booked(caller.organizationId, () => translateRequest(input)))
+      : await jobs.run('translate', input, { caller, signal: call.signal, endsAt })
     if (!done.ok) return done
     const { value } = done
     if (!value.ok) return unsupported(value.issues)

@@ -2,6 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { ShortJobMore, ShortJobs } from '../../ports/short-jobs.ts'
+import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
 import { answerOfJob, nativeAnswer } from './native-answer.ts'
 import type { NativeAnswer, NativeHead } from './protocol.ts'
@@ -17,9 +18,14 @@ export async function readAnswer(
     body,
     head,
   }: { readonly dialect: Dialect; readonly body: Uint8Array; readonly head: NativeHead },
-  { jobs, ...more }: Pick<ShortJobMore, 'caller' | 'endsAt'> & { readonly jobs: ShortJobs },
+  {
+    jobs,
+    loop,
+    ...more
+  }: Pick<ShortJobMore, 'caller' | 'endsAt'> & { readonly jobs: ShortJobs; readonly loop: LoopBudget },
 ): Promise<Outcome<NativeAnswer>> {
-  if (body.length <= INLINE_JSON_BYTES_MAX) return nativeAnswer(dialect, body, head)
+  if (body.length <= INLINE_JSON_BYTES_MAX)
+    return loop.booked(more.caller.organizationId, () => nativeAnswer(dialect, body, head))
   const job = { dialect, answer: body, head }
   const done = await jobs.run('native_answer', job, { ...more, transfer: movable(body) })
   return done.ok ? answerOfJob(done.value) : done

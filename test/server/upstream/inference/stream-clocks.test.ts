@@ -45,7 +45,7 @@ async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): 
     endpoint,
     text,
     link,
-    wireOf: wiresOf(endpoint, text, NO_JOBS),
+    wireOf: wiresOf(endpoint, text, { jobs: NO_JOBS, loop: new LoopBudget() }),
     drains: new Drains(),
     loop: new LoopBudget(),
     roomOf: NO_ROOM,

@@ -4,6 +4,7 @@ import { ok, type Outcome } from '../../../../src/schemas/failures.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import type { ShortJobMore, ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
 import { joinedAnswer } from '../../../../src/server/upstream/inference/native-answer.ts'
+import { LoopBudget } from '../../../../src/server/structures/loop-budget.ts'
 import { readAnswer } from '../../../../src/server/upstream/inference/whole-answer.ts'
 import { threads } from '../../../support/front.ts'
 import { HEAD } from '../../../support/inference/provider-chunks.ts'
@@ -30,11 +31,12 @@ function answerOf(bytes: number): Uint8Array {
 }
 
 const caller = callerBy('o')
+const loop = new LoopBudget()
 const textBytes = (answer: Outcome<{ readonly outputBytes: number }>): number => must(answer).outputBytes
 
 t.test('an answer above INLINE_JSON_BYTES_MAX is moved to a thread, a smaller one is not', async (t) => {
   const runs: Run[] = []
-  const more = { jobs: jobsOf(runs), caller, endsAt: 7 }
+  const more = { jobs: jobsOf(runs), loop, caller, endsAt: 7 }
   const small = await readAnswer({ dialect: 'chat', body: answerOf(INLINE_JSON_BYTES_MAX), head: HEAD }, more)
   t.equal(runs.length, 0)
   const body = answerOf(INLINE_JSON_BYTES_MAX + 1)
@@ -43,7 +45,7 @@ t.test('an answer above INLINE_JSON_BYTES_MAX is moved to a thread, a smaller on
 })
 
 t.test('a real thread gives the answer, and what is none is upstream_invalid', async (t) => {
-  const more = { jobs: threads(), caller }
+  const more = { jobs: threads(), loop, caller }
   const body = answerOf(4 * INLINE_JSON_BYTES_MAX)
   const read = must(await readAnswer({ dialect: 'chat', body, head: HEAD }, more))
   t.equal(body.length, 0, 'the bytes were moved')
@@ -62,7 +64,7 @@ t.test('a real thread gives the answer, and what is none is upstream_invalid', a
 t.test('a pool without room fails the attempt', async (t) => {
   const busy = jobsOf([], { ok: false, failure: { name: 'busy' } })
   const body = answerOf(INLINE_JSON_BYTES_MAX + 1)
-  t.match(await readAnswer({ dialect: 'chat', body, head: HEAD }, { jobs: busy, caller }), {
+  t.match(await readAnswer({ dialect: 'chat', body, head: HEAD }, { jobs: busy, loop, caller }), {
     failure: { name: 'busy' },
   })
 })

@@ -1,5 +1,5 @@
 import type { Failure, Outcome } from '../../../../schemas/failures.ts'
-import { INLINE_JSON_BYTES_MAX } from '../../../../schemas/limits/limits.ts'
+import { TRANSLATED_INLINE_BYTES_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import { parseMarked, withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
@@ -89,7 +89,7 @@ export abstract class PartEvents implements PartStream {
 
   /** Null: the event is read here. An error is told by its bytes. */
   #threadFor({ name, data }: SseEvent): ReadLarge | null {
-    return data.length > INLINE_JSON_BYTES_MAX && name !== 'error' ? this.#readLarge : null
+    return data.length > TRANSLATED_INLINE_BYTES_MAX && name !== 'error' ? this.#readLarge : null
   }
 
   /** Null: the stream was whole. D22. */

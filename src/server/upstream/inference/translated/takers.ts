@@ -2,7 +2,6 @@ import { ok, type Outcome } from '../../../../schemas/failures.ts'
 import type { Issue } from '../../../../schemas/failure-metadata.ts'
 import { refusalsOf, type RefusalsJob } from '../../../../schemas/inference/forms/table/refusals.ts'
 import type { TranslationJob } from '../../../../schemas/inference/forms/translate.ts'
-import { INLINE_JSON_BYTES_MAX } from '../../../../schemas/limits/limits.ts'
 import type { CountJob } from '../../../ports/inference/inference.ts'
 import type { Endpoint } from '../../../ports/models/models.ts'
 import type { ShortJobs } from '../../../ports/short-jobs.ts'
@@ -10,7 +9,7 @@ import { NATIVE_DIALECTS } from '../dialects.ts'
 import { contentsOf } from '../inline/named-contents.ts'
 import { isEcho } from '../echo.ts'
 import { translatedTo } from '../spoken.ts'
-import { isDropRefused, translationJob, type WrittenCall } from './translation-job.ts'
+import { isDropRefused, isTranslatedHere, translationJob, type WrittenCall } from './translation-job.ts'
 import { lostOf, unsupported } from './unsupported.ts'
 
 /**
@@ -67,10 +66,10 @@ export function takersOf(job: JudgedJob, jobs: ShortJobs): Known | Promise<Known
   if (kinds === null) return native.size === 0 ? ALL_TAKE : ok(new Takers(native))
   const { sent, targets } = kinds.input
   // Where nothing may be left out, the request is written for each of them.
-  const workBytes = sent.body.length * (sent.isDropRefused === true ? targets.length : 1)
+  const times = sent.isDropRefused === true ? targets.length : 1
   const known = (refused: readonly (readonly Issue[])[]): Takers =>
     new Takers(new Map([...native, ...kinds.refusedAt(refused)]))
-  if (workBytes <= INLINE_JSON_BYTES_MAX) return ok(known(refusalsOf(kinds.input)))
+  if (isTranslatedHere(sent.body, times)) return ok(known(refusalsOf(kinds.input)))
   const { caller, call, deadlineAt: endsAt } = job
   return jobs
     .run('refused_fields', kinds.input, { caller, signal: call.signal, endsAt })

@@ -1,4 +1,8 @@
 import type { TranslationJob } from '../../../../schemas/inference/forms/translate.ts'
+import {
+  TRANSLATED_INLINE_BYTES_MAX,
+  TRANSLATED_INLINE_PARTS_MAX,
+} from '../../../../schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../schemas/models/text-models.ts'
 import type { InferenceJob } from '../../../ports/inference/inference.ts'
@@ -37,6 +41,23 @@ export function translationJob(
     },
     ...(isDropRefused(request) && { isDropRefused: true }),
   }
+}
+
+const OPENING_BRACE = 0x7b
+/** A message is an object, and its parts are. */
+const OBJECTS_OF_PART = 2
+
+/**
+ * Whether JSON is translated on the loop, in about a millisecond, rather than in a thread. Braces within texts
+ * count too: a text of code may go to a thread without need.
+ * @param times that it is translated
+ */
+export function isTranslatedHere(json: Uint8Array, times = 1): boolean {
+  if (json.length * times > TRANSLATED_INLINE_BYTES_MAX) return false
+  let left = (TRANSLATED_INLINE_PARTS_MAX * OBJECTS_OF_PART) / times
+  for (let at = json.indexOf(OPENING_BRACE); at !== -1; at = json.indexOf(OPENING_BRACE, at + 1))
+    if (--left < 0) return false
+  return true
 }
 
 /** Dropping counts as refusing. D6. */

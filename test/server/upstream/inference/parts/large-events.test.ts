@@ -1,7 +1,7 @@
 /** Large events of translated streams, which a thread reads first. D12, acceptance: streamed is whole. */
 import t from 'tap'
 import { fail, ok } from '../../../../../src/schemas/failures.ts'
-import { INLINE_JSON_BYTES_MAX } from '../../../../../src/schemas/limits/limits.ts'
+import { TRANSLATED_INLINE_BYTES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import {
@@ -38,7 +38,7 @@ async function readAll(stream: PartStream, bytes: Buffer): Promise<PartRead> {
 const streamOf = (...events: readonly object[]): Buffer =>
   Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''))
 
-const LONG = 'é"{'.repeat(INLINE_JSON_BYTES_MAX)
+const LONG = 'é"{'.repeat(TRANSLATED_INLINE_BYTES_MAX)
 const ARGS = { text: LONG, list: [{ a: [null, true, 1.5] }] }
 const JSON_ARGS = JSON.stringify(ARGS)
 const call = { name: 'f', arguments: JSON_ARGS }
@@ -139,7 +139,10 @@ for (const [protocol, [events, answer]] of Object.entries(ANSWERS) as [
     const stream = PART_PROTOCOLS[protocol].stream(REDACTED, SIGNATURE, threaded(protocol, seen))
     const { parts, failure } = await readAll(stream, streamOf(...events))
     t.equal(failure, null)
-    t.ok(seen.length > 0 && seen.every((bytes) => bytes > INLINE_JSON_BYTES_MAX), 'small ones need no thread')
+    t.ok(
+      seen.length > 0 && seen.every((bytes) => bytes > TRANSLATED_INLINE_BYTES_MAX),
+      'small ones need no thread',
+    )
     const whole = PART_PROTOCOLS[protocol].whole(Buffer.from(JSON.stringify(answer)), SIGNATURE)
     const said = (all: readonly WrittenPart[] = []) => JSON.stringify(joinedParts(all))
     t.equal(said(parts), said(whole?.parts))
@@ -170,7 +173,7 @@ const gemini = (readLarge: ReadLarge): PartStream =>
   PART_PROTOCOLS.gemini.stream(REDACTED, SIGNATURE, readLarge)
 
 t.test('a large event that is an error, invalid or not read ends the stream', async (t) => {
-  const pad = 'x'.repeat(INLINE_JSON_BYTES_MAX)
+  const pad = 'x'.repeat(TRANSLATED_INLINE_BYTES_MAX)
   const text = (said: string): object => ({ candidates: [{ content: { parts: [{ text: said }] } }] })
   const many = Array.from({ length: EVENT_VALUES_MAX }, () => ({ text: 'a' }))
   const cases: readonly (readonly [string, object | string, string])[] = [

@@ -1,7 +1,7 @@
 /** What is known of refusals before a call is routed, and what that costs. D6. */
 import t from 'tap'
 import { ok } from '../../../../../src/schemas/failures.ts'
-import { INLINE_JSON_BYTES_MAX } from '../../../../../src/schemas/limits/limits.ts'
+import { TRANSLATED_INLINE_BYTES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../../../../src/schemas/inference/text-request.ts'
 import type { CallableModel, Endpoint } from '../../../../../src/server/ports/models/models.ts'
 import type { ShortJobs } from '../../../../../src/server/ports/short-jobs.ts'
@@ -110,7 +110,7 @@ t.test('what is left out hangs on the model, and so many models are judged', (t)
 
 t.test('a thread writes a request for many endpoints where nothing may be left out', async (t) => {
   const models = [1, 2, 3].map((nth) => ({ ...speaking('messages'), upstreamModel: `model-${nth}` }))
-  const content = 'x'.repeat(INLINE_JSON_BYTES_MAX / 2)
+  const content = 'x'.repeat(TRANSLATED_INLINE_BYTES_MAX / 2)
   const { job } = callOf(models, { messages: [{ role: 'user', content }], seed: 7 })
   const ran: string[] = []
   const jobs = {
