@@ -50,8 +50,10 @@ export function responsesInputOf(
   const statePath = statePathOf(asked, items)
   const repeated = repeatedOf(last && textsOf(last))
   const format = asked.text?.format
+  const common = commonInputOf(asked)
+  const accountPath = common.accountPath ?? pictureIdPath(items)
   return ok({
-    ...commonInputOf(asked),
+    ...common,
     ...repeated,
     ...formOf(format, { schema: membersOf(format)['schema'], last: repeated.last }),
     dialect: 'responses',
@@ -70,6 +72,7 @@ export function responsesInputOf(
     promptWords: items.reduce((sum, item) => sum + wordsOf(textsOf(item)), wordsOf([instructions ?? ''])),
     size: responsesSizeOf(asked, bytes, escaped),
     ...(statePath === null ? null : { statePath }),
+    ...(accountPath === null ? null : { accountPath }),
     ...filesMember(files.value),
   })
 }
@@ -85,6 +88,15 @@ function statePathOf(body: ResponsesBody, items: readonly ResponsesItem[]): stri
   )
   if (at >= 0) return `/input/${at}`
   return containerPathOf(responsesTools(body)) ?? comparedPathOf(membersOf(body))
+}
+
+/** The path of the first picture of the model that has an id alone, by which a provider finds its content. */
+function pictureIdPath(items: readonly ResponsesItem[]): string | null {
+  const at = items.findIndex((item) => {
+    const { type, id, result } = membersOf(item)
+    return type === 'image_generation_call' && (id ?? null) !== null && typeof result !== 'string'
+  })
+  return at < 0 ? null : `/input/${at}/id`
 }
 
 /** The path of the first container that a tool names; an object without an id is a new one. */

@@ -31,6 +31,7 @@ const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
   ...RESPONSES_STRICT_CUT_BY_TYPE,
   reasoning: [...(RESPONSES_STRICT_CUT_BY_TYPE['reasoning'] ?? []), ...Object.values(REASONING_MEMBERS)],
   item_reference: REFERENCE_MEMBERS,
+  image_generation_call: ['id'],
 }
 
 const PART: MarkPlan = { names: STRICT_CUT_INSIDE, once: DECIDING, members: DECIDED_WITHIN }

@@ -2,6 +2,7 @@
 import { fail, type Outcome } from '../failures.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
 import { membersOf, type Members } from '../values/members.ts'
+import { accountPathOf } from './account-contents.ts'
 import type { DeclaredTool } from './declared-tools.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { DEAR } from './text-members.ts'
@@ -34,10 +35,13 @@ type CommonInput = Pick<
   | 'dearMember'
   | 'compactionPath'
   | 'hasFallbacks'
+  | 'accountPath'
 >
 
 export function commonInputOf(body: CommonMembers): CommonInput {
   const compactionPath = compactionPathOf(membersOf(body))
+  const { messages, system, input, tools, container } = membersOf(body)
+  const accountPath = accountPathOf({ messages, system, input, tools, container })
   return {
     model: body.model ?? null,
     isStream: body.stream === true,
@@ -50,6 +54,7 @@ export function commonInputOf(body: CommonMembers): CommonInput {
     dearMember: dearMemberOf(membersOf(body)),
     hasFallbacks: isAsked(membersOf(body)['fallbacks']),
     ...(compactionPath === null ? null : { compactionPath }),
+    ...(accountPath === null ? null : { accountPath }),
   }
 }
 

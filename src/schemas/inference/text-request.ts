@@ -104,6 +104,8 @@ export interface TextInput {
    * The path of the first member that needs what the provider has stored, or is to store; absent: none. D8.
    */
   readonly statePath?: string
+  /** The path of the first id or address of what a provider's account holds; absent: none. D31. */
+  readonly accountPath?: string
   /** Files of the workspace that the request names, in the order of the body; absent: none. D31. */
   readonly files?: readonly FileReference[]
 }

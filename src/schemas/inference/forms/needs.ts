@@ -150,7 +150,10 @@ function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Ne
     const refusing = pictureRefusals(part.kind, media.mimeType)
     if (refusing.length > 0) add(`picture ${refusing.join()}`, need(path, refusing))
   }
-  if (media.kind === 'url' && media.url.startsWith('data:')) add('data', need(path, ['messages', 'gemini']))
+  if (media.kind !== 'url') return
+  if (media.url.startsWith('data:')) add('data', need(path, ['messages', 'gemini']))
+  else if (!isWebAddress(media.url) && !GOOGLE_STORED.test(media.url))
+    add('address', { ...need(path, ['gemini']), expected: 'an address of http or https' })
 }
 
 const LAX_CHAT = "chat with more than OpenAI's members"
@@ -166,6 +169,8 @@ function addFileNeeds({ path = '', media }: PromptFile, add: (kind: string, need
   else add('medium', need(path, ['messages']))
 }
 
+/** What Google stores, by its own words for it. */
+const GOOGLE_STORED = /^(?:gs:|files\/)/i
 const MESSAGES_PICTURES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 /** Google takes moving pictures as films alone. */
 const GEMINI_PICTURES: ReadonlySet<string> = new Set([

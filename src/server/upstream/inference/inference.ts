@@ -177,9 +177,9 @@ class RoutingInference implements Inference {
     const { request, hops } = job
     const speaking = model.endpoints.filter((endpoint) => isReached(endpoint, request.dialect))
     if (speaking.length === 0) return fail('model_unfit', { detail: spokenBy(model, request.dialect) })
-    const { dialect, statePath } = request
-    const keeping = statePath === undefined ? speaking : speaking.filter((one) => keepsState(one, dialect))
-    if (statePath !== undefined && keeping.length === 0) return stateless(statePath)
+    const path = request.statePath ?? request.accountPath
+    const keeping = path === undefined ? speaking : speaking.filter((one) => keeps(one, request))
+    if (path !== undefined && keeping.length === 0) return stateless(path)
     const taking = takers === null ? undefined : this.#taking(takers)
     const routed = route({ ...model, endpoints: keeping }, new RoutedText(request, job, taking), (endpoint) =>
       this.#targets.healthOf(endpoint),
@@ -374,9 +374,13 @@ function isReached(endpoint: Endpoint, dialect: Dialect): boolean {
   return isEcho(endpoint) || (endpoint.text !== null && protocolFor(endpoint.text, dialect) !== null)
 }
 
-/** What a provider stores is the workspace's own where the key is, and the names in the request are its own. D8. */
-function keepsState({ ownWay, provider, text }: Endpoint, dialect: Dialect): boolean {
-  return ownWay !== undefined && provider.protocol !== 'local' && text?.speaks.includes(dialect) === true
+/**
+ * What a provider stores is the workspace's own where the key is, and the names in the request are its own:
+ * those of files also where the request is translated. D8, D31.
+ */
+function keeps({ ownWay, provider, text }: Endpoint, { dialect, statePath }: TextRequest): boolean {
+  if (ownWay === undefined || provider.protocol === 'local') return false
+  return statePath === undefined || text?.speaks.includes(dialect) === true
 }
 
 function stateless(path: string): Outcome<never> {

@@ -62,8 +62,8 @@ function readPart(part: Members, path: JsonPath, others: Others): ItemPart | nul
       return url === null ? null : { kind: 'video', media: mediaOfUrl(url), ...located }
     }
     default: {
-      const data = textOf(part['file_data']) ?? textOf(part['file_url'])
-      const media = fileMedia(data, textOf(part['file_id']))
+      const [data, url] = [textOf(part['file_data']), textOf(part['file_url'])]
+      const media = data === null && url !== null ? mediaOfUrl(url) : fileMedia(data, textOf(part['file_id']))
       return media === null ? null : { kind: 'file', media, filename: textOf(part['filename']), ...located }
     }
   }

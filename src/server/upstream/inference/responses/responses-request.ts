@@ -49,8 +49,8 @@ export function responsesRequest(
   if (ownWay === undefined) {
     edits.push({ kind: 'set', name: 'store', json: 'false' })
     const references = referenceEdits(source)
-    edits.push(...references)
-    if (references.length > 0) dropped.push('item_reference')
+    edits.push(...references.edits)
+    dropped.push(...references.dropped)
   }
   if (isStrict) {
     const strict = strictEdits(source)
@@ -90,22 +90,41 @@ export function hasBareReasoning(body: KeptBody): boolean {
   return bare > 0
 }
 
-/** Cuts the items that name reasoning which the provider has not stored. D8. */
-function referenceEdits(body: KeptBody): readonly BodyEdit[] {
+/**
+ * Cuts the items that name reasoning which the provider has not stored, and the ids of pictures whose content
+ * is here. D8, D31.
+ */
+function referenceEdits(body: KeptBody): { readonly edits: readonly BodyEdit[]; readonly dropped: string[] } {
   const edits: BodyEdit[] = []
-  let first: MemberSpan | null = null
-  let isReasoning = false
+  const dropped = new Set<string>()
+  // Marks that follow each other within one item.
+  let run: MemberSpan[] = []
+  const end = (): void => {
+    const [first] = run
+    const last = run.at(-1)
+    if (first === undefined || last === undefined) return
+    // A reference has no other members than these.
+    if (first.comma === 0 && last.next === 0) {
+      // Of several members of one name the last counts.
+      const id = run.findLast(({ name }) => name === 'id')
+      if (id === undefined || !isReasoningId(body, id)) return
+      edits.push({ kind: 'cut_mark', mark: itemAround(body, first, last) })
+      dropped.add('item_reference')
+    } else {
+      edits.push(...run.map((mark) => ({ kind: 'cut_mark', mark }) as const))
+      dropped.add('image_generation_call.id')
+    }
+  }
   for (const mark of body.marks) {
     if (!REFERENCE_MEMBERS.includes(mark.name)) continue
-    // Such an item has no other members: its first mark is its first member.
-    if (mark.comma === 0) first = mark
-    // Of several members of one name the last counts.
-    if (mark.name === 'id') isReasoning = isReasoningId(body, mark)
-    if (mark.next !== 0 || first === null) continue
-    if (isReasoning) edits.push({ kind: 'cut_mark', mark: itemAround(body, first, mark) })
-    first = null
+    if (run.at(-1)?.next !== mark.keyStart) {
+      end()
+      run = []
+    }
+    run.push(mark)
   }
-  return edits
+  end()
+  return { edits, dropped: [...dropped] }
 }
 
 function isReasoningId({ bytes }: KeptBody, { start, end }: MemberSpan): boolean {

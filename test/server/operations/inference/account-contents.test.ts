@@ -1,0 +1,159 @@
+/** Ids and addresses of what a provider's account holds: the operator's account serves many workspaces. */
+import t from 'tap'
+import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
+import { rigged } from '../../../support/inference/text-rig.ts'
+import { openDialect, DIALECT_ROWS } from '../../../support/inference/dialect-rows.ts'
+
+const OWN = { ownKey: 'own-provider-key-1' }
+const chat = (part: object): object => ({ messages: [{ role: 'user', content: [part] }] })
+const item = (part: object): object => ({ input: [{ role: 'user', content: [part] }] })
+const tool = (one: object): object => ({ input: 'Hi', tools: [one] })
+const ADDRESSES = [
+  'gs://operator-bucket/secret.pdf',
+  ' GS://operator-bucket/secret.pdf',
+  'files/abc123',
+  'file:///etc/passwd',
+  'https://generativelanguage.googleapis.com/v1beta/files/abc123',
+  'HTTPS://x@GenerativeLanguage.googleapis.com:443/v1beta/files/abc123',
+]
+
+const NAMED: readonly (readonly [Dialect, path: string, body: object])[] = [
+  ...ADDRESSES.flatMap((url) => [
+    ['chat', '/messages/0/content/0/image_url/url', chat({ type: 'image_url', image_url: { url } })] as const,
+    ['chat', '/messages/0/content/0/file/file_data', chat({ type: 'file', file: { file_data: url } })] as const,
+    ['responses', '/input/0/content/0/image_url', item({ type: 'input_image', image_url: url })] as const,
+    ['responses', '/input/0/content/0/file_url', item({ type: 'input_file', file_url: url })] as const,
+    [
+      'messages',
+      '/messages/0/content/0/source/url',
+      chat({ type: 'document', source: { type: 'url', url } }),
+    ] as const,
+  ]),
+  ['chat', '/messages/0/content/0/file/file_id', chat({ type: 'file', file: { file_id: 'file-abc' } })],
+  ['chat', '/messages/0/content/0/file_id', chat({ type: 'file', file_id: 'file-abc' })],
+  ['responses', '/input/0/content/0/file_id', item({ type: 'input_file', file_id: 'file-abc' })],
+  ['responses', '/input/0/content/0/file_id', item({ type: 'input_image', file_id: 'file-abc' })],
+  [
+    'responses',
+    '/input/0/output/0/file_id',
+    { input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', file_id: 'f' }] }] },
+  ],
+  ['responses', '/tools/0/vector_store_ids', tool({ type: 'file_search', vector_store_ids: ['vs_1'] })],
+  [
+    'responses',
+    '/tools/0/container/file_ids',
+    tool({ type: 'code_interpreter', container: { type: 'auto', file_ids: ['file-abc'] } }),
+  ],
+  ['responses', '/tools/0/container', tool({ type: 'code_interpreter', container: 'cntr_1' })],
+  [
+    'responses',
+    '/input/0/container_id',
+    { input: [{ type: 'code_interpreter_call', id: 'ci_1', container_id: 'cntr_1', code: 'x', outputs: [] }] },
+  ],
+  ['responses', '/input/0/id', { input: [{ type: 'image_generation_call', id: 'ig_1' }] }],
+  [
+    'messages',
+    '/messages/0/content/0/source/file_id',
+    chat({ type: 'image', source: { type: 'file', file_id: 'file_011CNha8iCJcU1wXNR6q4V8w' } }),
+  ],
+  [
+    'messages',
+    '/messages/0/content/0/content/0/source/file_id',
+    chat({
+      type: 'tool_result',
+      tool_use_id: 't',
+      content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }],
+    }),
+  ],
+  ['messages', '/messages/0/content/0/file_id', chat({ type: 'container_upload', file_id: 'file_1' })],
+]
+
+for (const to of TEXT_PROTOCOLS)
+  t.test(`400 stateless: what the operator's account holds cannot be named, at ${to}`, async (t) => {
+    const { send, first } = await rigged(t, to)
+    for (const [from, path, body] of NAMED) {
+      const refused = await send(from, body)
+      const told = (await refused.json()) as object
+      t.equal(refused.status, 400)
+      t.match(told, { error: { metadata: { error_type: 'stateless', issues: [{ path }] } } }, JSON.stringify(body))
+    }
+    t.equal(first.calls.length, 0)
+  })
+
+for (const row of DIALECT_ROWS)
+  t.test(`${row.name} 200: under a workspace's own key the names of its account pass as they came`, async (t) => {
+    const { post, first } = await openDialect(t, row, OWN)
+    const own = NAMED.filter(([from]) => from === row.name)
+    for (const [, , body] of own) {
+      const response = await post({ ...row.asks('acme/one', 'Hi'), ...body })
+      t.equal(response.status, 200, JSON.stringify(body))
+      const [name, value] = Object.entries(body)[0] as [string, unknown]
+      t.ok(String(first.calls.at(-1)?.body).includes(`${JSON.stringify(name)}:${JSON.stringify(value)}`))
+    }
+  })
+
+t.test('what is the caller’s own, and what anybody may read, passes under the operator’s key', async (t) => {
+  const passing: readonly (readonly [Dialect, object])[] = [
+    ['chat', chat({ type: 'text', text: 'gs://bucket/x' })],
+    ['chat', { messages: [{ role: 'user', content: 'files/abc' }] }],
+    ['chat', chat({ type: 'image_url', image_url: { url: 'https://a.example/files/abc' } })],
+    ['chat', chat({ type: 'video_url', video_url: { url: 'https://youtu.be/x' } })],
+    ['chat', { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }, { role: 'user', content: 'x' }] }],
+    [
+      'messages',
+      {
+        messages: [
+          { role: 'user', content: 'x' },
+          {
+            role: 'assistant',
+            content: [{ type: 'tool_use', id: 't', name: 'f', input: { file_id: 'file_1', url: 'gs://b/x' } }],
+          },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'x' }] },
+        ],
+      },
+    ],
+    ['responses', tool({ type: 'code_interpreter', container: { type: 'auto' } })],
+  ]
+  for (const dialect of DIALECTS) {
+    const row = DIALECT_ROWS.find(({ name }) => name === dialect)
+    if (row === undefined) continue
+    const { post } = await openDialect(t, row)
+    for (const [from, body] of passing)
+      if (from === dialect)
+        t.equal((await post({ ...row.asks('acme/one', 'Hi'), ...body })).status, 200, JSON.stringify(body))
+  }
+})
+
+t.test('responses 200: a picture of the model goes out without its id, which is named', async (t) => {
+  const row = DIALECT_ROWS.find(({ name }) => name === 'responses')
+  if (row === undefined) return
+  const { post, first } = await openDialect(t, row)
+  const input = [
+    { id: 'rs_1', type: 'item_reference' },
+    { id: 'ig_1', type: 'image_generation_call', result: 'AAAA', status: 'completed' },
+    { type: 'image_generation_call', result: 'AAAA', id: 'ig_2' },
+    { role: 'user', content: 'Hi' },
+  ]
+  const response = await post({ model: 'acme/one', input })
+  t.equal(response.status, 200)
+  t.equal(response.headers.get('x-sluice-dropped'), 'item_reference,image_generation_call.id')
+  t.match(String(first.calls[0]?.body), JSON.stringify([
+    { type: 'image_generation_call', result: 'AAAA', status: 'completed' },
+    { type: 'image_generation_call', result: 'AAAA' },
+    { role: 'user', content: 'Hi' },
+  ]))
+})
+
+t.test('responses 400: an address of another scheme is refused where Google would get it', async (t) => {
+  const { send, first } = await rigged(t, 'gemini', OWN)
+  for (const part of [
+    { type: 'input_file', file_url: 'ftp://x/a.pdf' },
+    { type: 'input_image', image_url: 'ftp://x/a.png' },
+  ]) {
+    const refused = await send('responses', item(part))
+    t.equal(refused.status, 400)
+    t.match(await refused.json(), { error: { metadata: { issues: [{ path: '/input/0/content/0' }] } } })
+  }
+  t.equal(first.calls.length, 0)
+})
