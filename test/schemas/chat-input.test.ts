@@ -2,6 +2,17 @@ import fc from 'fast-check'
 import t from 'tap'
 import { chatInputOf } from '../../src/schemas/inference/chat-input.ts'
 import type { ChatBody } from '../../src/schemas/inference/chat.ts'
+import {
+  PAGE_BYTES_ESTIMATED,
+  PAGE_TOKENS_ESTIMATED,
+  PAGES_BY_ADDRESS_ESTIMATED,
+  PICTURE_TOKENS_ESTIMATED,
+  SMALL_PICTURE_TOKENS_ESTIMATED,
+  SOUND_BY_ADDRESS_TOKENS_ESTIMATED,
+  SOUND_BYTES_PER_TOKEN,
+  VIDEO_BY_ADDRESS_TOKENS_ESTIMATED,
+  VIDEO_BYTES_PER_TOKEN,
+} from '../../src/schemas/inference/token-limits.ts'
 import { must } from '../support/must.ts'
 
 const BYTES = 1_000
@@ -169,22 +180,26 @@ t.test('an estimate counts media by their kinds and sizes, and texts as they dec
   const video = (data: string): object => ({ type: 'video_url', video_url: { url: data } })
   const address = 'https://a.example/x'
   const cases: readonly (readonly [object, number, number?])[] = [
-    [{ type: 'image_url', image_url: { url: address } }, 1_100],
-    [{ type: 'image_url', image_url: { url: url('image/png', 300), detail: 'low' } }, 85, 400],
-    [{ type: 'image_url', image_url: { url: url('application/pdf', 300) } }, 1_500, 400],
+    [{ type: 'image_url', image_url: { url: address } }, PICTURE_TOKENS_ESTIMATED],
+    [
+      { type: 'image_url', image_url: { url: url('image/png', 300), detail: 'low' } },
+      SMALL_PICTURE_TOKENS_ESTIMATED,
+      400,
+    ],
+    [{ type: 'image_url', image_url: { url: url('application/pdf', 300) } }, PAGE_TOKENS_ESTIMATED, 400],
     [{ type: 'image_url', image_url: { url: url('video/mp4', 2_400) } }, 3, 3_200],
-    [file(url('application/pdf', 51_000)), 1_500, 68_000],
-    [file(url('application/pdf', 51_300)), 3_000, 68_400],
-    [file(address), 15_000],
+    [file(url('application/pdf', PAGE_BYTES_ESTIMATED - 200)), PAGE_TOKENS_ESTIMATED, 68_000],
+    [file(url('application/pdf', PAGE_BYTES_ESTIMATED + 100)), 2 * PAGE_TOKENS_ESTIMATED, 68_400],
+    [file(address), PAGES_BY_ADDRESS_ESTIMATED * PAGE_TOKENS_ESTIMATED],
     [{ type: 'file', file: { file_id: 'file_1' } }, 15_000],
     [file('A'.repeat(400)), 1_500, 400],
     // A text has its own bytes, in base64 and without.
     [file(url('text/plain', 300)), 0, 100],
     [file(`data:text/plain,${'a'.repeat(300)}`), 0],
-    [audio('A'.repeat(4_000)), 6, 4_000],
-    [audio(address), 1_000],
-    [video(url('video/mp4', 2_400)), 3, 3_200],
-    [video(address), 20_000],
+    [audio('A'.repeat(4_000)), 3_000 / SOUND_BYTES_PER_TOKEN, 4_000],
+    [audio(address), SOUND_BY_ADDRESS_TOKENS_ESTIMATED],
+    [video(url('video/mp4', 2_400)), 2_400 / VIDEO_BYTES_PER_TOKEN, 3_200],
+    [video(address), VIDEO_BY_ADDRESS_TOKENS_ESTIMATED],
   ]
   for (const [part, mediaTokens, less = 0] of cases) {
     const label = JSON.stringify(part).slice(0, 100)

@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import t from 'tap'
+import { escapedBytes } from '../../src/schemas/values/json-bytes.ts'
 import { hasMoreValues } from '../../src/schemas/values/json-values.ts'
 
 const has = (json: string, most: number): boolean => hasMoreValues(Buffer.from(json), most)
@@ -20,4 +22,35 @@ t.test('a body of 32 MiB of nothing but objects is told at once', (t) => {
   t.ok(has(`[${'{},'.repeat(11_000_000)}{}]`, most))
   t.notOk(has(`["${'{},'.repeat(11_000_000)}"]`, most))
   t.end()
+})
+
+/** Writes some characters as escapes. */
+function written(text: string, isEscaped: (nth: number) => boolean): string {
+  const units = Array.from({ length: text.length }, (_, nth) => text.charCodeAt(nth))
+  const isPair = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff
+  return units
+    .map((unit, nth) => {
+      const plain = JSON.stringify(String.fromCharCode(unit)).slice(1, -1)
+      // Half of a pair stands alone in no valid text: all of them are escaped.
+      return isPair(unit) || isEscaped(nth) ? `\\u${unit.toString(16).padStart(4, '0')}` : plain
+    })
+    .join('')
+}
+
+t.test('the bytes less the escaped ones are the UTF-8 of the text', async () => {
+  const text = fc.string({
+    unit: fc.constantFrom('a', '"', '\\', '\n', 'é', '中', '😀', 'u', 'x'.repeat(70)),
+  })
+  fc.assert(
+    fc.property(text, fc.nat(3), (text, step) => {
+      const json = Buffer.from(written(text, (nth) => nth % (step + 1) === 0))
+      return json.length - escapedBytes(json) === Buffer.byteLength(text)
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+t.test('an escaped backslash begins no escape', async (t) => {
+  t.equal(escapedBytes(Buffer.from('"\\\\u0041"')), 1)
+  t.equal(escapedBytes(Buffer.from('"plain"')), 0)
 })

@@ -110,7 +110,7 @@ export function sizeWithFiles(size: TextSize, files: readonly TypedFile[]): Text
     const form = inlineFormOf(use, mimeType)
     media[TAKEN[use].counted]--
     if (form === null) continue
-    // Of a picture the bytes say nothing.
+    // The tokens of a picture do not follow from its bytes.
     if (TAKEN[use].counted === 'file') mediaTokens -= estimatedTokens('file', null)
     if (form === 'text' || isText(mimeType)) bytes += sizeBytes
     else if (TAKEN[use].counted === 'file') mediaTokens += estimatedTokens(form, sizeBytes)

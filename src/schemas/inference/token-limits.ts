@@ -32,9 +32,9 @@ export const SOUND_BY_ADDRESS_TOKENS_ESTIMATED = 1_000
 /** Bytes of a video for each of its tokens in an estimate, and tokens of one by address. D26. */
 export const VIDEO_BYTES_PER_TOKEN = 800
 export const VIDEO_BY_ADDRESS_TOKENS_ESTIMATED = 20_000
-/** Tokens a byte of text that an estimate may learn: what lies outside is no ordinary text. D26. */
-export const TOKENS_PER_BYTE_MIN = 0.15
-export const TOKENS_PER_BYTE_MAX = 0.5
+/** Tokens of 100 bytes of text that an estimate may learn: what lies outside is no ordinary text. D26. */
+export const TOKENS_PER_100_BYTES_MIN = 15
+export const TOKENS_PER_100_BYTES_MAX = 50
 /** Bytes of the prompt of a call that an estimate learns from. D26. */
 export const TAUGHT_PROMPT_BYTES_MIN = 200
 export const TAUGHT_PROMPT_BYTES_MAX = 256 * 1_024

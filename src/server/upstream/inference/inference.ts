@@ -286,7 +286,7 @@ class RoutingInference implements Inference {
             told,
             {
               ...askedOf(one, job, now),
-              // Of a provider that failed only what it has delivered is paid.
+              // A provider that failed is paid for what it has delivered alone.
               ...(failure !== null && !isOfCall(failure) && { reasons: false }),
               outputBytes,
               isWhole: failure === null,

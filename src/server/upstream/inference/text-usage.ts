@@ -7,8 +7,8 @@ import {
   TAUGHT_PAIRS_MAX,
   TAUGHT_PROMPT_BYTES_MAX,
   TAUGHT_PROMPT_BYTES_MIN,
-  TOKENS_PER_BYTE_MAX,
-  TOKENS_PER_BYTE_MIN,
+  TOKENS_PER_100_BYTES_MAX,
+  TOKENS_PER_100_BYTES_MIN,
   TOKENS_TOLD_MAX,
 } from '../../../schemas/inference/token-limits.ts'
 import type { EstimatedText, TextSize } from '../../../schemas/inference/text-request.ts'
@@ -95,7 +95,7 @@ export class TextRates {
     if (seconds > 0) this.#speed.learn(all, seconds)
     if (reasons === false) return
     // Providers may count what they hide as output.
-    const most = reasoning > 0 ? reasoning : all > TOKENS_PER_BYTE_MAX * outputBytes ? all : 0
+    const most = reasoning > 0 ? reasoning : 100 * all > TOKENS_PER_100_BYTES_MAX * outputBytes ? all : 0
     this.#hidden.learn(Math.min(most, Math.max(0, all - this.outputTokens(outputBytes))), 1)
   }
 
@@ -118,7 +118,12 @@ export class TextRates {
 }
 
 function isOrdinary(tokens: number, bytes: number): boolean {
-  return tokens >= bytes * TOKENS_PER_BYTE_MIN && tokens <= bytes * TOKENS_PER_BYTE_MAX && bytes > 0
+  const hundredfold = 100 * tokens
+  return (
+    hundredfold >= bytes * TOKENS_PER_100_BYTES_MIN &&
+    hundredfold <= bytes * TOKENS_PER_100_BYTES_MAX &&
+    bytes > 0
+  )
 }
 
 /** Whether nothing but the text of a prompt has tokens. */
@@ -128,8 +133,8 @@ export function isPlainPrompt({ media, serverTools, hasStored }: TextSize): bool
 }
 
 /**
- * What the calls of a front have taught, by organization and endpoint: nobody's calls change what others pay.
- * An endpoint that a workspace calls in its own way has rates of that workspace.
+ * The rates that calls have taught a front, by organization and endpoint, so that the calls of one organization
+ * change nothing for another. An endpoint that a workspace calls in its own way has rates of that workspace.
  */
 export class LearnedRates {
   /** The pair that was used last is the last one. */

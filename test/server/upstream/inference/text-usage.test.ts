@@ -5,12 +5,13 @@ import {
   BYTES_PER_TOKEN,
   REASONING_TOKENS_PER_SECOND,
   SEARCHES_TOLD_MAX,
+  TAUGHT_CALLS_KEPT,
   TAUGHT_CALLS_MIN,
   TAUGHT_PAIRS_MAX,
   TAUGHT_PROMPT_BYTES_MAX,
   TAUGHT_PROMPT_BYTES_MIN,
-  TOKENS_PER_BYTE_MAX,
-  TOKENS_PER_BYTE_MIN,
+  TOKENS_PER_100_BYTES_MAX,
+  TOKENS_PER_100_BYTES_MIN,
   TOKENS_TOLD_MAX,
 } from '../../../../src/schemas/inference/token-limits.ts'
 import type { TokenUsage } from '../../../../src/server/ports/inference/inference.ts'
@@ -159,11 +160,11 @@ t.test('whole answers with credible figures teach the estimate, from the eighth 
 t.test('a ratio that no ordinary text has is skipped, not clamped', async (t) => {
   const before = estimated(new TextRates())
   const { bytes } = SEEN.text
-  for (const rate of [TOKENS_PER_BYTE_MIN - 0.01, TOKENS_PER_BYTE_MAX + 0.01]) {
+  for (const rate of [TOKENS_PER_100_BYTES_MIN - 1, TOKENS_PER_100_BYTES_MAX + 1].map((most) => most / 100)) {
     const rates = taught({ ...PLAIN, input: rate * bytes, output: rate * SEEN.outputBytes }, {}, 100)
     t.same(estimated(rates), before, String(rate))
   }
-  for (const rate of [TOKENS_PER_BYTE_MIN, TOKENS_PER_BYTE_MAX]) {
+  for (const rate of [TOKENS_PER_100_BYTES_MIN / 100, TOKENS_PER_100_BYTES_MAX / 100]) {
     const rates = taught({ ...PLAIN, input: rate * bytes, output: rate * SEEN.outputBytes })
     t.match(estimated(rates), { input: rate * bytes, output: rate * SEEN.outputBytes }, String(rate))
   }
@@ -171,7 +172,8 @@ t.test('a ratio that no ordinary text has is skipped, not clamped', async (t) =>
 
 t.test('what was learned decays, so that the last calls count most', async (t) => {
   const rates = taught(PLAIN, {}, 1_000)
-  for (let nth = 0; nth < 500; nth++) judgeTextUsage({ ...PLAIN, input: 80, output: 40 }, SEEN, rates)
+  for (let nth = 0; nth < 8 * TAUGHT_CALLS_KEPT; nth++)
+    judgeTextUsage({ ...PLAIN, input: 80, output: 40 }, SEEN, rates)
   t.match(estimated(rates), { input: 81, output: 41 })
 })
 
