@@ -1,0 +1,4 @@
+import { program } from './reach-prices.ts'
+import { short } from '../short.ts'
+
+await short('reach-prices', program)
