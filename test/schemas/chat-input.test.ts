@@ -138,7 +138,7 @@ t.test('media are counted by kind, and their base64 is no prompt', async (t) => 
     { type: 'text', text: url('image/png;base64') },
     { type: 'other', other: { url: url('image/png;base64') } },
   ])
-  t.same(size.media, { image: 2, audio: 1, video: 2, file: 1 })
+  t.same(size.media, { image: 2, audio: 1, video: 2, file: 2 })
   t.equal(size.promptBytesMost, BYTES - 5 * data.length)
 })
 

@@ -1,4 +1,5 @@
 import { membersOf } from '../values/members.ts'
+import { namesContent } from './account-contents.ts'
 import type { ChatBody } from './chat.ts'
 import { CountedMedia } from './counted-media.ts'
 import { chatTools, countOf } from './declared-tools.ts'
@@ -23,6 +24,9 @@ const MEDIA: ReadonlyMap<string, MediaPart> = new Map([
   ['file', { kind: 'file', member: 'file_data' }],
 ])
 
+/** Parts that are texts, whatever these say. */
+const TEXTS: ReadonlySet<string> = new Set(['text', 'refusal', 'thinking', 'reasoning'])
+
 /**
  * @param bytes of the whole body
  * @param escaped of them, bytes that escapes take beyond their characters
@@ -34,10 +38,16 @@ export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize
     const { content } = message
     // The provider reads the sound of an earlier answer, which it has stored.
     if ((membersOf(membersOf(message)['audio'])['id'] ?? null) !== null) media.add('audio', null)
+    // Some servers read pictures there, which models wrote in earlier turns.
+    const { images } = membersOf(message)
+    if (Array.isArray(images)) for (const _ of images) media.add('image', null)
     if (!Array.isArray(content)) continue
     for (const part of content) {
       const found = MEDIA.get(part.type)
-      if (found === undefined) continue
+      if (found === undefined) {
+        if (!TEXTS.has(part.type) && namesContent(part)) media.add('file', null)
+        continue
+      }
       const inner = membersOf(part)[found.within ?? part.type]
       const data = dataOf(inner, found)
       const isOther = found.kind === 'image' && data !== null && !isPictureUrl(data)

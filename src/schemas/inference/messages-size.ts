@@ -1,4 +1,5 @@
 import { membersOf, type Members } from '../values/members.ts'
+import { namesContent } from './account-contents.ts'
 import { CountedMedia } from './counted-media.ts'
 import { countOf, messagesTools } from './declared-tools.ts'
 import type { MessagesBody } from './messages.ts'
@@ -33,6 +34,10 @@ export function messagesSizeOf(
   }
 }
 
+/** Blocks that are texts or have known blocks as their content; all others may have content that they name. */
+const KNOWN =
+  /^(?:text|thinking|redacted_thinking|compaction|tool_reference|(?:\w+_)?tool_use|\w+_(?:result|output))$/
+
 /** Pictures and documents, also in the results of tools. */
 class Media {
   readonly counted = new CountedMedia()
@@ -42,11 +47,13 @@ class Media {
     if (Array.isArray(content)) for (const block of content) this.#add(membersOf(block))
   }
 
-  #add({ type, source, content }: Members): void {
+  #add(block: Members): void {
+    const { type, source, content } = block
     if (type === 'image') this.#picture(membersOf(source))
     else if (type === 'document') this.#document(membersOf(source))
     // A tool reads it, not the model.
     else if (type === 'container_upload') this.counted.counts.file++
+    else if (!KNOWN.test(String(type)) && namesContent(block)) this.counted.add('file', null)
     else this.addAll(content)
   }
 

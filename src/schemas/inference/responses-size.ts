@@ -1,4 +1,5 @@
 import { membersOf, type Members } from '../values/members.ts'
+import { namesContent } from './account-contents.ts'
 import { CountedMedia } from './counted-media.ts'
 import { countOf, responsesTools } from './declared-tools.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
@@ -19,6 +20,10 @@ const MEDIA: ReadonlyMap<
   ['input_file', { kind: 'file', names: ['file_data'] }],
   ['image_generation_call', { kind: 'image', names: ['result'], isBare: true }],
 ])
+
+/** Items and parts that are texts, or whose addresses are notes of what a tool did. */
+const TEXTS =
+  /^(?:message|reasoning|refusal|compaction|item_reference|(?:input|output|summary|reasoning)_text|\w+_call(?:_output)?|mcp_\w+|tool_search_\w+)$/
 
 /** What goes on from what a provider has stored. D8. */
 const REFERENCE = 'item_reference'
@@ -55,7 +60,11 @@ function addItem(media: CountedMedia, item: ResponsesItem): void {
 function addPart(media: CountedMedia, part: unknown): void {
   const members = membersOf(part)
   const found = MEDIA.get(String(members['type']))
-  if (found === undefined) return
+  if (found === undefined) {
+    const type = members['type'] ?? 'message'
+    if (!TEXTS.test(String(type)) && namesContent(members)) media.add('file', null)
+    return
+  }
   const { kind, names, isBare = false } = found
   // Sound and video lie in an object of the type's name.
   const inner = membersOf(members[String(members['type'])])
