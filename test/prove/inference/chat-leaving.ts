@@ -8,6 +8,7 @@ import type { Program, ProgramForm, Proof } from '../proof.ts'
 import { recordsOf, rowsOf, type BookedRow } from './paced/booked.ts'
 import { startCall, type PacedCall } from './paced/callers.ts'
 import { PROMPT_TOKENS } from './paced/dialects.ts'
+import { estimates } from './paced/estimates.ts'
 import { PACED_PAIRS, pairAt, type PacedPair } from './paced/pairs.ts'
 import type { Asked, PacedAnswer } from './paced/provider.ts'
 import { boundOf, startPacedStand, type PacedStand } from './paced/stand.ts'
@@ -57,8 +58,11 @@ const REST_MS = 4
 const WARMING_ROUNDS = 4
 
 export const program: Program = {
-  text: '1,000 callers leave at random instants: providers are cut within 50 ms or read to their end, each call is charged',
-  run: (proof) => leaveAll(proof, 'usual'),
+  text: '1,000 callers leave at random instants: providers are cut within 50 ms or read on, and charges are near a real tokenizer',
+  async run(proof) {
+    await leaveAll(proof, 'usual')
+    await estimates(proof)
+  },
   translated: (proof) => leaveAll(proof, 'translated'),
 }
 
