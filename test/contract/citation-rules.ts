@@ -51,7 +51,7 @@ const CONNECTING = new Set([
 ])
 
 /** Matches each text with a citation. Cheaper than reading a file as tokens. */
-export const MAY_CITE = /§|\b[BCD]\d|\b(?:issue|acceptance(?: line)?)s? \d/i
+export const MAY_CITE = /§|\b[BCDF]\d|\b(?:issue|acceptance(?: line)?)s? \d/i
 
 /** Citations in a text: sections first. @param line of the text's first line @param path of its file */
 export function citationsIn(text: string, line: number, path: string): readonly Citation[] {
@@ -106,15 +106,15 @@ function numbersIn(text: string, at: (index: number) => string): readonly Citati
     origin: 'contract',
     anchor: name.toLowerCase().replaceAll('.', '-'),
   })
-  return [...text.matchAll(/(?<![\w.:#/-])([BCD])(\d+)((?:\.\d+)?)(?:–\1(\d+))?(?!\w|:[A-Z]|\.\d)/g)].flatMap(
-    (match) => {
-      const [, letter = '', first = '', part = '', last = first] = match
-      const count = Math.max(1, Number(last) - Number(first) + 1)
-      return Array.from({ length: count }, (_, nth) =>
-        cite(`${letter}${Number(first) + nth}${part}`, match.index),
-      )
-    },
-  )
+  return [
+    ...text.matchAll(/(?<![\w.:#/-])([BCDF])(\d+)((?:\.\d+)?)(?:–\1(\d+))?(?!\w|:[A-Z]|\.\d)/g),
+  ].flatMap((match) => {
+    const [, letter = '', first = '', part = '', last = first] = match
+    const count = Math.max(1, Number(last) - Number(first) + 1)
+    return Array.from({ length: count }, (_, nth) =>
+      cite(`${letter}${Number(first) + nth}${part}`, match.index),
+    )
+  })
 }
 
 /** Citations in the comments of a file, and in its strings of words: sources of rows, titles of tests. */
@@ -157,7 +157,7 @@ export interface Anchors {
   readonly findings: readonly string[]
 }
 
-const RULE = { contract: /^(?:[cd]\d+|[bs]\d+(?:-\d+)*)$/, design: /^design-\d+(?:-\d+)*$/ } as const
+const RULE = { contract: /^(?:[cdf]\d+|[bs]\d+(?:-\d+)*)$/, design: /^design-\d+(?:-\d+)*$/ } as const
 
 export function anchorsOf(pages: readonly Page[]): Anchors {
   const byOrigin = { contract: new Map<string, string>(), design: new Map<string, string>() }

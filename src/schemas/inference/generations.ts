@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { TIER_MEMBERS, WrittenPrice } from '../models/price-conditions.ts'
 import { GENERATION_ID_CHARS_MAX } from './generation-limits.ts'
 import { orNull, TextOrNull } from './text-members.ts'
 
@@ -60,7 +61,9 @@ export const GenerationRecord = Type.Object({
   app_id: Never,
   router: Never,
   preset_id: Never,
-  service_tier: Never,
+  service_tier: Type.Union([Type.String(), Type.Null()], {
+    description: 'As the provider reports it; null: it reports none.',
+  }),
   user_agent: Never,
   http_referer: Never,
   external_user: Never,
@@ -78,6 +81,10 @@ export const GenerationRecord = Type.Object({
     attempts: Type.Integer({ minimum: 0, description: 'Endpoints that were tried.' }),
     dropped: Type.Array(Type.String(), {
       description: 'Members of the request that the provider did not get, or that have no effect.',
+    }),
+    price: Type.Union([WrittenPrice, Type.Null()]),
+    unpriced_tier: Type.Union([Type.Enum(TIER_MEMBERS), Type.Null()], {
+      description: 'What the answer reports and the catalogue has no price of: the usual price was charged.',
     }),
   }),
 })

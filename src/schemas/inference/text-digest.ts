@@ -1,11 +1,12 @@
 /** What is used of a body in the same way in every dialect. */
 import { fail, type Outcome } from '../failures.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
+import { TIER_MEMBERS } from '../models/price-conditions.ts'
+import { tiersOf } from '../money/price-at.ts'
 import { membersOf, type Members } from '../values/members.ts'
 import { accountPathOf } from './account-contents.ts'
 import type { DeclaredTool } from './declared-tools.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
-import type { DEAR } from './text-members.ts'
 import type { TextInput } from './text-request.ts'
 
 /** The first letters of the type of a tool that OpenRouter's own servers run. */
@@ -33,6 +34,7 @@ type CommonInput = Pick<
   | 'dropped'
   | 'parameters'
   | 'dearMember'
+  | 'tiers'
   | 'compactionPath'
   | 'hasFallbacks'
   | 'accountPath'
@@ -52,26 +54,18 @@ export function commonInputOf(body: CommonMembers): CommonInput {
     dropped: (body.transforms ?? []).length > 0 ? ['transforms'] : [],
     parameters: body.provider?.require_parameters === true ? parametersOf(membersOf(body)) : [],
     dearMember: dearMemberOf(membersOf(body)),
+    tiers: tiersOf(membersOf(body)),
     hasFallbacks: isAsked(membersOf(body)['fallbacks']),
     ...(compactionPath === null ? null : { compactionPath }),
     ...(accountPath === null ? null : { accountPath }),
   }
 }
 
-/**
- * The values that cost no more than the catalogue says, as OpenAI and Anthropic publish them. `auto` takes
- * the tier that the account has bought, or that its owner has set. Null and an empty list are usual always.
- */
-const USUAL = new Map<keyof typeof DEAR, readonly unknown[]>([
-  ['service_tier', ['auto', 'default', 'flex', 'standard', 'standard_only']],
-  ['speed', ['standard']],
-  ['inference_geo', ['global']],
-  // Another model, by the provider's choice or at its other price.
-  ['fallbacks', []],
-])
-
 function dearMemberOf(body: Members): string | null {
-  for (const [name, usual] of USUAL) if (isAsked(body[name]) && !usual.includes(body[name])) return name
+  for (const member of TIER_MEMBERS)
+    if (isAsked(body[member]) && (typeof body[member] !== 'string' || body[member] === '')) return member
+  // Another model, by the provider's choice or at its other price.
+  if (isAsked(body['fallbacks'])) return 'fallbacks'
   return editsOf(body).every((edit) => SHORTENS.test(edit) || SUMMARIZES.test(edit))
     ? null
     : 'context_management'

@@ -1,4 +1,5 @@
 import type { KeptBody } from '../kept-body.ts'
+import type { Tiers } from '../money/price-at.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
 import type { Conversation } from './conversation.ts'
 import type { FileReference } from './file-references.ts'
@@ -91,6 +92,8 @@ export interface TextInput {
   readonly dropped: readonly string[]
   /** The first member by which the call may cost more than the catalogue says; null: there is none. D25. */
   readonly dearMember: string | null
+  /** What the call asks for that may have a price of its own, as modifiers name it. F9. */
+  readonly tiers: Tiers
   /**
    * JSON pointer of the member by which the provider summarizes the input before it answers; absent: it does
    * not. D25.

@@ -88,6 +88,30 @@ export const PricingOverrides = Type.Array(PricingOverride, {
   description: `a list of at most ${PRICE_OVERRIDES_MAX} overrides`,
 })
 
+const Index = Type.Integer({ minimum: 0 })
+/** The prices of one call. F13. */
+export const WrittenPrice = Type.Object(
+  {
+    prompt: Decimal,
+    completion: Decimal,
+    input_cache_read: Decimal,
+    input_cache_write: Decimal,
+    input_cache_write_1h: Decimal,
+    internal_reasoning: Decimal,
+    audio: Type.Optional(Decimal),
+    image_token: Type.Optional(Decimal),
+    input_audio_cache: Type.Optional(Decimal),
+    audio_output: Type.Optional(Decimal),
+    request: Decimal,
+    image: Decimal,
+    web_search: Decimal,
+    overrides: Type.Array(Index, { description: 'Places in `overrides` of those that applied.' }),
+    modifiers: Type.Array(Index, { description: 'Places in `modifiers` of those that applied.' }),
+  },
+  { description: 'USD: the prices of the call, after conditions and defaults.' },
+)
+export type WrittenPrice = Static<typeof WrittenPrice>
+
 const Tier = Type.String({
   minLength: 1,
   maxLength: TIER_CHARS_MAX,

@@ -1,6 +1,6 @@
 /** The prices of a call: base, overrides by length and hour, modifiers by what the answer reports. */
 import { TIER_MEMBERS, TOKEN_PRICE_KEYS, type TierMember } from '../models/price-conditions.ts'
-import type { TextPrice } from './text-costs.ts'
+import { MEDIA_KINDS, type TextPrice } from './text-costs.ts'
 
 /** The name of the usual tier, speed and place, whatever a provider calls it. F6. */
 export const USUAL_TIER = 'default'
@@ -61,7 +61,29 @@ export const NOTHING_APPLIED: AppliedConditions = { overrides: [], modifiers: []
 export interface ResolvedPrice extends TextPrice {
   /** Nano-USD of a picture of the request, besides its tokens. */
   readonly imageNano: number
+  /** False: the catalogue has no price of a search. */
+  readonly isSearchPriced: boolean
   readonly applied: AppliedConditions
+}
+
+/** Prices of a call as its record keeps them, without those of what it cannot have. */
+export type KeptPrice = Omit<ResolvedPrice, 'isSearchPriced'>
+
+/** Without the conditions of its endpoint. */
+export function keptPrice(price: ResolvedPrice): KeptPrice {
+  return {
+    promptNanoPerMillion: price.promptNanoPerMillion,
+    completionNanoPerMillion: price.completionNanoPerMillion,
+    cacheReadNanoPerMillion: price.cacheReadNanoPerMillion,
+    cacheWriteNanoPerMillion: price.cacheWriteNanoPerMillion,
+    cacheWriteHourNanoPerMillion: price.cacheWriteHourNanoPerMillion,
+    reasoningNanoPerMillion: price.reasoningNanoPerMillion,
+    ...(price.media !== undefined && { media: price.media }),
+    requestNano: price.requestNano,
+    searchNano: price.searchNano,
+    imageNano: price.imageNano,
+    applied: price.applied,
+  }
 }
 
 /** The dearest price of a token of the input, in whatever way it is read, and of the output. D25. */
@@ -72,8 +94,6 @@ export interface DearestPrices {
 
 /** Prices of an endpoint: those of the base, and the conditions of others; null: there are none. */
 export interface EndpointPrices extends ResolvedPrice, DearestPrices {
-  /** False: the catalogue has no price of a search. */
-  readonly isSearchPriced: boolean
   readonly conditions: PriceConditions | null
   /** What the account is set to where a call asks for no tier; absent: the usual one. F9. */
   readonly accountTier?: string
@@ -102,9 +122,32 @@ export function priceAt({ prices }: Priced, { promptTokens, at, reported }: Pric
       applyOverrides(resolved, modifier.overrides, { promptTokens, at })
     }
   }
-  const { requestNano, searchNano, imageNano } = prices
-  return { ...withDefaults(resolved), requestNano, searchNano, imageNano, applied: { overrides, modifiers } }
+  const { requestNano, searchNano, imageNano, isSearchPriced } = prices
+  const units = { requestNano, searchNano, imageNano, isSearchPriced }
+  return { ...withDefaults(resolved), ...units, applied: { overrides, modifiers } }
 }
+
+/** Whether a call costs the same at two endpoints, whatever it reads and writes. */
+export function isSamePrice(one: ResolvedPrice, other: ResolvedPrice): boolean {
+  return (
+    one === other ||
+    (SCALARS.every((name) => one[name] === other[name]) &&
+      MEDIA_KINDS.every((kind) => one.media?.[kind] === other.media?.[kind]))
+  )
+}
+
+const SCALARS = [
+  'promptNanoPerMillion',
+  'completionNanoPerMillion',
+  'cacheReadNanoPerMillion',
+  'cacheWriteNanoPerMillion',
+  'cacheWriteHourNanoPerMillion',
+  'reasoningNanoPerMillion',
+  'requestNano',
+  'searchNano',
+  'imageNano',
+  'isSearchPriced',
+] as const
 
 /** What a call may come to, before it is sent. F7. */
 export interface PriceSpan {
@@ -177,6 +220,16 @@ export function tierOf(member: TierMember, value: unknown): string | undefined {
     if (name === 'fast') return 'priority'
   }
   return USUAL[member].has(name) ? USUAL_TIER : name
+}
+
+/** @returns NO_TIERS where no value is a name */
+export function tiersOf(values: Readonly<Partial<Record<TierMember, unknown>>>): Tiers {
+  let tiers: Partial<Record<TierMember, string>> | null = null
+  for (const member of TIER_MEMBERS) {
+    const tier = tierOf(member, values[member])
+    if (tier !== undefined) (tiers ??= {})[member] = tier
+  }
+  return tiers ?? NO_TIERS
 }
 
 type Instant = Pick<PriceFacts, 'promptTokens' | 'at'>

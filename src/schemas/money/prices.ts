@@ -21,6 +21,13 @@ export function scaled(decimal: string, places: number): number | null {
   return value > BigInt(Number.MAX_SAFE_INTEGER) ? null : Number(value)
 }
 
+/** The shortest decimal of a scaled one: `(20_000_000, 15)` is `0.00000002`. */
+export function unscaled(value: number, places: number): string {
+  const digits = String(value).padStart(places + 1, '0')
+  const fraction = digits.slice(-places).replace(/0+$/, '')
+  return `${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`
+}
+
 const SAFE_DIGITS = String(Number.MAX_SAFE_INTEGER).length
 
 /** Nano-USD per million tokens of a price in USD per token. */

@@ -8,6 +8,7 @@ import {
   type PriceModifier,
   type PricingOverride,
   type TokenPriceKey,
+  type WrittenPrice,
 } from '../models/price-conditions.ts'
 import {
   ABSENT,
@@ -17,11 +18,12 @@ import {
   USUAL_TIER,
   withDefaults,
   type EndpointPrices,
+  type KeptPrice,
   type Modifier,
   type Override,
   type TokenPrices,
 } from './price-at.ts'
-import { nano, nanoPerMillion, scaled } from './prices.ts'
+import { nano, nanoPerMillion, scaled, TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, unscaled } from './prices.ts'
 
 /** Bits of all days of a week. */
 const EVERY_DAY = 127
@@ -80,6 +82,31 @@ function modifierOf(entry: PriceModifier): Modifier {
   const { pricing } = entry
   const overrides = (pricing.overrides ?? []).map(overrideOf)
   return { member, tier, multiplierMicro: null, prices: tokenPrices(pricing), overrides }
+}
+
+/** Resolved prices in the words of the catalogue, all keys that a call can have. F13. */
+export function writtenPrice(price: KeptPrice): WrittenPrice {
+  const token = (nanoPerMillion: number): string => unscaled(nanoPerMillion, TOKEN_PRICE_PLACES)
+  const { media, applied } = price
+  return {
+    prompt: token(price.promptNanoPerMillion),
+    completion: token(price.completionNanoPerMillion),
+    input_cache_read: token(price.cacheReadNanoPerMillion),
+    input_cache_write: token(price.cacheWriteNanoPerMillion),
+    input_cache_write_1h: token(price.cacheWriteHourNanoPerMillion),
+    internal_reasoning: token(price.reasoningNanoPerMillion),
+    ...(media !== undefined && {
+      audio: token(media.audio),
+      image_token: token(media.image),
+      input_audio_cache: token(media.audioRead),
+      audio_output: token(media.audioOutput),
+    }),
+    request: unscaled(price.requestNano, UNIT_PRICE_PLACES),
+    image: unscaled(price.imageNano, UNIT_PRICE_PLACES),
+    web_search: unscaled(price.searchNano, UNIT_PRICE_PLACES),
+    overrides: [...applied.overrides],
+    modifiers: [...applied.modifiers],
+  }
 }
 
 /** A checked price can be counted; a bug of the check must not become a free call. */

@@ -2,8 +2,8 @@ import { UPSTREAM_TIMEOUT_MS_DEFAULT } from '../../schemas/models/provider-limit
 import type { Model, Pricing } from '../../schemas/models/models.ts'
 import type { Endpoint, ModelBodies, Provider, ResolvedModel } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
-import { nano, nanoPerMillion } from '../../schemas/money/prices.ts'
-import { buildProviderText, counted, endpointText } from './build-text.ts'
+import { endpointPrices } from '../../schemas/money/read-prices.ts'
+import { buildProviderText, endpointText } from './build-text.ts'
 import { buildProviderVideo, endpointPricing, FREE_VIDEO, makesVideo, videoFacts } from './build-video.ts'
 import { wireVideoModel } from './wire-video.ts'
 import { allTermsOf, isFree, isUnpriced, type Terms } from './terms.ts'
@@ -35,6 +35,7 @@ export function buildProvider(entry: ProviderEntry): Provider {
     rename: entry.rename ?? {},
     video: buildProviderVideo(entry.protocol, entry.video),
     text: buildProviderText(entry),
+    ...(entry.account_tier !== undefined && { accountTier: entry.account_tier }),
   }
 }
 
@@ -117,20 +118,20 @@ function offerOf(entry: EndpointEntry, { entry: model, terms, providers }: Whose
     entry,
     provider,
     pricing: { ...FREE, ...declared },
+    modifiers: free ? [] : (entry.modifiers ?? terms.modifiers ?? []),
     isFree: free,
     isUnpriced: isUnpriced(entry, terms, model),
   }
 }
 
 function endpointOf(model: ModelEntry, offer: Offer): Endpoint {
-  const { entry, provider, pricing, isFree, isUnpriced } = offer
+  const { entry, provider, pricing, modifiers, isFree, isUnpriced } = offer
   const video = makesVideo(model) ? { pricing: isFree ? FREE_VIDEO : endpointPricing(model, entry) } : null
   return {
     tag: tagOf(entry),
     provider,
     upstreamModel: entry.upstream_model,
-    promptNanoPerMillion: counted(nanoPerMillion(pricing.prompt)),
-    requestNano: counted(nano(pricing.request ?? '0')),
+    prices: endpointPrices({ pricing, modifiers, accountTier: provider.accountTier }),
     isUnpriced,
     quantization: entry.quantization ?? null,
     isZdr: entry.zdr ?? null,

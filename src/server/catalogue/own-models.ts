@@ -118,7 +118,15 @@ function shownOf(own: OwnModel, entry: ModelEntry): Shown {
     const { tag, provider } = endpoint
     const told: Pricing = { ...FREE, ...pricing }
     const one = entry.endpoints?.[nth] ?? { provider: provider.slug, upstream_model: endpoint.upstreamModel }
-    return { entry: one, provider, pricing: told, isFree: pricing === null, isUnpriced: false, tag }
+    return {
+      entry: one,
+      provider,
+      pricing: told,
+      modifiers: [],
+      isFree: pricing === null,
+      isUnpriced: false,
+      tag,
+    }
   })
   return { id: entry.id, entry, pricing: offers[0]?.pricing ?? FREE, offers }
 }

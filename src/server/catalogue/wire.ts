@@ -1,5 +1,6 @@
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import type { Model, ModelEndpoint, Pricing } from '../../schemas/models/models.ts'
+import type { PriceModifier } from '../../schemas/models/price-conditions.ts'
 import type { Provider } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
@@ -11,6 +12,7 @@ export interface Offer {
   readonly entry: EndpointEntry
   readonly provider: Provider
   readonly pricing: Pricing
+  readonly modifiers: readonly PriceModifier[]
   readonly isFree: boolean
   readonly isUnpriced: boolean
   /** Absent: that of the entry. */

@@ -11,7 +11,7 @@ import type { Translation, TranslationJob } from '../../schemas/inference/forms/
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
-import type { FinishReason, TokenUsage } from './inference/inference.ts'
+import type { FinishReason, ReportedTiers, TokenUsage } from './inference/inference.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 
 /**
@@ -265,6 +265,7 @@ type JoinedAnswer =
       readonly outputBytes: number
       readonly finishReason: string | null
       readonly upstreamId: string | null
+      readonly reported: ReportedTiers
     }
   | { readonly ok: false }
 /** Keys that fingerprint and seal a value, 32 bytes each. The task clears them. */

@@ -42,9 +42,9 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
       embeddings: ['models', 'presets'],
       endpoints: ['money', 'vault'],
       files: ['containers'],
-      inference: ['files', 'models', 'presets'],
+      inference: ['files', 'models', 'money', 'presets'],
       models: ['workspaces'],
-      money: ['operator'],
+      money: ['models', 'operator'],
       // What the installation is set up with, and what its operators see of everything.
       operator: ['videos', 'webhooks'],
       presets: ['models'],

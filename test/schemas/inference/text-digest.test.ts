@@ -52,15 +52,9 @@ t.test('require_parameters wants what a body asks for, in the words of the catal
 
 const DEAR: readonly (readonly [object, string | null])[] = [
   [{}, null],
-  ...['auto', 'default', 'flex', 'standard', 'standard_only', null].map(
-    (service_tier) => [{ service_tier }, null] as const,
-  ),
-  ...['priority', 'fast', 'ultrafast', 'scale', 'Default', '', 7, {}, true].map(
-    (service_tier) => [{ service_tier }, 'service_tier'] as const,
-  ),
-  [{ speed: 'standard', inference_geo: 'global', fallbacks: [] }, null],
-  [{ speed: 'fast' }, 'speed'],
-  [{ inference_geo: 'us' }, 'inference_geo'],
+  ...['auto', 'default', 'priority', null].map((service_tier) => [{ service_tier }, null] as const),
+  ...['', 7, {}, true].map((service_tier) => [{ service_tier }, 'service_tier'] as const),
+  [{ speed: 'fast', inference_geo: 'us', fallbacks: [] }, null],
   [{ fallbacks: [{ model: 'dear' }] }, 'fallbacks'],
   [{ fallbacks: 'default' }, 'fallbacks'],
   ...[null, {}, [], { edits: null }, { edits: [] }].map(
@@ -87,6 +81,21 @@ t.test(
         t.equal(digestOf(dialect, more).dearMember, name, `${dialect} ${JSON.stringify(more)}`)
   },
 )
+
+t.test('tiers, speeds and places that a body asks for have the names of modifiers', async (t) => {
+  for (const dialect of DIALECTS)
+    for (const [more, tiers] of [
+      [{}, {}],
+      [{ service_tier: 'auto', speed: null, inference_geo: 7 }, {}],
+      [{ service_tier: 'standard_only' }, { service_tier: 'default' }],
+      [
+        { service_tier: 'Fast', speed: 'fast' },
+        { service_tier: 'priority', speed: 'fast' },
+      ],
+      [{ inference_geo: 'us' }, { inference_geo: 'us' }],
+    ] as const)
+      t.same(digestOf(dialect, more).tiers, tiers, `${dialect} ${JSON.stringify(more)}`)
+})
 
 t.test('a summary of the input is known by its path', async (t) => {
   const pathOf = (more: object): unknown => digestOf('messages', more).compactionPath

@@ -1,6 +1,7 @@
 /** How the catalogue says that models that write are called, and what they cost. */
 import t from 'tap'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../src/schemas/models/provider-limits.ts'
+import type { EndpointPrices } from '../../../src/schemas/money/price-at.ts'
 import type { EndpointText } from '../../../src/server/ports/models/models.ts'
 import { buildProviderText } from '../../../src/server/catalogue/build-text.ts'
 import { catalogueOf, loadFiles } from '../../support/models/catalogue.ts'
@@ -19,6 +20,13 @@ function textOf(
   const models = [{ id: 'a/b', name: 'B', ...more.model, endpoints: [{ ...OFFER, ...offer }] }]
   const [model] = catalogueOf(t, { providers: [{ ...NEAR, ...more.provider }], models }).models
   return model?.endpoints[0]?.text ?? null
+}
+
+function pricesOf(t: Test, offer: object): EndpointPrices {
+  const models = [{ id: 'a/b', name: 'B', endpoints: [{ ...OFFER, ...offer }] }]
+  const [endpoint] = catalogueOf(t, { providers: [NEAR], models }).models[0]?.endpoints ?? []
+  if (endpoint === undefined) throw new Error('no endpoint')
+  return endpoint.prices
 }
 
 /** Whether the endpoints of a model that writes are unpriced. */
@@ -70,7 +78,7 @@ t.test(
 )
 
 t.test("missing cache prices are the prompt's, and reasoning the completion's", async (t) => {
-  t.match(textOf(t, { pricing: { prompt: '0.000003', completion: '0.000015' } }), {
+  t.match(pricesOf(t, { pricing: { prompt: '0.000003', completion: '0.000015' } }), {
     completionNanoPerMillion: 15_000_000_000,
     cacheReadNanoPerMillion: 3_000_000_000,
     cacheWriteNanoPerMillion: 3_000_000_000,
@@ -80,7 +88,7 @@ t.test("missing cache prices are the prompt's, and reasoning the completion's", 
     outputNanoPerMillionMax: 15_000_000_000,
   })
   const cached = { input_cache_read: '0', input_cache_write: '0.00000375', internal_reasoning: '0.00002' }
-  t.match(textOf(t, { pricing: { prompt: '0.000003', completion: '0.000015', ...cached } }), {
+  t.match(pricesOf(t, { pricing: { prompt: '0.000003', completion: '0.000015', ...cached } }), {
     cacheReadNanoPerMillion: 0,
     cacheWriteNanoPerMillion: 3_750_000_000,
     cacheWriteHourNanoPerMillion: 3_750_000_000,
@@ -100,14 +108,14 @@ t.test('the dearest price of an input or output is that of whatever kind costs m
     ['image_token', 'inputNanoPerMillionMax'],
     ['audio_output', 'outputNanoPerMillionMax'],
   ] as const) {
-    t.equal(textOf(t, { pricing: { ...plain, [name]: '0.000009' } })?.[member], 9_000_000_000, name)
+    t.equal(pricesOf(t, { pricing: { ...plain, [name]: '0.000009' } })[member], 9_000_000_000, name)
   }
 })
 
 t.test('sounds and pictures have their prices, of which missing ones are those of texts', async (t) => {
   const plain = { prompt: '0.000001', completion: '0.000002', input_cache_read: '0.0000001' }
-  t.equal(textOf(t, { pricing: plain })?.mediaNanoPerMillion, undefined)
-  t.same(textOf(t, { pricing: { ...plain, audio: '0.000003' } })?.mediaNanoPerMillion, {
+  t.equal(pricesOf(t, { pricing: plain }).media, undefined)
+  t.same(pricesOf(t, { pricing: { ...plain, audio: '0.000003' } }).media, {
     ...{ audio: 3_000_000_000, image: 1_000_000_000, audioRead: 100_000_000 },
     audioOutput: 2_000_000_000,
   })
@@ -115,7 +123,7 @@ t.test('sounds and pictures have their prices, of which missing ones are those o
     ...{ image_token: '0.000004', input_audio_cache: '0.000005' },
     audio_output: '0.000006',
   }
-  t.same(textOf(t, { pricing: { ...plain, ...all } })?.mediaNanoPerMillion, {
+  t.same(pricesOf(t, { pricing: { ...plain, ...all } }).media, {
     ...{ audio: 1_000_000_000, image: 4_000_000_000, audioRead: 5_000_000_000 },
     audioOutput: 6_000_000_000,
   })
@@ -123,9 +131,9 @@ t.test('sounds and pictures have their prices, of which missing ones are those o
 
 t.test('a search of the web has its price, and none where the catalogue does not say', async (t) => {
   const plain = { prompt: '0.000001', completion: '0.000002' }
-  t.equal(textOf(t, { pricing: { ...plain, web_search: '0.01' } })?.webSearchNano, 10_000_000)
-  t.equal(textOf(t, { pricing: { ...plain, web_search: '0' } })?.webSearchNano, 0)
-  t.equal(textOf(t, { pricing: plain })?.webSearchNano, undefined)
+  t.equal(pricesOf(t, { pricing: { ...plain, web_search: '0.01' } }).searchNano, 10_000_000)
+  t.equal(pricesOf(t, { pricing: { ...plain, web_search: '0' } }).isSearchPriced, true)
+  t.equal(pricesOf(t, { pricing: plain }).isSearchPriced, false)
 })
 
 t.test('the longest answer is the endpoint’s, else the model’s; 0 is not known', async (t) => {

@@ -78,7 +78,7 @@ t.test('a variant without terms of its own has those of its model', async (t) =>
 t.test('the price of a variant is the price of its endpoints', async (t) => {
   const free = catalogueOf(t, DOCUMENT).resolve('Acme/Embed:free')
   t.same(
-    free?.endpoints.map((endpoint) => endpoint.promptNanoPerMillion),
+    free?.endpoints.map(({ prices }) => prices.promptNanoPerMillion),
     [0, 0],
   )
   t.equal(free?.wire.pricing.prompt, '0')
@@ -122,16 +122,14 @@ t.test('an endpoint carries its provider, its facts and its price in whole nano-
     {
       tag: 'near/embed-1',
       provider: { baseUrl: 'https://near.example/v1', name: 'Near', timeoutMs: 30_000, rename: {} },
-      promptNanoPerMillion: 20_000_000,
-      requestNano: 1_000_000,
+      prices: { promptNanoPerMillion: 20_000_000, requestNano: 1_000_000 },
       isZdr: null,
       mayTrain: null,
     },
     {
       tag: 'far/embed-x',
       provider: { name: 'far', apiKeyEnv: null, timeoutMs: 5_000, rename: { dimensions: 'size' } },
-      promptNanoPerMillion: 50_000_000,
-      requestNano: 0,
+      prices: { promptNanoPerMillion: 50_000_000, requestNano: 0 },
       isZdr: true,
       mayTrain: false,
     },

@@ -47,7 +47,7 @@ t.test('it has embedding models of every provider, and the local one without a k
 t.test('every endpoint that makes no video has a price, and only the local models are free', async (t) => {
   const models = shipped().models.filter((model) => model.video === null)
   const free = models.filter((model) =>
-    model.endpoints.some((endpoint) => endpoint.promptNanoPerMillion === 0),
+    model.endpoints.some(({ prices }) => prices.promptNanoPerMillion === 0),
   )
   t.same(
     free.map((model) => model.id),
@@ -117,7 +117,8 @@ t.test('models of Anthropic are known by their own names too, with the prices of
     t.ok(Number(read) <= Number(prompt) / 10 + Number.EPSILON, `${id} reads`)
     t.equal(Number(write).toFixed(12), (Number(prompt) * 1.25).toFixed(12), `${id} writes`)
     t.equal(Number(hour).toFixed(12), (Number(prompt) * 2).toFixed(12), `${id} writes for an hour`)
-    t.equal(endpoint?.text?.inputNanoPerMillionMax, 2 * (endpoint?.promptNanoPerMillion ?? 0))
+    const { prices } = endpoint ?? {}
+    t.equal(prices?.inputNanoPerMillionMax, 2 * (prices?.promptNanoPerMillion ?? 0))
   }
   t.equal(shipped().resolve('claude-haiku-4-5')?.id, 'anthropic/claude-haiku-4.5')
 })
@@ -148,8 +149,8 @@ t.test('long prompts cost twice as much, their answers half as much again', asyn
 t.test('searches of the web have a price where each of the maker has the same', async (t) => {
   const priced = shipped()
     .models.flatMap(({ endpoints }) => endpoints)
-    .filter(({ text }) => text?.webSearchNano !== undefined)
-  t.same([...new Set(priced.map(({ text }) => text?.webSearchNano))], [10_000_000])
+    .filter(({ prices }) => prices.isSearchPriced)
+  t.same([...new Set(priced.map(({ prices }) => prices.searchNano))], [10_000_000])
   t.same(
     priced.flatMap(({ provider, upstreamModel }) => (provider.slug === 'openai' ? [upstreamModel] : [])),
     [...LONG, 'gpt-5.2', 'gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano', 'o3', 'o4-mini'],

@@ -24,6 +24,7 @@ import { NO_FILES } from '../files/no-files.ts'
 import { operationsWithin } from '../operations-within.ts'
 import { ROOT } from '../source.ts'
 import type { Teardown } from '../teardown.ts'
+import { flatPrices } from './bounded-endpoints.ts'
 
 type KeptLog = ReturnType<typeof keptLog>
 
@@ -212,7 +213,7 @@ export interface Chunk {
   readonly error?: Readonly<Record<string, unknown>>
 }
 
-const UNTOLD = { upstreamId: null, finishReason: null }
+const UNTOLD = { upstreamId: null, finishReason: null, reported: {}, price: flatPrices() }
 
 /** A model that writes a word, and breaks off. */
 export const BREAKING: Inference = {
@@ -231,6 +232,7 @@ export const BREAKING: Inference = {
           provider: 'local',
           isByok: false,
           isUnpriced: false,
+          unpricedTier: null,
           attempts: 1,
           dropped: [],
         }

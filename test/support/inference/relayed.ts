@@ -43,6 +43,7 @@ export function streamOf(): NativeStream & { hasOutput: boolean; isDone: boolean
     heldBytes: 0,
     finishReason: null,
     upstreamId: null,
+    reported: {},
     finalEvents: null,
     read(bytes) {
       const text = Buffer.from(bytes).toString()

@@ -14,6 +14,7 @@ const BY = {
   provider: 'maker',
   isByok: false,
   isUnpriced: false,
+  unpricedTier: null,
   attempts: 1,
   dropped: [],
 }

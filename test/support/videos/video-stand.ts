@@ -17,6 +17,7 @@ import {
 } from '../../../src/server/upstream/videos/video-providers.ts'
 import { present } from '../must.ts'
 import { startVideos, type FakeVideos, type VideoSettings } from './video-provider.ts'
+import { endpointPrices } from '../../../src/schemas/money/read-prices.ts'
 import { until } from '../wait.ts'
 
 export const OPERATOR_KEY = 'sk-operator-0123456789abcdef'
@@ -98,8 +99,7 @@ export function fakeEndpoint(
   return {
     tag: 'fake/film-1',
     upstreamModel: 'film-1',
-    promptNanoPerMillion: 0,
-    requestNano: 0,
+    prices: endpointPrices({ pricing: {} }),
     isUnpriced: true,
     quantization: null,
     isZdr: null,

@@ -91,8 +91,8 @@ function priceOf({ endpoints, isUnpriced, wire }: ResolvedModel): string {
   if (endpoints.length === 0) return wire.pricing.prompt === '0' ? '-' : `$${wire.pricing.prompt}`
   if (isUnpriced) return NO_PRICE
   const isFree = endpoints.every(
-    ({ promptNanoPerMillion, requestNano, text }) =>
-      promptNanoPerMillion === 0 && requestNano === 0 && (text?.completionNanoPerMillion ?? 0) === 0,
+    ({ prices: { promptNanoPerMillion, requestNano, completionNanoPerMillion, conditions } }) =>
+      promptNanoPerMillion + requestNano + completionNanoPerMillion === 0 && conditions === null,
   )
   return isFree ? 'free' : `$${wire.pricing.prompt}`
 }

@@ -45,7 +45,8 @@ export const ANSWER_HEADERS = {
     'so with fields of a preset that another form saved, by the names that they have there.',
   'x-sluice-unpriced':
     '`true` when the catalogue has neither a price for the endpoint nor `free`, or no price for tools that the provider runs: ' +
-    'what has no price is not charged, whatever the provider asks.',
+    'what has no price is not charged, whatever the provider asks. ' +
+    '`tier` when the answer reports a tier, speed or place that the catalogue has no price of: its usual price is charged.',
   'x-sluice-usage':
     'Of an answer that is not streamed: `estimated` when the provider told no credible token counts and ours stand in; ' +
     '`capped` when it told more than the call may cost at most, which is what was charged.',
@@ -322,6 +323,7 @@ function headersOf(
   }
   if (by.dropped.length > 0) headers['x-sluice-dropped'] = by.dropped.join(',')
   if (by.isUnpriced) headers['x-sluice-unpriced'] = 'true'
+  else if (by.unpricedTier !== null) headers['x-sluice-unpriced'] = 'tier'
   if (usage !== null) headers['x-sluice-usage'] = usage
   return headers
 }

@@ -1,5 +1,6 @@
 import type { GenerationRecord } from '../../../schemas/inference/generations.ts'
 import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
+import { writtenPrice } from '../../../schemas/money/read-prices.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { Generation } from '../../ports/inference/generations.ts'
 
@@ -14,7 +15,6 @@ const NOTHING = {
   app_id: null,
   router: null,
   preset_id: null,
-  service_tier: null,
   user_agent: null,
   http_referer: null,
   external_user: null,
@@ -38,7 +38,7 @@ export function generationRecord(
   { id, createdMs, workspaceId, upstreamId, facts }: Generation,
   origin: string,
 ): GenerationRecord {
-  const { usage, isByok, finishReason } = facts
+  const { usage, isByok, finishReason, price } = facts
   const [prompt, completion] = [inputTokens(usage), outputTokens(usage)]
   const cost = usdOfNano(facts.chargedNano)
   return {
@@ -68,6 +68,7 @@ export function generationRecord(
     num_media_prompt: facts.images,
     num_input_audio_prompt: facts.sounds,
     ...NOTHING,
+    service_tier: facts.serviceTier ?? null,
     workspace_id: workspaceId,
     data_region: 'global',
     request_id: facts.requestId,
@@ -79,6 +80,8 @@ export function generationRecord(
       searches: usage.searches ?? 0,
       attempts: facts.attempts,
       dropped: [...facts.dropped],
+      price: price === undefined || price === null ? null : writtenPrice(price),
+      unpriced_tier: facts.unpricedTier ?? null,
     },
   }
 }

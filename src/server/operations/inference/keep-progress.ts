@@ -1,3 +1,4 @@
+import { keptPrice } from '../../../schemas/money/price-at.ts'
 import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import type { InferenceProgress } from '../../ports/inference/inference.ts'
 import type { StreamNote } from '../../ports/inference/generations.ts'
@@ -22,6 +23,9 @@ export function keepProgress(
       dropped: more.dropped,
       images: media.image,
       sounds: media.audio,
+      serviceTier: wordOf(more.reported.service_tier ?? null),
+      price: keptPrice(more.price),
+      unpricedTier: more.unpricedTier,
     }
     hold.progress({
       costNano,

@@ -1,4 +1,6 @@
 import type { Outcome } from '../../../schemas/failures.ts'
+import type { TierMember } from '../../../schemas/models/price-conditions.ts'
+import type { KeptPrice } from '../../../schemas/money/price-at.ts'
 import type { TokenUsage } from './inference.ts'
 
 /** What is kept of a call to a model that writes: no prompt, no output, no key. D33, D37. */
@@ -44,6 +46,12 @@ export interface GenerationFacts {
   /** Pictures and sounds of the prompt. */
   readonly images: number
   readonly sounds: number
+  /** As the provider reports it; null: it reports none. F13. */
+  readonly serviceTier?: string | null
+  /** The prices of the call; null: no provider has answered. F13. */
+  readonly price?: KeptPrice | null
+  /** What was charged at the usual price, since the catalogue has no price of it; null: nothing. F8. */
+  readonly unpricedTier?: TierMember | null
 }
 
 /**
@@ -51,7 +59,16 @@ export interface GenerationFacts {
  */
 export interface StreamNote extends Pick<
   GenerationFacts,
-  'sessionId' | 'firstOutputMs' | 'stalledMs' | 'attempts' | 'dropped' | 'images' | 'sounds'
+  | 'sessionId'
+  | 'firstOutputMs'
+  | 'stalledMs'
+  | 'attempts'
+  | 'dropped'
+  | 'images'
+  | 'sounds'
+  | 'serviceTier'
+  | 'price'
+  | 'unpricedTier'
 > {
   /** `gen_…` */
   readonly id: string

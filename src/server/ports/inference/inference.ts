@@ -4,6 +4,8 @@ import type { TextRequest, CompleteText } from '../../../schemas/inference/text-
 import type { FileReference } from '../../../schemas/inference/file-references.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
+import type { TierMember } from '../../../schemas/models/price-conditions.ts'
+import type { ResolvedPrice } from '../../../schemas/money/price-at.ts'
 import type { MediaFigures } from '../../../schemas/money/text-costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { Content } from '../byte-streams.ts'
@@ -89,6 +91,9 @@ export interface InlineFile extends FileReference {
   open(signal: AbortSignal): Promise<Outcome<Content>>
 }
 
+/** Tiers as the provider writes them; absent: it reported none. F6. */
+export type ReportedTiers = Readonly<Partial<Record<TierMember, string>>>
+
 export interface InferenceJob {
   /** Id of the operation, for the metrics and the audit log. D36. */
   readonly operation: string
@@ -152,6 +157,8 @@ export interface AnsweredBy {
   readonly isByok: boolean
   /** The endpoint has neither a price nor `free`, or the provider ran tools that have none. */
   readonly isUnpriced: boolean
+  /** What the answer reports without a modifier in the catalogue, so that the base price counts; null: nothing. F8. */
+  readonly unpricedTier: TierMember | null
   /** Attempts, with this one. */
   readonly attempts: number
   /** Members of the request that the provider did not get, or that have no effect. D6, D9. */
@@ -192,6 +199,9 @@ export interface InferenceEnd extends AnsweredBy {
   readonly isEstimated: boolean
   /** Cost of the usage in whole nano-USD. C14. */
   readonly costNano: number
+  /** The prices of that cost. F13. */
+  readonly price: ResolvedPrice
+  readonly reported: ReportedTiers
   /** Milliseconds of the attempt that was delivered. */
   readonly upstreamMs: number
   /** Null: the sink has all of the answer. */
@@ -214,6 +224,8 @@ export interface InferenceProgress extends AnsweredBy {
   readonly usage: TokenUsage
   /** Cost of the usage in whole nano-USD. C14. */
   readonly costNano: number
+  readonly price: ResolvedPrice
+  readonly reported: ReportedTiers
   /** Milliseconds of the attempt. */
   readonly upstreamMs: number
   /** The provider goes on when its connection ends, and charges for it. */

@@ -2,7 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { Model, ModelSort } from '../../../schemas/models/models.ts'
 import type { Protocol } from '../../../schemas/models/protocols.ts'
 import type { LeaveKind, TextProtocol } from '../../../schemas/models/text-models.ts'
-import type { MediaFigures } from '../../../schemas/money/text-costs.ts'
+import type { EndpointPrices } from '../../../schemas/money/price-at.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { FrameType, SubmitKind } from '../../../schemas/videos/video-models.ts'
 import type { VideoPricing } from '../../../schemas/videos/video-prices.ts'
@@ -32,6 +32,8 @@ export interface Provider {
   readonly video: ProviderVideo | null
   /** How models that write are called there; left out: none is. */
   readonly text?: ProviderText
+  /** What its account is set to where a call asks for no tier; left out: the usual one. F9. */
+  readonly accountTier?: string
 }
 
 /** How a provider's models that write are called, unless an endpoint says otherwise. */
@@ -89,10 +91,8 @@ export interface Endpoint {
   readonly tag: string
   readonly provider: Provider
   readonly upstreamModel: string
-  /** Whole nano-USD per million tokens of the prompt, so that the smallest price is a whole number. C14. */
-  readonly promptNanoPerMillion: number
-  /** Nano-USD per request. */
-  readonly requestNano: number
+  /** For `priceAt` and its kin, and for nothing else. Those of an unpriced endpoint mean nothing. F1. */
+  readonly prices: EndpointPrices
   /**
    * The catalogue declares neither a price nor `free`, or only one of the prices of prompt and completion of
    * a model that writes: every limit that counts its calls refuses them. C40.
@@ -126,25 +126,8 @@ export interface Endpoint {
   readonly ownWay?: OwnWay
 }
 
-/**
- * How an endpoint that writes is called, and its prices beside `promptNanoPerMillion` and `requestNano`, in
- * nano-USD per million tokens. The prices of an endpoint with `isUnpriced` mean nothing. D26.
- */
+/** How an endpoint that writes is called. */
 export interface EndpointText extends ProviderText {
-  readonly completionNanoPerMillion: number
-  readonly cacheReadNanoPerMillion: number
-  readonly cacheWriteNanoPerMillion: number
-  /** Of input that a cache keeps for an hour. */
-  readonly cacheWriteHourNanoPerMillion: number
-  readonly reasoningNanoPerMillion: number
-  /** The dearest price of a token of the input: fresh, cached in whatever way, sound or picture. D25. */
-  readonly inputNanoPerMillionMax: number
-  /** The dearest price of a token of the output: text, reasoning or sound. D25. */
-  readonly outputNanoPerMillionMax: number
-  /** Nano-USD of a search of the web that the provider makes; absent: the catalogue does not say. D9. */
-  readonly webSearchNano?: number
-  /** Nano-USD per million tokens of sounds and pictures; absent: they cost what texts cost. D24. */
-  readonly mediaNanoPerMillion?: MediaFigures
   /** Tokens of one answer, above 0; null: the catalogue does not say. */
   readonly maxCompletionTokens: number | null
 }

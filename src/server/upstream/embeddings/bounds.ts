@@ -1,9 +1,10 @@
 import { BulkBytes } from '../../../schemas/bodies.ts'
 import { costNano } from '../../../schemas/money/costs.ts'
+import { dearestPricesAt, NO_TIERS } from '../../../schemas/money/price-at.ts'
 import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { CostBound } from '../../ports/money/money.ts'
-import { dearestBound } from '../cost-bound.ts'
+import { dearestBound, type CallInstants } from '../cost-bound.ts'
 import { partsOf, type InputShape } from './input-shape.ts'
 
 type Input = EmbeddingsRequest['input']
@@ -15,16 +16,31 @@ export const TOKENS_ADDED_MAX = 16
 /** JSON bytes of one token id at least: a digit and a comma. */
 const JSON_BYTES_PER_ID_MIN = 2
 
+interface BoundedInput {
+  readonly input: Input
+  readonly shape: InputShape
+  readonly instants: Pick<CallInstants, 'from' | 'until'>
+}
+
 /** The most that a call may cost, over all endpoints that the call may reach. Design §6.4. */
 export function costBoundOf(
   targets: readonly { readonly endpoint: Endpoint }[],
-  input: Input,
-  shape: InputShape,
+  { input, shape, instants }: BoundedInput,
 ): CostBound {
   return dearestBound(targets, (endpoint) => {
-    if (endpoint.promptNanoPerMillion === 0) return endpoint.requestNano
+    const { conditions, inputNanoPerMillionMax, requestNano } = endpoint.prices
+    // Counting a long text takes time.
+    if (conditions === null && inputNanoPerMillionMax === 0) return requestNano
     const tokens = mostTokens(input, shape, endpoint.contextLength)
-    return tokens === null ? null : costNano(tokens, endpoint)
+    const dearest = dearestPricesAt(endpoint, {
+      promptTokensMax: tokens,
+      from: instants.from,
+      until: instants.until,
+      asked: NO_TIERS,
+    })
+    const promptNanoPerMillion = dearest.inputNanoPerMillionMax
+    if (promptNanoPerMillion === 0) return requestNano
+    return tokens === null ? null : costNano(tokens, { promptNanoPerMillion, requestNano })
   })
 }
 

@@ -1,5 +1,7 @@
 import type { InputKind } from '../../../schemas/embeddings/embeddings.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { TOKENS_PER_PRICE } from '../../../schemas/money/costs.ts'
+import { NO_TIERS, priceAt, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
 import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
 import type {
@@ -25,6 +27,8 @@ export interface EmbedderOptions extends OpenEndpointDeps {
   readonly meters: Pick<Meters, 'upstream'>
   /** Milliseconds of the same clock as the deadlines. */
   readonly now: () => number
+  /** Unix milliseconds; left out: of the wall clock. */
+  readonly unixNow?: () => number
   /** A number from 0 to 1. */
   readonly random: () => number
 }
@@ -47,9 +51,10 @@ class RoutingEmbedder implements Embedder {
   readonly #shared: SharedByCalls
 
   constructor(options: EmbedderOptions) {
-    const { log, meters, now, random } = options
+    const { log, meters, now, random, unixNow = Date.now } = options
     this.#targets = new TargetTable({ open: endpointOpener(options), random })
-    this.#shared = { attempts: new Attempts({ targets: this.#targets, log, meters, now }), meters, now }
+    const attempts = new Attempts({ targets: this.#targets, log, meters, now })
+    this.#shared = { attempts, meters, now, unixNow }
   }
 
   breakers(): readonly BreakerReading[] {
@@ -70,7 +75,9 @@ class RoutingEmbedder implements Embedder {
     { request, hops = 0 }: EmbeddingJob,
     shape: InputShape,
   ): Outcome<readonly EmbeddingTarget[]> {
-    const routed = route(model, new RoutedEmbeddings(request), (endpoint) => this.#targets.healthOf(endpoint))
+    const routed = route(model, new RoutedEmbeddings(request, this.#shared.unixNow()), (endpoint) =>
+      this.#targets.healthOf(endpoint),
+    )
     if (!routed.ok) return routed
     let targets: EmbeddingTarget[] = NO_TARGETS
     let [isSetUp, isCircular] = [false, false]
@@ -123,13 +130,14 @@ function foreignTo(taken: readonly string[], media: ReadonlySet<string>): string
   return null
 }
 
-const TOKENS_PER_PRICE = 1e6
-
 class RoutedEmbeddings implements RoutedCall {
   readonly #request: EmbeddingsRequest
+  readonly #at: number
 
-  constructor(request: EmbeddingsRequest) {
+  /** @param at Unix milliseconds */
+  constructor(request: EmbeddingsRequest, at: number) {
     this.#request = request
+    this.#at = at
   }
 
   get preferences(): RoutedCall['preferences'] {
@@ -141,10 +149,20 @@ class RoutedEmbeddings implements RoutedCall {
     return (['dimensions', 'input_type'] as const).filter((name) => this.#request[name] !== undefined)
   }
 
-  costAt({ promptNanoPerMillion, requestNano }: Endpoint): number {
+  costAt(endpoint: Endpoint): number {
+    const { promptNanoPerMillion, requestNano } = this.priceAt(endpoint)
+    return (this.#promptTokens() * promptNanoPerMillion) / TOKENS_PER_PRICE + requestNano
+  }
+
+  /** At the estimated tokens, now. F12. */
+  priceAt(endpoint: Endpoint): ResolvedPrice {
+    if (endpoint.prices.conditions === null) return endpoint.prices
+    return priceAt(endpoint, { promptTokens: this.#promptTokens(), at: this.#at, reported: NO_TIERS })
+  }
+
+  #promptTokens(): number {
     const { input } = this.#request
-    const tokens = estimateTokens(input, { shape: shapeOf(input), contextLength: null })
-    return (tokens * promptNanoPerMillion) / TOKENS_PER_PRICE + requestNano
+    return estimateTokens(input, { shape: shapeOf(input), contextLength: null })
   }
 
   hasMedia(kind: 'image' | 'audio'): boolean {

@@ -1,3 +1,4 @@
+import { NO_TIERS, priceAt } from '../../../schemas/money/price-at.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type {
@@ -10,6 +11,7 @@ import type { Endpoint } from '../../ports/models/models.ts'
 import type { CostBound } from '../../ports/money/money.ts'
 import type { Meters } from '../../ports/observe.ts'
 import type { Attempting, Attempts, Try, TriedCall } from '../routing/attempts.ts'
+import { CallInstants } from '../cost-bound.ts'
 import type { Target } from '../routing/targets.ts'
 import { costBoundOf, mostTokens } from './bounds.ts'
 import type { InputShape } from './input-shape.ts'
@@ -25,6 +27,8 @@ export interface SharedByCalls {
   readonly meters: Pick<Meters, 'upstream'>
   /** Milliseconds of the same clock as the deadlines. */
   readonly now: () => number
+  /** Unix milliseconds. */
+  readonly unixNow: () => number
 }
 
 interface ChosenTargets {
@@ -53,6 +57,7 @@ export class EmbeddingCall
   readonly call: EmbeddingJob['call']
   /** Of the attempt under way; attempts follow each other. */
   endsAt = 0
+  readonly #instants: CallInstants
   readonly #model: EmbeddingJob['model']
   readonly #targets: readonly EmbeddingTarget[]
   readonly #embedder: SharedByCalls
@@ -68,7 +73,8 @@ export class EmbeddingCall
     this.#model = job.model
     this.#targets = targets
     this.#embedder = embedder
-    this.bound = costBoundOf(targets, job.request.input, shape)
+    this.#instants = new CallInstants(embedder.unixNow(), embedder.now(), job.deadlineAt)
+    this.bound = costBoundOf(targets, { input: job.request.input, shape, instants: this.#instants })
   }
 
   estimatedTokens(): number {
@@ -110,14 +116,16 @@ export class EmbeddingCall
     const most = mostTokens(input, this.shape, contextLength)
     health.answered(upstreamMs, Math.min(usage.promptTokens, most ?? Infinity))
     meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
+    const { promptTokens } = usage
+    const price = priceAt(endpoint, { promptTokens, at: this.#instants.at(startedAt), reported: NO_TIERS })
     return {
       data: reading.data,
-      promptTokens: usage.promptTokens,
+      promptTokens,
       totalTokens: usage.totalTokens,
       isEstimated: usage.isEstimated,
       provider: endpoint.provider.slug,
-      promptNanoPerMillion: endpoint.promptNanoPerMillion,
-      requestNano: endpoint.requestNano,
+      promptNanoPerMillion: price.promptNanoPerMillion,
+      requestNano: price.requestNano,
       isUnpriced: endpoint.isUnpriced,
       isByok: endpoint.ownWay !== undefined,
       attempts: trail.length + 1,

@@ -70,11 +70,12 @@ function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModel
   const destination = destinationOf(own.baseUrl)
   // A validated endpoint has a credential.
   if (provider === null || destination === null || own.secretName === null) return null
+  const endpoint = endpointAt(own, provider)
   return {
     own,
     slug: own.modelPermaslug,
-    costs: own.pricing === null ? Infinity : endpointAt(own, provider).promptNanoPerMillion,
-    endpoint: { ...endpointAt(own, provider), ownWay: credentials.wayTo(destination, own.secretName) },
+    costs: own.pricing === null ? Infinity : endpoint.prices.promptNanoPerMillion,
+    endpoint: { ...endpoint, ownWay: credentials.wayTo(destination, own.secretName) },
   }
 }
 

@@ -9,10 +9,18 @@ import {
   TOKENS_TRANSLATED_TOOL_MAX,
 } from '../../../schemas/inference/token-limits.ts'
 import { isCounted, TOKENS_PER_PRICE, type LimitFlags } from '../../../schemas/money/costs.ts'
+import {
+  dearestPricesAt,
+  unpricedTierOf,
+  USUAL_TIER,
+  type DearestPrices,
+  type Tiers,
+} from '../../../schemas/money/price-at.ts'
 import { exactCount, pricedNano } from '../../../schemas/money/text-costs.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { CostBound } from '../../ports/money/money.ts'
 import { dearestBound } from '../cost-bound.ts'
+import { askedAt, isFree } from './call-prices.ts'
 import { isMaker, protocolFor, translatedTo } from './spoken.ts'
 
 /** What bounds the tokens of a call before anything of it is sent. D25. */
@@ -42,6 +50,12 @@ export interface TextBoundInput {
   readonly choices: number
   /** A member by which the call may cost more than the catalogue says; null: there is none. */
   readonly dearMember: string | null
+  /** What the call asks for, as modifiers name it. F9. */
+  readonly tiers: Tiers
+  /** Unix milliseconds of the plan. */
+  readonly from: number
+  /** Unix milliseconds of the deadline. */
+  readonly until: number
   /** Path of the member by which the provider summarizes the input first; left out: it does not. */
   readonly compactionPath?: string | undefined
 }
@@ -56,20 +70,21 @@ export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound 
   const bound = dearestBound(targets, (endpoint) => {
     const { text } = endpoint
     if (text === null || mayCostMore(endpoint, input)) return null
-    const prompt = tokensAt(text.inputNanoPerMillionMax, mostPromptTokens(endpoint, input))
-    const answers = tokensAt(text.outputNanoPerMillionMax, mostAnswerTokens(endpoint, input))
-    const summaries = tokensAt(text.outputNanoPerMillionMax, mostSummaryTokens(endpoint, input))
+    const read = mostPromptTokens(endpoint, input)
+    const prices = dearestAt(endpoint, input, read)
+    const prompt = tokensAt(prices.inputNanoPerMillionMax, read)
+    const answers = tokensAt(prices.outputNanoPerMillionMax, mostAnswerTokens(endpoint, input))
+    const summaries = tokensAt(prices.outputNanoPerMillionMax, mostSummaryTokens(endpoint, input))
     const other = mostOtherNano(endpoint, input)
     if (prompt === null || answers === null || summaries === null || other === null) return null
     const buckets = [
-      [prompt, text.inputNanoPerMillionMax],
-      [answers * input.choices * stepsOf(input) + summaries, text.outputNanoPerMillionMax],
+      [prompt, prices.inputNanoPerMillionMax],
+      [answers * input.choices * stepsOf(input) + summaries, prices.outputNanoPerMillionMax],
     ] as const
     return pricedNano(buckets, other)
   })
-  const { dearMember } = input
-  if (dearMember !== null && targets.some(({ endpoint }) => mayCostMore(endpoint, input)))
-    return { ...bound, unbounded: { path: `/${dearMember}`, ...DEARER } }
+  const dearer = dearerOf(targets, input)
+  if (dearer !== null) return { ...bound, unbounded: dearer }
   const unbounded = bound.anyNano === null ? unboundedSteps(targets, input) : null
   return unbounded === null ? bound : { ...bound, unbounded }
 }
@@ -77,7 +92,7 @@ export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound 
 /** Whether the catalogue has the price of a call at an endpoint. D25. */
 export function isPriced(
   endpoint: Endpoint,
-  input: Pick<TextBoundInput, 'dearMember' | 'serverTools'>,
+  input: Pick<TextBoundInput, 'dearMember' | 'tiers' | 'serverTools'>,
 ): boolean {
   const { isUnpriced } = endpoint
   return !isUnpriced && !mayCostMore(endpoint, input) && !lacksSearchPrice(endpoint, input.serverTools)
@@ -90,7 +105,7 @@ export function lacksToolPrice(endpoint: Endpoint, tools: ServerTools | null): b
 }
 
 function lacksSearchPrice(endpoint: Endpoint, tools: ServerTools | null): boolean {
-  return tools?.price === 'search' && endpoint.text?.webSearchNano === undefined && !isFree(endpoint)
+  return tools?.price === 'search' && !endpoint.prices.isSearchPriced && !isFree(endpoint)
 }
 
 /** Whether a finite limit counts a call at one of the endpoints, and the call may cost something there. */
@@ -130,15 +145,44 @@ const BOUNDLESS = {
 const DEARER = { message: 'may cost more than the catalogue says', expected: 'its usual value, or none' }
 const UNBOUNDED = { message: 'has to bound a tool that the provider runs' }
 
+type Asked = Pick<TextBoundInput, 'dearMember' | 'tiers'>
+
 /** Under a workspace's own key the account is the workspace's. What costs nothing costs no more of it. */
-function mayCostMore(endpoint: Endpoint, { dearMember }: Pick<TextBoundInput, 'dearMember'>): boolean {
-  return dearMember !== null && endpoint.ownWay === undefined && !isFree(endpoint)
+function mayCostMore(endpoint: Endpoint, { dearMember, tiers }: Asked): boolean {
+  if (endpoint.ownWay !== undefined || isFree(endpoint)) return false
+  return dearMember !== null || dearTierOf(endpoint, tiers) !== null
 }
 
-function isFree({ text, requestNano }: Endpoint): boolean {
-  if (text === null) return false
-  const { inputNanoPerMillionMax, outputNanoPerMillionMax, webSearchNano = 0 } = text
-  return inputNanoPerMillionMax + outputNanoPerMillionMax + requestNano + webSearchNano === 0
+/** A tier without a price of its own, which may be dearer than the base. F9. */
+function dearTierOf(endpoint: Endpoint, tiers: Tiers): keyof Tiers | null {
+  const asked = askedAt(endpoint, tiers)
+  const member = unpricedTierOf(endpoint, asked)
+  // No provider asks more for it than for its usual tier.
+  return member === 'service_tier' && asked.service_tier === 'flex'
+    ? unpricedTierOf(endpoint, { ...asked, service_tier: USUAL_TIER })
+    : member
+}
+
+/** Why a call may cost more than the catalogue says; null: it may not. F9. */
+function dearerOf(targets: Targets, input: TextBoundInput): Issue | null {
+  const found = targets.find(({ endpoint }) => mayCostMore(endpoint, input))
+  if (found === undefined) return null
+  const { endpoint } = found
+  const member = dearTierOf(endpoint, input.tiers)
+  if (member === null) return { path: `/${input.dearMember}`, ...DEARER }
+  const tier = askedAt(endpoint, input.tiers)[member]
+  const message = `\`modifiers\` of ${endpoint.tag} has no \`${member}: ${tier}\``
+  return { path: `/${member}`, message, expected: 'a modifier for it in the catalogue, or its usual value' }
+}
+
+/** @param promptTokensMax null: not known */
+function dearestAt(
+  endpoint: Endpoint,
+  { from, until, tiers }: Pick<TextBoundInput, 'from' | 'until' | 'tiers'>,
+  promptTokensMax: number | null,
+): DearestPrices {
+  if (endpoint.prices.conditions === null) return endpoint.prices
+  return dearestPricesAt(endpoint, { promptTokensMax, from, until, asked: askedAt(endpoint, tiers) })
 }
 
 /**
@@ -195,16 +239,22 @@ export function affordableOutputTokens(
 function affordableAt(endpoint: Endpoint, input: TextBoundInput, availableNano: number): number {
   const { text } = endpoint
   if (text === null || !isPriced(endpoint, input)) return 0
-  const prompt = tokensAt(text.inputNanoPerMillionMax, mostPromptTokens(endpoint, input))
+  const most = mostPromptTokens(endpoint, input)
+  const { inputNanoPerMillionMax: inputMax, outputNanoPerMillionMax: outputMax } = dearestAt(
+    endpoint,
+    input,
+    most,
+  )
+  const prompt = tokensAt(inputMax, most)
   const other = mostOtherNano(endpoint, input)
-  const summaries = tokensAt(text.outputNanoPerMillionMax, mostSummaryTokens(endpoint, input))
+  const summaries = tokensAt(outputMax, mostSummaryTokens(endpoint, input))
   if (prompt === null || summaries === null || other === null) return 0
   const available = (BigInt(availableNano) - exactCount(other)) * BigInt(TOKENS_PER_PRICE)
-  const read = exactCount(prompt) * BigInt(text.inputNanoPerMillionMax)
-  const left = available - read - exactCount(summaries) * BigInt(text.outputNanoPerMillionMax)
+  const read = exactCount(prompt) * BigInt(inputMax)
+  const left = available - read - exactCount(summaries) * BigInt(outputMax)
   if (left < 0n) return 0
-  if (text.outputNanoPerMillionMax === 0) return Infinity
-  const tokens = left / (BigInt(text.outputNanoPerMillionMax) * exactCount(input.choices * stepsOf(input)))
+  if (outputMax === 0) return Infinity
+  const tokens = left / (BigInt(outputMax) * exactCount(input.choices * stepsOf(input)))
   if (tokens < leastAnswerTokens(endpoint, input)) return 0
   return Number(tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : tokens)
 }
@@ -236,11 +286,12 @@ function mostPromptTokens(endpoint: Endpoint, input: TextBoundInput): number | n
 /**
  * Nano-USD of what is no tokens. Null: tools of the provider are without a maximum, or without a price. D9.
  */
-function mostOtherNano(endpoint: Endpoint, { serverTools }: TextBoundInput): number | null {
-  const { requestNano, text } = endpoint
-  if (serverTools === null || isFree(endpoint)) return requestNano
+function mostOtherNano(endpoint: Endpoint, { serverTools, media }: TextBoundInput): number | null {
+  const { requestNano, imageNano, searchNano } = endpoint.prices
+  const nano = requestNano + media * imageNano
+  if (serverTools === null || isFree(endpoint)) return nano
   if (serverTools.uses === null || lacksSearchPrice(endpoint, serverTools)) return null
-  return requestNano + serverTools.searches * (text?.webSearchNano ?? 0)
+  return nano + serverTools.searches * searchNano
 }
 
 /** Times that the model reads the input, and writes: one more than the uses of tools that have a maximum. */

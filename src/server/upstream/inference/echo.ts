@@ -14,6 +14,7 @@ import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
 import { LoopTurns } from '../../structures/loop-turns.ts'
 import { LocalCalls } from '../local-calls.ts'
+import { NOTHING_REPORTED } from './call-prices.ts'
 import type { WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 
 type Echoed = ShortJobTypes['echo']['out']
@@ -84,6 +85,7 @@ export class Echo implements WritingProtocol {
       finalEvents: null,
       dropped: [],
       upstreamId: null,
+      reported: NOTHING_REPORTED,
       finishReason: isWhole ? echoed.value.finish : null,
       pausedMs,
       isDrained: false,
@@ -102,6 +104,7 @@ export class Echo implements WritingProtocol {
       isExact: true,
       outputBytes: 0,
       upstreamId: null,
+      reported: NOTHING_REPORTED,
     }
     let [hasBegun, isWhole] = [false, false]
     while (!isWhole && !call.signal.aborted) {

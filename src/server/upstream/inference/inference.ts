@@ -1,10 +1,9 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import type { CompleteText, Dialect, TextRequest } from '../../../schemas/inference/text-request.ts'
+import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { ATTEMPTS_MAX } from '../../../schemas/inference/inference-limits.ts'
 import { ADMITTED_OUTPUT_TOKENS_MAX } from '../../../schemas/limits/rate-limits.ts'
 import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
-import { textCostNano } from '../../../schemas/money/text-costs.ts'
 import type {
   AnsweredBy,
   Inference,
@@ -20,22 +19,22 @@ import type {
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { BreakerReading, Log, Meters } from '../../ports/observe.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
+import { CallInstants } from '../cost-bound.ts'
 import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route, type RoutedCall } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
 import { affordableOutputTokens, isHeld, isPriced, lacksToolPrice, textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
-import { isEcho } from './echo.ts'
+import { CallPrices } from './call-prices.ts'
 import { CallMedia, type MediaEgress } from './inline/call-media.ts'
 import { MeteredCall } from './metered-call.ts'
 import { OpenStreams, StreamRate, type SeenStream } from './open-streams.ts'
 import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 import { askedOf, boundInputOf, RoutedText } from './routed-text.ts'
-import { protocolFor } from './spoken.ts'
+import { isReached, keeps, spokenBy } from './spoken.ts'
 import { takersOf, type Takers } from './translated/takers.ts'
-import { textPriceOf } from './text-price.ts'
 import { judgeTextUsage, LearnedRates } from './text-usage.ts'
 
 export interface InferenceOptions extends OpenWriterDeps {
@@ -45,6 +44,8 @@ export interface InferenceOptions extends OpenWriterDeps {
   readonly meters: Pick<Meters, 'upstream' | 'streams'>
   /** Milliseconds of the same clock as the deadlines. */
   readonly now: () => number
+  /** Unix milliseconds; left out: of the wall clock. */
+  readonly unixNow?: () => number
   /** A number from 0 to 1. */
   readonly random: () => number
 }
@@ -68,6 +69,7 @@ class RoutingInference implements Inference {
   readonly #open: OpenStreams
   readonly #meters: Pick<Meters, 'upstream' | 'streams'>
   readonly #now: () => number
+  readonly #unixNow: () => number
   readonly #jobs: ShortJobs
   readonly #egress: MediaEgress
 
@@ -81,6 +83,7 @@ class RoutingInference implements Inference {
     this.#open = new OpenStreams(now)
     this.#meters = meters
     this.#now = now
+    this.#unixNow = options.unixNow ?? Date.now
   }
 
   breakers(): readonly BreakerReading[] {
@@ -125,11 +128,13 @@ class RoutingInference implements Inference {
   }
 
   #planned(job: InferenceJob, takers: Outcome<Takers | null>): Outcome<InferencePlan> {
-    const chosen = takers.ok ? this.#choices(job, takers.value) : takers
+    const instants = new CallInstants(this.#unixNow(), this.#now(), job.deadlineAt)
+    const prices = new CallPrices(job.request, instants)
+    const input = boundInputOf(job, instants)
+    const chosen = takers.ok ? this.#choices(job, input, takers.value) : takers
     if (!chosen.ok) return chosen
     const choices = chosen.value
     const targets = choices.map(({ target }) => target)
-    const input = boundInputOf(job)
     const { ambiguous } = job.request.source
     if (ambiguous !== null && isHeld(targets, input))
       return fail('body_invalid', { metadata: { issues: [ambiguous] } })
@@ -137,7 +142,7 @@ class RoutingInference implements Inference {
       bound: textBoundOf(targets, input),
       estimatedTokens: () => this.#estimatedTokens(job, targets),
       affordableTokens: (availableNano) => affordableOutputTokens(targets, input, availableNano),
-      run: (sink, progressed) => this.#run(job, choices, { sink, progressed }),
+      run: (sink, progressed) => this.#run(job, choices, { sink, progressed, prices }),
     })
   }
 
@@ -159,7 +164,11 @@ class RoutingInference implements Inference {
    * The endpoints of all models, each once. A model without an endpoint for this call is left out; the
    * failure of the first model is told where every model is. D11.
    */
-  #choices(job: InferenceJob, takers: Takers | null): Outcome<readonly WritingChoice[]> {
+  #choices(
+    job: InferenceJob,
+    input: ReturnType<typeof boundInputOf>,
+    takers: Takers | null,
+  ): Outcome<readonly WritingChoice[]> {
     const choices = new Map<WritingTarget, WritingChoice>()
     let failed: Outcome<never> | null = null
     for (const model of job.models) {
@@ -168,7 +177,6 @@ class RoutingInference implements Inference {
       else for (const target of chosen.value) if (!choices.has(target)) choices.set(target, { model, target })
     }
     if (choices.size === 0 && failed !== null) return failed
-    const input = boundInputOf(job)
     return ok(pricedChoices([...choices.values()], job.limits, (endpoint) => isPriced(endpoint, input)))
   }
 
@@ -181,7 +189,9 @@ class RoutingInference implements Inference {
     const keeping = path === undefined ? speaking : speaking.filter((one) => keeps(one, request))
     if (path !== undefined && keeping.length === 0) return stateless(path)
     const taking = takers === null ? undefined : this.#taking(takers)
-    const routed = route({ ...model, endpoints: keeping }, new RoutedText(request, job, taking), (endpoint) =>
+    const { caller, session } = job
+    const call = new RoutedText(request, { caller, session, at: this.#unixNow() }, taking)
+    const routed = route({ ...model, endpoints: keeping }, call, (endpoint) =>
       this.#targets.healthOf(endpoint),
     )
     if (!routed.ok) return routed
@@ -199,7 +209,7 @@ class RoutingInference implements Inference {
   async #run(
     job: InferenceJob,
     choices: readonly WritingChoice[],
-    { sink, progressed }: Receivers,
+    { sink, progressed, prices }: Receivers,
   ): Promise<Outcome<InferenceEnd>> {
     const { request, deadlineAt } = job
     const metered = new MeteredCall(this.#meters.streams, job, this.#now)
@@ -223,10 +233,11 @@ class RoutingInference implements Inference {
             media.release()
             const at = this.#now()
             begunAt = at
-            const by = answeredBy(one, job, [...request.dropped, ...dropped])
+            const unpricedTier = prices.unpricedTierAt(one.target.endpoint, seen.reported)
+            const by = answeredBy(one, job, { unpricedTier, dropped: [...request.dropped, ...dropped] })
             if (request.isStream) {
               metered.committed(one)
-              const begun = { by, at, rate: new StreamRate(seen), metered, job, seen }
+              const begun = { by, at, rate: new StreamRate(seen), metered, job, seen, prices }
               const told = (): InferenceProgress => this.#progress(one, begun)
               close = this.#open.add(() => progressed(told()))
             }
@@ -236,7 +247,7 @@ class RoutingInference implements Inference {
         }),
       answered: (written, one) => {
         metered.answered(written, one)
-        return this.#end(written, one, { job, begunAt })
+        return this.#end(written, one, { job, begunAt, prices })
       },
     })
     // A run that throws ends its stream, too.
@@ -251,18 +262,19 @@ class RoutingInference implements Inference {
     }
   }
 
-  #progress(one: WritingTry, { by, at, rate, metered, job, seen }: BegunAnswer): InferenceProgress {
+  #progress(one: WritingTry, { by, at, rate, metered, job, seen, prices }: BegunAnswer): InferenceProgress {
     const { endpoint } = one.target
     const now = this.#now()
     const written = rate.usage(askedOf(one, job, now), this.#rates.of(endpoint, job.caller))
     // What is thought unseen may turn out to be less.
     metered.wrote(seen.usage === null ? { ...written, reasoning: 0 } : written)
     const usage = rate.ahead(written, now - at)
-    const price = textPriceOf(endpoint)
+    const { reported } = seen
     return {
       ...by,
       usage,
-      costNano: price === null ? 0 : textCostNano(usage, price),
+      ...prices.charge(endpoint, { usage, reported, startedAt: one.startedAt }),
+      reported,
       upstreamMs: now - one.startedAt,
       isDrained: endpoint.text?.onLeave === 'drain',
       upstreamId: seen.upstreamId,
@@ -273,10 +285,10 @@ class RoutingInference implements Inference {
   #end(
     written: Written,
     one: WritingTry,
-    { job, begunAt }: { readonly job: InferenceJob; readonly begunAt: number | null },
+    { job, begunAt, prices }: Pick<BegunAnswer, 'job' | 'prices'> & { readonly begunAt: number | null },
   ): InferenceEnd {
     const { endpoint, health } = one.target
-    const { failure, told, outputBytes, answer, release, finalEvents, dropped } = written
+    const { failure, told, reported, outputBytes, answer, release, finalEvents } = written
     const now = this.#now()
     const upstreamMs = now - one.startedAt
     const { usage, isEstimated } =
@@ -299,13 +311,16 @@ class RoutingInference implements Inference {
       health.answered(firstMs, usage.output + usage.reasoning, upstreamMs)
       this.#meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
     }
-    const price = textPriceOf(endpoint)
+    const charge = prices.charge(endpoint, { usage, reported, startedAt: one.startedAt })
+    const { unpricedTier } = charge
     return {
-      ...answeredBy(one, job, droppedOf(job, dropped)),
+      ...answeredBy(one, job, { unpricedTier, dropped: droppedOf(job, written.dropped) }),
       failure: failure === null ? null : this.#broken(failure, one, job),
       usage,
       isEstimated,
-      costNano: price === null ? 0 : textCostNano(usage, price),
+      costNano: charge.costNano,
+      price: charge.price,
+      reported,
       upstreamMs,
       answer,
       ...(release !== undefined && { release }),
@@ -327,6 +342,7 @@ class RoutingInference implements Inference {
 interface Receivers {
   readonly sink: InferenceSink
   readonly progressed: (progress: InferenceProgress) => void
+  readonly prices: CallPrices
 }
 
 interface BegunAnswer {
@@ -337,6 +353,7 @@ interface BegunAnswer {
   readonly metered: MeteredCall
   readonly job: InferenceJob
   readonly seen: SeenStream
+  readonly prices: CallPrices
 }
 
 function droppedOf({ request }: InferenceJob, dropped: readonly string[]): readonly string[] {
@@ -346,7 +363,7 @@ function droppedOf({ request }: InferenceJob, dropped: readonly string[]): reado
 function answeredBy(
   { model, target, trail }: WritingTry,
   { request }: InferenceJob,
-  dropped: readonly string[],
+  facts: Pick<AnsweredBy, 'unpricedTier' | 'dropped'>,
 ): AnsweredBy {
   const { endpoint } = target
   const { provider, ownWay } = endpoint
@@ -356,7 +373,8 @@ function answeredBy(
     isByok: ownWay !== undefined,
     isUnpriced: endpoint.isUnpriced || lacksToolPrice(endpoint, request.size.serverTools),
     attempts: trail.length + 1,
-    dropped,
+    unpricedTier: facts.unpricedTier,
+    dropped: facts.dropped,
   }
 }
 
@@ -369,20 +387,6 @@ function isLocal({ provider }: Endpoint): boolean {
   return provider.protocol === 'local'
 }
 
-/** True for an endpoint that is built in, or that the caller's form reaches, also translated. D5. */
-function isReached(endpoint: Endpoint, dialect: Dialect): boolean {
-  return isEcho(endpoint) || (endpoint.text !== null && protocolFor(endpoint.text, dialect) !== null)
-}
-
-/**
- * What a provider stores is the workspace's own where the key is, and the names in the request are its own:
- * those of files also where the request is translated. D8, D31.
- */
-function keeps({ ownWay, provider, text }: Endpoint, { dialect, statePath }: TextRequest): boolean {
-  if (ownWay === undefined || provider.protocol === 'local') return false
-  return statePath === undefined || text?.speaks.includes(dialect) === true
-}
-
 function stateless(path: string): Outcome<never> {
   const issue = {
     path,
@@ -390,10 +394,4 @@ function stateless(path: string): Outcome<never> {
     expected: 'the conversation itself in the request',
   }
   return fail('stateless', { metadata: { issues: [issue] } })
-}
-
-function spokenBy({ id, endpoints }: CallableModel, dialect: Dialect): string {
-  const spoken = [...new Set(endpoints.flatMap(({ text }) => text?.speaks ?? []))]
-  const forms = spoken.length === 0 ? 'no form that is served' : spoken.join(', ')
-  return `The endpoints of \`${id}\` speak ${forms}; this path needs ${dialect}.`
 }

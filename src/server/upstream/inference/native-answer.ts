@@ -15,12 +15,13 @@ type Job = ShortJobTypes['native_answer']
 export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHead): Outcome<NativeAnswer> {
   const read = readAs(dialect, body, head)
   if (read === null) return fail('upstream_invalid')
-  const { pieces, usage, outputBytes, finishReason, upstreamId } = read
+  const { pieces, usage, outputBytes, finishReason, upstreamId, reported } = read
   return ok({
     usage,
     outputBytes,
     finishReason,
     upstreamId,
+    reported,
     withUsage: (shown) => usageBetween(pieces, shown),
   })
 }
@@ -43,14 +44,14 @@ export function joinedAnswer({ dialect, answer, head }: Job['in']): Job['out'] {
 /** What a worker thread gave, as `nativeAnswer` gives it. Failure: upstream_invalid. */
 export function answerOfJob(out: Job['out']): Outcome<NativeAnswer> {
   if (!out.ok) return fail('upstream_invalid')
-  const { answer, beforeBytes, toldBytes, usage, outputBytes, finishReason, upstreamId } = out
+  const { answer, beforeBytes, toldBytes, usage, outputBytes, finishReason, upstreamId, reported } = out
   const afterAt = beforeBytes + (toldBytes ?? 0)
   const pieces = {
     before: [answer.subarray(0, beforeBytes)],
     told: toldBytes === null ? null : [answer.subarray(beforeBytes, afterAt)],
     after: [answer.subarray(afterAt)],
   }
-  const figures = { usage, outputBytes, finishReason, upstreamId }
+  const figures = { usage, outputBytes, finishReason, upstreamId, reported }
   return ok({ ...figures, withUsage: (shown) => usageBetween(pieces, shown) })
 }
 

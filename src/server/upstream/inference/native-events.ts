@@ -1,8 +1,9 @@
 import type { Failure } from '../../../schemas/failures.ts'
 import { endOfSpace } from '../../../schemas/values/json-bytes.ts'
-import type { FinalEvents, TokenUsage } from '../../ports/inference/inference.ts'
+import type { FinalEvents, ReportedTiers, TokenUsage } from '../../ports/inference/inference.ts'
 import { failureOfEvent } from '../provider-failure.ts'
 import type { RedactedTexts } from '../reason.ts'
+import { NOTHING_REPORTED } from './call-prices.ts'
 import type { NativeRead, NativeStream } from './protocol.ts'
 import { SseReader, type SseEvent } from './sse-reader.ts'
 import { EventBuffer } from './walk/event-buffer.ts'
@@ -29,6 +30,7 @@ export abstract class NativeEvents implements NativeStream {
   isDone = false
   finishReason: string | null = null
   upstreamId: string | null = null
+  reported: ReportedTiers = NOTHING_REPORTED
   abstract readonly usage: TokenUsage | null
   abstract readonly outputBytes: number
   abstract readonly finalEvents: FinalEvents | null

@@ -5,7 +5,7 @@ import {
   PROGRESS_MS,
   PROGRESS_RATE_MS_MIN,
 } from '../../../schemas/inference/stream-limits.ts'
-import type { TokenUsage } from '../../ports/inference/inference.ts'
+import type { ReportedTiers, TokenUsage } from '../../ports/inference/inference.ts'
 import { judgeTextUsage, type AskedText, type TextRates } from './text-usage.ts'
 
 /** What an answer has come to, read while it streams. */
@@ -18,6 +18,7 @@ export interface SeenStream {
   readonly outputBytes: number
   /** The provider's own id of the answer; null: it told none. */
   readonly upstreamId: string | null
+  readonly reported: ReportedTiers
 }
 
 interface OpenStream {

@@ -7,6 +7,7 @@ import type {
   FinalEvents,
   InferenceJob,
   InferenceSink,
+  ReportedTiers,
   ShownUsage,
   TokenUsage,
   WholeAnswer,
@@ -58,6 +59,7 @@ export interface Written {
   readonly dropped: readonly string[]
   /** The provider's own id of the answer; null: it told none. */
   readonly upstreamId: string | null
+  readonly reported: ReportedTiers
   /** Of the choice that ended last, in the provider's words; null: none has ended. */
   readonly finishReason: string | null
   /** Milliseconds in which the provider was not read, since the caller did not read. */
@@ -108,6 +110,8 @@ export interface StreamFigures {
   readonly finishReason: string | null
   /** The provider's own id; null before it came. */
   readonly upstreamId: string | null
+  /** By the last event that reports each. F6. */
+  readonly reported: ReportedTiers
 }
 
 /** The stream of a provider that speaks the caller's dialect. D13, D22. */
@@ -152,6 +156,7 @@ export interface AnswerFigures {
   readonly finishReason: string | null
   /** The provider's own id; null without one. */
   readonly upstreamId: string | null
+  readonly reported: ReportedTiers
 }
 
 /** An answer, or an event, around the place of its usage. */

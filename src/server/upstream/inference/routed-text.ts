@@ -1,17 +1,22 @@
 import type { TextInput, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { OUTPUT_TOKENS_USUAL, BYTES_PER_TOKEN } from '../../../schemas/inference/token-limits.ts'
+import { priceAt, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
 import { textCostNano } from '../../../schemas/money/text-costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { RoutedCall } from '../routing/route.ts'
 import { mostAnswerTokens, type TextBoundInput } from './bounds.ts'
-import { textPriceOf } from './text-price.ts'
+import type { CallInstants } from '../cost-bound.ts'
+import { askedAt } from './call-prices.ts'
 import { isPlainPrompt, type AskedText } from './text-usage.ts'
 
-/** What bounds the tokens of a call. D25. */
-export function boundInputOf({ request, limits, defaultTokensMax = null }: BoundJob): TextBoundInput {
-  const { dialect, size, choices, dearMember, compactionPath } = request
+/** What bounds the cost of a call. D25, F7. */
+export function boundInputOf(
+  { request, limits, defaultTokensMax = null }: BoundJob,
+  { from, until }: Pick<CallInstants, 'from' | 'until'>,
+): TextBoundInput {
+  const { dialect, size, choices, dearMember, tiers, compactionPath } = request
   const { promptBytesMost, messages, tools, hasFormat, serverTools, media, tokensMax } = size
   return {
     dialect,
@@ -28,12 +33,18 @@ export function boundInputOf({ request, limits, defaultTokensMax = null }: Bound
     limits,
     choices,
     dearMember,
+    tiers,
+    from,
+    until,
     compactionPath,
   }
 }
 
 type BoundJob = Pick<InferenceJob, 'limits' | 'defaultTokensMax'> & {
-  readonly request: Pick<TextInput, 'dialect' | 'size' | 'choices' | 'dearMember' | 'compactionPath'>
+  readonly request: Pick<
+    TextInput,
+    'dialect' | 'size' | 'choices' | 'dearMember' | 'tiers' | 'compactionPath'
+  >
 }
 
 /** The attempt of a call. */
@@ -70,7 +81,9 @@ function reasonsAt({ reasons }: CallableModel, { asksReasoning }: TextInput): bo
   return reasons === undefined ? null : reasons === 'usually'
 }
 
-interface ConversedBy {
+interface RoutedBy {
+  /** Unix milliseconds. */
+  readonly at: number
   readonly caller: Pick<Caller, 'key'>
   /** The caller's own name of the conversation, in a header or as `session_id`; null: the call has none. */
   readonly session: string | null
@@ -80,9 +93,9 @@ interface ConversedBy {
 export class RoutedText implements RoutedCall {
   readonly taking: RoutedCall['taking']
   readonly #request: TextRequest
-  readonly #by: ConversedBy
+  readonly #by: RoutedBy
 
-  constructor(request: TextRequest, by: ConversedBy, taking?: RoutedCall['taking']) {
+  constructor(request: TextRequest, by: RoutedBy, taking?: RoutedCall['taking']) {
     this.taking = taking
     this.#request = request
     this.#by = by
@@ -107,12 +120,23 @@ export class RoutedText implements RoutedCall {
   }
 
   costAt(endpoint: Endpoint): number {
-    const price = textPriceOf(endpoint)
-    if (price === null) return Infinity
-    const { promptBytesMost, tokensMax } = this.#request.size
-    const input = Math.ceil(promptBytesMost / BYTES_PER_TOKEN)
+    if (endpoint.text === null) return Infinity
+    const price = this.priceAt(endpoint)
+    const { tokensMax } = this.#request.size
+    const input = this.#promptTokens()
     const output = Math.min(tokensMax ?? OUTPUT_TOKENS_USUAL, OUTPUT_TOKENS_USUAL) * this.#request.choices
     return textCostNano({ input, cacheRead: 0, cacheWrite: 0, output, reasoning: 0 }, price)
+  }
+
+  /** At the estimated tokens, now, with what the call asks for. F12. */
+  priceAt(endpoint: Endpoint): ResolvedPrice {
+    if (endpoint.prices.conditions === null) return endpoint.prices
+    const reported = askedAt(endpoint, this.#request.tiers)
+    return priceAt(endpoint, { promptTokens: this.#promptTokens(), at: this.#by.at, reported })
+  }
+
+  #promptTokens(): number {
+    return Math.ceil(this.#request.size.promptBytesMost / BYTES_PER_TOKEN)
   }
 
   hasMedia(kind: 'image' | 'audio'): boolean {

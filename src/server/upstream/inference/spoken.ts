@@ -2,7 +2,8 @@ import { MAKER } from '../../../schemas/inference/forms/openai-maker.ts'
 import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../schemas/models/text-models.ts'
-import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
+import { isEcho } from './echo.ts'
 
 /** The order in which protocols are tried for callers of another dialect: what carries most comes first. D5. */
 const TRANSLATED: readonly TextProtocol[] = ['messages', 'responses', 'chat', 'gemini']
@@ -39,4 +40,28 @@ const SIGNED_BY_PROVIDER: ReadonlyMap<string, Readonly<Partial<Record<TextProtoc
 /** The format of the signatures that an endpoint gives, and takes back. @param provider slug */
 export function signatureFormatOf(provider: string, protocol: TextProtocol): string {
   return SIGNED_BY_PROVIDER.get(provider)?.[protocol] ?? SIGNED_BY[protocol]
+}
+
+/** True for an endpoint that is built in, or that the caller's form reaches, also translated. D5. */
+export function isReached(endpoint: Endpoint, dialect: Dialect): boolean {
+  return isEcho(endpoint) || (endpoint.text !== null && protocolFor(endpoint.text, dialect) !== null)
+}
+
+/**
+ * What a provider stores is the workspace's own where the key is, and the names in the request are its own:
+ * those of files also where the request is translated. D8, D31.
+ */
+export function keeps(
+  { ownWay, provider, text }: Endpoint,
+  { dialect, statePath }: { readonly dialect: Dialect; readonly statePath?: string },
+): boolean {
+  if (ownWay === undefined || provider.protocol === 'local') return false
+  return statePath === undefined || text?.speaks.includes(dialect) === true
+}
+
+/** What a model speaks, for a call that none of its endpoints takes. */
+export function spokenBy({ id, endpoints }: CallableModel, dialect: Dialect): string {
+  const spoken = [...new Set(endpoints.flatMap(({ text }) => text?.speaks ?? []))]
+  const forms = spoken.length === 0 ? 'no form that is served' : spoken.join(', ')
+  return `The endpoints of \`${id}\` speak ${forms}; this path needs ${dialect}.`
 }

@@ -8,6 +8,7 @@ import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/m
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { WRITTEN, type PostAttempt, type PostKind, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
+import { NOTHING_REPORTED } from './call-prices.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body.ts'
 import type { NativeHead, NativeRequest, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
@@ -34,6 +35,7 @@ const NOTHING_WRITTEN = {
   answer: null,
   finalEvents: null,
   upstreamId: null,
+  reported: NOTHING_REPORTED,
   finishReason: null,
   pausedMs: 0,
   isDrained: false,
@@ -139,8 +141,8 @@ export class WritingEndpoint implements WritingProtocol {
       answer.release()
       return read
     }
-    const { usage, outputBytes, upstreamId, finishReason } = read.value
-    const figures = { told: usage, outputBytes, upstreamId, finishReason }
+    const { usage, outputBytes, upstreamId, reported, finishReason } = read.value
+    const figures = { told: usage, outputBytes, upstreamId, reported, finishReason }
     const written = { ...NOTHING_WRITTEN, ...figures, failure: null, dropped }
     if ('withUsage' in read.value) {
       const { withUsage } = read.value
@@ -217,9 +219,9 @@ export class WritingEndpoint implements WritingProtocol {
     const told = ended === null ? null : unquoted(ended, hasBegun ? null : searchedIn(job.request, sent))
     const failure = told === null ? null : (sent.failure ?? told)
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
-    const { usage, outputBytes, upstreamId, finishReason } = stream
+    const { usage, outputBytes, upstreamId, reported, finishReason } = stream
     const finalEvents = failure === null && 'finalEvents' in stream ? stream.finalEvents : null
-    const figures = { told: usage, outputBytes, upstreamId, finishReason, pausedMs, isDrained }
+    const figures = { told: usage, outputBytes, upstreamId, reported, finishReason, pausedMs, isDrained }
     return ok({ ...written, ...figures, failure, finalEvents })
   }
 

@@ -1,5 +1,5 @@
 import { HASH_BEGIN, hashed } from '../../../schemas/inference/conversation.ts'
-import { MEDIA_KINDS } from '../../../schemas/money/text-costs.ts'
+import { isSamePrice, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 
 /**
@@ -12,12 +12,13 @@ import type { Endpoint } from '../../ports/models/models.ts'
 export function inOrderOfConversation(
   endpoints: readonly Endpoint[],
   conversation: string,
+  priceOf: (endpoint: Endpoint) => ResolvedPrice,
 ): readonly Endpoint[] {
   if (endpoints.length < 2) return endpoints
   const hash = hashed(HASH_BEGIN, conversation)
   const ordered: Endpoint[] = []
   for (let begin = 0; begin < endpoints.length;) {
-    const end = endOfEqual(endpoints, begin)
+    const end = endOfEqual(endpoints, begin, priceOf)
     ordered.push(
       ...(end - begin === 1 ? endpoints.slice(begin, end) : byWeight(endpoints.slice(begin, end), hash)),
     )
@@ -34,31 +35,24 @@ function byWeight(endpoints: readonly Endpoint[], hash: number): readonly Endpoi
 }
 
 /** Where the endpoints end that cost what the first does. */
-function endOfEqual(endpoints: readonly Endpoint[], begin: number): number {
+function endOfEqual(
+  endpoints: readonly Endpoint[],
+  begin: number,
+  priceOf: (endpoint: Endpoint) => ResolvedPrice,
+): number {
   const first = endpoints[begin]
+  if (first === undefined) return begin
+  const price = priceOf(first)
   let end = begin + 1
   for (; end < endpoints.length; end++) {
     const next = endpoints[end]
-    if (first === undefined || next === undefined || !costAlike(first, next)) break
+    if (next === undefined || !isPaidAlike(first, next) || !isSamePrice(price, priceOf(next))) break
   }
   return end
 }
 
-function costAlike(one: Endpoint, other: Endpoint): boolean {
-  const [a, b] = [one.text, other.text]
-  return (
-    one.isUnpriced === other.isUnpriced &&
-    (one.ownWay === undefined) === (other.ownWay === undefined) &&
-    one.promptNanoPerMillion === other.promptNanoPerMillion &&
-    one.requestNano === other.requestNano &&
-    a?.completionNanoPerMillion === b?.completionNanoPerMillion &&
-    a?.cacheReadNanoPerMillion === b?.cacheReadNanoPerMillion &&
-    a?.cacheWriteNanoPerMillion === b?.cacheWriteNanoPerMillion &&
-    a?.cacheWriteHourNanoPerMillion === b?.cacheWriteHourNanoPerMillion &&
-    a?.reasoningNanoPerMillion === b?.reasoningNanoPerMillion &&
-    a?.webSearchNano === b?.webSearchNano &&
-    MEDIA_KINDS.every((kind) => a?.mediaNanoPerMillion?.[kind] === b?.mediaNanoPerMillion?.[kind])
-  )
+function isPaidAlike(one: Endpoint, other: Endpoint): boolean {
+  return one.isUnpriced === other.isUnpriced && (one.ownWay === undefined) === (other.ownWay === undefined)
 }
 
 /** Spreads a hash over 32 bits, the last bits of its text too (the end of MurmurHash3). */

@@ -1,6 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import type { ProviderPreferences } from '../../../schemas/models/preferences.ts'
+import type { ResolvedPrice } from '../../../schemas/money/price-at.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import { isPrivate } from './is-private.ts'
 import { inOrderOfConversation } from './affinity.ts'
@@ -21,6 +22,8 @@ export interface RoutedCall {
   parameters(): readonly string[]
   /** Estimated cost in nano-USD at an endpoint that has a price. */
   costAt(endpoint: Endpoint): number
+  /** Prices at an endpoint, by the length of the call, the time and what it asks for. F12. */
+  priceAt(endpoint: Endpoint): ResolvedPrice
   /** What is the same for all turns of the call's conversation; left out: it has none. D4. */
   conversationAt?(model: CallableModel): string
   /** The input has media of this kind. */
@@ -78,7 +81,7 @@ function spread(
   }: { readonly model: CallableModel; readonly call: RoutedCall; readonly sort: Sort | null },
 ): readonly Endpoint[] {
   if (sort !== null || call.conversationAt === undefined || endpoints.length < 2) return endpoints
-  return inOrderOfConversation(endpoints, call.conversationAt(model))
+  return inOrderOfConversation(endpoints, call.conversationAt(model), (endpoint) => call.priceAt(endpoint))
 }
 
 /** Names of providers that a message lists at most, for the model's own and for the unknown ones each. */
@@ -182,10 +185,10 @@ function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { call, isFre
   const hasPriceLimit = [max.prompt, ofText, max.request].some((price) => price !== undefined)
   // Beside priced endpoints an endpoint without a price is not known to be cheaper. C21.
   if (hasPriceLimit && endpoint.isUnpriced && !isFree) return false
-  if (max.prompt !== undefined && endpoint.promptNanoPerMillion > nanoOf(max.prompt)) return false
-  if (max.completion !== undefined && (endpoint.text?.completionNanoPerMillion ?? 0) > nanoOf(max.completion))
-    return false
-  if (max.request !== undefined && endpoint.requestNano > nanoOf(max.request)) return false
+  const price = call.priceAt(endpoint)
+  if (max.prompt !== undefined && price.promptNanoPerMillion > nanoOf(max.prompt)) return false
+  if (ofText !== undefined && price.completionNanoPerMillion > nanoOf(ofText)) return false
+  if (max.request !== undefined && price.requestNano > nanoOf(max.request)) return false
   // The catalogue has no prices of media, and an unknown price is not below a limit.
   return !(
     (max.image !== undefined && call.hasMedia('image')) ||

@@ -54,6 +54,10 @@ export class TranslatedStream implements NativeStream {
     return this.#parts.awaitsUsage
   }
 
+  get reported(): NativeStream['reported'] {
+    return this.#parts.reported
+  }
+
   get usage(): TokenUsage | null {
     return this.#parts.usage
   }

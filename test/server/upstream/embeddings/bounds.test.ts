@@ -11,24 +11,21 @@ import {
 } from '../../../../src/server/upstream/embeddings/bounds.ts'
 import { shapeOf } from '../../../../src/server/upstream/embeddings/input-shape.ts'
 import { estimateTokens } from '../../../../src/server/upstream/embeddings/usage.ts'
+import { at as bounded, type FlatPrices } from '../../../support/inference/bounded-endpoints.ts'
 
-type Facts = Partial<
-  Pick<Endpoint, 'promptNanoPerMillion' | 'requestNano' | 'isUnpriced' | 'contextLength' | 'tag'>
->
+type Facts = Partial<Pick<Endpoint, 'isUnpriced' | 'contextLength' | 'tag'>> &
+  Pick<FlatPrices, 'promptNanoPerMillion' | 'requestNano'>
 
 /** One USD per million tokens, unless told otherwise. */
-const at = (facts: Facts = {}, isOwn = false): { readonly endpoint: Endpoint } => ({
-  endpoint: {
-    promptNanoPerMillion: 1_000_000_000,
-    requestNano: 0,
-    isUnpriced: false,
-    contextLength: null,
-    ...facts,
-    ...(isOwn && { ownWay: {} }),
-  } as Endpoint,
-})
+const at = (facts: Facts = {}, isOwn = false): { readonly endpoint: Endpoint } => {
+  const { promptNanoPerMillion = 1_000_000_000 } = facts
+  return bounded(
+    { inputNanoPerMillionMax: promptNanoPerMillion },
+    { ...facts, ...(isOwn && { ownWay: {} as NonNullable<Endpoint['ownWay']> }) },
+  )
+}
 const bound = (input: EmbeddingInput, ...targets: readonly { readonly endpoint: Endpoint }[]) =>
-  costBoundOf(targets, input, shapeOf(input))
+  costBoundOf(targets, { input, shape: shapeOf(input), instants: { from: 0, until: 0 } })
 const most = (input: EmbeddingInput, contextLength: number | null = null) =>
   mostTokens(input, shapeOf(input), contextLength)
 const bulk = (input: EmbeddingInput) =>

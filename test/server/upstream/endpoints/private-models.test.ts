@@ -16,6 +16,7 @@ import { listOwn } from '../../../../src/server/catalogue/own-models.ts'
 import { createPrivateModels } from '../../../../src/server/upstream/endpoints/private-models.ts'
 import { gate } from '../../../support/gate.ts'
 import { testFeed, testKey } from '../../../support/keys/key-store.ts'
+import { flatPrices } from '../../../support/inference/bounded-endpoints.ts'
 import { must, present } from '../../../support/must.ts'
 
 const GRACE_MS = 1_000
@@ -56,8 +57,7 @@ const AT: Endpoint = {
   tag: 'shipped/m',
   provider: PROVIDER,
   upstreamModel: 'm',
-  promptNanoPerMillion: 1,
-  requestNano: 0,
+  prices: flatPrices({ promptNanoPerMillion: 1 }),
   isUnpriced: false,
   quantization: null,
   isZdr: null,

@@ -8,20 +8,19 @@ import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import { affordableOutputTokens, textBoundOf } from '../../../../src/server/upstream/inference/bounds.ts'
 import { boundInputOf } from '../../../../src/server/upstream/inference/routed-text.ts'
 import { readBody } from '../../../../src/workers/read-body.ts'
+import { at as bounded } from '../../../support/inference/bounded-endpoints.ts'
 import { NO_LIMITS } from '../../../support/money/key-money.ts'
 
+const NOW = { from: 0, until: 0 }
 const LIMITS = { ...NO_LIMITS, isKeyLimited: true }
 
 function at(nanoPerMillion: number, contextLength: number | null): { endpoint: Endpoint } {
-  const text = {
+  const prices = {
     inputNanoPerMillionMax: nanoPerMillion,
     outputNanoPerMillionMax: nanoPerMillion,
     webSearchNano: nanoPerMillion,
-    maxCompletionTokens: null,
-    speaks: [],
   }
-  const facts = { tag: 'acme/m', requestNano: 0, isUnpriced: false }
-  return { endpoint: { ...facts, contextLength, text } as unknown as Endpoint }
+  return bounded({ ...prices, speaks: [] }, { contextLength })
 }
 
 const count = fc.oneof(
@@ -63,7 +62,7 @@ t.test('no maxima make a bound throw: they are refused by their path, or it is a
         return asked > ASKED_MAX && issue?.expected === `integer from 1 to ${ASKED_MAX}`
       }
       const request = read.value as unknown as Parameters<typeof boundInputOf>[0]['request']
-      const input = boundInputOf({ request, limits: LIMITS, defaultTokensMax: null })
+      const input = boundInputOf({ request, limits: LIMITS, defaultTokensMax: null }, NOW)
       const { anyNano } = textBoundOf(all, input)
       return isWhole(anyNano) && isWhole(affordableOutputTokens(all, input, available))
     }),
@@ -78,10 +77,8 @@ t.test('a product without an end costs the most that a call costs, at any price'
     ...{ promptBytesMost: 1, messages: 1, tools: 0, hasFormat: false, serverTools: null },
     ...{ media: { image: 0, audio: 0, video: 0, file: 0 }, tokensMax: 1e308 },
   }
-  const input = boundInputOf({
-    request: { dialect: 'chat', size, choices: CHOICES_MAX, dearMember: null },
-    ...{ limits: LIMITS, defaultTokensMax: null },
-  })
+  const request = { dialect: 'chat', size, choices: CHOICES_MAX, dearMember: null, tiers: {} } as const
+  const input = boundInputOf({ request, limits: LIMITS, defaultTokensMax: null }, NOW)
   for (const price of [1, 1e12])
     t.equal(textBoundOf([at(price, null)], input).anyNano, COST_NANO_MAX, String(price))
   t.equal(textBoundOf([at(0, null)], input).anyNano, 0)

@@ -9,6 +9,7 @@ import {
 import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
 import type { ServerTools } from '../../../../src/schemas/inference/server-tools.ts'
 import { COST_NANO_MAX } from '../../../../src/schemas/money/money-limits.ts'
+import { NO_TIERS } from '../../../../src/schemas/money/price-at.ts'
 import { textCostNano } from '../../../../src/schemas/money/text-costs.ts'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import {
@@ -21,7 +22,6 @@ import {
 } from '../../../../src/server/upstream/inference/bounds.ts'
 import { ASKED, at } from '../../../support/inference/bounded-endpoints.ts'
 import { NO_LIMITS } from '../../../support/money/key-money.ts'
-import { textPriceOf } from '../../../../src/server/upstream/inference/text-price.ts'
 
 const OWN = { ownWay: {} } as Partial<Endpoint>
 const LIMITED = { ...NO_LIMITS, isKeyLimited: true }
@@ -113,7 +113,7 @@ t.test('what the catalogue has no price for is told', async (t) => {
 })
 
 t.test("what may cost more than the catalogue says has no bound by the operator's keys", async (t) => {
-  const dear = { ...ASKED, dearMember: 'service_tier' }
+  const dear = { ...ASKED, tiers: { service_tier: 'priority' } }
   const usual = textBoundOf([at()], ASKED)
   t.match(textBoundOf([at()], dear), { ...both(null), unbounded: { path: '/service_tier' } })
   t.same(textBoundOf([at({}, OWN)], dear), { paidNano: 0, anyNano: usual.anyNano })
@@ -298,6 +298,7 @@ const inputs = fc.record({
   tokensMax: fc.option(fc.integer({ min: 1, max: 200_000 }), { nil: null }),
   choices: fc.integer({ min: 1, max: 8 }),
   dearMember: fc.constant(null),
+  ...{ tiers: fc.constant(NO_TIERS), from: fc.constant(0), until: fc.constant(0) },
   compactionPath: fc.option(fc.constant('/context_management'), { nil: undefined, freq: 2 }),
 })
 const share = fc.double({ min: 0, max: 1, noNaN: true })
@@ -307,8 +308,7 @@ t.test('no usage within the maximums costs more than the bound', async () => {
     fc.property(endpoints, inputs, share, share, share, (target, input, one, other, third) => {
       const { endpoint } = target
       const { anyNano } = textBoundOf([target], input)
-      const price = textPriceOf(endpoint)
-      if (anyNano === null || price === null) return
+      if (anyNano === null) return
       const { serverTools } = input
       const steps = 1 + (serverTools?.uses ?? 0)
       const isCompacted = input.compactionPath !== undefined
@@ -329,7 +329,7 @@ t.test('no usage within the maximums costs more than the bound', async () => {
         reasoning: written - output,
         searches: serverTools?.searches ?? 0,
       }
-      return textCostNano(usage, price) <= anyNano
+      return textCostNano(usage, endpoint.prices) <= anyNano
     }),
     { numRuns: 5_000 },
   )

@@ -3,6 +3,7 @@ import type { TokenUsage } from '../../../../src/server/ports/inference/inferenc
 import type { CallableModel, Endpoint } from '../../../../src/server/ports/models/models.ts'
 import type { StreamMeters } from '../../../../src/server/ports/observe.ts'
 import { MeteredCall } from '../../../../src/server/upstream/inference/metered-call.ts'
+import { flatPrices } from '../../../support/inference/bounded-endpoints.ts'
 
 type WritingTry = Parameters<MeteredCall['committed']>[0]
 
@@ -95,6 +96,7 @@ t.test(
       ...{ model: 'acme/m', provider: 'acme', isByok: false, isUnpriced: false, attempts: 1 },
       ...{ dropped: ['seed'], failure: { name: 'upstream_slow' } as const, isEstimated: true, costNano: 0 },
       ...{ upstreamMs: 1, answer: null, finalEvents: null, upstreamId: null, finishReason: null },
+      ...{ unpricedTier: null, reported: {}, price: flatPrices() },
       usage: { ...usage(2), cacheRead: 7, cacheWrite: 5 },
     }
     const seen = told([model(shared)], (call) => {

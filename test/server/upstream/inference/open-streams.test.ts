@@ -76,7 +76,7 @@ const ASKED: AskedText = {
 
 /** A stream that had so many bytes with its first output, and then grows. */
 function grown(first: number, bytes: number): StreamRate {
-  const seen = { usage: null, outputBytes: first, upstreamId: null }
+  const seen = { usage: null, outputBytes: first, upstreamId: null, reported: {} }
   const rate = new StreamRate(seen)
   seen.outputBytes = bytes
   return rate
@@ -103,7 +103,7 @@ t.test('the usage of a stream is what it delivered and two seconds more of its r
 t.test('figures that the provider tells on the way count, and those of Sluice are exact', (t) => {
   const usage = { input: 9, cacheRead: 4, cacheWrite: 0, output: 60, reasoning: 40 }
   const ahead = (rate: StreamRate) => rate.ahead(rate.usage(ASKED, new TextRates()), 10_000)
-  const seen = { usage: null as typeof usage | null, outputBytes: 0, upstreamId: null }
+  const seen = { usage: null as typeof usage | null, outputBytes: 0, upstreamId: null, reported: {} }
   const rate = new StreamRate(seen)
   Object.assign(seen, { usage, outputBytes: 300 })
   t.same(ahead(rate), { ...usage, output: 80 })
@@ -111,6 +111,7 @@ t.test('figures that the provider tells on the way count, and those of Sluice ar
     usage: { ...usage, output: 0, reasoning: 0 },
     outputBytes: 0,
     upstreamId: null,
+    reported: {},
     isExact: true,
   }
   const exact = new StreamRate(counted)

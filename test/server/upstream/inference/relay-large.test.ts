@@ -30,6 +30,7 @@ function streamOf(read: PartRead, hasOutput: () => boolean = () => true): PartSt
     },
     awaitsUsage: false,
     ...{ end: () => null, heldBytes: 0, usage: null, outputBytes: 0, finishReason: null, upstreamId: null },
+    reported: {},
   }
 }
 

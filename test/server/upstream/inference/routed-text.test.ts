@@ -4,24 +4,20 @@ import { OUTPUT_TOKENS_USUAL } from '../../../../src/schemas/inference/token-lim
 import type { CallableModel, Endpoint } from '../../../../src/server/ports/models/models.ts'
 import { RoutedText } from '../../../../src/server/upstream/inference/routed-text.ts'
 import { route } from '../../../../src/server/upstream/routing/route.ts'
+import { flatPrices } from '../../../support/inference/bounded-endpoints.ts'
 
 const endpoint = (prompt: number, completion: number): Endpoint =>
   ({
-    promptNanoPerMillion: prompt * 1e6,
-    requestNano: 0,
-    text: {
+    prices: flatPrices({
+      promptNanoPerMillion: prompt * 1e6,
       completionNanoPerMillion: completion * 1e6,
-      cacheReadNanoPerMillion: 0,
-      cacheWriteNanoPerMillion: 0,
-      cacheWriteHourNanoPerMillion: 0,
-      reasoningNanoPerMillion: 0,
-    },
+    }),
+    text: {},
   }) as unknown as Endpoint
 
 const asked = (promptBytesMost: number, tokensMax: number | null, choices = 1): RoutedText =>
   new RoutedText({ choices, size: { promptBytesMost, tokensMax } } as unknown as TextRequest, {
-    caller: { key: 'k' },
-    session: null,
+    ...{ caller: { key: 'k' }, session: null, at: 0 },
   })
 
 t.test('the cost of a call is that of its prompt and of an answer of usual length', async (t) => {
@@ -43,6 +39,7 @@ t.test(
   async (t) => {
     const at = (session: string | null, name: string | null, key = 'k', id = 'm'): string =>
       new RoutedText({ conversation: { name, prefix: 7 } } as unknown as TextRequest, {
+        at: 0,
         caller: { key },
         session,
       }).conversationAt({ id } as CallableModel)
@@ -67,7 +64,11 @@ t.test('require_parameters leaves the endpoints that have what the call asks for
     provider: { require_parameters: true },
     conversation: { name: null, prefix: 1 },
   }
-  const call = new RoutedText(request as unknown as TextRequest, { caller: { key: 'k' }, session: null })
+  const call = new RoutedText(request as unknown as TextRequest, {
+    caller: { key: 'k' },
+    session: null,
+    at: 0,
+  })
   const found = route(model, call, () => ({ latencyMs: () => null, throughput: () => null }))
   t.same(found, { ok: true, value: [endpoints[1]] })
 })

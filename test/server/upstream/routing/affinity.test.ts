@@ -4,22 +4,24 @@ import type { CallableModel, Endpoint } from '../../../../src/server/ports/model
 import { inOrderOfConversation } from '../../../../src/server/upstream/routing/affinity.ts'
 import { route, type RoutedCall } from '../../../../src/server/upstream/routing/route.ts'
 import type { ProviderPreferences } from '../../../../src/schemas/models/preferences.ts'
+import { flatPrices } from '../../../support/inference/bounded-endpoints.ts'
 
 const endpoint = (slug: string, price = 1): Endpoint =>
   ({
     tag: `${slug}/model-1`,
     provider: { slug, name: slug },
-    promptNanoPerMillion: price,
-    requestNano: 0,
+    prices: flatPrices({ promptNanoPerMillion: price, completionNanoPerMillion: price }),
     isUnpriced: false,
-    text: { completionNanoPerMillion: price },
+    text: {},
   }) as unknown as Endpoint
+
+const priceOf = ({ prices }: Endpoint) => prices
 
 const THREE = [endpoint('a'), endpoint('b'), endpoint('c')]
 const CONVERSATIONS = Array.from({ length: 6_000 }, (_, nth) => `key\0maker/model-1\0${nth}`)
 
 const firstOf = (endpoints: readonly Endpoint[], conversation: string): string =>
-  inOrderOfConversation(endpoints, conversation)[0]?.provider.slug ?? ''
+  inOrderOfConversation(endpoints, conversation, priceOf)[0]?.provider.slug ?? ''
 
 t.test('conversations share equal endpoints evenly, and each keeps its own', async (t) => {
   const counts = new Map<string, number>()
@@ -47,15 +49,15 @@ t.test('an endpoint that goes moves its own conversations alone, to all others',
 
 t.test('endpoints of other prices keep the order of the catalogue', async (t) => {
   const listed = [endpoint('cheap'), endpoint('dear', 2), endpoint('late')]
-  for (const one of CONVERSATIONS.slice(0, 50)) t.same(inOrderOfConversation(listed, one), listed)
+  for (const one of CONVERSATIONS.slice(0, 50)) t.same(inOrderOfConversation(listed, one, priceOf), listed)
   const [base] = listed
   for (const name of ['cacheRead', 'cacheWrite', 'cacheWriteHour', 'reasoning'])
     for (const one of CONVERSATIONS.slice(0, 20)) {
-      const text = { ...base?.text, [`${name}NanoPerMillion`]: 2 }
-      const other = { ...endpoint('other'), text } as Endpoint
+      const prices = { ...base?.prices, [`${name}NanoPerMillion`]: 2 }
+      const other = { ...endpoint('other'), prices } as Endpoint
       t.equal(firstOf([endpoint('first'), other], one), 'first', name)
     }
-  const searched = { ...endpoint('other'), text: { ...base?.text, webSearchNano: 2 } } as Endpoint
+  const searched = { ...endpoint('other'), prices: { ...base?.prices, searchNano: 2 } } as Endpoint
   for (const one of CONVERSATIONS.slice(0, 20)) t.equal(firstOf([endpoint('first'), searched], one), 'first')
   const unpriced = { ...endpoint('own'), isUnpriced: true }
   t.equal(firstOf([endpoint('paid'), unpriced], 'x'), 'paid')
@@ -68,6 +70,7 @@ t.test('what a caller asks for comes first', async (t) => {
       preferences,
       conversationAt: () => conversation,
       parameters: () => [],
+      priceAt: priceOf,
       costAt: ({ tag }) => tag.charCodeAt(0),
       hasMedia: () => false,
     }

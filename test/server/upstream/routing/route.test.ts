@@ -3,6 +3,7 @@ import t from 'tap'
 import type { CallableModel, Endpoint } from '../../../../src/server/ports/models/models.ts'
 import type { ProviderPreferences } from '../../../../src/schemas/models/preferences.ts'
 import { route, type RoutedCall } from '../../../../src/server/upstream/routing/route.ts'
+import { flatPrices } from '../../../support/inference/bounded-endpoints.ts'
 
 const UNMEASURED = { latencyMs: () => null, throughput: () => null }
 
@@ -10,12 +11,14 @@ const callWith = (preferences: ProviderPreferences): RoutedCall => ({
   preferences,
   parameters: () => [],
   costAt: () => 0,
+  priceAt: ({ prices }) => prices,
   hasMedia: () => false,
 })
 
 /** A model whose only endpoint has these prices. */
 function modelAt(promptNanoPerMillion: number, requestNano: number): CallableModel {
-  const endpoint = { promptNanoPerMillion, requestNano, isUnpriced: false } as Endpoint
+  const prices = flatPrices({ promptNanoPerMillion, requestNano })
+  const endpoint = { prices, isUnpriced: false, text: null } as Endpoint
   return {
     id: 'm',
     isEmbedding: true,

@@ -1,3 +1,4 @@
+import { NOTHING_REPORTED, reportedWith } from '../call-prices.ts'
 import type { NativeHead, ReadAnswer } from '../protocol.ts'
 import { chatUsageOf } from './chat-usage.ts'
 import { ChatWalk } from './chat-walk.ts'
@@ -14,6 +15,7 @@ export function readChatAnswer(body: Buffer, head: NativeHead): ReadAnswer | nul
     outputBytes: output.bytes,
     finishReason: choices.at(-1)?.finish ?? null,
     upstreamId: walk.upstreamId,
+    reported: reportedWith(NOTHING_REPORTED, { service_tier: walk.serviceTier }),
     pieces: { before: [...walk.unclosed, USAGE], told: null, after: [END] },
   }
 }

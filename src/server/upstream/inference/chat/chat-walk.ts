@@ -84,6 +84,11 @@ export class ChatWalk extends WholeWalk {
     return this.textOf(this.#top.id)
   }
 
+  /** The tier that the bytes report, decoded at each call; null: none, or that of the event before. */
+  get serviceTier(): string | null {
+    return this.textOf(this.#top.tier)
+  }
+
   get createdS(): number {
     return this.#top.createdS
   }

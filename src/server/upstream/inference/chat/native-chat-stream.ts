@@ -4,6 +4,7 @@ import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
 import type { RedactedTexts } from '../../reason.ts'
+import { reportedWith } from '../call-prices.ts'
 import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
 import type { NativeHead } from '../protocol.ts'
 import type { SseEvent } from '../sse-reader.ts'
@@ -56,6 +57,8 @@ export class NativeChatStream extends NativeEvents {
     const { choices } = walk
     if (walk.hasError || choices.some(({ finish }) => finish === 'error')) return this.failureOf(data)
     this.upstreamId ??= walk.upstreamId
+    const { serviceTier } = walk
+    if (serviceTier !== null) this.reported = reportedWith(this.reported, { service_tier: serviceTier })
     this.#remember(walk.usage)
     if (choices.length === 0) return null
     for (const choice of choices) this.#enter(choice)

@@ -35,6 +35,8 @@ export class TopMembers implements Members {
   /** The provider's own id, a text of JSON; null: the object has none. */
   id: Span | null = null
   usage: Span | null = null
+  /** `service_tier`, a text of JSON; null: none, or one before `choices` as in the event before. */
+  tier: Span | null = null
   /** The provider says that it failed. */
   hasError = false
   /** Where `choices` begin; -1: the object has none. */
@@ -85,6 +87,7 @@ export class TopMembers implements Members {
     this.createdS = createdS
     this.id = id
     this.usage = null
+    this.tier = null
     this.hasError = false
     this.choicesAt = -1
   }
@@ -109,6 +112,9 @@ export class TopMembers implements Members {
         break
       case 8:
         if (isAt(bytes, key, 'provider')) return this.#provider(at, depth)
+        break
+      case 12:
+        if (isAt(bytes, key, 'service_tier')) return this.#tier(at, depth)
         break
       case 18:
         if (isAt(bytes, key, 'system_fingerprint')) return this.#fingerprint(at, depth)
@@ -150,6 +156,14 @@ export class TopMembers implements Members {
     const end = json.value(at, depth)
     if (json.bytes[at] === QUOTE && end > at + 2 && end - at <= ID_BYTES_MAX) this.id = { start: at, end }
     return this.#walk.replace(at, end, this.#texts.id)
+  }
+
+  /** Of several the last counts. */
+  #tier(at: number, depth: number): number {
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    if (json.bytes[at] === QUOTE && end > at + 2 && end - at <= ID_BYTES_MAX) this.tier = { start: at, end }
+    return end
   }
 
   #model(at: number, depth: number): number {

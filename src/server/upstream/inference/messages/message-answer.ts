@@ -40,6 +40,7 @@ class MessageWalk extends WholeWalk {
       outputBytes: this.#output.bytes,
       finishReason: this.textOf(stopReason),
       upstreamId: this.textOf(id),
+      reported: counted.reported,
       pieces: {
         // A message without a usage has the name of the member added before its closing brace.
         before: this.walk.pieces(this.start, usage?.start ?? close),

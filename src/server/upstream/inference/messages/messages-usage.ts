@@ -1,6 +1,7 @@
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
 import { membersOf, type Members } from '../../../../schemas/values/members.ts'
-import type { TokenUsage } from '../../../ports/inference/inference.ts'
+import type { ReportedTiers, TokenUsage } from '../../../ports/inference/inference.ts'
+import { NOTHING_REPORTED, reportedWith } from '../call-prices.ts'
 import { countOf, searchesOf, withSearches } from '../text-usage.ts'
 import { figuresOf, Steps } from './steps.ts'
 
@@ -24,6 +25,8 @@ export class MessagesUsage {
   /** Whose results came. */
   #seenSearches = 0
   readonly #steps = new Steps()
+  /** By the last figures that report each. F6. */
+  reported: ReportedTiers = NOTHING_REPORTED
 
   /** Figures of the first event. @param json one JSON object */
   begun(json: Uint8Array): void {
@@ -93,6 +96,7 @@ export class MessagesUsage {
 
   #add(usage: Members): void {
     this.#isTold = true
+    this.reported = reportedWith(this.reported, usage)
     const { input, cacheRead, cacheWrite, cacheWriteHour } = figuresOf(usage)
     this.#input = Math.max(this.#input, input)
     this.#cacheRead = Math.max(this.#cacheRead, cacheRead)

@@ -86,6 +86,7 @@ export class NativeMessagesStream extends NativeEvents {
     const usage = walk.begunUsage
     if (usage !== null) this.#usage.begun(usage)
     this.upstreamId ??= walk.upstreamId
+    this.reported = this.#usage.reported
     if (this.#hasBegun) return
     this.#hasBegun = true
     this.#pass()
@@ -107,6 +108,7 @@ export class NativeMessagesStream extends NativeEvents {
       kept.usage !== null &&
       kept.isUsageObject &&
       this.#usage.told(kept.json.subarray(kept.usage.start, kept.usage.end))
+    this.reported = this.#usage.reported
     this.#held = { ...kept, isTold }
     this.finishReason = this.walk.stopReason ?? this.finishReason
     return null

@@ -70,6 +70,7 @@ export class ChatParts extends PartEvents {
     if (event.choices?.some(({ finish_reason: finish }) => finish === 'error') === true) return 'failed'
     if (typeof members['id'] === 'string' && members['id'] !== '') this.upstreamId ??= members['id']
     this.#tell(members['usage'])
+    this.report(members)
     for (const choice of event.choices ?? []) {
       const failure = this.#choice(choice)
       if (failure !== null) return failure

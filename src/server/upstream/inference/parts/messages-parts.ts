@@ -64,6 +64,7 @@ export class MessagesParts extends PartEvents {
     this.#hasBegun = true
     if (typeof id === 'string' && id !== '') this.upstreamId ??= id
     this.#usage.beganWith(objectOf(usage))
+    this.report(membersOf(usage))
   }
 
   /** Some servers leave out that a block ended. */
@@ -97,6 +98,7 @@ export class MessagesParts extends PartEvents {
     this.finishReason = reason ?? this.finishReason
     this.#stopSequence = sequence ?? this.#stopSequence
     this.#usage.toldWith(objectOf(usage))
+    this.report(membersOf(usage))
   }
 
   /** The end of a message that has not begun is that of another stream. */

@@ -4,9 +4,10 @@ import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import { parseMarked, withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
 import { joined } from '../../../../schemas/values/pieces.ts'
-import type { TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
+import type { ReportedTiers, TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import { failureOfEvent } from '../../provider-failure.ts'
 import type { RedactedTexts } from '../../reason.ts'
+import { NOTHING_REPORTED, reportedWith } from '../call-prices.ts'
 import { INVALID, isDoneMark, UNFINISHED } from '../native-events.ts'
 import type { PartRead, PartStream, WholeParts } from '../protocol.ts'
 import { SseReader, type SseEvent, type SseRead } from '../sse-reader.ts'
@@ -31,6 +32,7 @@ export abstract class PartEvents implements PartStream {
   outputBytes = 0
   finishReason: string | null = null
   upstreamId: string | null = null
+  reported: ReportedTiers = NOTHING_REPORTED
   abstract readonly usage: TokenUsage | null
   readonly #reader = new SseReader()
   readonly #redacted: RedactedTexts
@@ -106,8 +108,8 @@ export abstract class PartEvents implements PartStream {
     this.#isJoining = true
     for (const event of events) if (this.#take(event, '') !== null) return null
     if (this.end() !== null || this.#parts.length > PARTS_MAX) return null
-    const { usage, outputBytes, finishReason, upstreamId } = this
-    return { parts: this.given(), usage, outputBytes, finishReason, upstreamId }
+    const { usage, outputBytes, finishReason, upstreamId, reported } = this
+    return { parts: this.given(), usage, outputBytes, finishReason, upstreamId, reported }
   }
 
   get awaitsUsage(): boolean {
@@ -136,6 +138,11 @@ export abstract class PartEvents implements PartStream {
     const joined = this.#isJoining ? joinedOf(this.#parts.at(-1), part) : null
     if (joined === null) this.#parts.push(part)
     else this.#parts[this.#parts.length - 1] = joined
+  }
+
+  /** @param members in which the provider reports tiers, if any */
+  protected report(members: Members): void {
+    this.reported = reportedWith(this.reported, members)
   }
 
   /** @param error as a member of the event has it */

@@ -1,5 +1,5 @@
 import type { Failure } from '../../../../schemas/failures.ts'
-import type { TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
+import type { ReportedTiers, TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import type { PartRead, PartStream } from '../protocol.ts'
 
 /** A stream of parts that another one is read through. */
@@ -58,6 +58,10 @@ export abstract class PassedParts implements PartStream {
 
   get upstreamId(): string | null {
     return this.#stream.upstreamId
+  }
+
+  get reported(): ReportedTiers {
+    return this.#stream.reported
   }
 
   get finalParts(): readonly WrittenPart[] {

@@ -73,6 +73,7 @@ export class ResponsesParts extends PartEvents {
     if (type === 'error' || ((error ?? null) !== null && !type.startsWith('response.'))) return 'failed'
     const { id } = membersOf(response)
     if (typeof id === 'string' && id !== '') this.upstreamId ??= id
+    this.report(membersOf(response))
     if (type === 'response.failed') return this.failureIn(membersOf(response)['error'])
     if (type === COMPLETED || type === INCOMPLETE)
       return isObject(response) ? this.#end(type, response) : INVALID

@@ -3,6 +3,7 @@ import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import { bytesOf } from '../../../../schemas/values/pieces.ts'
 import type { FinalEvents, TokenUsage } from '../../../ports/inference/inference.ts'
 import type { RedactedTexts } from '../../reason.ts'
+import { reportedWith } from '../call-prices.ts'
 import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
 import type { AnswerPieces, NativeHead } from '../protocol.ts'
 import { usageBetween } from '../shown-usage.ts'
@@ -105,6 +106,7 @@ export class NativeResponsesStream extends NativeEvents {
     // What has no type means nothing to a client.
     if (type === '' || PINGS.has(type)) return null
     this.upstreamId ??= walk.upstreamId
+    if (CONTAINERS.has(type)) this.reported = reportedWith(this.reported, { service_tier: walk.serviceTier })
     this.#count(type)
     if (FINAL.has(type)) return this.#end(type, isOwn || walk.bytes !== data)
     EVENTS.source = walk.bytes

@@ -1,3 +1,4 @@
+import { NOTHING_REPORTED, reportedWith } from '../call-prices.ts'
 import type { NativeHead, ReadAnswer } from '../protocol.ts'
 import { Pieces } from '../walk/splices.ts'
 import { ResponseWalk } from './response-walk.ts'
@@ -22,6 +23,7 @@ export function readResponse(body: Buffer, head: NativeHead): ReadAnswer | null 
     outputBytes: response.items.bytes,
     finishReason: walk.incompleteReason ?? status ?? 'completed',
     upstreamId: walk.upstreamId,
+    reported: reportedWith(NOTHING_REPORTED, { service_tier: walk.serviceTier }),
     pieces: { before: before.all, told: told === null ? null : [told.members], after: after.all },
   }
 }

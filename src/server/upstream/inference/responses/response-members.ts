@@ -61,6 +61,8 @@ export class ResponseMembers implements Members {
   id: Span | null = null
   /** A text of JSON; null: there is none. */
   status: Span | null = null
+  /** `service_tier`, a text of JSON; null: there is none. */
+  tier: Span | null = null
   /** The value; null: missing, or null. */
   error: Span | null = null
   /** `incomplete_details`, an object; null: there are none. */
@@ -89,6 +91,7 @@ export class ResponseMembers implements Members {
   clear(): void {
     this.id = null
     this.status = null
+    this.tier = null
     this.error = null
     this.incomplete = null
     this.usage = null
@@ -173,6 +176,7 @@ export class ResponseMembers implements Members {
     if (bytes[start] !== QUOTE || end <= start + 2 || end - start > ID_BYTES_MAX) return
     if (name === 'id') this.id = span
     if (name === 'status') this.status = span
+    if (name === 'service_tier') this.tier = span
   }
 
   /** Servers in Python write times with a fraction, which clients that validate refuse. */

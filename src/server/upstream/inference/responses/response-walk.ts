@@ -39,6 +39,10 @@ export class ResponseWalk extends WholeWalk {
     return this.textOf(this.response.status)
   }
 
+  get serviceTier(): string | null {
+    return this.textOf(this.response.tier)
+  }
+
   /** Why a model stopped before its end. */
   get incompleteReason(): string | null {
     const at = this.response.incomplete
