@@ -3,6 +3,7 @@ import {
   CALL_HELD_MS_MAX,
   LOOP_OTHERS_MS,
   LOOP_SLOW_MS,
+  ORGANIZATION_PERCENT_MIN,
   ORGANIZATION_TURN_MS_MAX,
   STREAM_TURN_BYTES_MAX,
   STREAM_TURN_MS_MAX,
@@ -119,6 +120,20 @@ t.test('new calls of an organization above its part wait CALL_HELD_MS_MAX at mos
   }
   await pass(CALL_HELD_MS_MAX)
   t.ok(isLetIn)
+})
+
+t.test('however many organizations are active, each has ORGANIZATION_PERCENT_MIN of the loop', async (t) => {
+  const enters = async (percent: number): Promise<boolean> => {
+    const { loop, turn } = rig()
+    for (let nth = 0; nth < 200; nth++) {
+      for (let other = 0; other < 20; other++) loop.saw(`other ${other}`)
+      loop.book('one', (percent / 100) * 2 * LOOP_SLOW_MS)
+      await turn(2 * LOOP_SLOW_MS)
+    }
+    return loop.enter('one') === null
+  }
+  t.ok(await enters(ORGANIZATION_PERCENT_MIN - 2))
+  t.notOk(await enters(ORGANIZATION_PERCENT_MIN + 2))
 })
 
 t.test('nothing is held once turns are short, or the others have gone', async (t) => {
