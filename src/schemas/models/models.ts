@@ -5,7 +5,7 @@ import {
   MODELS_PAGE_MAX,
   MODELS_WORDS_CHARS_MAX,
 } from './model-limits.ts'
-import { PricingOverrides } from './price-conditions.ts'
+import { PriceModifiers, PricingOverrides } from './price-conditions.ts'
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as a decimal string.' })
@@ -39,6 +39,14 @@ export const Pricing = Type.Object(
   },
 )
 export type Pricing = Static<typeof Pricing>
+
+/** Prices by what an answer reports; absent: there are none. F13. */
+const Extension = Type.Optional(
+  Type.Object(
+    { modifiers: PriceModifiers },
+    { description: 'Our extension: prices of calls whose answer reports a tier, a speed or a place.' },
+  ),
+)
 
 export const Architecture = Type.Object({
   modality: nullable(Type.String()),
@@ -90,6 +98,7 @@ export const Model = Type.Object({
   context_length: nullable(Count),
   architecture: Architecture,
   pricing: Pricing,
+  x: Extension,
   top_provider: Type.Object({
     is_moderated: Type.Boolean(),
     context_length: Type.Optional(nullable(Count)),
@@ -132,6 +141,7 @@ export const ModelEndpoint = Type.Object({
   max_completion_tokens: nullable(Count),
   max_prompt_tokens: nullable(Count),
   pricing: Pricing,
+  x: Extension,
   supported_parameters: Type.Array(Type.String()),
   supports_implicit_caching: Type.Boolean(),
   supports_tool_choice: ToolChoice,

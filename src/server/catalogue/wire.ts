@@ -54,7 +54,7 @@ function architectureOf(entry: ModelEntry): Model['architecture'] {
  * Wire form of a model: a nullable member is always present, an optional member only when the file has it.
  * B1.11.
  */
-export function wireModel({ id, entry, pricing }: Shown): Model {
+export function wireModel({ id, entry, pricing, offers }: Shown): Model {
   const { context_length = null } = entry
   return {
     id,
@@ -65,6 +65,7 @@ export function wireModel({ id, entry, pricing }: Shown): Model {
     context_length,
     architecture: architectureOf(entry),
     pricing,
+    ...extensionOf(offers[0]?.modifiers ?? []),
     top_provider: {
       is_moderated: entry.top_provider?.is_moderated ?? false,
       context_length: entry.top_provider?.context_length ?? context_length,
@@ -110,7 +111,7 @@ export function zdrEndpoints(shown: Shown): readonly ModelEndpoint[] {
 }
 
 function wireEndpoint({ id, entry: model }: Shown, offer: Offer): ModelEndpoint {
-  const { entry, provider, pricing, tag = tagOf(entry) } = offer
+  const { entry, provider, pricing, modifiers, tag = tagOf(entry) } = offer
   return {
     name: `${provider.name} | ${id}`,
     model_id: id,
@@ -122,6 +123,7 @@ function wireEndpoint({ id, entry: model }: Shown, offer: Offer): ModelEndpoint 
     max_completion_tokens: entry.max_completion_tokens ?? model.top_provider?.max_completion_tokens ?? null,
     max_prompt_tokens: entry.max_prompt_tokens ?? null,
     pricing,
+    ...extensionOf(modifiers),
     supported_parameters: entry.supported_parameters ?? model.supported_parameters ?? [],
     supports_implicit_caching: entry.supports_implicit_caching ?? false,
     supports_tool_choice: entry.supports_tool_choice ?? NO_TOOL_CHOICE,
@@ -134,6 +136,11 @@ function wireEndpoint({ id, entry: model }: Shown, offer: Offer): ModelEndpoint 
     throughput_last_30m: null,
     status: 0,
   }
+}
+
+/** Beside `pricing`, whose form is OpenRouter's. F13. */
+function extensionOf(modifiers: readonly PriceModifier[]): Pick<Model, 'x'> {
+  return modifiers.length === 0 ? {} : { x: { modifiers: [...modifiers] } }
 }
 
 const NO_TOOL_CHOICE = { auto: false, function: false, none: false, required: false }

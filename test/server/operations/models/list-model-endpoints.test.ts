@@ -60,3 +60,21 @@ t.test('models.endpoints 404: an unknown model', async (t) => {
   })
   t.match({ status, failure }, { status: 404, failure: { name: 'model_unknown' } })
 })
+
+t.test('models.endpoints 200: prices with conditions stand in overrides and in x.modifiers', async (t) => {
+  const overrides = [{ min_prompt_tokens: 200_000, prompt: '0.000002' }]
+  const modifiers = [{ when: { service_tier: 'flex' }, multiplier: '0.5' }]
+  const catalogue = catalogueOf(t, {
+    providers: [{ slug: 'near', protocol: 'openai', base_url: 'https://near.example/v1' }],
+    models: [
+      {
+        ...{ id: 'acme/write', name: 'Write', pricing: { prompt: '0.000001', completion: '0', overrides } },
+        modifiers,
+        endpoints: [{ provider: 'near', upstream_model: 'write' }],
+      },
+    ],
+  })
+  const { body } = await read(listModelEndpoints, catalogue, { params: { author: 'acme', slug: 'write' } })
+  t.match(body, { data: { endpoints: [{ pricing: { prompt: '0.000001', overrides }, x: { modifiers } }] } })
+  t.match(catalogue.resolve('acme/write')?.wire, { pricing: { overrides }, x: { modifiers } })
+})

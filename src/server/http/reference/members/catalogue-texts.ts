@@ -11,7 +11,6 @@ export const CATALOGUE_TEXTS: Readonly<Record<string, string>> = {
   instruct_type: 'The template of instructions that the model was trained with; null: none is known.',
   pricing: 'What a use costs, in USD.',
   discount: 'Share of the price that is taken off.',
-  overrides: 'Prices under conditions.',
   top_provider: 'Facts about the endpoint that is tried first.',
   is_moderated: 'True: the provider checks content before the model sees it.',
   max_completion_tokens: 'Tokens of the answer at most.',
