@@ -28,7 +28,17 @@ const ENDS = new Marks(END_MARKS)
 /** What is searched before the first object, and after an end. */
 const MARKS = new Marks([...END_MARKS, ' obj'])
 const TABLE_STREAM = Buffer.from('/XRef')
-const LONGEST_MARK_BYTES = 9
+/** The first byte of `<<`, which begins the dictionary of a trailer. */
+const LESS = 0x3c
+/** The first byte of `%%EOF`. */
+const PERCENT = 0x25
+const SPACE = 0x20
+/** The bytes before ` obj` where an object begins: its two numbers, on a line of their own. */
+const NUMBERS = /(?:^|[\r\n])[\0\t\f ]*\d{1,10}[\0\t\n\f\r ]+\d{1,5}[\0\t\n\f\r ]*$/
+/** Bytes that are read before ` obj`. */
+const NUMBERS_BYTES = 32
+/** Bytes of the longest mark: `trailer`, white space, and `<<`. */
+const LONGEST_MARK_BYTES = 16
 /** Bytes of the shortest mark; no mark begins within another. */
 const SHORTEST_MARK_BYTES = 4
 /** Bytes that are held at once, with the beginning of a mark before them. */
@@ -37,8 +47,8 @@ const WINDOW_BYTES = HELD_BYTES_MAX - LONGEST_MARK_BYTES
 const END_PARTS = /^(?:trailer\b[^]*|(?:startxref\s*\d*\s*)?(?:%%EOF)?)/
 
 /**
- * PDF: its header within the first 1,024 bytes, an object, and a trailer or a cross-reference table, by which
- * readers find objects even when the end is cut off or overwritten. Other bytes before, between updates and
+ * PDF: its header within the first 1,024 bytes, an object (`1 0 obj`, at the start of a line), and `startxref`, a
+ * trailer or a cross-reference table, by which readers find objects even when the end is cut off or overwritten. Other bytes before, between updates and
  * after are tolerated as in readers, except those of another format. The objects themselves are not read.
  */
 export class PdfScanner {
@@ -51,6 +61,8 @@ export class PdfScanner {
   #hasTable = false
   /** Bytes with the possible beginning of a mark that continues in the next chunk. */
   #carry = new Uint8Array(0)
+  /** The last bytes before those of `#carry`. */
+  #passed = ''
 
   /** False: the file is not a PDF. */
   push(chunk: Uint8Array): boolean {
@@ -64,6 +76,7 @@ export class PdfScanner {
       const to = Math.max(0, held.bytes.length - LONGEST_MARK_BYTES + 1)
       this.#read(held, to)
       this.#carry = held.bytes.slice(to)
+      this.#passed = this.#before(held.bytes, to)
     }
     return true
   }
@@ -90,10 +103,8 @@ export class PdfScanner {
   /** Reads the bytes before `to`; marks that begin there may continue after it. */
   #read(held: HeldText, to: number): void {
     const { bytes } = held
-    this.#hasTable ||= within(
-      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(TABLE_STREAM),
-      to,
-    )
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#hasTable ||= within(buffer.indexOf(TABLE_STREAM), to)
     let behindAt = this.#isBehind ? 0 : -1
     let lastEnd = -1
     for (let at = 0; ; at += SHORTEST_MARK_BYTES) {
@@ -101,12 +112,14 @@ export class PdfScanner {
       at = marks.placeIn(held, at, to)
       if (at < 0) break
       if (bytes[at] === OBJECT) {
+        if (!this.#isObject(bytes, at)) continue
         this.#hasObject = true
         if (behindAt >= 0) this.#outside.push(bytes, behindAt, at)
         behindAt = -1
         continue
       }
-      this.#hasTable ||= bytes[at] === TRAILER
+      if (bytes[at] === TRAILER && !isTrailer(bytes, at)) continue
+      this.#hasTable ||= bytes[at] !== PERCENT
       lastEnd = at
       // The mark itself is the first of the bytes after the end.
       if (behindAt < 0) behindAt = at
@@ -118,9 +131,33 @@ export class PdfScanner {
     this.#behind.push(bytes.subarray(Math.max(behindAt, lastEnd), to))
   }
 
+  /** Whether the ` obj` at a place follows the two numbers of an object. */
+  #isObject(bytes: Uint8Array, at: number): boolean {
+    const last = bytes[at - 1] ?? SPACE
+    return (last <= SPACE || isDigit(last)) && NUMBERS.test(this.#before(bytes, at))
+  }
+
+  /** The bytes before a place in the held ones. */
+  #before(bytes: Uint8Array, at: number): string {
+    const from = Math.max(0, at - NUMBERS_BYTES)
+    const held = Buffer.from(bytes.buffer, bytes.byteOffset + from, at - from).toString('latin1')
+    return from > 0 ? held : (this.#passed + held).slice(-NUMBERS_BYTES)
+  }
+
   #headerAt(): number {
     return HEADER.exec(this.#head.latin1())?.[0].length ?? -1
   }
+}
+
+/** Whether `trailer` at a place begins a dictionary, and is no word of a text. */
+function isTrailer(bytes: Uint8Array, at: number): boolean {
+  let next = at + 'trailer'.length
+  while (next < at + LONGEST_MARK_BYTES && (bytes[next] ?? LESS) <= SPACE) next++
+  return bytes[next] === LESS && bytes[next + 1] === LESS
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39
 }
 
 function within(at: number, to: number): boolean {

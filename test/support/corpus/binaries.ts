@@ -79,8 +79,8 @@ const PDFS: readonly CorpusFile[] = [
   file('pdf truncated', /PDF/, () => pdf().subarray(0, 300)),
   file('pdf without startxref', /PDF/, bytes('%PDF-1.7\n%\xe2\xe3\n', OBJECTS, STREAM, '%%EOF')),
   file(
-    'pdf whose startxref is outside',
-    /PDF/,
+    'pdf whose startxref is outside, which readers mend',
+    'application/pdf',
     bytes('%PDF-1.7\n%\xe2\xe3\n', OBJECTS, 'startxref\n99999\n%%EOF'),
   ),
   file('pdf without objects', /PDF/, bytes('%PDF-1.7\n%\xe2\xe3\nstartxref\n1\n%%EOF')),
@@ -89,6 +89,17 @@ const PDFS: readonly CorpusFile[] = [
     'text that begins as a PDF',
     /PDF document that is damaged/,
     bytes('%PDF-1.4 is how these files begin, and %%EOF how they end.'),
+  ),
+  file('text with words of a PDF', 'text/plain', bytes('x %PDF-1 objects trailer')),
+  file(
+    'text with lines of a PDF',
+    'text/plain',
+    bytes('On %PDF-1.4:\nsee 1 0 objects\nor a 1 0 obj\ntrailer of it'),
+  ),
+  file(
+    'json with words of a PDF',
+    'application/json',
+    bytes('{"a":"%PDF-1.4 1 0 obj startxref 1 trailer<<"}'),
   ),
   file('text about PDF', 'text/plain', bytes('Files that begin with %PDF-1.4 end with %%EOF.')),
   file('mail that quotes a whole PDF', 'application/pdf', bytes('Look at this:\n%PDF-1.4\n', OBJECTS, END)),
