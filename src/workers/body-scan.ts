@@ -47,7 +47,6 @@ const TOO_MANY = -5
 const TOO_MANY_MEMBERS = -6
 const TOO_MANY_MARKS = -7
 const OTHER_CASE = -8
-
 const FAULTS: Readonly<Record<number, string>> = {
   [LONE_SURROGATE]: 'A string holds a lone surrogate.',
   [NOT_FINITE]: 'A number is out of range.',

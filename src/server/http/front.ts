@@ -110,7 +110,10 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     open: new SwapList<OpenExchange>(),
     isClosing: false,
   }
-  compiled.site.follow(() => !exchanges.isClosing && options.isReady?.() !== false)
+  compiled.site.follow(() => {
+    if (exchanges.isClosing) return 'draining'
+    return options.isReady?.() === false ? 'store_unavailable' : null
+  })
   const deps: PipelineDeps = {
     access: options.access,
     regional: regionalHosts(options.regionalHosts ?? []),

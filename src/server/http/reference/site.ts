@@ -7,7 +7,7 @@ import {
   OPENAPI_PATH,
   REFERENCE_PATH,
 } from '../../../schemas/api-prefix.ts'
-import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
 import { Asset, type Page } from './asset.ts'
 import { errorPages } from './error-pages.ts'
 import { HEALTH, READ_POLICY, REFERENCE_POLICY } from './docs-page.ts'
@@ -32,11 +32,10 @@ const BEGINNING: Page = {
 
 /** Whether this front takes calls, for a load balancer; the admin port says why not. */
 const READY_PATH = '/readyz'
-const [READY, UNAVAILABLE] = [readiness(200, 'ready'), readiness(503, 'unavailable')]
-
-function readiness(status: number, word: string): Page {
-  const headers = ['content-type', 'application/json', 'cache-control', 'no-store']
-  return { status, headers, body: JSON.stringify({ status: word }) }
+const READY: Page = {
+  status: 200,
+  headers: ['content-type', 'application/json', 'cache-control', 'no-store'],
+  body: '{"status":"ready"}',
 }
 
 /** The build puts the files of the pages here. */
@@ -60,7 +59,7 @@ const LOADED = [
  */
 export class Site {
   readonly #assets: ReadonlyMap<string, Asset>
-  #isReady = (): boolean => true
+  #obstacle = (): FailureName | null => null
 
   /** @param openApi the OpenAPI document */
   constructor(openApi: Asset) {
@@ -80,9 +79,9 @@ export class Site {
     ])
   }
 
-  /** @param isReady whether the front that serves these pages takes calls */
-  follow(isReady: () => boolean): void {
-    this.#isReady = isReady
+  /** @param obstacle why the front that serves these pages takes no calls; null: it does */
+  follow(obstacle: () => FailureName | null): void {
+    this.#obstacle = obstacle
   }
 
   /**
@@ -95,7 +94,10 @@ export class Site {
     if (head.method !== 'get' && head.method !== 'head') {
       return fail('method_not_allowed', { fields: { allowed: 'GET, HEAD' } })
     }
-    if (head.path === READY_PATH) return ok(this.#isReady() ? READY : UNAVAILABLE)
+    if (head.path === READY_PATH) {
+      const obstacle = this.#obstacle()
+      return obstacle === null ? ok(READY) : fail(obstacle)
+    }
     const page = asset?.page(head, origin) ?? BEGINNING
     return page instanceof Promise ? page.then(ok) : ok(page)
   }

@@ -204,7 +204,7 @@ t.test('a front says by its status alone whether it takes calls', async (t) => {
   await until(() => front.connections.open === 2)
   front.stopAccepting()
   kept.send(requestText('GET /readyz'))
-  t.match(await kept.closed(), /^HTTP\/1\.1 503 [^]*\{"status":"unavailable"\}$/)
+  t.match(await kept.closed(), /^HTTP\/1\.1 503 [^]*"draining"/)
 })
 
 t.test('a page takes GET and HEAD alone', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { FALLBACK_MODELS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
-import { openChat } from '../../../support/inference/chat-front.ts'
+import { FALLBACK_MODELS_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
+import { openChat } from '../../../../support/inference/chat-front.ts'
 
 const hello = { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there, you' }] }
 

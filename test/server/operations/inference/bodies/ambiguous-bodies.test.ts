@@ -1,19 +1,20 @@
 /** Bodies that another parser reads as another request: what goes out, and what a limit refuses. */
 import t from 'tap'
-import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
-import { rigged } from '../../../support/inference/text-rig.ts'
-import { NO_LIMITS } from '../../../support/money/key-money.ts'
+import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
+import { TEXT_PROTOCOLS } from '../../../../../src/schemas/models/text-models.ts'
+import { rigged } from '../../../../support/inference/text-rig.ts'
+import { NO_LIMITS } from '../../../../support/money/key-money.ts'
 
 const LIMITED = { keys: { money: { ...NO_LIMITS, isKeyLimited: true } } }
 const OWN = { ownKey: 'own-provider-key-1' }
 const PAIRS = DIALECTS.flatMap((from) => TEXT_PROTOCOLS.map((to) => [from, to] as const))
 
+const SOURCE = '{"type":"url","url":"https://a.example/"}'
 /** A picture for a parser that takes the first `content`, and a text for one that takes the last. */
 const TWICE: Readonly<Record<Dialect, string>> = {
   chat: `{"model":"acme/one","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://a.example/"}}],"content":"Hello there"}]}`,
   responses: `{"model":"acme/one","input":[{"role":"user","content":[{"type":"input_image","image_url":"https://a.example/"}],"content":"Hello there"}]}`,
-  messages: `{"model":"acme/one","max_tokens":50,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://a.example/"}}],"content":"Hello there"}]}`,
+  messages: `{"model":"acme/one","max_tokens":50,"messages":[{"role":"user","content":[{"type":"image","source":${SOURCE}}],"content":"Hello there"}]}`,
 }
 const PATHS: Readonly<Record<Dialect, string>> = {
   chat: '/messages/0/content',

@@ -1,11 +1,11 @@
 /** Providers that mean harm: what they cost the front, and what the caller gets instead. */
 import t from 'tap'
-import { STREAM_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
-import { Timers } from '../../../../src/server/http/timers.ts'
-import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
-import { refusesChat } from '../../../support/inference/fake-chat.ts'
-import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
-import { keptSpend } from '../../../support/money/free-spend.ts'
+import { STREAM_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
+import { Timers } from '../../../../../src/server/http/timers.ts'
+import { openChatProvider } from '../../../../support/inference/chat-provider-front.ts'
+import { refusesChat } from '../../../../support/inference/fake-chat.ts'
+import type { FakeAnswer } from '../../../../support/inference/fake-provider.ts'
+import { keptSpend } from '../../../../support/money/free-spend.ts'
 
 const hello = { model: 'acme/chat', stream: true, messages: [{ role: 'user', content: 'Hello there' }] }
 const MIB = 2 ** 20
