@@ -61,7 +61,7 @@ async function redis(command: string | null): Promise<string> {
       process.exit(0)
     })
   }
-  process.once('SIGTERM', end)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
   process.once('disconnect', end)
   return socketPath
 }

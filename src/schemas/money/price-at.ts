@@ -122,9 +122,22 @@ export function priceAt({ prices }: Priced, { promptTokens, at, reported }: Pric
       applyOverrides(resolved, modifier.overrides, { promptTokens, at })
     }
   }
-  const { requestNano, searchNano, imageNano, isSearchPriced } = prices
-  const units = { requestNano, searchNano, imageNano, isSearchPriced }
-  return { ...withDefaults(resolved), ...units, applied: { overrides, modifiers } }
+  const tokens = withDefaults(resolved)
+  // Written out: spreading two objects takes ten times as long as all of the above.
+  const price = {
+    promptNanoPerMillion: tokens.promptNanoPerMillion,
+    completionNanoPerMillion: tokens.completionNanoPerMillion,
+    cacheReadNanoPerMillion: tokens.cacheReadNanoPerMillion,
+    cacheWriteNanoPerMillion: tokens.cacheWriteNanoPerMillion,
+    cacheWriteHourNanoPerMillion: tokens.cacheWriteHourNanoPerMillion,
+    reasoningNanoPerMillion: tokens.reasoningNanoPerMillion,
+    requestNano: prices.requestNano,
+    searchNano: prices.searchNano,
+    imageNano: prices.imageNano,
+    isSearchPriced: prices.isSearchPriced,
+    applied: { overrides, modifiers },
+  }
+  return tokens.media === undefined ? price : { ...price, media: tokens.media }
 }
 
 /** Whether a call costs the same at two endpoints, whatever it reads and writes. */
