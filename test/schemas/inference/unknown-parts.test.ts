@@ -38,17 +38,28 @@ t.test('an unknown part that names nothing counts its bytes', async (t) => {
 t.test('texts, and what agents send back of tools, count their bytes whatever these say', async (t) => {
   t.equal(filesOf('chat', { type: 'text', text: 'https://a.example/' }), 0)
   t.equal(filesOf('responses', { type: 'input_text', text: 'https://a.example/' }), 0)
-  t.equal(filesOf('messages', { type: 'tool_use', id: 't', name: 'f', input: { url: 'https://a.example/' } }), 0)
+  t.equal(
+    filesOf('messages', { type: 'tool_use', id: 't', name: 'f', input: { url: 'https://a.example/' } }),
+    0,
+  )
   const result = { type: 'web_search_result', url: 'https://a.example/', title: 'x' }
   const block = { type: 'web_search_tool_result', tool_use_id: 't', content: [result] }
   t.equal(filesOf('messages', block), 0)
-  const search = { type: 'web_search_call', id: 'ws_1', action: { type: 'open_page', url: 'https://a.example/' } }
+  const search = {
+    type: 'web_search_call',
+    id: 'ws_1',
+    action: { type: 'open_page', url: 'https://a.example/' },
+  }
   const body = JSON.stringify({ model: 'm', input: [search, { role: 'user', content: 'x' }] })
   t.equal(keptChat(body, { dialect: 'responses' }).digest.size.media.file, 0)
 })
 
 t.test('pictures beside the content of a chat message count as pictures', async (t) => {
-  const turn = { role: 'assistant', content: 'x', images: [{ type: 'image_url', image_url: { url: 'https://a.example/' } }, 'AAAA'] }
+  const turn = {
+    role: 'assistant',
+    content: 'x',
+    images: [{ type: 'image_url', image_url: { url: 'https://a.example/' } }, 'AAAA'],
+  }
   const { digest } = keptChat(JSON.stringify({ model: 'm', messages: [turn] }))
   t.equal(digest.size.media.image, 2)
 })

@@ -95,7 +95,7 @@ t.test("a sound of a chat is a part of its own, and the caller's name of a file 
   t.match(filled(titled), '"title":"own.pdf"')
 })
 
-t.test('an address that is the id of a file, or an id that is an address, names no content', async (t) => {
+t.test('an address that is the id of a file, and an id that is an address, are refused', async (t) => {
   const url = 'https://a.example/b'
   const list = [
     { name: 'file_a', mimeType: 'text/csv', filename: null },
@@ -109,7 +109,7 @@ t.test('an address that is the id of a file, or an id that is an address, names 
     mark: MARK,
     list,
   })
-  t.same(written.ok && written.places, [])
+  t.notOk(written.ok)
   const other = translatedTo(['messages', 'gemini'], turnOf('messages', [parts[1] ?? {}]), {
     mark: MARK,
     list,

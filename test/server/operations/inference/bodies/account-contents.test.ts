@@ -21,7 +21,11 @@ const ADDRESSES = [
 const NAMED: readonly (readonly [Dialect, path: string, body: object])[] = [
   ...ADDRESSES.flatMap((url) => [
     ['chat', '/messages/0/content/0/image_url/url', chat({ type: 'image_url', image_url: { url } })] as const,
-    ['chat', '/messages/0/content/0/file/file_data', chat({ type: 'file', file: { file_data: url } })] as const,
+    [
+      'chat',
+      '/messages/0/content/0/file/file_data',
+      chat({ type: 'file', file: { file_data: url } }),
+    ] as const,
     ['responses', '/input/0/content/0/image_url', item({ type: 'input_image', image_url: url })] as const,
     ['responses', '/input/0/content/0/file_url', item({ type: 'input_file', file_url: url })] as const,
     [
@@ -37,7 +41,11 @@ const NAMED: readonly (readonly [Dialect, path: string, body: object])[] = [
   [
     'responses',
     '/input/0/output/0/file_id',
-    { input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', file_id: 'f' }] }] },
+    {
+      input: [
+        { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', file_id: 'f' }] },
+      ],
+    },
   ],
   ['responses', '/tools/0/vector_store_ids', tool({ type: 'file_search', vector_store_ids: ['vs_1'] })],
   [
@@ -49,7 +57,9 @@ const NAMED: readonly (readonly [Dialect, path: string, body: object])[] = [
   [
     'responses',
     '/input/0/container_id',
-    { input: [{ type: 'code_interpreter_call', id: 'ci_1', container_id: 'cntr_1', code: 'x', outputs: [] }] },
+    {
+      input: [{ type: 'code_interpreter_call', id: 'ci_1', container_id: 'cntr_1', code: 'x', outputs: [] }],
+    },
   ],
   ['responses', '/input/0/id', { input: [{ type: 'image_generation_call', id: 'ig_1' }] }],
   [
@@ -76,22 +86,29 @@ for (const to of TEXT_PROTOCOLS)
       const refused = await send(from, body)
       const told = (await refused.json()) as object
       t.equal(refused.status, 400)
-      t.match(told, { error: { metadata: { error_type: 'stateless', issues: [{ path }] } } }, JSON.stringify(body))
+      t.match(
+        told,
+        { error: { metadata: { error_type: 'stateless', issues: [{ path }] } } },
+        JSON.stringify(body),
+      )
     }
     t.equal(first.calls.length, 0)
   })
 
 for (const row of DIALECT_ROWS)
-  t.test(`${row.name} 200: under a workspace's own key the names of its account pass as they came`, async (t) => {
-    const { post, first } = await openDialect(t, row, OWN)
-    const own = NAMED.filter(([from]) => from === row.name)
-    for (const [, , body] of own) {
-      const response = await post({ ...row.asks('acme/one', 'Hi'), ...body })
-      t.equal(response.status, 200, JSON.stringify(body))
-      const [name, value] = Object.entries(body)[0] as [string, unknown]
-      t.ok(String(first.calls.at(-1)?.body).includes(`${JSON.stringify(name)}:${JSON.stringify(value)}`))
-    }
-  })
+  t.test(
+    `${row.name} 200: under a workspace's own key the names of its account pass as they came`,
+    async (t) => {
+      const { post, first } = await openDialect(t, row, OWN)
+      const own = NAMED.filter(([from]) => from === row.name)
+      for (const [, , body] of own) {
+        const response = await post({ ...row.asks('acme/one', 'Hi'), ...body })
+        t.equal(response.status, 200, JSON.stringify(body))
+        const [name, value] = Object.entries(body)[0] as [string, unknown]
+        t.ok(String(first.calls.at(-1)?.body).includes(`${JSON.stringify(name)}:${JSON.stringify(value)}`))
+      }
+    },
+  )
 
 t.test('what is the caller’s own, and what anybody may read, passes under the operator’s key', async (t) => {
   const passing: readonly (readonly [Dialect, object])[] = [
@@ -99,7 +116,15 @@ t.test('what is the caller’s own, and what anybody may read, passes under the 
     ['chat', { messages: [{ role: 'user', content: 'files/abc' }] }],
     ['chat', chat({ type: 'image_url', image_url: { url: 'https://a.example/files/abc' } })],
     ['chat', chat({ type: 'video_url', video_url: { url: 'https://youtu.be/x' } })],
-    ['chat', { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }, { role: 'user', content: 'x' }] }],
+    [
+      'chat',
+      {
+        messages: [
+          { role: 'assistant', audio: { id: 'audio_1' } },
+          { role: 'user', content: 'x' },
+        ],
+      },
+    ],
     [
       'messages',
       {
@@ -107,7 +132,9 @@ t.test('what is the caller’s own, and what anybody may read, passes under the 
           { role: 'user', content: 'x' },
           {
             role: 'assistant',
-            content: [{ type: 'tool_use', id: 't', name: 'f', input: { file_id: 'file_1', url: 'gs://b/x' } }],
+            content: [
+              { type: 'tool_use', id: 't', name: 'f', input: { file_id: 'file_1', url: 'gs://b/x' } },
+            ],
           },
           { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'x' }] },
         ],
@@ -138,11 +165,14 @@ t.test('responses 200: a picture of the model goes out without its id, which is 
   const response = await post({ model: 'acme/one', input })
   t.equal(response.status, 200)
   t.equal(response.headers.get('x-sluice-dropped'), 'item_reference,image_generation_call.id')
-  t.match(String(first.calls[0]?.body), JSON.stringify([
-    { type: 'image_generation_call', result: 'AAAA', status: 'completed' },
-    { type: 'image_generation_call', result: 'AAAA' },
-    { role: 'user', content: 'Hi' },
-  ]))
+  t.match(
+    String(first.calls[0]?.body),
+    JSON.stringify([
+      { type: 'image_generation_call', result: 'AAAA', status: 'completed' },
+      { type: 'image_generation_call', result: 'AAAA' },
+      { role: 'user', content: 'Hi' },
+    ]),
+  )
 })
 
 t.test('responses 400: an address of another scheme is refused where Google would get it', async (t) => {
