@@ -254,19 +254,22 @@ t.test('an endpoint that takes addresses answers where the media cannot be sent'
   t.equal(await rest(), 0)
 })
 
-t.test('addresses pass where the form of the provider takes them, and those that Google reads', async (t) => {
-  const { post, first, asked: got } = await rigged(t)
-  const film = 'https://www.youtube.com/watch?v=x'
-  await post(asked(image('https://generativelanguage.googleapis.com/v1beta/files/x'), file(film)))
-  t.match(present(first.calls[0]).body.toString(), '"fileUri":"https://www.youtube.com/watch?v=x"')
-  for (const speaks of ['responses', 'messages', 'chat']) {
-    const other = await rigged(t, { firstFacts: { speaks: [speaks] }, secondFacts: { speaks: [speaks] } })
-    await other.post(asked(image(other.at('p'))))
-    t.ok(present(other.first.calls[0]).body.includes(other.at('p')), speaks)
-    t.same(other.asked, [])
-  }
-  t.same(got, [])
-})
+t.test(
+  'addresses pass where the form of the provider takes them, and videos that Google reads',
+  async (t) => {
+    const { post, first, asked: got } = await rigged(t)
+    const film = 'https://www.youtube.com/watch?v=x'
+    await post(asked(file(film)))
+    t.match(present(first.calls[0]).body.toString(), '"fileUri":"https://www.youtube.com/watch?v=x"')
+    for (const speaks of ['responses', 'messages', 'chat']) {
+      const other = await rigged(t, { firstFacts: { speaks: [speaks] }, secondFacts: { speaks: [speaks] } })
+      await other.post(asked(image(other.at('p'))))
+      t.ok(present(other.first.calls[0]).body.includes(other.at('p')), speaks)
+      t.same(other.asked, [])
+    }
+    t.same(got, [])
+  },
+)
 
 t.test('a strict provider of chat gets a document in place of its address', async (t) => {
   const facts = { speaks: ['chat'] }

@@ -129,7 +129,7 @@ t.test('what may not be sent is refused with its path, and nothing reaches a pro
   for (const [id, status, type, param] of [
     [word, 400, 'field_unsupported', part],
     [sound, 400, 'field_unsupported', part],
-    ['file-of-a-provider', 400, 'field_unsupported', part],
+    ['file-of-a-provider', 400, 'stateless', `${part}/file/file_id`],
     [foreign, 404, 'file_unknown', `${part}/file/file_id`],
     [`file_${'0'.repeat(32)}`, 404, 'file_unknown', `${part}/file/file_id`],
     [large, 413, 'file_too_large', `${part}/file/file_id`],
