@@ -280,6 +280,7 @@ t.test('what is no whole answer is none', async (t) => {
   t.same(chatWhole(Buffer.from(JSON.stringify({ id: 'a', choices: [{ message }] }))), {
     parts: [said('text', 'x'), finish('stop')],
     usage: null,
+    reported: {},
     outputBytes: 1,
     finishReason: 'stop',
     upstreamId: 'a',

@@ -218,6 +218,7 @@ t.test('what is no whole message is none', async (t) => {
   t.same(whole([{ type: 'text', text: 'x' }], { stop_reason: 'end_turn' }), {
     parts: [said('text', 'x'), finish('stop', 'end_turn')],
     usage: null,
+    reported: {},
     outputBytes: 1,
     finishReason: 'end_turn',
     upstreamId: 'msg_1',

@@ -325,6 +325,7 @@ t.test('what is no whole answer is none', async (t) => {
   t.same(responseWhole(Buffer.from(JSON.stringify({ id: 'r', output: [message], status: 'incomplete' }))), {
     parts: [said('text', 'x'), finish('length', 'incomplete')],
     usage: null,
+    reported: {},
     outputBytes: 1,
     finishReason: 'incomplete',
     upstreamId: 'r',
