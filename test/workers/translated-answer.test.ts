@@ -10,6 +10,7 @@ import type { Endpoint } from '../../src/server/ports/models/models.ts'
 import { answerOfJob } from '../../src/server/upstream/inference/native-answer.ts'
 import { wholeParts } from '../../src/server/upstream/inference/parts/whole-parts.ts'
 import type { NativeHead } from '../../src/server/upstream/inference/protocol.ts'
+import { LearnedText } from '../../src/server/upstream/inference/spoken.ts'
 import { TranslatedWire } from '../../src/server/upstream/inference/translated-wire.ts'
 import { translatedAnswer } from '../../src/workers/translated-answer.ts'
 import { threads } from '../support/front.ts'
@@ -76,7 +77,7 @@ t.test('a large answer comes written, and its parts are written nowhere else', a
   const text = present(endpoint.text)
   const wire = new TranslatedWire('messages', 'gemini', {
     endpoint,
-    text,
+    learned: new LearnedText(text),
     jobs: threads(),
     loop: new LoopBudget(),
   })

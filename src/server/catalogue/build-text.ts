@@ -59,6 +59,8 @@ export function endpointText(model: ModelEntry, { entry, provider }: Offered): E
   return {
     ...provider.text,
     speaks: speaksOf(entry, provider),
+    ...(entry.reasoning_field !== undefined && { reasoningField: entry.reasoning_field }),
+    ...(model.reasoning?.supported_efforts && { efforts: model.reasoning.supported_efforts }),
     maxCompletionTokens:
       known(entry.max_completion_tokens) ?? known(model.top_provider?.max_completion_tokens),
   }

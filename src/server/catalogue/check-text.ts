@@ -20,9 +20,14 @@ export function checkProviderText(provider: ProviderEntry): readonly Issue[] {
 /** @param place path of the endpoint, and its protocol: null when its provider is not known */
 export function checkEndpointText(
   model: ModelEntry,
-  { speaks }: EndpointEntry,
+  entry: EndpointEntry,
   { path, protocol }: { path: string; protocol: Protocol | null },
 ): readonly Issue[] {
+  const { speaks, reasoning_field: field } = entry
+  if (field !== undefined && (protocol === 'local' || !writesText(model))) {
+    const expected = 'no such member'
+    return [{ path: `${path}/reasoning_field`, message: 'is of an endpoint that takes no chat', expected }]
+  }
   if (speaks === undefined) return []
   if (!writesText(model)) {
     const expected = '`text` among the output modalities'

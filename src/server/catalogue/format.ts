@@ -15,7 +15,7 @@ import {
 import { PriceModifiers } from '../../schemas/models/price-conditions.ts'
 import { QUANTIZATIONS } from '../../schemas/models/preferences.ts'
 import { PROTOCOLS } from '../../schemas/models/protocols.ts'
-import { Speaks, TextMembers } from './text-format.ts'
+import { ReasoningFieldEntry, Speaks, TextMembers } from './text-format.ts'
 import { EndpointVideoEntry, ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
 
 /** The part of an id on either side of the slash; a colon is excluded, since it begins a variant's suffix. */
@@ -120,6 +120,7 @@ export const EndpointEntry = Type.Object(
     video: Type.Optional(EndpointVideoEntry),
     /** Where it differs from its provider. */
     speaks: Speaks,
+    reasoning_field: ReasoningFieldEntry,
   },
   closed,
 )

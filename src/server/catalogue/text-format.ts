@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/models/provider-limits.ts'
 import { TIER_CHARS_MAX } from '../../schemas/models/price-conditions.ts'
-import { LEAVE_KINDS, TEXT_PROTOCOLS } from '../../schemas/models/text-models.ts'
+import { LEAVE_KINDS, REASONING_FIELDS, TEXT_PROTOCOLS } from '../../schemas/models/text-models.ts'
 
 const milliseconds = Type.Optional(
   Type.Integer({
@@ -17,6 +17,11 @@ export const Speaks = Type.Optional(
     uniqueItems: true,
     description: `a list of ${TEXT_PROTOCOLS.join(', ')}, each once`,
   }),
+)
+
+/** Where the endpoint takes reasoning of earlier turns. */
+export const ReasoningFieldEntry = Type.Optional(
+  Type.Enum(REASONING_FIELDS, { description: `one of ${REASONING_FIELDS.join(', ')}` }),
 )
 
 /** Members of a provider that concern models that write. */

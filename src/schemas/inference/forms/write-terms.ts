@@ -1,3 +1,5 @@
+import type { ReasoningField } from '../../models/text-models.ts'
+
 /** What a writer of a prompt has to know of the endpoint that it writes for. */
 export interface WriteTerms {
   /** The provider's own name of the model. */
@@ -10,6 +12,10 @@ export interface WriteTerms {
   readonly isMaker: boolean
   /** Formats of signatures that the endpoint takes back; its own one is the first. */
   readonly signatureFormats: readonly string[]
+  /** Where a provider of chat takes reasoning back; absent: in both members. */
+  readonly reasoningField?: ReasoningField
+  /** The efforts that the model takes; absent: those that every provider of chat has. */
+  readonly efforts?: readonly string[]
   /**
    * The body is of a preset, for a caller of this form: it has nothing by which callers of other forms would
    * see the reasoning.

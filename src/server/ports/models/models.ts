@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { Model, ModelSort } from '../../../schemas/models/models.ts'
 import type { Protocol } from '../../../schemas/models/protocols.ts'
-import type { LeaveKind, TextProtocol } from '../../../schemas/models/text-models.ts'
+import type { LeaveKind, ReasoningField, TextProtocol } from '../../../schemas/models/text-models.ts'
 import type { EndpointPrices } from '../../../schemas/money/price-at.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { FrameType, SubmitKind } from '../../../schemas/videos/video-models.ts'
@@ -130,6 +130,10 @@ export interface Endpoint {
 export interface EndpointText extends ProviderText {
   /** Tokens of one answer, above 0; null: the catalogue does not say. */
   readonly maxCompletionTokens: number | null
+  /** Where a provider of chat takes reasoning back; absent: both names, until it refuses one. */
+  readonly reasoningField?: ReasoningField
+  /** The efforts that the model takes; absent: the catalogue does not say. */
+  readonly efforts?: readonly string[]
 }
 
 export interface EndpointVideo {

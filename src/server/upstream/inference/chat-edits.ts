@@ -19,7 +19,7 @@ import { isDefault, ownEdits, StrictEdits, type NestedCut } from './request-edit
 export function chatRequest(
   { request, files, limits = null, defaultTokensMax = null }: NativeJob,
   endpoint: Endpoint,
-  { isStrict }: Pick<EndpointText, 'isStrict'>,
+  { isStrict, reasoningField }: Pick<EndpointText, 'isStrict' | 'reasoningField'>,
 ): NativeRequest {
   const { source, isStream, size } = request
   const { upstreamModel, provider } = endpoint
@@ -31,7 +31,10 @@ export function chatRequest(
     tokensMax: tokens === null ? null : { name, tokens },
   })
   const all = [...edits, ...fileEdits(source, files)]
-  if (!isStrict) return { body: providerBody(source, all), dropped: [] }
+  if (!isStrict) {
+    const given = reasoningEdits(source, reasoningField)
+    return { body: providerBody(source, [...all, ...given.edits]), dropped: given.dropped }
+  }
   const strict = strictEdits(source)
   return { body: providerBody(source, [...all, ...strict.edits]), dropped: strict.dropped }
 }
@@ -105,6 +108,61 @@ export function strictEdits(body: KeptBody): StrictEdits {
 const CUT_INSIDE: ReadonlyMap<string, NestedCut> = new Map(
   [...STRICT_CUT_INSIDE, ...Object.values(STRICT_CUT_BY_ROLE).flat()].map((named) => [named, { named }]),
 )
+
+const GIVEN: ReadonlySet<string> = new Set(['reasoning', 'reasoning_content'])
+const DETAILS = 'reasoning_details'
+const NO_EDITS = { edits: [], dropped: [] } as const
+
+/**
+ * Reasoning that the caller gives back, in the members that the provider takes. Sluice shows it as `reasoning`,
+ * and a provider that thinks in a loop of tools refuses the next step without its own `reasoning_content`.
+ */
+export function reasoningEdits(
+  body: KeptBody,
+  field: EndpointText['reasoningField'] = 'both',
+): { readonly edits: readonly BodyEdit[]; readonly dropped: readonly string[] } {
+  const marks = body.marks.filter(({ name }) => GIVEN.has(name) || (field === 'none' && name === DETAILS))
+  if (marks.length === 0) return NO_EDITS
+  if (field === 'none')
+    return { edits: marks.map((mark) => ({ kind: 'cut_mark', mark })), dropped: ['reasoning'] }
+  const edits: BodyEdit[] = []
+  let isLost = false
+  for (const [nth, mark] of marks.entries()) {
+    const isPaired = [marks[nth - 1], marks[nth + 1]].some(
+      (other) => other !== undefined && other.name !== mark.name && areInOne(body, mark, other),
+    )
+    if (mark.name === 'reasoning_content') {
+      if (field !== 'reasoning') continue
+      edits.push({ kind: 'cut_mark', mark })
+      isLost ||= !isPaired && !isDefault(body, mark, EMPTY)
+    } else if (isPaired && field === 'reasoning_content') edits.push({ kind: 'cut_mark', mark })
+    else if (!isPaired && field !== 'reasoning' && !isDefault(body, mark, EMPTY)) {
+      const json = Buffer.from(body.bytes.subarray(mark.start, mark.end)).toString()
+      edits.push({ kind: 'insert', at: mark.end, text: `,"reasoning_content":${json}` })
+    }
+  }
+  return { edits, dropped: isLost ? ['reasoning_content'] : [] }
+}
+
+const EMPTY = ['""']
+const [QUOTE, ESCAPE] = [0x22, 0x5c]
+const OPENING: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b])
+const CLOSING: ReadonlySet<number | undefined> = new Set([0x7d, 0x5d])
+
+/** Whether two marks are members of one object: no bracket closes between them that did not open there. */
+function areInOne({ bytes }: KeptBody, one: MemberSpan, other: MemberSpan): boolean {
+  const [first, second] = one.end <= other.keyStart ? [one, other] : [other, one]
+  let depth = 0
+  let isText = false
+  for (let at = first.end; at < second.keyStart; at++) {
+    const byte = bytes[at]
+    if (byte === QUOTE) isText = !isText
+    else if (isText && byte === ESCAPE) at++
+    else if (!isText && OPENING.has(byte)) depth++
+    else if (!isText && CLOSING.has(byte) && --depth < 0) return false
+  }
+  return true
+}
 
 /** The effort of `reasoning` is passed on, and the rest is named. */
 function editReasoning(body: KeptBody, strict: StrictEdits): void {

@@ -8,7 +8,7 @@ import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import { membersOf } from '../../../schemas/values/members.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
-import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
@@ -16,13 +16,13 @@ import { NATIVE_DIALECTS } from './dialects.ts'
 import { foreignParts } from './foreign-parts.ts'
 import type { NativeJob, NativeRequest } from './protocol.ts'
 import { hasBareReasoning } from './responses/responses-request.ts'
-import { isMaker } from './spoken.ts'
+import { isMaker, type LearnedText } from './spoken.ts'
 import { readAnswer } from './whole-answer.ts'
 import type { CountWire, Wire } from './wire.ts'
 
 interface NativeWireDeps {
   readonly endpoint: Endpoint
-  readonly text: EndpointText
+  readonly learned: LearnedText
   readonly jobs: ShortJobs
   readonly loop: LoopBudget
 }
@@ -31,7 +31,7 @@ interface NativeWireDeps {
  * Requests and answers pass as their bytes came, but for what D4, D13 and D14 name: the endpoint speaks the
  * caller's dialect.
  */
-export function nativeWire(dialect: Dialect, { endpoint, text, jobs, loop }: NativeWireDeps): Wire {
+export function nativeWire(dialect: Dialect, { endpoint, learned, jobs, loop }: NativeWireDeps): Wire {
   const { path, countPath, request, stream } = NATIVE_DIALECTS[dialect]
   const count: CountWire | null =
     countPath === undefined
@@ -46,7 +46,7 @@ export function nativeWire(dialect: Dialect, { endpoint, text, jobs, loop }: Nat
               ...(passedHeaders !== undefined && { passedHeaders }),
             }
             return native(job, { endpoint, jobs, loop }, (foreign) =>
-              request(withForeign(asked, foreign), endpoint, text),
+              request(withForeign(asked, foreign), endpoint, learned.text),
             )
           },
           answer: (body) => (isTokenCount(body) ? Uint8Array.from(body) : null),
@@ -54,7 +54,8 @@ export function nativeWire(dialect: Dialect, { endpoint, text, jobs, loop }: Nat
   return {
     pathOf: () => path,
     request: (job) =>
-      native(job, { endpoint, jobs, loop }, (foreign) => request(withForeign(job, foreign), endpoint, text)),
+      native(job, { endpoint, jobs, loop }, (foreign) => request(withForeign(job, foreign), endpoint, learned.text)),
+    refused: (failure) => (dialect === 'chat' ? learned.refused(failure) : null),
     stream,
     whole: ({ body, head, caller, endsAt }) =>
       readAnswer({ dialect, body, head }, { jobs, loop, caller, endsAt }),

@@ -1,5 +1,6 @@
 import { MAKER } from '../../../schemas/inference/forms/openai-maker.ts'
 import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../schemas/inference/forms/carried-signatures.ts'
+import type { Failure } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../schemas/models/text-models.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
@@ -25,6 +26,39 @@ export function translatedTo(
   const protocol = text === null ? null : protocolFor(text, dialect)
   return protocol === dialect ? null : protocol
 }
+
+/** What an endpoint takes, by its catalogue and by what it has refused. */
+export class LearnedText {
+  #text: EndpointText
+
+  constructor(text: EndpointText) {
+    this.#text = text
+  }
+
+  get text(): EndpointText {
+    return this.#text
+  }
+
+  /**
+   * Learns from a refusal that names a member of the reasoning.
+   * @returns takes it back; null: nothing was learned, and a repetition would be refused again
+   */
+  refused({ name, detail = '' }: Failure): (() => void) | null {
+    if (name !== 'upstream_refused' || MISSED.test(detail)) return null
+    const before = this.#text
+    const { reasoningField: field = 'both' } = before
+    const named = REFUSED.exec(detail)?.[1] ?? null
+    if (named === null || (field !== 'both' && field !== named)) return null
+    const left = named === 'reasoning' ? 'reasoning_content' : 'reasoning'
+    this.#text = { ...before, reasoningField: field === 'both' ? left : 'none' }
+    return () => (this.#text = before)
+  }
+}
+
+/** Names of members in refusals stand in quotes or behind a path. */
+const REFUSED = /(?:['"`.]|\b(?=reasoning_content))(reasoning(?:_content)?)\b/
+/** The provider wants the member. */
+const MISSED = /must be (?:passed|provided|included|sent)|required|missing/i
 
 export function isMaker({ provider }: Pick<Endpoint, 'provider'>): boolean {
   return provider.slug === MAKER

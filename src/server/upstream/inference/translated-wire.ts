@@ -1,4 +1,4 @@
-import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import {
   translateRequest,
   type Translation,
@@ -7,7 +7,7 @@ import {
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../schemas/models/text-models.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
-import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
@@ -24,14 +24,14 @@ import type { ReadLarge } from './parts/part-events.ts'
 import { PART_PROTOCOLS } from './parts/part-protocols.ts'
 import { wholeParts } from './parts/whole-parts.ts'
 import type { NativeAnswer, NativeHead, NativeRequest, PartStream, WholeParts } from './protocol.ts'
-import { signatureFormatOf } from './spoken.ts'
+import { signatureFormatOf, type LearnedText } from './spoken.ts'
 import { isTranslatedHere, translationJob, type WrittenCall } from './translated/translation-job.ts'
 import { unsupported } from './translated/unsupported.ts'
 import type { CountWire, StreamInput, WholeInput, Wire } from './wire.ts'
 
 interface TranslatedWireDeps {
   readonly endpoint: Endpoint
-  readonly text: EndpointText
+  readonly learned: LearnedText
   readonly jobs: ShortJobs
   readonly loop: LoopBudget
 }
@@ -87,6 +87,10 @@ export class TranslatedWire implements Wire {
     return done.ok ? answerOfJob(done.value) : done
   }
 
+  refused(failure: Failure): (() => void) | null {
+    return this.#protocol === 'chat' ? this.#deps.learned.refused(failure) : null
+  }
+
   /** Written again with what is behind addresses, where the protocol takes none. D31. */
   async #translated(
     job: TranslatedJob,
@@ -111,7 +115,8 @@ export class TranslatedWire implements Wire {
     more: Pick<TranslationJob, 'isCount'>,
   ): Promise<Outcome<WrittenRequest>> {
     const { caller, call, deadlineAt: endsAt } = job
-    const { endpoint, text } = this.#deps
+    const { endpoint, learned } = this.#deps
+    const { text } = learned
     const named = contents === null ? null : { contents: contents.named }
     const input = { ...translationJob(job, { endpoint, text, protocol: this.#protocol }), ...more, ...named }
     const { loop, jobs } = this.#deps

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../../schemas/failures.ts'
+import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
@@ -41,6 +41,8 @@ export interface Wire {
    * upstream_invalid, and those of the pool of short jobs. D14.
    */
   whole(input: WholeInput): Promise<Outcome<NativeAnswer | WholeParts>>
+  /** Learns from a failure that a request without some member would be taken; as in `LearnedText`. */
+  refused(failure: Failure): (() => void) | null
   /** Null: the endpoint counts no tokens for callers of the dialect. D5. */
   readonly count: CountWire | null
 }

@@ -3,7 +3,7 @@ import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { nativeWire } from './native-wire.ts'
-import { protocolFor } from './spoken.ts'
+import { LearnedText, protocolFor } from './spoken.ts'
 import { TranslatedWire } from './translated-wire.ts'
 import type { Wire, WireOf } from './wire.ts'
 
@@ -13,11 +13,12 @@ export function wiresOf(
   text: EndpointText,
   how: { readonly jobs: ShortJobs; readonly loop: LoopBudget },
 ): WireOf {
+  const learned = new LearnedText(text)
   const wires = new Map<Dialect, Wire>(
     DIALECTS.flatMap((dialect) => {
       const protocol = protocolFor(text, dialect)
       if (protocol === null) return []
-      const deps = { endpoint, text, ...how }
+      const deps = { endpoint, learned, ...how }
       return [
         [
           dialect,

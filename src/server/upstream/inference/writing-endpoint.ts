@@ -62,9 +62,18 @@ export class WritingEndpoint implements WritingProtocol {
   }
 
   async write(attempt: WritingAttempt): Promise<Outcome<Written>> {
-    const { dialect, isStream } = attempt.job.request
-    const wire = this.#wireOf(dialect)
+    const wire = this.#wireOf(attempt.job.request.dialect)
     if (wire === null) return fail('model_unfit')
+    const first = await this.#write(attempt, wire)
+    const takeBack = first.ok ? null : wire.refused(first.failure)
+    if (takeBack === null) return first
+    const again = await this.#write(attempt, wire)
+    if (!again.ok && again.failure.name === 'upstream_refused') takeBack()
+    return again
+  }
+
+  async #write(attempt: WritingAttempt, wire: Wire): Promise<Outcome<Written>> {
+    const { isStream } = attempt.job.request
     const writing = wire.request(attempt.job, attempt.media)
     const request = writing instanceof Promise ? await writing : writing
     if (!request.ok) return request

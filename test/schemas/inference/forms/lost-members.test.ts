@@ -20,7 +20,7 @@ const MORE = "with more than OpenAI's members"
 t.test('a member has the path that it has in the body of its caller', (t) => {
   const budget = { thinking: { type: 'enabled', budget_tokens: 2_000 } }
   t.same(lost('messages', 'responses', budget, true), [
-    `/thinking/budget_tokens: messages or chat ${MORE} or responses ${MORE} or gemini`,
+    `/thinking/budget_tokens: messages or chat ${MORE} or gemini`,
   ])
   t.same(lost('messages', 'gemini', { metadata: { user_id: 'u' } }), [
     '/metadata/user_id: messages or chat or responses',

@@ -146,7 +146,13 @@ t.test('reasoning is asked for in the words of the endpoint', (t) => {
   }
   const strict = { isStrict: true }
   const adaptive = { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }
-  t.same(asked(adaptive), [{ effort: 'max' }, []])
+  t.same(asked(adaptive), ['high', ['output_config.effort']], 'the efforts of every server')
+  t.same(asked(adaptive, { efforts: ['max'] }), ['max', []])
+  t.same(asked({ reasoning: { effort: 'minimal' } }, {}, ofResponses), ['low', ['reasoning.effort']])
+  t.same(asked({ reasoning: { effort: 'low', max_tokens: 9 } }, {}, ofResponses), [
+    'low',
+    ['reasoning.max_tokens'],
+  ])
   t.same(asked(adaptive, strict), ['max', []])
   const budget = (tokens: number) => ({
     thinking: { type: 'enabled', budget_tokens: tokens },
@@ -184,13 +190,17 @@ t.test(
     const given = (terms: object) => {
       const { body, dropped } = translated(ofMessages, { messages }, terms)
       const [, turn] = body['messages'] as readonly Readonly<Record<string, unknown>>[]
-      return [turn?.['reasoning'], turn?.['reasoning_details'], dropped]
+      const { reasoning, reasoning_content, reasoning_details } = turn ?? {}
+      return [reasoning, reasoning_content, reasoning_details, dropped]
     }
     const text = { type: 'reasoning.text', text: 'hm', index: 0 }
     const ofCall = { type: 'reasoning.encrypted', data: 'G', id: 'x', format: 'google-gemini-v1', index: 1 }
     const signed = { ...text, signature: 'S', format: 'anthropic-claude-v1' }
-    t.same(given({ signatureFormats: ['unknown'] }), ['hm', [signed, ofCall], []])
-    t.same(given({ isStrict: true }), [undefined, undefined, ['reasoning']])
+    t.same(given({ signatureFormats: ['unknown'] }), ['hm', 'hm', [signed, ofCall], []])
+    t.same(given({ reasoningField: 'reasoning' }), ['hm', undefined, [signed, ofCall], []])
+    t.same(given({ reasoningField: 'reasoning_content' }), [undefined, 'hm', undefined, []])
+    t.same(given({ reasoningField: 'none' }), [undefined, undefined, undefined, ['reasoning']])
+    t.same(given({ isStrict: true }), [undefined, undefined, undefined, ['reasoning']])
     t.end()
   },
 )

@@ -1,5 +1,9 @@
 import t from 'tap'
-import { nativeEdits, strictEdits } from '../../../../src/server/upstream/inference/chat-edits.ts'
+import {
+  nativeEdits,
+  reasoningEdits,
+  strictEdits,
+} from '../../../../src/server/upstream/inference/chat-edits.ts'
 import { providerBody } from '../../../../src/schemas/inference/provider-body.ts'
 import { KEPT_MARKS_MAX } from '../../../../src/schemas/limits/json-limits.ts'
 import { ChatTexts, writtenMembers } from '../../../support/inference/chat-texts.ts'
@@ -207,4 +211,27 @@ t.test('as many nested members as there may be are cut, and more are refused', a
   const out = Buffer.concat(providerBody(body, edits)).toString()
   t.equal(out, of(KEPT_MARKS_MAX).replaceAll(',"cache_control":1', ''))
   t.throws(() => keptChat(of(KEPT_MARKS_MAX + 1)), new RegExp(`more than ${KEPT_MARKS_MAX} extensions`))
+})
+
+t.test('reasoning of earlier turns goes out in the members that the endpoint takes', (t) => {
+  const assistant = (members: string) => `{"role":"assistant",${members},"content":"a}"}`
+  const sent = (members: string, field?: 'reasoning' | 'reasoning_content' | 'none') => {
+    const body = keptChat(`{"model":"m","messages":[${assistant(members)},${assistant('"x":1')}]}`).body
+    const { edits, dropped } = reasoningEdits(body, field)
+    const json = Buffer.concat(providerBody(body, edits)).toString()
+    const { messages } = JSON.parse(json) as { messages: readonly Value[] }
+    const { role: _, content: __, ...rest } = messages[0] ?? {}
+    return [rest, dropped]
+  }
+  const [one, other] = ['"reasoning":"h\\n"', '"reasoning_content":"h\\n"']
+  const both = { reasoning: 'h\n', reasoning_content: 'h\n' }
+  t.same(sent(one), [both, []])
+  t.same(sent(`${one},"tool_calls":[{"id":"}"}],${other}`)[0], { ...both, tool_calls: [{ id: '}' }] })
+  t.same(sent(other), [{ reasoning_content: 'h\n' }, []])
+  t.same(sent('"reasoning":null'), [{ reasoning: null }, []])
+  t.same(sent(`${one},${other}`, 'reasoning'), [{ reasoning: 'h\n' }, []])
+  t.same(sent(other, 'reasoning'), [{}, ['reasoning_content']])
+  t.same(sent(`${one},${other}`, 'reasoning_content'), [{ reasoning_content: 'h\n' }, []])
+  t.same(sent(`${one},"reasoning_details":[]`, 'none'), [{}, ['reasoning']])
+  t.end()
 })

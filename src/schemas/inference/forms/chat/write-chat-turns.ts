@@ -130,10 +130,19 @@ function writeReasoning(draft: PromptDraft, parts: readonly AssistantPart[]): Me
     if (isLost) draft.drop('reasoning', draft.turnsPath)
     return {}
   }
-  const text = parts.flatMap((part) => (part.kind === 'reasoning' && part.text !== '' ? part.text : []))
-  const details = writeDetails(parts, (id) => idOf(draft, id))
+  const field = draft.terms.reasoningField ?? 'both'
+  const texts = parts.flatMap((part) => (part.kind === 'reasoning' && part.text !== '' ? part.text : []))
+  const details =
+    field === 'reasoning' || field === 'both' ? writeDetails(parts, (id) => idOf(draft, id)) : []
+  if (field === 'none') {
+    if (texts.length > 0) draft.drop('reasoning', draft.turnsPath)
+    return {}
+  }
+  const text = texts.join(BETWEEN_TEXTS)
   return {
-    ...(text.length > 0 && { reasoning: text.join(BETWEEN_TEXTS) }),
+    ...(text !== '' && field !== 'reasoning_content' && { reasoning: text }),
+    // Providers that think in a loop of tools refuse the next step without it.
+    ...(text !== '' && field !== 'reasoning' && { reasoning_content: text }),
     ...(details.length > 0 && { reasoning_details: details }),
   }
 }

@@ -73,9 +73,22 @@ function choiceMember({ isSameForm, prompt }: PromptDraft, choice: ToolChoice): 
 function writeReasoning(draft: PromptDraft): void {
   const { reasoning } = draft.prompt
   if (reasoning === null) return
-  if (!draft.terms.isStrict) return draft.set('reasoning', reasoningMember(reasoning))
-  draft.set('reasoning_effort', effortSent(draft, reasoning))
+  // Providers refuse one beside the other.
+  if (!draft.terms.isStrict && (draft.isSameForm || reasoning.effort === null))
+    return draft.set('reasoning', reasoningMember(reasoning))
+  const effort = effortSent(draft, reasoning)
+  const taken = draft.terms.isStrict ? effort : commonEffort(effort, draft.terms)
+  if (taken !== effort) draft.drop('reasoning.effort')
+  draft.set('reasoning_effort', taken)
   if (reasoning.summary !== null) draft.drop('reasoning.summary')
+}
+
+/** The nearest of the efforts that every server has. */
+const COMMON_EFFORTS: Readonly<Record<string, string>> = { minimal: 'low', xhigh: 'high', max: 'high' }
+
+function commonEffort(effort: string | null, { efforts = [] }: Pick<WriteTerms, 'efforts'>): string | null {
+  if (effort === null || efforts.includes(effort)) return effort
+  return Object.hasOwn(COMMON_EFFORTS, effort) ? (COMMON_EFFORTS[effort] ?? null) : effort
 }
 
 function formatMember(format: AnswerFormat): Members {

@@ -51,7 +51,8 @@ function writeReasoning(draft: PromptDraft, asked: AskedReasoning): void {
   // Other callers get the reasoning with the answer.
   const isShown = asked.isOn === true && !asked.isHidden && draft.isForOthers
   const summary = asked.summary ?? (isShown ? 'auto' : null)
-  if (!draft.terms.isStrict) return draft.set('reasoning', reasoningMember({ ...asked, summary }))
+  if (!draft.terms.isStrict && draft.isSameForm)
+    return draft.set('reasoning', reasoningMember({ ...asked, summary }))
   const effort = effortSent(draft, asked)
   const member = { ...(effort !== null && { effort }), ...(summary !== null && { summary }) }
   if (Object.keys(member).length > 0) draft.set('reasoning', member)

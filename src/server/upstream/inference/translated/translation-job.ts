@@ -37,6 +37,8 @@ export function translationJob(
       tokensMax: sent ?? needed,
       isStrict: text.isStrict,
       isMaker: isMaker(endpoint),
+      ...(text.reasoningField && { reasoningField: text.reasoningField }),
+      ...(text.efforts && { efforts: text.efforts }),
       signatureFormats: [signatureFormatOf(endpoint.provider.slug, protocol)],
     },
     ...(isDropRefused(request) && { isDropRefused: true }),
