@@ -40,6 +40,32 @@ export function strictChat(honest: FakeAnswer = answersChat()): FakeAnswer {
   }
 }
 
+/** Turns of the model in a request. */
+function turnsIn(call: FakeCall): readonly Readonly<Record<string, unknown>>[] {
+  const messages = bodyOf(call)['messages'] as readonly Readonly<Record<string, unknown>>[]
+  return messages.filter(({ role }) => role === 'assistant')
+}
+
+/** Refuses a step of a loop of tools without what the model thought, as DeepSeek does. */
+export function wantsReasoning(honest: FakeAnswer): FakeAnswer {
+  const refuse = refusesChat(400, {
+    message: 'The `reasoning_content` in the thinking mode must be passed back to the API.',
+  })
+  return (call, reply) => {
+    const isBare = turnsIn(call).some((turn) => 'tool_calls' in turn && !('reasoning_content' in turn))
+    return (isBare ? refuse : honest)(call, reply)
+  }
+}
+
+/** Refuses that very member, as Groq does. */
+export function withoutReasoning(honest: FakeAnswer): FakeAnswer {
+  const refuse = refusesChat(400, {
+    message: "'messages.1' : for 'role:assistant' property 'reasoning_content' is unsupported",
+  })
+  return (call, reply) =>
+    (turnsIn(call).some((turn) => 'reasoning_content' in turn) ? refuse : honest)(call, reply)
+}
+
 /** A refusal in OpenAI's form. @param error members of the error, or the whole body as text */
 export function refusesChat(
   status: number,

@@ -1,0 +1,69 @@
+/** Providers of chat that want the reasoning of a loop of tools back in one member, or refuse that member. */
+import t from 'tap'
+import {
+  answersChat,
+  bodyOf,
+  refusesChat,
+  wantsReasoning,
+  withoutReasoning,
+} from '../../../../support/inference/fake-chat.ts'
+import { rigged } from '../../../../support/inference/text-rig.ts'
+
+const STEP = {
+  messages: [
+    { role: 'user', content: 'go' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'need f', signature: 'sl1.unknown.x' },
+        { type: 'tool_use', id: 'c', name: 'f', input: {} },
+      ],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'done' }] },
+  ],
+}
+const OWN_STEP = {
+  messages: [
+    { role: 'user', content: 'go' },
+    {
+      role: 'assistant',
+      content: null,
+      reasoning: 'need f',
+      tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'c', content: 'done' },
+  ],
+}
+
+t.test('chat.create, messages.create 200: a provider that wants reasoning_content gets it', async (t) => {
+  const rig = await rigged(t, 'chat')
+  rig.first.usually(wantsReasoning(answersChat()))
+  for (const stream of [false, true]) {
+    t.equal((await rig.send('messages', { ...STEP, stream })).status, 200)
+    t.equal((await rig.send('chat', { ...OWN_STEP, stream })).status, 200)
+  }
+})
+
+t.test(
+  'chat.create, messages.create 200: a refused reasoning_content is left out, then and later',
+  async (t) => {
+    const rig = await rigged(t, 'chat')
+    rig.first.usually(withoutReasoning(answersChat()))
+    t.equal((await rig.send('messages', { ...STEP, stream: true })).status, 200)
+    t.equal(rig.first.calls.length, 2, 'the attempt is repeated once')
+    t.equal((await rig.send('messages', STEP)).status, 200)
+    t.equal((await rig.send('chat', OWN_STEP)).status, 200)
+    t.equal(rig.first.calls.length, 4, 'the endpoint is known')
+    const last = rig.first.calls.at(-1)
+    t.match(last && bodyOf(last), {
+      messages: [{}, { reasoning: 'need f', reasoning_content: undefined }, {}],
+    })
+  },
+)
+
+t.test('messages.create 400: a refusal of another kind is not repeated', async (t) => {
+  const rig = await rigged(t, 'chat')
+  rig.first.usually(refusesChat(400, { message: 'reasoning_content is required.' }))
+  t.equal((await rig.send('messages', STEP)).status, 400)
+  t.equal(rig.first.calls.length, 1)
+})
