@@ -185,6 +185,8 @@ t.test('the mark of a text that says nothing moves to the part before it, or is 
     const lost = translated([dialect, protocol], { messages: [user([silent, text('a')])] })
     t.same(lost.dropped, ['cache_control'])
   }
+  const between = [user('a'), { role: 'assistant', content: [silent] }, user('b')]
+  t.match(translated(['messages', 'chat'], { messages: between }).body['messages'], [user('a\n\nb')])
   t.match(translated(ofChat, { messages: [user([text('a'), text(' ', { cache_control })])] }).body, {
     messages: [marked],
   })

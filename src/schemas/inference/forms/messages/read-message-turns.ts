@@ -20,26 +20,24 @@ export function readMessageTurns(messages: readonly Message[], others: Others): 
     const blocks = blocksOf(message.content)
     for (const turn of turnsOf(message.role, blocks, { path, others })) runs.add(turn)
   }
-  return runs.turns.flatMap((turn) => spoken(turn, others))
+  // A turn without its silent parts may be none, and its neighbours one.
+  const spoken = new TurnRuns()
+  for (const turn of runs.turns) spoken.add(withoutSilent(turn, others))
+  return spoken.turns
 }
 
-/** None where the turn says nothing. */
-function spoken(turn: Turn, others: Others): readonly Turn[] {
+function withoutSilent(turn: Turn, others: Others): Turn {
   const lost = (): void => others.add('cache_control', ['messages'])
   switch (turn.role) {
     case 'system':
-      return some({ ...turn, parts: speaking(turn.parts, isEmptyText, lost) })
+      return { ...turn, parts: speaking(turn.parts, isEmptyText, lost) }
     case 'user':
-      return some({ ...turn, parts: speaking(turn.parts, isEmptyText, lost) })
+      return { ...turn, parts: speaking(turn.parts, isEmptyText, lost) }
     case 'assistant':
-      return some({ ...turn, parts: speaking(turn.parts, isEmptyText, lost) })
+      return { ...turn, parts: speaking(turn.parts, isEmptyText, lost) }
     case 'tool':
-      return [{ ...turn, parts: speaking(turn.parts, isEmptyText, lost) }]
+      return { ...turn, parts: speaking(turn.parts, isEmptyText, lost) }
   }
-}
-
-function some(turn: Turn): readonly Turn[] {
-  return turn.parts.length === 0 ? [] : [turn]
 }
 
 const MESSAGE = usedMembers('messages', 'turns', { type: 'user' })
