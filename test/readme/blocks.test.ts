@@ -14,6 +14,7 @@ const ELSEWHERE: readonly string[] = [
   'Start: npm start npm',
   "OpenRouter's client: node tools/sdk-operations.mjs #",
   'Dashboard: ssh -L 9090:127.0.0.1:9090',
+  'Servers of your own: { "provider": "acme",',
   'Models of providers: OPENAI_API_KEY=sk-… npm start',
   'Files of the workspace: {"model": "openai/gpt-5-mini", "messages":',
   'Other models: {"model": "acme/large", "models":',
