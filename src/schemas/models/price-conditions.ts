@@ -47,6 +47,15 @@ export type TokenPriceKey = (typeof TOKEN_PRICE_KEYS)[number]
 export const TIER_MEMBERS = ['service_tier', 'speed', 'inference_geo'] as const
 export type TierMember = (typeof TIER_MEMBERS)[number]
 
+/** Values that metrics count by their names; all other values of a member are one. F8. */
+export const KNOWN_TIERS: Readonly<Record<TierMember, readonly string[]>> = {
+  service_tier: ['flex', 'priority', 'ultrafast', 'batch'],
+  speed: ['fast'],
+  inference_geo: ['us', 'eu'],
+}
+/** Stands for a value that is not in KNOWN_TIERS. */
+export const OTHER_TIER = 'other'
+
 const closed = { additionalProperties: false } as const
 const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD per token as a decimal string' })
 /** HHMM, with at most 59 minutes. */

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client'
 import { fieldName, OTHER_FIELD } from '../../schemas/inference/forms/field-names.ts'
 import { METRIC_DROPPED_MAX } from '../../schemas/inference/stream-limits.ts'
 import type { AnsweredInput } from '../ports/observe.ts'
+import { UNPRICED_TIER_CALLS, unpricedTierOf, type UnpricedTier } from './unpriced-tiers.ts'
 import { Tally } from './tally.ts'
 
 /** The answered calls of one model since the start of the process. */
@@ -18,6 +19,7 @@ export interface ModelReading {
 export class AnsweredModels {
   readonly #input: Tally
   readonly #dropped: Tally
+  readonly #unpriced: Tally
   readonly #pairs = new Set<string>()
 
   /** @param labels names of the labels; the last one is `model` */
@@ -34,16 +36,30 @@ export class AnsweredModels {
       'Answered calls by the member of their request that the provider did not get.',
       [...labels, 'field'],
     )
+    this.#unpriced = new Tally(
+      registry,
+      UNPRICED_TIER_CALLS,
+      'Answers that report a tier without a modifier in the catalogue; they are charged at the base price.',
+      [...labels, 'member', 'tier'],
+    )
   }
 
   /** @param values of the labels */
-  add(values: readonly string[], { fresh, cacheRead, cacheWrite, dropped }: AnsweredInput): void {
+  add(
+    values: readonly string[],
+    { fresh, cacheRead, cacheWrite, dropped, unpricedTier }: AnsweredInput,
+  ): void {
     if (fresh > 0) this.#input.add(fresh, ...values, 'none')
     if (cacheRead > 0) this.#input.add(cacheRead, ...values, 'read')
     if (cacheWrite > 0) this.#input.add(cacheWrite, ...values, 'write')
+    if (unpricedTier !== null) this.#unpriced.add(1, ...values, unpricedTier.member, unpricedTier.tier)
     // Several members of one field are one.
     for (const field of new Set(dropped.map(fieldName)))
       this.#dropped.add(1, ...values, this.#bounded(values, field))
+  }
+
+  readUnpriced(): readonly UnpricedTier[] {
+    return Array.from(this.#unpriced.counts, ({ labels, count }) => unpricedTierOf(labels, count))
   }
 
   read(): readonly ModelReading[] {

@@ -6,6 +6,7 @@ import { AnsweredModels, type ModelReading } from './answered-models.ts'
 import { FIRST_OUTPUT_BUCKETS } from './buckets.ts'
 import { Durations } from './durations.ts'
 import { Tally } from './tally.ts'
+import type { UnpricedTier } from './unpriced-tiers.ts'
 
 /** Seconds of Sluice's own part. */
 const OWN_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
@@ -26,6 +27,8 @@ export interface StreamsReading {
   /** Streams that ended before the answer did, by what ended them. */
   readonly cuts: Readonly<Record<string, number>>
   readonly models: readonly ModelReading[]
+  /** Answers that report a tier without a price. F8. */
+  readonly unpricedTiers: readonly UnpricedTier[]
 }
 
 /** The series since the start, with the labels operation, provider and model. */
@@ -81,6 +84,7 @@ export function createStreamMeters(registry: Registry): StreamMetrics {
       tokens: tokensSum,
       cuts: byCause(counts.cuts),
       models: models.read(),
+      unpricedTiers: models.readUnpriced(),
     }),
     series: () => ({ firsts: first.series, tokens: counts.tokens.counts }),
   }

@@ -1,4 +1,5 @@
 import type { FailureName } from '../../schemas/failures.ts'
+import type { TierMember } from '../../schemas/models/price-conditions.ts'
 import type { LimitFlags } from '../../schemas/money/costs.ts'
 import type { Trace } from '../../schemas/trace.ts'
 
@@ -173,6 +174,14 @@ export interface AnsweredInput {
   readonly cacheWrite: number
   /** Members of the request that the provider did not get, as `x-sluice-dropped` names them. D6. */
   readonly dropped: readonly string[]
+  /** What the answer reports and the catalogue has no price of; null: nothing. F8. */
+  readonly unpricedTier: CountedTier | null
+}
+
+/** A member and its value, as modifiers name it or OTHER_TIER. */
+export interface CountedTier {
+  readonly member: TierMember
+  readonly tier: string
 }
 
 /** Figures of the answers of models that write. D36. */

@@ -3,6 +3,7 @@ import t from 'tap'
 import { METRIC_DROPPED_MAX, METRIC_MODELS_MAX } from '../../../src/schemas/inference/stream-limits.ts'
 import type { AnswerLabels, StreamEnd } from '../../../src/server/ports/observe.ts'
 import { createStreamMeters } from '../../../src/server/observe/stream-metrics.ts'
+import { unpricedTiersIn } from '../../../src/server/observe/unpriced-tiers.ts'
 
 const acme: AnswerLabels = { operation: 'chat.create', provider: 'acme', model: 'acme/one' }
 const other: AnswerLabels = { operation: 'messages.create', provider: 'other', model: 'private' }
@@ -78,10 +79,10 @@ t.test('input is told by what caches had of it, and dropped members by their fie
     ...['seed', 'reasoning.max_tokens', 'reasoning.exclude', 'x_mine', 'other', 'messages.y'],
     ...['strict', 'annotations', 'processing', 'reasoning_details'],
   ]
-  meters.answered(acme, { fresh: 100, cacheRead: 300, cacheWrite: 0, dropped })
+  meters.answered(acme, { fresh: 100, cacheRead: 300, cacheWrite: 0, dropped, unpricedTier: null })
   meters.answered(
     { ...acme, provider: 'second' },
-    { fresh: 0, cacheRead: 0, cacheWrite: 50, dropped: ['seed'] },
+    { fresh: 0, cacheRead: 0, cacheWrite: 50, dropped: ['seed'], unpricedTier: null },
   )
   const text = await registry.metrics()
   for (const line of [
@@ -115,7 +116,7 @@ t.test('input is told by what caches had of it, and dropped members by their fie
 t.test('dropped members of any names and models have a bounded set of figures', async (t) => {
   const registry = new Registry()
   const meters = createStreamMeters(registry)
-  const none = { fresh: 0, cacheRead: 0, cacheWrite: 0 }
+  const none = { fresh: 0, cacheRead: 0, cacheWrite: 0, unpricedTier: null }
   const fields = ['seed', 'top_k', 'min_p', 'top_a', 'user', 'metadata']
   for (let nth = 0; nth < METRIC_MODELS_MAX + 5; nth++) {
     const dropped = [...fields, ...Array.from({ length: 9 }, (_, at) => `own_${nth}_${at}`)]
@@ -124,4 +125,18 @@ t.test('dropped members of any names and models have a bounded set of figures', 
   const series = (await registry.metrics()).match(/^sluice_dropped_fields_total\{/gm)?.length ?? 0
   t.ok(series <= METRIC_DROPPED_MAX + METRIC_MODELS_MAX + 1, `${series} series`)
   t.ok(series > METRIC_DROPPED_MAX / 2, `${series} series`)
+})
+
+t.test('answers with a tier without a price are counted by model, member and tier', async (t) => {
+  const registry = new Registry()
+  const meters = createStreamMeters(registry)
+  const none = { fresh: 0, cacheRead: 0, cacheWrite: 0, dropped: [] }
+  meters.answered(acme, { ...none, unpricedTier: null })
+  for (const tier of ['priority', 'priority', 'other'])
+    meters.answered(acme, { ...none, unpricedTier: { member: 'service_tier', tier } })
+  const text = await registry.metrics()
+  t.match(text, `sluice_unpriced_tier_calls_total{${ACME},member="service_tier",tier="priority"} 2`)
+  t.match(text, `sluice_unpriced_tier_calls_total{${ACME},member="service_tier",tier="other"} 1`)
+  t.same(meters.read().unpricedTiers, unpricedTiersIn(text), 'the text reads back')
+  t.equal(unpricedTiersIn(text).length, 2)
 })

@@ -17,16 +17,23 @@ import type { Finding } from './doctor/finding.ts'
 /** Milliseconds between the two looks at a running node: the checks judge the load of this time. Decision. */
 const LOOK_MS = 1_000
 
+interface NodeLook {
+  readonly load: NodeLoad
+  readonly cores: Cores
+  /** Text of the metrics. */
+  readonly metrics: string
+}
+
 /** Reads the metrics of a running node twice; null when it does not answer. */
-export async function lookAtLoad(
-  adminUrl: string,
-): Promise<{ readonly load: NodeLoad; readonly cores: Cores } | null> {
+export async function lookAtLoad(adminUrl: string): Promise<NodeLook | null> {
   const [before, quota] = [cpuTimes(), new QuotaWatch()]
   // Metrics count since the previous look, by any reader: the first look only begins a new period.
   if ((await readAdmin(adminUrl, '/metrics')) === null) return null
   await after(LOOK_MS)
   const text = await readAdmin(adminUrl, '/metrics')
-  return text === null ? null : { load: loadFrom(text), cores: coresSince(before, quota.look()) }
+  return text === null
+    ? null
+    : { load: loadFrom(text), cores: coresSince(before, quota.look()), metrics: text }
 }
 
 /** Findings about the load: one for each number that should change. */

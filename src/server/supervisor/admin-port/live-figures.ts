@@ -175,7 +175,14 @@ export function frontLoads(processes: readonly ProcessSpans[]): readonly FrontLo
   })
 }
 
-const NO_STREAMS: StreamsReading = { open: 0, firstCounts: [], tokens: 0, cuts: {}, models: [] }
+const NO_STREAMS: StreamsReading = {
+  open: 0,
+  firstCounts: [],
+  tokens: 0,
+  cuts: {},
+  models: [],
+  unpricedTiers: [],
+}
 
 /** Streamed answers of all fronts. */
 export function streamsView(processes: readonly ProcessSpans[]): Omit<LiveView['streams'], 'cut' | 'models'> {

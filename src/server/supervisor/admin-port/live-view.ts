@@ -3,6 +3,7 @@ import { asCalled } from '../../config/program-name.ts'
 import { rounded } from '../../observe/buckets.ts'
 import { findingsOf, type Found } from '../../observe/findings.ts'
 import type { Advice, Cores, NodeLoad } from '../../observe/load-advice.ts'
+import { unpricedTiers } from '../../observe/unpriced-tiers.ts'
 import type { ChildLook } from '../fleet/fleet.ts'
 import {
   frontLoads,
@@ -77,7 +78,12 @@ export function liveView({
     money: moneyView(processes),
   }
   const calls = { ...callsOf(operations), codes: refusalsOf(processes) }
-  const findings = findingsOf({ view, calls, silent, cores, load: loadOf(readiness, processes), advice })
+  const tiers = unpricedTiers(processes.flatMap(({ last }) => last.to.streams?.unpricedTiers ?? []))
+  const load = loadOf(readiness, processes)
+  const findings = findingsOf({
+    ...{ view, calls, silent, cores, load },
+    advice: tiers === null ? advice : [...advice, tiers],
+  })
   return { ...view, findings: findings.map((one) => ({ ...one, fix: asCalled(one.fix, command) })) }
 }
 

@@ -1,8 +1,15 @@
 import type { Outcome } from '../../../schemas/failures.ts'
+import { KNOWN_TIERS, OTHER_TIER, type TierMember } from '../../../schemas/models/price-conditions.ts'
+import { tierOf } from '../../../schemas/money/price-at.ts'
 import { outputTokens } from '../../../schemas/money/text-costs.ts'
-import type { InferenceEnd, InferenceJob, TokenUsage } from '../../ports/inference/inference.ts'
+import type {
+  InferenceEnd,
+  InferenceJob,
+  ReportedTiers,
+  TokenUsage,
+} from '../../ports/inference/inference.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
-import type { AnswerLabels, StreamMeters } from '../../ports/observe.ts'
+import type { AnswerLabels, CountedTier, StreamMeters } from '../../ports/observe.ts'
 import { isPrivate } from '../routing/is-private.ts'
 import type { Try } from '../routing/attempts.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
@@ -71,10 +78,11 @@ export class MeteredCall {
     this.#meters.ended(this.#by, { cause, tokens: this.#tokens, ms, pausedMs, isDrained })
   }
 
-  #tellEnd({ usage, dropped }: InferenceEnd): void {
+  #tellEnd({ usage, dropped, unpricedTier, reported }: InferenceEnd): void {
     this.wrote(usage)
     const { input: fresh, cacheRead, cacheWrite } = usage
-    this.#meters.answered(this.#by, { fresh, cacheRead, cacheWrite, dropped })
+    const counted = unpricedTier === null ? null : countedTier(unpricedTier, reported)
+    this.#meters.answered(this.#by, { fresh, cacheRead, cacheWrite, dropped, unpricedTier: counted })
   }
 
   #labelsOf({ model, target }: WritingTry): AnswerLabels {
@@ -82,6 +90,12 @@ export class MeteredCall {
     const name = isPrivate(endpoint) ? PRIVATE : model.id
     return { operation: this.#job.operation, provider: endpoint.provider.slug, model: name }
   }
+}
+
+/** Providers choose the names of tiers: the set of those that are counted is closed. */
+function countedTier(member: TierMember, reported: ReportedTiers): CountedTier {
+  const tier = tierOf(member, reported[member]) ?? OTHER_TIER
+  return { member, tier: KNOWN_TIERS[member].includes(tier) ? tier : OTHER_TIER }
 }
 
 function nameOf(model: CallableModel | undefined): string {

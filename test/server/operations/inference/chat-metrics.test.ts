@@ -208,3 +208,24 @@ t.test('a stream that a bug breaks has ended, too', async (t) => {
   const echo = by('local', 'sluice/echo-1')
   t.match(streams.take(), { ended: [[echo, { cause: 'internal' }]], called: [[echo, 'internal', false]] })
 })
+
+t.test('answers that report a tier without a price are counted by its name, of a closed set', async (t) => {
+  const streams = new KeptMeters()
+  const firstFacts = { modifiers: [{ when: { service_tier: 'priority' }, multiplier: '2' }] }
+  const { post, first } = await openChatProvider(t, { streams, firstFacts })
+  for (const [reported, tier] of [
+    ['default', null],
+    ['priority', null],
+    ['flex', 'flex'],
+    ['Quasar-9', 'other'],
+  ] as const) {
+    for (const stream of [true, false]) {
+      first.script(answersChat({ more: { service_tier: reported } }))
+      await (await post({ ...hello, stream })).text()
+      await until(() => streams.calledBy.length === 1)
+      const unpricedTier = tier === null ? null : { member: 'service_tier', tier }
+      t.match(streams.answeredBy.splice(0), [[by('first'), { unpricedTier }]])
+      streams.take()
+    }
+  }
+})

@@ -13,7 +13,7 @@ import type { LiveReading } from '../../../../src/server/observe/live-reader.ts'
 
 const OWN = { seconds: 1, cpuShare: 0.01, memoryBytes: 100 }
 const CORES = { all: 2, idle: 1 }
-const NO_ANSWERS = { open: 0, firstCounts: [], tokens: 0, cuts: {}, models: [] }
+const NO_ANSWERS = { open: 0, firstCounts: [], tokens: 0, cuts: {}, models: [], unpricedTiers: [] }
 const look = (pid: number, reading: LiveReading | null, role: ChildLook['role'] = 'front'): ChildLook => ({
   id: `c${pid}`,
   role,
@@ -341,3 +341,23 @@ t.test(
     t.end()
   },
 )
+
+t.test('tiers without a price are a finding, over all fronts since they started', (t) => {
+  const tier = (calls: number, model: string) => ({
+    ...({ provider: 'acme', model, member: 'service_tier', tier: 'priority', calls } as const),
+  })
+  const streams = [
+    { ...NO_ANSWERS, unpricedTiers: [tier(1, 'acme/a'), tier(1, 'acme/b')] },
+    { ...NO_ANSWERS, unpricedTiers: [tier(4, 'acme/b'), tier(1, 'acme/c'), tier(1, 'acme/d')] },
+  ]
+  const looks = streams.map((one, nth) => look(nth, readingAt(0, { streams: one })))
+  const name = (model: string): string => `acme/${model} at acme: \`service_tier: priority\``
+  t.match(seen(looks, looks).findings, [
+    {
+      severity: 'warn',
+      text: `8 answers since the start reported a tier without a price (${name('b')}, ${name('a')}, ${name('c')} and 1 more): charged at the base price`,
+      page: 'models',
+    },
+  ])
+  t.end()
+})
