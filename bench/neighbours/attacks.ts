@@ -313,5 +313,4 @@ export const ATTACKS = {
   ...controlAttacks,
   ...vaultAttacks,
 } satisfies Readonly<Record<string, Attack>>
-export type AttackName = keyof typeof ATTACKS
-export const ATTACK_NAMES = Object.keys(ATTACKS) as readonly AttackName[]
+export type RequestAttackName = keyof typeof ATTACKS

@@ -8,6 +8,7 @@ import { residentBytes } from '../../test/support/load/process-memory.ts'
 import { startBurner } from '../transfers/burner.ts'
 import { isFront } from '../transfers/gateway.ts'
 import { ATTACK_BYTES_PER_S, ATTACK_CONNECTIONS, attackRate, type Attack } from './attacks.ts'
+import { startFlood, type Flood } from './floods.ts'
 import type { NeighboursStand } from './stand.ts'
 import { startUnread } from './unread.ts'
 import { clearUploads, victimsFor, type VictimResults } from './victims.ts'
@@ -19,7 +20,8 @@ const MEMORY_LOOK_MS = 50
 
 export interface AttackRepeat {
   readonly beside: VictimResults
-  readonly burner: VictimResults
+  /** Beside what the attack is compared with: a burner of as much CPU, or the same read past Sluice. */
+  readonly control: VictimResults
   /** Answers a second of the attack. */
   readonly attackPerS: number
   /** Counts by status; 0: no complete answer. */
@@ -64,10 +66,41 @@ export async function measureAttack(stand: NeighboursStand, input: AttackInput):
     await startBurner({ cores: generatorCores, isDetached: false }),
   ]
   await delay(HEAD_MS)
-  const burner = await victimsFor(stand, durationMs)
+  const control = await victimsFor(stand, durationMs)
   for (const stop of stops) await stop()
   await clearUploads(stand)
-  return { beside, burner, attackPerS: perS, attackStatuses: statuses, attackCores, frontBytes }
+  return { beside, control, attackPerS: perS, attackStatuses: statuses, attackCores, frontBytes }
+}
+
+/** Beside the calls to the attacker's own endpoint, and beside the same calls past Sluice. */
+export async function measureFlood(
+  stand: NeighboursStand,
+  flood: Flood,
+  { durationMs, coresOfVictims }: Omit<AttackInput, 'attack' | 'requests'>,
+): Promise<AttackRepeat> {
+  const stopPast = await startFlood(stand, flood, 'past')
+  await delay(HEAD_MS)
+  const control = await victimsFor(stand, durationMs)
+  await stopPast()
+  await clearUploads(stand)
+  const stop = await startFlood(stand, flood, 'sluice')
+  await delay(HEAD_MS)
+  const memory = watchFronts(stand)
+  const [beganAt, before] = [performance.now(), nodeCpuS(stand)]
+  const beside = await victimsFor(stand, durationMs)
+  const cores = (nodeCpuS(stand) - before) / ((performance.now() - beganAt) / 1_000)
+  const frontBytes = memory.stop()
+  const { statuses, ms } = await stop()
+  await clearUploads(stand)
+  const answers = Object.values(statuses).reduce((sum, n) => sum + n, 0)
+  return {
+    beside,
+    control,
+    attackPerS: answers / (ms / 1_000),
+    attackStatuses: statuses,
+    attackCores: Math.max(0, cores - coresOfVictims),
+    frontBytes,
+  }
 }
 
 interface AttackEnd {

@@ -1,6 +1,7 @@
 /** A node with two organizations: one that is attacked and one that attacks. */
 import { ask, FORM, type Ask, type Told } from '../../test/prove/keys/isolation/owners.ts'
 import { startStand, type Stand } from '../../test/support/nodes/stand.ts'
+import { addFloodEndpoints, startFloodProvider, type FloodProvider } from './floods.ts'
 
 /** An organization with the objects that its calls need. */
 export interface Tenant {
@@ -19,6 +20,8 @@ export interface Tenant {
 export interface NeighboursStand extends Stand {
   readonly victim: Tenant
   readonly attacker: Tenant
+  /** The attacker's own provider. */
+  readonly flood: FloodProvider
 }
 
 const SECRET = 'provider_key'
@@ -28,13 +31,17 @@ const SECRET = 'provider_key'
  * attack is only that of Sluice.
  */
 export async function startNeighbours(fronts: number): Promise<NeighboursStand> {
-  const stand = await startStand({
+  const node = await startStand({
     settings: { SLUICE_FRONTS: String(fronts), SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8,http:[::1/128]' },
   })
+  const flood = await startFloodProvider()
+  const stand = { ...node, stop: () => flood.stop().then(() => node.stop()) }
   try {
     // One after the other: the organization of the first is the operator's.
     const victim = await makeTenant(stand, 'victim')
-    return { ...stand, victim, attacker: await makeTenant(stand, 'attacker') }
+    const whole = { ...stand, flood, victim, attacker: await makeTenant(stand, 'attacker') }
+    await addFloodEndpoints(whole, flood.port)
+    return whole
   } catch (failure) {
     await stand.stop()
     throw failure

@@ -10,7 +10,7 @@ export const VICTIM_PER_S = 40
 export const VICTIM_CONNECTIONS = 4
 
 /** Victims whose p99 is judged. */
-export const PACED_NAMES = ['key read', 'embeddings', 'release', 'upload', 'list'] as const
+export const PACED_NAMES = ['key read', 'embeddings', 'release', 'upload', 'list', 'chat'] as const
 /**
  * All victims, with the one whose answers need much memory: its calls are too few for a p99, but none may
  * fail.
@@ -27,6 +27,12 @@ const LARGE_BODY = JSON.stringify({
   model: 'sluice/lexical-1',
   input: Array.from({ length: 160 }, () => 'a text'),
   encoding_format: 'base64',
+})
+
+const CHAT_BODY = JSON.stringify({
+  model: 'sluice/echo-1',
+  stream: true,
+  messages: [{ role: 'user', content: 'a few words' }],
 })
 
 /**
@@ -65,6 +71,12 @@ export function victimRequests({
       body: FORM.body,
     },
     list: { method: 'GET', path: '/api/v1/files?limit=10', headers, body: '' },
+    chat: {
+      method: 'POST',
+      path: '/api/v1/chat/completions',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: CHAT_BODY,
+    },
   }
 }
 

@@ -111,7 +111,17 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const isReady = (): boolean => feed.lastGoodPollAtMs > 0
   const called = { access, admission, jobs: pools.jobs, ports, observer, timers, budget: loop }
   const http = await listen(config, { ...called, isReady })
-  watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: files.intake, breakers })
+  watchFront(metrics, {
+    slot: part.slot,
+    http,
+    loop,
+    pools,
+    log,
+    feed,
+    state,
+    intake: files.intake,
+    breakers,
+  })
   answerSupervisor(channel, metrics, heartbeat)
   const drain = (isReplaced: boolean, idleMs: number): Promise<void> =>
     drainFront(http, isReplaced, { drainMs: config.drainMs, idleMs })
@@ -214,18 +224,20 @@ interface Watched {
   readonly state: Pick<State, 'isReachable'>
   readonly intake: FileServices['intake']
   readonly breakers: () => readonly BreakerReading[]
+  readonly loop: LoopBudget
 }
 
 /** Registers the values that are read at each request for metrics. */
 function watchFront(
   metrics: Metrics,
-  { slot, http, pools, log, feed, state, intake, breakers }: Watched,
+  { slot, http, loop, pools, log, feed, state, intake, breakers }: Watched,
 ): void {
   metrics.watch({
     inFlight: () => http.load.calls,
     connections: () => http.connections,
     shortJobsWaiting: () => pools.shortJobsWaiting,
     unreadBytes: () => http.unreadBytes,
+    held: () => loop.held,
     logLinesDropped: () => log.dropped,
     degraded: () => ({
       postgres: isOverdue(feed),

@@ -28,6 +28,8 @@ export interface Gauges {
   readonly connections?: () => { readonly open: number; readonly refused: number }
   /** Bytes of answers that wait for their readers. */
   readonly unreadBytes?: () => number
+  /** Calls to models, and turns of streams, that waited for another organization, since the start. */
+  readonly held?: () => { readonly calls: number; readonly turns: number }
   /** Log lines that were dropped because the reader was too slow, since the start. */
   readonly logLinesDropped?: () => number
   /** Degraded modes by name; 1 while a mode is on. */
@@ -241,6 +243,16 @@ function watchReadings(registry: Registry): Gauges[] {
     'sluice_connections_refused_total',
     'Connections of callers that were one too many.',
     (gauges) => gauges.connections?.().refused ?? 0,
+  )
+  total(
+    'sluice_model_calls_held_total',
+    'Calls to models that waited because their organization used more than its part of the event loop.',
+    (gauges) => gauges.held?.().calls ?? 0,
+  )
+  total(
+    'sluice_model_turns_held_total',
+    'Turns of the event loop that the streams of an organization left out for others.',
+    (gauges) => gauges.held?.().turns ?? 0,
   )
   total(LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, (gauges) => gauges.logLinesDropped?.() ?? 0)
   new Gauge({

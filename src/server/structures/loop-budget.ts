@@ -29,6 +29,11 @@ const REAL: BudgetClock = {
   later: (ms, run) => void setTimeout(run, ms),
 }
 
+export interface HeldCounts {
+  readonly calls: number
+  readonly turns: number
+}
+
 interface Waiter {
   readonly go: () => void
   /** Milliseconds that the stream used in its last turn. */
@@ -61,6 +66,8 @@ export class LoopBudget {
   readonly #accounts = new Map<string, Account>()
   /** Those with streams that wait for a turn. */
   readonly #waiting = new Set<Account>()
+  #heldCalls = 0
+  #heldTurns = 0
   #turn = 0
   /** When the first use of this turn was; null: there was none. */
   #turnAt: number | null = null
@@ -71,6 +78,11 @@ export class LoopBudget {
 
   constructor(clock: BudgetClock = REAL) {
     this.#clock = clock
+  }
+
+  /** New calls and turns of an organization's streams that had to wait for others, since the start. */
+  get held(): HeldCounts {
+    return { calls: this.#heldCalls, turns: this.#heldTurns }
   }
 
   /** Any call makes its organization an active one. */
@@ -102,6 +114,7 @@ export class LoopBudget {
     const now = this.#clock.now()
     const account = this.#accountOf(organizationId, now)
     if (!this.#isAbove(account, now)) return null
+    this.#heldCalls++
     const latest = now + CALL_HELD_MS_MAX
     return new Promise((go) => {
       const check = (): void => {
@@ -177,6 +190,7 @@ export class LoopBudget {
     account.turn = this.#turn
     account.turnMs = 0
     account.isHeld = !account.isHeld && this.#isAbove(account, now)
+    if (account.isHeld) this.#heldTurns++
   }
 
   /** Turns are slow, others are active, and the organization has used more than its part of the last second. */

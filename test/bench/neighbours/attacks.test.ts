@@ -1,7 +1,9 @@
 import t from 'tap'
-import { ATTACK_BYTES_PER_S, ATTACK_NAMES, attackRate, ATTACKS } from '../../../bench/neighbours/attacks.ts'
+import { ATTACK_BYTES_PER_S, attackRate } from '../../../bench/neighbours/attacks.ts'
+import { ATTACK_NAMES, CASE_NAMES, textOf } from '../../../bench/neighbours/names.ts'
+import { sharingChecks } from '../../../bench/neighbours/sharing.ts'
 import { readNeighboursOptions } from '../../../bench/neighbours/options.ts'
-import { attackChecks, attackNote, attackRows, P99_RATIO_MAX } from '../../../bench/neighbours/rows.ts'
+import { attackChecks, attackNote, attackRows, RATIO_MAX } from '../../../bench/neighbours/rows.ts'
 import type { AttackRepeat } from '../../../bench/neighbours/measure.ts'
 import { VICTIM_NAMES, type VictimName, type VictimResults } from '../../../bench/neighbours/victims.ts'
 import type { LoadResult } from '../../support/load/load-plan.ts'
@@ -33,7 +35,7 @@ const all = (one: LoadResult): VictimResults =>
 function repeat(beside: Partial<Record<VictimName, LoadResult>> = {}, frontBytes = 1e8): AttackRepeat {
   return {
     beside: { ...all(result(5)), ...beside },
-    burner: all(result(5)),
+    control: all(result(5)),
     attackPerS: 10,
     attackStatuses: { 0: 1, 400: 9 },
     attackCores: 0.25,
@@ -55,7 +57,7 @@ t.test('the victim whose p99 rose most is judged, at the median of the repeats',
   t.match(latency, {
     text: 'range: p99 of upload, over beside a burner',
     found: { median: 4 },
-    at_most: P99_RATIO_MAX,
+    at_most: RATIO_MAX,
     is_met: false,
     repeats: 3,
   })
@@ -81,8 +83,40 @@ t.test('each attack has a line, and a row of each victim beside it and beside th
 })
 
 t.test('every attack runs unless some are named', async (t) => {
-  t.match(readNeighboursOptions([]), { only: ATTACK_NAMES, seconds: 16, repeats: 3, fronts: 1 })
+  t.match(readNeighboursOptions([]), { only: CASE_NAMES, seconds: 16, repeats: 3, fronts: 1 })
   t.match(readNeighboursOptions(['--only', 'egress,range']), { only: ['range', 'egress'] })
   t.match(readNeighboursOptions(['--only', 'nothing']), /nothing/)
-  t.ok(ATTACK_NAMES.every((name) => ATTACKS[name].text !== ''))
+  t.ok(ATTACK_NAMES.every((name) => textOf(name) !== ''))
+})
+
+t.test('beside a stream of its own endpoint the median latency is checked too', async (t) => {
+  const slow = result(5)
+  const repeats = [repeat({ chat: { ...slow, latency: { ...slow.latency, p50: 4 } } })]
+  const checks = attackChecks({ name: 'stream-events-1', repeats }, 2e8)
+  t.match(checks[0], {
+    text: 'stream-events-1: p50 of chat, over beside the same past Sluice',
+    is_met: false,
+  })
+  t.match(checks[1], { text: /p99/, is_met: true })
+})
+
+t.test('two organizations lose nothing by sharing, and one alone is not held', async (t) => {
+  const met = { share: 0.97, heldAlone: 0, failed: 0 }
+  t.same(
+    sharingChecks([met]).map((one) => one.is_met),
+    [true, true],
+  )
+  const missed = [
+    { ...met, share: 0.9 },
+    { ...met, heldAlone: 1 },
+    { ...met, failed: 1 },
+  ]
+  t.same(
+    missed.map((one) => sharingChecks([one]).map((check) => check.is_met)),
+    [
+      [false, true],
+      [true, false],
+      [false, false],
+    ],
+  )
 })

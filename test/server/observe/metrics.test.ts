@@ -48,12 +48,18 @@ t.test('gauges are read when somebody looks', async (t) => {
   const metrics = open(t)
   let inFlight = 3
   metrics.watch({ inFlight: () => inFlight, degraded: () => ({ redis: true, postgres: false }) })
-  metrics.watch({ shortJobsWaiting: () => 2, unreadBytes: () => 65_536 })
+  metrics.watch({
+    shortJobsWaiting: () => 2,
+    unreadBytes: () => 65_536,
+    held: () => ({ calls: 4, turns: 9 }),
+  })
   inFlight = 5
   const text = await metrics.registry.metrics()
   t.match(text, 'sluice_requests_in_flight 5')
   t.match(text, 'sluice_short_jobs_waiting 2')
   t.match(text, 'sluice_unread_answer_bytes 65536')
+  t.match(text, 'sluice_model_calls_held_total 4')
+  t.match(text, 'sluice_model_turns_held_total 9')
   t.match(text, /sluice_degraded\{mode="redis"\} 1\nsluice_degraded\{mode="postgres"\} 0/)
 })
 

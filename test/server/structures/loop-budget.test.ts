@@ -85,6 +85,7 @@ t.test('an organization alone, or one below its part, is never held', async (t) 
     await turn(2 * LOOP_SLOW_MS)
     t.equal(loop.enter('alone'), null)
   }
+  t.same(loop.held, { calls: 0, turns: 0 })
   const { loop: shared, turn: sharedTurn } = rig()
   for (let nth = 0; nth < 100; nth++) {
     for (const name of ['a', 'b']) shared.book(name, 0.45 * 2 * LOOP_SLOW_MS)
@@ -109,6 +110,8 @@ t.test('new calls of an organization above its part wait CALL_HELD_MS_MAX at mos
   t.equal(loop.enter('small'), null)
   const held = loop.enter('large')
   t.not(held, null)
+  t.equal(loop.held.calls, 1)
+  t.not(loop.held.turns, 0)
   let isLetIn = false
   void held?.then(() => (isLetIn = true))
   for (let ms = 0; ms < CALL_HELD_MS_MAX; ms++) {
