@@ -111,17 +111,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const isReady = (): boolean => feed.lastGoodPollAtMs > 0
   const called = { access, admission, jobs: pools.jobs, ports, observer, timers, budget: loop }
   const http = await listen(config, { ...called, isReady })
-  watchFront(metrics, {
-    slot: part.slot,
-    http,
-    loop,
-    pools,
-    log,
-    feed,
-    state,
-    intake: files.intake,
-    breakers,
-  })
+  const watched = { http, loop, pools, log, feed, state, intake: files.intake, breakers }
+  watchFront(metrics, { slot: part.slot, ...watched })
   answerSupervisor(channel, metrics, heartbeat)
   const drain = (isReplaced: boolean, idleMs: number): Promise<void> =>
     drainFront(http, isReplaced, { drainMs: config.drainMs, idleMs })
