@@ -1,4 +1,5 @@
 import { bytes, file, noise, u16le, u32le, type CorpusFile } from './bytes.ts'
+import { NAMED } from './office-names.ts'
 import {
   docx,
   DOCX,
@@ -359,4 +360,12 @@ const BOMBS: readonly CorpusFile[] = [
   ),
 ]
 
-export const OFFICE: readonly CorpusFile[] = [...WHOLE, ...TYPED, ...BEHIND, ...OTHER, ...DAMAGED, ...BOMBS]
+export const OFFICE: readonly CorpusFile[] = [
+  ...WHOLE,
+  ...TYPED,
+  ...NAMED,
+  ...BEHIND,
+  ...OTHER,
+  ...DAMAGED,
+  ...BOMBS,
+]

@@ -93,7 +93,7 @@ function declaredTypes(text: string): DeclaredTypes {
     const part = firstGroup(PART.exec(attributes))
     const extension = firstGroup(EXTENSION.exec(attributes))
     if (type === undefined) continue
-    if (part !== null) byName.set(hashName(Buffer.from(part.replace(/^\//, ''))), type)
+    if (part !== null) byName.set(hashName(Buffer.from(part.replace(/^[\\/]/, ''))), type)
     else if (extension !== null) byExtension.set(hashName(Buffer.from(extension)), type)
   }
   return { byName, byExtension }

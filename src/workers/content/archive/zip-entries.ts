@@ -87,13 +87,24 @@ function grown<A extends Uint8Array | Uint32Array>(old: A, room: A): A {
   return room
 }
 
-/** FNV-1a over a name in lower case: part names differ by more than case. 32 bits, enough for a lookup. */
+/**
+ * FNV-1a over a name in lower case, with `/` for `\`, which some writers of Office documents put between
+ * folders: part names differ by more than these. 32 bits, enough for a lookup.
+ */
 export function hashName(bytes: Uint8Array, start = 0, end = bytes.length): number {
   let hash = 0x811c9dc5
   for (let at = start; at < end; at++) {
     const byte = bytes[at] ?? 0
-    const lower = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte
+    const lower = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte === BACKSLASH ? SLASH : byte
     hash = Math.imul(hash ^ lower, 0x01000193)
   }
   return hash >>> 0
 }
+
+/** Whether a byte of a name stands between two folders. */
+export function isSeparator(byte: number | undefined): boolean {
+  return byte === SLASH || byte === BACKSLASH
+}
+
+const SLASH = 0x2f
+const BACKSLASH = 0x5c

@@ -1,5 +1,5 @@
 import type { ByteFeed } from '../byte-feed.ts'
-import { hashName } from './zip-entries.ts'
+import { hashName, isSeparator } from './zip-entries.ts'
 
 /** An entry's header, or its line in the directory, without the unused fields. */
 export interface ZipRecord {
@@ -10,6 +10,8 @@ export interface ZipRecord {
   readonly nameHash: number
   /** Hash of the letters after the name's last point; of no letters for a name without one. */
   readonly extensionHash: number
+  /** Whether the name has a folder `..`, and so leads out of the archive. */
+  readonly isOutside: boolean
   readonly plainBytes: number
   readonly packedBytes: number
   /** The offset of the entry in the directory; 0 in an entry's own header. */
@@ -64,17 +66,16 @@ function record(feed: ByteFeed, layout: Layout): ZipRecord | null {
   const extraBytes = feed.u16le(layout.lengthsAt + 2)
   const sizes = wideSizes(feed, { at: layout.fixedBytes + nameBytes, bytes: extraBytes }, layout.sizes)
   if (sizes === null || nameBytes > NAME_BYTES_MAX) return null
+  const { view } = feed
   const nameAt = feed.at + layout.fixedBytes
+  const nameEnd = nameAt + nameBytes
   return {
     bytes: layout.bytes,
     flags: feed.u16le(layout.flagsAt),
     method: feed.u16le(layout.flagsAt + 2),
-    nameHash: hashName(feed.view, nameAt, nameAt + nameBytes),
-    extensionHash: hashName(
-      feed.view,
-      extensionAt(feed.view, nameAt, nameAt + nameBytes),
-      nameAt + nameBytes,
-    ),
+    nameHash: hashName(view, nameAt, nameEnd),
+    extensionHash: hashName(view, extensionAt(view, nameAt, nameEnd), nameEnd),
+    isOutside: hasParent(view, nameAt, nameEnd),
     plainBytes: sizes.plain,
     packedBytes: sizes.packed,
     offset: sizes.offset,
@@ -82,12 +83,24 @@ function record(feed: ByteFeed, layout: Layout): ZipRecord | null {
 }
 
 function extensionAt(view: Uint8Array, start: number, end: number): number {
-  for (let at = end; at > start && view[at - 1] !== SLASH; at--) if (view[at - 1] === POINT) return at
+  for (let at = end; at > start && !isSeparator(view[at - 1]); at--) if (view[at - 1] === POINT) return at
   return end
 }
 
+/** Whether a folder of the name, or the name itself, is `..`. */
+function hasParent(view: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at + 1 < end; at++) {
+    const isParent =
+      view[at] === POINT &&
+      view[at + 1] === POINT &&
+      (at === start || isSeparator(view[at - 1])) &&
+      (at + 2 === end || isSeparator(view[at + 2]))
+    if (isParent) return true
+  }
+  return false
+}
+
 const POINT = 0x2e
-const SLASH = 0x2f
 
 /** A 32-bit field with this value is in a zip64 field instead. */
 export const IN_ZIP64 = 0xffffffff

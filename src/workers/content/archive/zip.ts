@@ -77,6 +77,7 @@ type Fault = string | null
 
 const DAMAGED = 'damaged'
 const ENCRYPTED = 'an encrypted ZIP archive'
+const OUTSIDE = 'a ZIP archive or Office document with an entry named to lie outside of it'
 const TOO_MANY = `a ZIP archive or Office document with more than ${OOXML_ENTRIES_MAX} entries`
 const TOO_LONG = 'a ZIP archive or Office document with a directory above 1 MiB'
 const BOMB = `a ZIP archive or Office document that unpacks to more than ${OOXML_RATIO_MAX} times its size`
@@ -111,6 +112,7 @@ const TYPES_NAME = hashName(Buffer.from('[Content_Types].xml'))
 
 function faultOf(entry: ZipRecord, archive: Archive): Fault {
   if ((entry.flags & IS_ENCRYPTED) !== 0) return ENCRYPTED
+  if (entry.isOutside) return OUTSIDE
   if (archive.entries.count === OOXML_ENTRIES_MAX) return TOO_MANY
   const isTwice = entry.nameHash === TYPES_NAME && archive.types !== null
   return isTwice || (entry.method !== STORED && entry.method !== DEFLATED) ? DAMAGED : null
@@ -151,6 +153,7 @@ function* directory(feed: ByteFeed, archive: Archive): Generator<void, Fault> {
 /** Compares a line of the directory with the entry that it names. */
 function compare(line: ZipRecord, archive: Archive): Fault {
   if ((line.flags & IS_ENCRYPTED) !== 0) return ENCRYPTED
+  if (line.isOutside) return OUTSIDE
   if (!archive.entries.claim(line)) return DAMAGED
   if (line.plainBytes >= BOMB_BYTES_MIN && line.plainBytes > OOXML_RATIO_MAX * line.packedBytes) return BOMB
   archive.plainBytes += line.plainBytes
