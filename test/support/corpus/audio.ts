@@ -1,5 +1,5 @@
-import { bytes, file, noise, u16be, u16le, u32be, u32le, type CorpusFile, type Part } from './bytes.ts'
-import { riff, riffChunk } from './images.ts'
+import { bytes, file, noise, u16be, u16le, u32be, u32le, u64le, type CorpusFile, type Part } from './bytes.ts'
+import { riff, riffChunk, webp } from './images.ts'
 
 /** Layer III, MPEG-1, 44.1 kHz, 128 kbit/s: 417 bytes, 418 with padding. */
 function frame(options: { padding?: boolean; mono?: boolean } = {}): Buffer {
@@ -10,6 +10,18 @@ function frame(options: { padding?: boolean; mono?: boolean } = {}): Buffer {
 /** MPEG-2, 22.05 kHz, 64 kbit/s: 208 bytes. */
 function frame2(): Buffer {
   return bytes([0xff, 0xf3, 0x80, 0xc4], noise(204, 9))
+}
+
+/** MPEG-2.5, 8 kHz, 24 kbit/s: 216 bytes. */
+function frame25(): Buffer {
+  return bytes([0xff, 0xe3, 0x38, 0xc4], noise(212, 11))
+}
+
+/** MPEG-1, 44.1 kHz, of free format: no bit rate; 1,306 bytes, 1,307 with padding. */
+function freeFrames(count: number): Buffer {
+  const one = (nth: number): Buffer =>
+    bytes([0xff, 0xfb, nth % 3 === 0 ? 2 : 0, 0x44], noise(nth % 3 === 0 ? 1_303 : 1_302, 13))
+  return bytes(...Array.from({ length: count }, (_, nth) => one(nth)))
 }
 
 export function frames(count: number): Buffer {
@@ -56,6 +68,19 @@ const MP3: readonly CorpusFile[] = [
   file('mp3 whose last frame is cut', 'audio/mpeg', () => frames(6).subarray(0, -100)),
   file('mp3 cut within a header', 'audio/mpeg', bytes(frames(4), [0xff, 0xfb])),
   file('mp3 of MPEG-2', 'audio/mpeg', bytes(frame2(), frame2(), frame2())),
+  file('mp3 of MPEG-2.5', 'audio/mpeg', bytes(frame25(), frame25(), frame25())),
+  file('mp3 of free format', 'audio/mpeg', freeFrames(9)),
+  file('mp3 of free format with a tag and zeros before', 'audio/mpeg', () =>
+    bytes(id3(40), Buffer.alloc(30), freeFrames(9), ID3V1),
+  ),
+  file('mp3 of free format with a stray byte between', 'audio/mpeg', () =>
+    bytes(freeFrames(9), 'x', freeFrames(9)),
+  ),
+  file('mp3 of free format and a program behind', /MP3/, () => bytes(freeFrames(9), '\x7fELF', noise(90, 5))),
+  file('mp3 of two frames of free format', /MPEG audio/, freeFrames(2)),
+  file('mp3 whose frames of free format differ in length', /MPEG audio/, () =>
+    bytes(freeFrames(1), noise(40, 3), freeFrames(1), noise(70, 5), freeFrames(1), noise(99, 7)),
+  ),
   file('mp3 changing between stereo and mono', 'audio/mpeg', bytes(frame(), frame({ mono: true }), frame())),
   file(
     'mp3 of two recordings with a tag between',
@@ -64,7 +89,23 @@ const MP3: readonly CorpusFile[] = [
   ),
   file('mp3 tag alone', /MP3/, id3(300)),
   file('mp3 tag and then noise', /MP3/, bytes(id3(300), noise(900))),
-  file('mp3 after a thousand zeros', /unrecognised|NUL/, bytes(Buffer.alloc(1000), frames(5))),
+  file('mp3 tag of a wrong length, with the rest of it before the frames', 'audio/mpeg', () =>
+    bytes(id3(300), noise(615, 5), frames(9), ID3V1),
+  ),
+  file(
+    'mp3 tag of a wrong length, and a program before the frames',
+    /MP3 audio file that is an executable/,
+    bytes(id3(300), '\x7fELF', noise(600, 5), frames(9)),
+  ),
+  file('mp3 tag and more than 4,096 bytes before few frames', /MP3/, () =>
+    bytes(id3(300), noise(4_500, 5), frames(9)),
+  ),
+  file('mp3 after a thousand zeros', 'audio/mpeg', bytes(Buffer.alloc(1_000), frames(5))),
+  file('mp3 after 65,537 zeros', /unrecognised|NUL/, () => bytes(Buffer.alloc(65_537), frames(5))),
+  file('mp3 after zeros and a program', /unrecognised|NUL/, () =>
+    bytes(Buffer.alloc(1_000), '\x7fELF', noise(600, 5), frames(5)),
+  ),
+  file('zeros alone', /NUL/, Buffer.alloc(5_000)),
   file('mp3 frames with junk behind', 'audio/mpeg', bytes(frames(8), noise(90, 5))),
   file('mp3 frames with a program behind', /MP3/, bytes(frames(8), '\x7fELF', noise(90, 5))),
   file('mp3 with a stray byte between frames', 'audio/mpeg', bytes(frames(20), 'x', frames(20))),
@@ -115,6 +156,39 @@ const FMT = riffChunk('fmt ', u16le(1), u16le(2), u32le(44_100), u32le(176_400),
 
 export const wav = riff('WAVE', FMT, riffChunk('data', noise(400)))
 
+interface Wide {
+  readonly form?: string
+  /** Entries of the table of further sizes. */
+  readonly table?: number
+  readonly before?: Uint8Array
+  readonly after?: Uint8Array
+  /** The sizes in `ds64`, when they are not those of the file. */
+  readonly sizes?: readonly [number, number]
+  /** Whether the 32-bit sizes are the file's own. */
+  readonly isNarrow?: boolean
+}
+
+/** A WAV whose sizes have 64 bits, in a `ds64` chunk. */
+function rf64(wide: Wide = {}): Buffer {
+  const { form = 'RF64', table = 0, before = bytes(), after = bytes(), isNarrow = false } = wide
+  const samples = noise(400)
+  const tableBytes = bytes(...Array.from({ length: table }, () => bytes('big1', u64le(0))))
+  const size = 4 + 36 + tableBytes.length + before.length + FMT.length + 8 + samples.length + after.length
+  const [riffBytes, dataBytes] = wide.sizes ?? [size, samples.length]
+  return bytes(
+    form,
+    u32le(isNarrow ? size : 0xffffffff),
+    'WAVE',
+    riffChunk('ds64', u64le(riffBytes), u64le(dataBytes), u64le(100), u32le(table), tableBytes),
+    before,
+    FMT,
+    'data',
+    u32le(isNarrow ? samples.length : 0xffffffff),
+    samples,
+    after,
+  )
+}
+
 const WAV: readonly CorpusFile[] = [
   file('wav', 'audio/wav', wav),
   file(
@@ -156,6 +230,34 @@ const WAV: readonly CorpusFile[] = [
     bytes('RIFF', u32le(wav.length), wav.subarray(8)),
   ),
   file('wav whose size leaves the samples out', 'audio/wav', () => bytes('RIFF', u32le(36), wav.subarray(8))),
+  file('wav of RF64', 'audio/wav', rf64()),
+  file('wav of BW64 with a table and chunks around', 'audio/wav', () =>
+    rf64({
+      form: 'BW64',
+      table: 1,
+      before: riffChunk('chna', noise(44)),
+      after: riffChunk('axml', noise(31)),
+    }),
+  ),
+  file('wav of RF64 whose sizes are 32 bits', 'audio/wav', rf64({ isNarrow: true })),
+  file('wav of RF64 written to a pipe', 'audio/wav', rf64({ sizes: [0, 0] })),
+  file('wav of RF64 with odd bytes behind', 'audio/wav', bytes(rf64(), '\r\n\0\0')),
+  file('wav of RF64 with an archive behind', /WAV/, bytes(rf64(), 'PK\x03\x04', noise(50))),
+  file('wav of RF64 cut short', /WAV/, () => rf64().subarray(0, -50)),
+  file('wav of RF64 without its sizes', /WAV/, () =>
+    bytes('RF64', u32le(0xffffffff), 'WAVE', FMT, 'data', u32le(0xffffffff), noise(400)),
+  ),
+  file('wav of RF64 whose sizes are cut short', /WAV/, () =>
+    bytes(
+      'RF64',
+      u32le(0xffffffff),
+      'WAVE',
+      riffChunk('ds64', noise(16)),
+      FMT,
+      riffChunk('data', noise(400)),
+    ),
+  ),
+  file('webp of RF64', /RF64/, () => bytes('RF64', webp.subarray(4))),
   file('wav truncated', /WAV/, () => wav.subarray(0, -50)),
   file('wav without fmt', /WAV/, riff('WAVE', riffChunk('data', noise(50)))),
   file('wav without data', /WAV/, riff('WAVE', FMT)),

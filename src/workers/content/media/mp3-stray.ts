@@ -1,5 +1,5 @@
 import type { ByteFeed } from '../byte-feed.ts'
-import { FRAME_HEAD_BYTES, frameBytes } from './mp3-frames.ts'
+import { FRAME_HEAD_BYTES, frameBytes, headAt, type FreeFormat } from './mp3-frames.ts'
 import { isTagLetter, mayBeTag } from './mp3-tags.ts'
 import { isFill } from '../trailer.ts'
 
@@ -12,9 +12,10 @@ import { isFill } from '../trailer.ts'
  * @returns the end of the fill after the current byte: the place of other bytes or of a frame. An incomplete
  * header counts as a possible frame
  */
-export function endOfFill({ view, at: start, limit }: ByteFeed): number {
+export function endOfFill({ view, at: start, limit }: ByteFeed, free: FreeFormat | null): number {
+  const seen = { view, limit, free }
   let at = start + 1
-  while (at < limit && isFill(view[at] ?? 0) && !(view[at] === SYNC && isFrame(view, at, limit))) at++
+  while (at < limit && isFill(view[at] ?? 0) && !(view[at] === SYNC && isFrame(seen, at))) at++
   return at
 }
 
@@ -23,10 +24,15 @@ export function endOfFill({ view, at: start, limit }: ByteFeed): number {
  * after it
  * @param isTagSought false: tags count as stray bytes, too
  */
-export function endOfStray({ view, at: start, limit }: ByteFeed, isTagSought: boolean): number {
+export function endOfStray(
+  { view, at: start, limit }: ByteFeed,
+  free: FreeFormat | null,
+  isTagSought: boolean,
+): number {
+  const seen = { view, limit, free }
   for (let at = start + 1; at < limit; at++) {
     const byte = view[at] ?? 0
-    if (byte === SYNC && isFrame(view, at, limit) && isFollowed(view, at, limit)) return at
+    if (byte === SYNC && isFrame(seen, at) && isFollowed(seen, at)) return at
     if (isTagLetter(byte) && (limit - at < FRAME_HEAD_BYTES || (isTagSought && mayBeTag(view, at, limit))))
       return at
   }
@@ -35,24 +41,20 @@ export function endOfStray({ view, at: start, limit }: ByteFeed, isTagSought: bo
 
 const SYNC = 0xff
 
+interface Seen {
+  readonly view: Uint8Array
+  readonly limit: number
+  readonly free: FreeFormat | null
+}
+
 /** Whether there is a frame here, or may be. */
-function isFrame(view: Uint8Array, at: number, limit: number): boolean {
-  return limit - at < FRAME_HEAD_BYTES || frameBytes(u32be(view, at)) > 0
+function isFrame({ view, limit, free }: Seen, at: number): boolean {
+  return limit - at < FRAME_HEAD_BYTES || frameBytes(headAt(view, at), free) > 0
 }
 
 /** Whether a frame follows the frame here, or may follow. */
-function isFollowed(view: Uint8Array, at: number, limit: number): boolean {
-  if (limit - at < FRAME_HEAD_BYTES) return true
-  const behind = at + frameBytes(u32be(view, at))
-  return behind >= limit || isFrame(view, behind, limit)
-}
-
-function u32be(view: Uint8Array, at: number): number {
-  return (
-    (((view[at] ?? 0) << 24) |
-      ((view[at + 1] ?? 0) << 16) |
-      ((view[at + 2] ?? 0) << 8) |
-      (view[at + 3] ?? 0)) >>>
-    0
-  )
+function isFollowed(seen: Seen, at: number): boolean {
+  if (seen.limit - at < FRAME_HEAD_BYTES) return true
+  const behind = at + frameBytes(headAt(seen.view, at), seen.free)
+  return behind >= seen.limit || isFrame(seen, behind)
 }

@@ -1,7 +1,7 @@
 import { more, passZeros, skip, type ByteFeed } from '../byte-feed.ts'
 import { flac } from './flac.ts'
 import { OutsideScan } from '../intruder-scan.ts'
-import { FRAME_BYTES_MAX, FRAME_HEAD_BYTES, frameBytes } from './mp3-frames.ts'
+import { FRAME_BYTES_MAX, FRAME_HEAD_BYTES, frameBytes, freeFormat, type FreeFormat } from './mp3-frames.ts'
 import { endOfFill, endOfStray } from './mp3-stray.ts'
 import { isTagStart, passTag } from './mp3-tags.ts'
 import { CLAIM_BYTES, claimOf, isFill } from '../trailer.ts'
@@ -11,17 +11,18 @@ import { HeadWindow } from '../windows.ts'
 const WHAT = 'an MP3 audio file'
 /** Frames that make a file MP3: a single header is eleven set bits and little else. */
 const FRAMES_MIN = 2
-/**
- * Bytes before the first frame of a file without a tag: an interrupted frame, and a little more. Decision.
- */
+/** Bytes before the first frame, or between it and a tag: an interrupted frame, and a little more. Decision. */
 const LEADING_BYTES_MAX = 4_096
+/** Zeros before the first frame of a file without a tag: a block of a recorder. Decision. */
+const LEADING_ZEROS_MAX = 65_536
 /** Share of the bytes that must be frames or tags, without fill. Contract C36. */
 const KNOWN_SHARE_MIN = 0.95
 
 /**
  * MP3: layer III frames and tags, to the end of the file. Recorders and joiners leave stray bytes and
  * interrupted frames, and change the rate: the walk continues where two frames follow each other, and 95 % of
- * the bytes must be frames or tags. FLAC after an ID3 tag is FLAC.
+ * the bytes must be frames or tags. Zeros before the first frame do not count, nor the bytes after an ID3 tag
+ * that states a wrong length. FLAC after an ID3 tag is FLAC.
  */
 export function* mp3(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, FRAME_HEAD_BYTES))) return UNCLAIMED
@@ -30,7 +31,8 @@ export function* mp3(feed: ByteFeed): Generator<void, StructureEnd> {
   if (isTagged) {
     if (!(yield* leadingTags(feed, walked))) return broken(WHAT)
     if ((yield* more(feed, FRAME_HEAD_BYTES)) && feed.name(0) === 'fLaC') return yield* flac(feed)
-  } else if (frameBytes(feed.u32be(0)) === 0 && !(yield* findAudio(feed, walked))) return UNCLAIMED
+  } else if (!(yield* leadingZeros(feed))) return UNCLAIMED
+  if (!(yield* findAudio(feed, walked, isTagged)) && !isTagged) return UNCLAIMED
   const leadingClaim = walked.strayRun === 0 ? undefined : walked.strayClaim()
   yield* audio(feed, walked)
   const isMp3 =
@@ -49,6 +51,7 @@ class Walked {
   strayBytes = 0
   /** Current run of bytes that are neither frame nor tag. */
   strayRun = 0
+  free: FreeFormat | null = null
   /** First bytes of that run. */
   readonly #stray = new HeadWindow(CLAIM_BYTES)
   readonly #outside = new OutsideScan()
@@ -68,10 +71,15 @@ class Walked {
   }
 
   stray(bytes: Uint8Array): void {
+    this.pass(bytes)
+    this.strayBytes += bytes.length
+  }
+
+  /** Takes stray bytes that do not count for the share. */
+  pass(bytes: Uint8Array): void {
     this.#stray.push(bytes)
     this.#outside.push(bytes)
     this.strayRun += bytes.length
-    this.strayBytes += bytes.length
   }
 
   /** The format found among all stray bytes of the file. Call once. */
@@ -99,17 +107,32 @@ function* leadingTags(feed: ByteFeed, walked: Walked): Generator<void, boolean> 
 /** Consecutive tags: no program writes more than a few. Decision. */
 const TAGS_MAX = 100
 
-/** Finds the first two frames after other bytes. */
-function* findAudio(feed: ByteFeed, walked: Walked): Generator<void, boolean> {
+/** Skips zeros. False: the file has too many, or nothing else. */
+function* leadingZeros(feed: ByteFeed): Generator<void, boolean> {
+  while (passZeros(feed)) if (feed.offset > LEADING_ZEROS_MAX || !(yield* more(feed, 1))) return false
+  return feed.offset <= LEADING_ZEROS_MAX && (yield* more(feed, FRAME_HEAD_BYTES))
+}
+
+/**
+ * Finds the first frame: here, or where two follow each other after other bytes, which count as stray unless
+ * a tag precedes them.
+ */
+function* findAudio(feed: ByteFeed, walked: Walked, isTagged: boolean): Generator<void, boolean> {
+  if (!(yield* more(feed, FRAME_HEAD_BYTES))) return false
+  if (frameBytes(feed.u32be(0), null) > 0) return true
   yield* more(feed, LEADING_BYTES_MAX + 2 * FRAME_BYTES_MAX)
   const { view, at: start } = feed
+  walked.free = freeFormat(view, start, feed.limit)
+  if (walked.free !== null) return true
   const end = Math.min(feed.limit, start + LEADING_BYTES_MAX)
   for (let at = view.indexOf(0xff, start); at >= 0 && at < end; at = view.indexOf(0xff, at + 1)) {
     feed.at = at
-    if (!isFollowed(feed)) continue
-    walked.stray(view.subarray(start, at))
+    if (!isFollowed(feed, null)) continue
+    if (isTagged) walked.pass(view.subarray(start, at))
+    else walked.stray(view.subarray(start, at))
     return true
   }
+  feed.at = start
   return false
 }
 
@@ -117,23 +140,23 @@ function* findAudio(feed: ByteFeed, walked: Walked): Generator<void, boolean> {
  * Whether there is a frame here, followed by another frame or the end of the file. All of these must be in
  * the view.
  */
-function isFollowed(feed: ByteFeed): boolean {
+function isFollowed(feed: ByteFeed, free: FreeFormat | null): boolean {
   if (feed.limit - feed.at < FRAME_HEAD_BYTES) return false
-  const length = frameBytes(feed.u32be(0))
+  const length = frameBytes(feed.u32be(0), free)
   if (length === 0 || feed.limit - feed.at < length) return false
-  return feed.limit - feed.at < length + FRAME_HEAD_BYTES || frameBytes(feed.u32be(length)) > 0
+  return feed.limit - feed.at < length + FRAME_HEAD_BYTES || frameBytes(feed.u32be(length), free) > 0
 }
 
 /** Frames and tags to the end of the file. */
 function* audio(feed: ByteFeed, walked: Walked): Generator<void> {
   for (let tags = 0; ;) {
     if (!feed.has(FRAME_HEAD_BYTES) && !(yield* more(feed, FRAME_HEAD_BYTES))) return
-    const length = frameBytes(feed.u32be(0))
+    const length = frameBytes(feed.u32be(0), walked.free)
     // Among stray bytes a header may occur by chance.
     const isInRow = length > 0 && walked.strayRun === 0
     if (length > 0 && !isInRow && !feed.has(length + FRAME_HEAD_BYTES))
       yield* more(feed, length + FRAME_HEAD_BYTES)
-    if (isInRow || (length > 0 && isFollowed(feed))) {
+    if (isInRow || (length > 0 && isFollowed(feed, walked.free))) {
       const before = feed.offset
       const left = feed.jump(length)
       if (left > 0) yield* skip(feed, left)
@@ -155,10 +178,10 @@ function* audio(feed: ByteFeed, walked: Walked): Generator<void> {
 /** Skips bytes of the view up to the next possible frame or tag. Fill after a frame or tag is not stray. */
 function passStray(feed: ByteFeed, walked: Walked, isTagSought: boolean): void {
   if (walked.strayRun === 0 && isFill(feed.u8())) {
-    feed.at = endOfFill(feed)
+    feed.at = endOfFill(feed, walked.free)
     return
   }
   const { view, at } = feed
-  feed.at = endOfStray(feed, isTagSought)
+  feed.at = endOfStray(feed, walked.free, isTagSought)
   walked.stray(view.subarray(at, feed.at))
 }

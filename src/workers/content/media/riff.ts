@@ -9,18 +9,38 @@ const PEEK_BYTES = 16
 
 /**
  * RIFF: WAVE with a sensible `fmt ` before `data`, and WebP with an image chunk. Chunks are walked by their
- * lengths to the end that the header announces. A size whose bytes open a comment or an assignment of
- * JavaScript makes the file a script, too.
+ * lengths to the end that the header announces. Recordings that may exceed 4 GB begin with `RF64` or `BW64`
+ * and have their sizes in a `ds64` chunk. A size whose bytes open a comment or an assignment of JavaScript
+ * makes the file a script, too.
  */
 export function* riff(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 12))) return UNCLAIMED
+  const isWide = WIDE_FORMS.has(feed.name(0))
   const size = feed.u32le(4)
   const kind = KINDS[feed.name(8)]
-  if (feed.name(0) !== 'RIFF' || kind === undefined) return UNCLAIMED
+  if (kind === undefined || !(feed.name(0) === 'RIFF' || (isWide && kind === WAVE))) return UNCLAIMED
   feed.at += 12
-  if (!(yield* chunks(feed, kind, size))) return broken(kind.what)
+  const wide = isWide ? yield* wideSizes(feed) : null
+  if (isWide && wide === null) return broken(kind.what)
+  const sizes = { riff: wide !== null && size === IN_DS64 ? wide.riff : size, data: wide?.data ?? null }
+  if (!(yield* chunks(feed, kind, sizes))) return broken(kind.what)
   if (opensScript(size)) return joinedTo(kind.what, 'a script')
   return yield* wholeWithTrailer(feed, kind.mimeType, kind.what)
+}
+
+const WIDE_FORMS: ReadonlySet<string> = new Set(['RF64', 'BW64'])
+/** A 32-bit size with this value is in the `ds64` chunk instead. */
+const IN_DS64 = 0xffffffff
+/** Bytes of a `ds64` chunk without its table: the two sizes, a number of samples, and the table's length. */
+const DS64_BYTES = 28
+
+/** The `ds64` chunk, which is the first. Null: another one is there, or the file ends in it. */
+function* wideSizes(feed: ByteFeed): Generator<void, { riff: number; data: number } | null> {
+  if (!(yield* more(feed, CHUNK_HEAD_BYTES + DS64_BYTES)) || feed.name(0) !== 'ds64') return null
+  const length = feed.u32le(4)
+  const sizes = { riff: feed.u64le(CHUNK_HEAD_BYTES), data: feed.u64le(CHUNK_HEAD_BYTES + 8) }
+  const isSkipped = yield* skip(feed, CHUNK_HEAD_BYTES + length + (length % 2))
+  return isSkipped && length >= DS64_BYTES ? sizes : null
 }
 
 function opensScript(size: number): boolean {
@@ -45,26 +65,31 @@ interface RiffKind {
   readonly last: string
 }
 
+const WAVE: RiffKind = { what: 'a WAV audio file', mimeType: 'audio/wav', step: stepWave, last: 'data' }
 const KINDS: Readonly<Record<string, RiffKind>> = {
-  WAVE: { what: 'a WAV audio file', mimeType: 'audio/wav', step: stepWave, last: 'data' },
+  WAVE,
   WEBP: { what: 'a WebP image', mimeType: 'image/webp', step: stepWebp, last: 'image' },
 }
 
 /**
  * Recorders leave wrong sizes and write more bytes after them: once the samples of a WAV have come, any fault
  * ends the walk.
- * @param size bytes after the first eight, by the header
+ * @param sizes bytes after the first eight by the header, and of the samples by `ds64`, or null without it
  */
-function* chunks(feed: ByteFeed, kind: RiffKind, size: number): Generator<void, boolean> {
-  const isWave = kind.last === 'data'
-  const mayStream = isWave && isUnknown(size)
-  const end = mayStream ? Infinity : size + CHUNK_HEAD_BYTES
+function* chunks(
+  feed: ByteFeed,
+  kind: RiffKind,
+  sizes: { riff: number; data: number | null },
+): Generator<void, boolean> {
+  const isWave = kind === WAVE
+  const mayStream = isWave && isUnknown(sizes.riff)
+  const end = mayStream ? Infinity : sizes.riff + CHUNK_HEAD_BYTES
   let state = 'start'
   while (feed.offset < end) {
     const isHeard = isWave && state === kind.last
     if (!feed.has(CHUNK_HEAD_BYTES) && !(yield* more(feed, CHUNK_HEAD_BYTES))) return isHeard
     const name = feed.u32be(0)
-    const length = feed.u32le(4)
+    const length = lengthOf(name, feed.u32le(4), sizes.data)
     if (isHeard && !isChunkName(name)) return true
     feed.at += CHUNK_HEAD_BYTES
     const peeked = Math.min(length, PEEK_BYTES)
@@ -82,6 +107,11 @@ function* chunks(feed: ByteFeed, kind: RiffKind, size: number): Generator<void, 
     if (isPadded && (feed.has(1) || (yield* more(feed, 1)))) feed.at++
   }
   return state === kind.last
+}
+
+/** The length of a chunk, which `ds64` has for samples alone: no other chunk of an upload needs 64 bits. */
+function lengthOf(name: number, length: number, wideData: number | null): number {
+  return name === DATA && length === IN_DS64 && wideData !== null ? wideData : length
 }
 
 function* toEnd(feed: ByteFeed): Generator<void, boolean> {

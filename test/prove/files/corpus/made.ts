@@ -182,6 +182,7 @@ function recordings(): readonly (readonly Command[])[] {
       ['ffmpeg', [...begin, '-c:a', 'libvorbis', `f${nth}.ogg`]],
       ['ffmpeg', [...begin, '-c:a', 'libopus', `o${nth}.ogg`]],
       ['ffmpeg', [...begin, `f${nth}.wav`]],
+      ['ffmpeg', [...begin, '-rf64', 'always', `rf64-${nth}.wav`]],
       ['sh', ['-c', `ffmpeg -v error -i w${nth}.wav -f wav - > pipe${nth}.wav`]],
       ['sh', ['-c', `sox w${nth}.wav -t wav - > soxpipe${nth}.wav`]],
       ['flac', ['-s', '-f', '-o', `x${nth}.flac`, `w${nth}.wav`]],

@@ -76,7 +76,8 @@ const MP3: readonly Variant[] = [
     'stray byte within',
     (whole) => bytes(whole.subarray(0, whole.length >> 1), 'x', whole.subarray(whole.length >> 1)),
   ],
-  ['stray byte in front', (whole) => bytes(whole.toString('latin1', 0, 3) === 'ID3' ? [] : 'x', whole)],
+  ['zeros in front', (whole) => (isTagged(whole) ? whole : bytes(Buffer.alloc(3_000), whole))],
+  ['stray byte in front', (whole) => bytes(isTagged(whole) ? [] : 'x', whole)],
   behind(
     'Lyrics3',
     'LYRICSBEGININD0000200LYR00090',
@@ -86,6 +87,10 @@ const MP3: readonly Variant[] = [
     Buffer.alloc(125),
   ),
 ]
+
+function isTagged(recording: Buffer): boolean {
+  return recording.toString('latin1', 0, 3) === 'ID3'
+}
 
 const WAV: readonly Variant[] = [
   ...ANY,
@@ -99,6 +104,21 @@ const OFFICE: readonly Variant[] = [
   behind('zeros behind', Buffer.alloc(700)),
 ]
 
+/** As libraries of Windows write it: with backslashes between the folders of each name. */
+function withBackslashes(whole: Buffer): Buffer {
+  const changed = Buffer.from(whole)
+  for (let at = changed.indexOf(LINE_MARK); at >= 0; at = changed.indexOf(LINE_MARK, at + 1)) {
+    const nameBytes = changed.readUInt16LE(at + 28)
+    const localAt = changed.readUInt32LE(at + 42)
+    for (const nameAt of [at + 46, localAt + 30])
+      for (let nth = nameAt; nth < nameAt + nameBytes; nth++) if (changed[nth] === 0x2f) changed[nth] = 0x5c
+  }
+  return changed
+}
+
+/** The mark of a line of a zip's directory. */
+const LINE_MARK = 'PK\x01\x02'
+
 /** By the extension of the file that is changed. */
 export const VARIANTS: Readonly<Record<string, readonly Variant[]>> = {
   png: ANY,
@@ -109,6 +129,6 @@ export const VARIANTS: Readonly<Record<string, readonly Variant[]>> = {
   mp3: MP3,
   wav: WAV,
   docx: OFFICE,
-  xlsx: OFFICE,
+  xlsx: [...OFFICE, ['backslashes in names', withBackslashes]],
   pptx: OFFICE,
 }
