@@ -13,10 +13,12 @@ import { createLog } from '../observe/log.ts'
 import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'
 import { aggregate, LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, type Facts } from '../observe/metrics.ts'
 import type { Log } from '../ports/observe.ts'
+import { redisMark } from '../redis/mark.ts'
 import { openState, setHz } from '../redis/open.ts'
 import { connectionBudget } from '../store/base/connection-budget.ts'
 import { seedFirst } from '../store/lifecycle/first-start.ts'
 import { removeFront } from '../store/nodes/fronts.ts'
+import { joinInstallation, leaveInstallation, readInstallation } from '../store/nodes/installation.ts'
 import { migrate } from '../store/migrations/migrate.ts'
 import { openStore } from '../store/base/open.ts'
 import { rootKeyUses } from '../store/vault/root-rotation.ts'
@@ -31,7 +33,7 @@ import { countRoots } from './extra-roots.ts'
 import { openNodeJournals } from './journals.ts'
 import { missingRootKeys } from './missing-root-keys.ts'
 import { hasRootKey, ownRootKeysOf, safekeeping, unpricedEndpoints } from './safekeeping.ts'
-import { openStorage, placeOfObjects } from './storage.ts'
+import { objectsPlace, openStorage, placeOfObjects } from './storage.ts'
 
 /**
  * Milliseconds after which a supervisor collects the garbage of its start: it allocates little from then on.
@@ -39,6 +41,8 @@ import { openStorage, placeOfObjects } from './storage.ts'
 const COLLECT_AFTER_MS = 30_000
 /** Milliseconds that the supervisor's probe of Postgres may take. */
 const PROBE_MS_MAX = 400
+/** Milliseconds that an ending node waits for Postgres to record its end. */
+const LEAVE_MS_MAX = 1_000
 
 /**
  * Runs a node until it is ended.
@@ -70,6 +74,7 @@ export async function serve(): Promise<number> {
     },
     prepareStorage,
     prepareFiles,
+    objectsPlace,
     advice: ({ config, advice }) => [...safekeeping(config), ...advice],
     openRedis: (address) => {
       const state = openState({ ...stateAddress(address), log, isJudging: 'url' in address })
@@ -78,6 +83,7 @@ export async function serve(): Promise<number> {
         onChange: (listener) => state.onChange(listener),
         isCluster: () => state.isCluster(),
         setHz: (hz) => setHz(state, hz),
+        mark: redisMark(state),
         close: () => state.close(),
       }
     },
@@ -263,6 +269,9 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
       },
       rootKeyUses: () => rootKeyUses(store.sql),
       isUp: () => store.isWritable(PROBE_MS_MAX),
+      installation: () => readInstallation(store.sql, node),
+      join: (seen, places) => joinInstallation(store.sql, { node, seen, places }),
+      leave: () => store.within(LEAVE_MS_MAX, (sql) => leaveInstallation(sql, node)).catch(() => undefined),
       // When the store is away, the row expires by itself after the time without heartbeats.
       removeFront: (id) => removeFront(store, id).catch(() => undefined),
       close: () => store.close(),

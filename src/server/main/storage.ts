@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { Storage } from '../ports/files/storage.ts'
+import { diskMark } from '../storage/disk-mark.ts'
 import { openDiskStorage } from '../storage/disk.ts'
+import type { ObjectsPlace } from '../supervisor/node-setup.ts'
 
 /**
  * Opens the storage of the configuration; every role and the commands use the same one. Throws the errors of
@@ -16,6 +18,14 @@ export async function openStorage(
   // Loading the S3 client takes longer than loading all the rest of a front.
   const { openS3Storage } = await import('../storage/s3.ts')
   return openS3Storage({ ...objects, stagingFolder: stagingFolderOf({ objects, dataDir }), owner })
+}
+
+/** The storage of the configuration as nodes compare it. */
+export async function objectsPlace({ objects }: Pick<Config, 'objects'>): Promise<ObjectsPlace> {
+  const place = placeOfObjects({ objects })
+  if (objects.kind === 'disk') return { kind: 'folder', place, mark: diskMark(objects.folder) }
+  const { s3Mark } = await import('../storage/s3-mark.ts')
+  return { kind: 'bucket', place, mark: s3Mark(objects) }
 }
 
 /** The folder where uploads of this machine are written before they are published. */

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import type { Texts } from '../config/texts.ts'
+import type { Installation, PlaceMark, SharedPlaces } from '../ports/installation.ts'
 import type { FirstKeys } from '../ports/keys/keys.ts'
 import type { RootKeyUse } from '../ports/vault/rotation.ts'
 import type { Advice } from '../observe/load-advice.ts'
@@ -30,6 +31,14 @@ export interface PreparedFiles {
   readonly madeRootKey: string | null
 }
 
+/** Where the objects of files are. */
+export interface ObjectsPlace {
+  readonly kind: 'bucket' | 'folder'
+  /** For people. */
+  readonly place: string
+  readonly mark: PlaceMark
+}
+
 export interface ConnectionsGiven {
   readonly fits: boolean
   readonly available: number
@@ -55,6 +64,12 @@ export interface NodeStore {
   /** The root keys that wrap rows of the installation. */
   rootKeyUses(): Promise<readonly RootKeyUse[]>
   isUp(): Promise<boolean>
+  /** The installation that this node joins. */
+  installation(): Promise<Installation>
+  /** @returns false when another node joined since `seen` */
+  join(seen: Installation['joins'], places: SharedPlaces): Promise<boolean>
+  /** Reports that this node ends; never rejects. */
+  leave(): Promise<void>
   /**
    * Removes the row of a front that died without removing it: other processes need not wait for that front.
    */
@@ -72,6 +87,7 @@ export interface NodeRedis {
   isCluster(): Promise<boolean>
   /** Sets how often the server wakes by itself. @returns whether the server took the setting */
   setHz(hz: number): Promise<boolean>
+  readonly mark: PlaceMark
   close(): Promise<void>
 }
 
@@ -142,6 +158,7 @@ export interface NodeSetup {
   openStore(url: string, node: string): NodeStore
   /** Creates the folders of files, where they are on this machine. Throws `StartRefused`. */
   prepareStorage(config: Config): Promise<void>
+  objectsPlace(config: Config): Promise<ObjectsPlace>
   /** Creates a root key where one is needed and none is given. Rejects with `StartRefused`. */
   prepareFiles(config: Config, store: Pick<NodeStore, 'rootKeyUses'>): Promise<PreparedFiles>
   /** Coming problems, by the rules of `doctor`. */

@@ -20,6 +20,7 @@ import { explainFullDisk, watchRoom, type Disks } from './data-directory/disk-ro
 import { EndedEarly, EndRequest } from './end-request.ts'
 import { Fleet } from './fleet/fleet.ts'
 import type { Role } from './fleet/ipc.ts'
+import { joinNodes, keepRedisMark } from './joining.ts'
 import { NodeHistory } from './node-history.ts'
 import type { NodeGeneration, NodeJournals, NodeSetup, NodeRedis, NodeStore } from './node-setup.ts'
 import { ReadinessWatch } from './readiness.ts'
@@ -255,6 +256,7 @@ class NodeRun {
     this.#ending.throwIfRequested()
     await checkConnections(store, this.#first, services.postgres)
     await checkRedis(redis, services.redisMode)
+    await this.#join(store, redis, services)
     this.#watch = new ReadinessWatch({
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
       redis: {
@@ -270,6 +272,14 @@ class NodeRun {
     })
     this.#undo(() => Promise.resolve(this.#watch?.stop()))
     return store
+  }
+
+  async #join(store: NodeStore, redis: NodeRedis, { redisMode }: Services): Promise<void> {
+    const { log } = this.#setup
+    const objects = await this.#setup.objectsPlace(this.#first.config)
+    const mark = await joinNodes({ store, redis, redisMode, objects, log })
+    this.#undo(() => store.leave())
+    if (redisMode === 'external') redis.onChange(() => void keepRedisMark(redis, { mark, log }))
   }
 
   async #prepareStore(

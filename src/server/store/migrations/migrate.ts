@@ -26,6 +26,7 @@ import { historyHours } from './025-history-hours.ts'
 import { endpointForms } from './024-endpoint-forms.ts'
 import { requests } from './026-requests.ts'
 import { endpointCachePrices } from './027-endpoint-cache-prices.ts'
+import { installation } from './028-installation.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql, type StoreOptions } from '../base/open.ts'
 
@@ -57,6 +58,7 @@ export const MIGRATIONS: readonly Migration[] = [
   historyHours,
   requests,
   endpointCachePrices,
+  installation,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

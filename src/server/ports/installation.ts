@@ -1,0 +1,29 @@
+/** Milliseconds that a start waits for a place to read or write the mark. Decision. */
+export const MARK_MS_MAX = 3_000
+
+/** The mark of the installation in a place that its nodes share. Both reject when the place is away. */
+export interface PlaceMark {
+  /** Null: the place has no mark. */
+  read(): Promise<string | null>
+  write(mark: string): Promise<void>
+}
+
+/** The kinds of places where the nodes of an installation keep rates and files. */
+export interface SharedPlaces {
+  readonly redis: 'outside' | 'embedded'
+  /** Null: not known, since the place could not be marked. */
+  readonly objects: 'bucket' | 'folder' | null
+}
+
+/** The installation as a node finds it when it joins. */
+export interface Installation {
+  /** Random text that only this installation has. */
+  readonly mark: string
+  /** Null: no node has reported its places. */
+  readonly redis: SharedPlaces['redis'] | null
+  readonly objects: SharedPlaces['objects']
+  /** Another node lives: a front of it sends heartbeats, or it joined a moment ago. */
+  readonly isShared: boolean
+  /** Number of joins so far: a join in between is noticed by it. */
+  readonly joins: string
+}
