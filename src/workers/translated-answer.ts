@@ -8,8 +8,8 @@ type Job = ShortJobTypes['translated_answer']
 /** Reads a whole answer of a protocol, and writes it in the caller's dialect, but for its usage. D5, D14. */
 export function translatedAnswer({ dialect, head, isEncryptedAsked, ...read }: Job['in']): Job['out'] {
   const whole = wholeParts(read)
-  if (whole === null) return { ok: false }
-  const { parts, ...figures } = whole
+  if (!whole.ok) return whole
+  const { parts, ...figures } = whole.value
   const text = WHOLE_TEXTS[dialect](head, isEncryptedAsked ? { isEncryptedAsked } : {})
   text.begin(head)
   for (const part of parts) text.add(part)

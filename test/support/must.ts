@@ -10,3 +10,8 @@ export function present<T>(value: T | null | undefined): T {
   if (value === null || value === undefined) throw new Error('the preparation found nothing')
   return value
 }
+
+/** What was read; null: it could not be. */
+export function orNull<T>(read: { readonly ok: true; readonly value: T } | { readonly ok: false }): T | null {
+  return read.ok ? read.value : null
+}

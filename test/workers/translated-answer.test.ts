@@ -15,7 +15,7 @@ import { TranslatedWire } from '../../src/server/upstream/inference/translated-w
 import { translatedAnswer } from '../../src/workers/translated-answer.ts'
 import { threads } from '../support/front.ts'
 import { at } from '../support/inference/bounded-endpoints.ts'
-import { must, present } from '../support/must.ts'
+import { orNull, must, present } from '../support/must.ts'
 
 const HEAD: NativeHead = { id: 'gen_1', createdS: 1_795_312_800, model: 'maker/one', provider: 'maker' }
 const USAGE = { whole: '{"cost":1}', added: null }
@@ -47,7 +47,7 @@ t.test('a thread writes the bytes that the loop writes', (t) => {
   for (const [protocol, body] of Object.entries(answersOf('Hé')) as [TextProtocol, string][])
     for (const dialect of DIALECTS) {
       const read = { protocol, answer: Buffer.from(body), signatureFormat: 'x', origins: [] }
-      const parts = wholeParts(read)
+      const parts = orNull(wholeParts(read))
       const text = WHOLE_TEXTS[dialect](HEAD, {})
       text.begin(HEAD)
       for (const part of parts?.parts ?? []) text.add(part)
@@ -67,6 +67,7 @@ t.test('an answer that is none is invalid', (t) => {
   const read = { protocol: 'chat', answer: Buffer.from('{}'), signatureFormat: 'x', origins: [] } as const
   t.same(translatedAnswer({ ...read, dialect: 'messages', head: HEAD, isEncryptedAsked: false }), {
     ok: false,
+    failure: { name: 'upstream_invalid' },
   })
   t.end()
 })

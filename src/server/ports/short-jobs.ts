@@ -253,6 +253,16 @@ interface AnswerHead {
   readonly provider: string
   readonly createdS: number
 }
+/** Why a whole answer cannot be read. */
+export interface NoAnswer {
+  readonly ok: false
+  readonly failure: Failure
+  /**
+   * JSON of the error that the provider reports in its place, which stands for the failure once its text is
+   * cleaned; absent: it reports none.
+   */
+  readonly error?: Uint8Array
+}
 /** `answer` is in the pieces of `AnswerPieces`; the other members are those of `NativeAnswer`. */
 type JoinedAnswer =
   | {
@@ -267,7 +277,7 @@ type JoinedAnswer =
       readonly upstreamId: string | null
       readonly reported: ReportedTiers
     }
-  | { readonly ok: false }
+  | NoAnswer
 /** Keys that fingerprint and seal a value, 32 bytes each. The task clears them. */
 export interface SealingKeys {
   readonly fingerprint: Uint8Array

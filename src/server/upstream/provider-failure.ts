@@ -2,6 +2,7 @@ import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.t
 import type { Failure, FailureName } from '../../schemas/failures.ts'
 import type { FailureMetadata } from '../../schemas/failure-metadata.ts'
 import type { EgressAnswer } from '../ports/egress/egress.ts'
+import type { NoAnswer } from '../ports/short-jobs.ts'
 import type { ProviderLink } from './link.ts'
 import { readReason, readStatus, type Reason, type RedactedTexts } from './reason.ts'
 
@@ -35,21 +36,31 @@ export function failureOf(answer: EgressAnswer, { redacted }: Pick<ProviderLink,
 /**
  * The failure that a provider tells in an event of its stream, behind a status of 200. C23 decides by the
  * status that the event has in its members, or that its words stand for; without either the provider failed.
+ * @param isOfAnswer the event is an answer that failed, which reports its own reason. The reason of another one
+ * may be the operator's account.
  */
-export function failureOfEvent(event: Uint8Array, redacted: RedactedTexts): Failure {
+export function failureOfEvent(event: Uint8Array, redacted: RedactedTexts, isOfAnswer = false): Failure {
   const isRead = event.length <= UPSTREAM_ERROR_BYTES_MAX
   const reason = isRead ? readReason(event, redacted) : null
   const status = isRead ? readStatus(event) : null
   const name = reason?.isCredential === true ? 'upstream_credential' : nameOf(status ?? 500)
   const metadata: FailureMetadata = typeof reason?.code === 'string' ? { provider_code: reason.code } : {}
-  const isTold = name === 'upstream_refused' && typeof reason?.text === 'string'
+  const hasReason = name === 'upstream_refused' || (isOfAnswer && name === 'upstream_failed')
   const fields = reason === null ? {} : refusalOf(name, reason)
   return {
     name,
     fields,
     metadata,
-    detail: isTold ? `It broke off: ${reason.text}` : 'It broke off with an error.',
+    detail:
+      hasReason && typeof reason?.text === 'string'
+        ? `It broke off: ${reason.text}`
+        : 'It broke off with an error.',
   }
+}
+
+/** The failure of a whole answer that cannot be read, as that of the same answer in a stream. */
+export function failureOfWhole({ failure, error }: NoAnswer, redacted: RedactedTexts): Failure {
+  return error === undefined ? failure : failureOfEvent(error, redacted, true)
 }
 
 /** The field of a failure after which another model may be tried. D11. */

@@ -149,7 +149,10 @@ export const CONVENTIONS: readonly Convention[] = [
       output: Array.from({ length: tokens.searches }, () => searchCall('search')),
       usage: responsesUsage(tokens),
     }),
-    read: (json) => readResponse(json, HEAD)?.usage ?? null,
+    read: (json) => {
+      const read = readResponse(json, HEAD)
+      return read === null || read instanceof Uint8Array ? null : read.usage
+    },
   },
   {
     name: 'messages',

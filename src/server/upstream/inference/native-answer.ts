@@ -1,21 +1,23 @@
-import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { ok } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { bytesOf, joined } from '../../../schemas/values/pieces.ts'
-import type { ShortJobTypes } from '../../ports/short-jobs.ts'
+import type { NoAnswer, ShortJobTypes } from '../../ports/short-jobs.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
-import type { NativeAnswer, NativeHead, ReadAnswer } from './protocol.ts'
+import type { NativeAnswer, NativeHead, ReadAnswer, WholeRead } from './protocol.ts'
 import { usageBetween } from './shown-usage.ts'
 
 type Job = ShortJobTypes['native_answer']
+
+const NO_ANSWER: NoAnswer = { ok: false, failure: { name: 'upstream_invalid' } }
 
 /**
  * Reads a whole answer by one walk over its bytes on the calling thread, about 3 ms for each MiB. The pieces
  * of the answer are parts of `body`. D14. Failure: upstream_invalid, for what is no answer in the dialect.
  */
-export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHead): Outcome<NativeAnswer> {
+export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHead): WholeRead<NativeAnswer> {
   const read = readAs(dialect, body, head)
-  if (read === null) return fail('upstream_invalid')
-  const { pieces, usage, outputBytes, finishReason, upstreamId, reported } = read
+  if (!read.ok) return read
+  const { pieces, usage, outputBytes, finishReason, upstreamId, reported } = read.value
   return ok({
     usage,
     outputBytes,
@@ -29,8 +31,8 @@ export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHea
 /** The same on a worker thread, which gives the answer in one piece. */
 export function joinedAnswer({ dialect, answer, head }: Job['in']): Job['out'] {
   const read = readAs(dialect, answer, head)
-  if (read === null) return { ok: false }
-  const { pieces, ...figures } = read
+  if (!read.ok) return read
+  const { pieces, ...figures } = read.value
   const { before, told, after } = pieces
   return {
     ok: true,
@@ -41,9 +43,9 @@ export function joinedAnswer({ dialect, answer, head }: Job['in']): Job['out'] {
   }
 }
 
-/** What a worker thread gave, as `nativeAnswer` gives it. Failure: upstream_invalid. */
-export function answerOfJob(out: Job['out']): Outcome<NativeAnswer> {
-  if (!out.ok) return fail('upstream_invalid')
+/** What a worker thread gave, as `nativeAnswer` gives it. */
+export function answerOfJob(out: Job['out']): WholeRead<NativeAnswer> {
+  if (!out.ok) return out
   const { answer, beforeBytes, toldBytes, usage, outputBytes, finishReason, upstreamId, reported } = out
   const afterAt = beforeBytes + (toldBytes ?? 0)
   const pieces = {
@@ -55,6 +57,9 @@ export function answerOfJob(out: Job['out']): Outcome<NativeAnswer> {
   return ok({ ...figures, withUsage: (shown) => usageBetween(pieces, shown) })
 }
 
-function readAs(dialect: Dialect, body: Uint8Array, head: NativeHead): ReadAnswer | null {
-  return NATIVE_DIALECTS[dialect].answer(Buffer.from(body.buffer, body.byteOffset, body.length), head)
+function readAs(dialect: Dialect, body: Uint8Array, head: NativeHead): WholeRead<ReadAnswer> {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
+  const read = NATIVE_DIALECTS[dialect].answer(bytes, head)
+  if (read === null) return NO_ANSWER
+  return read instanceof Uint8Array ? { ...NO_ANSWER, error: read } : ok(read)
 }

@@ -86,9 +86,9 @@ export abstract class NativeEvents implements NativeStream {
   /** Takes an event; what is passed on of it goes to EVENTS. */
   protected abstract take(event: SseEvent): Failure | null
 
-  /** @param data of an event in which the provider says that it failed */
-  protected failureOf(data: Buffer): Failure {
-    return failureOfEvent(data, this.#redacted)
+  /** @param data of an event in which the provider reports that it failed; for `isOfAnswer` see `failureOfEvent` */
+  protected failureOf(data: Buffer, isOfAnswer = false): Failure {
+    return failureOfEvent(data, this.#redacted, isOfAnswer)
   }
 }
 

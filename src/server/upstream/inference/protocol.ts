@@ -14,6 +14,7 @@ import type {
   WrittenPart,
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { NoAnswer } from '../../ports/short-jobs.ts'
 import type { RedactedTexts } from '../reason.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import type { ContentHole } from './inline/file-edits.ts'
@@ -141,6 +142,9 @@ export interface PartStream extends StreamFigures {
   readonly finalParts?: readonly WrittenPart[]
 }
 
+/** A whole answer that was read, or why it cannot be. */
+export type WholeRead<T> = { readonly ok: true; readonly value: T } | NoAnswer
+
 /** A whole answer in the internal form. D5. */
 export interface WholeParts extends AnswerFigures {
   readonly parts: readonly WrittenPart[]
@@ -221,6 +225,9 @@ export interface NativeDialect {
   /** The caller's body with the changes of D4. */
   request(job: NativeJob, endpoint: Endpoint, text: EndpointText): NativeRequest
   stream(head: NativeHead, redacted: RedactedTexts): NativeStream
-  /** Reads a whole answer, of which the pieces are parts. Null: it is none in this form. D14. */
-  answer(body: Buffer, head: NativeHead): ReadAnswer | null
+  /**
+   * Reads a whole answer, of which the pieces are parts. Null: it is none in this form. Bytes: JSON of the error
+   * that a failed answer reports. D14.
+   */
+  answer(body: Buffer, head: NativeHead): ReadAnswer | Uint8Array | null
 }

@@ -1,4 +1,4 @@
-import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import {
   translateRequest,
   type Translation,
@@ -23,7 +23,14 @@ import { OriginalParts } from './parts/original-parts.ts'
 import type { ReadLarge } from './parts/part-events.ts'
 import { PART_PROTOCOLS } from './parts/part-protocols.ts'
 import { wholeParts } from './parts/whole-parts.ts'
-import type { NativeAnswer, NativeHead, NativeRequest, PartStream, WholeParts } from './protocol.ts'
+import type {
+  NativeAnswer,
+  NativeHead,
+  NativeRequest,
+  PartStream,
+  WholeParts,
+  WholeRead,
+} from './protocol.ts'
 import { signatureFormatOf, type LearnedText } from './spoken.ts'
 import { isTranslatedHere, translationJob, type WrittenCall } from './translated/translation-job.ts'
 import { unsupported } from './translated/unsupported.ts'
@@ -75,12 +82,11 @@ export class TranslatedWire implements Wire {
   }
 
   /** A large answer is read and written in a thread: its parts would be written on the loop. */
-  async whole(input: WholeInput): Promise<Outcome<NativeAnswer | WholeParts>> {
+  async whole(input: WholeInput): Promise<WholeRead<NativeAnswer | WholeParts>> {
     const { body, head, caller, endsAt, isEncryptedAsked, origins = [] } = input
     const signatureFormat = this.#signatureFormat
     const read = { protocol: this.#protocol, answer: body, signatureFormat, origins }
-    if (isTranslatedHere(body))
-      return this.#deps.loop.booked(caller.organizationId, () => partsOf(wholeParts(read)))
+    if (isTranslatedHere(body)) return this.#deps.loop.booked(caller.organizationId, () => wholeParts(read))
     const job = { ...read, dialect: this.#dialect, head, isEncryptedAsked }
     const more = { caller, endsAt, transfer: movable(body) }
     const done = await this.#deps.jobs.run('translated_answer', job, more)
@@ -153,7 +159,3 @@ type WrittenRequest = Extract<Translation, { readonly ok: true }>
 type TranslatedJob = WrittenCall & Pick<InferenceJob, 'files' | 'caller' | 'call' | 'deadlineAt'>
 
 const PATHS = { chat: '/chat/completions', responses: '/responses', messages: '/messages' } as const
-
-function partsOf(read: WholeParts | null): Outcome<WholeParts> {
-  return read === null ? fail('upstream_invalid') : ok(read)
-}

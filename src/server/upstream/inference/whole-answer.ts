@@ -1,11 +1,10 @@
-import type { Outcome } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { ShortJobMore, ShortJobs } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
 import { answerOfJob, nativeAnswer } from './native-answer.ts'
-import type { NativeAnswer, NativeHead } from './protocol.ts'
+import type { NativeAnswer, NativeHead, WholeRead } from './protocol.ts'
 
 /**
  * Reads a whole answer: on the loop up to INLINE_JSON_BYTES_MAX, above it in a short job, to which the bytes
@@ -23,7 +22,7 @@ export async function readAnswer(
     loop,
     ...more
   }: Pick<ShortJobMore, 'caller' | 'endsAt'> & { readonly jobs: ShortJobs; readonly loop: LoopBudget },
-): Promise<Outcome<NativeAnswer>> {
+): Promise<WholeRead<NativeAnswer>> {
   if (body.length <= INLINE_JSON_BYTES_MAX)
     return loop.booked(more.caller.organizationId, () => nativeAnswer(dialect, body, head))
   const job = { dialect, answer: body, head }

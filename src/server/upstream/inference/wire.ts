@@ -11,6 +11,7 @@ import type {
   NativeStream,
   PartStream,
   WholeParts,
+  WholeRead,
 } from './protocol.ts'
 
 /** What a whole answer is read for. */
@@ -37,10 +38,10 @@ export interface Wire {
   request(job: InferenceJob, media: CallMedia): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>>
   stream(head: NativeHead, redacted: RedactedTexts, asked: StreamInput): NativeStream | PartStream
   /**
-   * An answer in the caller's dialect, or its parts, which the caller's side writes. Failures:
-   * upstream_invalid, and those of the pool of short jobs. D14.
+   * An answer in the caller's dialect, or its parts, which the caller's side writes. Failures: those of a
+   * provider that failed, upstream_invalid, and those of the pool of short jobs. D14.
    */
-  whole(input: WholeInput): Promise<Outcome<NativeAnswer | WholeParts>>
+  whole(input: WholeInput): Promise<WholeRead<NativeAnswer | WholeParts>>
   /** Learns from a failure that a request without some member would be taken; as in `LearnedText`. */
   refused(failure: Failure): (() => void) | null
   /** Null: the endpoint counts no tokens for callers of the dialect. D5. */

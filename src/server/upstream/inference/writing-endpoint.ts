@@ -7,7 +7,7 @@ import type { CountedPrompt, CountJob, InferenceJob } from '../../ports/inferenc
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { WRITTEN, type PostAttempt, type PostKind, type ProviderLink } from '../link.ts'
-import { failureOf } from '../provider-failure.ts'
+import { failureOf, failureOfWhole } from '../provider-failure.ts'
 import { NOTHING_REPORTED } from './call-prices.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body.ts'
@@ -147,8 +147,9 @@ export class WritingEndpoint implements WritingProtocol {
         throw bug
       })
     if (!read.ok) {
+      const failure = failureOfWhole(read, this.#link.redacted)
       answer.release()
-      return read
+      return { ok: false, failure: unquoted(failure, searchedIn(job.request, sent)) }
     }
     const { usage, outputBytes, upstreamId, reported, finishReason } = read.value
     const figures = { told: usage, outputBytes, upstreamId, reported, finishReason }

@@ -21,6 +21,7 @@ import { messagesProvider } from './streamed/messages-provider.ts'
 import { Chance, type Provider } from './streamed/provider-answer.ts'
 import { responsesProvider } from './streamed/responses-provider.ts'
 import { Faults } from '../streams/faults.ts'
+import { orNull } from '../../../support/must.ts'
 
 const FULL = 10_000
 const SHORT = 60
@@ -102,7 +103,7 @@ class Tried {
     const read = partsOf(reader, chance.cut(stream))
     if (read.failure !== null || read.end !== null)
       return `streamed: ${JSON.stringify(read.failure ?? read.end)}`
-    const wholly = PART_PROTOCOLS[protocol].whole(Buffer.from(JSON.stringify(whole)))
+    const wholly = orNull(PART_PROTOCOLS[protocol].whole(Buffer.from(JSON.stringify(whole))))
     if (wholly === null) return 'the whole answer cannot be read'
     const parts = { streamed: [...read.parts, ...(reader.finalParts ?? [])], whole: wholly.parts }
     for (const dialect of dialects) {

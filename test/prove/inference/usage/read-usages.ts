@@ -11,6 +11,7 @@ import { Faults } from '../streams/faults.ts'
 import { spoiled } from './spoiled.ts'
 import { TELLINGS, type Members, type Telling } from './tellings.ts'
 import { toldForms, type Ended, type ToldForm } from './told-forms.ts'
+import { orNull } from '../../../support/must.ts'
 
 const REDACTED = { credential: '', host: '' }
 /** Bytes of the prompt, and of the answer. */
@@ -89,7 +90,7 @@ function answerOf(telling: Telling, usage: object | null, random: Random): Answe
 }
 
 function readOf({ protocol }: Telling, { body, isStream }: Answer): Ended | null {
-  const figures = isStream ? streamOf(protocol, body) : PART_PROTOCOLS[protocol].whole(body)
+  const figures = isStream ? streamOf(protocol, body) : orNull(PART_PROTOCOLS[protocol].whole(body))
   if (figures === null) return null
   return { ...judgeTextUsage(figures.usage, SEEN, new TextRates()), isByok: false }
 }

@@ -12,6 +12,7 @@ import { geminiWhole } from '../../../../src/server/upstream/inference/parts/gem
 import { geminiBody, geminiSigned, type GeminiWords } from '../../../support/inference/gemini/fake-gemini.ts'
 import { wrongGemini, type GivenSignatures } from '../../../support/inference/gemini/gemini-rules.ts'
 import { TERMS } from '../../../support/inference/prompts.ts'
+import { orNull } from '../../../support/must.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -91,7 +92,7 @@ function answered({ answer }: Caller, what: GeminiWords, nth: number): Members {
   text.begin(BY)
   // Each answer has an id of its own.
   const body = geminiBody({ ...what, more: { responseId: `r${nth}` } })
-  for (const part of geminiWhole(Buffer.from(JSON.stringify(body)))?.parts ?? []) text.add(part)
+  for (const part of orNull(geminiWhole(Buffer.from(JSON.stringify(body))))?.parts ?? []) text.add(part)
   return JSON.parse(JSON.stringify(text.answer({ whole: '{}', added: null }))) as Members
 }
 

@@ -3,11 +3,11 @@ import { isObject, membersOf, type Members } from '../../../../schemas/values/me
 import type { FinishReason, TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import { chatTokensOf } from '../chat/chat-usage.ts'
 import { INVALID } from '../native-events.ts'
-import type { WholeParts } from '../protocol.ts'
+import type { WholeParts, WholeRead } from '../protocol.ts'
 import { ChatCalls } from './chat-calls.ts'
 import { chatEventOf, type CallFragment, type ChatChoice, type Said } from './chat-event.ts'
 import { saidIn } from './chat-said.ts'
-import { NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
+import { NO_ANSWER, NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
 import { PartQueue } from './part-queue.ts'
 
 type Finish = Extract<WrittenPart, { readonly kind: 'finish' }>
@@ -64,10 +64,11 @@ export class ChatParts extends PartEvents {
   }
 
   protected override take(members: Members): Failure | 'failed' | null {
-    if ((members['error'] ?? false) !== false) return 'failed'
     const event = chatEventOf(members)
+    const { error } = members
+    if (event?.choices?.some(({ finish_reason: finish }) => finish === 'error')) return this.failureIn(error)
+    if ((error ?? false) !== false) return 'failed'
     if (event === null) return INVALID
-    if (event.choices?.some(({ finish_reason: finish }) => finish === 'error') === true) return 'failed'
     if (typeof members['id'] === 'string' && members['id'] !== '') this.upstreamId ??= members['id']
     this.#tell(members['usage'])
     this.report(members)
@@ -139,11 +140,11 @@ function callsIn({ tool_calls: calls, function_call: call }: Said): readonly Cal
   return call === null || call === undefined ? [] : [{ index: 0, function: call }]
 }
 
-/** Null: no JSON object, an error, no choices, or one that cannot be read. D14. */
-export function chatWhole(body: Buffer): WholeParts | null {
+/** Failures: also upstream_invalid for an error without a choice that ended so, and without choices. D14. */
+export function chatWhole(body: Buffer): WholeRead<WholeParts> {
   const { choices, ...head } = parsed(body) ?? {}
   if (!Array.isArray(choices) || !choices.every((choice) => isObject(membersOf(choice)['message'])))
-    return null
+    return NO_ANSWER
   const said = choices.map((choice) => {
     const { message, finish_reason: finish, ...more } = membersOf(choice)
     // A whole answer has come to its end, whether it says so or not.

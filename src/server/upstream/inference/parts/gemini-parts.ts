@@ -1,13 +1,13 @@
-import type { Failure } from '../../../../schemas/failures.ts'
+import { ok, type Failure } from '../../../../schemas/failures.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import { INVALID } from '../native-events.ts'
-import type { WholeParts } from '../protocol.ts'
+import type { WholeParts, WholeRead } from '../protocol.ts'
 import { geminiPart, isThere } from './gemini-content.ts'
 import { geminiFinish } from './gemini-finish.ts'
 import { geminiUsageOf } from './gemini-usage.ts'
 import { MadeCallIds } from './made-call-ids.ts'
-import { NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
+import { NO_ANSWER, NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
 
 /** Characters of an id, and of the word for an end; longer ones are not kept. */
 const WORD_CHARS_MAX = 256
@@ -97,11 +97,11 @@ function isWord(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= WORD_CHARS_MAX
 }
 
-/** The answer of `generateContent`. Null: it is none, or has not come to its end. D14. */
-export function geminiWhole(body: Buffer): WholeParts | null {
+/** The answer of `generateContent`. D14. */
+export function geminiWhole(body: Buffer): WholeRead<WholeParts> {
   const answer = parsed(body)
-  if (answer === null) return null
+  if (answer === null) return NO_ANSWER
   const stream = new GeminiPartStream(NOTHING_SECRET)
   const read = stream.whole([answer])
-  return read === null ? null : { ...read, parts: [...read.parts, ...stream.finalParts] }
+  return read.ok ? ok({ ...read.value, parts: [...read.value.parts, ...stream.finalParts] }) : read
 }

@@ -3,10 +3,10 @@ import { isObject, membersOf, objectOf, type Members } from '../../../../schemas
 import type { FinishReason, TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import { MessagesUsage } from '../messages/messages-usage.ts'
 import { INVALID } from '../native-events.ts'
-import type { WholeParts } from '../protocol.ts'
+import type { WholeParts, WholeRead } from '../protocol.ts'
 import { OpenBlock } from './message-block.ts'
 import { messageEventOf, type MessageDelta, type MessageEvent } from './message-event.ts'
-import { NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
+import { NO_ANSWER, NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
 
 /** Words for an end; every other word is a stop. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
@@ -118,12 +118,12 @@ export class MessagesParts extends PartEvents {
   }
 }
 
-/** Null: an error, or something else that is no message. D14. */
-export function messageWhole(body: Buffer): WholeParts | null {
+/** Failures: also upstream_invalid for an error, and for what is no message. D14. */
+export function messageWhole(body: Buffer): WholeRead<WholeParts> {
   const message = parsed(body)
-  if (message === null || (message['type'] ?? 'message') !== 'message') return null
+  if (message === null || (message['type'] ?? 'message') !== 'message') return NO_ANSWER
   const { content, stop_reason, stop_sequence, usage, error, ...head } = message
-  if (!Array.isArray(content) || (error ?? null) !== null) return null
+  if (!Array.isArray(content) || (error ?? null) !== null) return NO_ANSWER
   const blocks = content.flatMap((content_block: unknown, index) => [
     { type: 'content_block_start', index, content_block },
     { type: 'content_block_stop', index },

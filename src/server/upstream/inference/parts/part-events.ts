@@ -1,15 +1,16 @@
-import type { Failure, Outcome } from '../../../../schemas/failures.ts'
+import { ok, type Failure, type Outcome } from '../../../../schemas/failures.ts'
 import { TRANSLATED_INLINE_BYTES_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import { parseMarked, withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
 import { joined } from '../../../../schemas/values/pieces.ts'
 import type { ReportedTiers, TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
+import type { NoAnswer } from '../../../ports/short-jobs.ts'
 import { failureOfEvent } from '../../provider-failure.ts'
 import type { RedactedTexts } from '../../reason.ts'
 import { NOTHING_REPORTED, reportedWith } from '../call-prices.ts'
 import { INVALID, isDoneMark, UNFINISHED } from '../native-events.ts'
-import type { PartRead, PartStream, WholeParts } from '../protocol.ts'
+import type { PartRead, PartStream, WholeParts, WholeRead } from '../protocol.ts'
 import { SseReader, type SseEvent, type SseRead } from '../sse-reader.ts'
 
 /**
@@ -39,6 +40,8 @@ export abstract class PartEvents implements PartStream {
   readonly #readLarge: ReadLarge | null
   #parts: WrittenPart[] = []
   #failure: Failure | null = null
+  /** What an answer that failed reports as its error; null: none has. */
+  #reported: Buffer | null = null
   /** Neighbours of one text become one part. */
   #isJoining = false
 
@@ -102,14 +105,19 @@ export abstract class PartEvents implements PartStream {
   /**
    * Reads a whole answer.
    * @param events those of a stream with this answer
-   * @returns null: it is not whole, an error, or has too many parts
+   * Failures: those of the events; upstream_invalid for an error in place of an answer, and for one that is not
+   * whole or has too many parts.
    */
-  whole(events: readonly Members[]): WholeParts | null {
+  whole(events: readonly Members[]): WholeRead<WholeParts> {
     this.#isJoining = true
-    for (const event of events) if (this.#take(event, '') !== null) return null
-    if (this.end() !== null || this.#parts.length > PARTS_MAX) return null
+    for (const event of events) {
+      const failure = this.#take(event, '')
+      if (this.#reported !== null) return { ...NO_ANSWER, error: this.#reported }
+      if (failure !== null) return failure === 'failed' ? NO_ANSWER : { ok: false, failure }
+    }
+    if (this.end() !== null || this.#parts.length > PARTS_MAX) return NO_ANSWER
     const { usage, outputBytes, finishReason, upstreamId, reported } = this
-    return { parts: this.given(), usage, outputBytes, finishReason, upstreamId, reported }
+    return ok({ parts: this.given(), usage, outputBytes, finishReason, upstreamId, reported })
   }
 
   get awaitsUsage(): boolean {
@@ -145,9 +153,10 @@ export abstract class PartEvents implements PartStream {
     this.reported = reportedWith(this.reported, members)
   }
 
-  /** @param error as a member of the event has it */
+  /** The failure of an answer that ended with an error. @param error as a member of the event has it */
   protected failureIn(error: unknown): Failure {
-    return this.#failed(Buffer.from(withoutMarks(JSON.stringify({ error: error ?? null }))))
+    this.#reported = Buffer.from(withoutMarks(JSON.stringify({ error: error ?? null })))
+    return failureOfEvent(this.#reported, this.#redacted, true)
   }
 
   #event({ name, data }: SseEvent): Failure | null {
@@ -209,8 +218,11 @@ function isSummary(part: WrittenPart): boolean {
   return part.kind === 'reasoning' && part.isSummary === true
 }
 
-/** Whole answers tell no error's text. */
+/** The text of a whole answer's error is cleaned where the credential is known. */
 export const NOTHING_SECRET: RedactedTexts = { credential: '', host: '' }
+
+/** No answer in the protocol, or none that is whole. D14. */
+export const NO_ANSWER: NoAnswer = { ok: false, failure: INVALID }
 
 /** Long integers stand in it as marks. Null: no JSON object. */
 export function parsed(json: Buffer): Members | null {

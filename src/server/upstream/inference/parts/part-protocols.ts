@@ -1,6 +1,6 @@
 import type { TextProtocol } from '../../../../schemas/models/text-models.ts'
 import type { RedactedTexts } from '../../reason.ts'
-import type { PartStream, WholeParts } from '../protocol.ts'
+import type { PartStream, WholeParts, WholeRead } from '../protocol.ts'
 import { ChatParts, chatWhole } from './chat-parts.ts'
 import { GeminiPartStream, geminiWhole } from './gemini-parts.ts'
 import { MessagesParts, messageWhole } from './messages-parts.ts'
@@ -14,8 +14,8 @@ export interface PartProtocol {
    * @param readLarge as in `PartEvents`
    */
   stream(redacted: RedactedTexts, format?: string, readLarge?: ReadLarge): PartStream
-  /** Null: no answer in the protocol, or none that is whole. D14. */
-  whole(body: Buffer, format?: string): WholeParts | null
+  /** Failures: those of a stream with this answer, but upstream_invalid where it is not whole. D14. */
+  whole(body: Buffer, format?: string): WholeRead<WholeParts>
 }
 
 export const PART_PROTOCOLS: Readonly<Record<TextProtocol, PartProtocol>> = {

@@ -4,15 +4,16 @@ import { isObject, membersOf, type Members } from '../../../../schemas/values/me
 import type { FinishReason, TokenUsage } from '../../../ports/inference/inference.ts'
 import type { RedactedTexts } from '../../reason.ts'
 import { INVALID } from '../native-events.ts'
-import type { WholeParts } from '../protocol.ts'
+import type { WholeParts, WholeRead } from '../protocol.ts'
 import { responsesUsageOf } from '../responses/responses-usage.ts'
-import { NOTHING_SECRET, parsed, PartEvents, type ReadLarge } from './part-events.ts'
+import { NO_ANSWER, NOTHING_SECRET, parsed, PartEvents, type ReadLarge } from './part-events.ts'
 import { PartQueue } from './part-queue.ts'
 import { itemEventOf, outputItemOf, type ItemEvent, type OutputItem } from './response-event.ts'
 import { ResponseItems, type SaidKind } from './response-items.ts'
 
 const COMPLETED = 'response.completed'
 const INCOMPLETE = 'response.incomplete'
+const FAILED = 'response.failed'
 
 /** Events of texts: the part, and whether the text is a fragment or all of it. */
 const TEXTS: ReadonlyMap<string, readonly [SaidKind, 'delta' | 'done']> = new Map([
@@ -74,7 +75,7 @@ export class ResponsesParts extends PartEvents {
     const { id } = membersOf(response)
     if (typeof id === 'string' && id !== '') this.upstreamId ??= id
     this.report(membersOf(response))
-    if (type === 'response.failed') return this.failureIn(membersOf(response)['error'])
+    if (type === FAILED) return this.failureIn(membersOf(response)['error'])
     if (type === COMPLETED || type === INCOMPLETE)
       return isObject(response) ? this.#end(type, response) : INVALID
     const isRead = TEXTS.has(type) || ITEM_EVENTS.has(type)
@@ -138,12 +139,13 @@ const ITEM_EVENTS: ReadonlySet<string> = new Set([
   ARGUMENTS_DONE,
 ])
 
-/** Null: an error, a response that failed, or no list of outputs. D14. */
-export function responseWhole(body: Buffer, format?: string): WholeParts | null {
+/** Failures: also upstream_invalid for an error without the status, and for a response without outputs. D14. */
+export function responseWhole(body: Buffer, format?: string): WholeRead<WholeParts> {
   const response = parsed(body)
-  if (response === null || !Array.isArray(response['output'])) return null
-  const { status, error } = response
-  if ((error ?? null) !== null || status === 'failed') return null
-  const type = status === 'incomplete' ? INCOMPLETE : COMPLETED
-  return new ResponsesParts(NOTHING_SECRET, format).whole([{ type, response }])
+  if (response === null) return NO_ANSWER
+  const { status, error, output } = response
+  const stream = new ResponsesParts(NOTHING_SECRET, format)
+  if (status === 'failed') return stream.whole([{ type: FAILED, response }])
+  if ((error ?? null) !== null || !Array.isArray(output)) return NO_ANSWER
+  return stream.whole([{ type: status === 'incomplete' ? INCOMPLETE : COMPLETED, response }])
 }

@@ -1,5 +1,6 @@
+import { ok } from '../../../../schemas/failures.ts'
 import type { ShortJobTypes } from '../../../ports/short-jobs.ts'
-import type { WholeParts } from '../protocol.ts'
+import type { WholeParts, WholeRead } from '../protocol.ts'
 import { OriginalCalls } from './original-calls.ts'
 import { PART_PROTOCOLS } from './part-protocols.ts'
 
@@ -8,10 +9,15 @@ type WholeInput = Pick<
   'protocol' | 'answer' | 'signatureFormat' | 'origins'
 >
 
-/** A whole answer in the internal form; null: it is invalid. D5. */
-export function wholeParts({ protocol, answer, signatureFormat, origins }: WholeInput): WholeParts | null {
+/** A whole answer in the internal form. D5. */
+export function wholeParts({
+  protocol,
+  answer,
+  signatureFormat,
+  origins,
+}: WholeInput): WholeRead<WholeParts> {
   const body = Buffer.from(answer.buffer, answer.byteOffset, answer.length)
   const read = PART_PROTOCOLS[protocol].whole(body, signatureFormat)
-  if (read === null || origins.length === 0) return read
-  return { ...read, parts: new OriginalCalls(origins).of(read.parts) }
+  if (!read.ok || origins.length === 0) return read
+  return ok({ ...read.value, parts: new OriginalCalls(origins).of(read.value.parts) })
 }

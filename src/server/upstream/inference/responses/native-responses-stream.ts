@@ -143,7 +143,7 @@ export class NativeResponsesStream extends NativeEvents {
     const walk = this.walk
     if (walk.event.isBare) return INVALID
     // Before the first output another endpoint may answer. D22.
-    if (type === FAILED && !this.hasOutput) return this.failureOf(errorOf(walk.error))
+    if (type === FAILED && !this.hasOutput) return this.failureOf(walk.reportedError, true)
     const status = CONTAINERS.get(type) ?? ''
     const before = new Pieces(walk.bytes)
     const after = new Pieces(walk.bytes)
@@ -160,9 +160,4 @@ export class NativeResponsesStream extends NativeEvents {
     this.finishReason = walk.incompleteReason ?? walk.status ?? status
     return null
   }
-}
-
-/** The error of a response as an event of its own. */
-function errorOf(error: Buffer | null): Buffer {
-  return Buffer.concat([Buffer.from('{"error":'), error ?? Buffer.from('null'), Buffer.from('}')])
 }

@@ -7,13 +7,14 @@ import { toldUsageOf } from './told-usage.ts'
 
 /**
  * Reads a whole answer of a provider that speaks responses. D14.
- * @returns null: no JSON object, an error, a response that failed, or no list of outputs
+ * @returns null: no JSON object, an error, or no list of outputs. Bytes: the error of a response that failed
  */
-export function readResponse(body: Buffer, head: NativeHead): ReadAnswer | null {
+export function readResponse(body: Buffer, head: NativeHead): ReadAnswer | Uint8Array | null {
   const walk = new ResponseWalk(head, 'answer')
   if (!walk.run(body, true)) return null
   const { response, status } = walk
-  if (response.error !== null || status === 'failed' || !response.hasList) return null
+  if (status === 'failed') return walk.reportedError
+  if (response.error !== null || !response.hasList) return null
   const told = toldUsageOf(walk.usage, response.items.count > 0)
   const before = new Pieces(walk.bytes)
   const after = new Pieces(walk.bytes)

@@ -51,9 +51,10 @@ export class ResponseWalk extends WholeWalk {
     return typeof reason === 'string' ? reason : null
   }
 
-  /** The provider's own word of an error. Valid as long as the bytes are. */
-  get error(): Buffer | null {
-    return this.partOf(this.response.error)
+  /** The error of the response, as JSON of its own. */
+  get reportedError(): Buffer {
+    const error = this.partOf(this.response.error) ?? Buffer.from('null')
+    return Buffer.concat([Buffer.from('{"error":'), error, Buffer.from('}')])
   }
 
   /** The figures of the provider; null: the bytes have none. Valid as long as the bytes are. */

@@ -8,6 +8,7 @@ import {
 } from '../../../../../src/server/upstream/inference/parts/gemini-parts.ts'
 import { joinedParts } from '../../../../support/inference/cut-parts.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
+import { orNull } from '../../../../support/must.ts'
 
 const CHUNK = {
   candidates: [
@@ -77,7 +78,7 @@ t.test(
         const { parts } = stream.read(bodyOf([{ data: json }]))
         const failure = stream.end()
         if (failure !== null) failures.add(failure.name)
-        const whole = geminiWhole(Buffer.from(json))
+        const whole = orNull(geminiWhole(Buffer.from(json)))
         const all = failure === null ? [...parts, ...(stream.finalParts ?? [])] : parts
         return (
           isSound(all) &&

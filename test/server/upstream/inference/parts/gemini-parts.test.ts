@@ -7,6 +7,7 @@ import {
 } from '../../../../../src/server/upstream/inference/parts/gemini-parts.ts'
 import { geminiErrorEvent, geminiEvents } from '../../../../support/inference/gemini/fake-gemini.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
+import { orNull } from '../../../../support/must.ts'
 
 const REDACTED = { credential: 'AIzaSecretSecret', host: 'google.example' }
 const STOP = { kind: 'finish', choice: 0, reason: 'stop', native: 'STOP', stopSequence: null }
@@ -168,7 +169,7 @@ t.test('an error in a stream is mapped by its status, without the key', async (t
     t.notMatch(JSON.stringify(failure), REDACTED.credential)
     t.same(parts, [{ kind: 'text', choice: 0, text: 'Hi' }])
     t.equal(read(bodyOf([{ ...error, event: 'error' }])).failure?.name, name)
-    t.equal(geminiWhole(Buffer.from(error.data)), null)
+    t.equal(orNull(geminiWhole(Buffer.from(error.data))), null)
   }
 })
 
@@ -204,7 +205,7 @@ t.test('what is no answer of Gemini is invalid', async (t) => {
     t.match(failure, { name: 'upstream_invalid' }, shown)
     t.same(parts, [{ kind: 'text', choice: 0, text: 'Hi' }], shown)
     const json = typeof hostile === 'string' ? hostile : JSON.stringify(hostile)
-    t.equal(geminiWhole(Buffer.from(json)), null, shown)
+    t.equal(orNull(geminiWhole(Buffer.from(json))), null, shown)
   }
 })
 

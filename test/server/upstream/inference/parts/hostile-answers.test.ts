@@ -13,6 +13,7 @@ import {
 import { finish, said, tool } from '../../../../support/inference/chat-parts.ts'
 import { partsOf } from '../../../../support/inference/cut-parts.ts'
 import { REDACTED } from '../../../../support/inference/provider-chunks.ts'
+import { orNull } from '../../../../support/must.ts'
 
 const WORDS = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
 const body = (answer: object): Buffer => Buffer.from(JSON.stringify(answer))
@@ -24,10 +25,10 @@ const text = (part: string): object => ({ type: 'text', text: part })
 
 t.test('a word that every object has is an unknown word', async (t) => {
   for (const word of WORDS) {
-    t.same(chatWhole(chat({ content: 'x' }, word))?.parts, [said('text', 'x'), finish('stop', word)])
-    t.same(messageWhole(message([text('x')], word))?.parts, [said('text', 'x'), finish('stop', word)])
+    t.same(orNull(chatWhole(chat({ content: 'x' }, word)))?.parts, [said('text', 'x'), finish('stop', word)])
+    t.same(orNull(messageWhole(message([text('x')], word)))?.parts, [said('text', 'x'), finish('stop', word)])
     const details = { status: 'incomplete', incomplete_details: { reason: word } }
-    t.same(responseWhole(body({ output: [], ...details }))?.parts, [finish('length', word)])
+    t.same(orNull(responseWhole(body({ output: [], ...details })))?.parts, [finish('length', word)])
     const event = body({ type: word, output_index: 0, delta: 'x' })
     const { parts, failure } = partsOf(new ResponsesParts(REDACTED), [Buffer.from(`data: ${event}\n\n`)])
     t.same({ parts, failure }, { parts: [], failure: null }, 'an event that is skipped')
@@ -55,15 +56,15 @@ t.test('JSON that is nested too deeply to be written again is invalid, streamed 
     t.match(partsOf(stream, [bytes]).failure, { name: 'upstream_invalid' })
   }
   const whole = (answer: object): Buffer => Buffer.from(withDeep(answer))
-  t.equal(chatWhole(whole({ choices: [{ message: calls }] })), null)
-  t.equal(messageWhole(whole({ content: [block] })), null)
+  t.equal(orNull(chatWhole(whole({ choices: [{ message: calls }] }))), null)
+  t.equal(orNull(messageWhole(whole({ content: [block] }))), null)
 })
 
 t.test('a text of a whole answer that stands in pieces is one part', async (t) => {
   const pieces = Array.from({ length: PARTS_MAX + 1 }, () => text('x'))
   const whole = said('text', 'x'.repeat(pieces.length))
-  t.same(chatWhole(chat({ content: pieces }))?.parts, [whole, finish('stop')])
-  t.same(messageWhole(message(pieces))?.parts, [whole, finish('stop', 'end_turn')])
+  t.same(orNull(chatWhole(chat({ content: pieces })))?.parts, [whole, finish('stop')])
+  t.same(orNull(messageWhole(message(pieces)))?.parts, [whole, finish('stop', 'end_turn')])
   const output = [
     { type: 'reasoning', summary: [{ text: 'a' }, { text: 'b' }] },
     { type: 'reasoning', content: [{ type: 'reasoning_text', text: 'c' }] },
@@ -71,7 +72,7 @@ t.test('a text of a whole answer that stands in pieces is one part', async (t) =
     { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
     { type: 'function_call', call_id: 'c2', name: 'f', arguments: '{}' },
   ]
-  t.same(responseWhole(body({ output }))?.parts, [
+  t.same(orNull(responseWhole(body({ output })))?.parts, [
     { ...said('reasoning', 'a\n\nb'), isSummary: true },
     said('reasoning', 'c'),
     said('text', 'de'),
@@ -86,8 +87,8 @@ t.test('a whole answer of too many parts is refused', async (t) => {
     Array.from({ length: count }, (_, nth) =>
       nth % 2 === 0 ? text('x') : { type: 'thinking', thinking: 'y', signature: '' },
     )
-  t.equal(messageWhole(message(blocks(PARTS_MAX - 1)))?.parts.length, PARTS_MAX)
-  t.equal(messageWhole(message(blocks(PARTS_MAX))), null)
+  t.equal(orNull(messageWhole(message(blocks(PARTS_MAX - 1))))?.parts.length, PARTS_MAX)
+  t.equal(orNull(messageWhole(message(blocks(PARTS_MAX)))), null)
   const content = blocks(PARTS_MAX).map((block, nth) => (nth % 2 === 0 ? block : { ...block, thinking: 'y' }))
-  t.equal(chatWhole(chat({ content })), null)
+  t.equal(orNull(chatWhole(chat({ content }))), null)
 })

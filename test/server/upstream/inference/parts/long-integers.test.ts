@@ -5,6 +5,7 @@ import { PART_PROTOCOLS } from '../../../../../src/server/upstream/inference/par
 import { partsOf } from '../../../../support/inference/cut-parts.ts'
 import { REDACTED } from '../../../../support/inference/provider-chunks.ts'
 import { wholeOfParts } from '../../../../support/inference/written-answers.ts'
+import { orNull } from '../../../../support/must.ts'
 
 const JSON_TEXT = '{"id":9007199254740993}'
 const WHOLE: Readonly<Record<TextProtocol, string>> = {
@@ -16,7 +17,7 @@ const WHOLE: Readonly<Record<TextProtocol, string>> = {
 
 for (const [protocol, answer] of Object.entries(WHOLE) as [TextProtocol, string][])
   t.test(`${protocol}: they keep their digits, up to the caller`, (t) => {
-    const parts = PART_PROTOCOLS[protocol].whole(Buffer.from(answer))?.parts ?? []
+    const parts = orNull(PART_PROTOCOLS[protocol].whole(Buffer.from(answer)))?.parts ?? []
     t.match(
       parts.find(({ kind }) => kind === 'arguments'),
       { text: JSON_TEXT },

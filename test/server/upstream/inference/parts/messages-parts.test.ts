@@ -18,12 +18,14 @@ import {
   text,
 } from '../../../../support/inference/message-events.ts'
 import { REDACTED } from '../../../../support/inference/provider-chunks.ts'
+import { orNull } from '../../../../support/must.ts'
+import type { WholeParts } from '../../../../../src/server/upstream/inference/protocol.ts'
 
 const open = (): MessagesParts => new MessagesParts(REDACTED)
 const read = (...events: readonly (object | string)[]): PartSummary =>
   partsOf(open(), [messageStreamOf(events)])
-const whole = (content: unknown, more: object = {}): ReturnType<typeof messageWhole> =>
-  messageWhole(Buffer.from(JSON.stringify({ id: 'msg_1', type: 'message', content, ...more })))
+const whole = (content: unknown, more: object = {}): WholeParts | null =>
+  orNull(messageWhole(Buffer.from(JSON.stringify({ id: 'msg_1', type: 'message', content, ...more }))))
 const said = (kind: 'text' | 'reasoning' | 'arguments', said: string): WrittenPart => ({
   kind,
   choice: 0,
@@ -211,7 +213,7 @@ t.test('a stream gives the same wherever it is cut', (t) => {
 
 t.test('what is no whole message is none', async (t) => {
   for (const body of ['', '[]', '{}', '{"type":"message"}', '{"type":"message","content":"x"}'])
-    t.equal(messageWhole(Buffer.from(body)), null, body)
+    t.equal(orNull(messageWhole(Buffer.from(body))), null, body)
   t.equal(whole([], { type: 'error' }), null)
   t.equal(whole([], { error: { message: 'x' } }), null)
   t.equal(whole([{ text: 'x' }]), null)

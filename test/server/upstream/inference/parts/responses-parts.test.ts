@@ -23,6 +23,7 @@ import {
   RESPONSES_STREAMS,
   USAGE,
 } from '../../../../support/inference/responses-streams.ts'
+import { orNull } from '../../../../support/must.ts'
 
 type Members = Readonly<Record<string, unknown>>
 const open = (): ResponsesParts => new ResponsesParts(REDACTED)
@@ -243,7 +244,7 @@ t.test("a provider's own format of signatures, where its protocol is that of ano
     bytesOf([{ type: 'response.completed', response }]),
   )
   t.same(parts[0], signed('E', 'reasoning', format))
-  t.same(responseWhole(Buffer.from(JSON.stringify(response)), format)?.parts, parts)
+  t.same(orNull(responseWhole(Buffer.from(JSON.stringify(response)), format))?.parts, parts)
 })
 
 t.test('refusals, and items and events of other types', async (t) => {
@@ -301,7 +302,7 @@ t.test("every provider's stream and whole answer say the same", async (t) => {
   for (const [provider, events] of Object.entries(RESPONSES_STREAMS)) {
     const { parts, end } = partsOf(open(), [bodyOf(events)])
     const answer = JSON.stringify(RESPONSES_ANSWERS[provider] ?? lastOf(events))
-    const whole = responseWhole(Buffer.from(answer))
+    const whole = orNull(responseWhole(Buffer.from(answer)))
     t.equal(end, null, provider)
     t.same(joinedParts(parts), joinedParts(whole?.parts ?? []), provider)
     t.same(kindsOf(parts).filter((kind) => kind === 'text' || kind === 'tool').length, 1, provider)
@@ -319,17 +320,20 @@ t.test('what is no whole answer is none', async (t) => {
     { output: [7] },
     { output: [{ type: 'function_call', arguments: '{}' }] },
   ]
-  for (const body of bodies) t.equal(responseWhole(Buffer.from(JSON.stringify(body))), null)
-  t.equal(responseWhole(Buffer.from('{')), null)
+  for (const body of bodies) t.equal(orNull(responseWhole(Buffer.from(JSON.stringify(body)))), null)
+  t.equal(orNull(responseWhole(Buffer.from('{'))), null)
   const message = { type: 'message', content: [{ type: 'output_text', text: 'x' }] }
-  t.same(responseWhole(Buffer.from(JSON.stringify({ id: 'r', output: [message], status: 'incomplete' }))), {
-    parts: [said('text', 'x'), finish('length', 'incomplete')],
-    usage: null,
-    reported: {},
-    outputBytes: 1,
-    finishReason: 'incomplete',
-    upstreamId: 'r',
-  })
+  t.same(
+    orNull(responseWhole(Buffer.from(JSON.stringify({ id: 'r', output: [message], status: 'incomplete' })))),
+    {
+      parts: [said('text', 'x'), finish('length', 'incomplete')],
+      usage: null,
+      reported: {},
+      outputBytes: 1,
+      finishReason: 'incomplete',
+      upstreamId: 'r',
+    },
+  )
 })
 
 t.test('the usage alone is missing once a message or a call is done and no item is open', async (t) => {

@@ -1,0 +1,137 @@
+/** An answer that its provider reports as failed: the same error, whole or streamed. D14, D22. */
+import t from 'tap'
+import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
+import { answersChat } from '../../../../support/inference/fake-chat.ts'
+import type { FakeAnswer } from '../../../../support/inference/fake-provider.ts'
+import { saysResponse, tellsResponse } from '../../../../support/inference/fake-responses.ts'
+import { streams } from '../../../../support/inference/fake-stream.ts'
+import { answersGemini } from '../../../../support/inference/gemini/fake-gemini.ts'
+import { named, RESPONSE } from '../../../../support/inference/responses-streams.ts'
+import { rigged, SENT_TEXT, type TextRig } from '../../../../support/inference/text-rig.ts'
+
+/** Bytes of an answer that a thread reads, natively and translated. */
+const LARGE = 300_000
+
+type Pair = readonly [whole: FakeAnswer, streamed: FakeAnswer]
+
+interface Told {
+  readonly status: number
+  readonly error: { readonly metadata: Readonly<Record<string, unknown>> }
+}
+
+async function toldBy({ send }: TextRig, dialect: Dialect, body: object): Promise<Told> {
+  const response = await send(dialect, body)
+  const { error } = (await response.json()) as Told
+  const { request_id: _, ...metadata } = error.metadata
+  return { status: response.status, error: { ...error, metadata } }
+}
+
+/** What callers of a dialect get of the answer, which has to be the same streamed. */
+async function failureOf(rig: TextRig, dialect: Dialect, answers: Pair): Promise<Told | undefined> {
+  const told: Told[] = []
+  for (const [nth, answer] of answers.entries()) {
+    rig.first.script(answer)
+    told.push(await toldBy(rig, dialect, { stream: nth === 1 }))
+  }
+  t.same(told[0], told[1], 'whole as streamed')
+  return told[0]
+}
+
+const WORDS = [
+  ...['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE'],
+  ...['MISSING_THOUGHT_SIGNATURE', 'OTHER', 'NO_IMAGE', 'IMAGE_OTHER'],
+]
+
+t.test('an answer of Gemini that went wrong says by which word, whole as streamed', async (t) => {
+  const rig = await rigged(t, 'gemini')
+  for (const dialect of DIALECTS)
+    for (const word of WORDS) {
+      const answer = answersGemini({ more: { candidates: [{ finishReason: word, index: 0 }] } })
+      t.match(
+        await failureOf(rig, dialect, [answer, answer]),
+        {
+          status: 502,
+          error: {
+            message: new RegExp(`Its answer ended with ${word}\\.`),
+            metadata: { error_type: 'upstream_failed' },
+          },
+        },
+        `${dialect} ${word}`,
+      )
+    }
+  for (const { end } of rig.spend.holds) t.equal(end, 'released', 'nothing is charged')
+})
+
+const failed = (error: object, more: object = {}): Pair => {
+  const response = { ...RESPONSE, ...more, status: 'failed', error }
+  return [saysResponse(response), tellsResponse(named([{ type: 'response.failed', response }]))]
+}
+
+t.test('a response that failed reports its code and message, whole as streamed', async (t) => {
+  const rig = await rigged(t, 'responses')
+  for (const dialect of DIALECTS)
+    for (const [more, size] of [
+      [{}, 'small'],
+      [{ instructions: 'x'.repeat(LARGE) }, 'large'],
+    ] as const)
+      t.match(
+        await failureOf(rig, dialect, failed({ code: 'server_error', message: 'boom' }, more)),
+        {
+          status: 502,
+          error: {
+            message: /It broke off: boom/,
+            metadata: { error_type: 'upstream_failed', provider_code: 'server_error' },
+          },
+        },
+        `${dialect}, ${size}`,
+      )
+  for (const { end } of rig.spend.holds) t.equal(end, 'released', 'nothing is charged')
+})
+
+t.test("a failed response's message does not repeat the request, nor what is the operator's", async (t) => {
+  const said = `${SENT_TEXT}, said at some length`
+  const rig = await rigged(t, 'responses')
+  for (const dialect of DIALECTS) {
+    rig.first.script(failed({ code: 'server_error', message: `Cannot answer ${said}` })[0])
+    const body = dialect === 'responses' ? { input: said } : { messages: [{ role: 'user', content: said }] }
+    const told = JSON.stringify(await toldBy(rig, dialect, body))
+    t.match(told, /Cannot answer/)
+    t.notMatch(told, /some length/)
+    const limited = { code: 'rate_limit_exceeded', message: 'Limit of the account: 7.' }
+    const limit = await failureOf(rig, dialect, failed(limited))
+    t.match(limit, { status: 529, error: { metadata: { provider_code: 'rate_limit_exceeded' } } })
+    t.notMatch(JSON.stringify(limit), /account/)
+  }
+})
+
+t.test('a chat that ended with an error reports it, whole as streamed', async (t) => {
+  const rig = await rigged(t, 'chat')
+  const more = { error: { code: 502, message: 'The model broke.' } }
+  const choices = [{ index: 0, delta: { content: '' }, finish_reason: 'error' }]
+  const streamed = streams([{ data: JSON.stringify({ id: 'a', choices, ...more }) }])
+  const answers = [answersChat({ finish: 'error', more }), streamed] as const
+  for (const dialect of ['responses', 'messages'] as const)
+    t.match(
+      await failureOf(rig, dialect, answers),
+      { status: 502, error: { message: /The model broke/, metadata: { error_type: 'upstream_failed' } } },
+      dialect,
+    )
+})
+
+t.test('an error in the place of a whole answer stays an invalid one. D14', async (t) => {
+  const body = saysResponse({ error: { code: 'server_error', message: 'boom' } })
+  for (const [protocol, dialect] of [
+    ['gemini', 'chat'],
+    ['chat', 'messages'],
+    ['messages', 'chat'],
+    ['responses', 'chat'],
+  ] as const satisfies readonly (readonly [TextProtocol, Dialect])[]) {
+    const rig = await rigged(t, protocol)
+    rig.first.script(body)
+    t.match(await toldBy(rig, dialect, {}), {
+      status: 502,
+      error: { metadata: { error_type: 'upstream_invalid' } },
+    })
+  }
+})
