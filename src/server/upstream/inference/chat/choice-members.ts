@@ -4,7 +4,8 @@ import { countAt, isAt } from '../walk/json-reader.ts'
 import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
 import type { Output } from '../walk/output.ts'
 import { SeenMembers } from '../walk/seen-members.ts'
-import { DeltaMembers, type ChatForm } from './delta-members.ts'
+import { DeltaMembers } from './delta-members.ts'
+import type { ChatForm } from './mend.ts'
 
 /** A choice as it was read. */
 export interface ReadChoice {

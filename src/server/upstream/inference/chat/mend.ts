@@ -1,7 +1,9 @@
 import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
 import { objectOf } from '../../../../schemas/values/members.ts'
 import { writtenAnew } from '../walk/written-anew.ts'
-import type { ChatForm } from './delta-members.ts'
+
+/** An event of a stream, or a whole answer: what clients require of them differs. */
+export type ChatForm = 'event' | 'answer'
 
 /**
  * Writes an event or an answer anew that the walk over its bytes did not decide, also for nulls where lists

@@ -2,7 +2,7 @@ import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../s
 import { countAt, isAt } from '../walk/json-reader.ts'
 import type { NativeHead } from '../protocol.ts'
 import type { ChoiceMembers } from './choice-members.ts'
-import type { ChatForm } from './delta-members.ts'
+import type { ChatForm } from './mend.ts'
 import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
 import { SeenMembers } from '../walk/seen-members.ts'
 
