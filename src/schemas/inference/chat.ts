@@ -150,8 +150,6 @@ const BESIDE_TEXT = {
 }
 
 const FunctionCall = Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() })
-/** Some providers write parts where most write a text. */
-const Said = orNull(Content)
 
 /** Answer of POST /chat/completions that is not streamed; a provider's has more members. D14. */
 export const ChatAnswer = Type.Object({
@@ -165,7 +163,7 @@ export const ChatAnswer = Type.Object({
       native_finish_reason: Type.Optional(TextOrNull),
       message: Type.Object({
         role: Type.Literal('assistant'),
-        content: Type.Optional(Said),
+        content: Type.Optional(TextOrNull),
         ...BESIDE_TEXT,
         tool_calls: Type.Optional(
           Type.Array(
@@ -195,7 +193,7 @@ export const ChatChunk = Type.Object({
       index: Count,
       delta: Type.Object({
         role: Type.Optional(Type.Literal('assistant')),
-        content: Type.Optional(Said),
+        content: Type.Optional(TextOrNull),
         ...BESIDE_TEXT,
         tool_calls: Type.Optional(
           Type.Array(

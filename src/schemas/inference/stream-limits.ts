@@ -20,6 +20,8 @@ export const STREAM_EVENT_BYTES_MAX = 16 * MIB
  * to be regular. Decision.
  */
 export const STREAM_MENDED_BYTES_MAX = MIB
+/** Texts, and pictures, of a list that an event or an answer has as its `content`: they become one. Decision. */
+export const CONTENT_PARTS_MAX = 4_096
 /** Bytes of a provider's stream in all, its comments among them. D12. */
 export const STREAM_BYTES_MAX = 128 * MIB
 /**

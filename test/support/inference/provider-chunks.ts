@@ -62,13 +62,36 @@ function deltaOf(delta: Members): Members {
   for (const name of ['name', 'audio', 'images']) if (delta[name] === null) delete delta[name]
   for (const name of ['tool_calls', 'reasoning_details']) if (!Array.isArray(delta[name])) delete delta[name]
   const said = delta['reasoning_content']
-  if (typeof said === 'string' && said !== '' && !('reasoning' in delta)) delta['reasoning'] = said
+  const parts = Array.isArray(delta['content']) ? partsOf(delta['content']) : null
+  if (parts !== null) delta['content'] = parts.text
+  const thought = typeof said === 'string' && said !== '' ? said : (parts?.thinking ?? '')
+  if (thought !== '' && !('reasoning' in delta)) delta['reasoning'] = thought
+  if (parts !== null && parts.thinking !== '' && !('reasoning_details' in delta))
+    delta['reasoning_details'] = [{ type: 'reasoning.text', text: parts.thinking, index: 0 }]
+  if (parts !== null && parts.images.length > 0 && !('images' in delta)) delta['images'] = parts.images
   const calls = delta['tool_calls']
   if (Array.isArray(calls)) {
     const objects = calls.filter((call) => typeof call === 'object' && call !== null && !Array.isArray(call))
     delta['tool_calls'] = objects.map((call: unknown, nth) => toolOf({ ...(call as Members) }, nth))
   }
   return delta
+}
+
+/** What a list of parts says, as the one text that clients read, and beside it. */
+function partsOf(list: readonly unknown[]): { text: string; thinking: string; images: readonly object[] } {
+  const said = { text: '', thinking: '', images: [] as object[] }
+  for (const item of list) {
+    if (typeof item === 'string') said.text += item
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) continue
+    const { type = 'text', text, thinking, image_url } = item as Members
+    if (type === 'text' && typeof text === 'string') said.text += text
+    for (const thought of Array.isArray(thinking) ? (thinking as unknown[]) : [thinking])
+      said.thinking +=
+        typeof thought === 'string' ? thought : String((thought as Members | null)?.['text'] ?? '')
+    if (typeof image_url === 'object' && image_url !== null)
+      said.images.push({ type: 'image_url', image_url })
+  }
+  return said
 }
 
 function toolOf(call: Members, nth: number): Members {
@@ -134,10 +157,23 @@ export function randomEvent(random: Random): object {
         () => members(random, { name: ['f', null, ABSENT], arguments: [text, null, ABSENT] }),
       ],
     })
+  const part = (): unknown =>
+    pick(random, [
+      () => ({ type: 'text', text: text() }),
+      () => ({ text: text() }),
+      () => ({ type: 'thinking', thinking: [{ type: 'text', text: text() }, text()], closed: true }),
+      () => ({ thinking: text(), type: 'thinking' }),
+      () => ({ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }),
+      () => ({ type: 'reference', reference_ids: [1], text: text() }),
+      () => ({ type: 'other', text: null, image_url: 'x' }),
+      text,
+      () => 7,
+    ])()
+  const parts = (): unknown => [part(), part(), part()].slice(Math.floor(random() * 4))
   const delta = (): unknown =>
     members(random, {
       role: ['assistant', ABSENT, ABSENT, null, ''],
-      content: [text, text, ABSENT, null, () => [{ type: 'text', text: text() }]],
+      content: [text, text, ABSENT, null, parts],
       reasoning_content: [ABSENT, ABSENT, text, null],
       reasoning: [ABSENT, ABSENT, text],
       reasoning_details: [ABSENT, ABSENT, null, [], [{ type: 'reasoning.text', text: 'hm', index: 0 }]],

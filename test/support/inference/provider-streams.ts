@@ -178,6 +178,21 @@ export const PROVIDER_STREAMS: Readonly<Record<string, readonly (object | string
     { ...head(), ...one({ content: '' }, 'stop'), usage: USAGE },
     DONE,
   ],
+  'mistral, a model that thinks': [
+    { ...head(), ...one({ role: 'assistant', content: '' }) },
+    { ...head(), ...one({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'h' }] }] }) },
+    {
+      ...head(),
+      ...one({
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: 'm' }], closed: true },
+          { type: 'text', text: 'Hi' },
+        ],
+      }),
+    },
+    { ...head(), ...one({ content: ' there' }, 'stop'), usage: USAGE },
+    DONE,
+  ],
   'mistral, a tool': [
     { ...head(), ...one({ role: 'assistant', content: '' }) },
     {
@@ -304,6 +319,15 @@ export const PROVIDER_ANSWERS: Readonly<Record<string, object>> = {
   ),
   deepseek: whole({ reasoning_content: 'Hm' }, { system_fingerprint: 'fp_1' }),
   mistral: whole({ tool_calls: null, prefix: false }),
+  'mistral, a model that thinks': whole({
+    tool_calls: null,
+    content: [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }], closed: true },
+      { type: 'text', text: 'Hi' },
+      { type: 'reference', reference_ids: [1] },
+      { type: 'text', text: ' there' },
+    ],
+  }),
   'mistral, a tool': whole({
     content: '',
     tool_calls: [{ id: 'abc', function: { name: 'f', arguments: '{}' }, index: 0 }],

@@ -1,8 +1,9 @@
 import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
-import { isAt } from '../walk/json-reader.ts'
+import { isAt, isText } from '../walk/json-reader.ts'
 import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
 import type { Output } from '../walk/output.ts'
 import { SeenMembers } from '../walk/seen-members.ts'
+import { ContentParts } from './content-parts.ts'
 import type { ChatForm } from './mend.ts'
 import { FunctionMembers, ToolMembers } from './tool-members.ts'
 
@@ -18,6 +19,7 @@ const FIRST_NO_NULL = 128
 
 /** Members whose null clients that validate refuse, beside those that are read; the name is no output. */
 const NO_NULL = ['name', 'audio', 'images']
+const IMAGES = FIRST_NO_NULL << NO_NULL.indexOf('images')
 
 /** `delta` of an event's choice, or `message` of an answer's. */
 export class DeltaMembers implements Members {
@@ -35,12 +37,15 @@ export class DeltaMembers implements Members {
   readonly #output: Output
   readonly #tools: ToolMembers
   readonly #functions: FunctionMembers
+  readonly #content: ContentParts
   readonly #parts: PartMembers
   readonly #seen = new SeenMembers()
   /** The same reasoning may stand in three members: the longest counts. */
   #reasoningBytes = 0
   /** The value of `reasoning_content`, when it is a text. */
-  #content: Span | null = null
+  #thought: Span | null = null
+  /** `content` is a list. */
+  #hasParts = false
 
   constructor(walk: ObjectWalk, form: ChatForm, output: Output) {
     this.#walk = walk
@@ -48,6 +53,7 @@ export class DeltaMembers implements Members {
     this.#output = output
     this.#functions = new FunctionMembers(walk, form, output)
     this.#tools = new ToolMembers(walk, form, this.#functions)
+    this.#content = new ContentParts(walk)
     this.#parts = new PartMembers(walk)
   }
 
@@ -56,7 +62,8 @@ export class DeltaMembers implements Members {
     this.textAt = -1
     this.#seen.bits = 0
     this.#reasoningBytes = 0
-    this.#content = null
+    this.#thought = null
+    this.#hasParts = false
   }
 
   member(key: number, length: number, at: number, depth: number): number {
@@ -66,8 +73,8 @@ export class DeltaMembers implements Members {
         if (isAt(bytes, key, 'role')) return this.#role(at, depth)
         break
       case 7:
-        if (isAt(bytes, key, 'content')) return this.#said(CONTENT, at, depth)
-        if (isAt(bytes, key, 'refusal')) return this.#said(REFUSAL, at, depth)
+        if (isAt(bytes, key, 'content')) return this.#text(at, depth)
+        if (isAt(bytes, key, 'refusal')) return this.#refused(at, depth)
         break
       case 9:
         if (isAt(bytes, key, 'reasoning')) return this.#reasoning(REASONING, at, depth)
@@ -91,10 +98,11 @@ export class DeltaMembers implements Members {
 
   end(at: number): string {
     this.#output.add(this.#reasoningBytes)
-    if (this.#content !== null && !this.#seen.has(REASONING)) {
+    if (this.#thought !== null && !this.#seen.has(REASONING)) {
       this.#walk.splices.add(at, at, ',"reasoning":')
-      this.#walk.splices.add(at, at, this.#content)
+      this.#walk.splices.add(at, at, this.#thought)
     }
+    if (this.#hasParts) this.#writeParts(at)
     return this.#form === 'answer' && !this.#seen.has(ROLE) ? '"role":"assistant"' : ''
   }
 
@@ -107,22 +115,71 @@ export class DeltaMembers implements Members {
     const { json } = this.#walk
     if (!this.#seen.isFirst(ROLE)) return ODD
     const end = json.value(at, depth)
-    this.hasRole = end > 0 && isAssistant(json.bytes, at, end)
+    this.hasRole = end > 0 && isText(json.bytes, at, end, 'assistant')
     if (this.hasRole) return end
     return this.#form === 'answer' ? this.#walk.replace(at, end, '"assistant"') : this.#walk.cut(end)
   }
 
-  #said(member: number, at: number, depth: number): number {
-    if (!this.#seen.isFirst(member)) return ODD
-    const before = this.#parts.bytes
-    const end = this.#parts.text(at, depth)
-    const bytes = this.#parts.bytes - before
-    this.#output.add(bytes)
-    if (member === CONTENT && this.#walk.json.bytes[at] === QUOTE) {
-      this.textAt = at
-      this.textEnd = end
-      this.textBytes = bytes
+  #text(at: number, depth: number): number {
+    const { json } = this.#walk
+    if (!this.#seen.isFirst(CONTENT)) return ODD
+    if (json.bytes[at] === OPEN_LIST) return this.#list(at, depth)
+    const before = json.textBytes
+    const end = json.value(at, depth)
+    if (json.bytes[at] !== QUOTE) return end
+    this.textAt = at
+    this.textEnd = end
+    this.textBytes = json.textBytes - before
+    this.#output.add(this.textBytes)
+    return end
+  }
+
+  /** The list becomes the text of its parts; their reasoning follows at the end of the delta. */
+  #list(at: number, depth: number): number {
+    const parts = this.#content
+    parts.clear()
+    const end = parts.list(at, depth)
+    if (end < 0) return end
+    this.#hasParts = true
+    this.#output.add(parts.texts.bytes)
+    this.#reasoningBytes = Math.max(this.#reasoningBytes, parts.thoughts.bytes)
+    this.#walk.splices.add(at, end, '"')
+    this.#put(end, parts.texts.spans, '"')
+    return end
+  }
+
+  #writeParts(at: number): void {
+    const { thoughts, pictures } = this.#content
+    const { splices } = this.#walk
+    if (thoughts.spans.length > 0 && !this.#seen.has(REASONING) && this.#thought === null) {
+      splices.add(at, at, ',"reasoning":"')
+      this.#put(at, thoughts.spans, '"')
     }
+    if (thoughts.spans.length > 0 && !this.#seen.has(DETAILS)) {
+      splices.add(at, at, ',"reasoning_details":[{"type":"reasoning.text","text":"')
+      this.#put(at, thoughts.spans, '","index":0}]')
+    }
+    if (pictures.spans.length === 0 || this.#seen.has(IMAGES)) return
+    this.#output.isThere = true
+    splices.add(at, at, ',"images":[')
+    for (const [nth, picture] of pictures.spans.entries()) {
+      splices.add(at, at, `${nth === 0 ? '' : ','}{"type":"image_url","image_url":`)
+      this.#put(at, [picture], '}')
+    }
+    splices.add(at, at, ']')
+  }
+
+  #put(at: number, spans: readonly Span[], end: string): void {
+    for (const span of spans) this.#walk.splices.add(at, at, span)
+    this.#walk.splices.add(at, at, end)
+  }
+
+  #refused(at: number, depth: number): number {
+    const { json } = this.#walk
+    if (!this.#seen.isFirst(REFUSAL)) return ODD
+    const before = json.textBytes
+    const end = json.value(at, depth)
+    if (json.bytes[at] === QUOTE) this.#output.add(json.textBytes - before)
     return end
   }
 
@@ -137,8 +194,8 @@ export class DeltaMembers implements Members {
   /** DeepSeek's name for it, which clients of OpenRouter do not read: the text goes out under both names. */
   #reasoningContent(at: number, depth: number): number {
     const end = this.#reasoning(REASONING_CONTENT, at, depth)
-    const isText = this.#walk.json.bytes[at] === QUOTE && end > at + 2
-    if (isText) this.#content = { start: at, end }
+    const hasText = this.#walk.json.bytes[at] === QUOTE && end > at + 2
+    if (hasText) this.#thought = { start: at, end }
     return end
   }
 
@@ -172,18 +229,7 @@ export class DeltaMembers implements Members {
   }
 }
 
-const ASSISTANT = 'assistant'
-/** Bytes of a letter that is written as an escape. */
-const ESCAPE_BYTES = 6
-
-function isAssistant(bytes: Buffer, at: number, end: number): boolean {
-  if (bytes[at] !== QUOTE) return false
-  if (end - at === ASSISTANT.length + 2) return isAt(bytes, at + 1, ASSISTANT)
-  const mayBe = end - at <= ASSISTANT.length * ESCAPE_BYTES + 2
-  return mayBe && JSON.parse(bytes.toString('utf8', at, end)) === ASSISTANT
-}
-
-/** Items of `content` and of `reasoning_details`, and of the lists within them. */
+/** Items of `reasoning_details`, and of the lists within them. */
 class PartMembers implements Members {
   readonly itemsMax = Infinity
   /** Bytes of their texts so far. */

@@ -25,7 +25,7 @@ const Part = Type.Object(
 )
 const Said = Type.Object(
   {
-    content: maybe(Type.Union([Type.String(), Type.Array(Part)])),
+    content: maybe(Type.Union([Type.String(), Type.Array(Type.Union([Type.String(), Part]))])),
     reasoning: Text,
     reasoning_content: Text,
     reasoning_details: maybe(Type.Array(Detail)),
@@ -37,7 +37,7 @@ const Said = Type.Object(
 )
 /** What a choice says, in a stream or in a whole answer. */
 export type Said = Static<typeof Said>
-export type SaidPart = Static<typeof Part>
+export type SaidPart = string | Static<typeof Part>
 
 const Choice = Type.Object(
   { index: Index, delta: maybe(Said), finish_reason: Text, native_finish_reason: Text },

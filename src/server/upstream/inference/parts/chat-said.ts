@@ -30,11 +30,17 @@ function textOf(kind: 'text' | 'reasoning' | 'refusal', text: unknown): readonly
   return typeof text === 'string' && text !== '' ? [{ part: { kind, choice: 0, text } }] : []
 }
 
-function partIn({ type, text, thinking }: SaidPart): readonly ChatPart[] {
-  if (type === 'text') return textOf('text', text)
+function partIn(part: SaidPart): readonly ChatPart[] {
+  if (typeof part === 'string') return textOf('text', part)
+  const { type, text, thinking } = part
+  if ((type ?? 'text') === 'text') return textOf('text', text)
   if (type !== 'thinking') return []
-  const texts = Array.isArray(thinking) ? thinking.map((part) => membersOf(part)['text']) : [thinking]
+  const texts = Array.isArray(thinking) ? thinking.map(thoughtIn) : [thinking]
   return texts.flatMap((one) => textOf('reasoning', one))
+}
+
+function thoughtIn(part: unknown): unknown {
+  return typeof part === 'string' ? part : membersOf(part)['text']
 }
 
 function detailIn(detail: Detail): readonly ChatPart[] {

@@ -170,6 +170,18 @@ export function isAt(bytes: Buffer, at: number, ascii: string): boolean {
   return true
 }
 
+/** Bytes of a letter that is written as an escape. */
+const ESCAPE_BYTES = 6
+
+/** Whether the value in `[start, end)` is this text in ASCII, escaped or not. */
+export function isText(bytes: Buffer, start: number, end: number, ascii: string): boolean {
+  if (bytes[start] !== QUOTE) return false
+  const { length } = ascii
+  if (end - start === length + 2) return isAt(bytes, start + 1, ascii)
+  const mayBe = end > start && end - start <= length * ESCAPE_BYTES + 2
+  return mayBe && JSON.parse(bytes.toString('utf8', start, end)) === ascii
+}
+
 /**
  * @returns the count that `[start, end)` writes, or WRONG when it is no whole number from 0 to
  * 999,999,999,999
