@@ -18,6 +18,7 @@ import type { Program, Proof } from '../proof.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { Agent, AgentTask } from './agents/agent.ts'
 import { claudeCode } from './agents/claude-code.ts'
+import { asksForEffort, CHAT_SERVER_NAMES, sharedPrefix } from './agents/chat-servers.ts'
 import { codex } from './agents/codex.ts'
 import { loadSession, SESSION_NAMES } from './agents/recorded-session.ts'
 import { replay, SessionModel } from './agents/replay.ts'
@@ -27,6 +28,8 @@ import { IMAGE } from './scenarios/scenarios.ts'
 const ROUNDS = { full: 10, short: 1 }
 /** Of each recorded session at each form of providers. */
 const TURNS = { full: 200, short: 3 }
+/** Of the first turn's prompt, in each later one: what a cache of prefixes has to find. */
+const PREFIX_SHARE_MIN = 0.95
 const WORDS = ['The', ' work', ' is', ' done.']
 const SAID = WORDS.join('')
 const PICTURE = Buffer.from(IMAGE.slice(IMAGE.indexOf(',') + 1), 'base64')
@@ -42,6 +45,7 @@ export const program: Program = {
     const origin = `http://127.0.0.1:${stand.port}`
     const key = stand.keys.inference_key
     await replayed(proof, provider, { origin, key })
+    await replayedAtServers(proof, provider, { origin, key })
     const agents = [
       claudeCode({ origin, key, model: modelOf('messages'), home }),
       await codex({ origin, key, model: modelOf('responses'), home }),
@@ -77,7 +81,7 @@ async function replayed(
   for (const name of SESSION_NAMES) {
     const session = await loadSession(name)
     for (const protocol of TEXT_PROTOCOLS) {
-      const model = new SessionModel(protocol)
+      const model = new SessionModel(protocol, null)
       provider.usually(model.answer)
       const { errors, requests, dropped } = await replay(
         session,
@@ -93,6 +97,36 @@ async function replayed(
       )
     }
   }
+}
+
+/** Each session at each server of chat; the servers differ in habits that agents have met. */
+async function replayedAtServers(
+  proof: Proof,
+  provider: FakeProvider,
+  node: { readonly origin: string; readonly key: string },
+): Promise<void> {
+  const turns = proof.isShort ? TURNS.short : TURNS.full
+  for (const name of SESSION_NAMES) {
+    const session = await loadSession(name)
+    const asked = { hasEffort: asksForEffort(session.first) }
+    for (const server of CHAT_SERVER_NAMES) {
+      const model = new SessionModel('chat', { name: server, asked })
+      provider.usually(model.answer)
+      const { errors, requests } = await replay(session, { ...node, model: `prove/${server}`, turns }, model)
+      provider.forget()
+      const [first = '', ...later] = model.prompts
+      const shared = Math.min(...later.map((prompt) => sharedPrefix(first, prompt)))
+      proof.check(
+        `${session.client} ${session.version} (${name}), recorded, at a server as ${server}: ${turns} turns`,
+        errors.length === 0 && shared >= PREFIX_SHARE_MIN,
+        errors[0] ?? `0 errors in ${requests} requests; the first prompt is kept by ${percent(shared)}`,
+      )
+    }
+  }
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`
 }
 
 interface World {
@@ -220,31 +254,39 @@ function modelOf(protocol: TextProtocol): string {
 }
 
 function catalogueOf(origin: string): object {
-  const pricing = { prompt: '0.000001', completion: '0.000002' }
-  const architecture = { input_modalities: ['text', 'image', 'file'], output_modalities: ['text'] }
+  const at = { base_url: `${origin}/v1`, api_key_env: PROVIDER_KEY }
+  const ofProtocols = TEXT_PROTOCOLS.map((speaks) => ({
+    slug: `of-${speaks}`,
+    protocol: MAKERS[speaks],
+    ...at,
+    strict: MAKERS[speaks] === 'openai',
+    speaks: [speaks],
+  }))
+  const asServers = CHAT_SERVER_NAMES.map((name) => ({
+    slug: `as-${name}`,
+    protocol: 'openai',
+    ...at,
+    speaks: ['chat'],
+  }))
   return {
-    providers: TEXT_PROTOCOLS.map((speaks) => ({
-      slug: `of-${speaks}`,
-      protocol: MAKERS[speaks],
-      base_url: `${origin}/v1`,
-      api_key_env: PROVIDER_KEY,
-      strict: MAKERS[speaks] === 'openai',
-      speaks: [speaks],
-    })),
-    models: TEXT_PROTOCOLS.map((speaks) => ({
-      id: modelOf(speaks),
-      name: speaks,
-      architecture,
-      context_length: 1_000_000,
-      endpoints: [
-        {
-          provider: `of-${speaks}`,
-          // The names of Google's models tell what they take.
-          upstream_model: speaks === 'gemini' ? 'gemini-3.1-pro' : 'upstream',
-          pricing,
-          max_completion_tokens: 64_000,
-        },
-      ],
-    })),
+    providers: [...ofProtocols, ...asServers],
+    models: [
+      // The names of Google's models tell what they take.
+      ...TEXT_PROTOCOLS.map((name) =>
+        modelAt(name, `of-${name}`, name === 'gemini' ? 'gemini-3.1-pro' : 'upstream'),
+      ),
+      ...CHAT_SERVER_NAMES.map((name) => modelAt(name, `as-${name}`, 'upstream')),
+    ],
+  }
+}
+
+function modelAt(name: string, provider: string, upstream: string): object {
+  const pricing = { prompt: '0.000001', completion: '0.000002' }
+  return {
+    id: `prove/${name}`,
+    name,
+    architecture: { input_modalities: ['text', 'image', 'file'], output_modalities: ['text'] },
+    context_length: 1_000_000,
+    endpoints: [{ provider, upstream_model: upstream, pricing, max_completion_tokens: 64_000 }],
   }
 }

@@ -12,7 +12,7 @@ type Rule = (body: Members, given: Given) => string | null
 /** Those of Google stand with its fake. */
 export const STRICT: Readonly<Record<TextProtocol, (honest: FakeAnswer, given: Given) => FakeAnswer>> = {
   chat: (honest, given) =>
-    strictChat(ruled(wrongChat, given, (message) => refusesChat(400, { message }))(honest)),
+    strictChat(ruled(chatRule, given, (message) => refusesChat(400, { message }))(honest)),
   responses: (honest, given) =>
     strictOfCodex(ruled(wrongResponse, given, (message) => refusesChat(400, { message }))(honest)),
   messages: (honest, given) =>
@@ -42,7 +42,8 @@ const ANTHROPIC_NAME = /^[a-zA-Z0-9_-]{1,128}$/
 /** Marks of the cache in a request of messages. */
 const MARKS_MAX = 4
 
-function wrongChat(body: Members): string | null {
+/** @returns what is wrong with a chat's tools and turns, as most servers say it; null: nothing */
+export function chatRule(body: Members): string | null {
   const bad = listOf(body['tools']).find(
     ({ function: told }) => !OPENAI_NAME.test(String(membersOf(told)['name'])),
   )

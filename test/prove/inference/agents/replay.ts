@@ -7,6 +7,7 @@ import { messageReader, responseOf } from '../../../support/inference/accumulate
 import { bodyOf } from '../../../support/inference/fake-chat.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { filled, projected } from './neutral.ts'
+import { answersAs, renderedPrompt, type AskedEffort, type ChatServerName } from './chat-servers.ts'
 import { STRICT } from './provider-rules.ts'
 import { HISTORY, type RecordedSession } from './recorded-session.ts'
 import { saidIn, WRITES, type Said } from './scripted-model.ts'
@@ -27,14 +28,19 @@ export interface Replayed {
   readonly dropped: ReadonlySet<string>
 }
 
-/** The model of a session, before which a strict provider stands. */
+/** The model of a session, before which a strict provider, or a server of chat with its own habits, stands. */
 export class SessionModel {
   readonly answer: FakeAnswer
   turn = 0
   said: Said | null = null
+  /** The prompts of the conversation, as a server of chat renders them. */
+  readonly prompts: string[] = []
   readonly #given = new Set<string>()
 
-  constructor(protocol: TextProtocol) {
+  constructor(
+    protocol: TextProtocol,
+    server: { readonly name: ChatServerName; readonly asked: AskedEffort } | null,
+  ) {
     let asked: Members = {}
     const say = (): Said => {
       const said = saidIn(this.turn, protocol, asked)
@@ -42,9 +48,13 @@ export class SessionModel {
       this.said = said
       return said
     }
-    const strict = STRICT[protocol](WRITES[protocol](say), this.#given)
+    const strict =
+      server === null
+        ? STRICT[protocol](WRITES[protocol](say), this.#given)
+        : answersAs(server.name, say, server.asked)
     this.answer = (call, reply) => {
       asked = bodyOf(call)
+      if (server !== null) this.prompts[this.turn] ??= renderedPrompt(asked)
       return strict(call, reply)
     }
   }
@@ -88,11 +98,12 @@ export async function replay(
     return null
   }
   for (const side of session.sides) await send(filled(side) as Members)
+  scripted.prompts.length = 0
   const begun = first[HISTORY[session.dialect]] as readonly Members[]
   let history: readonly Members[] = begun
   for (let turn = 0; turn < turns && errors.length < 3; turn++) {
     scripted.turn = turn
-    const bytes = await send({ ...first, [HISTORY[session.dialect]]: history })
+    const bytes = await send(billed({ ...first, [HISTORY[session.dialect]]: history }, turn))
     if (bytes === null) break
     const answer = await read(bytes).catch((problem: unknown) => {
       errors.push(`turn ${turn}: ${problem instanceof Error ? problem.message : String(problem)}`)
@@ -105,6 +116,14 @@ export async function replay(
     history = [...history.map(unmarked), ...more]
   }
   return { errors, requests, dropped }
+}
+
+/** Claude Code's first system text differs in each request. */
+function billed(body: Members, turn: number): Members {
+  const { system } = body
+  if (!Array.isArray(system)) return body
+  const text = `x-anthropic-billing-header: cc_version=2.1.330; cc_entrypoint=cli; cch=${turn};`
+  return { ...body, system: [{ type: 'text', text }, ...(system as unknown[]).slice(1)] }
 }
 
 interface Wrote {

@@ -64,7 +64,16 @@ export const WRITES: Readonly<Record<TextProtocol, (said: () => Said) => FakeAns
     }),
 }
 
-function writesChat({ words, calls }: Said): FakeAnswer {
+interface ChatDeltas {
+  readonly thinks?: (thought: string) => object
+  readonly says?: (words: string) => object
+}
+
+/** @param deltas members in which a server writes thoughts and words; without them words alone are written */
+export function writesChat(
+  { thought, words, calls }: Said,
+  { thinks, says = (content) => ({ content }) }: ChatDeltas = {},
+): FakeAnswer {
   const called = calls.flatMap(({ id, name, input }, index) => {
     const json = JSON.stringify(input)
     const begin = chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] })
@@ -76,7 +85,8 @@ function writesChat({ words, calls }: Said): FakeAnswer {
   })
   return streams([
     chunk({ role: 'assistant', content: words.length === 0 ? null : '' }),
-    ...words.map((content) => chunk({ content })),
+    ...(thinks === undefined || thought === '' ? [] : [chunk(thinks(thought))]),
+    ...words.map((text) => chunk(says(text))),
     ...called,
     chunk({}, calls.length === 0 ? 'stop' : 'tool_calls'),
     USAGE_CHUNK,
