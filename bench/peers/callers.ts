@@ -86,7 +86,7 @@ function refused(failure: Failure): Entry {
 function rated(caller: Caller, window: Window, limitRpm: number): Entry {
   const now = performance.now()
   const { isTaken, retryAfterMs } = takeOne(window, now)
-  const known = { limitRpm, remaining: freeOf(window, now), epochMs: Date.now() }
+  const known = { limitRpm, burst: burstOf(limitRpm), remaining: freeOf(window, now), epochMs: Date.now() }
   if (isTaken)
     return { caller, failure: null, headers: admittedOf({ ...known, resetAfterMs: window.levelMs }).headers }
   const { failure, headers } = refusedOf({ ...known, resetAfterMs: retryAfterMs })

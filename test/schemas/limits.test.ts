@@ -57,6 +57,7 @@ t.test('the sizes that the contract gives are those of C10, C11, C13, §8 and B2
   t.equal(limits.MODELS_PAGE_MAX, 1_000)
   t.equal(limits.MODELS_PAGE_DEFAULT, 500)
   t.equal(limits.RATE_BURST_DIVISOR, 10)
+  t.equal(limits.RATE_BURST_MIN, 10)
 })
 
 t.test('an embeddings body is received up to its limit', async (t) => {

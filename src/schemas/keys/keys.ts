@@ -69,6 +69,15 @@ const Rate = nullable(
     description: 'Our extension: requests a minute; null: no limit.',
   }),
 )
+const Burst = nullable(
+  Type.Integer({
+    minimum: 1,
+    maximum: RATE_LIMIT_RPM_MAX,
+    description:
+      "Our extension: requests that may come at once, 1 to the key's `rate_limit_rpm`; null: the operator's " +
+      'default, else the greater of a tenth of the limit and 10, at most the limit. A lowered limit cuts it.',
+  }),
+)
 const AllowedModels = nullable(
   Type.Array(
     Type.String({
@@ -130,6 +139,7 @@ export const CreateKeyBody = Type.Object({
     }),
   ),
   rate_limit_rpm: Type.Optional(Rate),
+  rate_limit_burst: Type.Optional(Burst),
   ...CALL_LIMIT_FIELDS,
   allowed_models: Type.Optional(AllowedModels),
   scopes: Type.Optional(Scopes),
@@ -144,6 +154,7 @@ export const UpdateKeyBody = Type.Object({
   limit_reset: Type.Optional(ResetOf),
   include_byok_in_limit: Type.Optional(Byok),
   rate_limit_rpm: Type.Optional(Rate),
+  rate_limit_burst: Type.Optional(Burst),
   ...CALL_LIMIT_FIELDS,
   allowed_models: Type.Optional(AllowedModels),
   scopes: Type.Optional(Scopes),
@@ -230,6 +241,7 @@ export const ApiKey = Type.Object({
   expires_at: Type.Optional(Instant),
   kind: Type.Enum(['inference', 'management', 'intern']),
   rate_limit_rpm: nullable(Type.Integer()),
+  rate_limit_burst: nullable(Type.Integer()),
   ...CallLimits.properties,
   allowed_models: nullable(Type.Array(Type.String())),
   scopes: nullable(Type.Array(Type.Enum([...KEY_SCOPES]))),

@@ -30,6 +30,8 @@ export const RATE_PREFETCH_MIN = 8
 export const RATE_STEADY_BLOCKS = 6
 /** Divisor of a minute's limit: the quotient may come at once. C11. */
 export const RATE_BURST_DIVISOR = 10
+/** Requests that may come at once at least, unless a minute's limit is lower. C11. */
+export const RATE_BURST_MIN = 10
 /** Requests a minute of a key's limit. Decision. */
 export const RATE_LIMIT_RPM_MAX = 1_000_000_000
 /** Tokens of `default_max_output_tokens`, at least: OpenAI's responses refuse a lower maximum. Decision. */

@@ -1,6 +1,37 @@
-import { RATE_BURST_DIVISOR } from '../limits/rate-limits.ts'
+import { RATE_BURST_DIVISOR, RATE_BURST_MIN } from '../limits/rate-limits.ts'
 
-/** Requests that may come at once at a limit or a share of a limit; may be a fraction. C11. */
-export function burstOf(limitRpm: number): number {
-  return Math.max(1, limitRpm / RATE_BURST_DIVISOR)
+/**
+ * Requests that may come at once, never more than a minute's; may be a fraction. C11.
+ * @param set burst of the key, else of the operator; null: neither has one
+ */
+export function burstOf(limitRpm: number, set: number | null = null): number {
+  return Math.min(limitRpm, set ?? Math.max(limitRpm / RATE_BURST_DIVISOR, RATE_BURST_MIN))
+}
+
+/** Burst of one of several fronts that share a limit without Redis. C11. */
+export function burstShare(burst: number, fronts: number): number {
+  return Math.max(1, burst / fronts)
+}
+
+/**
+ * Stored burst of a key: a limit that was lowered cuts it, and without a limit there is none. Nodes of an
+ * older version lower limits without the burst.
+ */
+export function keptBurst(burst: number | null, limitRpm: number | null): number | null {
+  return burst === null || limitRpm === null ? null : Math.min(burst, limitRpm)
+}
+
+/** What is wrong with a burst that a caller sent for a key with this limit; null: nothing. */
+export function burstMistake(
+  burst: number | null,
+  limitRpm: number | null,
+): { readonly message: string; readonly expected: string } | null {
+  if (burst === null) return null
+  if (limitRpm === null)
+    return { message: 'needs a limit of requests', expected: 'a `rate_limit_rpm` beside it, or null' }
+  if (burst <= limitRpm) return null
+  return {
+    message: `exceeds the limit of ${limitRpm} requests a minute`,
+    expected: `a whole number from 1 to ${limitRpm}, or a higher \`rate_limit_rpm\``,
+  }
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { RATE_LEASES_MAX } from '../../schemas/limits/rate-limits.ts'
+import { burstOf } from '../../schemas/values/rate-burst.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority } from '../ports/rates.ts'
@@ -18,6 +19,8 @@ export interface AdmissionOptions {
   /** Calls a function after so many milliseconds. */
   readonly later?: (run: () => void, ms: number) => void
   readonly leasesMax?: number
+  /** Burst of keys without their own; left out or null: what C11 derives from the limit. */
+  readonly burst?: number | null
   readonly meters?: Pick<Meters, 'rateDecision'>
 }
 
@@ -34,6 +37,7 @@ export interface Admission {
 export function createAdmission(options: AdmissionOptions): Admission {
   const { authority, fronts, now, epochNow = Date.now, schedule = setImmediate } = options
   const { leasesMax = RATE_LEASES_MAX, meters = { rateDecision() {} }, later = setTimeout } = options
+  const { burst: byDefault = null } = options
   let requesting: TokenLease[] = []
   let forgotAt = 0
   const flush = (): void => {
@@ -63,10 +67,12 @@ export function createAdmission(options: AdmissionOptions): Admission {
   })
   return {
     admit(key) {
-      if (key.rateLimitRpm === null) return UNLIMITED
+      const { rateLimitRpm: limitRpm } = key
+      if (limitRpm === null) return UNLIMITED
+      const burst = burstOf(limitRpm, key.rateLimitBurst ?? byDefault)
       let lease = leases.get(key.hash)
-      if (lease === undefined || lease.limitRpm !== key.rateLimitRpm) {
-        lease = new TokenLease(deps, key.hash, key.rateLimitRpm)
+      if (lease === undefined || lease.limitRpm !== limitRpm || lease.burst !== burst) {
+        lease = new TokenLease(deps, { key: key.hash, limitRpm, burst })
         leases.set(key.hash, lease)
       }
       const at = now()

@@ -1,5 +1,4 @@
 import type { Failure } from '../../schemas/failures.ts'
-import { burstOf } from '../../schemas/values/rate-burst.ts'
 
 /**
  * The stage's decision about a call: a refusal or none, and the headers of its reply. Calls share the object:
@@ -16,6 +15,8 @@ export const UNLIMITED: Admitted = { failure: null, headers: null }
 /** The state of a key's window when a reply is written. */
 export interface WindowState {
   readonly limitRpm: number
+  /** Requests that may come at once; may be a fraction. */
+  readonly burst: number
   /** Lowest known figure. */
   readonly remaining: number
   /** Milliseconds until the whole burst is free, or, on a refusal, until one request is. */
@@ -40,7 +41,7 @@ export function refusedOf(known: WindowState): Admitted {
   return {
     failure: {
       name: 'rate_limited',
-      fields: { holder: 'key', limit: known.limitRpm, ...paceOf(known.limitRpm), retry: retryAfterS },
+      fields: { holder: 'key', limit: known.limitRpm, ...paceOf(known), retry: retryAfterS },
       retryAfterS,
       metadata: {
         limit_source: 'key_rate_limit',
@@ -59,14 +60,17 @@ export function refusedOf(known: WindowState): Admitted {
 }
 
 /** Seconds from one request to the next, and requests at once, as in C11, in numbers for a person. */
-function paceOf(limitRpm: number): Readonly<Record<'each' | 'burst' | 'what', string | number>> {
-  const [each, burst] = [Number((60 / limitRpm).toPrecision(3)), Math.floor(burstOf(limitRpm))]
+function paceOf({
+  limitRpm,
+  burst: exact,
+}: WindowState): Readonly<Record<'each' | 'burst' | 'what', string | number>> {
+  const [each, burst] = [Number((60 / limitRpm).toPrecision(3)), Math.floor(exact)]
   return { each, burst, what: `requests a minute (one each ${each} s, burst ${burst})` }
 }
 
 function headersOf(known: WindowState, resetS: number): Readonly<Record<string, string>> {
   return {
-    'RateLimit-Policy': `"requests";q=${known.limitRpm};w=60`,
+    'RateLimit-Policy': `"requests";q=${known.limitRpm};w=60;burst=${Math.floor(known.burst)}`,
     RateLimit: `"requests";r=${known.remaining};t=${resetS}`,
     'X-RateLimit-Limit': String(known.limitRpm),
     'X-RateLimit-Remaining': String(known.remaining),

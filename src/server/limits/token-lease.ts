@@ -7,12 +7,12 @@ import {
   RATE_USE_MS,
   RATE_WAIT_MS_MAX,
 } from '../../schemas/limits/rate-limits.ts'
-import { burstOf } from '../../schemas/values/rate-burst.ts'
+import { burstShare } from '../../schemas/values/rate-burst.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
 import { add, freeOf, levelOf, takeOne, waitFor, windowOf, type Window } from './gcra.ts'
 import type { LocalBalance } from '../ports/local-balance.ts'
-import { admittedOf, refusedOf, type Admitted } from './admitted.ts'
+import { admittedOf, refusedOf, type Admitted, type WindowState } from './admitted.ts'
 
 /** The dependencies that all leases of a front share. */
 export interface LeaseDeps {
@@ -31,6 +31,15 @@ export interface LeaseDeps {
   readonly later: (run: () => void, ms: number) => void
   /** Monotonic milliseconds: the local window of a new lease counts as full until then. */
   readonly forgotAt: () => number
+}
+
+/** The limit of one key, of which a lease borrows. */
+export interface LeaseOf {
+  /** Hash of the key. */
+  readonly key: string
+  readonly limitRpm: number
+  /** Requests that may come at once; may be a fraction. */
+  readonly burst: number
 }
 
 interface Waiter {
@@ -53,6 +62,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   readonly #deps: LeaseDeps
   readonly #key: string
   readonly limitRpm: number
+  readonly burst: number
   #balance = 0
   /** When the request for the tokens was sent: no later than the authority lent them. */
   #lentAt = 0
@@ -83,10 +93,13 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   /** Tokens that were used without the authority; the next request reports them. */
   #owed: Owed = { tokens: 0, at: 0 }
 
-  constructor(deps: LeaseDeps, key: string, limitRpm: number) {
+  constructor(deps: LeaseDeps, { key, limitRpm, burst }: LeaseOf) {
     this.#deps = deps
-    this.#key = key
+    // Nodes of an older version have windows under the bare hash. Sharing one would free tokens each time that
+    // they cut it to their smaller burst.
+    this.#key = `key:${key}`
     this.limitRpm = limitRpm
+    this.burst = burst
   }
 
   /** Answers at once while tokens or a known refusal last. Null: call `refill`. */
@@ -137,6 +150,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
       const grant = await authority.lend({
         key: this.#key,
         limitRpm: this.limitRpm,
+        burst: this.burst,
         want,
         giveBack: this.giveBack(sentAt) - Math.ceil(owed),
         waitMsMax: Math.max(1, RATE_WAIT_MS_MAX - (sentAt - oldest)),
@@ -158,8 +172,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     this.#left = null
     const isShort = grant.granted < want
     const served = this.#waiters.splice(0, grant.granted)
-    const known = { limitRpm: this.limitRpm, remaining: grant.remaining, epochMs: this.#deps.epochNow() }
-    this.#admitted = admittedOf({ ...known, resetAfterMs: grant.resetAfterMs })
+    this.#admitted = admittedOf(this.#known(grant.remaining, grant.resetAfterMs))
     this.#balance = grant.granted - served.length
     this.#lentAt = sentAt
     this.#tripMs = now - sentAt
@@ -195,7 +208,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   #takeLocal(now: number, waitMsMax = RATE_SHARE_WAIT_MS_MAX): Admitted | null {
     if (now < this.#deniedUntil) return this.#refuse(now, 'fallback')
     const share = Math.max(1, this.#deps.fronts.liveFronts)
-    const { intervalMs, toleranceMs } = windowOf(this.limitRpm / share, burstOf(this.limitRpm / share))
+    const { intervalMs, toleranceMs } = windowOf(this.limitRpm / share, burstShare(this.burst, share))
     const before = this.#local ?? this.#goOn(now)
     const startsAt = Math.min(now, Math.max(this.#deps.authority.lastAnswerAt, this.#deps.forgotAt()))
     if (before === null) this.#reported = { levelMs: toleranceMs, at: startsAt }
@@ -215,8 +228,12 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   #admitLocally(window: Window): Admitted {
     const now = this.#deps.now()
     this.#deps.meters.rateDecision('admitted', 'fallback')
-    const known = { limitRpm: this.limitRpm, remaining: freeOf(window, now), epochMs: this.#deps.epochNow() }
-    return admittedOf({ ...known, resetAfterMs: window.levelMs })
+    return admittedOf(this.#known(freeOf(window, now), window.levelMs))
+  }
+
+  #known(remaining: number, resetAfterMs: number): WindowState {
+    const { limitRpm, burst } = this
+    return { limitRpm, burst, remaining, resetAfterMs, epochMs: this.#deps.epochNow() }
   }
 
   /**
@@ -261,8 +278,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     const leftMs = until - now
     const atS = Math.max(1, Math.ceil(leftMs / 1000))
     if (this.#refused?.atS !== atS || this.#refused.until !== until) {
-      const known = { limitRpm: this.limitRpm, remaining: 0, epochMs: this.#deps.epochNow() }
-      this.#refused = { atS, until, answer: refusedOf({ ...known, resetAfterMs: leftMs }) }
+      this.#refused = { atS, until, answer: refusedOf(this.#known(0, leftMs)) }
     }
     return this.#refused.answer
   }

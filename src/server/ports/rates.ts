@@ -14,8 +14,8 @@ export interface RateInput {
   /** Hash of the API key, or the name of another owner of tokens. */
   readonly key: string
   readonly limitRpm: number
-  /** Tokens that may come at once; left out: the share of a minute that callers have. C11. */
-  readonly burst?: number
+  /** Tokens that may come at once; may be a fraction. C11. */
+  readonly burst: number
   /** Tokens wanted, at least 1. The authority grants all, or what is left, or nothing. */
   readonly want: number
   /**

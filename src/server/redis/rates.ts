@@ -1,4 +1,3 @@
-import { burstOf } from '../../schemas/values/rate-burst.ts'
 import type { RateInput, RateAuthority, RateGrant } from '../ports/rates.ts'
 import type { State } from './open.ts'
 import { openScripts, scriptOf, type RunScript } from './scripts.ts'
@@ -57,13 +56,7 @@ export function openRateAuthority(state: State, run: RunScript = openScripts(sta
 }
 
 /** The braces make a Redis Cluster keep all state of one key on one node. */
-function argsOf({
-  key,
-  limitRpm,
-  burst = burstOf(limitRpm),
-  want,
-  giveBack,
-}: RateInput): [string, ...number[]] {
+function argsOf({ key, limitRpm, burst, want, giveBack }: RateInput): [string, ...number[]] {
   const interval = MINUTE_US / limitRpm
   return [`sluice:rate:{${key}}`, interval, interval * burst, want, giveBack]
 }

@@ -1,5 +1,6 @@
 /** A rate limit over two fronts holds, and is worth using. */
-import { RATE_BURST_DIVISOR, RATE_SLACK_MS } from '../../../src/schemas/limits/rate-limits.ts'
+import { RATE_SLACK_MS } from '../../../src/schemas/limits/rate-limits.ts'
+import { burstOf } from '../../../src/schemas/values/rate-burst.ts'
 import { runLoad } from '../../support/load/load.ts'
 import type { LoadResult, LoadRow } from '../../support/load/load-plan.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
@@ -38,7 +39,7 @@ async function greedy(proof: Proof, stand: Stand, durationMs: number): Promise<v
     keepRows: { except: [429] },
   })
   const accepted = result.rows.filter((row) => row.status === 200)
-  const burst = Math.max(1, Math.floor(LIMIT_RPM / RATE_BURST_DIVISOR))
+  const burst = Math.floor(burstOf(LIMIT_RPM))
   const wanted = (LIMIT_RPM * durationMs) / 60_000 + burst
   const worst = worstInterval(accepted, burst)
   proof.say(`greedy: ${tally(result.statuses)} in ${durationMs} ms`)

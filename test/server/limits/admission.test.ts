@@ -3,7 +3,13 @@ import { RATE_SHARE_WAIT_MS_MAX } from '../../../src/schemas/limits/rate-limits.
 import { textOf } from '../../../src/schemas/failures.ts'
 import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
 import { joinedHeaders, type Admitted } from '../../../src/server/limits/admitted.ts'
-import { keyOf, ModelRedis, Simulation, whenAnswered } from '../../support/wire/rate-simulation.ts'
+import {
+  keyOf,
+  ModelRedis,
+  openFronts,
+  Simulation,
+  whenAnswered,
+} from '../../support/wire/rate-simulation.ts'
 
 const EPOCH = 1_700_000_000_000
 
@@ -18,7 +24,7 @@ t.test('an admitted call tells policy, remaining and reset in both forms', async
   t.same(await call(keyOf(600)), {
     failure: null,
     headers: {
-      'RateLimit-Policy': '"requests";q=600;w=60',
+      'RateLimit-Policy': '"requests";q=600;w=60;burst=60',
       RateLimit: '"requests";r=59;t=1',
       'X-RateLimit-Limit': '600',
       'X-RateLimit-Remaining': '59',
@@ -39,10 +45,11 @@ t.test('two limits of one call share the headers of the draft', async (t) => {
 
 t.test('a refused call says when to come again, in the headers and in the envelope', async (t) => {
   const { call } = open()
-  const key = keyOf(10)
+  const key = keyOf(10, undefined, 1)
   await call(key)
   const { failure, headers } = await call(key)
   t.match(headers, {
+    'RateLimit-Policy': '"requests";q=10;w=60;burst=1',
     RateLimit: '"requests";r=0;t=6',
     'X-RateLimit-Remaining': '0',
     'X-RateLimit-Reset': /^17\d{11}$/,
@@ -90,7 +97,7 @@ t.test('a key that is known to be over its limit is refused at once, without the
 
 t.test('a refusal says the pace, the burst and when to try again', async (t) => {
   const { call } = open()
-  const key = keyOf(10)
+  const key = keyOf(10, undefined, 1)
   await call(key)
   const { failure } = await call(key)
   t.match(failure, { fields: { limit: 10, each: 6, burst: 1, retry: 6 } })
@@ -110,7 +117,7 @@ t.test('calls of one turn share one ask', async (t) => {
 
 t.test('of more waiting calls than there are tokens the first are admitted', async (t) => {
   const { admission, wait } = open()
-  const answers = Array.from({ length: 5 }, () => admission.admit(keyOf(20)))
+  const answers = Array.from({ length: 5 }, () => admission.admit(keyOf(20, undefined, 2)))
   await wait(5)
   t.same(
     (await Promise.all(answers)).map(({ failure }) => failure === null),
@@ -243,7 +250,7 @@ t.test('what was spent without the authority is told to it', async (t) => {
   while ((await call(key)).failure === null) spent += 1
   redis.mode = 'up'
   await wait(300)
-  t.equal(spent, 6, 'the burst had filled up')
+  t.equal(spent, 10, 'the burst had filled up')
   t.ok((await call(key)).failure, 'and is not free a second time')
 })
 
@@ -269,6 +276,69 @@ t.test('every decision is metered with who took it', async (t) => {
   await call(keyOf(1, 'other'))
   t.same(seen, ['admitted authority', 'refused authority', 'refused purse', 'refused fallback'])
 })
+
+const BURSTS: readonly (readonly [text: string, limitRpm: number, burst: number | null, atOnce: number])[] = [
+  ['a burst of one', 60, 1, 1],
+  ['a burst of the whole limit', 60, 60, 60],
+  ['the default of a low limit', 3, null, 3],
+  ['the default of ten', 60, null, 10],
+  ['the default of a tenth', 600, null, 60],
+]
+
+for (const [text, limitRpm, burst, atOnce] of BURSTS) {
+  t.test(`${text} comes at once, and then the pace of the limit`, async (t) => {
+    const { call, wait } = open()
+    const key = keyOf(limitRpm, undefined, burst)
+    let answer = await call(key)
+    t.equal(answer.headers?.['RateLimit-Policy'], `"requests";q=${limitRpm};w=60;burst=${atOnce}`)
+    let admitted = 0
+    for (; answer.failure === null; answer = await call(key)) admitted += 1
+    t.equal(admitted, atOnce)
+    for (let i = 0; i < 3; i += 1) {
+      await wait(60_000 / limitRpm)
+      t.equal((await call(key)).failure, null, 'one is free')
+      t.ok((await call(key)).failure, 'and no second one')
+    }
+  })
+}
+
+t.test("the operator's burst is for keys without their own, and is cut to their limit", async (t) => {
+  const { call } = open({ burst: 20 })
+  const policyOf = async (key: ReturnType<typeof keyOf>): Promise<string | undefined> =>
+    (await call(key)).headers?.['RateLimit-Policy']
+  t.match(await policyOf(keyOf(600, 'a')), /burst=20$/)
+  t.match(await policyOf(keyOf(600, 'b', 5)), /burst=5$/)
+  t.match(await policyOf(keyOf(12, 'c')), /burst=12$/)
+})
+
+t.test('a changed burst takes effect with the next call', async (t) => {
+  const { call } = open()
+  for (const burst of [1, 2, 60]) {
+    const { headers } = await call(keyOf(60, undefined, burst))
+    t.match(headers?.['RateLimit-Policy'], new RegExp(`burst=${burst}$`))
+  }
+})
+
+for (const [fronts, burst, atOnce] of [
+  [2, 10, 10],
+  [4, 60, 60],
+  [4, 2, 4],
+  [3, 1, 3],
+] as const) {
+  t.test(`without the authority ${fronts} fronts share a burst of ${burst}`, async (t) => {
+    const simulation = new Simulation()
+    const redis = new ModelRedis(simulation, () => 0.5)
+    redis.mode = 'down'
+    const key = keyOf(60, undefined, burst)
+    const all = openFronts(simulation, redis, fronts)
+    await simulation.runUntil(120_000)
+    let admitted = 0
+    for (const front of all)
+      for (let i = 0; i < 100; i += 1)
+        whenAnswered(front.admit(key), ({ failure }) => void (admitted += failure === null ? 1 : 0))
+    t.equal(admitted, atOnce)
+  })
+}
 
 type More = Partial<Parameters<typeof createAdmission>[0]> & { liveFronts?: number }
 

@@ -29,8 +29,7 @@ function open({
       later,
       forgotAt: () => 0,
     },
-    'key',
-    limitRpm,
+    { key: 'key', limitRpm, burst: limitRpm / 10 },
   )
   return { purse, clock, asks }
 }

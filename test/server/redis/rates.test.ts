@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { burstOf } from '../../../src/schemas/values/rate-burst.ts'
 import { openRateAuthority } from '../../../src/server/redis/rates.ts'
 import { openState, type State } from '../../../src/server/redis/open.ts'
 import type { RateAuthority } from '../../../src/server/ports/rates.ts'
@@ -72,11 +73,25 @@ for (const kind of REDIS_KINDS) {
     t.match(await authority.lend(ask({ want: 500, giveBack: 10_000 })), { granted: 60 })
   })
 
-  t.test(`${kind}: the smallest limits admit one`, async (t) => {
+  t.test(`${kind}: a burst of one, and one of the whole limit`, async (t) => {
+    const { authority } = await open(t, kind)
+    t.match(await authority.lend(ask({ limitRpm: 30, burst: 1, want: 99 })), { granted: 1, remaining: 0 })
+    t.match(await authority.lend(ask({ key: 'all', limitRpm: 30, burst: 30, want: 99 })), { granted: 30 })
+  })
+
+  t.test(`${kind}: a raised and a lowered burst take effect at once`, async (t) => {
+    const { authority } = await open(t, kind)
+    const slow = { limitRpm: 1, want: 9 }
+    t.match(await authority.lend(ask({ ...slow, burst: 2 })), { granted: 2 })
+    t.match(await authority.lend(ask({ ...slow, burst: 5 })), { granted: 3 })
+    t.match(await authority.lend(ask({ ...slow, burst: 1 })), { granted: 0 })
+  })
+
+  t.test(`${kind}: the smallest limits admit ten at once, or all of a lower limit`, async (t) => {
     const { authority } = await open(t, kind)
     for (const limitRpm of [1, 3, 7, 9, 11, 25]) {
       const { granted } = await authority.lend(ask({ limitRpm, want: 100, key: `k${limitRpm}` }))
-      t.equal(granted, Math.max(1, Math.floor(limitRpm / 10)), `${limitRpm} a minute`)
+      t.equal(granted, Math.min(limitRpm, 10), `${limitRpm} a minute`)
     }
   })
 
@@ -122,7 +137,7 @@ for (const kind of REDIS_KINDS) {
       const { authority, state } = await open(t, kind)
       await state.redis.script('FLUSH')
       const asks = Array.from({ length: 200 }, (_, i) =>
-        authority.lend(ask({ key: `key-${i % 50}`, limitRpm: 2 })),
+        authority.lend(ask({ key: `key-${i % 50}`, limitRpm: 2, burst: 1 })),
       )
       const granted = (await Promise.all(asks)).reduce((sum, grant) => sum + grant.granted, 0)
       t.equal(granted, 50, 'fifty keys, a burst of one each')
@@ -188,7 +203,9 @@ t.test('a Redis that was never there is no exception', async (t) => {
 const KEY = 'sluice:rate:{key}'
 
 function ask(more: Partial<Parameters<RateAuthority['lend']>[0]>): Parameters<RateAuthority['lend']>[0] {
-  return { key: 'key', limitRpm: 600, want: 1, giveBack: 0, waitMsMax: PATIENT, ...more }
+  const { limitRpm = 600 } = more
+  const burst = burstOf(limitRpm)
+  return { key: 'key', limitRpm, burst, want: 1, giveBack: 0, waitMsMax: PATIENT, ...more }
 }
 
 async function open(

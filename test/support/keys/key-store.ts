@@ -86,6 +86,7 @@ export function testKey(more: Partial<KeyRecord> = {}): {
     defaultWorkspaceId: 'd',
     internId: null,
     rateLimitRpm: null,
+    rateLimitBurst: null,
     isDisabled: false,
     isInProgramme: true,
     mayWriteVault: true,

@@ -185,6 +185,7 @@ function keyOf(owner: string, money: Partial<KeyMoney>, { lender }: MoneyWorld):
     defaultWorkspaceId: '1',
     internId: null,
     rateLimitRpm: null,
+    rateLimitBurst: null,
     isDisabled: false,
     isInProgramme: true,
     mayWriteVault: true,

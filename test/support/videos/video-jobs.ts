@@ -87,6 +87,7 @@ export function videoKey(owners: Owners, limits: Partial<KeyRecord['money']> = {
     defaultWorkspaceId: owners.workspaceId,
     internId: null,
     rateLimitRpm: null,
+    rateLimitBurst: null,
     isDisabled: false,
     isInProgramme: true,
     mayWriteVault: true,

@@ -1,3 +1,4 @@
+import { burstOf } from '../../../src/schemas/values/rate-burst.ts'
 import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
 import type { Admitted } from '../../../src/server/limits/admitted.ts'
 import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
@@ -119,9 +120,8 @@ export class ModelRedis {
     }
   }
 
-  #step({ key, limitRpm, want, giveBack }: RateInput): RateGrant {
+  #step({ key, limitRpm, burst, want, giveBack }: RateInput): RateGrant {
     const { now } = this.#simulation
-    const burst = Math.max(1, limitRpm / 10)
     const perMs = limitRpm / 60_000
     const known = this.#buckets.get(key) ?? { tokens: burst, at: now }
     const filled = Math.min(burst, known.tokens + (now - known.at) * perMs)
@@ -153,7 +153,11 @@ export function openFronts(simulation: Simulation, redis: ModelRedis, count: num
   )
 }
 
-export function keyOf(rateLimitRpm: number | null, hash = 'k'.repeat(64)): KeyRecord {
+export function keyOf(
+  rateLimitRpm: number | null,
+  hash = 'k'.repeat(64),
+  rateLimitBurst: number | null = null,
+): KeyRecord {
   return {
     hash,
     kind: 'inference',
@@ -163,6 +167,7 @@ export function keyOf(rateLimitRpm: number | null, hash = 'k'.repeat(64)): KeyRe
     defaultWorkspaceId: 'w',
     internId: null,
     rateLimitRpm,
+    rateLimitBurst,
     isDisabled: false,
     isInProgramme: true,
     mayWriteVault: true,
@@ -198,16 +203,20 @@ export function excessOfSpans(spans: readonly Span[], limitRpm: number, slackMs:
       excess = Math.max(excess, count - (endedAt - from + slackMs) * perMs)
     }
   }
-  return excess - Math.max(1, limitRpm / 10)
+  return excess - burstOf(limitRpm)
 }
 
 /**
  * By how many calls the busiest window exceeds limit × (W + slack) + burst; at most 0 when the bound holds.
  * @param instants of admission in milliseconds, ascending
  */
-export function excessOf(instants: readonly number[], limitRpm: number, slackMs: number): number {
+export function excessOf(
+  instants: readonly number[],
+  limitRpm: number,
+  slackMs: number,
+  burst = burstOf(limitRpm),
+): number {
   const perMs = limitRpm / 60_000
-  const burst = Math.max(1, limitRpm / 10)
   let lowest = Infinity
   let excess = -Infinity
   for (const [i, at] of instants.entries()) {

@@ -44,7 +44,7 @@ export const LIMIT_HEADERS: Json = Object.fromEntries(
   Object.entries({
     'RateLimit-Policy': [
       'string',
-      'The limit `q` of requests in a window of `w` seconds; for keys that have a limit.',
+      'The limit `q` of requests in a window of `w` seconds, of which `burst` may come at once; for keys that have a limit.',
     ],
     RateLimit: [
       'string',

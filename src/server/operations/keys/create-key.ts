@@ -54,6 +54,7 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
         limitReset: body.limit_reset ?? null,
         countsByok: body.include_byok_in_limit ?? false,
         ...(body.rate_limit_rpm !== undefined && { rateLimitRpm: body.rate_limit_rpm }),
+        rateLimitBurst: body.rate_limit_burst ?? null,
         callLimits: callLimitsIn(body),
         allowedModels: body.allowed_models ?? null,
         scopes: body.scopes ?? null,

@@ -32,6 +32,7 @@ export function keyAnswer(key: ManagedKey): ApiKey {
     ...expiryOf(key),
     kind: key.kind,
     rate_limit_rpm: key.rateLimitRpm,
+    rate_limit_burst: key.rateLimitBurst,
     ...key.callLimits,
     allowed_models: key.allowedModels === null ? null : [...key.allowedModels],
     scopes: key.scopes === null ? null : [...key.scopes],

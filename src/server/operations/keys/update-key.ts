@@ -69,7 +69,8 @@ async function internRefusal(
 
 function changesOf(body: UpdateKeyBody): KeyChanges {
   const { name, disabled, limit, limit_reset: limitReset, include_byok_in_limit: countsByok } = body
-  const { rate_limit_rpm: rateLimitRpm, allowed_models: allowedModels, scopes } = body
+  const { rate_limit_rpm: rateLimitRpm, rate_limit_burst: rateLimitBurst } = body
+  const { allowed_models: allowedModels, scopes } = body
   const callLimits = callLimitsIn(body)
   return {
     ...(name !== undefined && { name }),
@@ -78,6 +79,7 @@ function changesOf(body: UpdateKeyBody): KeyChanges {
     ...(limitReset !== undefined && { limitReset }),
     ...(countsByok !== undefined && { countsByok }),
     ...(rateLimitRpm !== undefined && { rateLimitRpm }),
+    ...(rateLimitBurst !== undefined && { rateLimitBurst }),
     ...(Object.keys(callLimits).length > 0 && { callLimits }),
     ...(allowedModels !== undefined && { allowedModels }),
     ...(scopes !== undefined && { scopes }),

@@ -30,6 +30,8 @@ export interface ManagedKey extends KeyLimits {
   readonly isDisabled: boolean
   /** Requests a minute; null = no limit. */
   readonly rateLimitRpm: number | null
+  /** Requests that may come at once, at most the limit; null = the default, or no limit. */
+  readonly rateLimitBurst: number | null
   /** D25. */
   readonly callLimits: CallLimits
   /** `author/slug` or `author/*`; null = all. */
@@ -64,6 +66,7 @@ export interface NewApiKey extends KeyLimits {
   readonly internId: string | null
   /** Left out: the operator's default. */
   readonly rateLimitRpm?: number | null
+  readonly rateLimitBurst?: number | null
   readonly callLimits?: Partial<CallLimits>
   readonly allowedModels: readonly string[] | null
   readonly scopes: readonly KeyScope[] | null
@@ -75,7 +78,10 @@ export interface NewApiKey extends KeyLimits {
 /** Fields that are left out stay. */
 export type KeyChanges = Partial<
   KeyLimits &
-    Pick<ManagedKey, 'name' | 'isDisabled' | 'rateLimitRpm' | 'allowedModels' | 'scopes'> & {
+    Pick<
+      ManagedKey,
+      'name' | 'isDisabled' | 'rateLimitRpm' | 'rateLimitBurst' | 'allowedModels' | 'scopes'
+    > & {
       /** Those of its members that change. */
       readonly callLimits: Partial<CallLimits>
     }
@@ -126,11 +132,12 @@ export interface ApiKeys {
   /** Newest first, at most KEYS_PAGE. Failures: workspace_unknown, reference_ambiguous. */
   list(input: KeyPageInput): Promise<Outcome<readonly ManagedKey[]>>
   get(ref: KeyRef): Promise<Outcome<ManagedKey>>
-  /** Failures: workspace_unknown, intern_unknown. */
+  /** Failures: workspace_unknown, intern_unknown, body_invalid (a burst above the limit). */
   create(input: NewApiKey, by: KeyActor): Promise<Outcome<MadeKey>>
   /**
-   * Failure: key_unscoped (a management key cannot have scopes). Limits change for all keys of the rotation,
-   * other fields for this key alone.
+   * Failures: key_unscoped (a management key cannot have scopes), body_invalid (a burst above the limit).
+   * Limits of money change for all keys of the rotation, other fields for this key alone. A lowered limit
+   * cuts the burst.
    */
   update(ref: KeyRef, changes: KeyChanges, by: KeyActor): Promise<Outcome<ManagedKey>>
   /** Ends the key for good. */

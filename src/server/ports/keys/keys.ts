@@ -21,6 +21,8 @@ export interface KeyRecord {
   readonly internId: string | null
   /** Requests a minute; null = no limit. */
   readonly rateLimitRpm: number | null
+  /** Requests that may come at once, at most the limit; null: the operator's default, else a share of it. */
+  readonly rateLimitBurst: number | null
   /** Null or left out: neither the key nor its workspace limits calls to models. D25. */
   readonly callLimits?: LimitsOfCalls | null
   readonly isDisabled: boolean

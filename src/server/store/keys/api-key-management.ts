@@ -1,4 +1,5 @@
 import type { Caps } from '../../../schemas/operator/caps.ts'
+import { keptBurst } from '../../../schemas/values/rate-burst.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
 import type {
@@ -17,7 +18,7 @@ import { holdRoom } from '../base/caps.ts'
 import { bump } from '../base/epoch.ts'
 import { keyEvent } from './key-audit.ts'
 import { holdIntern } from '../workspaces/intern-owners.ts'
-import { bearKey } from './key-births.ts'
+import { bearKey, burstRefusal } from './key-births.ts'
 import { findLocked, lookAt, type KeyResult } from './key-locks.ts'
 import { setKeyLimit, tellOfLimits } from './key-limits.ts'
 import { rotateKey } from './key-rotation.ts'
@@ -89,6 +90,8 @@ async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outc
     caps,
     ...traits
   } = input
+  const wrong = burstRefusal(input.rateLimitBurst, rateLimitRpm)
+  if (wrong !== null) return wrong
   const owner = await ownerOf(tx, input)
   if (!owner.ok) return owner
   const room = await holdRoom(tx, { organizationId, what: 'api_keys' }, caps)
@@ -144,17 +147,30 @@ async function update(
   const found = await findLocked(tx, ref)
   if (found === null) return UNKNOWN
   const { accountId, key: before } = found
-  const { name, isDisabled, rateLimitRpm, allowedModels, scopes, limitNano, limitReset, countsByok } = {
+  const {
+    name,
+    isDisabled,
+    rateLimitRpm,
+    rateLimitBurst,
+    allowedModels,
+    scopes,
+    limitNano,
+    limitReset,
+    countsByok,
+  } = {
     ...before,
     ...changes,
   }
   if (before.kind === 'management' && scopes !== null) return fail('key_unscoped')
+  const wrong = burstRefusal(changes.rateLimitBurst, rateLimitRpm)
+  if (wrong !== null) return wrong
   const callLimits = { ...before.callLimits, ...changes.callLimits }
   await tx`
     UPDATE api_keys SET ${tx({
       name,
       is_disabled: isDisabled,
       rate_limit_rpm: rateLimitRpm,
+      rate_limit_burst: keptBurst(rateLimitBurst, rateLimitRpm),
       call_limits: tx.json(callLimits),
       allowed_models: allowedModels === null ? null : tx.json([...allowedModels]),
       scopes: scopes === null ? null : tx.json([...scopes]),

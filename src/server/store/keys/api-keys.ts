@@ -1,5 +1,6 @@
 import type { KeyKind } from '../../../schemas/keys/api-keys.ts'
 import { limitsOfCalls, type CallLimits } from '../../../schemas/limits/model-calls.ts'
+import { keptBurst } from '../../../schemas/values/rate-burst.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { KEY_LOAD_MS_MAX } from '../../../schemas/keys/key-limits.ts'
 import type { ManagedKey } from '../../ports/keys/api-keys.ts'
@@ -9,7 +10,7 @@ import { appendAudit } from '../base/append-audit.ts'
 import { holdRoom } from '../base/caps.ts'
 import { bump } from '../base/epoch.ts'
 import { keyEvent } from './key-audit.ts'
-import { bearKey, type KeyBirth, type KeyTraits } from './key-births.ts'
+import { bearKey, burstRefusal, type KeyBirth, type KeyTraits } from './key-births.ts'
 import { lookAt } from './key-locks.ts'
 import { findKey, type KeyRow } from './key-rows.ts'
 import { holdIntern } from '../workspaces/intern-owners.ts'
@@ -50,7 +51,10 @@ export function openKeyStore(store: Store): KeyStore {
   }
 }
 
-/** Makes a key with its scope, and writes the audit log. Failures: quota_exceeded, store_unavailable. */
+/**
+ * Makes a key with its scope, and writes the audit log. Failures: quota_exceeded, body_invalid (a burst above
+ * the limit), store_unavailable.
+ */
 export function createKey(store: Store, input: KeyInput, by: ChangedBy): Promise<Outcome<CreatedKey>> {
   return reach(() =>
     store.sql.begin((tx) => makeCapped(store, tx, { birth: { ...input, internId: null }, by })),
@@ -59,7 +63,7 @@ export function createKey(store: Store, input: KeyInput, by: ChangedBy): Promise
 
 /**
  * Makes a key that ends with its intern, and writes the audit log. Failures: intern_unknown, quota_exceeded,
- * store_unavailable.
+ * body_invalid (a burst above the limit), store_unavailable.
  */
 export function createInternKey(
   store: Store,
@@ -107,6 +111,8 @@ async function makeCapped(
   tx: Transaction,
   { birth, by }: Making,
 ): Promise<Outcome<CreatedKey>> {
+  const wrong = burstRefusal(birth.traits?.rateLimitBurst, birth.rateLimitRpm)
+  if (wrong !== null) return wrong
   const room = await holdRoom(
     tx,
     { organizationId: birth.organizationId, what: 'api_keys' },
@@ -151,11 +157,11 @@ async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<read
       EXISTS (SELECT FROM account_limits WHERE account_id = wa.id) AS is_workspace_limited,
       EXISTS (SELECT FROM account_limits WHERE account_id = ka.id) AS is_key_limited
     FROM (
-      SELECT hash, kind, name, organization_id, workspace_id, intern_id, rate_limit_rpm, is_disabled, expires_at, allowed_models, scopes,
-        account_id, call_limits
+      SELECT hash, kind, name, organization_id, workspace_id, intern_id, rate_limit_rpm, rate_limit_burst, is_disabled, expires_at,
+        allowed_models, scopes, account_id, call_limits
       FROM api_keys WHERE hash = ANY(string_to_array(${hashList}, ',')) AND revoked_at IS NULL
       UNION ALL
-      SELECT hash, 'scim', name, organization_id, NULL, NULL, NULL, false, expires_at, NULL, NULL, 'o' || organization_id, '{}'
+      SELECT hash, 'scim', name, organization_id, NULL, NULL, NULL, NULL, false, expires_at, NULL, NULL, 'o' || organization_id, '{}'
       FROM scim_tokens WHERE hash = ANY(string_to_array(${hashList}, ',')) AND revoked_at IS NULL
     ) k
     JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default AND d.deleted_at IS NULL
@@ -175,6 +181,7 @@ function keyRecordOf(row: LoadedRow): KeyRecord {
     defaultWorkspaceId: row.default_workspace_id,
     internId: row.intern_id,
     rateLimitRpm: row.rate_limit_rpm,
+    rateLimitBurst: keptBurst(row.rate_limit_burst, row.rate_limit_rpm),
     callLimits: limitsOfCalls(row.call_limits, row.workspace_call_limits),
     isDisabled: row.is_disabled,
     isInProgramme: row.is_in_programme,
@@ -201,6 +208,7 @@ type LoadedRow = Pick<
   | 'workspace_id'
   | 'intern_id'
   | 'rate_limit_rpm'
+  | 'rate_limit_burst'
   | 'is_disabled'
   | 'expires_at'
   | 'allowed_models'

@@ -52,6 +52,7 @@ function toAudit(key: ManagedKey): object {
     limit_reset: key.limitReset,
     include_byok_in_limit: key.countsByok,
     rate_limit_rpm: key.rateLimitRpm,
+    rate_limit_burst: key.rateLimitBurst,
     ...key.callLimits,
     allowed_models: key.allowedModels,
     scopes: key.scopes,

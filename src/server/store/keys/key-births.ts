@@ -1,3 +1,5 @@
+import { fail, type Outcome } from '../../../schemas/failures.ts'
+import { burstMistake } from '../../../schemas/values/rate-burst.ts'
 import { keyAccount } from '../../../schemas/money/accounts.ts'
 import type { CallLimits } from '../../../schemas/limits/model-calls.ts'
 import { labelOf, newApiKey, type ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
@@ -9,6 +11,7 @@ import type { Transaction } from '../base/open.ts'
 
 /** Fields of a key beside its owner; left out: no limits, every model. */
 export interface KeyTraits extends Partial<KeyLimits> {
+  readonly rateLimitBurst?: number | null
   readonly callLimits?: Partial<CallLimits>
   readonly allowedModels?: readonly string[] | null
   readonly scopes?: readonly KeyScope[] | null
@@ -53,6 +56,16 @@ export async function bearSuccessor(tx: Transaction, accountId: string, birth: K
   return born
 }
 
+/** Refuses a burst that does not fit the limit of its key. Failure: body_invalid. */
+export function burstRefusal(
+  burst: number | null | undefined,
+  limitRpm: number | null,
+): Outcome<never> | null {
+  const mistake = burstMistake(burst ?? null, limitRpm)
+  if (mistake === null) return null
+  return fail('body_invalid', { metadata: { issues: [{ path: '/rate_limit_burst', ...mistake }] } })
+}
+
 async function insertKeyRow(
   tx: Transaction,
   { key, hash }: BornKey,
@@ -61,6 +74,7 @@ async function insertKeyRow(
 ): Promise<void> {
   const {
     limitReset = null,
+    rateLimitBurst = null,
     callLimits = {},
     allowedModels = null,
     scopes = null,
@@ -78,6 +92,7 @@ async function insertKeyRow(
       workspace_id: birth.workspaceId,
       intern_id: birth.internId,
       rate_limit_rpm: birth.rateLimitRpm,
+      rate_limit_burst: rateLimitBurst,
       call_limits: tx.json({ ...callLimits }),
       is_disabled: birth.isDisabled ?? false,
       limit_reset: limitReset,

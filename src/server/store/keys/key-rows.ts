@@ -1,6 +1,7 @@
 import type { ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
 import { callLimitsOf, type CallLimits } from '../../../schemas/limits/model-calls.ts'
 import type { LimitReset } from '../../../schemas/keys/keys.ts'
+import { keptBurst } from '../../../schemas/values/rate-burst.ts'
 import type { KeyScope } from '../../../schemas/keys/scopes.ts'
 import type { KeyRef, ManagedKey } from '../../ports/keys/api-keys.ts'
 import { countedNano, readAccounts, type AccountNow } from '../money/account-limits.ts'
@@ -17,6 +18,7 @@ export interface KeyRow {
   readonly workspace_id: string | null
   readonly intern_id: string | null
   readonly rate_limit_rpm: number | null
+  readonly rate_limit_burst: number | null
   /** Those that were ever set. */
   readonly call_limits: Partial<CallLimits>
   readonly is_disabled: boolean
@@ -101,6 +103,7 @@ function managedKeyOf(row: PlacedRow, account: AccountNow): ManagedKey {
     internId: row.intern_id,
     isDisabled: row.is_disabled,
     rateLimitRpm: row.rate_limit_rpm,
+    rateLimitBurst: keptBurst(row.rate_limit_burst, row.rate_limit_rpm),
     callLimits: callLimitsOf(row.call_limits),
     allowedModels: row.allowed_models,
     scopes: row.scopes,

@@ -27,6 +27,7 @@ import { endpointForms } from './024-endpoint-forms.ts'
 import { requests } from './026-requests.ts'
 import { endpointCachePrices } from './027-endpoint-cache-prices.ts'
 import { installation } from './028-installation.ts'
+import { keyBursts } from './029-key-bursts.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql, type StoreOptions } from '../base/open.ts'
 
@@ -59,6 +60,7 @@ export const MIGRATIONS: readonly Migration[] = [
   requests,
   endpointCachePrices,
   installation,
+  keyBursts,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

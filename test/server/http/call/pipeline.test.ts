@@ -104,10 +104,13 @@ t.test('a key over its limit gets 429 with the headers of the limit', async (t) 
   })
   t.equal(answer.status, 429)
   t.equal(answer.headers.get('retry-after'), '2')
-  t.match(answer.headers.get('ratelimit-policy'), /q=60/)
+  t.equal(answer.headers.get('ratelimit-policy'), '"requests";q=60;w=60;burst=10')
   t.equal(answer.headers.get('x-ratelimit-limit'), '60')
   t.match(await answer.json(), {
-    error: { metadata: { error_type: 'rate_limited', headers: { 'X-RateLimit-Limit': '60' } } },
+    error: {
+      message: /60 requests a minute \(one each 1 s, burst 10\)/,
+      metadata: { error_type: 'rate_limited', headers: { 'X-RateLimit-Limit': '60' } },
+    },
   })
 })
 

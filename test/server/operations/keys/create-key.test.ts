@@ -56,6 +56,7 @@ t.test('keys.create 201: every member that existing clients require, and the key
     updated_at: null,
     kind: 'inference',
     rate_limit_rpm: null,
+    rate_limit_burst: null,
     ...NO_CALL_LIMITS,
     allowed_models: null,
     scopes: null,

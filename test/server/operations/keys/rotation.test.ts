@@ -16,6 +16,7 @@ const WISH = {
   limit_reset: 'weekly',
   include_byok_in_limit: true,
   rate_limit_rpm: 600,
+  rate_limit_burst: 30,
   max_parallel: 4,
   rate_limit_tpm: 9_000,
   default_max_output_tokens: 500,

@@ -9,6 +9,7 @@ export const MANAGING_TEXTS: Readonly<Record<string, string>> = {
   'external.user': 'Id of the user in the other system.',
   kind: 'What the object is for.',
   rate_limit_rpm: 'Requests a minute; null: no limit of its own.',
+  rate_limit_burst: 'Requests that may come at once; null: the default.',
   allowed_models: 'Models that the key may call; null: all.',
   scopes: 'What the key may do; null: everything that its kind may.',
   key: 'The key itself: shown this once.',
