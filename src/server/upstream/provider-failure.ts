@@ -5,6 +5,7 @@ import type { EgressAnswer } from '../ports/egress/egress.ts'
 import type { NoAnswer } from '../ports/short-jobs.ts'
 import type { ProviderLink } from './link.ts'
 import { readReason, readStatus, type Reason, type RedactedTexts } from './reason.ts'
+import type { ModelRefusal } from './refusals.ts'
 
 /** Longest `Retry-After` in seconds that a caller gets, whatever the provider says. */
 const RETRY_AFTER_S_MAX = 600
@@ -55,6 +56,20 @@ export function failureOfEvent(event: Uint8Array, redacted: RedactedTexts, isOfA
       hasReason && typeof reason?.text === 'string'
         ? `It broke off: ${reason.text}`
         : 'It broke off with an error.',
+  }
+}
+
+/** Words of providers' filters. */
+const FILTER_WORD = /^\w{1,64}$/
+
+/** The failure of a prompt that a provider's filter blocked, in an answer of its own. D11. */
+export function blockedPrompt(word: string): Failure {
+  const isTold = FILTER_WORD.test(word)
+  return {
+    name: 'upstream_refused',
+    fields: { refusal: 'moderation' satisfies ModelRefusal },
+    metadata: isTold ? { provider_code: word } : {},
+    detail: `Its filter blocked the prompt${isTold ? ` (${word})` : ''}.`,
   }
 }
 

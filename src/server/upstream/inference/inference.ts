@@ -244,6 +244,7 @@ class RoutingInference implements Inference {
             sink.begin(by)
           },
           ready: () => this.#attempts.ready(one, { endsAtOf }),
+          mayChangeModel: () => one.others.hasOther(one.model),
         }),
       answered: (written, one) => {
         metered.answered(written, one)

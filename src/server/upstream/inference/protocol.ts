@@ -39,6 +39,8 @@ export interface WritingAttempt {
    */
   ready(): number
   readonly media: CallMedia
+  /** True while another model of the job can be tried. D11. */
+  mayChangeModel(): boolean
 }
 
 /** What an attempt wrote. */
@@ -113,6 +115,8 @@ export interface StreamFigures {
   readonly upstreamId: string | null
   /** By the last event that reports each. F6. */
   readonly reported: ReportedTiers
+  /** As in `AnswerFigures`. */
+  readonly blocked?: string | undefined
 }
 
 /** The stream of a provider that speaks the caller's dialect. D13, D22. */
@@ -161,6 +165,8 @@ export interface AnswerFigures {
   /** The provider's own id; null without one. */
   readonly upstreamId: string | null
   readonly reported: ReportedTiers
+  /** The provider's word for a prompt that its filter blocked before any output; absent: it blocked none. D11. */
+  readonly blocked?: string | undefined
 }
 
 /** An answer, or an event, around the place of its usage. */

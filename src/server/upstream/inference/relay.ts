@@ -16,6 +16,7 @@ import type { AnswerRoom } from '../../ports/egress/egress.ts'
 import type { InferenceSink, WrittenPart } from '../../ports/inference/inference.ts'
 import type { StreamBudget } from '../../structures/loop-budget.ts'
 import { MovingTimer } from '../../structures/moving-timer.ts'
+import { blockedPrompt } from '../provider-failure.ts'
 import type { NativeRead, NativeStream, PartRead, PartStream } from './protocol.ts'
 import { readOut } from './response-end.ts'
 import { areLarge, slicesOf } from './sliced-parts.ts'
@@ -45,6 +46,8 @@ export interface RelayInput {
   readonly sink: InferenceSink
   /** Called before the first output is passed on. */
   readonly begin: () => void
+  /** As in `WritingAttempt`. */
+  readonly mayChangeModel?: () => boolean
   /** The call. */
   readonly signal: AbortSignal
   /** Milliseconds until the first output. D17. */
@@ -132,7 +135,7 @@ export class Relay {
     this.#timer.start(this.#input.firstOutputMs)
     this.#whole = setTimeout(this.#onOver, STREAM_MS_MAX)
     try {
-      const failure = await this.#read()
+      const failure = (await this.#read()) ?? this.#blocked()
       if (failure === null && !this.#hasBegun) this.#begin()
       return {
         failure,
@@ -149,6 +152,13 @@ export class Relay {
       if (stream.isDone) void readOut(body)
       else body.close()
     }
+  }
+
+  /** A blocked prompt is the answer only where no other model may give one. D11. */
+  #blocked(): Failure | null {
+    const { stream, mayChangeModel } = this.#input
+    const { blocked } = stream
+    return blocked !== undefined && mayChangeModel?.() === true ? blockedPrompt(blocked) : null
   }
 
   async #read(): Promise<Failure | null> {

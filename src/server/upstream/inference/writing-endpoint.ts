@@ -7,7 +7,7 @@ import type { CountedPrompt, CountJob, InferenceJob } from '../../ports/inferenc
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { WRITTEN, type PostAttempt, type PostKind, type ProviderLink } from '../link.ts'
-import { failureOf, failureOfWhole } from '../provider-failure.ts'
+import { blockedPrompt, failureOf, failureOfWhole } from '../provider-failure.ts'
 import { NOTHING_REPORTED } from './call-prices.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body.ts'
@@ -117,7 +117,7 @@ export class WritingEndpoint implements WritingProtocol {
   }
 
   async #whole(
-    { job, model, sink, begin }: WritingAttempt,
+    { job, model, sink, begin, mayChangeModel }: WritingAttempt,
     { dropped, headers, origins, wire }: Sending,
     sent: SentBody,
   ): Promise<Outcome<Written>> {
@@ -151,7 +151,11 @@ export class WritingEndpoint implements WritingProtocol {
       answer.release()
       return { ok: false, failure: unquoted(failure, searchedIn(job.request, sent)) }
     }
-    const { usage, outputBytes, upstreamId, reported, finishReason } = read.value
+    const { usage, outputBytes, upstreamId, reported, finishReason, blocked } = read.value
+    if (blocked !== undefined && mayChangeModel()) {
+      answer.release()
+      return { ok: false, failure: blockedPrompt(blocked) }
+    }
     const figures = { told: usage, outputBytes, upstreamId, reported, finishReason }
     const written = { ...NOTHING_WRITTEN, ...figures, failure: null, dropped }
     if ('withUsage' in read.value) {
@@ -173,7 +177,7 @@ export class WritingEndpoint implements WritingProtocol {
 
   /** Gets the request without its body, which would stay in memory as long as the answer streams. */
   async #stream(
-    { job, model, sink, begin }: WritingAttempt,
+    { job, model, sink, begin, mayChangeModel }: WritingAttempt,
     { dropped, headers, origins, wire, startedAt }: Sending,
     sent: SentBody,
   ): Promise<Outcome<Written>> {
@@ -218,6 +222,7 @@ export class WritingEndpoint implements WritingProtocol {
       stream,
       sink,
       begin: () => begin(dropped, stream),
+      mayChangeModel,
       signal: call.signal,
       firstOutputMs: beginsBy - performance.now(),
       stallMs,

@@ -45,6 +45,13 @@ export interface Try<P> extends Choice<P> {
   endsAt: number
   /** The attempts before it. */
   readonly trail: Trail
+  readonly others: OtherModels<P>
+}
+
+/** What a call may still try. */
+interface OtherModels<P> {
+  /** Another model has an endpoint that takes the call now. */
+  hasOther(model: Choice<P>['model']): boolean
 }
 
 /** What is known of an attempt that failed. */
@@ -143,7 +150,7 @@ interface Tried<P, A, R> {
  * The attempts of one call. Methods and one `then` for each attempt: an async function with this loop was a
  * kilobyte of garbage a call.
  */
-class Tries<P, A, R> {
+class Tries<P, A, R> implements OtherModels<P> {
   readonly #attempts: Attempts<P>
   readonly #deps: AttemptsDeps<P>
   readonly #tried: TriedCall
@@ -188,6 +195,15 @@ class Tries<P, A, R> {
     }
   }
 
+  hasOther(model: CallableModel): boolean {
+    if (this.#trail.length + 1 === this.#how.attemptsMax) return false
+    const now = this.#deps.now()
+    const { key } = this.#tried.caller
+    return this.#choices
+      .slice(this.#nth + 1)
+      .some((other) => other.model !== model && other.target.health.restMs(now, key) === 0)
+  }
+
   /** @returns null when the endpoint's health admits no call */
   #try({ model, target }: Choice<P>, startedAt: number): Promise<Outcome<R>> | null {
     const { health, endpoint } = target
@@ -197,7 +213,7 @@ class Tries<P, A, R> {
       return null
     }
     const endsAt = this.#how.endsAtOf(endpoint, startedAt)
-    const one: Try<P> = { model, target, startedAt, endsAt, trail: this.#trail }
+    const one: Try<P> = { model, target, startedAt, endsAt, trail: this.#trail, others: this }
     const reading = this.#how.attempt(one)
     const watched = health.isOpen ? this.#watched(reading, one) : reading
     return watched.then((outcome) => this.#ended(outcome, one))
@@ -219,8 +235,8 @@ class Tries<P, A, R> {
     const isInnocent = this.#how.isInnocent?.(outcome.failure) ?? false
     const failure = this.#attempts.learn(outcome.failure, one, { caller, call, deadlineAt, isInnocent })
     if (!mayFallBack(failure)) {
-      const isLast = !this.#choices.slice(this.#nth + 1).some((other) => other.model !== model)
-      if (isLast || !mayChangeModel(failure)) return failed(this.#trail.ending(failure, provider))
+      if (!mayChangeModel(failure) || !this.hasOther(model))
+        return failed(this.#trail.ending(failure, provider))
       this.#refusedBy = model
     }
     this.#trail.add(failure, provider, model.id)

@@ -59,6 +59,7 @@ async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): 
     begin: () => undefined,
     ready: () => 1_000,
     media,
+    mayChangeModel: () => false,
   })
   const [attempt] = asked
   if (attempt === undefined) throw new Error('nothing was asked')

@@ -1,7 +1,12 @@
 /** What an endpoint's health learns from an attempt that failed. */
 import t from 'tap'
 import type { FailureName } from '../../../../src/schemas/failures.ts'
-import { Attempts, type AttemptsDeps, type Try } from '../../../../src/server/upstream/routing/attempts.ts'
+import {
+  Attempts,
+  type AttemptsDeps,
+  type Attempting,
+  type Try,
+} from '../../../../src/server/upstream/routing/attempts.ts'
 import { Trail } from '../../../../src/server/upstream/routing/trail.ts'
 
 const STARTED_AT = 1_000
@@ -45,4 +50,38 @@ t.test('a stall behind the first output is the endpoint’s, however long its fi
   for (const endsAt of [STARTED_AT + 30_000, DEADLINE_AT, DEADLINE_AT + 1])
     t.same(learned('upstream_slow', endsAt, true), ['upstream_slow', 'strike'])
   t.end()
+})
+
+/** @returns whether an attempt may change to another model, of endpoints that rest for these milliseconds */
+async function mayChange(restsMs: readonly number[], models: string, attemptsMax = 8): Promise<boolean> {
+  const asked: boolean[] = []
+  const choices = restsMs.map((restMs, nth) => ({
+    model: models[nth],
+    target: {
+      endpoint: { provider: { slug: 'acme' } },
+      health: { isOpen: restMs > 0, admit: () => restMs === 0, restMs: () => restMs },
+    },
+  }))
+  const how = {
+    attemptsMax,
+    endsAtOf: () => DEADLINE_AT,
+    attempt: ({ model, others }) => {
+      asked.push(others.hasOther(model))
+      return Promise.resolve({ ok: true, value: null })
+    },
+    answered: () => null,
+  } satisfies Attempting<never, null, null>
+  const tried = { caller: { key: 'k' }, deadlineAt: DEADLINE_AT }
+  const attempts = new Attempts({ now: () => STARTED_AT } as unknown as AttemptsDeps<never>)
+  await attempts.run(tried as never, choices as never, how)
+  return asked[0] === true
+}
+
+t.test('a call may change its model while another one has an endpoint that takes it now. D11', async (t) => {
+  t.equal(await mayChange([0, 0], 'ab'), true)
+  t.equal(await mayChange([0], 'a'), false)
+  t.equal(await mayChange([0, 0], 'aa'), false, 'the endpoints of one model')
+  t.equal(await mayChange([0, 500], 'ab'), false, 'the other one rests')
+  t.equal(await mayChange([0, 500, 0], 'abc'), true)
+  t.equal(await mayChange([0, 0], 'ab', 1), false, 'no attempt is left')
 })

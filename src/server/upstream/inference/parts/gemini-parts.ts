@@ -23,12 +23,17 @@ export class GeminiPartStream extends PartEvents {
   /** Null: the answer has not ended. */
   #finish: Finish | null = null
   #calls = 0
+  #blocked: string | undefined
   #usage: TokenUsage | null = null
 
   /** As the last chunk that has it tells it; null: missing, no counts, or no output where there was some. D24. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage
+  }
+
+  get blocked(): string | undefined {
+    return this.hasOutput ? undefined : this.#blocked
   }
 
   get finalParts(): readonly WrittenPart[] {
@@ -45,7 +50,10 @@ export class GeminiPartStream extends PartEvents {
     if (isWord(responseId)) this.upstreamId ??= responseId
     if (isThere(usageMetadata)) this.#usage = geminiUsageOf(usageMetadata)
     const blocked = objectOf(promptFeedback)?.['blockReason']
-    if (isWord(blocked)) this.#ended('content_filter', blocked)
+    if (isWord(blocked)) {
+      this.#blocked = blocked
+      this.#ended('content_filter', blocked)
+    }
     if (!isThere(candidates)) return null
     if (!Array.isArray(candidates)) return INVALID
     const [candidate, ...others] = candidates as readonly unknown[]
@@ -103,5 +111,7 @@ export function geminiWhole(body: Buffer): WholeRead<WholeParts> {
   if (answer === null) return NO_ANSWER
   const stream = new GeminiPartStream(NOTHING_SECRET)
   const read = stream.whole([answer])
-  return read.ok ? ok({ ...read.value, parts: [...read.value.parts, ...stream.finalParts] }) : read
+  if (!read.ok) return read
+  const { blocked, finalParts } = stream
+  return ok({ ...read.value, parts: [...read.value.parts, ...finalParts], ...(blocked && { blocked }) })
 }

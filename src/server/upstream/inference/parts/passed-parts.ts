@@ -64,6 +64,10 @@ export abstract class PassedParts implements PartStream {
     return this.#stream.reported
   }
 
+  get blocked(): string | undefined {
+    return this.#stream.blocked
+  }
+
   get finalParts(): readonly WrittenPart[] {
     return this.#stream.finalParts ?? []
   }
