@@ -104,6 +104,7 @@ function toolOf(call: Members, nth: number): Members {
   else {
     const named: Members = { ...called }
     for (const name of ['name', 'arguments']) if (named[name] === null) delete named[name]
+    if (typeof named['arguments'] === 'object') named['arguments'] = JSON.stringify(named['arguments'])
     call['function'] = named
   }
   return call
@@ -154,7 +155,11 @@ export function randomEvent(random: Random): object {
       function: [
         ABSENT,
         null,
-        () => members(random, { name: ['f', null, ABSENT], arguments: [text, null, ABSENT] }),
+        () =>
+          members(random, {
+            name: ['f', null, ABSENT],
+            arguments: [text, null, ABSENT, { a: 'é"', b: [1] }],
+          }),
       ],
     })
   const part = (): unknown =>

@@ -284,6 +284,12 @@ export const PROVIDER_STREAMS: Readonly<Record<string, readonly (object | string
     },
     DONE,
   ],
+  'a small server, a tool': [
+    {
+      ...one({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: {} } }] }, 'tool_calls'),
+    },
+    DONE,
+  ],
   'a small server': [
     { created: 1_795_312_800.5, ...one({ content: 'Hi' }, '') },
     { created: null, choices: [{ delta: { content: ' there' } }] },
@@ -336,5 +342,9 @@ export const PROVIDER_ANSWERS: Readonly<Record<string, object>> = {
     { refusal: null, reasoning: null, reasoning_details: null },
     { provider: 'Other', system_fingerprint: null },
   ),
+  'a small server, a tool': whole({
+    content: null,
+    tool_calls: [{ id: 'c', function: { name: 'f', arguments: { a: 1 } } }],
+  }),
   'a small server': { choices: [{ message: { content: 'Hi there' } }], created: 1.5, usage: null },
 }

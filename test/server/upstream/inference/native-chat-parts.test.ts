@@ -83,8 +83,36 @@ t.test('a list has a bound', async (t) => {
   t.match(summaryOf(STREAMS, [list(CONTENT_PARTS_MAX + 1)]).failure, { name: 'upstream_invalid' })
 })
 
-t.test('streams with lists are the same wherever their reads are cut', async (t) => {
-  const events = [...LISTS.map(([delta]) => event(delta)), event('"content":"x"', '"stop"'), '[DONE]']
+/** Arguments as a provider writes them, and the text that clients get. */
+const ARGUMENTS: readonly (readonly [string, string])[] = [
+  ['{"p":"a"}', '{"p":"a"}'],
+  [
+    '{ "p" : "é\\u00e9\\"\\n", "n": 12345678901234567890 }',
+    '{ "p" : "é\\u00e9\\"\\n", "n": 12345678901234567890 }',
+  ],
+  ['{}', '{}'],
+  ['[1,{"a":null}]', '[1,{"a":null}]'],
+  ['7', '7'],
+]
+const called = (json: string): string =>
+  `"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":${json}}}]`
+
+t.test('arguments that are an object become its JSON as a text, as it came', async (t) => {
+  for (const [given, expected] of ARGUMENTS) {
+    t.equal(deltaOf(called(given)), called(JSON.stringify(expected)))
+    t.equal(messageOf(called(given)), called(JSON.stringify(expected)))
+    const { hasOutput, outputBytes } = summaryOf(STREAMS, [streamOf([event(called(given))])])
+    t.same([hasOutput, outputBytes], [true, Buffer.byteLength(expected)])
+  }
+  t.equal(
+    deltaOf('"function_call":{"name":"f","arguments":{"a":1}}'),
+    '"function_call":{"name":"f","arguments":"{\\"a\\":1}"}',
+  )
+})
+
+t.test('streams with such members are the same wherever their reads are cut', async (t) => {
+  const said = [...LISTS.map(([delta]) => delta), ...ARGUMENTS.map(([json]) => called(json))]
+  const events = [...said.map((delta) => event(delta)), event('"content":"x"', '"stop"'), '[DONE]']
   const bytes = streamOf(events)
   t.match(summaryOf(STREAMS, [bytes]), { end: null, isDone: true })
   sameWhereverCut(t, STREAMS, { bytes, wholeAt: bytes.indexOf('"stop"') })

@@ -112,9 +112,18 @@ export class FunctionMembers implements Members {
     }
     if (length !== 9 || !isAt(json.bytes, key, 'arguments')) return end
     if (!this.#seen.isFirst(FUNCTION_ARGUMENTS)) return ODD
+    if (isNull) return this.#form === 'answer' ? this.#walk.replace(at, end, '""') : this.#walk.cut(end)
+    if (json.bytes[at] !== QUOTE) return this.#object(at, end)
     this.#output.add(json.textBytes - before)
-    if (!isNull) return end
-    return this.#form === 'answer' ? this.#walk.replace(at, end, '""') : this.#walk.cut(end)
+    return end
+  }
+
+  /** Some servers write the arguments as the object that they are; clients want its JSON as a text. */
+  #object(at: number, end: number): number {
+    if (end < 0) return end
+    this.#output.add(end - at)
+    const json = this.#walk.json.bytes.toString('utf8', at, end)
+    return this.#walk.replace(at, end, JSON.stringify(json))
   }
 
   end(): string {
