@@ -1,9 +1,12 @@
 import type { Signature } from '../../../../schemas/inference/forms/prompt.ts'
+import type { NamedCall } from '../chat/known-calls.ts'
 import { JsonEnd } from './json-end.ts'
 
 /** A call of a tool whose fragments come one by one, the name not always first. */
-export class OpenCall {
+export class OpenCall implements NamedCall {
   readonly nth: number
+  /** As the provider counts it; null: it has none. */
+  index: number | null = null
   /** Null: it has not come. */
   id: string | null = null
   /** Null: it has not come. */

@@ -61,6 +61,16 @@ const ORDERS: Readonly<Record<string, readonly (readonly [readonly object[], rea
       ],
       BOTH,
     ],
+    ...[1, 7].map((index): readonly [readonly object[], readonly WrittenPart[]] => [
+      [
+        call({ id: 'c1', function: f('', 'f') }),
+        call({ index, function: f('{"a"') }),
+        call({ index, function: f(':1}') }),
+        call({ id: 'c2', function: f('', 'g') }),
+        call({ index: index + 1, function: f('{"b":2}') }),
+      ],
+      BOTH,
+    ]),
   ],
   'whole calls without an index, or with the same': [
     [[call({ id: 'c1', function: f('{"a":1}', 'f') }, { id: 'c2', function: f('{"b":2}', 'g') })], BOTH],
