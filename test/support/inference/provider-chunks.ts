@@ -1,6 +1,7 @@
 /** Events of chat as providers stream them, and what a caller of Sluice has to get for them. */
 import type { NativeHead } from '../../../src/server/upstream/inference/protocol.ts'
 import type { Random } from '../embeddings/random-answers.ts'
+import { ExpectedCalls } from './expected-calls.ts'
 
 export const HEAD: NativeHead = {
   id: 'gen_01k0',
@@ -30,19 +31,20 @@ export function dataOf(events: Uint8Array | null): readonly string[] {
 
 /**
  * What is passed on of an event that is parsed as a whole, by other means than the product's. Null: nothing.
+ * @param calls of the events before it
  */
-export function expectedOf(event: object): Members | null {
+export function expectedOf(event: object, calls = new ExpectedCalls()): Members | null {
   const { usage: _, ...top } = { ...event } as Members
   if (!Array.isArray(top['choices']) || top['choices'].length === 0) return null
   if (typeof top['system_fingerprint'] !== 'string') delete top['system_fingerprint']
   if (top['error'] === null || top['error'] === false) delete top['error']
   const created = isCount(top['created']) ? top['created'] : HEAD.createdS
   const { id, model, provider } = HEAD
-  const choices = top['choices'].map((choice: unknown, nth) => choiceOf(choice as Members, nth))
+  const choices = top['choices'].map((choice: unknown, nth) => choiceOf(choice as Members, nth, calls))
   return { ...top, id, object: 'chat.completion.chunk', created, model, provider, choices }
 }
 
-function choiceOf({ usage: _, ...choice }: Members, nth: number): Members {
+function choiceOf({ usage: _, ...choice }: Members, nth: number, known: ExpectedCalls): Members {
   const reason = choice['finish_reason']
   const finish = typeof reason === 'string' && reason !== '' ? reason : null
   const native =
@@ -53,11 +55,13 @@ function choiceOf({ usage: _, ...choice }: Members, nth: number): Members {
     ...native,
     index,
     finish_reason: finish,
-    delta: deltaOf({ ...(choice['delta'] as Members) }),
+    delta: deltaOf({ ...(choice['delta'] as Members) }, (call) => known.shownOf(Number(index), call)),
   }
 }
 
-function deltaOf(delta: Members): Members {
+type ShownOf = (fragment: Parameters<ExpectedCalls['shownOf']>[1]) => number
+
+function deltaOf(delta: Members, shownOf: ShownOf): Members {
   if (delta['role'] !== 'assistant') delete delta['role']
   for (const name of ['name', 'audio', 'images']) if (delta[name] === null) delete delta[name]
   for (const name of ['tool_calls', 'reasoning_details']) if (!Array.isArray(delta[name])) delete delta[name]
@@ -72,7 +76,7 @@ function deltaOf(delta: Members): Members {
   const calls = delta['tool_calls']
   if (Array.isArray(calls)) {
     const objects = calls.filter((call) => typeof call === 'object' && call !== null && !Array.isArray(call))
-    delta['tool_calls'] = objects.map((call: unknown, nth) => toolOf({ ...(call as Members) }, nth))
+    delta['tool_calls'] = objects.map((call: unknown) => toolOf({ ...(call as Members) }, shownOf))
   }
   return delta
 }
@@ -94,8 +98,13 @@ function partsOf(list: readonly unknown[]): { text: string; thinking: string; im
   return said
 }
 
-function toolOf(call: Members, nth: number): Members {
-  if (!isCount(call['index'])) call['index'] = nth
+function toolOf(call: Members, shownOf: ShownOf): Members {
+  const { name } = (call['function'] ?? {}) as Members
+  call['index'] = shownOf({
+    index: isCount(call['index']) ? Number(call['index']) : null,
+    id: typeof call['id'] === 'string' ? call['id'] : '',
+    isNamed: typeof name === 'string' && name !== '',
+  })
   if (typeof call['id'] !== 'string') delete call['id']
   else call['type'] ??= 'function'
   if ('type' in call && (typeof call['type'] !== 'string' || call['type'] === '')) call['type'] = 'function'
@@ -149,15 +158,15 @@ export function randomEvent(random: Random): object {
   const text = () => pick(random, TEXTS)
   const call = (): unknown =>
     members(random, {
-      index: [0, 1, ABSENT, null, 'x'],
-      id: ['call_1', ABSENT, null],
+      index: [0, 0, 1, ABSENT, null, 'x', 7],
+      id: ['call_1', 'call_2', 'call_3', ABSENT, ABSENT, null],
       type: ['function', ABSENT, null, '', 'custom'],
       function: [
         ABSENT,
         null,
         () =>
           members(random, {
-            name: ['f', null, ABSENT],
+            name: ['f', 'g', '', null, ABSENT],
             arguments: [text, null, ABSENT, { a: 'é"', b: [1] }],
           }),
       ],

@@ -5,6 +5,7 @@ import { ChatChunk } from '../../../../src/schemas/inference/chat.ts'
 import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
 import { randomFrom, type Random } from '../../../support/embeddings/random-answers.ts'
 import { sameWhereverCut, summaryOf } from '../../../support/inference/cut-streams.ts'
+import { ExpectedCalls } from '../../../support/inference/expected-calls.ts'
 import {
   dataOf,
   expectedOf,
@@ -58,12 +59,17 @@ t.test('a stream of several lines an event gives events of one line', async (t) 
   t.same(JSON.parse(dataOf(streamed().read(lines).events)[0] ?? ''), expectedOf(JSON.parse(text) as object))
 })
 
+interface Before {
+  readonly begun: Set<number>
+  readonly calls: ExpectedCalls
+}
+
 /** The events that a stream gives for one event, and what they have to be. */
-function compare(text: string, stream: NativeChatStream, begun: Set<number>): string | null {
+function compare(text: string, stream: NativeChatStream, { begun, calls }: Before): string | null {
   const { events, failure } = stream.read(Buffer.from(`data: ${text}\n\n`))
   if (failure !== null) return `failed: ${failure.name}`
   const given = dataOf(events).map((data) => JSON.parse(data) as { choices: { index: number }[] })
-  const expected = expectedOf(JSON.parse(text) as object) as {
+  const expected = expectedOf(JSON.parse(text) as object, calls) as {
     choices: { index: number; delta: { role?: string } }[]
   } | null
   const roles = (expected?.choices ?? []).filter(({ index, delta }) => {
@@ -97,13 +103,13 @@ t.test('random events become what a parser makes of them', async (t) => {
   const random = randomFrom(seed)
   for (let nth = 0; nth < 2_000; nth++) {
     const stream = streamed()
-    const begun = new Set<number>()
+    const before = { begun: new Set<number>(), calls: new ExpectedCalls() }
     const one = randomEvent(random)
     for (let at = 0; at < 10; at++) {
       // Most events of a stream begin as the one before them.
       const event = random() < 0.5 ? one : randomEvent(random)
       const text = written(event, random)
-      const problem = compare(text, stream, begun)
+      const problem = compare(text, stream, before)
       if (problem !== null) throw new Error(`seed ${seed}, stream ${nth}, event ${at}: ${problem}: ${text}`)
     }
   }

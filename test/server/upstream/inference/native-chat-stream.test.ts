@@ -54,13 +54,13 @@ t.test('nulls are taken out wherever they stand, and missing members are added',
     given(
       ',"tool_calls":[{"id":null,"type":null,"function":{"name":null,"arguments":null}},{"function":null,"index":5}]',
     ),
-    end(',"tool_calls":[{"type":"function","function":{},"index":0},{"index":5}]'),
+    end(',"tool_calls":[{"type":"function","function":{},"index":0},{"index":0}]'),
   )
   t.equal(
     given(',"tool_calls":[{"id":"c","function":{}},{"id":"d","index":3},{"function":{}}]'),
     end(
       ',"tool_calls":[{"id":"c","function":{},"index":0,"type":"function"},' +
-        '{"id":"d","index":3,"type":"function"},{"function":{},"index":2}]',
+        '{"id":"d","index":3,"type":"function"},{"function":{},"index":3}]',
     ),
   )
   t.equal(

@@ -6,6 +6,7 @@ import { Output } from '../walk/output.ts'
 import { WholeWalk } from '../walk/whole-walk.ts'
 import { ChoiceMembers, type ReadChoice } from './choice-members.ts'
 import { mend, type ChatForm } from './mend.ts'
+import { NativeCalls } from './native-calls.ts'
 import { TopMembers, type TopState } from './top-members.ts'
 
 const DATA = 'data: '
@@ -55,6 +56,8 @@ export class ChatWalk extends WholeWalk {
   readonly #form: ChatForm
   readonly #choices: ChoiceMembers
   readonly #top: TopMembers
+  /** Null: no event had a call. */
+  #calls: NativeCalls | null = null
   #known: Known | null = null
   #repeated: Repeated | null = null
   #looks = 0
@@ -97,6 +100,14 @@ export class ChatWalk extends WholeWalk {
    */
   get usage(): Buffer | null {
     return this.partOf(this.#top.usage ?? this.#choices.usage)
+  }
+
+  /** Gives the calls of the event that was walked over their indexes. @returns false: there are too many calls */
+  placeCalls(): boolean {
+    const { fragments } = this.#choices
+    if (fragments.count === 0) return true
+    this.#calls ??= new NativeCalls()
+    return this.#calls.place(fragments, this.walk.splices)
   }
 
   /** Writes the event that was walked over. */
@@ -165,7 +176,14 @@ export class ChatWalk extends WholeWalk {
     const { textAt, textEnd, textBytes } = this.#choices.delta
     const [choice, other] = this.choices
     const isPlain = other === undefined && choice?.finish === null && this.usage === null && !this.hasError
-    if (!isPlain || textAt === -1 || bytes.length - (textEnd - textAt) > REPEATED_BYTES_MAX) return
+    // What the index of a call becomes may differ from event to event.
+    if (
+      !isPlain ||
+      this.#choices.fragments.count > 0 ||
+      textAt === -1 ||
+      bytes.length - (textEnd - textAt) > REPEATED_BYTES_MAX
+    )
+      return
     // Parts of Node's pool would keep 8 KiB of it for a stream.
     this.#repeated = {
       before: joined([bytes.subarray(0, textAt + 1)]),

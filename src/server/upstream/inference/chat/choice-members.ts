@@ -6,6 +6,7 @@ import type { Output } from '../walk/output.ts'
 import { SeenMembers } from '../walk/seen-members.ts'
 import { DeltaMembers } from './delta-members.ts'
 import type { ChatForm } from './mend.ts'
+import { FoundFragments } from './native-calls.ts'
 
 /** A choice as it was read. */
 export interface ReadChoice {
@@ -39,25 +40,31 @@ export class ChoiceMembers implements Members {
   readonly #walk: ObjectWalk
   /** Of the choice that was read last. */
   readonly delta: DeltaMembers
+  /** Of calls, in all choices. */
+  readonly fragments = new FoundFragments()
   readonly #deltaName: 'delta' | 'message'
   readonly #seen = new SeenMembers()
   #index = 0
+  /** The first of the choice. */
+  #fragment = 0
   #finish: string | null = null
 
   constructor(walk: ObjectWalk, form: ChatForm, output: Output) {
     this.#walk = walk
-    this.delta = new DeltaMembers(walk, form, output)
+    this.delta = new DeltaMembers(walk, form, output, this.fragments)
     this.#deltaName = form === 'event' ? 'delta' : 'message'
   }
 
   clear(): void {
     this.choices = []
+    this.fragments.clear()
     this.usage = null
     this.isOdd = false
   }
 
   begin(nth: number): void {
     this.#seen.bits = 0
+    this.#fragment = this.fragments.count
     this.#index = nth
     this.#finish = null
   }
@@ -90,6 +97,8 @@ export class ChoiceMembers implements Members {
     const finish = this.#finish
     const seen = this.#seen
     if (!seen.has(DELTA)) this.isOdd = true
+    // Some servers write the index behind the delta.
+    this.fragments.belong(this.#fragment, this.#index)
     this.choices.push({ index: this.#index, hasRole: this.delta.hasRole, finish })
     if (seen.has(INDEX | FINISH) && (finish === null || seen.has(NATIVE))) return ''
     if (seen.has(INDEX) && finish === null) return NO_FINISH

@@ -114,6 +114,7 @@ class ThinkingParts implements Members {
   readonly itemsMax = Infinity
   readonly #walk: ObjectWalk
   readonly #found: FoundParts
+  readonly #seen = new SeenMembers()
 
   constructor(walk: ObjectWalk, found: FoundParts) {
     this.#walk = walk
@@ -126,13 +127,13 @@ class ThinkingParts implements Members {
   }
 
   begin(): void {
-    return
+    this.#seen.bits = 0
   }
 
   member(key: number, length: number, at: number, depth: number): number {
     const { json } = this.#walk
-    const isRead = length === 4 && isAt(json.bytes, key, 'text')
-    return isRead ? textAt(this.#walk, at, depth, this.#found) : json.value(at, depth)
+    if (length !== 4 || !isAt(json.bytes, key, 'text')) return json.value(at, depth)
+    return this.#seen.isFirst(TEXT) ? textAt(this.#walk, at, depth, this.#found) : ODD
   }
 
   end(): string {

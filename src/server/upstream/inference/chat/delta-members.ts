@@ -5,6 +5,7 @@ import type { Output } from '../walk/output.ts'
 import { SeenMembers } from '../walk/seen-members.ts'
 import { ContentParts } from './content-parts.ts'
 import type { ChatForm } from './mend.ts'
+import type { FoundFragments } from './native-calls.ts'
 import { FunctionMembers, ToolMembers } from './tool-members.ts'
 
 const ROLE = 1
@@ -47,12 +48,12 @@ export class DeltaMembers implements Members {
   /** `content` is a list. */
   #hasParts = false
 
-  constructor(walk: ObjectWalk, form: ChatForm, output: Output) {
+  constructor(walk: ObjectWalk, form: ChatForm, output: Output, fragments: FoundFragments) {
     this.#walk = walk
     this.#form = form
     this.#output = output
     this.#functions = new FunctionMembers(walk, form, output)
-    this.#tools = new ToolMembers(walk, form, this.#functions)
+    this.#tools = new ToolMembers(walk, { form, functions: this.#functions, fragments })
     this.#content = new ContentParts(walk)
     this.#parts = new PartMembers(walk)
   }

@@ -61,6 +61,7 @@ export class NativeChatStream extends NativeEvents {
     if (serviceTier !== null) this.reported = reportedWith(this.reported, { service_tier: serviceTier })
     this.#remember(walk.usage)
     if (choices.length === 0) return null
+    if (!walk.placeCalls()) return INVALID
     for (const choice of choices) this.#enter(choice)
     // A call has asked for fewer.
     if (this.#choices.size > CHOICES_MAX) return INVALID

@@ -25,6 +25,24 @@ export class Splices {
     this.#put.push(put)
   }
 
+  /** How many there are. */
+  get count(): number {
+    return this.#from.length
+  }
+
+  /** As `add`, before the splice with this number. */
+  insert(nth: number, from: number, to: number, put: string): void {
+    this.#from.splice(nth, 0, from)
+    this.#to.splice(nth, 0, to)
+    this.#put.splice(nth, 0, put)
+  }
+
+  /** The splice with this number puts another text: the first of `was` in it becomes `is`. */
+  change(nth: number, was: string, is: string): void {
+    const put = this.#put[nth]
+    if (typeof put === 'string') this.#put[nth] = put.replace(was, is)
+  }
+
   clear(): void {
     this.#from.length = 0
     this.#to.length = 0
