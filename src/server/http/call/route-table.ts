@@ -88,6 +88,9 @@ export class RouteTable {
   /** Routes at the root, each with the literal start of its paths. */
   readonly #atRoot: { readonly route: Route; readonly start: string }[] = []
 
+  /** Beginnings of paths before the id of a model, which has two segments. */
+  readonly #beforeIds = new Set<string>()
+
   /** Paths of all operations below a prefix, as in OpenAPI, with the prefix. */
   readonly paths = new Set<string>()
 
@@ -102,6 +105,8 @@ export class RouteTable {
       this.#rests.push({ route, segments: segmentsOf(path).slice(0, -1) })
       return
     }
+    const idAt = path.indexOf(MODEL_ID)
+    if (idAt >= 0) this.#beforeIds.add(path.slice(0, idAt))
     let node = area === 'scim' ? this.#scimRoot : this.#root
     for (const segment of segmentsOf(path)) node = node.child(segment)
     if (node.routes.has(method)) throw new Error(`two operations at ${method} ${path}`)
@@ -120,7 +125,8 @@ export class RouteTable {
     if (!path.startsWith(`${API_PREFIX}/`)) return this.#findAtRoot(method, path) ?? notServed(path)
     const whole = path.slice(API_PREFIX.length)
     const below = withoutSlash(whole)
-    const exact = findBelow(this.#root, method, below)
+    const sent = findBelow(this.#root, method, below)
+    const exact = sent === null || hasWholeId(sent) ? (this.#findWholeId(method, below) ?? sent) : sent
     if (exact !== null && exact.kind !== 'wrong_method') return exact
     const rest = this.#findRest(method, segmentsOf(whole).map(decodedSegment), exact?.allowed ?? [])
     if (rest !== null) return rest
@@ -131,6 +137,16 @@ export class RouteTable {
   isAtRoot(path: string): boolean {
     for (const { start } of this.#atRoot) if (path.startsWith(start)) return true
     return false
+  }
+
+  /** Finds a path whose segment is the whole id of a model: clients encode its slash as that of any text. */
+  #findWholeId(method: string, path: string): ReturnType<typeof pick> {
+    for (const start of this.#beforeIds) {
+      const id = path.startsWith(start) ? path.slice(start.length) : ''
+      const parted = id.replace(/^([^/]+?)%2f/i, '$1/')
+      if (parted !== id) return findBelow(this.#root, method, `${start}${parted}`)
+    }
+    return null
   }
 
   /** Decodes nothing and tolerates nothing: a relay passes the path on as sent. */
@@ -168,12 +184,18 @@ export class RouteTable {
   }
 }
 
+const MODEL_ID = '{author}/{slug}'
 const UNKNOWN: Match = { kind: 'unknown' }
 
 /** A path without an operation, which clients may know. C29, C39. */
 function notServed(path: string): Match {
   const instead = servedInstead(path)
   return instead === null ? UNKNOWN : { kind: 'not_served', what: path, instead }
+}
+
+/** Whether the author has a slash, which no author has: the segment is a whole id. */
+function hasWholeId(match: NonNullable<ReturnType<typeof pick>>): boolean {
+  return match.kind !== 'wrong_method' && match.params.get('author')?.[0]?.includes('/') === true
 }
 
 /** @param path below the prefix, as sent */

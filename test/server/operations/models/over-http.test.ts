@@ -136,6 +136,27 @@ t.test('a variant is found with its colon plain and percent-encoded', async (t) 
   }
 })
 
+t.test('a model and its endpoints are found by an id whose slash is encoded', async (t) => {
+  const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
+  for (const id of ['acme%2Fembed%3Afloor', 'acme%2fembed:floor', 'acme%2Fembed%3Afloor/'])
+    t.match(await front.get(`/model/${id}`), { status: 200, body: { data: { id: 'acme/embed:floor' } } }, id)
+  t.match(await front.get('/models/acme%2Fchat/endpoints'), {
+    status: 200,
+    body: { data: { id: 'acme/chat' } },
+  })
+  t.match(await front.get('/model/acme%2Fchat', { method: 'POST' }), { status: 405 })
+})
+
+t.test(
+  'models.get 404: an encoded id of no model, without an author, or with a slash too many',
+  async (t) => {
+    const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
+    for (const id of ['acme%2Fnone', '%2Fchat', 'acme%2F', 'acme%2Fchat%2Fmore', 'acme%252Fchat', 'embed'])
+      t.equal((await front.get(`/model/${id}`)).status, 404, id)
+    t.equal((await front.get('/model%2Facme/chat')).status, 404)
+  },
+)
+
 t.test('HEAD of a model has the headers of GET and no body', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
   const got = await front.get('/model/acme/chat')
