@@ -8,6 +8,9 @@ export const KEY_PREFIXES = {
   scim: 'sk-sluice-scim-v1-',
 } as const
 
+/** The beginning of every key. Contract C9. */
+export const OWN_KEYS_BEGIN = 'sk-sluice-'
+
 export type KeyKind = keyof typeof KEY_PREFIXES
 
 /**

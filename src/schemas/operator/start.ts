@@ -11,6 +11,9 @@ const StartProvider = Type.Object({
       "Environment variables of the node that hold the operator's key for it; empty: it needs none.",
   }),
   is_set: Type.Boolean({ description: 'Whether the node that answers has all of them.' }),
+  misplaced: Type.Array(Type.String(), {
+    description: 'Those that hold a key of Sluice, which the provider does not know; they count as not set.',
+  }),
   secret: Type.Union(
     [
       Type.Object({

@@ -19,8 +19,12 @@ export interface BuiltModel {
   readonly bySuffix: ReadonlyMap<string, ResolvedModel>
 }
 
-/** @param entry a checked entry */
-export function buildProvider(entry: ProviderEntry): Provider {
+/**
+ * @param entry a checked entry
+ * @param shipped origins of the addresses of the shipped catalogue
+ */
+export function buildProvider(entry: ProviderEntry, shipped: ReadonlySet<string>): Provider {
+  const origin = originOf(entry)
   return {
     slug: entry.slug,
     name: entry.name ?? entry.slug,
@@ -35,8 +39,14 @@ export function buildProvider(entry: ProviderEntry): Provider {
     rename: entry.rename ?? {},
     video: buildProviderVideo(entry.protocol, entry.video),
     text: buildProviderText(entry),
+    ...(origin !== null && shipped.has(origin) && { hasShippedAddress: true }),
     ...(entry.account_tier !== undefined && { accountTier: entry.account_tier }),
   }
+}
+
+/** The origin of a provider's address; null for one without an address. */
+export function originOf({ base_url: address = '' }: ProviderEntry): string | null {
+  return URL.canParse(address) ? new URL(address).origin : null
 }
 
 /** @param entry a checked entry: its providers exist and its prices can be counted */

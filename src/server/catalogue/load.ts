@@ -1,6 +1,6 @@
 import type { ModelCatalogue, ModelFilter, Provider, ResolvedModel } from '../ports/models/models.ts'
 import { speaksOf } from './build-text.ts'
-import { buildModel, buildProvider, underAlias, type BuiltModel } from './build.ts'
+import { buildModel, buildProvider, originOf, underAlias, type BuiltModel } from './build.ts'
 import { checkEntries, doubtsOf, checkRepeats } from './check.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { selectable } from './select.ts'
@@ -50,7 +50,10 @@ export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: Catalo
     ...checkEntries({ providers, faulty }, [...models.values()]),
   ]
   if (problems.length > 0) return { ok: false, problems: inOrder(problems, sources) }
-  const bySlug = new Map([...providers.values()].map(({ entry }) => [entry.slug, buildProvider(entry)]))
+  const shipped = new Set((sources[0]?.providers ?? []).flatMap(({ entry }) => originOf(entry) ?? []))
+  const bySlug = new Map(
+    [...providers.values()].map(({ entry }) => [entry.slug, buildProvider(entry, shipped)]),
+  )
   const isSpeaking = (endpoint: EndpointEntry): boolean =>
     speaksOf(endpoint, bySlug.get(endpoint.provider)).length > 0
   let catalogue: ModelCatalogue | null = null

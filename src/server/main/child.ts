@@ -1,7 +1,9 @@
 import { Secret } from '../../schemas/vault/secret.ts'
+import { operatorKeys, type OperatorKeys } from '../catalogue/operator-keys.ts'
 import { ConfigInvalid, readFrom, type Config } from '../config.ts'
 import { endOnCrash } from '../observe/crash.ts'
 import { createLog, type OwnedLog } from '../observe/log.ts'
+import type { ModelCatalogue } from '../ports/models/models.ts'
 import type { Log } from '../ports/observe.ts'
 import type { Channel } from '../supervisor/fleet/channel.ts'
 import { holdLog } from '../supervisor/held-log.ts'
@@ -62,9 +64,11 @@ export function stateAddress(redis: ChildPart['redis']): { url: string | null; s
   return 'url' in redis ? { url: redis.url } : { url: null, socketPath: redis.socketPath }
 }
 
-/** Keys of providers, by the name of their setting. */
-export function credentialsOf({
-  providerKeys,
-}: Pick<ChildPart, 'providerKeys'>): ReadonlyMap<string, Secret> {
-  return new Map(Object.entries(providerKeys).map(([name, text]) => [name, new Secret(text)]))
+/** The operator's keys of the providers of a catalogue. */
+export function operatorKeysOf(
+  { providerKeys }: Pick<ChildPart, 'providerKeys'>,
+  { providers }: Pick<ModelCatalogue, 'providers'>,
+): OperatorKeys {
+  const keys = Object.entries(providerKeys).map(([name, text]) => [name, new Secret(text)] as const)
+  return operatorKeys(providers, new Map(keys))
 }

@@ -22,7 +22,7 @@ import { createInference } from '../upstream/inference/inference.ts'
 import { joinedBreakers } from '../upstream/routing/breakers.ts'
 import type { RootKeys } from '../vault/root-keys.ts'
 import { openBudgetPorts } from './budgets.ts'
-import { credentialsOf } from './child.ts'
+import { operatorKeysOf } from './child.ts'
 import { openPrivateEndpointPorts } from './endpoints.ts'
 import { openHistory } from './history.ts'
 import { openFilePorts, type FileServices } from './files.ts'
@@ -73,7 +73,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
   const { part, store, state, hints, feed, fronts, rootKeys, pools, egress, metrics, log } = deps
   const { catalogue, observer, fenced, modelCalls, loop } = deps
   const { jobs, sessions } = pools
-  const credentials = credentialsOf(part)
+  const { usable: credentials, misplaced } = operatorKeysOf(part, catalogue)
   const calling = {
     egress,
     jobs,
@@ -101,6 +101,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
     egress,
     observer,
     apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm }),
+    misplacedKeys: new Set(misplaced.map(({ variable }) => variable)),
     spend: money.spend,
     modelCalls,
     ...files.ports,

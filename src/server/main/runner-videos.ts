@@ -31,7 +31,7 @@ import { createVideoClips } from '../files/clips.ts'
 import { createVideoProviders } from '../upstream/videos/video-providers.ts'
 import type { RootKeys } from '../vault/root-keys.ts'
 import { catalogueOf } from './child-catalogue.ts'
-import { credentialsOf } from './child.ts'
+import { operatorKeysOf } from './child.ts'
 import { openVaultPorts } from './vault.ts'
 import { endsOf } from './videos.ts'
 
@@ -129,7 +129,7 @@ function engineOf(deps: RunnerVideoDeps, input: EngineInput): VideoEngine {
       catalogue,
       egress,
       jobs,
-      credentials: credentialsOf(part),
+      credentials: operatorKeysOf(part, catalogue).usable,
       releases,
       now,
     }),

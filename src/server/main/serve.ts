@@ -3,6 +3,7 @@ import { variablesOf } from '../../schemas/workspaces/provider-keys.ts'
 import { Secret } from '../../schemas/vault/secret.ts'
 import { checkAside, type CheckedCatalogue } from '../catalogue/check-aside.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
+import { misplacedAdvice, operatorKeys } from '../catalogue/operator-keys.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
 import { ConfigInvalid, readConfig, type Config, type Generation } from '../config.ts'
@@ -188,7 +189,9 @@ function generationOf(
 ): NodeGeneration {
   const { providers, unpriced } = checked
   const names = providers.flatMap(variablesOf)
-  const keys = [...providerKeys(names)].map(([name, secret]) => [name, secret.reveal()] as const)
+  const secrets = providerKeys(names)
+  const keys = [...secrets].map(([name, secret]) => [name, secret.reveal()] as const)
+  const misplaced = misplacedAdvice(operatorKeys(providers, secrets).misplaced)
   const frozen = {
     ...(text === null ? {} : { SLUICE_CATALOG: text }),
     ...roots(frozenFile('SLUICE_EGRESS_CA', config.egressCaFile)),
@@ -201,7 +204,8 @@ function generationOf(
     unknown,
     frozen,
     providerKeys: Object.fromEntries(keys),
-    advice: [unpricedEndpoints(unpriced) ?? []].flat(),
+    misplaced,
+    advice: [unpricedEndpoints(unpriced) ?? [], misplaced ?? []].flat(),
   }
 }
 

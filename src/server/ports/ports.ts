@@ -77,4 +77,6 @@ export interface Ports {
   readonly publicOrigin: string
   /** Names of the environment variables of providers' keys that are set on this node. */
   readonly operatorKeys: { has(name: string): boolean }
+  /** Names of those that count as not set, since they hold a key of Sluice itself. */
+  readonly misplacedKeys: ReadonlySet<string>
 }

@@ -64,13 +64,19 @@ export function announce(generation: NodeGeneration, input: AnnounceInput): void
   log.release()
 }
 
-function warn({ config, unknown }: NodeGeneration, log: NodeSetup['log']): void {
+function warn({ config, unknown, misplaced }: NodeGeneration, log: NodeSetup['log']): void {
   if (!isLoopback(config.host) && config.tls === null) {
     const fix = 'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front'
     log.warn('plain_http_beyond_loopback', { host: config.host, fix })
   }
   if (!isLoopback(config.adminHost)) log.warn('admin_port_beyond_loopback', { host: config.adminHost })
   if (unknown.length > 0) log.warn('settings_unknown', { names: unknown })
+  warnOfKeys(misplaced, log)
   const remarks = config.databaseUrl === null ? [] : readPostgresUrl(config.databaseUrl.reveal()).remarks
   if (remarks.length > 0) log.warn('database_url_ignored', { parameters: remarks })
+}
+
+/** Logs the variables that hold a key of Sluice where a provider needs its own. */
+export function warnOfKeys(misplaced: NodeGeneration['misplaced'], log: NodeSetup['log']): void {
+  if (misplaced !== null) log.warn('provider_keys_misplaced', { ...misplaced })
 }

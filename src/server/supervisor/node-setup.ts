@@ -20,6 +20,8 @@ export interface NodeGeneration {
   readonly frozen: Texts
   /** Provider keys by environment name: the names that the catalogue lists and that have a value. */
   readonly providerKeys: Texts
+  /** What is wrong with those of them that count as not set; null without one. */
+  readonly misplaced: Advice | null
   /** Coming problems that the files of the generation show. */
   readonly advice: readonly Advice[]
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ConfigInvalid, type Config } from '../config.ts'
 import type { Texts } from '../config/texts.ts'
 import type { Fields } from '../ports/observe.ts'
+import { warnOfKeys } from './announce.ts'
 import { checkTls } from './checks.ts'
 import type { Fleet } from './fleet/fleet.ts'
 import type { ChildPart } from './fleet/ipc.ts'
@@ -134,6 +135,7 @@ export class Reloader {
       this.#given = read
       this.#stands = stands
       adopt(generation)
+      warnOfKeys(generation.misplaced, setup.log)
       setup.log.info('reloaded', { durationMs: Math.round(performance.now() - startedAt) })
       this.#tell({ state: 'done', needRestart: moved })
     } catch (problem) {

@@ -24,6 +24,7 @@ t.test(
       unknown: [],
       frozen: {},
       providerKeys: {},
+      misplaced: null,
       advice: [],
     }
     const services = await startServices(generation, {

@@ -25,7 +25,13 @@ t.setTimeout(600_000)
 /** A node that does nothing but run: for those that look at it, or want what it has. */
 const settings = await nodeSettings(t, { hasTables: false })
 const begunAt = performance.now()
-const node = await startNode(t, { ...settings, SLUICE_FRONTS: '2', SLUICE_WORKERS: '3' })
+const MISPLACED = 'sk-sluice-v1-misplaced'
+const node = await startNode(t, {
+  ...settings,
+  SLUICE_FRONTS: '2',
+  SLUICE_WORKERS: '3',
+  OPENAI_API_KEY: MISPLACED,
+})
 const startMs = performance.now() - begunAt
 
 t.test('the first line of stdout is the ready line, with exactly its members', async (t) => {
@@ -70,6 +76,24 @@ t.test('without a terminal the output names the file of the first keys and holds
   const { inference_key: inference = '', management_key: management = '' } = firstKeys(node.dataDir)
   t.match(node.output(), `in ${join(node.dataDir, 'first-keys.json')}; keep them elsewhere and delete it`)
   t.notOk(node.output().includes(inference) || node.output().includes(management))
+})
+
+t.test('a key of Sluice for a provider is logged by its variable, and counts as not set', async (t) => {
+  await until(() => node.lines().some(({ event }) => event === 'provider_keys_misplaced'))
+  t.match(
+    node.lines().find(({ event }) => event === 'provider_keys_misplaced'),
+    { level: 'warn', detail: /^OPENAI_API_KEY holds a key of Sluice/, fix: /own key/ },
+  )
+  t.notMatch(node.output(), MISPLACED)
+  const { management_key: key = '' } = firstKeys(node.dataDir)
+  const answer = await fetch(`${node.ready.url}/api/v1/admin/start`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  const { data } = (await answer.json()) as { data: { providers: { slug: string }[] } }
+  t.match(
+    data.providers.find(({ slug }) => slug === 'openai'),
+    { is_set: false, misplaced: ['OPENAI_API_KEY'] },
+  )
 })
 
 t.test('a front serves the OpenAPI document of its operations', async (t) => {

@@ -48,6 +48,7 @@ export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
   scimAnswers: unused,
   publicOrigin: 'https://sluice.example',
   operatorKeys: new Set(),
+  misplacedKeys: new Set(),
   spend: FREE_SPEND,
   modelCalls: unused,
   // No workspace of theirs has any.

@@ -57,7 +57,7 @@ function generationOf(settings: Texts): NodeGeneration {
   const reading = readFrom(settings)
   if (!reading.ok) throw new Error('bad settings')
   const { generation } = reading
-  return { ...generation, frozen: frozenOf(generation.config), providerKeys: {}, advice: [] }
+  return { ...generation, frozen: frozenOf(generation.config), providerKeys: {}, misplaced: null, advice: [] }
 }
 
 function frozenOf({ tls }: Config): Texts {

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { loadCatalogue } from '../../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../catalogue/shipped.ts'
+import { operatorKeys, type MisplacedKey } from '../../catalogue/operator-keys.ts'
 import { lineOf } from '../../catalogue/sources.ts'
+import type { Generation } from '../../config.ts'
 import { unpricedEndpoints } from '../../main/safekeeping.ts'
 import { variablesOf } from '../../../schemas/workspaces/provider-keys.ts'
 import { usdText } from '../../../schemas/money/usd.ts'
@@ -16,7 +18,7 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
   addVerb(models, 'list', 'list every model of the catalogue').action((options: { json?: boolean }) => {
     const { config, providerKeys } = loadGeneration()
     const catalogue = loadModels(config.catalogFile)
-    const unset = unsetKeys(catalogue, providerKeys)
+    const { unset } = unsetKeys(catalogue, providerKeys)
     const providers = catalogue.providers.map((provider) => ({
       slug: provider.slug,
       api_key_env: provider.apiKeyEnv,
@@ -56,14 +58,14 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
   )
 }
 
-/** Names of the variables of provider keys that the catalogue uses and that are not set. */
+/** Names of the variables of provider keys that the catalogue uses and that are not set, or count as such. */
 export function unsetKeys(
-  catalogue: ModelCatalogue,
-  providerKeys: (names: Iterable<string>) => ReadonlyMap<string, unknown>,
-): readonly string[] {
-  const names = [...new Set(catalogue.providers.flatMap(variablesOf))]
-  const set = providerKeys(names)
-  return names.filter((name) => !set.has(name))
+  { providers }: ModelCatalogue,
+  providerKeys: Generation['providerKeys'],
+): { readonly unset: readonly string[]; readonly misplaced: readonly MisplacedKey[] } {
+  const names = [...new Set(providers.flatMap(variablesOf))]
+  const { usable, misplaced } = operatorKeys(providers, providerKeys(names))
+  return { unset: names.filter((name) => !usable.has(name)), misplaced }
 }
 
 function missing(provider: Provider, unset: readonly string[]): readonly string[] {

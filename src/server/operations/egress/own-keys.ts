@@ -1,10 +1,7 @@
-import { KEY_PREFIXES } from '../../../schemas/keys/api-keys.ts'
+import { KEY_PREFIXES, OWN_KEYS_BEGIN } from '../../../schemas/keys/api-keys.ts'
 import { percentDecoded } from './placeholders.ts'
 
 const OUR_KEY = new RegExp(Object.values(KEY_PREFIXES).join('|'))
-
-/** Prefix of all keys of an installation. */
-const BEGINNING = 'sk-sluice-'
 
 /** Times that a text may have been percent-encoded as a whole. Decision. */
 const PERCENT_ROUNDS_MAX = 5
@@ -38,7 +35,7 @@ const FORMS = new Map<number, readonly Buffer[]>()
  * table.
  */
 const IS_BEGUN = new Uint8Array(65_536)
-for (let nth = 0, forms = [BEGINNING]; nth < NESTED_MAX; nth++) {
+for (let nth = 0, forms = [OWN_KEYS_BEGIN]; nth < NESTED_MAX; nth++) {
   const outer = [...new Set(forms.flatMap((form) => [...inBase64(form), ...inHex(form)]))]
   for (const form of outer.map((text) => Buffer.from(text))) {
     const hash = hashOf(form.readInt32BE(0), form.readInt32BE(4))

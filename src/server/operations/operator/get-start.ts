@@ -29,13 +29,14 @@ export const getAdminStart = defineOperation({
   statuses: [403, 500],
   failures: ['operator_only', 'store_unavailable'],
   example: {},
-  async run({ key: { organizationId } }, { admin, activity, models, operatorKeys, publicOrigin }) {
+  async run({ key: { organizationId } }, ports) {
+    const { admin, activity, models, publicOrigin } = ports
     const session = await admin.session(organizationId)
     if (!session.ok) return session
     const called = await activity.list({ organizationId, from: aYearAgo(), limit: 1, offset: 0 })
     if (!called.ok) return called
     const trials = trialsOf(models.models)
-    const providers = models.providers.map((provider) => startOf(provider, trials, operatorKeys))
+    const providers = models.providers.map((provider) => startOf(provider, trials, ports))
     const data = {
       api_url: publicOrigin + API_PREFIX,
       has_called: called.value.count > 0,
@@ -50,7 +51,11 @@ function aYearAgo(): string {
   return new Date(Date.now() - (ACTIVITY_DAYS_MAX - 1) * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length)
 }
 
-function startOf(provider: Provider, trials: Trials, operatorKeys: Ports['operatorKeys']): StartProvider {
+function startOf(
+  provider: Provider,
+  trials: Trials,
+  { operatorKeys, misplacedKeys }: Pick<Ports, 'operatorKeys' | 'misplacedKeys'>,
+): StartProvider {
   const { slug, name, baseUrl } = provider
   const variables = variablesOf(provider)
   const host = providerKeyHost(baseUrl)
@@ -59,6 +64,7 @@ function startOf(provider: Provider, trials: Trials, operatorKeys: Ports['operat
     name,
     variables: [...variables],
     is_set: variables.every((variable) => operatorKeys.has(variable)),
+    misplaced: variables.filter((variable) => misplacedKeys.has(variable)),
     secret: host === null ? null : { name: providerKeyName(slug), host },
     model: trials.get(slug) ?? null,
   }

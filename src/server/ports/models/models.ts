@@ -32,6 +32,8 @@ export interface Provider {
   readonly video: ProviderVideo | null
   /** How models that write are called there; left out: none is. */
   readonly text?: ProviderText
+  /** Its address is one of the shipped catalogue, and so certainly not that of Sluice; left out: it is not. */
+  readonly hasShippedAddress?: true
   /** What its account is set to where a call asks for no tier; left out: the usual one. F9. */
   readonly accountTier?: string
 }

@@ -16,6 +16,9 @@ t.test('models list prints a line for each model, and their wire form as JSON', 
       /^openai\/text-embedding-3-small +text->embeddings +8192 +\$0\.00000002 +openai \(OPENAI_API_KEY is not set\)$/m,
   })
   t.match(await sluice(['models', 'list'], { OPENAI_API_KEY: 'k' }), { stdout: /0\.00000002 +openai$/m })
+  t.match(await sluice(['models', 'list'], { OPENAI_API_KEY: 'sk-sluice-v1-x' }), {
+    stdout: /0\.00000002 +openai \(OPENAI_API_KEY is not set\)$/m,
+  })
   const { data, providers } = JSON.parse((await sluice(['models', 'list', '--json'])).stdout) as {
     data: { id: string }[]
     providers: object[]

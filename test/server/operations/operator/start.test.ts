@@ -49,7 +49,9 @@ const CATALOGUE = {
 
 function startFront(t: Parameters<typeof openInternsFront>[0]): Promise<InternsFront> {
   const [set, publicOrigin] = [new Set(['ACME_KEY']), 'https://sluice.example']
-  return openInternsFront(t, { models: catalogueOf(t, CATALOGUE), operatorKeys: set, publicOrigin })
+  const misplacedKeys = new Set(['OTHER_KEY'])
+  const models = catalogueOf(t, CATALOGUE)
+  return openInternsFront(t, { models, operatorKeys: set, misplacedKeys, publicOrigin })
 }
 
 t.test('admin.get_start 200: providers, where their keys go, and a model of each to try', async (t) => {
@@ -61,15 +63,22 @@ t.test('admin.get_start 200: providers, where their keys go, and a model of each
       api_url: 'https://sluice.example/api/v1',
       has_called: false,
       providers: [
-        { slug: 'local', variables: [], is_set: true, secret: null, model: null },
+        { slug: 'local', variables: [], is_set: true, misplaced: [], secret: null, model: null },
         {
           slug: 'acme',
           variables: ['ACME_KEY'],
           is_set: true,
+          misplaced: [],
           secret: { name: 'acme_api_key', host: 'api.acme.example' },
           model: { id: 'a/words', kind: 'chat' },
         },
-        { slug: 'other', is_set: false, secret: null, model: { id: 'o/vectors', kind: 'embeddings' } },
+        {
+          slug: 'other',
+          is_set: false,
+          misplaced: ['OTHER_KEY'],
+          secret: null,
+          model: { id: 'o/vectors', kind: 'embeddings' },
+        },
         { slug: 'idle', variables: [], is_set: true, model: null },
       ],
     },

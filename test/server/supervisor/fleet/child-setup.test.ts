@@ -32,5 +32,5 @@ t.test('a generation never reads the files of another one', async (t) => {
 function generationOf(frozen: Texts): NodeGeneration {
   const reading = readFrom({})
   if (!reading.ok) throw new Error('the defaults are bad')
-  return { ...reading.generation, frozen, providerKeys: {}, advice: [] }
+  return { ...reading.generation, frozen, providerKeys: {}, misplaced: null, advice: [] }
 }

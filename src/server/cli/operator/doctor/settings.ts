@@ -1,4 +1,5 @@
 import { loadCatalogue } from '../../../catalogue/load.ts'
+import { misplacedAdvice } from '../../../catalogue/operator-keys.ts'
 import { SHIPPED_CATALOGUE } from '../../../catalogue/shipped.ts'
 import type { Generation } from '../../../config.ts'
 import { unpricedEndpoints } from '../../../main/safekeeping.ts'
@@ -24,7 +25,7 @@ export function catalogue({ config: { catalogFile }, providerKeys }: Generation)
     return [
       good('catalogue', `${loaded.catalogue.models.length} models`),
       prices,
-      keysOf(loaded.catalogue, providerKeys),
+      ...keysOf(loaded.catalogue, providerKeys),
     ]
   }
   return [
@@ -40,7 +41,11 @@ export function catalogue({ config: { catalogFile }, providerKeys }: Generation)
  * Lists provider keys that are not set: Sluice skips their providers, which is no mistake, since few
  * operators have all keys.
  */
-function keysOf(loaded: ModelCatalogue, providerKeys: Generation['providerKeys']): Finding {
-  const unset = unsetKeys(loaded, providerKeys)
-  return good('provider_keys', unset.length === 0 ? 'all are set' : `not set: ${unset.join(', ')}`)
+function keysOf(loaded: ModelCatalogue, providerKeys: Generation['providerKeys']): readonly Finding[] {
+  const { unset, misplaced } = unsetKeys(loaded, providerKeys)
+  const advice = misplacedAdvice(misplaced)
+  return [
+    good('provider_keys', unset.length === 0 ? 'all are set' : `not set: ${unset.join(', ')}`),
+    ...(advice === null ? [] : [doubtful('provider_keys', advice.detail, advice.fix)]),
+  ]
 }

@@ -109,9 +109,15 @@ const BUILT_IN = 'local'
 
 /** The two ways by which the key of a provider comes to the node. */
 function KeyWanted(props: OwnKeyProps): ComponentChild {
-  const { name, variables, secret } = props.provider
+  const { name, variables, misplaced, secret } = props.provider
   return (
     <div class="stack">
+      {misplaced.length > 0 && (
+        <p>
+          <code>{misplaced.join(' and ')}</code>
+          {` holds a key of Sluice, which ${name} does not know. So it counts as not set.`}
+        </p>
+      )}
       <p>
         {`The node has no key of ${name}. Set `}
         <code>{variables.join(' and ')}</code>

@@ -106,6 +106,14 @@ condition({
 })
 
 condition({
+  what: 'a key of Sluice in the variable of a provider',
+  check: 'provider_keys',
+  detail: /^OPENAI_API_KEY holds a key of Sluice/,
+  fix: /the provider's own key/,
+  make: () => ({ OPENAI_API_KEY: 'sk-sluice-v1-x' }),
+})
+
+condition({
   what: 'an endpoint without a price',
   check: 'prices',
   detail: /^1 endpoint has no price \(mine\/open at here\)/,

@@ -1,0 +1,56 @@
+import { OWN_KEYS_BEGIN } from '../../schemas/keys/api-keys.ts'
+import type { Secret } from '../../schemas/vault/secret.ts'
+import { variablesOf } from '../../schemas/workspaces/provider-keys.ts'
+import type { Provider } from '../ports/models/models.ts'
+
+/** A variable for a provider's key that holds a key of Sluice. */
+export interface MisplacedKey {
+  readonly variable: string
+  /** Slugs of the providers that read it and have an address of the shipped catalogue. */
+  readonly providers: readonly string[]
+}
+
+/** The operator's keys for providers, by the names of their variables. */
+export interface OperatorKeys {
+  readonly usable: ReadonlyMap<string, Secret>
+  readonly misplaced: readonly MisplacedKey[]
+}
+
+/**
+ * Parts usable keys from misplaced ones. Programs that call Sluice read `OPENAI_API_KEY` as the node does, so a
+ * key of Sluice may be in the environment of a node. A provider of the shipped catalogue would refuse it, and
+ * must not see it: the variable counts as not set. A provider at another address may be Sluice itself.
+ */
+export function operatorKeys(
+  providers: readonly Provider[],
+  keys: ReadonlyMap<string, Secret>,
+): OperatorKeys {
+  const shipped = providers.filter(({ hasShippedAddress }) => hasShippedAddress === true)
+  const misplaced = [...keys]
+    .filter(([, key]) => key.reveal().trimStart().startsWith(OWN_KEYS_BEGIN))
+    .map(([variable]) => ({
+      variable,
+      providers: shipped
+        .filter((provider) => variablesOf(provider).includes(variable))
+        .map(({ slug }) => slug),
+    }))
+    .filter((found) => found.providers.length > 0)
+  const usable = new Map(keys)
+  for (const { variable } of misplaced) usable.delete(variable)
+  return { usable, misplaced }
+}
+
+/** What is wrong with misplaced keys, and the remedy; null without one. */
+export function misplacedAdvice(
+  misplaced: readonly MisplacedKey[],
+): { readonly detail: string; readonly fix: string } | null {
+  if (misplaced.length === 0) return null
+  const named = misplaced.map(
+    ({ variable, providers }) =>
+      `${variable} holds a key of Sluice (${OWN_KEYS_BEGIN}…), not of ${providers.join(' or ')}`,
+  )
+  return {
+    detail: `${named.join('; ')}: it counts as not set`,
+    fix: "set the variable to the provider's own key and start again; for Sluice behind Sluice add a provider with its own base_url and variable",
+  }
+}
