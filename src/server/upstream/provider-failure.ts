@@ -30,8 +30,7 @@ export function failureOf(answer: EgressAnswer, { redacted }: Pick<ProviderLink,
   if (name === 'upstream_refused' && reason.text !== null) {
     return { ...base, detail: `It answered ${answer.status}: ${reason.text}` }
   }
-  const retryAfterS = name === 'upstream_overloaded' ? secondsOf(answer.retryAfter) : null
-  return retryAfterS === null ? base : { ...base, retryAfterS }
+  return waited(base, answer.status, secondsOf(answer.retryAfter) ?? reason.retryAfterS)
 }
 
 /**
@@ -48,15 +47,9 @@ export function failureOfEvent(event: Uint8Array, redacted: RedactedTexts, isOfA
   const metadata: FailureMetadata = typeof reason?.code === 'string' ? { provider_code: reason.code } : {}
   const hasReason = name === 'upstream_refused' || (isOfAnswer && name === 'upstream_failed')
   const fields = reason === null ? {} : refusalOf(name, reason)
-  return {
-    name,
-    fields,
-    metadata,
-    detail:
-      hasReason && typeof reason?.text === 'string'
-        ? `It broke off: ${reason.text}`
-        : 'It broke off with an error.',
-  }
+  const isTold = hasReason && typeof reason?.text === 'string'
+  const detail = isTold ? `It broke off: ${reason.text}` : 'It broke off with an error.'
+  return waited({ name, fields, metadata, detail }, status, reason?.retryAfterS ?? null)
 }
 
 /** Words of providers' filters. */
@@ -106,7 +99,18 @@ function nameOf(status: number): FailureName {
   }
 }
 
+const UNAVAILABLE = 503
+
+/**
+ * A failure of load, with how long the provider wants to be left alone.
+ * @param retryAfterS null: it does not say
+ */
+function waited(failure: Failure, status: number | null, retryAfterS: number | null): Failure {
+  const isOfLoad = failure.name === 'upstream_overloaded' || status === UNAVAILABLE
+  if (!isOfLoad || retryAfterS === null) return failure
+  return { ...failure, retryAfterS: Math.min(Math.max(1, retryAfterS), RETRY_AFTER_S_MAX) }
+}
+
 function secondsOf(retryAfter: string | null): number | null {
-  if (retryAfter === null || !/^\d{1,9}$/.test(retryAfter)) return null
-  return Math.min(Math.max(1, Number(retryAfter)), RETRY_AFTER_S_MAX)
+  return retryAfter !== null && /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : null
 }

@@ -11,6 +11,8 @@ export interface Reason {
   readonly isCredential: boolean
   /** Why another model may take what this one refuses; null: the body names no such reason. D11. */
   readonly refusal: ModelRefusal | null
+  /** Seconds after which the provider takes the call again, as Google's `RetryInfo` says; null: it has none. */
+  readonly retryAfterS: number | null
 }
 
 /** Characters of a reason. */
@@ -26,7 +28,7 @@ const CODE = /^\w[\w-]{0,63}$/
 /** Codes of providers that blame the credential. */
 const CREDENTIAL_CODES = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'invalid_api_key'])
 
-const NOTHING: Reason = { text: null, code: null, isCredential: false, refusal: null }
+const NOTHING: Reason = { text: null, code: null, isCredential: false, refusal: null, retryAfterS: null }
 
 /** Texts that only Sluice and the provider may know. */
 export interface RedactedTexts {
@@ -60,6 +62,7 @@ export function readReason(body: Uint8Array, redacted: RedactedTexts): Reason {
       [...codes, errorType(error)],
       typeof text === 'string' ? text.slice(0, READ_CHARS_MAX) : '',
     ),
+    retryAfterS: retryDelayIn(error['details']),
   }
 }
 
@@ -172,6 +175,18 @@ function errorType({ metadata }: Readonly<Record<string, unknown>>): unknown {
 
 function detailReasons(details: unknown): readonly unknown[] {
   return Array.isArray(details) ? details.map((detail) => objectOf(detail)?.['reason']) : []
+}
+
+/** A duration of Protocol Buffers, such as `34.07s`. */
+const DURATION = /^(\d{1,9}(?:\.\d{1,9})?)s$/
+
+function retryDelayIn(details: unknown): number | null {
+  for (const detail of Array.isArray(details) ? (details as readonly unknown[]) : []) {
+    const delay = objectOf(detail)?.['retryDelay']
+    const [, seconds] = (typeof delay === 'string' ? DURATION.exec(delay) : null) ?? []
+    if (seconds !== undefined) return Math.ceil(Number(seconds))
+  }
+  return null
 }
 
 function parse(body: Uint8Array): Record<string, unknown> | null {

@@ -10,7 +10,11 @@ import { isRepeatable } from './openapi-parameters.ts'
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
 const RATE_LIMITED: number = FAILURES.rate_limited.status[0]
 /** Statuses whose replies name the time of a retry. */
-const RETRIED: readonly number[] = [FAILURES.rate_limited.status[0], FAILURES.busy.status[0]]
+const RETRIED: readonly number[] = [
+  FAILURES.rate_limited.status[0],
+  FAILURES.busy.status[0],
+  FAILURES.upstream_overloaded.status[0],
+]
 
 const UPLOAD_FAILURES: readonly FailureName[] = [
   'header_invalid',

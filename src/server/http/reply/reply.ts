@@ -39,8 +39,8 @@ const LASTING_S = 60
 const NOT_MODIFIED = 304
 /** The lowest status of a failure on the server's side. */
 const OURS_FROM: number = FAILURES.internal.status[0]
-/** Status of a failure because of load, after which clients wait a second. */
-const UNAVAILABLE: number = FAILURES.busy.status[0]
+/** Statuses of failures because of load, after which clients wait a second unless the failure says how long. */
+const OF_LOAD: readonly number[] = [FAILURES.busy.status[0], FAILURES.upstream_overloaded.status[0]]
 
 /** Characters from which a body is bytes: below it the library encodes as quickly. Decision. */
 const ENCODED_CHARS_MIN = 16 * 1_024
@@ -101,7 +101,7 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   // Clients retry every 5xx by themselves, one of them for an hour; they respect these two headers.
   const isLasting = row.retry === 'no'
   if (isLasting) headers.push('x-should-retry', 'false')
-  const waitS = isLasting && status >= OURS_FROM ? LASTING_S : status === UNAVAILABLE ? 1 : undefined
+  const waitS = isLasting && status >= OURS_FROM ? LASTING_S : OF_LOAD.includes(status) ? 1 : undefined
   const retryAfterS = failure.retryAfterS ?? waitS
   if (retryAfterS !== undefined) headers.push('retry-after', String(retryAfterS))
   if (failure.name === 'range_unsatisfiable')

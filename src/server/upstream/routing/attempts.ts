@@ -136,7 +136,8 @@ export class Attempts<P> {
       targets.opened(target)
       log.warn('upstream.breaker_opened', fields)
     }
-    return isLate && endsAt >= deadlineAt ? { ...failure, name: 'deadline_exceeded' } : failure
+    if (isLate && endsAt >= deadlineAt) return { ...failure, name: 'deadline_exceeded' }
+    return name === 'upstream_overloaded' ? rested(failure, health.restMs(now, caller.key)) : failure
   }
 }
 
@@ -242,6 +243,14 @@ class Tries<P, A, R> implements OtherModels<P> {
     this.#trail.add(failure, provider, model.id)
     return this.run()
   }
+}
+
+/**
+ * An overloaded provider that does not say when to come again is left alone for the rest of its breaker. D20.
+ * @param restMs 0 while the breaker is closed
+ */
+function rested(failure: Failure, restMs: number): Failure {
+  return { retryAfterS: Math.max(1, Math.ceil(restMs / 1_000)), ...failure }
 }
 
 function failed(failure: Failure): Promise<Outcome<never>> {
