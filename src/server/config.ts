@@ -54,6 +54,8 @@ export interface Config {
   readonly rootKeysLost: readonly string[]
   /** Requests per minute of a key that is created without a limit; null = no limit. C11. */
   readonly rateLimitRpm: number | null
+  /** Requests at once of a key without a burst of its own; null = derived from its limit. C11. */
+  readonly rateLimitBurst: number | null
   /** UUID or name of the organization that operates the installation; null = the oldest. */
   readonly operatorOrganization: string | null
   readonly caps: Caps
@@ -276,6 +278,7 @@ function configOf(values: Settings): Config {
     rootKeyFile: path(values.SLUICE_ROOT_KEY_FILE),
     rootKeysLost: Object.freeze(values.SLUICE_ROOT_KEYS_LOST),
     rateLimitRpm: values.SLUICE_RATE_LIMIT_RPM ?? null,
+    rateLimitBurst: values.SLUICE_RATE_LIMIT_BURST ?? null,
     operatorOrganization: values.SLUICE_OPERATOR_ORGANIZATION ?? null,
     caps: capsOf(values),
     kept: keptOf(values),

@@ -131,6 +131,7 @@ export const Settings = Type.Object({
     UPSTREAM_LONG_CALLS_DEFAULT,
   ),
   SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, RATE_LIMIT_RPM_MAX)),
+  SLUICE_RATE_LIMIT_BURST: Type.Optional(count('requests at once, at least 1', 1, RATE_LIMIT_RPM_MAX)),
 })
 export type Settings = Static<typeof Settings>
 

@@ -87,7 +87,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const pools = openFrontPools(part, log)
   const egress = openGate(config, adminPorts, scanMemory())
   const { observer, outlets } = await observation(config, { egress, log, metrics })
-  const { admission, modelCalls } = openLimits(state, heartbeat, metrics)
+  const { admission, modelCalls } = openLimits(config, { state, fronts: heartbeat, meters: metrics })
   const loop = new LoopBudget()
   const opened = { part, channel, store, state, hints, feed, rootKeys, pools, egress, catalogue }
   const { ports, breakers, files, money, writers } = await openFrontPorts(config, {
@@ -136,14 +136,13 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
 
 /** The parts that decide about the rates of keys, and about their calls to models. */
 function openLimits(
-  state: State,
-  fronts: FrontCount,
-  meters: Metrics,
+  { rateLimitBurst: burst }: Config,
+  { state, fronts, meters }: { readonly state: State; readonly fronts: FrontCount; readonly meters: Metrics },
 ): { readonly admission: Admission; readonly modelCalls: FrontModelCalls } {
   const now = (): number => performance.now()
   const scripts = openScripts(state)
   return {
-    admission: createAdmission({ authority: openRateAuthority(state, scripts), fronts, now, meters }),
+    admission: createAdmission({ authority: openRateAuthority(state, scripts), fronts, now, meters, burst }),
     modelCalls: createModelCalls({ authority: openCallAuthority(state, scripts), fronts, now }),
   }
 }

@@ -31,6 +31,7 @@ const node = await startNode(t, {
   SLUICE_FRONTS: '2',
   SLUICE_WORKERS: '3',
   OPENAI_API_KEY: MISPLACED,
+  SLUICE_RATE_LIMIT_BURST: '3',
 })
 const startMs = performance.now() - begunAt
 
@@ -94,6 +95,25 @@ t.test('a key of Sluice for a provider is logged by its variable, and counts as 
     data.providers.find(({ slug }) => slug === 'openai'),
     { is_set: false, misplaced: ['OPENAI_API_KEY'] },
   )
+})
+
+t.test("keys without a burst have the operator's, and a policy names it", async (t) => {
+  const policyOf = async (...options: readonly string[]): Promise<string | null> => {
+    const create = ['keys', 'create', '--name', 'paced', '--kind', 'inference', '--json', ...options]
+    const { stdout, stderr } = await runToEnd(settings, sluice(...create))
+    t.equal(stderr, '')
+    const { key } = JSON.parse(stdout) as { readonly key: string }
+    const answer = await fetch(`${node.ready.url}/api/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: '{"model":"sluice/lexical-1","input":"x"}',
+    })
+    t.equal(answer.status, 200)
+    return answer.headers.get('ratelimit-policy')
+  }
+  t.equal(await policyOf('--rpm', '60'), '"requests";q=60;w=60;burst=3')
+  t.equal(await policyOf('--rpm', '60', '--burst', '7'), '"requests";q=60;w=60;burst=7')
+  t.equal(await policyOf('--rpm', '2'), '"requests";q=2;w=60;burst=2')
 })
 
 t.test('a front serves the OpenAPI document of its operations', async (t) => {

@@ -7,8 +7,10 @@ import { nameOf, need, withDatabase, type DatabaseHandle } from '../parts/databa
 import {
   addLimitOptions,
   allowedModelsOf,
+  burstFrom,
   expiryOf,
   limitsOf,
+  needKey,
   overlapOf,
   rateOf,
   scopesOf,
@@ -64,7 +66,7 @@ export function addUpdate(group: Command): void {
     return withDatabase(async (database) => {
       const by = { ...database.by, operation: 'cli.keys-update' }
       const hash = await idOf(database.store.sql, 'key', named)
-      const key = need(await keysOf(database).update({ organizationId: null, hash }, changes, by), {
+      const key = needKey(await keysOf(database).update({ organizationId: null, hash }, changes, by), {
         name: hash,
         list: 'keys list',
       })
@@ -76,6 +78,7 @@ export function addUpdate(group: Command): void {
 function changesOf(options: UpdateOptions): KeyChanges {
   const { name, state } = options
   const rateLimitRpm = rateOf(options)
+  const rateLimitBurst = burstFrom(options)
   const allowedModels = allowedModelsOf(options)
   const scopes = scopesOf(options)
   return {
@@ -84,6 +87,7 @@ function changesOf(options: UpdateOptions): KeyChanges {
     ...(name !== undefined && { name }),
     ...(state !== undefined && { isDisabled: state === 'off' }),
     ...(rateLimitRpm !== undefined && { rateLimitRpm }),
+    ...(rateLimitBurst !== undefined && { rateLimitBurst }),
     ...(allowedModels !== undefined && { allowedModels }),
     ...(scopes !== undefined && { scopes }),
   }

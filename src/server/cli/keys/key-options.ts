@@ -11,6 +11,7 @@ import { RATE_LIMIT_RPM_MAX } from '../../../schemas/limits/rate-limits.ts'
 import { isKeyScope, KEY_SCOPES, RESERVED_SCOPE_TEXT, type KeyScope } from '../../../schemas/keys/scopes.ts'
 import { USD_MAX } from '../../../schemas/money/money-limits.ts'
 import { nanoOfUsd } from '../../../schemas/money/usd.ts'
+import type { Outcome } from '../../../schemas/failures.ts'
 import type { KeyLimits } from '../../ports/keys/api-keys.ts'
 import {
   addCallLimitOptions,
@@ -20,6 +21,8 @@ import {
   type CallLimitOptions,
   type None,
 } from '../parts/call-limit-options.ts'
+import { need, type Lookup } from '../parts/database.ts'
+import { CliFailure } from '../parts/verb.ts'
 
 /** Options for a key's limits and use, of `keys create` and `keys update`. */
 export interface LimitOptions extends CallLimitOptions {
@@ -27,6 +30,7 @@ export interface LimitOptions extends CallLimitOptions {
   readonly limitReset?: LimitReset | None
   readonly byok?: 'on' | 'off'
   readonly rpm?: number | None
+  readonly burst?: number | None
   readonly allowModel?: readonly string[]
   readonly scopes?: readonly (KeyScope | None)[]
 }
@@ -46,6 +50,11 @@ export function addLimitOptions(verb: Command): Command {
       ).choices(['on', 'off']),
     )
     .option('--rpm <count>', `requests a minute at most, or ${NONE}`, countFrom(1, RATE_LIMIT_RPM_MAX))
+    .option(
+      '--burst <count>',
+      `requests that may come at once, 1 to the requests a minute, or ${NONE}: the default`,
+      countFrom(1, RATE_LIMIT_RPM_MAX),
+    )
   return addCallLimitOptions(limited)
     .option(
       '--scopes <scope...>',
@@ -76,6 +85,19 @@ export function allowedModelsOf({ allowModel }: LimitOptions): readonly string[]
 /** Null = all; undefined: the option was not given. */
 export function scopesOf({ scopes }: LimitOptions): readonly KeyScope[] | null | undefined {
   return scopes?.includes(NONE) === true ? null : scopes?.filter((scope) => scope !== NONE)
+}
+
+/** Null = the default; undefined: the option was not given. */
+export function burstFrom({ burst }: LimitOptions): number | null | undefined {
+  return burst === undefined ? undefined : orNull(burst)
+}
+
+/** The value, or a CliFailure; of a burst that does not fit the limit in words of the options. */
+export function needKey<T>(outcome: Outcome<T>, lookup?: Lookup): T {
+  const issue = outcome.ok ? undefined : outcome.failure.metadata?.issues?.[0]
+  if (issue?.path !== '/rate_limit_burst') return need(outcome, lookup)
+  const expected = issue.expected.replace('`rate_limit_rpm`', '--rpm').replace(/null$/, `--burst ${NONE}`)
+  throw new CliFailure(`--burst ${issue.message}, expected ${expected}.`)
 }
 
 /** Null = no limit; undefined: the option was not given. */

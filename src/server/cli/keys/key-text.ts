@@ -22,10 +22,14 @@ export function tableOf(keys: readonly ManagedKey[]): string {
     usd(key.spent.lifetime),
     limitOf(key),
     key.rateLimitRpm === null ? 'none' : String(key.rateLimitRpm),
+    key.rateLimitRpm === null ? 'none' : String(key.rateLimitBurst ?? 'default'),
     key.expiresAt?.toISOString() ?? 'never',
     key.workspaceId ?? `organization ${key.organizationId}`,
   ])
-  return table([['HASH', 'KIND', 'NAME', 'STATE', 'USED', 'LIMIT', 'RPM', 'EXPIRES', 'WORKSPACE'], ...rows])
+  return table([
+    ['HASH', 'KIND', 'NAME', 'STATE', 'USED', 'LIMIT', 'RPM', 'BURST', 'EXPIRES', 'WORKSPACE'],
+    ...rows,
+  ])
 }
 
 /** All facts of one key, a line for each. */

@@ -18,8 +18,10 @@ import { addGet, addRotate, addUpdate, KEY_TEXT, keysOf } from './key-changes.ts
 import {
   addLimitOptions,
   allowedModelsOf,
+  burstFrom,
   expiryOf,
   limitsOf,
+  needKey,
   rateOf,
   scopesOf,
   type LimitOptions,
@@ -158,6 +160,7 @@ async function made(
   const traits = {
     ...limitsOf(options),
     ...callLimitsFrom(options),
+    rateLimitBurst: burstFrom(options) ?? null,
     allowedModels: allowedModelsOf(options) ?? null,
     scopes: scopesOf(options) ?? null,
     creatorUserId: creator,
@@ -170,11 +173,11 @@ async function made(
     traits,
   }
   if (kind !== 'intern')
-    return need(await createKey(store, { ...input, kind, ...(await ownerOf(store, options)) }, by))
+    return needKey(await createKey(store, { ...input, kind, ...(await ownerOf(store, options)) }, by))
   const organizationId =
     organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
   const internId = await idOf(store.sql, 'intern', intern ?? '')
-  return need(await createInternKey(store, { ...input, internId, organizationId }, by))
+  return needKey(await createInternKey(store, { ...input, internId, organizationId }, by))
 }
 
 async function ownerOf(

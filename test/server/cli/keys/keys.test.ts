@@ -108,6 +108,8 @@ t.test('a key gets limits, is changed, rotated and read', async (t) => {
     'off',
     '--rpm',
     '60',
+    '--burst',
+    '5',
     '--default-max-output',
     '64',
     '--parallel',
@@ -121,6 +123,7 @@ t.test('a key gets limits, is changed, rotated and read', async (t) => {
     allowed_models: null,
     disabled: true,
     rate_limit_rpm: 60,
+    rate_limit_burst: 5,
     max_parallel: 3,
     rate_limit_tpm: 900,
     default_max_output_tokens: 64,
@@ -210,6 +213,7 @@ for (const [what, args] of [
     'a limit beyond the largest',
     ['keys', 'create', '--name', 'k', '--kind', 'inference', '--rpm', String(RATE_LIMIT_RPM_MAX + 1)],
   ],
+  ['a burst of nothing', ['keys', 'update', 'f'.repeat(64), '--burst', '0']],
   [
     'an instant without an offset',
     ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2099-01-01T00:00:00'],
@@ -234,6 +238,30 @@ for (const [what, args] of [
     t.equal(await run(args), 2)
   })
 }
+
+t.test('a burst above the limit, or without one, fails with the options that help', async (t) => {
+  const sluice = await installation(t)
+  await sluice('organizations', 'create', '--name', 'Acme')
+  const input = ['keys', 'create', '--name', 'k', '--kind', 'inference']
+  t.match(await sluice(...input, '--rpm', '60', '--burst', '61'), {
+    code: 1,
+    error:
+      /--burst exceeds the limit of 60 requests a minute, expected a whole number from 1 to 60, or a higher --rpm\./,
+  })
+  const made = await sluice(...input)
+  const hash = String(made.out['hash'])
+  t.match(await sluice('keys', 'update', hash, '--burst', '5'), {
+    code: 1,
+    error: /--burst needs a limit of requests, expected a --rpm beside it, or --burst none\./,
+  })
+  t.match(await sluice('keys', 'update', hash, '--rpm', '60', '--burst', '60'), {
+    code: 0,
+    out: { rate_limit_burst: 60 },
+  })
+  t.match(await sluice('keys', 'update', hash, '--burst', 'none'), {
+    out: { rate_limit_rpm: 60, rate_limit_burst: null },
+  })
+})
 
 t.test('an unknown key, workspace or organization fails with its reason: exit code 1', async (t) => {
   const sluice = await installation(t)

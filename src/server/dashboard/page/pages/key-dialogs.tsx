@@ -44,6 +44,7 @@ interface Input {
   readonly limit: string
   readonly reset: string
   readonly rate: string
+  readonly burst: string
   readonly calls: CallInput
   readonly expires: string
   readonly scopes: readonly KeyScope[] | null
@@ -131,7 +132,7 @@ export function KeyDialog({
 
 interface LimitFieldsProps {
   readonly input: Input
-  set(name: 'limit' | 'reset' | 'rate' | 'expires'): (value: string) => void
+  set(name: 'limit' | 'reset' | 'rate' | 'burst' | 'expires'): (value: string) => void
   readonly problem: unknown
 }
 
@@ -159,7 +160,7 @@ function LimitFields({ input, set, problem }: LimitFieldsProps): ComponentChild 
   )
 }
 
-/** The rate, and of a new key its end. */
+/** The rate with its burst, and of a new key its end. */
 function RateFields({
   input,
   set,
@@ -177,6 +178,17 @@ function RateFields({
         onInput={set('rate')}
         hint="Empty: no limit"
         error={errorAbout(problem, 'rate_limit_rpm')}
+      />
+      <TextField
+        label="Requests at once"
+        type="number"
+        min={1}
+        step={1}
+        value={input.burst}
+        onInput={set('burst')}
+        hint="Empty: the default"
+        error={errorAbout(problem, 'rate_limit_burst')}
+        isDisabled={input.rate === ''}
       />
       {isNew && (
         <TextField
@@ -269,19 +281,21 @@ function inputOf(key: ApiKey | null, { loaded }: Workspaces): Input {
     limit: text(key?.limit),
     reset: key?.limit_reset ?? '',
     rate: text(key?.rate_limit_rpm),
+    burst: text(key?.rate_limit_burst),
     calls: callInputOf(key),
     expires: '',
     scopes: key?.scopes ?? null,
   }
 }
 
-function limitsBody({ name, limit, reset, rate, calls }: Input): UpdateKeyBody {
+function limitsBody({ name, limit, reset, rate, burst, calls }: Input): UpdateKeyBody {
   const found = RESETS.find(([value]) => value === reset)?.[0] ?? ''
   return {
     name: name.trim(),
     limit: limit === '' ? null : Number(limit),
     limit_reset: limit === '' || found === '' ? null : found,
     rate_limit_rpm: rate === '' ? null : Number(rate),
+    rate_limit_burst: rate === '' || burst === '' ? null : Number(burst),
     ...callLimitsBody(calls),
   }
 }

@@ -171,8 +171,13 @@ export function KeyState({
   )
 }
 
+function rateText(rate: number, burst: number | null): string {
+  return `${count(rate)} requests a minute${burst === null ? '' : `, ${count(burst)} at once`}`
+}
+
 export function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChild {
-  const { name, limit, limit_remaining: left, limit_reset: reset, rate_limit_rpm: rate, scopes } = apiKey
+  const { name, limit, limit_remaining: left, limit_reset: reset, scopes } = apiKey
+  const { rate_limit_rpm: rate, rate_limit_burst: burst } = apiKey
   const calls = callLimitLines(apiKey)
   if (limit === null && rate === null && scopes === null && calls.length === 0)
     return <span class="hint">none</span>
@@ -187,7 +192,7 @@ export function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChi
           text={`${usd(spent)} of ${usd(limit)} ${reset ?? 'for life'}`}
         />
       )}
-      {rate !== null && <span class="hint line">{`${count(rate)} requests a minute`}</span>}
+      {rate !== null && <span class="hint line">{rateText(rate, burst)}</span>}
       {calls.map((text) => (
         <span class="hint line" key={text}>
           {text}
