@@ -3,6 +3,7 @@ import { workspaceAccount } from '../../../src/schemas/money/accounts.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { Spenders, type Answer } from './spend/spenders.ts'
 import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
+import { watchAccount } from './spend/watched-account.ts'
 import { checkLedger } from '../check-ledger.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
@@ -155,30 +156,4 @@ async function disturb(
     await redis.start()
   }
   await awake
-}
-
-/** Looks at the account again and again. */
-function watchAccount(
-  { account }: SpendStand,
-  id: string,
-  limitNano: bigint,
-): { end(): Promise<{ samples: number; above: number }> } {
-  const seen = { samples: 0, above: 0 }
-  let isEnded = false
-  const look = async (): Promise<void> => {
-    while (!isEnded) {
-      const { spentNano, lentNano } = await account(id)
-      seen.samples++
-      if (spentNano + lentNano > limitNano) seen.above++
-      await pause(20)
-    }
-  }
-  const looking = look()
-  return {
-    async end() {
-      isEnded = true
-      await looking
-      return seen
-    },
-  }
 }

@@ -1,0 +1,4 @@
+import { program } from './reach-cap.ts'
+import { short } from '../short.ts'
+
+await short('reach-cap', program)
