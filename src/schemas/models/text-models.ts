@@ -5,6 +5,8 @@ export type TextProtocol = (typeof TEXT_PROTOCOLS)[number]
 /** The members by which a provider of chat takes the reasoning of earlier turns. */
 export const REASONING_FIELDS = ['reasoning', 'reasoning_content', 'both', 'none'] as const
 export type ReasoningField = (typeof REASONING_FIELDS)[number]
+/** The member in which an answer has its reasoning. */
+export type ThinksIn = Exclude<ReasoningField, 'none'>
 
 /**
  * What happens to the provider's stream of a caller who has left: it is ended, or read to its end because the

@@ -9,7 +9,7 @@ import type { NamedOrigin } from '../../schemas/inference/forms/prompt.ts'
 import type { RefusalsJob } from '../../schemas/inference/forms/table/refusals.ts'
 import type { Translation, TranslationJob } from '../../schemas/inference/forms/translate.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../schemas/models/text-models.ts'
+import type { TextProtocol, ThinksIn } from '../../schemas/models/text-models.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
 import type { FinishReason, ReportedTiers, TokenUsage } from './inference/inference.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
@@ -276,6 +276,7 @@ type JoinedAnswer =
       readonly finishReason: string | null
       readonly upstreamId: string | null
       readonly reported: ReportedTiers
+      readonly thinksIn?: ThinksIn | null
     }
   | NoAnswer
 /** Keys that fingerprint and seal a value, 32 bytes each. The task clears them. */

@@ -136,6 +136,8 @@ export function reasoningEdits(
       edits.push({ kind: 'cut_mark', mark })
       isLost ||= !isPaired && !isDefault(body, mark, EMPTY)
     } else if (isPaired && field === 'reasoning_content') edits.push({ kind: 'cut_mark', mark })
+    else if (!isPaired && field === 'reasoning_content' && isPlainKey(body, mark))
+      edits.push({ kind: 'insert', at: mark.keyStart + KEY.length - 1, text: '_content' })
     else if (!isPaired && field !== 'reasoning' && !isDefault(body, mark, EMPTY)) {
       const json = Buffer.from(body.bytes.subarray(mark.start, mark.end)).toString()
       edits.push({ kind: 'insert', at: mark.end, text: `,"reasoning_content":${json}` })
@@ -145,6 +147,13 @@ export function reasoningEdits(
 }
 
 const EMPTY = ['""']
+const KEY = Buffer.from('"reasoning"')
+
+/** The name is written without an escape. */
+function isPlainKey({ bytes }: KeptBody, { keyStart }: MemberSpan): boolean {
+  return KEY.equals(bytes.subarray(keyStart, keyStart + KEY.length))
+}
+
 const [QUOTE, ESCAPE] = [0x22, 0x5c]
 const OPENING: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b])
 const CLOSING: ReadonlySet<number | undefined> = new Set([0x7d, 0x5d])

@@ -17,15 +17,8 @@ const NO_ANSWER: NoAnswer = { ok: false, failure: { name: 'upstream_invalid' } }
 export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHead): WholeRead<NativeAnswer> {
   const read = readAs(dialect, body, head)
   if (!read.ok) return read
-  const { pieces, usage, outputBytes, finishReason, upstreamId, reported } = read.value
-  return ok({
-    usage,
-    outputBytes,
-    finishReason,
-    upstreamId,
-    reported,
-    withUsage: (shown) => usageBetween(pieces, shown),
-  })
+  const { pieces, ...figures } = read.value
+  return ok({ ...figures, withUsage: (shown) => usageBetween(pieces, shown) })
 }
 
 /** The same on a worker thread, which gives the answer in one piece. */
@@ -46,14 +39,13 @@ export function joinedAnswer({ dialect, answer, head }: Job['in']): Job['out'] {
 /** What a worker thread gave, as `nativeAnswer` gives it. */
 export function answerOfJob(out: Job['out']): WholeRead<NativeAnswer> {
   if (!out.ok) return out
-  const { answer, beforeBytes, toldBytes, usage, outputBytes, finishReason, upstreamId, reported } = out
+  const { ok: _, answer, beforeBytes, toldBytes, ...figures } = out
   const afterAt = beforeBytes + (toldBytes ?? 0)
   const pieces = {
     before: [answer.subarray(0, beforeBytes)],
     told: toldBytes === null ? null : [answer.subarray(beforeBytes, afterAt)],
     after: [answer.subarray(afterAt)],
   }
-  const figures = { usage, outputBytes, finishReason, upstreamId, reported }
   return ok({ ...figures, withUsage: (shown) => usageBetween(pieces, shown) })
 }
 

@@ -54,8 +54,11 @@ export function nativeWire(dialect: Dialect, { endpoint, learned, jobs, loop }: 
   return {
     pathOf: () => path,
     request: (job) =>
-      native(job, { endpoint, jobs, loop }, (foreign) => request(withForeign(job, foreign), endpoint, learned.text)),
+      native(job, { endpoint, jobs, loop }, (foreign) =>
+        request(withForeign(job, foreign), endpoint, learned.text),
+      ),
     refused: (failure) => (dialect === 'chat' ? learned.refused(failure) : null),
+    answered: (thinksIn) => learned.answered(thinksIn),
     stream,
     whole: ({ body, head, caller, endsAt }) =>
       readAnswer({ dialect, body, head }, { jobs, loop, caller, endsAt }),

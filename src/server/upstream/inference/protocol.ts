@@ -1,6 +1,7 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { ForeignParts } from '../../../schemas/inference/forms/foreign-signatures.ts'
 import type { NamedOrigin } from '../../../schemas/inference/forms/prompt.ts'
+import type { ThinksIn } from '../../../schemas/models/text-models.ts'
 import type {
   CountedPrompt,
   CountJob,
@@ -117,6 +118,8 @@ export interface StreamFigures {
   readonly reported: ReportedTiers
   /** As in `AnswerFigures`. */
   readonly blocked?: string | undefined
+  /** Where a chat had its reasoning; null: it had none. Absent: the protocol has one place. */
+  readonly thinksIn?: ThinksIn | null
 }
 
 /** The stream of a provider that speaks the caller's dialect. D13, D22. */
@@ -167,6 +170,8 @@ export interface AnswerFigures {
   readonly reported: ReportedTiers
   /** The provider's word for a prompt that its filter blocked before any output; absent: it blocked none. D11. */
   readonly blocked?: string | undefined
+  /** As in `StreamFigures`. */
+  readonly thinksIn?: ThinksIn | null
 }
 
 /** An answer, or an event, around the place of its usage. */

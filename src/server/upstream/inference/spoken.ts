@@ -2,7 +2,7 @@ import { MAKER } from '../../../schemas/inference/forms/openai-maker.ts'
 import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { Failure } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../schemas/models/text-models.ts'
+import type { TextProtocol, ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import { isEcho } from './echo.ts'
 
@@ -30,13 +30,22 @@ export function translatedTo(
 /** What an endpoint takes, by its catalogue and by what it has refused. */
 export class LearnedText {
   #text: EndpointText
+  /** The catalogue names the member, or a refusal did. */
+  #isKnown: boolean
 
   constructor(text: EndpointText) {
     this.#text = text
+    this.#isKnown = text.reasoningField !== undefined
   }
 
   get text(): EndpointText {
     return this.#text
+  }
+
+  /** Reasoning goes back in the member in which it came. @param thinksIn null: the answer had none */
+  answered(thinksIn: ThinksIn | null): void {
+    if (this.#isKnown || thinksIn === null || thinksIn === this.#text.reasoningField) return
+    this.#text = { ...this.#text, reasoningField: thinksIn }
   }
 
   /**
@@ -50,8 +59,13 @@ export class LearnedText {
     const named = REFUSED.exec(detail)?.[1] ?? null
     if (named === null || (field !== 'both' && field !== named)) return null
     const left = named === 'reasoning' ? 'reasoning_content' : 'reasoning'
+    const wasKnown = this.#isKnown
     this.#text = { ...before, reasoningField: field === 'both' ? left : 'none' }
-    return () => (this.#text = before)
+    this.#isKnown = true
+    return () => {
+      this.#text = before
+      this.#isKnown = wasKnown
+    }
   }
 }
 

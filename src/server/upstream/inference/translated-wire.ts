@@ -5,7 +5,7 @@ import {
   type TranslationJob,
 } from '../../../schemas/inference/forms/translate.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../schemas/models/text-models.ts'
+import type { TextProtocol, ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
@@ -91,6 +91,10 @@ export class TranslatedWire implements Wire {
     const more = { caller, endsAt, transfer: movable(body) }
     const done = await this.#deps.jobs.run('translated_answer', job, more)
     return done.ok ? answerOfJob(done.value) : done
+  }
+
+  answered(thinksIn: ThinksIn | null): void {
+    this.#deps.learned.answered(thinksIn)
   }
 
   refused(failure: Failure): (() => void) | null {

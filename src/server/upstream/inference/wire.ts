@@ -1,5 +1,6 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
+import type { ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { RedactedTexts } from '../reason.ts'
@@ -44,6 +45,8 @@ export interface Wire {
   whole(input: WholeInput): Promise<WholeRead<NativeAnswer | WholeParts>>
   /** Learns from a failure that a request without some member would be taken; as in `LearnedText`. */
   refused(failure: Failure): (() => void) | null
+  /** Learns where the endpoint's answers have their reasoning; as in `LearnedText`. */
+  answered(thinksIn: ThinksIn | null): void
   /** Null: the endpoint counts no tokens for callers of the dialect. D5. */
   readonly count: CountWire | null
 }

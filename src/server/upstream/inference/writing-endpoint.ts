@@ -156,6 +156,7 @@ export class WritingEndpoint implements WritingProtocol {
       answer.release()
       return { ok: false, failure: blockedPrompt(blocked) }
     }
+    wire.answered(read.value.thinksIn ?? null)
     const figures = { told: usage, outputBytes, upstreamId, reported, finishReason }
     const written = { ...NOTHING_WRITTEN, ...figures, failure: null, dropped }
     if ('withUsage' in read.value) {
@@ -234,6 +235,7 @@ export class WritingEndpoint implements WritingProtocol {
     const told = ended === null ? null : unquoted(ended, hasBegun ? null : searchedIn(job.request, sent))
     const failure = told === null ? null : (sent.failure ?? told)
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
+    wire.answered(stream.thinksIn ?? null)
     const { usage, outputBytes, upstreamId, reported, finishReason } = stream
     const finalEvents = failure === null && 'finalEvents' in stream ? stream.finalEvents : null
     const figures = { told: usage, outputBytes, upstreamId, reported, finishReason, pausedMs, isDrained }

@@ -13,6 +13,7 @@ export function readChatAnswer(body: Buffer, head: NativeHead): ReadAnswer | nul
   return {
     usage: walk.usage === null ? null : chatUsageOf(walk.usage, output.isThere),
     outputBytes: output.bytes,
+    ...(output.thinksIn && { thinksIn: output.thinksIn }),
     finishReason: choices.at(-1)?.finish ?? null,
     upstreamId: walk.upstreamId,
     reported: reportedWith(NOTHING_REPORTED, { service_tier: walk.serviceTier }),

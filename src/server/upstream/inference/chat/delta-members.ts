@@ -189,6 +189,8 @@ export class DeltaMembers implements Members {
     const before = this.#parts.bytes
     const end = this.#parts.text(at, depth)
     this.#reasoningBytes = Math.max(this.#reasoningBytes, this.#parts.bytes - before)
+    if (member !== DETAILS && this.#walk.json.bytes[at] === QUOTE && end > at + 2)
+      this.#output.thinks(member === REASONING ? 'reasoning' : 'reasoning_content')
     return end
   }
 

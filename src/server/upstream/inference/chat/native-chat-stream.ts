@@ -1,6 +1,7 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { CHOICES_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
+import type { ThinksIn } from '../../../../schemas/models/text-models.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
 import type { RedactedTexts } from '../../reason.ts'
@@ -38,6 +39,10 @@ export class NativeChatStream extends NativeEvents {
   /** As the provider told it last; null: missing, no counts, or no output where there was some. D24. */
   get usage(): TokenUsage | null {
     return this.#usage === null ? null : chatUsageOf(this.#usage, this.hasOutput)
+  }
+
+  get thinksIn(): ThinksIn | null {
+    return this.walk.output.thinksIn
   }
 
   protected override get isWhole(): boolean {

@@ -4,6 +4,7 @@ import type { FinishReason, TokenUsage, WrittenPart } from '../../../ports/infer
 import { chatTokensOf } from '../chat/chat-usage.ts'
 import { INVALID } from '../native-events.ts'
 import type { WholeParts, WholeRead } from '../protocol.ts'
+import { thinksIn } from '../walk/output.ts'
 import { ChatCalls } from './chat-calls.ts'
 import { chatEventOf, type CallFragment, type ChatChoice, type Said } from './chat-event.ts'
 import { saidIn } from './chat-said.ts'
@@ -93,6 +94,8 @@ export class ChatParts extends PartEvents {
   }
 
   #said(delta: NonNullable<ChatChoice['delta']>): Failure | null {
+    for (const name of ['reasoning', 'reasoning_content'] as const)
+      if (typeof delta[name] === 'string' && delta[name] !== '') this.thinksIn = thinksIn(this.thinksIn, name)
     const said = saidIn(delta)
     const calls = callsIn(delta)
     for (const one of said) {

@@ -1,5 +1,6 @@
 import { ok, type Failure, type Outcome } from '../../../../schemas/failures.ts'
 import { TRANSLATED_INLINE_BYTES_MAX } from '../../../../schemas/inference/inference-limits.ts'
+import type { ThinksIn } from '../../../../schemas/models/text-models.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import { parseMarked, withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
@@ -34,6 +35,7 @@ export abstract class PartEvents implements PartStream {
   finishReason: string | null = null
   upstreamId: string | null = null
   reported: ReportedTiers = NOTHING_REPORTED
+  thinksIn: ThinksIn | null = null
   abstract readonly usage: TokenUsage | null
   readonly #reader = new SseReader()
   readonly #redacted: RedactedTexts
@@ -116,8 +118,9 @@ export abstract class PartEvents implements PartStream {
       if (failure !== null) return failure === 'failed' ? NO_ANSWER : { ok: false, failure }
     }
     if (this.end() !== null || this.#parts.length > PARTS_MAX) return NO_ANSWER
-    const { usage, outputBytes, finishReason, upstreamId, reported } = this
-    return ok({ parts: this.given(), usage, outputBytes, finishReason, upstreamId, reported })
+    const { usage, outputBytes, finishReason, upstreamId, reported, thinksIn } = this
+    const figures = { usage, outputBytes, finishReason, upstreamId, reported, ...(thinksIn && { thinksIn }) }
+    return ok({ parts: this.given(), ...figures })
   }
 
   get awaitsUsage(): boolean {

@@ -1,4 +1,5 @@
 import type { Failure } from '../../../../schemas/failures.ts'
+import type { ThinksIn } from '../../../../schemas/models/text-models.ts'
 import type { ReportedTiers, TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import type { PartRead, PartStream } from '../protocol.ts'
 
@@ -66,6 +67,10 @@ export abstract class PassedParts implements PartStream {
 
   get blocked(): string | undefined {
     return this.#stream.blocked
+  }
+
+  get thinksIn(): ThinksIn | null {
+    return this.#stream.thinksIn ?? null
   }
 
   get finalParts(): readonly WrittenPart[] {

@@ -5,8 +5,11 @@ import {
   bodyOf,
   refusesChat,
   wantsReasoning,
+  wholeJson,
   withoutReasoning,
 } from '../../../../support/inference/fake-chat.ts'
+import type { FakeAnswer } from '../../../../support/inference/fake-provider.ts'
+import { streams } from '../../../../support/inference/fake-stream.ts'
 import { rigged } from '../../../../support/inference/text-rig.ts'
 
 const STEP = {
@@ -67,3 +70,49 @@ t.test('messages.create 400: a refusal of another kind is not repeated', async (
   t.equal((await rig.send('messages', STEP)).status, 400)
   t.equal(rig.first.calls.length, 1)
 })
+
+for (const name of ['reasoning', 'reasoning_content'] as const)
+  for (const from of ['messages', 'chat'] as const)
+    for (const stream of [false, true])
+      t.test(
+        `${from}.create 200: reasoning goes back as ${name}, in which a ${stream ? 'stream' : 'whole answer'} had it`,
+        async (t) => {
+          const rig = await rigged(t, 'chat')
+          const other = name === 'reasoning' ? 'reasoning_content' : 'reasoning'
+          const step = from === 'chat' ? OWN_STEP : STEP
+          const given = async (): Promise<unknown> => {
+            t.equal((await rig.send(from, { ...step, stream })).status, 200)
+            const last = rig.first.calls.at(-1)
+            return last && bodyOf(last)
+          }
+          rig.first.usually(answersChat())
+          t.match(
+            await given(),
+            { messages: [{}, { [name]: 'need f', [other]: 'need f' }, {}] },
+            'unknown yet',
+          )
+          rig.first.usually(thinksIn(name))
+          await given()
+          rig.first.usually(answersChat())
+          t.match(await given(), { messages: [{}, { [name]: 'need f', [other]: undefined }, {}] })
+        },
+      )
+
+/** Thinks in a member of its own, then says a word. */
+function thinksIn(name: string): FakeAnswer {
+  return (call, reply) => {
+    const said = { [name]: 'Hm.', content: 'Hi' }
+    const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
+    if (bodyOf(call)['stream'] !== true) {
+      const choices = [{ index: 0, message: { role: 'assistant', ...said }, finish_reason: 'stop' }]
+      return wholeJson(200, JSON.stringify({ id: 'c', choices, usage }))(call, reply)
+    }
+    const chunk = (delta: object, finish: string | null): string =>
+      JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason: finish }] })
+    const events = [chunk({ role: 'assistant', ...said }, null), chunk({}, 'stop')]
+    return streams([...events, JSON.stringify({ choices: [], usage }), '[DONE]'].map((data) => ({ data })))(
+      call,
+      reply,
+    )
+  }
+}
