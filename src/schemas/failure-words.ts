@@ -20,7 +20,7 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
   key_disabled: { fix: 'enable the key, or take it from its callers', page: 'keys' },
   wrong_key_kind: { fix: 'calls of models take inference keys, the rest management keys', page: 'keys' },
   rate_limited: {
-    fix: 'raise the requests a minute of the key, or let its callers wait as `Retry-After` says',
+    fix: 'raise the requests a minute of the key or its burst, or let its callers wait as `Retry-After` says',
     page: 'keys',
   },
   tokens_over_limit: { fix: 'raise the tokens a minute of the key', page: 'keys' },

@@ -32,7 +32,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'keys list': ['', '--workspace research'],
   'keys get': ['laptop', '3f9a2c'],
-  'keys update': ['laptop --limit 50', '3f9a2c --state off'],
+  'keys update': ['laptop --limit 50', 'laptop --rpm 600 --burst 100', '3f9a2c --state off'],
   'keys rotate': ['laptop --overlap 3600'],
   'keys revoke': ['laptop --wait', '3f9a2c'],
   'scim tokens create': ['--name okta'],
