@@ -106,12 +106,9 @@ export interface KeptPlaces {
   readonly count: number
   /** The closing brace of the body. */
   readonly close: number
-  /**
-   * Spans of the members of nested objects that the digest of the body points at, by object; absent: it
-   * points at none.
-   */
+  /** Spans of the members of each nested object that the digest points at; absent without such objects. */
   readonly objects?: readonly Uint32Array[]
-  /** The first member by which other parsers may read another body; absent: there is none. */
+  /** The first member that other parsers may read differently, if any. */
   readonly ambiguous?: Issue
 }
 
@@ -179,7 +176,7 @@ export class KeptBody {
     return this.#names.includes(name)
   }
 
-  /** The last member of the name, whose value counts as with `JSON.parse`; null: there is none. */
+  /** The last member of the name, which decides as in `JSON.parse`. */
   last(name: string): MemberSpan | null {
     return this.members.findLast((member) => member.name === name) ?? null
   }

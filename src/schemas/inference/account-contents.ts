@@ -59,8 +59,9 @@ function isOfAccount(address: string): boolean {
 }
 
 /**
- * The path of the first id or address of a provider's account in the members of a body; null: there is none.
+ * Finds the first id or address of a provider's account in a body.
  * @param members of the body, by name
+ * @returns its path, or null
  */
 export function accountPathOf(members: Readonly<Record<string, unknown>>): string | null {
   const path: (string | number)[] = []

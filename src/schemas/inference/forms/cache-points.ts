@@ -23,8 +23,8 @@ export function isEmptyText(part: MarkedPart & { readonly text?: string }): bool
 }
 
 /**
- * The parts that say something. A place that a silent one marks is the end of the part before it.
- * @param lost called where there is none
+ * Removes silent parts. A cache mark on one moves to the part before it.
+ * @param lost called for a mark without such a part
  */
 export function speaking<P extends MarkedPart>(
   parts: readonly P[],

@@ -14,34 +14,34 @@ interface Declared {
   readonly outer?: Members
 }
 
-export function readFunction(told: Members, declared: Declared, others: Others): PromptTool {
-  const { path, used, schema, outer = told } = declared
-  others.addRest(told, used, { path })
-  const parameters = told[schema]
+export function readFunction(sent: Members, declared: Declared, others: Others): PromptTool {
+  const { path, used, schema, outer = sent } = declared
+  others.addRest(sent, used, { path })
+  const parameters = sent[schema]
   return {
-    name: textOf(told['name']) ?? '',
-    description: textOf(told['description']),
+    name: textOf(sent['name']) ?? '',
+    description: textOf(sent['description']),
     schema: isObject(parameters) ? parameters : null,
     path: pointerOf([...path, schema]),
-    isStrict: flagOf(told['strict']),
+    isStrict: flagOf(sent['strict']),
     cache: cachePointOf(outer['cache_control'] ?? outer['prompt_cache_breakpoint']),
   }
 }
 
 /**
- * The choice of some tools of those that are declared; null: it names what is no tool of the caller.
- * @param told the object with `mode` and `tools`
+ * Reads `allowed_tools`: a choice among the declared tools. Null when an entry is not a declared tool.
+ * @param sent the object with `mode` and `tools`
  * @param nameOf the name of a tool as its declaration has it
  */
-export function allowedChoice(told: Members, nameOf: (tool: Members) => string | null): ToolChoice | null {
-  const { mode, tools } = told
+export function allowedChoice(sent: Members, nameOf: (tool: Members) => string | null): ToolChoice | null {
+  const { mode, tools } = sent
   if ((mode !== 'auto' && mode !== 'required') || !Array.isArray(tools)) return null
   const names = (tools as readonly unknown[]).map((tool) => (isObject(tool) ? nameOf(tool) : null))
   const known = names.filter((name) => name !== null)
   return known.length < names.length ? null : { kind: 'allowed', mode, names: known }
 }
 
-/** The words of OpenAI's two forms for a choice of tools; null: the choice is none of them. */
+/** Reads a choice of tools that is one of OpenAI's words, otherwise null. */
 export function choiceOfWord(word: unknown): ToolChoice | null {
   return word === 'auto' || word === 'none' || word === 'required' ? { kind: word } : null
 }

@@ -19,11 +19,11 @@ import type { Endpoint } from '../../ports/models/models.ts'
 /** What is known of a call from its request and its clock. */
 export interface AskedText {
   readonly text: EstimatedText
-  /** Tokens of the endpoint's context; null: not known. */
+  /** Tokens of the endpoint's context; null when unknown. */
   readonly contextTokens: number | null
   /** The most tokens that its answers may have. */
   readonly outputTokensMax: number
-  /** The model reasons; null: not known, unless its calls have taught it. */
+  /** Whether the model reasons; null when neither the catalogue nor its calls show it. */
   readonly reasons: boolean | null
   /** Seconds since the head of the request was written. */
   readonly seconds: number
@@ -46,7 +46,7 @@ export interface JudgedTextUsage {
 }
 
 /**
- * A provider that tells its usage while it streams may have told it before the last bytes: a figure of a
+ * A provider that reports usage while it streams may have reported it before the last bytes: a figure of a
  * broken answer below this share of the estimate is older than what was delivered. Decision.
  */
 const STALE_SHARE = 1 / 4
@@ -159,20 +159,24 @@ export class LearnedRates {
  * Takes the provider's figures where they are credible, else estimates: input and output each by itself. A
  * reported figure above the call's bound is credible: the call pays its bound, and the rest becomes an overrun.
  * A whole answer with credible figures teaches `rates`. D24, D26.
- * @param told null: the provider reported none
+ * @param reported null when the answer had no usage
  */
-export function judgeTextUsage(told: TokenUsage | null, seen: SeenText, rates: TextRates): JudgedTextUsage {
-  const input = told === null ? null : credibleInput(told, seen)
-  const output = told === null ? null : credibleOutput(told, seen, rates)
+export function judgeTextUsage(
+  reported: TokenUsage | null,
+  seen: SeenText,
+  rates: TextRates,
+): JudgedTextUsage {
+  const input = reported === null ? null : credibleInput(reported, seen)
+  const output = reported === null ? null : credibleOutput(reported, seen, rates)
   if (seen.isWhole && input !== null && output !== null)
     rates.learn(seen, input.input + input.cacheRead + input.cacheWrite, output)
   const isEstimated = !seen.isWhole || input === null || output === null
   const usage = withSearches(
     usageOf(input ?? estimatedInput(seen, rates), output ?? estimatedOutput(seen, rates)),
-    searchesOf(told?.searches),
+    searchesOf(reported?.searches),
   )
   // Shares of estimated figures are not known.
-  const media = input === null || output === null ? undefined : told?.media
+  const media = input === null || output === null ? undefined : reported?.media
   return { usage: media === undefined ? usage : { ...usage, media }, isEstimated }
 }
 
@@ -199,8 +203,8 @@ function usageOf(
 type InputTokens = Pick<TokenUsage, 'input' | 'cacheRead' | 'cacheWrite' | 'cacheWriteHour'>
 type OutputTokens = Pick<TokenUsage, 'output' | 'reasoning'>
 
-function credibleInput(told: TokenUsage, seen: SeenText): InputTokens | null {
-  const { input, cacheRead, cacheWrite, cacheWriteHour } = told
+function credibleInput(reported: TokenUsage, seen: SeenText): InputTokens | null {
+  const { input, cacheRead, cacheWrite, cacheWriteHour } = reported
   if ([input, cacheRead, cacheWrite].some((tokens) => countOf(tokens) === null)) return null
   // Nothing but its prompt makes a model write.
   if (input + cacheRead + cacheWrite === 0 && seen.text.bytes > 0) return null
@@ -222,8 +226,8 @@ function credibleOutput(
 }
 
 /**
- * Searches of the web that a provider tells, or that its answer shows. What exceeds SEARCHES_TOLD_MAX counts
- * as that, since it has to exceed the bound of its call, too. 0: it is missing, or no count. D24.
+ * Searches of the web that a provider reports, or that its answer shows: at most SEARCHES_TOLD_MAX, which
+ * exceeds the bound of any call. 0 for a missing figure or one that is not a count. D24.
  */
 export function searchesOf(figure: unknown): number {
   return Number.isSafeInteger(figure) ? Math.min(Math.max(0, Number(figure)), SEARCHES_TOLD_MAX) : 0
@@ -234,7 +238,7 @@ export function withSearches(usage: TokenUsage, searches: number): TokenUsage {
   return searches === 0 ? usage : { ...usage, searches }
 }
 
-/** A count of tokens that a provider tells; null: it is missing, or no count. D24. */
+/** A count of tokens that a provider reports; null for a missing figure or one that is not a count. D24. */
 export function countOf(figure: unknown): number | null {
   const isCount = Number.isSafeInteger(figure) && Number(figure) >= 0 && Number(figure) <= TOKENS_TOLD_MAX
   return isCount ? Number(figure) : null

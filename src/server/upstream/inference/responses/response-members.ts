@@ -8,7 +8,7 @@ import { ItemMembers } from './item-members.ts'
 /** A member that every response has on its way to a caller. */
 interface Required {
   readonly name: string
-  /** What is added where the member is missing, as JSON; null: something else says. */
+  /** The JSON to add where the member is missing; null for a value that depends on the answer. */
   readonly put: string | null
   /** Clients that validate refuse null, which counts as missing. */
   readonly isNoNull?: true
@@ -57,17 +57,17 @@ const TIME_BYTES_MAX = 32
 /** The object of a response: an answer, or `response` of the events that have one. */
 export class ResponseMembers implements Members {
   readonly itemsMax = 0
-  /** The provider's own id, a text of JSON; null: the object has none. */
+  /** The provider's own id, a JSON string. */
   id: Span | null = null
-  /** A text of JSON; null: there is none. */
+  /** A JSON string. */
   status: Span | null = null
-  /** `service_tier`, a text of JSON; null: there is none. */
+  /** `service_tier`, a JSON string. */
   tier: Span | null = null
-  /** The value; null: missing, or null. */
+  /** The value, unless it is null. */
   error: Span | null = null
-  /** `incomplete_details`, an object; null: there are none. */
+  /** `incomplete_details`, an object. */
   incomplete: Span | null = null
-  /** The value, null among others; null: the object has no such member. */
+  /** The value, which may be the literal null. */
   usage: Span | null = null
   /** `output` is a list. */
   hasList = false
@@ -129,7 +129,7 @@ export class ResponseMembers implements Members {
 
   /**
    * What is missing, with the comma before it.
-   * @param status where the object tells none
+   * @param status for an object without `status`
    * @param hasUsage false: the usage is added elsewhere
    */
   added(status: string, hasUsage: boolean): string {
