@@ -40,7 +40,7 @@ export const Pricing = Type.Object(
 )
 export type Pricing = Static<typeof Pricing>
 
-/** Prices by what an answer reports; absent: there are none. F13. */
+/** Prices by what an answer reports. F13. */
 const Extension = Type.Optional(
   Type.Object(
     { modifiers: PriceModifiers },

@@ -11,7 +11,7 @@ import {
   type PricingOverride,
   type TierMember,
 } from '../../schemas/models/price-conditions.ts'
-import { tierOf } from '../../schemas/money/price-at.ts'
+import { tierOf, USUAL_TIER } from '../../schemas/money/price-at.ts'
 import { nanoPerMillion, scaled, TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES } from '../../schemas/money/prices.ts'
 import { writesText } from './build-text.ts'
 import { makesVideo } from './build-video.ts'
@@ -131,6 +131,10 @@ function checkModifier(
   if (tier === undefined) {
     const expected = 'a tier that answers report; `account_tier` of the provider says what `auto` is'
     issues.push({ path: at, message: 'is reported by no answer', expected })
+  }
+  if (tier === USUAL_TIER) {
+    const expected = 'a tier with a price of its own'
+    issues.push({ path: at, message: 'is the usual tier, whose price is `pricing`', expected })
   }
   const twin = all.slice(0, all.indexOf(modifier)).map(whenOf)
   const other = twin.find(([of, named, same]) => of === member && same === tier && named !== name)

@@ -107,6 +107,27 @@ const MISTAKES: readonly (readonly [string, Json, string, RegExp])[] = [
     '/modifiers/0/when/service_tier',
     /account_tier/,
   ],
+  ...['default', 'standard', 'standard_only', 'on_demand'].map(
+    (name) =>
+      [
+        `the usual tier ${name}`,
+        modified({ when: { service_tier: name }, multiplier: '2' }),
+        '/modifiers/0/when/service_tier',
+        /a price of its own/,
+      ] as const,
+  ),
+  [
+    'the usual speed',
+    modified({ when: { speed: 'standard' }, multiplier: '2' }),
+    '/modifiers/0/when/speed',
+    /a price of its own/,
+  ],
+  [
+    'the usual place',
+    modified({ when: { inference_geo: 'global' }, pricing: BASE }),
+    '/modifiers/0/when/inference_geo',
+    /a price of its own/,
+  ],
   [
     'one tier by two names',
     modified(
