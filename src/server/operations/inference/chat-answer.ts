@@ -86,8 +86,8 @@ export class ChatEvents implements TextEvents {
     this.#isUsageAlone = isUsageAlone
   }
 
-  begin({ provider, model }: AnsweredBy): void {
-    this.#prefix = prefixOf({ ...this.#head, model }, provider)
+  begin({ provider, model, createdS = this.#head.createdS }: AnsweredBy): void {
+    this.#prefix = prefixOf({ ...this.#head, model, createdS }, provider)
   }
 
   eventsOf(parts: readonly WrittenPart[]): Uint8Array {

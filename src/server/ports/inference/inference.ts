@@ -163,6 +163,8 @@ export interface AnsweredBy {
   readonly attempts: number
   /** Members of the request that the provider did not get, or that have no effect. D6, D9. */
   readonly dropped: readonly string[]
+  /** Unix seconds that the events of the provider have in common; absent: those of the call. D23. */
+  readonly createdS?: number | undefined
 }
 
 /** The usage of a call as its caller gets it, in the caller's dialect. */

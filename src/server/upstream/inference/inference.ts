@@ -234,7 +234,9 @@ class RoutingInference implements Inference {
             const at = this.#now()
             begunAt = at
             const unpricedTier = prices.unpricedTierAt(one.target.endpoint, seen.reported)
-            const by = answeredBy(one, job, { unpricedTier, dropped: [...request.dropped, ...dropped] })
+            const { createdS } = seen
+            const all = [...request.dropped, ...dropped]
+            const by = answeredBy(one, job, { unpricedTier, dropped: all, createdS })
             if (request.isStream) {
               metered.committed(one)
               const begun = { by, at, rate: new StreamRate(seen), metered, job, seen, prices }
@@ -364,7 +366,7 @@ function droppedOf({ request }: InferenceJob, dropped: readonly string[]): reado
 function answeredBy(
   { model, target, trail }: WritingTry,
   { request }: InferenceJob,
-  facts: Pick<AnsweredBy, 'unpricedTier' | 'dropped'>,
+  facts: Pick<AnsweredBy, 'unpricedTier' | 'dropped' | 'createdS'>,
 ): AnsweredBy {
   const { endpoint } = target
   const { provider, ownWay } = endpoint
@@ -374,8 +376,7 @@ function answeredBy(
     isByok: ownWay !== undefined,
     isUnpriced: endpoint.isUnpriced || lacksToolPrice(endpoint, request.size.serverTools),
     attempts: trail.length + 1,
-    unpricedTier: facts.unpricedTier,
-    dropped: facts.dropped,
+    ...facts,
   }
 }
 

@@ -19,6 +19,8 @@ export interface SeenStream {
   /** The provider's own id of the answer; null: it told none. */
   readonly upstreamId: string | null
   readonly reported: ReportedTiers
+  /** As in `AnsweredBy`. */
+  readonly createdS?: number
 }
 
 interface OpenStream {

@@ -127,6 +127,8 @@ export interface NativeStream extends StreamFigures {
   read(bytes: Uint8Array): NativeRead
   /** Events that a whole stream keeps back; null: none. */
   readonly finalEvents: FinalEvents | null
+  /** As in `AnsweredBy`. */
+  readonly createdS?: number
 }
 
 /** What the bytes of one read gave of a stream that is translated. */

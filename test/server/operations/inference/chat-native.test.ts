@@ -14,6 +14,8 @@ import { openChatProvider, PROVIDER_KEY } from '../../../support/inference/chat-
 import {
   answersChat,
   bodyOf,
+  chatError,
+  chatEvents,
   PROMPT_TOKENS,
   refusesChat,
   silentChat,
@@ -21,7 +23,7 @@ import {
 } from '../../../support/inference/fake-chat.ts'
 import { readBroken } from '../../../support/inference/dialect-rows.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
-import { Steps } from '../../../support/inference/fake-stream.ts'
+import { Steps, streams } from '../../../support/inference/fake-stream.ts'
 import { until } from '../../../support/wait.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import { present } from '../../../support/must.ts'
@@ -62,6 +64,22 @@ t.test('a stream passes with our id, the model and the provider, its usage and c
   })
   t.equal(await rest(), 0)
 })
+
+t.test(
+  'usage, and the failure of a broken stream, have the time of the events before them. D23',
+  async (t) => {
+    const { post, first, second } = await openChatProvider(t)
+    const createdIn = (text: string): readonly number[] =>
+      eventsOf(text).chunks.map((chunk) => (chunk as unknown as { created: number }).created)
+    const whole = createdIn(await (await post({ ...hello, stream: true })).text())
+    t.same([...new Set(whole)], [1_700_000_000])
+    for (const provider of [first, second])
+      provider.usually(streams((call) => [...chatEvents(call).slice(0, 3), chatError()]))
+    const text = await readBroken(await post({ ...hello, stream: true }))
+    t.match(text, '"finish_reason":"error"')
+    t.same([...new Set(createdIn(text))], [1_700_000_000])
+  },
+)
 
 t.test('a whole answer passes with our id, its usage and cost', async (t) => {
   const spend = keptSpend()

@@ -79,16 +79,27 @@ t.test('nulls are taken out wherever they stand, and missing members are added',
   )
 })
 
-t.test('what stands behind the choices of an event is not taken for the next one', async (t) => {
-  const stream = streamed()
-  const given = read(stream, { ...choice({ role: 'assistant' }), created: 17 }, choice({}), {
-    ...choice({}),
-    created: 18,
-  })
-  t.same(
-    given.map((data) => (JSON.parse(data) as { created: number }).created),
-    [17, HEAD.createdS, 18],
-  )
+t.test('all events have the time of the first one that is passed on', async (t) => {
+  const createdOf = (...events: readonly object[]): readonly unknown[] => {
+    const stream = streamed()
+    const created = read(stream, ...events).map((data) => (JSON.parse(data) as { created: number }).created)
+    t.equal(stream.createdS, created[0])
+    return created
+  }
+  const filter = { created: 0, choices: [] }
+  const begun = { created: 17, ...choice({ role: 'assistant' }) }
+  const behind = { ...choice({}), created: 18 }
+  t.same(createdOf(filter, begun, choice({}), behind, { created: 19, ...choice({}) }), [17, 17, 17, 17])
+  t.same(createdOf(behind, begun, choice({}, { index: 1 })), [18, 18, 18, 18, 18], 'roles have it, too')
+  t.same(createdOf(choice({ role: 'assistant' }), begun, filter, behind), [
+    HEAD.createdS,
+    HEAD.createdS,
+    HEAD.createdS,
+  ])
+  t.same(createdOf({ created: null, ...choice({ role: 'assistant' }) }, begun), [
+    HEAD.createdS,
+    HEAD.createdS,
+  ])
 })
 
 t.test('each choice begins with its role', async (t) => {
@@ -114,8 +125,8 @@ t.test('each choice begins with its role', async (t) => {
   t.match(given, [
     role(0, 17),
     { choices: [{ delta: { content: 'a' } }] },
-    role(1, 18),
-    role(3, 18),
+    role(1, 17),
+    role(3, 17),
     { choices: { length: 3 } },
     {},
   ])

@@ -124,6 +124,7 @@ export class ChatWalk extends WholeWalk {
       this.walk.splices.apply(this.#known.from.length, this.end, out)
       if (this.#looks < LOOKS_MAX) this.#look(this.#known)
     } else {
+      this.#top.fix()
       out.text(DATA)
       this.walk.splices.apply(this.start, this.end, out)
       this.#know()

@@ -45,6 +45,11 @@ export class NativeChatStream extends NativeEvents {
     return this.walk.output.thinksIn
   }
 
+  /** The same in all events. D23. */
+  get createdS(): number {
+    return this.walk.createdS
+  }
+
   protected override get isWhole(): boolean {
     return this.#choices.size > 0 && [...this.#choices.values()].every((finish) => finish !== null)
   }
@@ -86,7 +91,7 @@ export class NativeChatStream extends NativeEvents {
   #writeRole(index: number): void {
     const { id, model, provider } = this.#head
     const choices = [{ index, delta: { role: 'assistant', content: '' }, finish_reason: null }]
-    const created = this.walk.createdS
+    const { createdS: created } = this
     const event = { id, object: 'chat.completion.chunk', created, model, provider, choices }
     EVENTS.text(`data: ${JSON.stringify(event)}`)
     EVENTS.lineEnds()

@@ -55,6 +55,8 @@ export class TopMembers implements Members {
   /** What the members before `choices` said. */
   #seenBefore = 0
   #createdBefore = 0
+  /** Of the first event that was passed on; null: there was none. */
+  #fixedS: number | null = null
   #idBefore: Span | null = null
 
   constructor(
@@ -74,12 +76,17 @@ export class TopMembers implements Members {
   }
 
   begin(): void {
-    this.restore({ seen: 0, createdS: this.#head.createdS, id: null })
+    this.restore({ seen: 0, createdS: this.#fixedS ?? this.#head.createdS, id: null })
   }
 
   /** What was known at `choices`, for an object that begins alike. */
   get state(): TopState {
     return { seen: this.#seenBefore, createdS: this.#createdBefore, id: this.#idBefore }
+  }
+
+  /** The events that follow have the time of this one: some servers write another in each. D23. */
+  fix(): void {
+    this.#fixedS ??= this.createdS
   }
 
   restore({ seen, createdS, id }: TopState): void {
@@ -197,7 +204,8 @@ export class TopMembers implements Members {
     const { json } = this.#walk
     const end = json.value(at, depth)
     const created = countAt(json.bytes, at, end)
-    if (created < 0) return this.#walk.replace(at, end, String(this.createdS))
+    if (created < 0 || (this.#fixedS !== null && created !== this.#fixedS))
+      return this.#walk.replace(at, end, String(this.createdS))
     this.createdS = created
     return end
   }
