@@ -92,7 +92,7 @@ function failureOf(status: number, types: readonly FailureName[], operation: Any
       'x-request-id': { $ref: '#/components/headers/RequestId' },
       ...(operation.isAnthropic === true && ANTHROPIC_HEADERS),
       ...(success.isRelayed === true && { 'x-sluice-error': { $ref: '#/components/headers/Error' } }),
-      ...(types.some((name) => FAILURES[name].retry === 'no') && {
+      ...(types.some((name) => FAILURES[name].retry !== 'backoff') && {
         'x-should-retry': { $ref: '#/components/headers/ShouldRetry' },
       }),
       ...(types.includes('range_unsatisfiable') && {

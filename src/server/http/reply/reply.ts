@@ -33,7 +33,7 @@ export interface ReplyFacts {
 
 const JSON_TYPE = 'application/json'
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
-/** Seconds until a client retries after a 5xx that only the operator can end. Decision. */
+/** Seconds until a client retries after a 5xx that a retry does not end. Decision. */
 const LASTING_S = 60
 /** Status of a reply to a client that has the current content. */
 const NOT_MODIFIED = 304
@@ -99,7 +99,7 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   // The status alone does not tell whether Sluice or the relayed server failed.
   if (operation?.success.isRelayed === true) headers.push('x-sluice-error', failure.name)
   // Clients retry every 5xx by themselves, one of them for an hour; they respect these two headers.
-  const isLasting = row.retry === 'no'
+  const isLasting = row.retry !== 'backoff'
   if (isLasting) headers.push('x-should-retry', 'false')
   const waitS = isLasting && status >= OURS_FROM ? LASTING_S : OF_LOAD.includes(status) ? 1 : undefined
   const retryAfterS = failure.retryAfterS ?? waitS

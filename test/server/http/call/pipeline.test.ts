@@ -82,20 +82,27 @@ t.test('failures of access have their status and the envelope', async (t) => {
   t.same(await ask(`Bearer ${MANAGEMENT_KEY}`), [403, 'wrong_key_kind', null, false])
 })
 
-t.test('clients are told not to repeat what only the operator can mend', async (t) => {
-  const failing = (name: FailureName) =>
-    operation({ statuses: [400, 404, 500, 502, 503], run: () => ({ ok: false, failure: { name } }) })
-  const ask = async (name: FailureName) => {
-    const { url } = await openFront(t, [failing(name)])
-    const answer = await post(`${url}/api/v1/echo`)
-    return [answer.status, answer.headers.get('x-should-retry'), answer.headers.get('retry-after')]
-  }
-  t.same(await ask('upstream_credential'), [502, 'false', '60'])
-  t.same(await ask('upstream_too_large'), [502, 'false', '60'])
-  t.same(await ask('endpoint_unconfigured'), [404, 'false', null])
-  t.same(await ask('upstream_failed'), [502, null, null])
-  t.same(await ask('busy'), [503, null, '1'])
-})
+t.test(
+  'x-should-retry is false where only the operator, or a change of the call, can help. D20',
+  async (t) => {
+    const failing = (name: FailureName) =>
+      operation({ statuses: [400, 404, 500, 502, 503], run: () => ({ ok: false, failure: { name } }) })
+    const ask = async (name: FailureName) => {
+      const { url } = await openFront(t, [failing(name)])
+      const answer = await post(`${url}/api/v1/echo`)
+      return [answer.status, answer.headers.get('x-should-retry'), answer.headers.get('retry-after')]
+    }
+    t.same(await ask('upstream_credential'), [502, 'false', '60'])
+    t.same(await ask('upstream_too_large'), [502, 'false', '60'])
+    t.same(await ask('endpoint_unconfigured'), [404, 'false', null])
+    for (const name of ['body_invalid', 'upstream_refused', 'field_unsupported'] as const)
+      t.same(await ask(name), [400, 'false', null])
+    t.same(await ask('model_unknown'), [404, 'false', null])
+    t.same(await ask('upstream_own_key'), [502, 'false', '60'])
+    t.same(await ask('upstream_failed'), [502, null, null])
+    t.same(await ask('busy'), [503, null, '1'])
+  },
+)
 
 t.test('a key over its limit gets 429 with the headers of the limit', async (t) => {
   const { url } = await openFront(t, [operation({ statuses: [400, 429, 500] })])
