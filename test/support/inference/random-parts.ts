@@ -85,3 +85,12 @@ const rankOfKind = ({ kind }: WrittenPart): number =>
 export function naturalOf(protocol: Dialect, parts: readonly WrittenPart[]): readonly WrittenPart[] {
   return protocol === 'chat' ? parts.toSorted((one, other) => rankOf(one) - rankOf(other)) : parts
 }
+
+/** As responses are read: a text in a message of its own begins with a blank line, behind one of another message. */
+export function spacedMessages(parts: readonly WrittenPart[]): readonly WrittenPart[] {
+  return parts.map((part, at) => {
+    const { kind } = part
+    const isLater = parts.findIndex((other) => other.kind === kind) < at && parts[at - 1]?.kind !== kind
+    return (kind === 'text' || kind === 'refusal') && isLater ? { ...part, text: `\n\n${part.text}` } : part
+  })
+}

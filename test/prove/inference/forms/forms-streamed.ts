@@ -10,7 +10,7 @@ import { PART_PROTOCOLS } from '../../../../src/server/upstream/inference/parts/
 import { eventsIn } from '../../../support/inference/accumulated.ts'
 import { partsOf } from '../../../support/inference/cut-parts.ts'
 import { REDACTED } from '../../../support/inference/provider-chunks.ts'
-import { naturalOf, WRITTEN_PARTS } from '../../../support/inference/random-parts.ts'
+import { naturalOf, spacedMessages, WRITTEN_PARTS } from '../../../support/inference/random-parts.ts'
 import { bothOf, streamOfParts, wholeOfParts } from '../../../support/inference/written-answers.ts'
 import { openRouterShapes, type OpenRouterShapes } from '../../../support/wire/foreign-clients.ts'
 import type { Program } from '../../proof.ts'
@@ -156,7 +156,7 @@ function withFreeform(made: readonly WrittenPart[]): readonly WrittenPart[] {
 /** What the protocol has words for. */
 function plainOf(protocol: TextProtocol, written: readonly WrittenPart[]): readonly WrittenPart[] {
   if (protocol === 'chat') return naturalOf('chat', written)
-  if (protocol === 'responses') return written
+  if (protocol === 'responses') return spacedMessages(written)
   return written.map((part) => (part.kind === 'refusal' ? { ...part, kind: 'text' } : part))
 }
 

@@ -12,7 +12,7 @@ export const ITEMS_MAX = 4_096
 const MESSAGE = 'message'
 /** The part of a call. */
 const ARGUMENTS = 'arguments'
-/** Between two parts of a summary, or of reasoning. */
+/** Between two messages, and between two parts of a summary, or of reasoning. */
 const PARAGRAPH = '\n\n'
 
 export type SaidKind = 'text' | 'refusal' | 'summary' | 'reasoning'
@@ -38,6 +38,8 @@ export class ResponseItems {
   /** Places of the items whose ids were told. */
   readonly #indexes = new Map<string, number>()
   #parts = 0
+  /** What messages have given: a text, a refusal. */
+  readonly #said = new Set<string>()
   #lastIndex = 0
 
   /** @param format of the provider's signatures */
@@ -176,11 +178,19 @@ export class ResponseItems {
     if (text === '') return null
     const isFirst = !seen.given.has(key)
     if (isFirst && this.#parts++ >= ITEMS_MAX) return INVALID
-    const isNext = isFirst && seen.type === 'reasoning' && seen.given.size > 0
+    const [kind = ''] = key.split(' ')
+    const isNext = isFirst && this.#isNext(seen, kind)
+    if (seen.type === MESSAGE) this.#said.add(kind)
     givenOf(seen, key).add(text)
     if (seen.call !== null) return this.#queue.add(seen.call, text)
-    const [kind] = key.split(' ')
     return this.#write(kind as SaidKind, isNext ? PARAGRAPH + text : text)
+  }
+
+  /** The parts of one message follow each other as the model wrote them; callers get all messages as one. */
+  #isNext({ type, given }: SeenItem, kind: string): boolean {
+    return type === MESSAGE
+      ? given.size === 0 && this.#said.has(kind)
+      : type === 'reasoning' && given.size > 0
   }
 
   #write(kind: SaidKind, text: string): Failure | null {

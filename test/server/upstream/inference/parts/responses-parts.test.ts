@@ -237,6 +237,34 @@ t.test('reasoning: parts of a summary are paragraphs; its signature comes with i
   ])
 })
 
+t.test('two messages are joined by a blank line, streamed and whole', async (t) => {
+  const message = (id: string, ...texts: readonly string[]): Members => ({
+    ...{ type: 'message', id },
+    content: texts.map((text) => ({ type: 'output_text', text })),
+  })
+  const [plan, answer] = [message('m1', 'Plan: ', 'look.'), message('m2', 'The answer.')]
+  const text = (said: string, output_index: number, content_index = 0): Members =>
+    delta('output_text', said, { output_index, content_index })
+  const joined = [said('text', 'Plan: look.\n\nThe answer.'), finish()]
+  const streamed = read(
+    ...[created, added(message('m1')), text('Plan: ', 0), text('look.', 0, 1), done(plan)],
+    ...[added(message('m2'), 1), text('The ', 1), text('answer.', 1), done(answer, 1)],
+    completed([plan, answer]),
+  )
+  t.same(joinedParts(streamed.parts), joined)
+  const output = [message('m0'), plan, { ...answer, content: [{ type: 'refusal', refusal: 'No.' }] }]
+  t.same(read(completed([plan, answer])).parts.length, 4, 'in the last event alone')
+  t.same(joinedParts(read(completed([plan, answer])).parts), joined)
+  const whole = (items: readonly Members[]) =>
+    orNull(responseWhole(Buffer.from(JSON.stringify({ id: 'r', output: items }))))?.parts
+  t.same(whole([plan, answer]), [joined[0], finish('stop', 'completed')])
+  t.match(whole(output), [said('text', 'Plan: look.'), said('refusal', 'No.')], 'a refusal is apart')
+  t.match(whole([plan, call('c', '{}'), answer]), [
+    ...[said('text', 'Plan: look.'), { kind: 'tool' }, said('arguments', '{}')],
+    said('text', '\n\nThe answer.'),
+  ])
+})
+
 t.test("a provider's own format of signatures, where its protocol is that of another maker", async (t) => {
   const format = 'xai-responses-v1'
   const { response } = completed([{ type: 'reasoning', summary: [], encrypted_content: 'E' }])
