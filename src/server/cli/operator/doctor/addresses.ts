@@ -5,7 +5,8 @@ import type { Config } from '../../../config.ts'
 import { isLoopback } from '../../../../schemas/values/origins.ts'
 import { standingOf } from '../../../egress/addresses.ts'
 import { checkTlsFiles } from '../../../supervisor/checks.ts'
-import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
+import { bad, doubtful, good, type Finding } from './finding.ts'
+import { reasonOf } from '../../parts/reasons.ts'
 
 /** Days before the end of the certificate below which doctor warns. Decision. */
 export const CERTIFICATE_DAYS_MIN = 14

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { Config } from '../../../config.ts'
 import { AllowList } from '../../../egress/allow-list.ts'
 import { countRoots } from '../../../main/extra-roots.ts'
-import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
+import { bad, doubtful, good, type Finding } from './finding.ts'
+import { reasonOf } from '../../parts/reasons.ts'
 
 /** Addresses that callers should rarely reach: a wide range may include them unintentionally. */
 const RISKY: Readonly<Record<string, string>> = {

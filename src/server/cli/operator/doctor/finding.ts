@@ -18,15 +18,3 @@ export function doubtful(check: string, detail: string, fix: string): Finding {
 export function bad(check: string, detail: string, fix: string): Finding {
   return { check, level: 'problem', detail, fix }
 }
-
-/** The first line of an error; for several tried addresses that of the last one. */
-export function reasonOf(cause: unknown): string {
-  if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors.at(-1))
-  if (!(cause instanceof Error)) return String(cause)
-  const [line = ''] = cause.message.split('\n')
-  return line === '' ? (codeOf(cause) ?? cause.name) : line
-}
-
-export function codeOf(cause: unknown): string | null {
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : null
-}

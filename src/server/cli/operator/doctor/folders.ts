@@ -4,7 +4,7 @@ import { access, open, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { MIB } from '../../../../schemas/limits/limits.ts'
 import { PROBE_FILE } from '../../../supervisor/data-directory/data-directory.ts'
-import { codeOf, reasonOf } from './finding.ts'
+import { codeOf, reasonOf } from '../../parts/reasons.ts'
 
 /**
  * The reason why one of these folders cannot be written, or null. An existing folder is tested by a file that

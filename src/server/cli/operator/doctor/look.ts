@@ -5,7 +5,8 @@ import {
   type Runtime,
 } from '../../../supervisor/data-directory/data-directory.ts'
 import type { ProcessIdentity } from '../../../supervisor/fleet/process-state.ts'
-import { bad, codeOf, reasonOf, type Finding } from './finding.ts'
+import { bad, type Finding } from './finding.ts'
+import { codeOf, reasonOf } from '../../parts/reasons.ts'
 import { HOLDER_MS_MAX } from './port-holder.ts'
 
 /** Milliseconds that a store may take to answer, and again to return its rows. Decision. */

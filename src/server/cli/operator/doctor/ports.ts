@@ -1,6 +1,7 @@
 import { hostForUrl, originAt } from '../../../../schemas/values/origins.ts'
 import { PORT_TAKEN, probePort, refusalOf } from '../../../supervisor/checks.ts'
-import { bad, good, reasonOf, type Finding } from './finding.ts'
+import { bad, good, type Finding } from './finding.ts'
+import { reasonOf } from '../../parts/reasons.ts'
 import type { Look } from './look.ts'
 import { holderOf } from './port-holder.ts'
 

@@ -4,7 +4,8 @@ import { openState, type State } from '../../../redis/open.ts'
 import { REDIS_SERVERS } from '../../../supervisor/redis/redis-child.ts'
 import { findServer } from '../../../supervisor/redis/redis-find.ts'
 import { stderrLog } from '../../parts/stderr-log.ts'
-import { doubtful, good, reasonOf, type Finding } from './finding.ts'
+import { doubtful, good, type Finding } from './finding.ts'
+import { reasonOf } from '../../parts/reasons.ts'
 import type { Look } from './look.ts'
 
 /**

@@ -6,7 +6,8 @@ import { rootKeyCopies } from '../../../vault/root-key-copies.ts'
 import { ROOT_KEY_FILE, type RootKeys } from '../../../vault/root-keys.ts'
 import { missingRootKeys } from '../../../main/missing-root-keys.ts'
 import { hasRootKey, loneRootKeys, ownRootKeysOf, rootKeyIdsInFiles } from '../../../main/safekeeping.ts'
-import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
+import { bad, doubtful, good, type Finding } from './finding.ts'
+import { reasonOf } from '../../parts/reasons.ts'
 
 type Sources = Pick<Config, 'rootKey' | 'rootKeyFile' | 'dataDir'>
 
