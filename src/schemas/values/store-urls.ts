@@ -38,6 +38,12 @@ const IGNORED: Readonly<Record<string, string>> = {
   ]),
 }
 
+/** Parameter in which the mode of a pooler travels with the URL, once a start has found it. */
+export const POOL_MODE = 'pool_mode'
+/** `transaction`: each transaction may run on another server connection. */
+export const POOL_MODES = ['session', 'transaction'] as const
+export type PoolMode = (typeof POOL_MODES)[number]
+
 /** A URL of Postgres, in the parts that a client needs. */
 export interface PostgresAddress {
   /** Names, or addresses without brackets, in the order in which they are asked. */
@@ -53,6 +59,8 @@ export interface PostgresAddress {
   readonly certificate: string | null
   readonly privateKey: string | null
   readonly targetSession: string | null
+  /** A pooler before the server, by its mode; null: none that Sluice has to know of. */
+  readonly pooler: PoolMode | null
   /** User, password, database and every other parameter, with the first host. */
   readonly href: string
   /** One sentence for each parameter that is not obeyed. */
@@ -72,7 +80,7 @@ export function readPostgresUrl(text: string): PostgresAddress {
   const folder = at?.startsWith('/') === true ? take('host') : null
   const ignored = [...new Set(url.searchParams.keys())].filter((name) => Object.hasOwn(IGNORED, name))
   for (const name of ignored) take(name)
-  const sslMode = take('sslmode')
+  const [sslMode, pooler] = [take('sslmode'), take(POOL_MODE)]
   return {
     hosts: hosts.map(({ host }) => host),
     ports: hosts.map(({ port }) => port),
@@ -82,6 +90,7 @@ export function readPostgresUrl(text: string): PostgresAddress {
     certificate: take('sslcert'),
     privateKey: take('sslkey'),
     targetSession: take('target_session_attrs'),
+    pooler: POOL_MODES.find((mode) => mode === pooler) ?? null,
     href: url.href,
     remarks: ignored.map((name) => `${name} is ignored: ${IGNORED[name] ?? ''}`),
   }

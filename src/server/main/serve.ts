@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { readPostgresUrl } from '../../schemas/values/store-urls.ts'
 import { variablesOf } from '../../schemas/workspaces/provider-keys.ts'
 import { Secret } from '../../schemas/vault/secret.ts'
 import { checkAside, type CheckedCatalogue } from '../catalogue/check-aside.ts'
@@ -22,6 +23,7 @@ import { removeFront } from '../store/nodes/fronts.ts'
 import { joinInstallation, leaveInstallation, readInstallation } from '../store/nodes/installation.ts'
 import { migrate } from '../store/migrations/migrate.ts'
 import { openStore } from '../store/base/open.ts'
+import { PoolerRefused, throughPooler } from '../store/base/pooler.ts'
 import { rootKeyUses } from '../store/vault/root-rotation.ts'
 import { isComingUp } from '../store/base/translate.ts'
 import { holdLog } from '../supervisor/held-log.ts'
@@ -69,6 +71,7 @@ export async function serve(): Promise<number> {
     readGeneration: () => hidden(readGeneration()),
     rereadGeneration: async () => hidden(await rereadGeneration()),
     adopt: ({ config }) => lines.setLevel(config.logLevel),
+    reachPostgres,
     openStore(url, node) {
       lines.hide([new Secret(url)])
       return openStore(url, node)
@@ -250,6 +253,16 @@ function problemOf(problem: CatalogueProblem): Problem {
   return { name: 'SLUICE_CATALOG', said: lineOf(problem), expected: problem.expected, got: problem.message }
 }
 
+async function reachPostgres(url: string) {
+  try {
+    return { isAway: false as const, url: await throughPooler(url) }
+  } catch (cause) {
+    if (cause instanceof PoolerRefused) throw new StartRefused(cause.message, { cause })
+    if (!isComingUp(cause)) throw cause
+    return { isAway: true as const, cause }
+  }
+}
+
 function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
   return (url, node) => {
     const store = openStore({ url, poolMax: 1, applicationName: 'sluice-supervisor' })
@@ -265,7 +278,11 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
               return { isAway: true, cause }
             },
           ),
-      connections: (wanted) => connectionBudget(store.sql, node, wanted),
+      // A pooler by transactions shares few connections among all that ask it.
+      connections: async (wanted) =>
+        readPostgresUrl(url).pooler === 'transaction'
+          ? { fits: true, available: wanted, by: 'max_connections', elsewhere: 0 }
+          : connectionBudget(store.sql, node, wanted),
       makeFirstKeys: async (keep) => {
         const made = await seedFirst(store, keep)
         if (!made.ok) throw new Error('the first keys could not be made', { cause: made.failure.cause })

@@ -49,8 +49,14 @@ export interface ConnectionsGiven {
   readonly elsewhere: number
 }
 
-/** The result of a migration; away means that the network failed or Postgres is still coming up. */
-export type Migrated = { readonly isAway: false } | { readonly isAway: true; readonly cause: unknown }
+/** The network failed, or Postgres is still coming up. */
+export interface Away {
+  readonly isAway: true
+  readonly cause: unknown
+}
+
+/** The result of a migration. */
+export type Migrated = { readonly isAway: false } | Away
 
 /** The supervisor's access to the store, over a connection of its own. */
 export interface NodeStore {
@@ -156,6 +162,11 @@ export interface NodeSetup {
   rereadGeneration(): Promise<NodeGeneration>
   /** Reports that every child runs on this generation: the supervisor's own parts follow. */
   adopt(generation: NodeGeneration): void
+  /**
+   * Finds out what is between this node and Postgres. @returns the URL for every connection. Rejects with
+   * `StartRefused`, and errors that waiting does not solve.
+   */
+  reachPostgres(url: string): Promise<{ readonly isAway: false; readonly url: string } | Away>
   /** @param node this node's name in the store */
   openStore(url: string, node: string): NodeStore
   /** Creates the folders of files, where they are on this machine. Throws `StartRefused`. */

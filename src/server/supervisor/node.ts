@@ -103,6 +103,10 @@ class NodeRun {
     now: Date.now,
     keep: (hour) => this.#fleet.rollUp(hour),
   })
+  readonly #wait = {
+    isEnding: () => this.#ending.isRequested,
+    say: (line: string) => void process.stderr.write(line),
+  }
   #data: DataDirectory | null = null
   #store: NodeStore | null = null
   #redis: NodeRedis | null = null
@@ -144,7 +148,13 @@ class NodeRun {
     await probePort(config.host, config.port, 'SLUICE_PORT')
     await this.#startAdmin()
     await this.#setup.prepareStorage(config)
-    const services = await startServices(this.#first, { data, log: this.#setup.log, undo: this.#undo })
+    const services = await startServices(this.#first, {
+      data,
+      log: this.#setup.log,
+      undo: this.#undo,
+      reach: (url) => this.#setup.reachPostgres(url),
+      wait: this.#wait,
+    })
     this.#ending.throwIfRequested()
     const store = await this.#openStores(data, services)
     const files = await this.#setup.prepareFiles(config, store)
@@ -248,11 +258,8 @@ class NodeRun {
     this.#redis = redis
     this.#undo(() => store.close())
     this.#undo(() => redis.close())
-    if (services.redisMode === 'child') this.#redisRest = restOf(redis)
-    await prepareStore(store, services, {
-      isEnding: () => this.#ending.isRequested,
-      say: (line) => process.stderr.write(line),
-    })
+    if (services.redisMode === 'child') this.#redisRest = RedisRest.of(redis)
+    await prepareStore(store, services, this.#wait)
     this.#ending.throwIfRequested()
     await checkConnections(store, this.#first, services.postgres)
     await checkRedis(redis, services.redisMode)
@@ -384,10 +391,4 @@ function placeOf(data: DataDirectory, { databaseUrl, redis }: Services): ChildPl
 
 function disksOf({ config: { dataDir, objects } }: NodeGeneration): Disks {
   return { dataDir, objects: objects.kind === 'disk' ? objects.folder : null }
-}
-
-function restOf(redis: NodeRedis): RedisRest {
-  const rest = new RedisRest((hz) => redis.setHz(hz))
-  redis.onChange(() => rest.changed())
-  return rest
 }

@@ -3,7 +3,7 @@ import { SchemaRefused } from '../store/migrations/migrate.ts'
 import type { DataDirectory } from './data-directory/data-directory.ts'
 import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts'
 import type { ChildPart } from './fleet/ipc.ts'
-import type { ConnectionsGiven, NodeGeneration, NodeRedis, NodeSetup, NodeStore } from './node-setup.ts'
+import type { Away, ConnectionsGiven, NodeGeneration, NodeRedis, NodeSetup, NodeStore } from './node-setup.ts'
 import { startRedis } from './redis/redis-child.ts'
 import { connectionsNeeded, connectionsToServe } from './fleet/shares.ts'
 import { StartRefused } from './start-refused.ts'
@@ -29,10 +29,21 @@ const SAY_AFTER_MS = 1_000
 /** Milliseconds between two lines about waiting. */
 const SAY_EACH_MS = 5_000
 
-/** Starts the stores that the operator did not configure. Throws `StartRefused`. */
+export interface ServicesInput {
+  readonly data: DataDirectory
+  readonly log: NodeSetup['log']
+  readonly undo: Undo
+  readonly reach: NodeSetup['reachPostgres']
+  readonly wait: StoreWait
+}
+
+/**
+ * Starts the stores that the operator did not configure, and reaches the Postgres that is configured. Throws
+ * `StartRefused`.
+ */
 export async function startServices(
   { config }: NodeGeneration,
-  { data, log, undo }: { data: DataDirectory; log: NodeSetup['log']; undo: Undo },
+  { data, log, undo, reach, wait }: ServicesInput,
 ): Promise<Services> {
   // Both are awaited: a failure of one store must not leave the other without its undo.
   const [postgres, redis] = await Promise.allSettled([
@@ -54,7 +65,7 @@ export async function startServices(
   if (postgres.status === 'rejected') throw refused('the embedded Postgres did not start', postgres.reason)
   if (redis.status === 'rejected') throw refused('the embedded Redis did not start', redis.reason)
   return {
-    databaseUrl: postgres.value?.url ?? config.databaseUrl?.reveal() ?? '',
+    databaseUrl: postgres.value?.url ?? (await reachedUrl(config.databaseUrl?.reveal() ?? '', reach, wait)),
     postgres: postgres.value === null ? 'external' : 'embedded',
     redis:
       redis.value === null
@@ -62,6 +73,12 @@ export async function startServices(
         : { socketPath: redis.value.socketPath },
     redisMode: redis.value?.mode ?? 'external',
   }
+}
+
+/** The URL with what was found on the way to its Postgres. */
+async function reachedUrl(url: string, reach: ServicesInput['reach'], wait: StoreWait): Promise<string> {
+  const found = await untilReached({ databaseUrl: url, postgres: 'external' }, wait, () => reach(url))
+  return found?.url ?? url
 }
 
 export interface StoreWait {
@@ -76,9 +93,18 @@ export interface StoreWait {
  */
 export async function prepareStore(
   store: Pick<NodeStore, 'migrate'>,
+  services: Pick<Services, 'databaseUrl' | 'postgres'>,
+  wait: StoreWait,
+): Promise<void> {
+  await untilReached(services, wait, () => store.migrate())
+}
+
+/** Waits until an attempt reaches Postgres; null when the node ends first. Throws `StartRefused`. */
+async function untilReached<T extends { readonly isAway: false }>(
   { databaseUrl, postgres }: Pick<Services, 'databaseUrl' | 'postgres'>,
   { isEnding, say }: StoreWait,
-): Promise<void> {
+  attempt: () => Promise<T | Away>,
+): Promise<T | null> {
   const giveUpAt = performance.now() + POSTGRES_WAIT_MS
   let why = ''
   const stopSaying =
@@ -92,15 +118,16 @@ export async function prepareStore(
         })
   try {
     while (!isEnding()) {
-      const migrated = await store.migrate().catch((problem: unknown) => {
+      const found = await attempt().catch((problem: unknown) => {
         if (problem instanceof SchemaRefused) throw new StartRefused(problem.message, { cause: problem })
         throw unusable(problem)
       })
-      if (!migrated.isAway) return
-      if (performance.now() > giveUpAt) throw unusable(migrated.cause)
-      why = ` (${codeOf(migrated.cause)})`
+      if (!found.isAway) return found
+      if (performance.now() > giveUpAt) throw unusable(found.cause)
+      why = ` (${codeOf(found.cause)})`
       await new Promise((resolve) => setTimeout(resolve, POSTGRES_RETRY_MS))
     }
+    return null
   } finally {
     stopSaying()
   }

@@ -31,6 +31,8 @@ t.test(
       data,
       log: holdLog(SILENT),
       undo: (step) => undone.push(step),
+      reach: (url) => Promise.resolve({ isAway: false, url }),
+      wait: { isEnding: () => false, say: () => undefined },
     })
     t.teardown(async () => {
       for (const step of undone.reverse()) await step()

@@ -9,7 +9,6 @@ import { publishHint } from '../../redis/hints.ts'
 import { openState } from '../../redis/open.ts'
 import { checkSchema, MIGRATIONS } from '../../store/migrations/migrate.ts'
 import { openStore, type Store } from '../../store/base/open.ts'
-import { isAway } from '../../store/base/translate.ts'
 import { stderrLog } from './stderr-log.ts'
 import { VERB_CONNECT_S_MAX, withStores, type StoreAddresses } from './stores.ts'
 import { CliFailure } from './verb.ts'
@@ -35,35 +34,31 @@ export interface DatabaseHandle {
  * connected before the verb changes anything: a hint must leave as soon as its change has committed.
  */
 export async function withDatabase<T>(use: (database: DatabaseHandle) => Promise<T>): Promise<T> {
-  try {
-    return await withStores(async ({ databaseUrl, redis }, { rateLimitRpm, caps }) => {
-      const store = openStore({
-        url: databaseUrl.reveal(),
-        poolMax: 2,
-        applicationName: 'sluice-cli',
-        connectSMax: VERB_CONNECT_S_MAX,
-        caps,
-      })
-      const publisher = redis === null ? null : openPublisher(redis)
-      try {
-        const [{ at }] = await Promise.all([checkSchema(store.sql), publisher?.isConnected])
-        if (at < MIGRATIONS.length)
-          throw new CliFailure('the database is not migrated yet: start the node, or run `sluice migrate`')
-        const publish = publisher?.publish ?? (() => Promise.resolve())
-        return await use({
-          store,
-          publish,
-          by: { actor: { kind: 'cli', id: systemUser() }, requestId: null },
-          rateLimitRpm,
-        })
-      } finally {
-        await publisher?.close()
-        await store.close()
-      }
+  return withStores(async ({ databaseUrl, redis }, { rateLimitRpm, caps }) => {
+    const store = openStore({
+      url: databaseUrl.reveal(),
+      poolMax: 2,
+      applicationName: 'sluice-cli',
+      connectSMax: VERB_CONNECT_S_MAX,
+      caps,
     })
-  } catch (problem) {
-    throw explained(problem)
-  }
+    const publisher = redis === null ? null : openPublisher(redis)
+    try {
+      const [{ at }] = await Promise.all([checkSchema(store.sql), publisher?.isConnected])
+      if (at < MIGRATIONS.length)
+        throw new CliFailure('the database is not migrated yet: start the node, or run `sluice migrate`')
+      const publish = publisher?.publish ?? (() => Promise.resolve())
+      return await use({
+        store,
+        publish,
+        by: { actor: { kind: 'cli', id: systemUser() }, requestId: null },
+        rateLimitRpm,
+      })
+    } finally {
+      await publisher?.close()
+      await store.close()
+    }
+  })
 }
 
 /** Name of the system's user; null in a container whose user has no name. */
@@ -126,11 +121,4 @@ function openPublisher(redis: NonNullable<StoreAddresses['redis']>): Publisher {
     publish: (change) => publishHint(state, change),
     close: () => state.close(),
   }
-}
-
-/** Turns a failure that the operator can solve into a sentence; a bug keeps its stack. */
-function explained(problem: unknown): unknown {
-  if (!isAway(problem)) return problem
-  const reason = problem instanceof Error && 'code' in problem ? ` (${String(problem.code)})` : ''
-  return new CliFailure(`the database cannot be reached${reason}`, { cause: problem })
 }

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import { Secret } from '../../../schemas/vault/secret.ts'
 import type { Config } from '../../config.ts'
 import { migrate, SchemaRefused, type SchemaState } from '../../store/migrations/migrate.ts'
+import { PoolerRefused, throughPooler } from '../../store/base/pooler.ts'
+import { isAway } from '../../store/base/translate.ts'
 import {
   openDataDirectory,
   runningSupervisor,
@@ -11,6 +13,7 @@ import {
 import { startEmbeddedPostgres } from '../../supervisor/postgres/embedded-postgres.ts'
 import { hasCluster } from '../../supervisor/postgres/postgres-cluster.ts'
 import { EmbeddedPostgresError } from '../../supervisor/postgres/postgres-error.ts'
+import { codeOf, reasonOf } from './reasons.ts'
 import { stderrLog } from './stderr-log.ts'
 import { CliFailure, loadGeneration } from './verb.ts'
 
@@ -33,9 +36,8 @@ export async function withStores<T>(use: Use<T>, { mayCreate = false } = {}): Pr
   try {
     return await found(use, mayCreate)
   } catch (problem) {
-    // Both errors tell the operator what to do; a stack would hide it.
-    const isForOperator = problem instanceof SchemaRefused || problem instanceof EmbeddedPostgresError
-    throw isForOperator ? new CliFailure(problem.message, { cause: problem }) : problem
+    const sentence = sentenceOf(problem)
+    throw sentence === null ? problem : new CliFailure(sentence, { cause: problem })
   }
 }
 
@@ -47,13 +49,38 @@ export function migrateNow(): Promise<SchemaState> {
   )
 }
 
+/** Errors of TLS, by their codes. */
+const TLS_CODES = /CERT|^UNABLE_TO|^ERR_(SSL|TLS)|^EPROTO$/
+/** SQLSTATE of a role that lacks a right. */
+const NO_RIGHT = '42501'
+
+/** What the operator can do about a database; null for a bug, whose stack is wanted. */
+function sentenceOf(problem: unknown): string | null {
+  const isRefusal = [SchemaRefused, EmbeddedPostgresError, PoolerRefused].some(
+    (kind) => problem instanceof kind,
+  )
+  if (isRefusal) return reasonOf(problem)
+  const code = codeOf(problem) ?? ''
+  if (TLS_CODES.test(code))
+    return `the database cannot be reached: ${reasonOf(problem)} (${code}); SLUICE_STORES_CA names a file of authorities`
+  if (code === NO_RIGHT)
+    return `the database refuses: ${reasonOf(problem)} (${code}); the role must own the schema and its tables`
+  if (!isAway(problem)) return null
+  if (problem instanceof Error && problem.name === 'PostgresError')
+    return `the database refuses: ${reasonOf(problem)} (${code})`
+  return `the database cannot be reached${code === '' ? '' : ` (${code})`}`
+}
+
 type Use<T> = (stores: StoreAddresses, config: Config) => Promise<T>
 
 async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
   const { config } = loadGeneration()
   const runtime = runtimeOf(config.dataDir)
   const redis = redisOf(config, runtime)
-  if (config.databaseUrl !== null) return use({ databaseUrl: config.databaseUrl, redis }, config)
+  if (config.databaseUrl !== null) {
+    const url = await throughPooler(config.databaseUrl.reveal(), { connectSMax: VERB_CONNECT_S_MAX })
+    return use({ databaseUrl: new Secret(url), redis }, config)
+  }
   if (runtime !== null) return use({ databaseUrl: new Secret(runtime.databaseUrl), redis }, config)
   const running = runningSupervisor(config.dataDir)
   if (running?.isVerb === true)

@@ -44,7 +44,7 @@ const IDLE_MS_MAX = 60_000
 /** Milliseconds between two replacements of read-only connections. Decision. */
 const READ_ONLY_REPLACE_MS = 1_000
 /** Seconds that a try to connect may take. */
-const CONNECT_S_MAX = 2
+export const CONNECT_S_MAX = 2
 /** Seconds between two tries to connect; the library's own pause grows to 20. */
 const RECONNECT_S_MAX = 0.5
 
@@ -217,8 +217,11 @@ export function openStore(options: StoreOptions): Store {
 }
 
 function connect(options: StoreOptions): Sql {
+  const { pooler } = readPostgresUrl(options.url)
   return keepOffLostConnections(
     postgresAt(options.url, {
+      // The next transaction may run on a server connection that does not know the statement.
+      prepare: pooler !== 'transaction',
       max: options.poolMax,
       connect_timeout: options.connectSMax ?? CONNECT_S_MAX,
       idle_timeout: (options.idleMsMax ?? IDLE_MS_MAX) / 1_000,
@@ -228,15 +231,22 @@ function connect(options: StoreOptions): Sql {
       onnotice: () => {},
       connection: {
         application_name: options.applicationName,
-        statement_timeout: STATEMENT_MS_MAX,
-        lock_timeout: options.lockMsMax ?? LOCK_WAIT_MS_MAX,
-        // A process that stops within a transaction must not hold its locks.
-        idle_in_transaction_session_timeout: STATEMENT_MS_MAX,
-        // A database or role may have other values, which the library misreads.
-        DateStyle: 'ISO',
-        standard_conforming_strings: 'on',
-        bytea_output: 'hex',
+        ...(pooler === null ? sessionOf(options) : {}),
       },
     }),
   )
+}
+
+/** Settings of a session; those of a pooler's connections stand at the role. */
+export function sessionOf({ lockMsMax = LOCK_WAIT_MS_MAX }: Pick<StoreOptions, 'lockMsMax'> = {}) {
+  return {
+    statement_timeout: STATEMENT_MS_MAX,
+    lock_timeout: lockMsMax,
+    // A process that stops within a transaction must not hold its locks.
+    idle_in_transaction_session_timeout: STATEMENT_MS_MAX,
+    // A database or role may have other values, which the library misreads.
+    DateStyle: 'ISO',
+    standard_conforming_strings: 'on',
+    bytea_output: 'hex',
+  }
 }

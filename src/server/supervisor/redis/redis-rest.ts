@@ -1,4 +1,5 @@
 import { SILENCE_LOOK_MS } from '../fleet/silence.ts'
+import type { NodeRedis } from '../node-setup.ts'
 
 /** Times a second that a Redis wakes for its own work, as when it starts. */
 export const REDIS_HZ = 10
@@ -24,6 +25,13 @@ export class RedisRest {
   /** @param set resolves whether the server took the frequency */
   constructor(set: (hz: number) => Promise<boolean>) {
     this.#set = set
+  }
+
+  /** Of the node's own Redis. */
+  static of(redis: Pick<NodeRedis, 'setHz' | 'onChange'>): RedisRest {
+    const rest = new RedisRest((hz) => redis.setHz(hz))
+    redis.onChange(() => rest.changed())
+    return rest
   }
 
   /** Reports whether fronts have had calls lately; to be called every SILENCE_LOOK_MS. */

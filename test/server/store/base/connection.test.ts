@@ -1,13 +1,12 @@
-import { EventEmitter, once } from 'node:events'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { migrate } from '../../../../src/server/store/migrations/migrate.ts'
 import { keptLog } from '../../../support/log.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
 import { NO_OPENSSL } from '../../../support/wire/certificate.ts'
-import { startAuthority, type KeyPair } from '../../../support/wire/certificate-authority.ts'
+import { startAuthority } from '../../../support/wire/certificate-authority.ts'
+import { openTlsServer } from '../../../support/wire/tls-server.ts'
 
 function opened(t: Test, url: string): Store {
   const store = openStore({ url, poolMax: 1, applicationName: 'sluice-test' })
@@ -57,33 +56,9 @@ t.test('a database with another encoding than UTF8 is refused before the first m
   t.same(await opened(t, other.href).sql`SELECT to_regclass('schema_migrations') AS made`, [{ made: null }])
 })
 
-/** Agrees to TLS as Postgres does. */
-async function tlsServer(t: Test, pair: KeyPair) {
-  const handshakes = new EventEmitter()
-  const sockets = new Set<Socket>()
-  const agree = (socket: Socket): void => {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
-    socket.once('data', () => {
-      socket.write('S')
-      const secure = new TLSSocket(socket, { isServer: true, ...pair })
-      secure.on('error', () => socket.destroy())
-      // The client has checked the certificate before it sends its first message.
-      secure.once('data', () => handshakes.emit('done'))
-    })
-  }
-  const server = createServer(agree).listen(0, '127.0.0.1')
-  t.teardown(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  await once(server, 'listening')
-  return { port: (server.address() as AddressInfo).port, handshakes }
-}
-
 t.test('sslrootcert names who may sign, and verify-full the host', { skip: NO_OPENSSL }, async (t) => {
   const [ours, foreign] = [startAuthority(t), startAuthority(t)]
-  const { port, handshakes } = await tlsServer(t, ours.issue(['DNS:db.example']))
+  const { port, handshakes } = await openTlsServer(t, ours.issue(['DNS:db.example']))
   const tried = async (query: string): Promise<unknown> => {
     const store = openStore({
       url: `postgres://u:p@127.0.0.1:${port}/d?${query}`,

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
-import { readPostgresUrl } from '../../../../schemas/values/store-urls.ts'
+import { readPostgresUrl, type PostgresAddress } from '../../../../schemas/values/store-urls.ts'
 import type { Config } from '../../../config.ts'
 import { msText } from '../../../observe/load-advice.ts'
 import { checkSchema, MIGRATIONS, SchemaRefused } from '../../../store/migrations/migrate.ts'
 import { openStore, type Sql, type Store } from '../../../store/base/open.ts'
+import { throughPooler } from '../../../store/base/pooler.ts'
 import { clusterFolderOf } from '../../../supervisor/postgres/postgres-cluster.ts'
 import { shippedBinaries } from '../../../supervisor/postgres/postgres-binaries.ts'
 import { clock, readingOf, type ClockReading } from './clock.ts'
@@ -22,14 +23,15 @@ const TRIPS = 3
 /** Checks that Postgres answers, its latency and version; then the facts in its rows. */
 export async function postgres(look: Look): Promise<readonly Finding[]> {
   const { config } = look.generation
-  const url = config.databaseUrl?.reveal() ?? look.runtime?.databaseUrl ?? null
+  const given = config.databaseUrl?.reveal() ?? look.runtime?.databaseUrl ?? null
   const where = placeOf(config)
-  if (url === null) return [embedded(look)]
+  if (given === null) return [embedded(look)]
   let store
   try {
+    const url = await throughPooler(given, { msMax: look.storeMsMax })
     store = openStore({ url, poolMax: 1, applicationName: 'sluice-doctor' })
     const { reached, isCurrent } = await store.within(look.storeMsMax, (sql) =>
-      reach(sql, { where, remarks: readPostgresUrl(url).remarks }, look),
+      reach(sql, { where, ...readPostgresUrl(url) }, look),
     )
     return isCurrent ? [...reached, ...(await inRows(store, look))] : reached
   } catch (cause) {
@@ -40,10 +42,9 @@ export async function postgres(look: Look): Promise<readonly Finding[]> {
   }
 }
 
-interface Place {
+/** `remarks`: what DATABASE_URL says and Sluice does not obey. */
+interface Place extends Pick<PostgresAddress, 'remarks' | 'pooler'> {
   readonly where: string
-  /** What DATABASE_URL says and Sluice does not obey. */
-  readonly remarks: readonly string[]
 }
 
 interface Reached {
@@ -52,10 +53,11 @@ interface Reached {
   readonly isCurrent: boolean
 }
 
-async function reach(sql: Sql, { where, remarks }: Place, { now }: Look): Promise<Reached> {
+async function reach(sql: Sql, { where, remarks, pooler }: Place, { now }: Look): Promise<Reached> {
   const { version, tripMs, reading } = await greet(sql, now)
   const schema = await migrations(sql)
-  const answered = good('postgres', `${where}, version ${version}, answers in ${msText(tripMs)}`)
+  const through = pooler === null ? '' : `, through a pooler in ${pooler} mode`
+  const answered = good('postgres', `${where}${through}, version ${version}, answers in ${msText(tripMs)}`)
   const ignored = remarks.map((remark) => doubtful('postgres', remark, 'take it out of DATABASE_URL'))
   return {
     reached: [answered, ...ignored, clock('Postgres', reading), schema],
