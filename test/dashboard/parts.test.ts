@@ -151,3 +151,43 @@ t.test('times below a chart are round, and never more than have room', async (t)
     t.ok(ticks.every((tick) => tick >= 0 && tick < points))
   }
 })
+
+interface Prices {
+  otherPrices(model: object): string
+  changedPrices(change: object): string
+}
+
+interface PriceChanges {
+  priceChanges(conditions: object): readonly { readonly when: string }[]
+}
+
+const { otherPrices, changedPrices } = await moduleOf<Prices>('parts/prices.js')
+const { priceChanges } = await moduleOf<PriceChanges>('parts/price-changes.js')
+
+t.test('conditions of prices are in words, each with its prices', async (t) => {
+  const overrides = [
+    { min_prompt_tokens: 200_000, prompt: '0.000004', completion: '0.000015' },
+    { utc_start: 2200, utc_end: 600, utc_days: ['saturday', 'sunday'], input_cache_read: '0.0000001' },
+  ]
+  const modifiers = [
+    { when: { service_tier: 'flex' }, multiplier: '0.5' },
+    { when: { speed: 'fast' }, pricing: { prompt: '0.00003', overrides: overrides.slice(0, 1) } },
+  ]
+  t.same(
+    priceChanges({ overrides, modifiers }).map((change) => [change.when, changedPrices(change)]),
+    [
+      ['more than 200,000 tokens', 'prompt $4.00, completion $15.00'],
+      ['22:00 to 06:00 UTC; saturday, sunday', 'input cache read $0.10'],
+      ['service_tier: flex', '× 0.5'],
+      ['speed: fast', 'prompt $30.00'],
+      ['speed: fast; more than 200,000 tokens', 'prompt $4.00, completion $15.00'],
+    ],
+  )
+  const pricing = { prompt: '0', completion: '0' }
+  t.equal(otherPrices({ pricing }), 'free')
+  t.equal(otherPrices({ pricing: { ...pricing, overrides } }), 'by length, hour')
+  t.equal(
+    otherPrices({ pricing: { prompt: '1', request: '0.5' }, x: { modifiers } }),
+    'request $0.50, by length, tier',
+  )
+})

@@ -1,49 +1,77 @@
-import { Option, type Command } from 'commander'
-import {
-  fieldRows,
-  type EndpointKind,
-  type FieldRow,
-} from '../../../schemas/inference/forms/table/field-rows.ts'
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { TOKENS_TOLD_MAX } from '../../../schemas/inference/token-limits.ts'
 import { DIALECTS, type Dialect } from '../../../schemas/inference/text-request.ts'
+import { TIER_CHARS_MAX } from '../../../schemas/models/price-conditions.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import type { Endpoint, ModelCatalogue, ResolvedModel } from '../../ports/models/models.ts'
-import { protocolFor } from '../../upstream/inference/spoken.ts'
-import { addVerb, CliFailure, loadGeneration, print, table } from '../parts/verb.ts'
+import { addVerb, CliFailure, loadGeneration, print } from '../parts/verb.ts'
+import { fieldsOf, fieldText, reachedAt, type Reached } from './explain-fields.ts'
+import { pricedAt, pricesOf, priceText, type PriceCase, type PricedEndpoint } from './explain-prices.ts'
 import { loadModels } from './load-models.ts'
 
 interface ExplainOptions {
   readonly json?: boolean
-  readonly from: Dialect
+  readonly from?: Dialect
+  readonly tokens?: number
+  readonly at?: Date
+  readonly tier?: string
+  readonly speed?: string
+  readonly geo?: string
 }
 
-/** `models explain`: what becomes of each field of a request at each endpoint of a model. D6. */
+/**
+ * `models explain`: what becomes of each field of a request at each endpoint of a model, and what a call
+ * costs there. D6, F13.
+ */
 export function addExplain(models: Command): void {
   addVerb(
     models,
     'explain <model>',
-    'list what becomes of each field of a request at the endpoints of a model',
+    'show the prices of a call at the endpoints of a model, or with --from what becomes of each field of a request',
   )
-    .addOption(
-      new Option('--from <form>', 'the form that you call the model in')
-        .choices(DIALECTS)
-        .makeOptionMandatory(),
-    )
+    .addOption(new Option('--from <form>', 'list the fields of a request in this form').choices(DIALECTS))
+    .option('--tokens <count>', 'prices for a prompt of so many tokens, caches and media included', tokensOf)
+    .option('--at <time>', 'prices at a UTC time such as 2026-11-26T03:00Z; without it, now', instantOf)
+    .option('--tier <name>', 'prices of an answer with this service_tier', tierName)
+    .option('--speed <name>', 'prices of an answer with this speed', tierName)
+    .option('--geo <name>', 'prices of an answer with this inference_geo', tierName)
     .action((name: string, options: ExplainOptions) => {
       const { config } = loadGeneration()
+      const model = modelNamed(name, loadModels(config.catalogFile))
       const { from } = options
-      const model = writerNamed(name, loadModels(config.catalogFile))
-      const reached = model.endpoints.flatMap((endpoint) => reachedAt(endpoint, from) ?? [])
-      if (reached.length === 0) throw new CliFailure(unreached(model, from))
-      print(options, { data: { model: model.id, from, endpoints: reached.map(wireOf) } }, textOf(reached))
+      const asked = caseOf(options)
+      const reached = from === undefined ? null : reachedBy(model, from)
+      const endpoints = reached?.map(({ endpoint }) => endpoint) ?? model.endpoints
+      // Without any option prices are shown.
+      const isPriced = from === undefined || asksPrices(options)
+      const priced = isPriced ? pricedAt(model, endpoints, asked) : null
+      const explained = { from, endpoints, reached, priced, asked }
+      print(options, { data: wireOf(model, explained) }, textOf(explained))
     })
 }
 
-function writerNamed(name: string, catalogue: ModelCatalogue): ResolvedModel {
+function asksPrices({ tokens, at, tier, speed, geo }: ExplainOptions): boolean {
+  return [tokens, at, tier, speed, geo].some((value) => value !== undefined)
+}
+
+function caseOf({ tokens = 0, at = new Date(), tier, speed, geo }: ExplainOptions): PriceCase {
+  return { promptTokens: tokens, at, tiers: { service_tier: tier, speed, inference_geo: geo } }
+}
+
+function modelNamed(name: string, catalogue: ModelCatalogue): ResolvedModel {
   const model = catalogue.resolve(name)
-  const ids = catalogue.models.filter(({ isWriter }) => isWriter).map(({ id }) => id)
+  const ids = catalogue.models.filter(({ video }) => video === null).map(({ id }) => id)
   if (model === null) throw new CliFailure(`there is no model ${shown(name)}.${hintOf(nearest(name, ids))}`)
-  if (!model.isWriter) throw new CliFailure(`\`${model.id}\` writes no text`)
+  if (model.video !== null)
+    throw new CliFailure(`\`${model.id}\` makes videos: \`sluice models list\` shows its prices`)
   return model
+}
+
+function reachedBy(model: ResolvedModel, from: Dialect): readonly Reached[] {
+  if (!model.isWriter) throw new CliFailure(`\`${model.id}\` writes no text`)
+  const reached = model.endpoints.flatMap((endpoint) => reachedAt(endpoint, from) ?? [])
+  if (reached.length === 0) throw new CliFailure(unreached(model, from))
+  return reached
 }
 
 function unreached({ id, endpoints }: ResolvedModel, from: Dialect): string {
@@ -52,67 +80,57 @@ function unreached({ id, endpoints }: ResolvedModel, from: Dialect): string {
     : `no endpoint of \`${id}\` can be called with ${from}`
 }
 
-interface Reached {
-  readonly endpoint: Endpoint
-  readonly kind: EndpointKind
-  readonly isNative: boolean
-  readonly rows: readonly FieldRow[]
+interface Explained {
+  readonly from: Dialect | undefined
+  readonly endpoints: readonly Endpoint[]
+  /** Of each endpoint; null: fields were not asked for. */
+  readonly reached: readonly Reached[] | null
+  /** Of each endpoint; null: prices were not asked for. */
+  readonly priced: readonly PricedEndpoint[] | null
+  readonly asked: PriceCase
 }
 
-/** Null: the form does not reach it. */
-function reachedAt(endpoint: Endpoint, from: Dialect): Reached | null {
-  const { text } = endpoint
-  const protocol = text === null ? null : protocolFor(text, from)
-  if (text === null || protocol === null) return null
-  const kind = { protocol, isStrict: text.isStrict }
-  return { endpoint, kind, isNative: protocol === from, rows: fieldRows(from, kind) }
-}
-
-function wireOf({ endpoint, kind, isNative, rows }: Reached): object {
+function wireOf(model: ResolvedModel, { from, endpoints, reached, priced, asked }: Explained): object {
+  const { promptTokens, at, tiers } = asked
   return {
-    tag: endpoint.tag,
-    provider: endpoint.provider.slug,
-    protocol: kind.protocol,
-    is_native: isNative,
-    is_strict: kind.isStrict,
-    fields: rows,
+    model: model.id,
+    ...(from !== undefined && { from }),
+    ...(priced !== null && { prompt_tokens: promptTokens, at: at.toISOString(), tiers }),
+    endpoints: endpoints.map(({ tag, provider }, nth) => {
+      const [fields, prices] = [reached?.[nth], priced?.[nth]]
+      return {
+        ...{ tag, provider: provider.slug },
+        ...(prices !== undefined && pricesOf(prices)),
+        ...(fields !== undefined && fieldsOf(fields)),
+      }
+    }),
   }
 }
 
-/** A line for each endpoint, then the table with a column for each kind of endpoints. */
-function textOf(reached: readonly Reached[]): string {
-  const kinds = new Map(reached.map((one) => [kindName(one), one]))
-  const endpoints = reached.map((one) => [one.endpoint.tag, kindName(one), howCalled(one)])
-  const tables = Array.from(kinds.values(), ({ rows }) => rows.filter(isShown))
-  const fields = tables[0]?.map(({ field }) => field) ?? []
-  const cells = fields.map((field, nth) => [field, ...tables.map((rows) => cellOf(rows[nth]))])
-  return [
-    table([['endpoint', 'speaks', 'gets'], ...endpoints]),
-    table([['field', ...kinds.keys()], ...cells]),
-    'Where the request is translated, any other field is dropped, and any other part, item or tool refused.\n' +
-      'Of mapped parts, items and tools, those members are listed that some provider does not get.',
-  ].join('\n\n')
+function textOf({ reached, priced, asked }: Explained): string {
+  const parts = [priced !== null && priceText(priced, asked), reached !== null && fieldText(reached)]
+  return parts.filter((part) => part !== false).join('\n\n')
 }
 
-function kindName({ kind: { protocol, isStrict } }: Pick<Reached, 'kind'>): string {
-  return isStrict ? `${protocol}, strict` : protocol
+function tokensOf(text: string): number {
+  const count = Number(text)
+  if (!/^\d+$/.test(text) || count > TOKENS_TOLD_MAX)
+    throw new InvalidArgumentError(`expected a whole number from 0 to ${TOKENS_TOLD_MAX}.`)
+  return count
 }
 
-function howCalled({ isNative }: Reached): string {
-  return isNative ? 'your own bytes' : 'a translation'
+/** Without a zone a time would be that of this machine. */
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?Z$/
+
+function instantOf(text: string): Date {
+  const at = new Date(text)
+  if (!INSTANT.test(text) || Number.isNaN(at.getTime()))
+    throw new InvalidArgumentError('expected a UTC time such as 2026-11-26T03:00Z.')
+  return at
 }
 
-/** What no endpoint gets is the same for all. */
-function isShown({ class: of }: FieldRow): boolean {
-  return of !== 'ours'
-}
-
-function cellOf(row: FieldRow | undefined): string {
-  if (row === undefined) return '-'
-  const { class: of, to = [], limit, defaults = [] } = row
-  if (of === 'passed') return 'as it came'
-  const usual = of === 'refused' ? defaults.map((one) => JSON.stringify(one)).join(', ') : ''
-  const said = to.length > 0 ? to.join(', ') : of
-  const but = usual === '' ? said : `${said}, but ${usual}`
-  return limit === undefined ? but : `${but} (${limit})`
+function tierName(text: string): string {
+  if (text === '' || text.length > TIER_CHARS_MAX)
+    throw new InvalidArgumentError(`expected a name of 1 to ${TIER_CHARS_MAX} characters.`)
+  return text
 }

@@ -86,7 +86,9 @@ function listOf(catalogue: ModelCatalogue, unset: readonly string[]): string {
     model.video === null ? priceOf(model) : videoPriceOf(model),
     model.endpoints.map((endpoint) => named(endpoint.provider)).join(', ') || '-',
   ])
-  return table([['id', 'modality', 'context', 'per prompt token or second', 'providers'], ...rows])
+  const all = table([['id', 'modality', 'context', 'per prompt token or second', 'providers'], ...rows])
+  const isMarked = rows.some(([, , , price]) => price?.endsWith(CONDITIONAL) === true)
+  return isMarked ? `${all}\n${CONDITIONS}` : all
 }
 
 function priceOf({ endpoints, isUnpriced, wire }: ResolvedModel): string {
@@ -96,8 +98,14 @@ function priceOf({ endpoints, isUnpriced, wire }: ResolvedModel): string {
     ({ prices: { promptNanoPerMillion, requestNano, completionNanoPerMillion, conditions } }) =>
       promptNanoPerMillion + requestNano + completionNanoPerMillion === 0 && conditions === null,
   )
-  return isFree ? 'free' : `$${wire.pricing.prompt}`
+  if (isFree) return 'free'
+  const hasConditions = endpoints.some(({ prices }) => prices.conditions !== null)
+  return `$${wire.pricing.prompt}${hasConditions ? CONDITIONAL : ''}`
 }
+
+/** Marks a price that a long prompt, an hour or a tier changes. */
+const CONDITIONAL = '*'
+const CONDITIONS = '* other prices by length, hour or tier: `sluice models explain MODEL`'
 
 const NO_PRICE = 'no price'
 

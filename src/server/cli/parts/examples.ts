@@ -39,7 +39,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'scim tokens list': [''],
   'scim tokens revoke': ['okta'],
   'models list': [''],
-  'models explain': ['anthropic/claude-sonnet-5 --from chat'],
+  'models explain': ['google/gemini-2.5-pro --tokens 300000', 'anthropic/claude-sonnet-5 --from chat'],
   'catalog check': ['catalog.json'],
   'endpoints list': [''],
   'endpoints validate': ['acme/embed-1', 'acme/chat-1 --forms chat messages'],

@@ -127,10 +127,9 @@ function columnsOf(videos: VideoPrices): readonly Column<Model>[] {
 }
 
 /** A model that is no longer served has no price, which differs from being free. */
-function priceOf({ id, architecture, pricing, expiration_date: ends }: Model, videos: VideoPrices): string {
-  const price = architecture.output_modalities.includes('video')
-    ? (videos.get(id) ?? '')
-    : otherPrices(pricing)
+function priceOf(model: Model, videos: VideoPrices): string {
+  const { id, architecture, expiration_date: ends } = model
+  const price = architecture.output_modalities.includes('video') ? (videos.get(id) ?? '') : otherPrices(model)
   return price === FREE && ends !== null && Date.parse(ends) < Date.now() ? `ended ${ends}` : price
 }
 

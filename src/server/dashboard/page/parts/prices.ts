@@ -1,6 +1,7 @@
-import type { Pricing } from '../../../../schemas/models/models.ts'
+import type { Model } from '../../../../schemas/models/models.ts'
 import type { VideoModel } from '../../../../schemas/videos/video-models.ts'
 import { NONE } from './figures.tsx'
+import { dependenciesOf, type PriceChange } from './price-changes.ts'
 
 /** What nothing is asked for, said alike wherever it is shown. */
 export const FREE = 'free'
@@ -18,22 +19,31 @@ const SHOWN: readonly string[] = ['prompt', 'completion']
 const OF_TOKENS = /cache|reasoning|token/
 
 /**
- * The prices beside those that have columns: `request $0.001, input cache read $0.18 a million`; of a model
- * that asks nothing, `free`.
+ * The prices without columns of their own: `request $0.001, input cache read $0.18 a million`, and what prices
+ * depend on: `by length, hour`; `free` for a model that asks nothing.
  */
-export function otherPrices(pricing: Pricing): string {
-  if (Object.values(pricing).every((price) => typeof price !== 'string' || Number(price) === 0)) return FREE
+export function otherPrices({ pricing, x }: Pick<Model, 'pricing' | 'x'>): string {
+  const by = dependenciesOf({ overrides: pricing.overrides, modifiers: x?.modifiers })
+  const isZero = Object.values(pricing).every((price) => typeof price !== 'string' || Number(price) === 0)
+  if (isZero && by === '') return FREE
   const others = Object.entries(pricing).filter(
     ([name, price]) => !SHOWN.includes(name) && typeof price === 'string' && Number(price) > 0,
   )
-  return others
-    .map(([name, price]) => {
-      const told = OF_TOKENS.test(name)
-        ? `${perMillion(String(price))} a million`
-        : exact.format(Number(price))
-      return `${name.replaceAll('_', ' ')} ${told}`
-    })
-    .join(', ')
+  const told = others.map(([name, price]) => {
+    const text = OF_TOKENS.test(name) ? `${perMillion(String(price))} a million` : exact.format(Number(price))
+    return `${spaced(name)} ${text}`
+  })
+  return [...told, ...(by === '' ? [] : [`by ${by}`])].join(', ')
+}
+
+/** The prices of a change, of a million tokens each: `prompt $4, completion $15`, or `× 0.5`. */
+export function changedPrices({ multiplier, prices }: PriceChange): string {
+  if (multiplier !== null) return `× ${multiplier}`
+  return prices.map(([name, price]) => `${spaced(name)} ${exact.format(Number(price) * MILLION)}`).join(', ')
+}
+
+function spaced(name: string): string {
+  return name.replaceAll('_', ' ')
 }
 
 /** `$0.05 to $0.40 a second`. */

@@ -1,4 +1,4 @@
-import { h, type ComponentChild } from 'preact'
+import { Fragment, h, type ComponentChild } from 'preact'
 import type { Static } from 'typebox'
 import type { ProviderView } from '../../../../../schemas/operator/live-view.ts'
 import type { ModelEndpoint, ModelEndpointsAnswer } from '../../../../../schemas/models/models.ts'
@@ -8,7 +8,8 @@ import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { count, NONE } from '../../parts/figures.tsx'
 import { Awaited, useLoaded } from '../../parts/loaded.tsx'
-import { otherPrices, perMillion } from '../../parts/prices.ts'
+import { priceChanges, type PriceChange } from '../../parts/price-changes.ts'
+import { changedPrices, otherPrices, perMillion } from '../../parts/prices.ts'
 import { ProviderBadge } from '../../parts/provider-badge.tsx'
 import { SubjectLink } from '../../parts/subject-link.tsx'
 import { useWorkspaces } from '../../parts/workspaces.ts'
@@ -96,9 +97,44 @@ function Served({ context, model, videoPrice }: ServedProps): ComponentChild {
         keyOf={({ name, tag }) => `${name} ${tag}`}
         empty="Nobody serves it."
       />
+      <Conditions model={model} />
     </div>
   )
 }
+
+interface Change extends PriceChange {
+  readonly tag: string
+  /** Counts the changes of an endpoint: a later one wins. */
+  readonly place: number
+}
+
+/** Prices for long prompts, hours and tiers; nothing where no endpoint has any. */
+function Conditions({ model }: { readonly model: Endpoints }): ComponentChild {
+  const changes = model.endpoints.flatMap(({ tag, pricing, x }): readonly Change[] =>
+    priceChanges({ overrides: pricing.overrides, modifiers: x?.modifiers }).map((change, place) => ({
+      ...{ ...change, tag, place },
+    })),
+  )
+  if (changes.length === 0) return null
+  return (
+    <Fragment>
+      <h3>Prices with conditions</h3>
+      <DataTable<Change>
+        caption={`Prices of ${model.name} with conditions`}
+        columns={CHANGES}
+        rows={changes}
+        keyOf={({ tag, place }) => `${tag} ${place}`}
+        empty="No conditions."
+      />
+    </Fragment>
+  )
+}
+
+const CHANGES: readonly Column<Change>[] = [
+  { title: 'Endpoint', isName: true, cell: ({ tag }) => tag },
+  { title: 'Condition', isText: true, cell: ({ when }) => when },
+  { title: 'A million tokens', isText: true, cell: changedPrices },
+]
 
 function columnsOf(
   providers: ReadonlyMap<string, ProviderView>,
@@ -131,7 +167,7 @@ function columnsOf(
       isNumber: true,
       cell: ({ pricing }) => perMillion(pricing.completion),
     },
-    { title: 'Other prices', isText: true, cell: ({ pricing }) => videoPrice ?? otherPrices(pricing) },
+    { title: 'Other prices', isText: true, cell: (endpoint) => videoPrice ?? otherPrices(endpoint) },
   ]
 }
 
