@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
-import { posix } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import t from 'tap'
-import { packedFiles } from '../support/nodes/packed.ts'
+import { copyLastBuild, packedFiles } from '../support/nodes/packed.ts'
 import { importsOf, readSources, ROOT } from '../support/source.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 interface Manifest {
   readonly bin: Readonly<Record<string, string>>
@@ -72,6 +73,25 @@ t.test('the package has every file that its code imports, and all that lies besi
     asked.filter((path) => !held.has(path)),
     [],
   )
+})
+
+t.test('a copy of the last build leaves out the parts of earlier builds alone', async (t) => {
+  const [folder, copy] = [t.testdir({}), temporaryFolder(t, 'copy')]
+  const tree = {
+    'package.json': JSON.stringify({ name: 'x', version: '1.0.0', files: ['dist/bundle', 'catalog.json'] }),
+    'catalog.json': '{}',
+    'dist/bundle/run.js': 'import{a}from"./part-AAAAAAAA.js"',
+    'dist/bundle/part-AAAAAAAA.js': 'export const a=()=>import("./part-BBBBBBBB.js")',
+    'dist/bundle/part-BBBBBBBB.js': 'import"./part-AAAAAAAA.js"',
+    'dist/bundle/part-CCCCCCCC.js': 'import"./part-AAAAAAAA.js"',
+  }
+  for (const [path, text] of Object.entries(tree)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+  copyLastBuild(folder, copy)
+  t.same(readdirSync(join(copy, 'dist/bundle')).sort(), ['part-AAAAAAAA.js', 'part-BBBBBBBB.js', 'run.js'])
+  t.same(packedFiles(copy).files.length, Object.keys(tree).length - 1)
 })
 
 t.test('the package has no tests, no benches, no tools and no maps', async (t) => {

@@ -9,7 +9,7 @@ import { plainEnvironment } from '../../support/load/load.ts'
 import { monotonicMs } from '../../support/load/load-plan.ts'
 import { isGone, removeOutside } from '../../support/nodes/node.ts'
 import { isOnPath } from '../../support/nodes/outside-stores.ts'
-import { packedFiles, type Packed } from '../../support/nodes/packed.ts'
+import { copyLastBuild, packedFiles, type Packed } from '../../support/nodes/packed.ts'
 import { tree } from '../../support/load/process-cpu.ts'
 import {
   GATE_SETTINGS,
@@ -40,7 +40,9 @@ export const program: Program = {
       return
     }
     if (proof.isShort) {
-      told(proof, packedFiles(ROOT))
+      const built = temporaryFolder(proof, 'built')
+      copyLastBuild(ROOT, built)
+      told(proof, packedFiles(built))
       return
     }
     const folder = temporaryFolder(proof, 'package')
