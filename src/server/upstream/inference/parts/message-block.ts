@@ -1,67 +1,74 @@
+import type { Failure } from '../../../../schemas/failures.ts'
 import {
   SIGNATURE_FORMATS,
   type SignatureUse,
 } from '../../../../schemas/inference/forms/carried-signatures.ts'
-import type { WrittenPart } from '../../../ports/inference/inference.ts'
 import type { ContentBlock, MessageDelta } from './message-event.ts'
+import type { OpenCall } from './open-call.ts'
+import type { PartQueue } from './part-queue.ts'
 import { writtenJson } from './written-json.ts'
 
 const format = SIGNATURE_FORMATS.messages
 
-/** The block of a message that is open, in the internal form. Blocks of other types give no parts. */
+/** The block of a message that is open. Blocks of other types give no parts. */
 export class OpenBlock {
-  readonly index: number
+  /** Null: the block calls no tool. */
+  readonly call: OpenCall | null
   readonly #block: ContentBlock
+  readonly #queue: PartQueue
   /** The client's library takes the last, too. */
   #signature: string
   #hasArguments = false
 
-  constructor(block: ContentBlock, index: number) {
+  constructor(block: ContentBlock, queue: PartQueue) {
     this.#block = block
-    this.index = index
+    this.#queue = queue
     this.#signature = block.signature ?? ''
+    this.call = block.type === 'tool_use' ? queue.begin() : null
   }
 
   /** Blocks mostly begin empty. */
-  begin(): readonly WrittenPart[] {
+  begin(): Failure | null {
     const { type, text, thinking, id, name } = this.#block
-    if (type === 'text') return said('text', text)
-    if (type === 'thinking') return said('reasoning', thinking)
-    return type === 'tool_use' ? [{ kind: 'tool', choice: 0, id: id ?? '', name: name ?? '' }] : []
+    if (this.call === null) return this.#say(type, type === 'text' ? text : thinking)
+    this.call.id = id ?? null
+    this.call.name = name ?? null
+    return this.#queue.add(this.call, '')
   }
 
-  add({ text, thinking, signature, partial_json: json }: MessageDelta): readonly WrittenPart[] {
-    switch (this.#block.type) {
-      case 'text':
-        return said('text', text)
-      case 'thinking':
-        this.#signature = signature ?? this.#signature
-        return said('reasoning', thinking)
-      case 'tool_use':
-        this.#hasArguments ||= (json ?? '') !== ''
-        return said('arguments', json)
-      default:
-        return []
-    }
+  add({ text, thinking, signature, partial_json: json }: MessageDelta): Failure | null {
+    const { type } = this.#block
+    if (type === 'thinking') this.#signature = signature ?? this.#signature
+    if (this.call === null) return this.#say(type, type === 'text' ? text : thinking)
+    this.#hasArguments ||= (json ?? '') !== ''
+    return this.#queue.add(this.call, json ?? '')
   }
 
-  end(): readonly WrittenPart[] {
-    const { type, data, input } = this.#block as ContentBlock & { readonly input?: unknown }
-    if (type === 'thinking') return signed(this.#signature, 'reasoning')
-    if (type === 'redacted_thinking') return signed(data ?? '', 'redacted')
+  end(): Failure | null {
+    const { type, data } = this.#block
+    if (this.call !== null) return this.#endCall(this.call)
+    if (type === 'thinking') return this.#sign(this.#signature, 'reasoning')
+    return type === 'redacted_thinking' ? this.#sign(data ?? '', 'redacted') : null
+  }
+
+  #endCall(call: OpenCall): Failure | null {
+    const { input } = this.#block as ContentBlock & { readonly input?: unknown }
     // An empty object is the begin of arguments that follow in fragments.
-    return type === 'tool_use' && !this.#hasArguments ? said('arguments', writtenJson(input) ?? '{}') : []
+    const failure = this.#hasArguments ? null : this.#queue.add(call, writtenJson(input) ?? '{}')
+    call.isClosed = true
+    return failure ?? this.#queue.advance()
   }
-}
 
-function said(
-  kind: 'text' | 'reasoning' | 'arguments',
-  text: string | null | undefined,
-): readonly WrittenPart[] {
-  return (text ?? '') === '' ? [] : [{ kind, choice: 0, text: text ?? '' }]
-}
+  #say(type: string, text: string | null | undefined): Failure | null {
+    if ((text ?? '') === '' || (type !== 'text' && type !== 'thinking')) return null
+    const kind = type === 'text' ? 'text' : 'reasoning'
+    return this.#queue.say({ kind, choice: 0, text: text ?? '' })
+  }
 
-/** In the provider's own format, whatever its bytes are: it gets those back. */
-function signed(data: string, of: SignatureUse): readonly WrittenPart[] {
-  return data === '' ? [] : [{ kind: 'signature', choice: 0, signature: { format, data }, of }]
+  /** In the provider's own format, whatever its bytes are: it gets those back. */
+  #sign(data: string, of: SignatureUse): Failure | null {
+    return data === ''
+      ? null
+      : this.#queue.say({ kind: 'signature', choice: 0, signature: { format, data }, of })
+  }
 }

@@ -1,12 +1,14 @@
 import type { Failure } from '../../../../schemas/failures.ts'
+import { TOOLS_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { isObject, membersOf, objectOf, type Members } from '../../../../schemas/values/members.ts'
-import type { FinishReason, TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
+import type { FinishReason, TokenUsage } from '../../../ports/inference/inference.ts'
 import { MessagesUsage } from '../messages/messages-usage.ts'
 import { INVALID } from '../native-events.ts'
 import type { WholeParts, WholeRead } from '../protocol.ts'
 import { OpenBlock } from './message-block.ts'
 import { messageEventOf, type MessageDelta, type MessageEvent } from './message-event.ts'
 import { NO_ANSWER, NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
+import { PartQueue } from './part-queue.ts'
 
 /** Words for an end; every other word is a stop. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
@@ -20,11 +22,19 @@ const STOP_SEQUENCE = 'stop_sequence'
 /** The stream of a provider that speaks messages, for callers of other dialects. D22. */
 export class MessagesParts extends PartEvents {
   readonly #usage = new MessagesUsage()
-  #open: OpenBlock | null = null
+  readonly #queue = new PartQueue({ write: (part) => this.write(part), answerId: () => this.upstreamId })
+  /** Blocks that have begun and not ended, by their places: one, or calls alone. */
+  readonly #open = new Map<number, OpenBlock>()
+  /** The place of the block that began last. */
+  #last = 0
   /** An event of the message has come. */
   #hasBegun = false
   #hasCalls = false
   #stopSequence: string | null = null
+
+  override get heldBytes(): number {
+    return super.heldBytes + this.#queue.heldBytes
+  }
 
   get usage(): TokenUsage | null {
     return this.#usage.tokens
@@ -48,8 +58,7 @@ export class MessagesParts extends PartEvents {
       case 'content_block_delta':
         return this.#add(event)
       case 'content_block_stop':
-        this.#close()
-        return null
+        return this.#stopped(event)
       case 'message_delta':
         this.#tell(event.delta ?? {}, (event as Members)['usage'])
         return null
@@ -67,30 +76,56 @@ export class MessagesParts extends PartEvents {
     this.report(membersOf(usage))
   }
 
-  /** Some servers leave out that a block ended. */
   #begin({ content_block: block, index }: MessageEvent): Failure | null {
-    this.#close()
     this.#hasBegun = true
     if (block === null || block === undefined) return INVALID
     const isCall = block.type === 'tool_use'
     if (isCall && ((block.id ?? '') === '' || (block.name ?? '') === '')) return INVALID
+    const at = index ?? 0
+    const failure = this.#makeRoom(at, isCall)
+    if (failure !== null) return failure
     this.#hasCalls ||= isCall
-    this.#open = new OpenBlock(block, index ?? 0)
-    this.#write(this.#open.begin())
-    return null
+    const open = new OpenBlock(block, this.#queue)
+    this.#open.set(at, open)
+    this.#last = at
+    return open.begin()
+  }
+
+  /**
+   * Some servers leave out that a block ended. Others begin several calls before one ends, whose fragments are
+   * told apart by their places.
+   */
+  #makeRoom(at: number, isCall: boolean): Failure | null {
+    for (const [place, { call }] of this.#open) {
+      const isBeside = isCall && call !== null && place !== at
+      const failure = isBeside ? null : this.#end(place)
+      if (failure !== null) return failure
+    }
+    return this.#open.size < TOOLS_MAX ? null : INVALID
   }
 
   #add({ delta, index }: MessageEvent): Failure | null {
-    const open = this.#open
-    if (open === null || (index ?? open.index) !== open.index) return INVALID
-    this.#write(open.add(delta ?? {}))
-    return null
+    const open = this.#open.get(index ?? this.#last)
+    return open === undefined ? INVALID : open.add(delta ?? {})
   }
 
-  #close(): void {
-    const open = this.#open
-    this.#open = null
-    if (open !== null) this.#write(open.end())
+  /** Some servers count the places of ends differently; then the last block ends. */
+  #stopped({ index }: MessageEvent): Failure | null {
+    return this.#end(typeof index === 'number' && this.#open.has(index) ? index : this.#last)
+  }
+
+  #end(index: number): Failure | null {
+    const open = this.#open.get(index)
+    this.#open.delete(index)
+    return open === undefined ? null : open.end()
+  }
+
+  #endAll(): Failure | null {
+    for (const place of this.#open.keys()) {
+      const failure = this.#end(place)
+      if (failure !== null) return failure
+    }
+    return null
   }
 
   #tell({ stop_reason: reason, stop_sequence: sequence }: MessageDelta, usage: unknown): void {
@@ -104,17 +139,14 @@ export class MessagesParts extends PartEvents {
   /** The end of a message that has not begun is that of another stream. */
   #stop(): Failure | null {
     if (!this.#hasBegun) return INVALID
-    this.#close()
+    const failure = this.#endAll()
+    if (failure !== null) return failure
     this.isDone = true
     const native = this.finishReason ?? (this.#hasCalls ? 'tool_use' : 'end_turn')
     const reason = REASONS.get(native) ?? 'stop'
     const stopSequence = native === STOP_SEQUENCE ? this.#stopSequence : null
     this.write({ kind: 'finish', choice: 0, reason, native, stopSequence })
     return null
-  }
-
-  #write(parts: readonly WrittenPart[]): void {
-    for (const part of parts) this.write(part)
   }
 }
 

@@ -1,11 +1,17 @@
 /** Streams of messages in the internal form, hostile ones first. */
 import t from 'tap'
+import { TOOLS_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import {
   MessagesParts,
   messageWhole,
 } from '../../../../../src/server/upstream/inference/parts/messages-parts.ts'
-import { partsOf, samePartsWhereverCut, type PartSummary } from '../../../../support/inference/cut-parts.ts'
+import {
+  joinedParts,
+  partsOf,
+  samePartsWhereverCut,
+  type PartSummary,
+} from '../../../../support/inference/cut-parts.ts'
 import {
   ANSWER,
   block,
@@ -150,6 +156,43 @@ t.test('calls of tools: first, in fragments, whole at their begin, without argum
     finish('tool_calls', 'tool_use'),
   ])
 })
+
+t.test('calls whose blocks are open at once are calls one after another', async (t) => {
+  const begun = [started(), block(use('c1')), block(use('c2'), 1), block(use('c3', { z: 1 }), 2)]
+  const fragments = [json('{"a"', 0), json('{"b":', 1), json(':1}', 0), json('2}', 1)]
+  const calls = [
+    ...[tool('c1'), said('arguments', '{"a":1}'), tool('c2'), said('arguments', '{"b":2}')],
+    ...[tool('c3'), said('arguments', '{"z":1}'), finish('tool_calls', 'tool_use')],
+  ]
+  const last = [stopped({}, 'tool_use'), STOP]
+  for (const ends of [[blockEnd(), blockEnd(1), blockEnd(2)], [blockEnd(2), blockEnd(1), blockEnd()], []]) {
+    const { parts, end } = read(...begun, ...fragments, ...ends, ...last)
+    t.same([end, joinedParts(parts)], [null, calls])
+  }
+  const behind = [json('{}', 1), ...last]
+  t.match(read(...begun, blockEnd(1), ...behind).failure, { name: 'upstream_invalid' }, 'one that has ended')
+  const first = read(...begun, json('{"b":2}', 1), json('{"a"', 0))
+  t.same(first.parts, [tool('c1'), said('arguments', '{"a"')], 'the first is written as it comes')
+  const bytes = messageStreamOf([...begun, ...fragments, ...last])
+  samePartsWhereverCut(t, open, { bytes, wholeAt: bytes.length })
+})
+
+t.test(
+  'a text ends the calls before it, and as many calls are open at once as may be declared',
+  async (t) => {
+    const events = [started(), block(use('c1')), block(use('c2'), 1), block({ type: 'text', text: 'x' }, 2)]
+    t.same(read(...events).parts, [
+      ...[tool('c1'), said('arguments', '{}'), tool('c2'), said('arguments', '{}'), said('text', 'x')],
+    ])
+    const many = Array.from({ length: TOOLS_MAX }, (_, nth) => block(use(`c${nth}`), nth))
+    t.equal(read(started(), ...many).failure, null)
+    t.match(read(started(), ...many, block(use('c'), TOOLS_MAX)).failure, { name: 'upstream_invalid' })
+    const again = [block(use('c1')), block(use('c2')), json('{"a":1}'), stopped({}, 'tool_use'), STOP]
+    t.same(read(started(), ...again).parts.slice(0, 4), [
+      ...[tool('c1'), said('arguments', '{}'), tool('c2'), said('arguments', '{"a":1}')],
+    ])
+  },
+)
 
 t.test('blocks, deltas and events of other types give nothing', async (t) => {
   const events = [
