@@ -4,12 +4,12 @@
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import type { Ask } from '../../test/prove/keys/isolation/owners.ts'
 import { plainEnvironment } from '../../test/support/load/load.ts'
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import { stopServer } from '../../test/support/nodes/spawned.ts'
 import { FLOODS, type FloodKind } from './flood.ts'
 import type { FloodRead, FloodReaders } from './flood-readers.ts'
-import type { NeighboursStand } from './stand.ts'
 
 export interface Flood {
   /** Description for the report. */
@@ -83,6 +83,14 @@ export interface FloodProvider {
   stop(): Promise<void>
 }
 
+/** What an attack needs of the organization that attacks. */
+interface Attacker {
+  readonly management: string
+  readonly workspaceId: string
+  readonly inference: string
+  made(key: string, input: Ask): Promise<Readonly<Record<string, unknown>>>
+}
+
 export async function startFloodProvider(): Promise<FloodProvider> {
   const child = forked('./flood.js')
   const port = await new Promise<number>((resolve, reject) => {
@@ -92,7 +100,7 @@ export async function startFloodProvider(): Promise<FloodProvider> {
   return { port, stop: () => stopServer(child) }
 }
 
-export async function addFloodEndpoints({ attacker }: NeighboursStand, port: number): Promise<void> {
+export async function addFloodEndpoints(attacker: Attacker, port: number): Promise<void> {
   await attacker.made(attacker.inference, {
     method: 'PUT',
     path: `/api/v1/vault/secrets/${SECRET}`,
@@ -127,7 +135,7 @@ export async function addFloodEndpoints({ attacker }: NeighboursStand, port: num
 
 /** @returns a function that ends the calls */
 export async function startFlood(
-  { attacker, port, flood }: Pick<NeighboursStand, 'attacker' | 'port' | 'flood'>,
+  { attacker, port, flood }: { attacker: Attacker; port: number; flood: FloodProvider },
   attack: Flood,
   where: 'sluice' | 'past',
 ): Promise<() => Promise<FloodRead>> {

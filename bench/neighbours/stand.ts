@@ -40,7 +40,7 @@ export async function startNeighbours(fronts: number): Promise<NeighboursStand> 
     // One after the other: the organization of the first is the operator's.
     const victim = await makeTenant(stand, 'victim')
     const whole = { ...stand, flood, victim, attacker: await makeTenant(stand, 'attacker') }
-    await addFloodEndpoints(whole, flood.port)
+    await addFloodEndpoints(whole.attacker, flood.port)
     return whole
   } catch (failure) {
     await stand.stop()
