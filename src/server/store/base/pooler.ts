@@ -12,7 +12,7 @@ const ROUNDS = 3
 const HELD_MS_MAX = 1_000
 
 /** Milliseconds that the whole look may take. Decision. */
-const LOOK_MS_MAX = 15_000
+const POOLER_LOOK_MS_MAX = 15_000
 /** Seconds that a connection of the look has to end. */
 const END_S_MAX = 1
 
@@ -27,7 +27,7 @@ export class PoolerRefused extends Error {}
  */
 export async function throughPooler(
   url: string,
-  { connectSMax = CONNECT_S_MAX, msMax = LOOK_MS_MAX } = {},
+  { connectSMax = CONNECT_S_MAX, msMax = POOLER_LOOK_MS_MAX } = {},
 ): Promise<string> {
   if (readPostgresUrl(url).pooler !== null) return url
   const opened: Sql[] = []
