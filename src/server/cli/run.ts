@@ -2,7 +2,9 @@ import { Command, CommanderError } from 'commander'
 import { ConfigInvalid, readConfig } from '../config.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
+import { takeLibraryLines } from '../observe/library-lines.ts'
 import { addHelpTexts, configureHelp } from './parts/help.ts'
+import { stderrLog } from './parts/stderr-log.ts'
 import { CliFailure, pasteable, tell } from './parts/verb.ts'
 
 /** How a verb ended; most verbs leave the default. */
@@ -94,6 +96,7 @@ const GROUPS: readonly {
 export async function run(args: readonly string[]): Promise<number | null> {
   const outcome: CliOutcome = { code: 0 }
   const [verb = await bareVerb(), ...options] = args
+  if (!NODE_VERBS.has(verb)) takeLibraryLines(warnOf)
   try {
     const program = await programOf(verb, outcome, args.includes('--json'))
     await program.parseAsync([verb, ...options], { from: 'user' })
@@ -101,6 +104,14 @@ export async function run(args: readonly string[]): Promise<number | null> {
   } catch (problem) {
     return explain(problem, args.includes('--json'))
   }
+}
+
+/** Verbs whose process has a log of its own. */
+const NODE_VERBS: ReadonlySet<string> = new Set(['serve', 'front', 'spare', 'runner'])
+
+/** The log of a node has the version of Node that the AWS SDK wants; no verb needs it in its output. */
+function warnOf(text: string): void {
+  if (!text.includes('NodeVersionSupportWarning')) stderrLog.warn('library_line', { text })
 }
 
 /**

@@ -2,6 +2,7 @@ import { Secret } from '../../schemas/vault/secret.ts'
 import { operatorKeys, type OperatorKeys } from '../catalogue/operator-keys.ts'
 import { ConfigInvalid, readFrom, type Config } from '../config.ts'
 import { endOnCrash } from '../observe/crash.ts'
+import { takeLibraryLines } from '../observe/library-lines.ts'
 import { createLog, type OwnedLog } from '../observe/log.ts'
 import type { ModelCatalogue } from '../ports/models/models.ts'
 import type { Log } from '../ports/observe.ts'
@@ -50,6 +51,7 @@ export function childLog(part: ChildPart, channel: Channel): Log & Pick<OwnedLog
   const lines = createLog({ level, base: { role, slot, pid: process.pid }, secrets: secretsOfPart(part) })
   const log = holdLog(lines)
   endOnCrash({ error: log.error, flush: lines.flush })
+  takeLibraryLines((text) => log.warn('library_line', { text }))
   channel.onAnnounced(() => log.release())
   return {
     ...log,

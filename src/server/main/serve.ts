@@ -11,6 +11,7 @@ import { ConfigInvalid, readConfig, type Config, type Generation } from '../conf
 import type { Problem, Texts } from '../config/texts.ts'
 import { endOnCrash, endWith } from '../observe/crash.ts'
 import { exposedHeap, heapCollector } from '../observe/heap-collector.ts'
+import { takeLibraryLines } from '../observe/library-lines.ts'
 import { createLog } from '../observe/log.ts'
 import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'
 import { aggregate, LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, type Facts } from '../observe/metrics.ts'
@@ -60,6 +61,7 @@ export async function serve(): Promise<number> {
   })
   const log = holdLog(lines)
   endOnCrash({ error: log.error, flush: lines.flush })
+  takeLibraryLines((text) => log.warn('library_line', { text }))
   const ledger = new MetricLedger()
   const openStore = openNodeStore(log)
   const hidden = (generation: NodeGeneration): NodeGeneration => {
