@@ -95,6 +95,8 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   )
   const row: FailureRow = FAILURES[failure.name]
   const headers = headersOf(jsonTypeOf(facts), facts, status !== UNAUTHORIZED)
+  // A message may quote the path, which a browser must not read as a page.
+  headers.push('x-content-type-options', 'nosniff')
   if (status === UNAUTHORIZED) headers.push('www-authenticate', 'Bearer')
   // The status alone does not tell whether Sluice or the relayed server failed.
   if (operation?.success.isRelayed === true) headers.push('x-sluice-error', failure.name)
