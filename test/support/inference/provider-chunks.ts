@@ -1,7 +1,7 @@
 /** Events of chat as providers stream them, and what a caller of Sluice has to get for them. */
 import type { NativeHead } from '../../../src/server/upstream/inference/protocol.ts'
 import type { Random } from '../embeddings/random-answers.ts'
-import { ExpectedCalls } from './expected-calls.ts'
+import { ExpectedCalls } from './bodies/expected-calls.ts'
 
 export const HEAD: NativeHead = {
   id: 'gen_01k0',

@@ -3,14 +3,14 @@ import { isUtf8 } from 'node:buffer'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { MIB } from '../../../../src/schemas/limits/limits.ts'
-import { CHOICES_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
+import { MIB } from '../../../../../src/schemas/limits/limits.ts'
+import { CHOICES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import {
   STREAM_EVENT_BYTES_MAX,
   STREAM_MENDED_BYTES_MAX,
-} from '../../../../src/schemas/inference/stream-limits.ts'
-import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
-import { dataOf, HEAD, REDACTED, streamOf } from '../../../support/inference/provider-chunks.ts'
+} from '../../../../../src/schemas/inference/stream-limits.ts'
+import { NativeChatStream } from '../../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
+import { dataOf, HEAD, REDACTED, streamOf } from '../../../../support/inference/provider-chunks.ts'
 
 const streamed = (): NativeChatStream => new NativeChatStream(HEAD, REDACTED)
 const read = (stream: NativeChatStream, ...events: readonly (object | string)[]): readonly string[] => {

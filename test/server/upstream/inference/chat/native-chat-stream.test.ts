@@ -1,8 +1,11 @@
 import t from 'tap'
-import { BARE_EVENTS_MAX, STREAM_EVENT_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
-import { USAGE_BYTES_MAX } from '../../../../src/schemas/models/provider-limits.ts'
-import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
-import { dataOf, HEAD, REDACTED, streamOf } from '../../../support/inference/provider-chunks.ts'
+import {
+  BARE_EVENTS_MAX,
+  STREAM_EVENT_BYTES_MAX,
+} from '../../../../../src/schemas/inference/stream-limits.ts'
+import { USAGE_BYTES_MAX } from '../../../../../src/schemas/models/provider-limits.ts'
+import { NativeChatStream } from '../../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
+import { dataOf, HEAD, REDACTED, streamOf } from '../../../../support/inference/provider-chunks.ts'
 
 const streamed = (): NativeChatStream => new NativeChatStream(HEAD, REDACTED)
 const read = (stream: NativeChatStream, ...events: readonly (object | string)[]): readonly string[] => {

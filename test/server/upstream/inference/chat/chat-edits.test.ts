@@ -3,12 +3,12 @@ import {
   nativeEdits,
   reasoningEdits,
   strictEdits,
-} from '../../../../src/server/upstream/inference/chat-edits.ts'
-import { providerBody } from '../../../../src/schemas/inference/provider-body.ts'
-import { KEPT_MARKS_MAX } from '../../../../src/schemas/limits/json-limits.ts'
-import { ChatTexts, writtenMembers } from '../../../support/inference/chat-texts.ts'
-import { FOREIGN, INSIDE, OURS, without } from '../../../support/inference/cut-members.ts'
-import { keptChat } from '../../../support/inference/kept-chat.ts'
+} from '../../../../../src/server/upstream/inference/chat-edits.ts'
+import { providerBody } from '../../../../../src/schemas/inference/provider-body.ts'
+import { KEPT_MARKS_MAX } from '../../../../../src/schemas/limits/json-limits.ts'
+import { ChatTexts, writtenMembers } from '../../../../support/inference/chat-texts.ts'
+import { FOREIGN, INSIDE, OURS, without } from '../../../../support/inference/cut-members.ts'
+import { keptChat } from '../../../../support/inference/kept-chat.ts'
 
 const TERMS = { upstreamModel: 'up', isStream: false, tokensMax: null }
 const CASES = 10_000

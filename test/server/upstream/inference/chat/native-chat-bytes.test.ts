@@ -1,11 +1,11 @@
 /** What a provider's events become, against a parser and against every way to cut them. */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
-import { ChatChunk } from '../../../../src/schemas/inference/chat.ts'
-import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
-import { randomFrom, type Random } from '../../../support/embeddings/random-answers.ts'
-import { sameWhereverCut, summaryOf } from '../../../support/inference/cut-streams.ts'
-import { ExpectedCalls } from '../../../support/inference/expected-calls.ts'
+import { ChatChunk } from '../../../../../src/schemas/inference/chat.ts'
+import { NativeChatStream } from '../../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
+import { randomFrom, type Random } from '../../../../support/embeddings/random-answers.ts'
+import { sameWhereverCut, summaryOf } from '../../../../support/inference/cut-streams.ts'
+import { ExpectedCalls } from '../../../../support/inference/bodies/expected-calls.ts'
 import {
   dataOf,
   expectedOf,
@@ -14,7 +14,7 @@ import {
   REDACTED,
   streamOf,
   written,
-} from '../../../support/inference/provider-chunks.ts'
+} from '../../../../support/inference/provider-chunks.ts'
 
 const isChunk = Compile(ChatChunk)
 const streamed = (): NativeChatStream => new NativeChatStream(HEAD, REDACTED)
