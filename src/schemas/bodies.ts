@@ -170,16 +170,27 @@ export function keptFormOf(name: TextBodyName): KeptForm {
   return BODIES[name].keeps
 }
 
+/** What is known of a large member without its value. */
+export interface BulkFacts {
+  readonly kind: InputKind
+  readonly count: number
+  /** Left out: none. */
+  readonly pictures?: number
+}
+
 /** A large member that stays text: UTF-8 JSON of a value that passed its schema. */
 export class BulkBytes {
   readonly json: Uint8Array
   readonly kind: InputKind
   /** Elements of the array; 1 for a string. */
   readonly count: number
+  /** Pictures in its parts. */
+  readonly pictures: number
 
-  constructor(json: Uint8Array, kind: InputKind, count: number) {
+  constructor(json: Uint8Array, { kind, count, pictures = 0 }: BulkFacts) {
     this.json = json
     this.kind = kind
     this.count = count
+    this.pictures = pictures
   }
 }

@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { BODIES, type BodyForm, type BodyName } from '../schemas/bodies.ts'
-import { kindOf, type EmbeddingInput } from '../schemas/embeddings/embeddings.ts'
+import { kindOf, picturesOf, type EmbeddingInput } from '../schemas/embeddings/embeddings.ts'
 import type { Issue } from '../schemas/failure-metadata.ts'
 import { fail } from '../schemas/failures.ts'
 import { issuesOf } from '../schemas/issues.ts'
@@ -268,11 +268,13 @@ function tooLarge(beside: string): Refused {
 function bulkOf(json: Uint8Array, value: unknown): Extract<BodyVerdict, { ok: true }>['bulk'] {
   if (value === undefined) return null
   // The only large member of a checked body is an embedding input.
-  const kind = kindOf(value as EmbeddingInput)
+  const input = value as EmbeddingInput
+  const kind = kindOf(input)
   const count = Array.isArray(value) ? value.length : 1
   // Objects are written again, so that the passed bytes contain no member twice and no member that was
   // dropped here.
-  if (kind === 'objects') return { json: ENCODER.encode(JSON.stringify(value)), kind, count }
+  if (kind === 'objects')
+    return { json: ENCODER.encode(JSON.stringify(value)), kind, count, pictures: picturesOf(input) }
   return { json, kind, count }
 }
 

@@ -123,6 +123,13 @@ t.test('a large body keeps only known members beside the bulky one', async (t) =
   if (verdict.ok) t.same(verdict.value, { model: 'm', user: 'u' })
 })
 
+t.test('the pictures of a large body are counted where it is parsed', async (t) => {
+  const picture = { type: 'image_url', image_url: { url: 'https://acme.example/a.png' } }
+  const input = [{ content: [{ type: 'text', text: 'x' }, picture] }, { content: [picture, picture] }]
+  const verdict = read(JSON.stringify(large(input)))
+  t.match(verdict, { ok: true, bulk: { kind: 'objects', count: 2, pictures: 3 } })
+})
+
 t.test('a large member that is not the bulky one is refused', async (t) => {
   t.match(read(JSON.stringify(large('x', { user: 'u'.repeat(INLINE_JSON_BYTES_MAX) }))), {
     failure: { name: 'body_invalid', metadata: { issues: [{ message: 'is too large' }] } },

@@ -44,6 +44,15 @@ export function kindOf(input: EmbeddingInput): InputKind {
   return Array.isArray(first) ? 'lists' : 'objects'
 }
 
+/** Pictures of an input, inline or by address. */
+export function picturesOf(input: EmbeddingInput): number {
+  if (kindOf(input) !== 'objects') return 0
+  let pictures = 0
+  for (const { content } of input as readonly { readonly content: readonly EmbeddingPart[] }[])
+    for (const { type } of content) if (type === 'image_url') pictures += 1
+  return pictures
+}
+
 /** Body of POST /embeddings. §4.3, B1.3; unknown fields are ignored (C25). */
 export const EmbeddingsBody = Type.Object({
   model: Type.Optional(

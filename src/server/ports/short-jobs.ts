@@ -1,6 +1,6 @@
-import type { BodyName, TextBodyName } from '../../schemas/bodies.ts'
+import type { BodyName, BulkFacts, TextBodyName } from '../../schemas/bodies.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
-import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
+import type { EmbeddingInput } from '../../schemas/embeddings/embeddings.ts'
 import type { Issue } from '../../schemas/failure-metadata.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
 import type { BareReasoning, ForeignParts } from '../../schemas/inference/forms/foreign-signatures.ts'
@@ -23,7 +23,7 @@ export type BodyVerdict =
   | {
       readonly ok: true
       readonly value: Record<string, unknown>
-      readonly bulk: { readonly json: Uint8Array; readonly kind: InputKind; readonly count: number } | null
+      readonly bulk: ({ readonly json: Uint8Array } & BulkFacts) | null
       readonly source?: { readonly bytes: Uint8Array; readonly places: KeptPlaces }
     }
   /**

@@ -71,6 +71,8 @@ export interface FrontOptions {
   /** Members that an endpoint of `acme/embed` has beside the usual ones. */
   readonly firstFacts?: Record<string, unknown>
   readonly secondFacts?: Record<string, unknown>
+  /** Members that the endpoint of `acme/cohere` has beside the usual ones. */
+  readonly foreignFacts?: Record<string, unknown>
   /** Variables that are set beside SET_KEY. */
   readonly settings?: Readonly<Record<string, string>>
   /** Without it every call may be paid. */
@@ -216,7 +218,7 @@ function catalogueDocument(at: Providers, options: FrontOptions): unknown {
       model('acme/one', [endpoint(options.oneAt === undefined ? 'first/one' : 'elsewhere/one')]),
       model('acme/renamed', [endpoint('second/r')]),
       model('acme/free', [{ provider: 'first', upstream_model: 'free' }]),
-      model('acme/cohere', [endpoint('cohere/c')], MEDIA_TO_VECTORS),
+      model('acme/cohere', [endpoint('cohere/c', { ...options.foreignFacts })], MEDIA_TO_VECTORS),
       model('acme/gemini', [endpoint('google/g')], MEDIA_TO_VECTORS),
       model('acme/unset', [endpoint('unset/u')]),
       model('acme/chat', [endpoint('first/chat')], { output_modalities: ['text'] }),

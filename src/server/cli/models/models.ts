@@ -95,8 +95,8 @@ function priceOf({ endpoints, isUnpriced, wire }: ResolvedModel): string {
   if (endpoints.length === 0) return wire.pricing.prompt === '0' ? '-' : `$${wire.pricing.prompt}`
   if (isUnpriced) return NO_PRICE
   const isFree = endpoints.every(
-    ({ prices: { promptNanoPerMillion, requestNano, completionNanoPerMillion, conditions } }) =>
-      promptNanoPerMillion + requestNano + completionNanoPerMillion === 0 && conditions === null,
+    ({ prices: { promptNanoPerMillion, requestNano, imageNano, completionNanoPerMillion, conditions } }) =>
+      promptNanoPerMillion + requestNano + imageNano + completionNanoPerMillion === 0 && conditions === null,
   )
   if (isFree) return 'free'
   const hasConditions = endpoints.some(({ prices }) => prices.conditions !== null)

@@ -219,8 +219,7 @@ function takenOf(call: RequestCall, verdict: Verdict): Record<string, unknown> {
 /** @param bulk name of the member that may have stayed bytes */
 export function bodyOf({ value, bulk: large }: Verdict, bulk: string | undefined): Record<string, unknown> {
   if (large === null || bulk === undefined) return value
-  const { json, kind, count } = large
-  return { ...value, [bulk]: new BulkBytes(json, kind, count) }
+  return { ...value, [bulk]: new BulkBytes(large.json, large) }
 }
 
 type Verdict = Extract<BodyVerdict, { ok: true }>

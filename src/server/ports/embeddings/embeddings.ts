@@ -59,6 +59,7 @@ export interface EmbeddingsResult {
   readonly isEstimated: boolean
   readonly provider: string
   readonly promptNanoPerMillion: number
+  /** Of the call besides its tokens: the request, and its pictures. */
   readonly requestNano: number
   /** The endpoint is a workspace's own. */
   readonly isByok: boolean

@@ -1,6 +1,7 @@
 import { BulkBytes } from '../../../schemas/bodies.ts'
 import { costNano } from '../../../schemas/money/costs.ts'
-import { dearestPricesAt, NO_TIERS } from '../../../schemas/money/price-at.ts'
+import { COST_NANO_MAX } from '../../../schemas/money/money-limits.ts'
+import { dearestPricesAt, NO_TIERS, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
 import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { CostBound } from '../../ports/money/money.ts'
@@ -8,6 +9,7 @@ import { dearestBound, type CallInstants } from '../cost-bound.ts'
 import { partsOf, type InputShape } from './input-shape.ts'
 
 type Input = EmbeddingsRequest['input']
+type TextShape = Pick<InputShape, 'kind' | 'count'>
 
 /**
  * Tokens that an endpoint adds to each input: marks of begin and end, a prompt for the input type. Decision.
@@ -28,7 +30,8 @@ export function costBoundOf(
   { input, shape, instants }: BoundedInput,
 ): CostBound {
   return dearestBound(targets, (endpoint) => {
-    const { conditions, inputNanoPerMillionMax, requestNano } = endpoint.prices
+    const { conditions, inputNanoPerMillionMax } = endpoint.prices
+    const requestNano = callNano(endpoint.prices, shape)
     // Counting a long text takes time.
     if (conditions === null && inputNanoPerMillionMax === 0) return requestNano
     const tokens = mostTokens(input, shape, endpoint.contextLength)
@@ -44,13 +47,21 @@ export function costBoundOf(
   })
 }
 
+/** Nano-USD of a call besides its tokens. F10. */
+export function callNano(
+  { requestNano, imageNano }: Pick<ResolvedPrice, 'requestNano' | 'imageNano'>,
+  { pictures }: Pick<InputShape, 'pictures'>,
+): number {
+  return Math.min(COST_NANO_MAX, requestNano + pictures * imageNano)
+}
+
 /**
  * Tokens that an input may have at most: a token for each byte of UTF-8, and for each vector no more than the
  * context of the endpoint. Null for pictures and other media where the context is unknown.
  */
 export function mostTokens(
   input: Input,
-  { kind, count }: InputShape,
+  { kind, count }: TextShape,
   contextLength: number | null,
 ): number | null {
   const each = contextLength ?? Infinity
@@ -74,7 +85,7 @@ function textTokens(text: string, each: number): number {
 /** JSON never has fewer bytes than the text that it encodes. */
 function mostOfBulk(
   { json, count: ids }: BulkBytes,
-  { kind, count }: InputShape,
+  { kind, count }: TextShape,
   each: number,
 ): number | null {
   const added = count * TOKENS_ADDED_MAX

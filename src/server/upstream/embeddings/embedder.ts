@@ -18,6 +18,7 @@ import { route, type RoutedCall } from '../routing/route.ts'
 import { TargetTable } from '../routing/targets.ts'
 import { mediaOf, shapeOf, type InputShape } from './input-shape.ts'
 import { endpointOpener, type OpenEndpointDeps } from './open-endpoint.ts'
+import { callNano } from './bounds.ts'
 import { EmbeddingCall, type EmbeddingTarget, type SharedByCalls } from './embedding-call.ts'
 import type { EmbeddingProtocol } from './protocol.ts'
 import { estimateTokens } from './usage.ts'
@@ -111,7 +112,9 @@ class RoutingEmbedder implements Embedder {
     const protocols = endpoints.flatMap((endpoint) => this.#targets.of(endpoint)?.protocol ?? [])
     // The keys of `FORMS` are the kinds.
     const kinds = Object.keys(FORMS) as InputKind[]
-    const taken = kinds.filter((kind) => protocols.some((protocol) => protocol.takes({ kind, count: 1 })))
+    const taken = kinds.filter((kind) =>
+      protocols.some((protocol) => protocol.takes({ kind, count: 1, pictures: 0 })),
+    )
     return `It takes: ${taken.map((kind) => FORMS[kind]).join(', ')}.`
   }
 }
@@ -150,8 +153,9 @@ class RoutedEmbeddings implements RoutedCall {
   }
 
   costAt(endpoint: Endpoint): number {
-    const { promptNanoPerMillion, requestNano } = this.priceAt(endpoint)
-    return (this.#promptTokens() * promptNanoPerMillion) / TOKENS_PER_PRICE + requestNano
+    const price = this.priceAt(endpoint)
+    const other = callNano(price, shapeOf(this.#request.input))
+    return (this.#promptTokens() * price.promptNanoPerMillion) / TOKENS_PER_PRICE + other
   }
 
   /** At the estimated tokens, now. F12. */

@@ -13,7 +13,7 @@ import type { Meters } from '../../ports/observe.ts'
 import type { Attempting, Attempts, Try, TriedCall } from '../routing/attempts.ts'
 import { CallInstants } from '../cost-bound.ts'
 import type { Target } from '../routing/targets.ts'
-import { costBoundOf, mostTokens } from './bounds.ts'
+import { callNano, costBoundOf, mostTokens } from './bounds.ts'
 import type { InputShape } from './input-shape.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
 import { MISCOUNTED } from './read-answer.ts'
@@ -125,7 +125,7 @@ export class EmbeddingCall
       isEstimated: usage.isEstimated,
       provider: endpoint.provider.slug,
       promptNanoPerMillion: price.promptNanoPerMillion,
-      requestNano: price.requestNano,
+      requestNano: callNano(price, this.shape),
       isUnpriced: endpoint.isUnpriced,
       isByok: endpoint.ownWay !== undefined,
       attempts: trail.length + 1,

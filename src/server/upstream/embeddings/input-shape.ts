@@ -1,5 +1,10 @@
 import { BulkBytes } from '../../../schemas/bodies.ts'
-import { kindOf, type EmbeddingPart, type InputKind } from '../../../schemas/embeddings/embeddings.ts'
+import {
+  kindOf,
+  picturesOf,
+  type EmbeddingPart,
+  type InputKind,
+} from '../../../schemas/embeddings/embeddings.ts'
 import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
 
 type Input = EmbeddingsRequest['input']
@@ -9,16 +14,20 @@ export interface InputShape {
   readonly kind: InputKind
   /** Number of vectors that the input yields. */
   readonly count: number
+  /** Pictures among its parts. */
+  readonly pictures: number
 }
 
-const ONE_TEXT: InputShape = { kind: 'string', count: 1 }
-const ONE_TOKEN_LIST: InputShape = { kind: 'numbers', count: 1 }
+const ONE_TEXT: InputShape = { kind: 'string', count: 1, pictures: 0 }
+const ONE_TOKEN_LIST: InputShape = { kind: 'numbers', count: 1, pictures: 0 }
 
 export function shapeOf(input: Input): InputShape {
   if (typeof input === 'string') return ONE_TEXT
   const isBulky = input instanceof BulkBytes
   const kind = isBulky ? input.kind : kindOf(input)
-  return kind === 'numbers' ? ONE_TOKEN_LIST : { kind, count: isBulky ? input.count : input.length }
+  if (kind === 'numbers') return ONE_TOKEN_LIST
+  if (isBulky) return { kind, count: input.count, pictures: input.pictures }
+  return { kind, count: input.length, pictures: picturesOf(input) }
 }
 
 /** The bytes of a large input as JSON, for a body that is sent in parts; null for a small input. */

@@ -18,7 +18,7 @@ export async function probeEmbeddings(
   if (protocol === null) throw new Error('a probe of a protocol without embeddings')
   const reading = await protocol.embed({
     request: { model: endpoint.upstreamModelId, input: PROBE_TEXT },
-    shape: { kind: 'string', count: 1 },
+    shape: { kind: 'string', count: 1, pictures: 0 },
     endsAt,
     deadlineAt: endsAt,
     caller,

@@ -285,3 +285,19 @@ t.test('a bug keeps no money from others', async (t) => {
     [['released']],
   )
 })
+
+t.test('each picture costs the price of an image, in small and in large inputs. F10', async (t) => {
+  const spend = recorder()
+  const foreignFacts = { context_length: 1_000, pricing: { prompt: '0.000001', image: '0.0001' } }
+  const { post } = await openEmbeddings(t, { spend, foreignFacts })
+  for (const bytes of [10, 300_000]) {
+    const url = `data:image/png;base64,${'A'.repeat(bytes)}`
+    const part = { type: 'image_url', image_url: { url } }
+    const input = [{ content: [{ type: 'text', text: 'cats' }, part] }, { content: [part] }]
+    const { body } = await post({ model: 'acme/cohere', input })
+    const { prompt_tokens: tokens = 0, cost = 0 } = body.usage ?? {}
+    const most = 2_000 * TOKEN + 200_000
+    t.equal(Math.round(cost * 1e9), Math.min(tokens * TOKEN + 200_000, most), `${bytes} bytes`)
+    t.match(spend.holds.at(-1), { ask: { bound: { paidNano: most } } })
+  }
+})

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { BulkBytes } from '../../../../src/schemas/bodies.ts'
-import { kindOf, type EmbeddingInput } from '../../../../src/schemas/embeddings/embeddings.ts'
+import { kindOf, picturesOf, type EmbeddingInput } from '../../../../src/schemas/embeddings/embeddings.ts'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import {
   costBoundOf,
@@ -29,11 +29,11 @@ const bound = (input: EmbeddingInput, ...targets: readonly { readonly endpoint: 
 const most = (input: EmbeddingInput, contextLength: number | null = null) =>
   mostTokens(input, shapeOf(input), contextLength)
 const bulk = (input: EmbeddingInput) =>
-  new BulkBytes(
-    Buffer.from(JSON.stringify(input)),
-    kindOf(input),
-    typeof input === 'string' ? 1 : input.length,
-  )
+  new BulkBytes(Buffer.from(JSON.stringify(input)), {
+    kind: kindOf(input),
+    count: typeof input === 'string' ? 1 : input.length,
+    pictures: picturesOf(input),
+  })
 const PICTURE = {
   content: [
     { type: 'text', text: 'see' },
@@ -70,6 +70,22 @@ t.test('a picture where nobody knows the context has no bound; at a price per re
     { paidNano: null, anyNano: null },
     'one without a bound is the dearest',
   )
+})
+
+t.test('each picture of an input has the price of an image, inline and by address', async (t) => {
+  const { endpoint } = at({ promptNanoPerMillion: 0, requestNano: 5 })
+  const priced = { endpoint: { ...endpoint, prices: { ...endpoint.prices, imageNano: 100 } } }
+  const one = { content: [...PICTURE.content] }
+  const pictures: EmbeddingInput = [one, { content: [...one.content, ...one.content] }]
+  t.same(bound(pictures, priced), { paidNano: 305, anyNano: 305 })
+  const large = bulk(pictures)
+  const found = costBoundOf([priced], {
+    input: large,
+    shape: shapeOf(large),
+    instants: { from: 0, until: 0 },
+  })
+  t.same(found, { paidNano: 305, anyNano: 305 })
+  t.same(bound('text', priced), { paidNano: 5, anyNano: 5 })
 })
 
 t.test(

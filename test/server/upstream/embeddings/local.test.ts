@@ -53,7 +53,7 @@ function opened(test: Test, answersBytesMax = 2 ** 28) {
 }
 
 const bulk = (texts: readonly string[]): BulkBytes =>
-  new BulkBytes(Buffer.from(JSON.stringify(texts)), 'strings', texts.length)
+  new BulkBytes(Buffer.from(JSON.stringify(texts)), { kind: 'strings', count: texts.length })
 
 t.test('what would hold a thread for long is refused before a job is made of it', async (t) => {
   const { embed } = opened(t)

@@ -13,7 +13,10 @@ import { startProvider } from '../../../support/embeddings/provider.ts'
 
 /** A bulky input, which a job writes anew. */
 const bulky = () =>
-  new BulkBytes(Buffer.from(JSON.stringify(Array(20_000).fill('some text'))), 'strings', 20_000)
+  new BulkBytes(Buffer.from(JSON.stringify(Array(20_000).fill('some text'))), {
+    kind: 'strings',
+    count: 20_000,
+  })
 
 /** An embedder with one model at two endpoints of a Cohere provider. */
 async function opened(test: Test) {
