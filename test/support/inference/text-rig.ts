@@ -36,7 +36,7 @@ export const PROVIDER_PATHS: Readonly<Record<TextProtocol, string>> = {
 export interface TextRig extends ChatProviderFront {
   readonly spend: ReturnType<typeof keptSpend>
   /** A call with the text, and with these members, or with this body. */
-  send(dialect: Dialect, body?: object | string): Promise<Response>
+  send(dialect: Dialect, body?: object | string, signal?: AbortSignal): Promise<Response>
 }
 
 export async function rigged(
@@ -55,9 +55,10 @@ export async function rigged(
   return {
     ...front,
     spend,
-    send: (dialect, body = {}) =>
+    send: (dialect, body = {}, signal) =>
       fetch(`${front.url}/api/v1${DIALECT_PATHS[dialect]}`, {
         method: 'POST',
+        ...(signal && { signal }),
         headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
         body: typeof body === 'string' ? body : JSON.stringify({ ...BODIES[dialect], ...body }),
       }),

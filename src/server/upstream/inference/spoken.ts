@@ -32,6 +32,8 @@ export class LearnedText {
   #text: EndpointText
   /** The catalogue names the member, or a refusal did. */
   #isKnown: boolean
+  /** A refusal named the member. */
+  #isRefused = false
 
   constructor(text: EndpointText) {
     this.#text = text
@@ -50,29 +52,40 @@ export class LearnedText {
 
   /**
    * Learns from a refusal that names a member of the reasoning.
-   * @returns takes it back; null: nothing was learned, and a repetition would be refused again
+   * @returns takes it back, unless an answer to the repetition has confirmed it; null: nothing was learned, and
+   *   a repetition would be refused again
    */
   refused({ name, detail = '' }: Failure): (() => void) | null {
-    if (name !== 'upstream_refused' || MISSED.test(detail)) return null
+    if (name !== 'upstream_refused' || MISSED.test(detail) || MISTYPED.test(detail)) return null
     const before = this.#text
     const { reasoningField: field = 'both' } = before
     const named = REFUSED.exec(detail)?.[1] ?? null
-    if (named === null || (field !== 'both' && field !== named)) return null
+    if (named === null) return null
+    // The request was written before another call's refusal taught it.
+    if (field !== 'both' && field !== named) return this.#isRefused ? KNOWN_ALREADY : null
     const left = named === 'reasoning' ? 'reasoning_content' : 'reasoning'
-    const wasKnown = this.#isKnown
-    this.#text = { ...before, reasoningField: field === 'both' ? left : 'none' }
-    this.#isKnown = true
+    const [wasKnown, wasRefused] = [this.#isKnown, this.#isRefused]
+    const learned: EndpointText = { ...before, reasoningField: field === 'both' ? left : 'none' }
+    this.#text = learned
+    this.#isKnown = this.#isRefused = true
     return () => {
+      // Another call has learned more since.
+      if (this.#text !== learned) return
       this.#text = before
       this.#isKnown = wasKnown
+      this.#isRefused = wasRefused
     }
   }
 }
 
+const KNOWN_ALREADY = (): void => undefined
 /** Names of members in refusals stand in quotes or behind a path. */
 const REFUSED = /(?:['"`.]|\b(?=reasoning_content))(reasoning(?:_content)?)\b/
 /** The provider wants the member. */
 const MISSED = /must be (?:passed|provided|included|sent)|required|missing/i
+/** The provider knows the member, and this caller's value of it is wrong. */
+const MISTYPED =
+  /(?:valid|of type|(?:not|be|expected|expects)(?: an?)?) ['"`]?str(?:ing)?\b|str type expected/i
 
 export function isMaker({ provider }: Pick<Endpoint, 'provider'>): boolean {
   return provider.slug === MAKER

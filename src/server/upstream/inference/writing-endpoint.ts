@@ -68,7 +68,8 @@ export class WritingEndpoint implements WritingProtocol {
     const takeBack = first.ok ? null : wire.refused(first.failure)
     if (takeBack === null) return first
     const again = await this.#write(attempt, wire)
-    if (!again.ok && again.failure.name === 'upstream_refused') takeBack()
+    // A refusal may quote its request: only an answer shows that the member was its cause.
+    if (!again.ok || again.value.failure !== null) takeBack()
     return again
   }
 

@@ -64,6 +64,59 @@ t.test(
   },
 )
 
+for (const what of ['fails', 'is left'] as const)
+  t.test(`chat.create 200: a refusal teaches nothing where its repetition ${what}`, async (t) => {
+    const rig = await rigged(t, 'chat')
+    const quoting = refusesChat(400, { message: "Bad request: 'reasoning_content' is unsupported" })
+    const gone = new AbortController()
+    rig.first.script(quoting, (call, reply) => {
+      if (what === 'fails') return refusesChat(500)(call, reply)
+      gone.abort()
+      return call.closed
+    })
+    await rig.send('chat', { ...OWN_STEP, stream: true }, gone.signal).catch(() => null)
+    rig.first.usually(answersChat())
+    await rig.first.arrived(1)
+    await rig.rest()
+    t.equal((await rig.send('chat', OWN_STEP)).status, 200)
+    const last = rig.first.calls.at(-1)
+    t.match(last && bodyOf(last), {
+      messages: [{}, { reasoning: 'need f', reasoning_content: 'need f' }, {}],
+    })
+  })
+
+t.test('chat.create 400: a wrong value of one caller teaches nothing', async (t) => {
+  const rig = await rigged(t, 'chat')
+  const message = "[{'loc': ('body', 'messages', 1, 'reasoning'), 'msg': 'Input should be a valid string'}]"
+  rig.first.script(refusesChat(400, { message }))
+  rig.first.usually(answersChat())
+  t.equal((await rig.send('chat', OWN_STEP)).status, 400)
+  t.equal((await rig.send('chat', OWN_STEP)).status, 200)
+  const last = rig.first.calls.at(-1)
+  t.match(last && bodyOf(last), {
+    messages: [{}, { reasoning: 'need f', reasoning_content: 'need f' }, {}],
+  })
+})
+
+t.test('chat.create 200: calls that were sent before a refusal taught are repeated, too', async (t) => {
+  const rig = await rigged(t, 'chat')
+  const refuse = withoutReasoning(answersChat())
+  let arrive = (): void => undefined
+  const both = new Promise<void>((done) => (arrive = done))
+  const inTurn: FakeAnswer = async (call, reply) => {
+    if (rig.first.calls.length === 2) arrive()
+    await both
+    return refuse(call, reply)
+  }
+  rig.first.script(inTurn, inTurn)
+  rig.first.usually(refuse)
+  const answers = await Promise.all([rig.send('chat', OWN_STEP), rig.send('chat', OWN_STEP)])
+  t.same(
+    answers.map(({ status }) => status),
+    [200, 200],
+  )
+})
+
 t.test('messages.create 400: a refusal of another kind is not repeated', async (t) => {
   const rig = await rigged(t, 'chat')
   rig.first.usually(refusesChat(400, { message: 'reasoning_content is required.' }))
