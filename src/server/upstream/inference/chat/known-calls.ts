@@ -1,3 +1,8 @@
+import { TOOLS_MAX } from '../../../../schemas/inference/inference-limits.ts'
+
+/** Indexes that are kept: of each call its place and its own. Fragments with more than these mean nothing. */
+const INDEXES_MAX = 2 * TOOLS_MAX
+
 /** What a fragment of a call says of the call that it belongs to. */
 export interface Fragment {
   /** Null: the fragment has none. */
@@ -49,7 +54,7 @@ export class KnownCalls<C extends NamedCall> {
     if (name !== '') call.name ??= name
     if (index !== null) {
       call.index ??= index
-      this.#byIndex.set(index, call)
+      if (this.#byIndex.size < INDEXES_MAX || this.#byIndex.has(index)) this.#byIndex.set(index, call)
     }
     // Fragments that follow may have the index that the first one lacks.
     else if (!this.#byIndex.has(call.nth)) this.#byIndex.set(call.nth, call)
