@@ -32,7 +32,7 @@ export const CHAT_KEPT_FORM: KeptForm = {
         members: { ...DECIDED_WITHIN, content: { ...DECIDED, each: PART } },
       },
     },
-    tools: { each: { names: STRICT_CUT_INSIDE } },
+    tools: { each: PART },
     stream_options: { names: [INCLUDE_USAGE] },
   },
 }

@@ -14,7 +14,7 @@ export const MESSAGES_KEPT_FORM: KeptForm = {
     ]),
   ],
   objects: FILE_OBJECTS,
-  marks: { system: DECIDED, messages: DECIDED },
+  marks: { system: DECIDED, messages: DECIDED, tools: DECIDED },
 }
 
 /** The same of a prompt whose tokens are counted. */

@@ -63,7 +63,7 @@ export const RESPONSES_KEPT_FORM: KeptForm = {
         members: { ...DECIDED_WITHIN, content: { ...DECIDED, each: PART } },
       },
     },
-    tools: { each: { names: STRICT_CUT_INSIDE } },
+    tools: { each: PART },
     reasoning: { names: Object.keys(RESPONSES_REASONING_CUT) },
   },
 }

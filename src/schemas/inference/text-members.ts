@@ -90,8 +90,8 @@ export const DEAR = {
 export const OURS_NAMES: readonly string[] = [...Object.keys(OURS), 'route', 'usage', 'trace', 'debug']
 
 /**
- * Members that decide what a message, an item, a part or a block is, and so what it costs: where one of them
- * comes twice or in another case, another parser than ours reads another request. D25.
+ * Members that decide what a message, an item, a part, a block or a tool is, and so what it costs: where one of
+ * them comes twice or in another case, another parser than ours reads another request. D25.
  */
 export const DECIDING: readonly string[] = [
   'role',
@@ -114,9 +114,20 @@ export const DECIDING: readonly string[] = [
   'input_audio',
   'video',
   'video_url',
+  'tools',
+  'tool',
+  'tool_changes',
+  'definition',
+  'environment',
+  'container',
+  'container_id',
+  'file_ids',
+  'vector_store_ids',
+  'max_uses',
+  'allowed_callers',
 ]
 
-/** For a part or a block, and what is within it. */
+/** For a part, a block or a tool, and what is within it. */
 export const DECIDED: MarkPlan = {
   once: DECIDING,
   get each() {
@@ -127,7 +138,7 @@ export const DECIDED: MarkPlan = {
   },
 }
 
-/** Members whose values have parts, or are their contents. */
+/** Members whose values have parts or tools, or are their contents. */
 export const DECIDED_WITHIN: Readonly<Record<string, MarkPlan>> = Object.fromEntries(
   DECIDING.map((name) => [name, DECIDED]),
 )

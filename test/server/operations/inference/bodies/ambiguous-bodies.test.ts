@@ -47,6 +47,30 @@ for (const dialect of DIALECTS)
     t.equal((await countedOwn.send(dialect, TWICE[dialect])).status, 400)
   })
 
+/** A tool of the caller for parsers that take the last `type`, or heed its case, and the provider's for others. */
+const TOOLS: readonly (readonly [Dialect, string, string])[] = [
+  ['chat', '{"type":"web_search","type":"function","function":{"name":"f"}}', 'type'],
+  ['chat', '{"type":"function","Type":"web_search","function":{"name":"f"}}', 'Type'],
+  ['responses', '{"type":"web_search","type":"function","name":"f","parameters":{}}', 'type'],
+  ['responses', '{"type":"shell","environment":{"type":"auto","type":"local"}}', 'environment/type'],
+  [
+    'responses',
+    '{"type":"namespace","name":"n","tools":[{"type":"mcp","type":"function","name":"f"}]}',
+    'tools/0/type',
+  ],
+  ['messages', '{"type":"web_search_20250305","type":"custom","name":"f","input_schema":{}}', 'type'],
+  ['messages', '{"type":"custom","name":"f","input_schema":{},"TYPE":"web_search_20250305"}', 'TYPE'],
+]
+for (const [dialect, tool, path] of TOOLS)
+  t.test(`${dialect} 400: a finite limit refuses ${tool}`, async (t) => {
+    const { send, first } = await rigged(t, dialect, LIMITED)
+    const body = TWICE[dialect].replace(/\[\{"role".*\]/, `[{"role":"user","content":"x"}],"tools":[${tool}]`)
+    const refused = await send(dialect, body)
+    t.equal(refused.status, 400)
+    t.match(await refused.json(), { error: { metadata: { issues: [{ path: `/tools/0/${path}` }] } } })
+    t.equal(first.calls.length, 0)
+  })
+
 t.test('chat 200: a model that costs nothing takes an ambiguous body under a limit', async (t) => {
   const { send } = await rigged(t, 'chat', LIMITED)
   t.equal((await send('chat', TWICE.chat.replace('acme/one', 'sluice/echo-1'))).status, 200)
