@@ -59,10 +59,11 @@ const UNDICI_OUT = 'dist/undici'
 const UNDICI_FORMS = 'undici/lib/web/fetch/body.js'
 
 /**
- * Every process holds the text of its modules as long as it runs: without comments and indentation that is
- * half. A text with any character beyond Latin-1 takes twice its bytes.
+ * Every process holds the text of its modules as long as it runs: without comments and indentation, and with
+ * shorter forms of statements, that is less than half. A text with any character beyond Latin-1 takes twice its
+ * bytes.
  */
-const SMALL = { minifyWhitespace: true, lineLimit: 120, charset: 'ascii' }
+const SMALL = { minifyWhitespace: true, minifySyntax: true, lineLimit: 120, charset: 'ascii' }
 
 const COMMON = {
   // Chunks are named by their contents, and those of an earlier build stay: a running node may still load

@@ -30,6 +30,7 @@ const ELSEWHERE: readonly string[] = [
   'Two nodes: sh deploy/secrets.sh #',
   'With systemd, and on Kubernetes: kubectl create namespace',
   'A release: npm run release',
+  'The URL of Postgres: ALTER ROLE sluice',
   'Step by step: umask 077; openssl',
   'Step by step: { "DATABASE_URL": "postgres://sluice:PASSWORD@db.acme.example:5432/sluice?sslmode=verify-full",',
   'Roles and rights: CREATE ROLE sluice',
