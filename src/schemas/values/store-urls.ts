@@ -44,6 +44,12 @@ export const POOL_MODE = 'pool_mode'
 export const POOL_MODES = ['session', 'transaction'] as const
 export type PoolMode = (typeof POOL_MODES)[number]
 
+/** Values that libpq knows, by parameter: a misspelt `sslmode` would check less of the server than was asked. */
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  sslmode: ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'],
+  target_session_attrs: ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'],
+}
+
 /** A URL of Postgres, in the parts that a client needs. */
 export interface PostgresAddress {
   /** Names, or addresses without brackets, in the order in which they are asked. */
@@ -80,7 +86,7 @@ export function readPostgresUrl(text: string): PostgresAddress {
   const folder = at?.startsWith('/') === true ? take('host') : null
   const ignored = [...new Set(url.searchParams.keys())].filter((name) => Object.hasOwn(IGNORED, name))
   for (const name of ignored) take(name)
-  const [sslMode, pooler] = [take('sslmode'), take(POOL_MODE)]
+  const [sslMode, pooler, session] = [take('sslmode'), take(POOL_MODE), take('target_session_attrs')]
   return {
     hosts: hosts.map(({ host }) => host),
     ports: hosts.map(({ port }) => port),
@@ -89,11 +95,24 @@ export function readPostgresUrl(text: string): PostgresAddress {
     rootCertificates: take('sslrootcert'),
     certificate: take('sslcert'),
     privateKey: take('sslkey'),
-    targetSession: take('target_session_attrs'),
+    targetSession: session === 'any' ? null : session,
     pooler: POOL_MODES.find((mode) => mode === pooler) ?? null,
     href: url.href,
     remarks: ignored.map((name) => `${name} is ignored: ${IGNORED[name] ?? ''}`),
   }
+}
+
+/** Parameters of a URL of Postgres that have none of their values. @param url as `readPostgresUrl` takes it */
+export function wrongParameters(
+  url: string,
+): readonly { readonly name: string; readonly given: string; readonly values: readonly string[] }[] {
+  const { searchParams } = new URL(withOneHost(url))
+  return Object.entries(VALUES).flatMap(([name, values]) =>
+    searchParams
+      .getAll(name)
+      .filter((given) => !values.includes(given))
+      .map((given) => ({ name, given, values })),
+  )
 }
 
 /** A URL of Redis, or of the Sentinels that know where its primary is. */

@@ -1,5 +1,7 @@
 import { parseAllowEntry } from '../../schemas/egress/destinations.ts'
 import { KEY_GRACE_MS_MIN } from '../../schemas/keys/key-limits.ts'
+import { shown } from '../../schemas/nearest.ts'
+import { wrongParameters } from '../../schemas/values/store-urls.ts'
 import { durationMs } from './duration.ts'
 import type { Problem } from './texts.ts'
 
@@ -40,6 +42,13 @@ export function contradictions(
     const parsed = parseAllowEntry(entry)
     if (typeof parsed === 'string')
       problems.push({ name: 'SLUICE_EGRESS_ALLOW', expected: parsed, got: JSON.stringify(entry) })
+  }
+  const database = values['DATABASE_URL']
+  for (const { name, given, values: allowed } of typeof database === 'string'
+    ? wrongParameters(database)
+    : []) {
+    const expected = `one of ${allowed.join(', ')} as \`${name}\``
+    problems.push({ name: 'DATABASE_URL', expected, got: shown(given) })
   }
   if (port === adminPort && port !== undefined) {
     const expected = 'another port than SLUICE_PORT'

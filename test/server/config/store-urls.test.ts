@@ -44,6 +44,23 @@ t.test('an address of Postgres may have several hosts, each with a port', (t) =>
   t.end()
 })
 
+t.test('a parameter of a URL of Postgres whose value libpq does not know is refused with the values', (t) => {
+  // Read as another mode, it would leave the host of the server unchecked.
+  for (const [parameter, expected] of [
+    ['sslmode=verfy-full', /^one of disable, allow, .*verify-full as `sslmode`$/],
+    ['sslmode=', /as `sslmode`$/],
+    ['sslmode=require&sslmode=requir', /as `sslmode`$/],
+    ['target_session_attrs=readwrite', /^one of any, read-write, .* as `target_session_attrs`$/],
+  ] as const)
+    t.match(
+      problemsOf({ DATABASE_URL: `postgres://u@db/d?${parameter}`, SLUICE_STORES_CA: 'package.json' }),
+      [{ name: 'DATABASE_URL', expected }],
+      parameter,
+    )
+  t.ok(good({ DATABASE_URL: 'postgres://u@db/d?sslmode=allow&target_session_attrs=any' }))
+  t.end()
+})
+
 t.test('a URL of Sentinels names the primary; their password and the authorities go with the URLs', (t) => {
   const { config } = good({
     REDIS_URL: 'redis+sentinel://u:p@10.0.0.1:26379,10.0.0.2/main/0',

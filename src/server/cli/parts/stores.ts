@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { placeOfPostgres } from '../../../schemas/values/store-urls.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
 import type { Config } from '../../config.ts'
 import { migrate, SchemaRefused, type SchemaState } from '../../store/migrations/migrate.ts'
@@ -62,13 +63,21 @@ function sentenceOf(problem: unknown): string | null {
   if (isRefusal) return reasonOf(problem)
   const code = codeOf(problem) ?? ''
   if (TLS_CODES.test(code))
-    return `the database cannot be reached: ${reasonOf(problem)} (${code}); SLUICE_STORES_CA names a file of authorities`
+    return `${placed()} cannot be reached: ${reasonOf(problem)} (${code}); SLUICE_STORES_CA names a file of authorities`
   if (code === NO_RIGHT)
     return `the database refuses: ${reasonOf(problem)} (${code}); the role must own the schema and its tables`
   if (!isAway(problem)) return null
   if (problem instanceof Error && problem.name === 'PostgresError')
     return `the database refuses: ${reasonOf(problem)} (${code})`
-  return `the database cannot be reached${code === '' ? '' : ` (${code})`}`
+  return `${placed()} cannot be reached${code === '' ? '' : ` (${code})`}`
+}
+
+/** The database in a sentence, with the place that a wrong `DATABASE_URL` shows. */
+function placed(): string {
+  const { databaseUrl } = loadGeneration().config
+  return databaseUrl === null
+    ? 'the database'
+    : `the database of DATABASE_URL, at ${placeOfPostgres(databaseUrl.reveal())},`
 }
 
 type Use<T> = (stores: StoreAddresses, config: Config) => Promise<T>

@@ -286,5 +286,8 @@ t.test('a database that cannot be reached is told in a sentence: exit code 1', a
   const sluice = verbOver(t, 'postgres://nobody@127.0.0.1:1/none')
   const { code, error } = await sluice('keys', 'list')
   t.equal(code, 1)
-  t.same(JSON.parse(error), { error: 'failed', message: 'the database cannot be reached (ECONNREFUSED)' })
+  t.same(JSON.parse(error), {
+    error: 'failed',
+    message: 'the database of DATABASE_URL, at 127.0.0.1:1, cannot be reached (ECONNREFUSED)',
+  })
 })

@@ -45,9 +45,17 @@ t.test('a certificate that is not trusted names the setting', { skip: NO_OPENSSL
   const { port } = await openTlsServer(t, startAuthority(t).issue(['DNS:localhost']))
   t.match(
     await refusal(t, `postgres://u:p@localhost:${port}/d?sslmode=verify-full`),
-    /^the database cannot be reached: .* \(\w+\); SLUICE_STORES_CA names a file of authorities\n$/,
+    /^the database of DATABASE_URL, at localhost:\d+, cannot be reached: .* \(\w+\); SLUICE_STORES_CA names a file of authorities\n$/,
   )
 })
+
+t.test(
+  'a database that nothing serves is named by its host and port, without user and password',
+  async (t) => {
+    const line = await refusal(t, 'postgres://sluice:hunter2@127.0.0.1:1/sluice')
+    t.equal(line, 'the database of DATABASE_URL, at 127.0.0.1:1, cannot be reached (ECONNREFUSED)\n')
+  },
+)
 
 function opened(url: string) {
   const store = openStore({ url, poolMax: 1, applicationName: 'test' })
