@@ -279,16 +279,63 @@ export function doubtfulPrices(model: ModelEntry): readonly Issue[] {
   ]
 }
 
+/** USD per token from which a price was probably meant per million tokens. Decision. */
+const DOUBTFUL_TOKEN_USD = 0.01
+
+/** Prices per million tokens that stand where prices per token belong. */
+function highPrices(pricing: TokenPricing, path: string): readonly Issue[] {
+  return TOKEN_PRICE_KEYS.flatMap((key) => {
+    const usd = pricing[key]
+    if (usd === undefined || Number(usd) < DOUBTFUL_TOKEN_USD) return []
+    const message = `is $${Number(usd) * 1e6} per million tokens`
+    return [
+      {
+        path: pointer(path, key),
+        message,
+        expected: 'USD per token, such as `"0.000002"` for $2 per million',
+      },
+    ]
+  })
+}
+
+/** Whether a later override holds wherever this one does, with all of its prices: then this one never counts. */
+function isCovered(override: PricingOverride, later: PricingOverride): boolean {
+  const { utc_start: start, utc_end: end, utc_days: days } = later
+  const isSameTime =
+    start === override.utc_start && end === override.utc_end && String(days) === String(override.utc_days)
+  const isAnyTime = start === undefined && days === undefined
+  return (
+    (isAnyTime || isSameTime) &&
+    (later.min_prompt_tokens ?? 0) <= (override.min_prompt_tokens ?? 0) &&
+    OVERRIDE_KEYS.every((key) => override[key] === undefined || later[key] !== undefined)
+  )
+}
+
+function deadOverrides(overrides: readonly PricingOverride[], path: string): readonly Issue[] {
+  return overrides.flatMap((override, index) => {
+    const by = overrides.findIndex((later, at) => at > index && isCovered(override, later))
+    if (by === -1) return []
+    const message = `never counts: override ${by} holds wherever it does, and the later one wins`
+    return [{ path: pointer(path, index), message, expected: 'the narrower override after the wider one' }]
+  })
+}
+
 function doubtful(pricing: Partial<Pricing> | undefined, path: string): readonly Issue[] {
   if (pricing === undefined) return []
   const { prompt = '0', completion = '0', internal_reasoning: reasoning, overrides = [] } = pricing
-  const issues = overrides.flatMap((override, index): readonly Issue[] => {
+  const unlikely = [
+    ...highPrices(pricing, path),
+    ...overrides.flatMap((override, index) => highPrices(override, `${path}/overrides/${index}`)),
+    ...deadOverrides(overrides, `${path}/overrides`),
+  ]
+  const stale = overrides.flatMap((override, index): readonly Issue[] => {
     const isDearer = Number(override.prompt ?? 0) > Number(prompt)
     if (!isDearer || pricing.input_cache_read === undefined || override.input_cache_read !== undefined)
       return []
     const message = 'raises `prompt`, but not `input_cache_read`, which the price without conditions has'
     return [{ path: `${path}/overrides/${index}`, message, expected: '`input_cache_read` here too' }]
   })
+  const issues = [...unlikely, ...stale]
   if (reasoning === undefined || Number(reasoning) > 0 || Number(completion) === 0) return issues
   const message = 'is 0 beside a `completion` above 0: reasoning is free'
   const expected = 'no such member where reasoning costs what `completion` does'

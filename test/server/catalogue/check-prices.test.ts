@@ -252,3 +252,25 @@ t.test('prices that were hardly meant are warnings', async (t) => {
   )
   t.same(meant.ok && meant.warnings, [])
 })
+
+t.test('prices per million tokens, and overrides that never count, are warnings', async (t) => {
+  const loaded = load(t, priced({ prompt: '2', overrides: [{ ...OVERRIDE, prompt: '0.5' }] }))
+  t.match(loaded.ok && loaded.warnings, [
+    {
+      path: '/models/0/endpoints/0/pricing/prompt',
+      message: 'is $2000000 per million tokens',
+      expected: /^USD per token/,
+    },
+    { path: '/models/0/endpoints/0/pricing/overrides/0/prompt', message: 'is $500000 per million tokens' },
+  ])
+  const [long, longer] = [10_000, 20_000].map((tokens) => ({ min_prompt_tokens: tokens, prompt: '0.000002' }))
+  const pathsOf = (...overrides: readonly object[]) => {
+    const found = load(t, priced({ overrides }))
+    return found.ok ? found.warnings.map(({ path }) => path.split('/').slice(-2).join('/')) : found.problems
+  }
+  t.same(pathsOf(longer ?? {}, long ?? {}), ['overrides/0'], 'the lower threshold comes later')
+  t.same(pathsOf(long ?? {}, longer ?? {}), [])
+  t.same(pathsOf({ ...longer, utc_days: ['monday'] }, long ?? {}), ['overrides/0'])
+  t.same(pathsOf(longer ?? {}, { ...long, utc_days: ['monday'] }), [])
+  t.same(pathsOf({ ...longer, completion: '0.000009' }, long ?? {}), [], 'the price of answers still counts')
+})
