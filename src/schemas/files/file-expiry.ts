@@ -8,6 +8,15 @@ const SECONDS = 'expires_after[seconds]'
 
 /** The issue of these fields, never with their text; null when they are valid or missing. */
 export function expiryIssue(fields: ReadonlyMap<string, string>): Issue | null {
+  // Ignored, such a field would keep a file for ever that was meant to expire.
+  const isOther = (name: string): boolean =>
+    name.startsWith('expires_after') && name !== ANCHOR && name !== SECONDS
+  if ([...fields.keys()].some(isOther))
+    return {
+      path: '/expires_after',
+      message: 'comes in another field than those that are read',
+      expected: `\`${ANCHOR}=created_at\` and \`${SECONDS}\``,
+    }
   const [anchor, seconds] = [fields.get(ANCHOR), fields.get(SECONDS)]
   if (anchor === undefined && seconds === undefined) return null
   if (anchor !== 'created_at')

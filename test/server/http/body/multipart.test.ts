@@ -177,6 +177,20 @@ t.test('a form without the file, and a file without a name, are refused', async 
   }
 })
 
+t.test('an `expires_after` in another field than the two that are read is refused with both', async (t) => {
+  const { port } = await openFront(t, [uploadEcho('form')])
+  for (const [name, value] of [
+    ['expires_after', '3600'],
+    ['expires_after', '{"anchor":"created_at","seconds":3600}'],
+    ['expires_after.seconds', '3600'],
+  ] as const)
+    t.match(await sendForm(port, form([fieldPart(name, value), filePart('content')])), {
+      status: 400,
+      type: 'form_invalid',
+      message: /\/expires_after comes in another field .* `expires_after\[seconds\]`/,
+    })
+})
+
 t.test('a file that is encoded for mail is refused, not stored as it is not meant', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   for (const encoding of ['base64', 'quoted-printable']) {
