@@ -20,11 +20,24 @@ export function modelUnknown(
 ): Outcome<never> {
   const known = comparedIds(models, (id) => isModelAllowed(allowed, id))
   const near = nearest(name, known)
-  const hint = hintOf(near)
+  const hint = variantHint(name, known) ?? hintOf(near)
   return fail('model_unknown', {
     detail: `The catalogue has no ${shown(name)}.${hint === '' ? ` ${LIST}` : hint}`,
     ...(isKeptModelName(name, near, known) && { askedModel: name }),
   })
+}
+
+/** What the variants of a router that sort by themselves stand for. */
+const SORTS: Readonly<Record<string, string>> = { floor: 'price', nitro: 'throughput' }
+
+/** The end of a message for a variant that a known model lacks; null for any other name. */
+function variantHint(name: string, known: readonly string[]): string | null {
+  const at = name.lastIndexOf(':')
+  const base = known.find((id) => id === name.slice(0, at))
+  if (at < 0 || base === undefined) return null
+  const sort = SORTS[name.slice(at + 1)]
+  const cure = sort === undefined ? '' : ` with \`"provider": {"sort": "${sort}"}\``
+  return ` \`${base}\` has no such variant: call it as \`${base}\`${cure}.`
 }
 
 /** `model_not_allowed` with the model, by its own id where the call named it by another. C39. */

@@ -20,6 +20,21 @@ t.test(
   },
 )
 
+t.test('a variant that a known model lacks is named with the call that stands for it', async (t) => {
+  const front = await openEmbeddings(t)
+  for (const [suffix, cure] of [
+    ['nitro', ' with `"provider": {"sort": "throughput"}`'],
+    ['floor', ' with `"provider": {"sort": "price"}`'],
+    ['free', ''],
+  ] as const)
+    t.match(
+      await messageOf(front, { model: `sluice/lexical-1:${suffix}` }),
+      `\`sluice/lexical-1:${suffix}\`. \`sluice/lexical-1\` has no such variant: call it as \`sluice/lexical-1\`${cure}.`,
+    )
+  const narrow = await openEmbeddings(t, { keys: { allowedModels: ['acme/one'] } })
+  t.notMatch(await messageOf(narrow, { model: 'sluice/lexical-1:nitro' }), /variant/)
+})
+
 t.test('of models that there are not, only a name that is like one is told to the request log', async (t) => {
   const front = await openEmbeddings(t)
   const names = [
