@@ -283,6 +283,7 @@ export const CurrentKeyAnswer = Type.Object({
     expires_at: Type.Optional(Instant),
     hash: Type.String({ description: 'Our extension.' }),
     kind: ApiKey.properties.kind,
+    rate_limit_burst: ApiKey.properties.rate_limit_burst,
     ...CallLimits.properties,
     allowed_models: ApiKey.properties.allowed_models,
     scopes: ApiKey.properties.scopes,

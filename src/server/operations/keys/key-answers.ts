@@ -65,6 +65,7 @@ export function currentKeyAnswer(key: ManagedKey): CurrentKeyAnswer {
       ...expiryOf(key),
       hash: key.hash,
       kind: key.kind,
+      rate_limit_burst: key.rateLimitBurst,
       ...key.callLimits,
       allowed_models: key.allowedModels === null ? null : [...key.allowedModels],
       scopes: key.scopes === null ? null : [...key.scopes],

@@ -53,6 +53,7 @@ t.test('keys.get_current 200: every member that existing clients require', async
     rate_limit: { requests: 60, interval: '1m', note: 'Requests a minute; -1: no limit.' },
     hash,
     kind: 'inference',
+    rate_limit_burst: null,
     ...NO_CALL_LIMITS,
     default_max_output_tokens: 64,
     allowed_models: ['a/b'],
