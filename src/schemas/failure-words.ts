@@ -77,7 +77,7 @@ const CAUSES: Readonly<Partial<Record<FailureName, string>>> = {
   rate_limited: 'More came at once, or in a minute, than the limit lets in.',
   tokens_over_limit: 'The call needs more tokens than it may have in a minute: no wait lets it in.',
   budget_exceeded: 'The budget of the workspace does not cover this call.',
-  cost_unbounded: 'Nobody can tell what the call may cost at most, and a limit has to count it.',
+  cost_unbounded: 'The maximum cost of the call is unknown, and a limit of money has to count it.',
   body_too_large: 'The body is larger than the operation takes.',
   file_too_large: 'The file is larger than the operation takes.',
   hops_exceeded: 'A provider or a private endpoint leads back to where it is called from.',

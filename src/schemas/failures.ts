@@ -62,7 +62,7 @@ export const FAILURES = {
   budget_exceeded: row([403, 402],
     'caller', 'after_change', 'The {interval} budget of the workspace does not cover this call.'),
   cost_unbounded: row([403, 402],
-    'caller', 'after_change', 'Nobody can tell what this call may cost at most, and {scope} has a limit.'),
+    'caller', 'after_change', 'The maximum cost of this call is unknown, and {scope} has a limit of money.'),
   budget_unknown: row([404], 'caller', 'after_change', 'The workspace has no budget on this interval.'),
   budgets_unordered: row([400],
     'caller', 'after_change', 'Budgets must strictly decrease: lifetime > monthly > weekly > daily.'),

@@ -69,14 +69,11 @@ function causeOf({
 }: UnboundedCause): Pick<Failure, 'detail'> & Pick<FailureMetadata, 'issues'> {
   if (unpriced !== undefined)
     return {
-      detail: `The catalogue has no price for ${unpriced}: the operator can give it one, or say \`"free": true\` of it.`,
+      detail: `The catalogue has no price for ${unpriced}: the operator can give it \`pricing\`, or \`"free": true\`.`,
     }
   if (unbounded === undefined) return {}
-  const { path, message, expected } = unbounded
-  return {
-    detail: `\`${path}\` ${message}; expected: ${expected}. Without a limit the call passes.`,
-    issues: [unbounded],
-  }
+  // The message names the issue by itself.
+  return { detail: 'Without a limit the call passes.', issues: [unbounded] }
 }
 
 /** In the order of reporting. */

@@ -163,6 +163,13 @@ function dearTierOf(endpoint: Endpoint, tiers: Tiers): keyof Tiers | null {
     : member
 }
 
+/** Values that need no modifier, as callers send them. */
+const USUAL: Readonly<Record<keyof Tiers, string>> = {
+  service_tier: '`auto`, `default`, `flex` or `standard_only`',
+  speed: '`standard`',
+  inference_geo: '`global`',
+}
+
 /** Why a call may cost more than the catalogue says; null: it may not. F9. */
 function dearerOf(targets: Targets, input: TextBoundInput): Issue | null {
   const found = targets.find(({ endpoint }) => mayCostMore(endpoint, input))
@@ -172,7 +179,7 @@ function dearerOf(targets: Targets, input: TextBoundInput): Issue | null {
   if (member === null) return { path: `/${input.dearMember}`, ...DEARER }
   const tier = askedAt(endpoint, input.tiers)[member]
   const message = `\`modifiers\` of ${endpoint.tag} has no \`${member}: ${tier}\``
-  return { path: `/${member}`, message, expected: 'a modifier for it in the catalogue, or its usual value' }
+  return { path: `/${member}`, message, expected: `a modifier for it in the catalogue, or ${USUAL[member]}` }
 }
 
 /** @param promptTokensMax null: not known */
