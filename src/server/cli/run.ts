@@ -137,7 +137,7 @@ export async function programOf(verb: string, outcome: CliOutcome, asJson: boole
   program
     .exitOverride()
     .version(VERSION)
-    .showHelpAfterError('(--help behind the verb tells its options; sluice --help lists the verbs)')
+    .showHelpAfterError('(sluice VERB --help lists the options of a verb, sluice --help the verbs)')
   configureHelp(program)
   // With --json a program reads only the one line that `explain` writes.
   if (asJson) program.configureOutput({ writeErr: () => {} })

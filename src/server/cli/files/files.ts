@@ -198,6 +198,6 @@ function reportText(report: SweepReport): string {
 }
 
 function secondsOf(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It takes whole seconds.')
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Expected whole seconds.')
   return Number(text)
 }

@@ -108,20 +108,20 @@ export function rateOf({ rpm }: LimitOptions): number | null | undefined {
 function usdOf(text: string): bigint | None {
   if (text === NONE) return NONE
   const nano = /^\d+(?:\.\d+)?$/.test(text) ? nanoOfUsd(Number(text)) : null
-  if (nano === null) throw new InvalidArgumentError(`It takes USD from 0 to ${USD_MAX}, or ${NONE}.`)
+  if (nano === null) throw new InvalidArgumentError(`Expected USD from 0 to ${USD_MAX}, or ${NONE}.`)
   return nano
 }
 
 function resetOf(text: string): LimitReset | None {
   if (text === NONE) return NONE
   const found = LIMIT_RESETS.find((reset) => reset === text)
-  if (found === undefined) throw new InvalidArgumentError(`It takes ${LIMIT_RESETS.join(', ')} or ${NONE}.`)
+  if (found === undefined) throw new InvalidArgumentError(`Expected ${LIMIT_RESETS.join(', ')} or ${NONE}.`)
   return found
 }
 
 function modelOf(text: string, before: readonly string[] = []): readonly string[] {
   if (text !== NONE && !isAllowedModel(text))
-    throw new InvalidArgumentError(`It takes ${ALLOWED_MODEL_RULES}, or ${NONE}.`)
+    throw new InvalidArgumentError(`Expected ${ALLOWED_MODEL_RULES}, or ${NONE}.`)
   if (before.length === ALLOWED_MODELS_MAX)
     throw new InvalidArgumentError(`A key takes at most ${ALLOWED_MODELS_MAX}.`)
   return [...before, text]
@@ -131,7 +131,7 @@ function modelOf(text: string, before: readonly string[] = []): readonly string[
 function scopeOf(text: string, before: readonly (KeyScope | None)[] = []): readonly (KeyScope | None)[] {
   const named = text.split(',').map((name) => {
     if (name === NONE || isKeyScope(name)) return name
-    throw new InvalidArgumentError(`It takes ${KEY_SCOPES.join(', ')}, or ${NONE}.`)
+    throw new InvalidArgumentError(`Expected ${KEY_SCOPES.join(', ')}, or ${NONE}.`)
   })
   return [...new Set([...before, ...named])]
 }
@@ -140,14 +140,14 @@ function scopeOf(text: string, before: readonly (KeyScope | None)[] = []): reado
 export function overlapOf(text: string): number {
   const seconds = Number(text)
   if (!/^\d+$/.test(text) || seconds > KEY_OVERLAP_S_MAX)
-    throw new InvalidArgumentError(`It takes seconds from 0 to ${KEY_OVERLAP_S_MAX}.`)
+    throw new InvalidArgumentError(`Expected seconds from 0 to ${KEY_OVERLAP_S_MAX}.`)
   return seconds
 }
 
 /** Parses `--expires`. */
 export function expiryOf(text: string): Date {
   const instant = instantOf(text)
-  if (instant === null) throw new InvalidArgumentError(`It takes ${INSTANT_RULES}.`)
+  if (instant === null) throw new InvalidArgumentError(`Expected ${INSTANT_RULES}.`)
   if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('This instant has passed.')
   return instant
 }

@@ -115,7 +115,7 @@ function textOf({ reached, priced, asked }: Explained): string {
 function tokensOf(text: string): number {
   const count = Number(text)
   if (!/^\d+$/.test(text) || count > TOKENS_TOLD_MAX)
-    throw new InvalidArgumentError(`expected a whole number from 0 to ${TOKENS_TOLD_MAX}.`)
+    throw new InvalidArgumentError(`Expected a whole number from 0 to ${TOKENS_TOLD_MAX}.`)
   return count
 }
 
@@ -125,12 +125,12 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?Z$/
 function instantOf(text: string): Date {
   const at = new Date(text)
   if (!INSTANT.test(text) || Number.isNaN(at.getTime()))
-    throw new InvalidArgumentError('expected a UTC time such as 2026-11-26T03:00Z.')
+    throw new InvalidArgumentError('Expected a UTC time such as 2026-11-26T03:00Z.')
   return at
 }
 
 function tierName(text: string): string {
   if (text === '' || text.length > TIER_CHARS_MAX)
-    throw new InvalidArgumentError(`expected a name of 1 to ${TIER_CHARS_MAX} characters.`)
+    throw new InvalidArgumentError(`Expected a name of 1 to ${TIER_CHARS_MAX} characters.`)
   return text
 }

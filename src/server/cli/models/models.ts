@@ -37,7 +37,7 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
   addExplain(models)
 
   const catalog = program.command('catalog').description('catalogue files')
-  addVerb(catalog, 'check <file>', 'check a file for SLUICE_CATALOG, and tell every mistake').action(
+  addVerb(catalog, 'check <file>', 'check a file for SLUICE_CATALOG, and list every mistake').action(
     (file: string, options: { json?: boolean }) => {
       const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
       if (!loaded.ok) {

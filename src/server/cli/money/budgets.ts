@@ -92,7 +92,7 @@ export function usdAmountOf(text: string): bigint {
   const nano = /^-?\d+(?:\.\d{1,9})?$/.test(text) ? nanoOfUsd(Number(text)) : null
   if (nano === null)
     throw new InvalidArgumentError(
-      `It takes USD like 12.5, with at most nine decimal places and up to ${USD_MAX}.`,
+      `Expected USD like 12.5, with at most nine decimal places and up to ${USD_MAX}.`,
     )
   return nano
 }
@@ -100,7 +100,7 @@ export function usdAmountOf(text: string): bigint {
 /** Parses a limit in USD. */
 export function limitOf(text: string): bigint {
   const nano = usdAmountOf(text)
-  if (nano <= 0n) throw new InvalidArgumentError('It takes more than 0 USD.')
+  if (nano <= 0n) throw new InvalidArgumentError('Expected more than 0 USD.')
   return nano
 }
 

@@ -72,14 +72,14 @@ async function organizationOf({ store }: DatabaseHandle, { organization }: Optio
 
 function amountOf(text: string): bigint {
   const nano = usdAmountOf(text)
-  if (nano === 0n) throw new InvalidArgumentError('It takes another amount than 0.')
+  if (nano === 0n) throw new InvalidArgumentError('Expected another amount than 0.')
   return nano
 }
 
 function noteOf(text: string): string {
   const note = text.trim()
   if (note === '' || [...note].length > CREDIT_NOTE_CHARS_MAX)
-    throw new InvalidArgumentError(`It takes 1 to ${CREDIT_NOTE_CHARS_MAX} characters.`)
+    throw new InvalidArgumentError(`Expected 1 to ${CREDIT_NOTE_CHARS_MAX} characters.`)
   return note
 }
 

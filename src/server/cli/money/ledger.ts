@@ -263,6 +263,6 @@ function wireOf(forfeit: Forfeit): object {
 }
 
 function dayOf(text: string): string {
-  if (!isDay(text)) throw new InvalidArgumentError('It takes a day such as 2026-01-31.')
+  if (!isDay(text)) throw new InvalidArgumentError('Expected a day such as 2026-01-31.')
   return text
 }

@@ -96,6 +96,6 @@ function cellsOf(sums: ActivitySums): readonly string[] {
 
 function dayOf(text: string): string {
   const fault = faultOfDays({ from: text })
-  if (fault !== null) throw new InvalidArgumentError(`It takes ${fault.expected}.`)
+  if (fault !== null) throw new InvalidArgumentError(`Expected ${fault.expected}.`)
   return text
 }

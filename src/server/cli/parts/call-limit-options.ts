@@ -51,7 +51,7 @@ export function countFrom(min: number, max: number): (text: string) => number | 
     if (text === NONE) return NONE
     const count = Number(text)
     if (!/^\d+$/.test(text) || count < min || count > max)
-      throw new InvalidArgumentError(`It takes a whole number from ${min} to ${max}, or ${NONE}.`)
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}, or ${NONE}.`)
     return count
   }
 }

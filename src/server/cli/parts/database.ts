@@ -99,7 +99,7 @@ export function remedyOf({ name, list, among = [] }: Lookup): string {
 export function nameOf(text: string): string {
   const name = text.trim()
   if (name === '' || [...name].length > NAME_CHARS_MAX)
-    throw new InvalidArgumentError(`It takes 1 to ${NAME_CHARS_MAX} characters.`)
+    throw new InvalidArgumentError(`Expected 1 to ${NAME_CHARS_MAX} characters.`)
   return name
 }
 

@@ -111,6 +111,6 @@ async function reach(origin: string, call: () => Promise<HttpCallAnswer>): Promi
 function originOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new InvalidArgumentError('It takes an address such as https://ai.acme.example.')
+    throw new InvalidArgumentError('Expected an address such as https://ai.acme.example.')
   return url
 }

@@ -62,7 +62,7 @@ export function table(cells: readonly (readonly string[])[]): string {
 
 /** Parses an option with a count. */
 export function countOf(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It takes a whole number, at least 1.')
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Expected a whole number, at least 1.')
   return Number(text)
 }
 
@@ -70,7 +70,7 @@ export function countOf(text: string): number {
 export function timeOf(text: string): Date {
   const time = new Date(text)
   if (Number.isNaN(time.getTime()))
-    throw new InvalidArgumentError('It takes a time such as 2026-01-31T00:00:00Z.')
+    throw new InvalidArgumentError('Expected a time such as 2026-01-31T00:00:00Z.')
   return time
 }
 

@@ -95,7 +95,7 @@ async function scopeOf(store: Store, named: string): Promise<VaultScope> {
 }
 
 function nameOf(text: string): string {
-  if (!isSecretName(text)) throw new InvalidArgumentError(`It takes ${SECRET_NAME_RULES}.`)
+  if (!isSecretName(text)) throw new InvalidArgumentError(`Expected ${SECRET_NAME_RULES}.`)
   return text
 }
 

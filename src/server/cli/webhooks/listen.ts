@@ -102,13 +102,13 @@ function receiverOf(text: string): URL {
     return new URL(`http://127.0.0.1:${text}/`)
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new InvalidArgumentError('It takes a port, or an address such as http://127.0.0.1:3000/hooks.')
+    throw new InvalidArgumentError('Expected a port, or an address such as http://127.0.0.1:3000/hooks.')
   return url
 }
 
 function secondsOf(text: string): number {
   const seconds = Number(text)
   if (!/^\d{1,5}$/.test(text) || seconds > WEBHOOK_EVENTS_BACK_S_MAX)
-    throw new InvalidArgumentError(`It takes seconds from 0 to ${WEBHOOK_EVENTS_BACK_S_MAX}.`)
+    throw new InvalidArgumentError(`Expected seconds from 0 to ${WEBHOOK_EVENTS_BACK_S_MAX}.`)
   return seconds
 }

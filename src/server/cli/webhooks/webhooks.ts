@@ -121,7 +121,7 @@ export function overlapOf(text: string): number {
   const ms = Number(count) * (UNIT_MS[unit] ?? NaN)
   if (!(ms <= WEBHOOK_OVERLAP_MS_MAX))
     throw new InvalidArgumentError(
-      `It takes a duration like 0s, 30m or 24h, at most ${WEBHOOK_OVERLAP_MS_MAX / HOUR_MS}h.`,
+      `Expected a duration like 0s, 30m or 24h, at most ${WEBHOOK_OVERLAP_MS_MAX / HOUR_MS}h.`,
     )
   return ms
 }

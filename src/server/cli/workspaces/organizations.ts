@@ -61,7 +61,7 @@ function capOf(text: string): number | typeof DEFAULT {
   if (text === DEFAULT) return DEFAULT
   const count = Number(text)
   if (!/^\d+$/.test(text) || count > CAP_MAX)
-    throw new InvalidArgumentError(`It takes a whole number up to ${CAP_MAX}, or default.`)
+    throw new InvalidArgumentError(`Expected a whole number up to ${CAP_MAX}, or default.`)
   return count
 }
 

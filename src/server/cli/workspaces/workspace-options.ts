@@ -66,7 +66,7 @@ export function switchOf(flags: string, description: string): Option {
 export function slugOf(text: string): string {
   if (!isSlug(text))
     throw new InvalidArgumentError(
-      'It takes 1 to 50 lower-case letters and digits, joined by single hyphens.',
+      'Expected 1 to 50 lower-case letters and digits, joined by single hyphens.',
     )
   return text
 }
@@ -82,13 +82,13 @@ async function checkUrl(url: string): Promise<void> {
 
 function descriptionOf(text: string): string {
   if ([...text].length > DESCRIPTION_CHARS_MAX)
-    throw new InvalidArgumentError(`It takes at most ${DESCRIPTION_CHARS_MAX} characters.`)
+    throw new InvalidArgumentError(`Expected at most ${DESCRIPTION_CHARS_MAX} characters.`)
   return text
 }
 
 function bytesOf(text: string): number {
   const bytes = Number(text)
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(bytes))
-    throw new InvalidArgumentError('It takes a whole number of bytes, or none.')
+    throw new InvalidArgumentError('Expected a whole number of bytes, or none.')
   return bytes
 }

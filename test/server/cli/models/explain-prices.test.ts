@@ -90,10 +90,10 @@ t.test('models explain shows fields and prices where both are asked for', async 
 
 t.test('models explain refuses values that it cannot read, and models that make videos', async (t) => {
   for (const [option, value, text] of [
-    ['--tokens', '1.5', /expected a whole number from 0 to/],
-    ['--at', '2026-11-26T03:00', /expected a UTC time such as 2026-11-26T03:00Z/],
-    ['--at', '2026-13-26T03:00Z', /expected a UTC time/],
-    ['--tier', '', /expected a name of 1 to 64 characters/],
+    ['--tokens', '1.5', /Expected a whole number from 0 to/],
+    ['--at', '2026-11-26T03:00', /Expected a UTC time such as 2026-11-26T03:00Z/],
+    ['--at', '2026-13-26T03:00Z', /Expected a UTC time/],
+    ['--tier', '', /Expected a name of 1 to 64 characters/],
   ] as const)
     t.match(await explain(t, 'mine/model', option, value), { code: 2, stderr: text })
   t.match(await explain(t, 'mine/film'), { code: 1, stderr: /makes videos: `.*models list`/ })

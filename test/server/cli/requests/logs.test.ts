@@ -45,7 +45,7 @@ t.test('logs refuses filters that are none, in words', async (t) => {
   t.match(await run('--status', 'bad'), { code: 1, stderr: /--status takes a status such as 429/ })
   t.match(await run('--key', 'xyz'), { code: 1, stderr: /--key takes the hash of a key/ })
   t.match(await run('--min-cost', 'much'), { code: 1, stderr: /--min-cost takes a number/ })
-  t.match(await run('--from', 'yesterday'), { code: 2, stderr: /It takes a time/ })
+  t.match(await run('--from', 'yesterday'), { code: 2, stderr: /Expected a time/ })
   t.match(await run('--workspace', 'nope'), { code: 1, stderr: /workspace/i })
 })
 
