@@ -141,6 +141,19 @@ t.test('the dearest price counts what the prompt, the hours and the asked tiers 
   t.equal(dearestPricesAt(cheaper, flex).inputNanoPerMillionMax, 1.25e9)
 })
 
+t.test('the dearest price counts windows that open at a midnight, and every one within a week', async (t) => {
+  const night = { utc_start: 2230, utc_end: 630, utc_days: ['friday' as const], prompt: '0.000009' }
+  const endpoint = priced({ overrides: [night] })
+  const input = (from: number, until: number): number =>
+    dearestPricesAt(endpoint, { promptTokensMax: 1, from, until, asked: NO_TIERS }).inputNanoPerMillionMax /
+    1e9
+  t.equal(input(NOON, at('26T23:59:59.999')), 1.25, 'Thursday')
+  t.equal(input(NOON, at('27T00:00:00')), 9, 'Friday, in the window of its first hours')
+  t.equal(input(at('27T06:30:00'), at('27T22:29:59.999')), 1.25, 'Friday, between its hours')
+  t.equal(input(at('28T00:00:00'), at('28T00:00:00') + 6 * 86_400_000), 9, 'until the next Friday')
+  t.equal(input(at('28T00:00:00'), at('28T00:00:00') + 60 * 86_400_000), 9)
+})
+
 const Usd = fc.integer({ min: 0, max: 50 }).map((n) => (n / 1e6).toFixed(6))
 const Prices = fc.record(Object.fromEntries(TOKEN_PRICE_KEYS.slice(0, 7).map((key) => [key, Usd])), {
   requiredKeys: [],

@@ -124,3 +124,10 @@ t.test('a call that waited for the authority waits for its share only as long as
   t.ok(waits.length === 4 && Math.max(...waits) <= 40, waits.join())
   t.equal(purse.take(clock.now), null, 'and a new call may wait longer')
 })
+
+t.test('the window of a key has a name of its own, which nodes of an older version do not use', async (t) => {
+  const { purse, asks } = open()
+  void purse.refill(0)
+  void purse.flush()
+  t.match(asks[0]?.ask, { key: 'key:key', burst: 6 })
+})

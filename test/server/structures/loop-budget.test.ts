@@ -78,6 +78,21 @@ t.test('the streams of an organization share its turn, and those that wait go fi
   t.same(went, [4, 5, 0, 1])
 })
 
+t.test('a turn lets in no more streams than could use it, though they used nothing before', async (t) => {
+  const { loop, turn } = rig()
+  let went = 0
+  for (let nth = 0; nth < 1_000; nth++)
+    void loop
+      .stream('o')
+      .next()
+      .then(() => went++)
+  await turn()
+  t.ok(went > 0 && went < 100, `${went} went`)
+  let turns = 1
+  for (; went < 1_000 && turns < 1_000; turns++) await turn()
+  t.equal(went, 1_000, `in ${turns} turns`)
+})
+
 t.test('an organization alone, or one below its part, is never held', async (t) => {
   const { loop, turn } = rig()
   for (let nth = 0; nth < 100; nth++) {
@@ -106,7 +121,7 @@ async function busy() {
 }
 
 t.test('new calls of an organization above its part wait CALL_HELD_MS_MAX at most', async (t) => {
-  const { loop, pass } = await busy()
+  const { loop, turn } = await busy()
   t.equal(loop.enter('small'), null)
   const held = loop.enter('large')
   t.not(held, null)
@@ -114,14 +129,29 @@ t.test('new calls of an organization above its part wait CALL_HELD_MS_MAX at mos
   t.not(loop.held.turns, 0)
   let isLetIn = false
   void held?.then(() => (isLetIn = true))
-  for (let ms = 0; ms < CALL_HELD_MS_MAX; ms++) {
-    t.notOk(isLetIn)
+  const slow = async (): Promise<void> => {
+    loop.book('large', 1.9 * LOOP_SLOW_MS)
     loop.saw('small')
-    loop.book('large', 1)
-    await pass(1)
-    if (ms % 40 === 39) break
+    await turn(2 * LOOP_SLOW_MS)
   }
-  await pass(CALL_HELD_MS_MAX)
+  let ms = 0
+  for (; ms + 2 * LOOP_SLOW_MS < CALL_HELD_MS_MAX; ms += 2 * LOOP_SLOW_MS) {
+    await slow()
+    t.notOk(isLetIn, `held after ${ms} ms`)
+  }
+  await slow()
+  t.ok(isLetIn)
+  t.not(loop.enter('large'), null, 'the organization is above its part still')
+})
+
+t.test('a held call starts before that once no turn was slow for a while', async (t) => {
+  const { loop, pass } = await busy()
+  await pass(CALL_HELD_MS_MAX / 2)
+  let isLetIn = false
+  const held = loop.enter('large')
+  t.not(held, null)
+  void held?.then(() => (isLetIn = true))
+  await pass(CALL_HELD_MS_MAX / 2)
   t.ok(isLetIn)
 })
 

@@ -1,5 +1,6 @@
 /** F3, F8, F9, F13: calls are charged by their length and by the tier that the answer reports. */
 import t from 'tap'
+import { TIER_CHARS_MAX } from '../../../../src/schemas/models/price-conditions.ts'
 import type { Generation } from '../../../../src/server/ports/inference/generations.ts'
 import { generationRecord } from '../../../../src/server/operations/inference/generation-answer.ts'
 import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
@@ -78,6 +79,13 @@ t.test('a tier without a modifier is charged at the usual price, and named', asy
     x: { unpriced_tier: 'service_tier' },
   })
   t.same(await charged(100, 'scale'), { costNano: 110_000, header: null }, 'bought before')
+})
+
+t.test('a reported name that is too long for a tier is ignored', async (t) => {
+  const { charged, kept } = await opened(t)
+  const cost = { costNano: 110_000, header: null }
+  t.same(await charged(100, 'x'.repeat(TIER_CHARS_MAX + 1)), cost)
+  t.match(generationRecord(present(kept[0]), 'x'), { service_tier: null })
 })
 
 t.test('chat.create 403: a limit refuses a tier without a modifier, and names both', async (t) => {
