@@ -2,7 +2,7 @@
 import { fail, type Outcome } from '../failures.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
 import { TIER_MEMBERS } from '../models/price-conditions.ts'
-import { tiersOf } from '../money/price-at.ts'
+import { tiersOf } from '../money/tiers.ts'
 import { membersOf, type Members } from '../values/members.ts'
 import { accountPathOf } from './account-contents.ts'
 import type { DeclaredTool } from './declared-tools.ts'

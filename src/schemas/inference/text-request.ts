@@ -1,5 +1,5 @@
 import type { KeptBody } from '../kept-body.ts'
-import type { Tiers } from '../money/price-at.ts'
+import type { Tiers } from '../money/tiers.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
 import type { Conversation } from './conversation.ts'
 import type { FileReference } from './file-references.ts'

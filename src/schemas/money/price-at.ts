@@ -1,13 +1,7 @@
 /** The prices of a call: base, overrides by length and hour, modifiers by what the answer reports. */
 import { TIER_MEMBERS, TOKEN_PRICE_KEYS, type TierMember } from '../models/price-conditions.ts'
 import { MEDIA_KINDS, type TextPrice } from './text-costs.ts'
-
-/** The name of the usual tier, speed and place, whatever a provider calls it. F6. */
-export const USUAL_TIER = 'default'
-
-/** Tiers by member, as `tierOf` names them; absent: nothing was reported, or asked for. */
-export type Tiers = Readonly<Partial<Record<TierMember, string>>>
-export const NO_TIERS: Tiers = {}
+import { USUAL_TIER, type Tiers } from './tiers.ts'
 
 /** Nano-USD per million tokens of each of TOKEN_PRICE_KEYS; ABSENT: no price of its own. */
 export type TokenPrices = readonly number[]
@@ -214,37 +208,6 @@ export function unpricedTierOf(endpoint: Priced, tiers: Tiers): TierMember | nul
 }
 
 const BOUGHT: ReadonlySet<string> = new Set(['scale', 'reserved'])
-const USUAL: Readonly<Record<TierMember, ReadonlySet<string>>> = {
-  service_tier: new Set([USUAL_TIER, 'standard', 'standard_only', 'on_demand']),
-  speed: new Set([USUAL_TIER, 'standard']),
-  inference_geo: new Set([USUAL_TIER, 'global', 'not_available']),
-}
-
-/**
- * The name of a tier as modifiers have it.
- * @returns undefined: no name, or none that the account does not decide
- */
-export function tierOf(member: TierMember, value: unknown): string | undefined {
-  if (typeof value !== 'string' || value === '') return undefined
-  const name = value.toLowerCase()
-  if (member === 'service_tier') {
-    if (name === 'auto') return undefined
-    // OpenAI answers so to either word.
-    if (name === 'fast') return 'priority'
-  }
-  return USUAL[member].has(name) ? USUAL_TIER : name
-}
-
-/** @returns NO_TIERS where no value is a name */
-export function tiersOf(values: Readonly<Partial<Record<TierMember, unknown>>>): Tiers {
-  let tiers: Partial<Record<TierMember, string>> | null = null
-  for (const member of TIER_MEMBERS) {
-    const tier = tierOf(member, values[member])
-    if (tier !== undefined) (tiers ??= {})[member] = tier
-  }
-  return tiers ?? NO_TIERS
-}
-
 type Instant = Pick<PriceFacts, 'promptTokens' | 'at'>
 
 function applyOverrides(prices: number[], overrides: readonly Override[], when: Instant): readonly number[] {

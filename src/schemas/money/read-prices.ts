@@ -14,8 +14,6 @@ import {
   ABSENT,
   dearestOf,
   NOTHING_APPLIED,
-  tierOf,
-  USUAL_TIER,
   withDefaults,
   type EndpointPrices,
   type KeptPrice,
@@ -24,6 +22,7 @@ import {
   type TokenPrices,
 } from './price-at.ts'
 import { nano, nanoPerMillion, scaled, TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, unscaled } from './prices.ts'
+import { tierOf, USUAL_TIER } from './tiers.ts'
 
 /** Bits of all days of a week. */
 const EVERY_DAY = 127

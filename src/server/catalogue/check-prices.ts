@@ -11,8 +11,8 @@ import {
   type PricingOverride,
   type TierMember,
 } from '../../schemas/models/price-conditions.ts'
-import { tierOf, USUAL_TIER } from '../../schemas/money/price-at.ts'
 import { nanoPerMillion, scaled, TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES } from '../../schemas/money/prices.ts'
+import { tierOf, USUAL_TIER } from '../../schemas/money/tiers.ts'
 import { writesText } from './build-text.ts'
 import { makesVideo } from './build-video.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'

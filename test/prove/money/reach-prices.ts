@@ -8,13 +8,7 @@ import {
   type PriceModifier,
   type PricingOverride,
 } from '../../../src/schemas/models/price-conditions.ts'
-import {
-  dearestPricesAt,
-  priceAt,
-  tierOf,
-  type Priced,
-  type Tiers,
-} from '../../../src/schemas/money/price-at.ts'
+import { dearestPricesAt, priceAt, type Priced } from '../../../src/schemas/money/price-at.ts'
 import { endpointPrices } from '../../../src/schemas/money/read-prices.ts'
 import {
   inputTokens,
@@ -23,6 +17,7 @@ import {
   textCostNano,
   type TokenCounts,
 } from '../../../src/schemas/money/text-costs.ts'
+import { tierOf, type Tiers } from '../../../src/schemas/money/tiers.ts'
 import { loadCatalogue } from '../../../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../../src/server/catalogue/shipped.ts'
 import type { Proof, Program } from '../proof.ts'

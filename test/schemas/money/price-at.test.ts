@@ -7,15 +7,13 @@ import type { Pricing } from '../../../src/schemas/models/models.ts'
 import {
   dearestPricesAt,
   isTierPriced,
-  NO_TIERS,
   priceAt,
-  tierOf,
   unpricedTierOf,
   type ResolvedPrice,
-  type Tiers,
 } from '../../../src/schemas/money/price-at.ts'
 import { endpointPrices } from '../../../src/schemas/money/read-prices.ts'
 import { textCostNano } from '../../../src/schemas/money/text-costs.ts'
+import { NO_TIERS, tierOf, type Tiers } from '../../../src/schemas/money/tiers.ts'
 
 /** A Thursday. */
 const NOON = Date.parse('2026-11-26T12:00:00Z')

@@ -3,7 +3,8 @@
  * price lists and the pages of the vendors say (read 26 November 2026).
  */
 import t from 'tap'
-import { priceAt, type Tiers } from '../../../src/schemas/money/price-at.ts'
+import { priceAt } from '../../../src/schemas/money/price-at.ts'
+import type { Tiers } from '../../../src/schemas/money/tiers.ts'
 import { loadCatalogue } from '../../../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../../src/server/catalogue/shipped.ts'
 import type { Endpoint } from '../../../src/server/ports/models/models.ts'

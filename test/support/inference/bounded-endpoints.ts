@@ -1,11 +1,11 @@
 /** Endpoints with prices, and calls whose cost is bounded. D25. */
 import {
-  NO_TIERS,
   NOTHING_APPLIED,
   type DearestPrices,
   type EndpointPrices,
 } from '../../../src/schemas/money/price-at.ts'
 import type { TextPrice } from '../../../src/schemas/money/text-costs.ts'
+import { NO_TIERS } from '../../../src/schemas/money/tiers.ts'
 import type { Endpoint, EndpointText } from '../../../src/server/ports/models/models.ts'
 import type { TextBoundInput } from '../../../src/server/upstream/inference/bounds.ts'
 

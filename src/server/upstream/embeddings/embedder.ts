@@ -1,7 +1,8 @@
 import type { InputKind } from '../../../schemas/embeddings/embeddings.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { TOKENS_PER_PRICE } from '../../../schemas/money/costs.ts'
-import { NO_TIERS, priceAt, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
+import { priceAt, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
+import { NO_TIERS } from '../../../schemas/money/tiers.ts'
 import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
 import type {

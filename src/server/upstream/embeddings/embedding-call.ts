@@ -1,4 +1,5 @@
-import { NO_TIERS, priceAt } from '../../../schemas/money/price-at.ts'
+import { priceAt } from '../../../schemas/money/price-at.ts'
+import { NO_TIERS } from '../../../schemas/money/tiers.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type {

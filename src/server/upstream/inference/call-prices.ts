@@ -1,16 +1,13 @@
 import type { TextInput } from '../../../schemas/inference/text-request.ts'
 import { TIER_CHARS_MAX, TIER_MEMBERS, type TierMember } from '../../../schemas/models/price-conditions.ts'
 import {
-  NO_TIERS,
   priceAt,
-  tiersOf,
   unpricedTierOf,
-  USUAL_TIER,
   type PriceFacts,
   type ResolvedPrice,
-  type Tiers,
 } from '../../../schemas/money/price-at.ts'
 import { inputTokens, textCostNano } from '../../../schemas/money/text-costs.ts'
+import { NO_TIERS, tiersOf, USUAL_TIER, type Tiers } from '../../../schemas/money/tiers.ts'
 import type { Members } from '../../../schemas/values/members.ts'
 import type { ReportedTiers, TokenUsage } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import { KNOWN_TIERS, OTHER_TIER, type TierMember } from '../../../schemas/models/price-conditions.ts'
-import { tierOf } from '../../../schemas/money/price-at.ts'
 import { outputTokens } from '../../../schemas/money/text-costs.ts'
+import { tierOf } from '../../../schemas/money/tiers.ts'
 import type {
   InferenceEnd,
   InferenceJob,

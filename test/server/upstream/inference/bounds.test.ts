@@ -9,8 +9,8 @@ import {
 import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
 import type { ServerTools } from '../../../../src/schemas/inference/server-tools.ts'
 import { COST_NANO_MAX } from '../../../../src/schemas/money/money-limits.ts'
-import { NO_TIERS } from '../../../../src/schemas/money/price-at.ts'
 import { textCostNano } from '../../../../src/schemas/money/text-costs.ts'
+import { NO_TIERS } from '../../../../src/schemas/money/tiers.ts'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import {
   affordableOutputTokens,
