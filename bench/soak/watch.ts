@@ -68,22 +68,22 @@ export async function watch(
   }
 }
 
-const LINE = /^sluice_front_event_loop_delay_seconds\{front="([^"]+)",quantile="([^"]+)"\} (\S+)$/gm
+const LINE = /^sluice_front_event_loop_delay_seconds\{front="([^"]+)",percentile="([^"]+)"\} (\S+)$/gm
 
 export function loopReadings(metrics: string, atMs: number): readonly LoopReading[] {
   const byFront = new Map<string, Map<string, number>>()
-  for (const [, front = '', quantile = '', seconds] of metrics.matchAll(LINE)) {
+  for (const [, front = '', percentile = '', seconds] of metrics.matchAll(LINE)) {
     byFront.set(
       front,
-      (byFront.get(front) ?? new Map<string, number>()).set(quantile, Number(seconds) * 1_000),
+      (byFront.get(front) ?? new Map<string, number>()).set(percentile, Number(seconds) * 1_000),
     )
   }
   return [...byFront].map(([front, of]) => ({
     front,
     atMs,
-    p50Ms: of.get('0.5') ?? Number.NaN,
-    p99Ms: of.get('0.99') ?? Number.NaN,
-    maxMs: of.get('1') ?? Number.NaN,
+    p50Ms: of.get('50') ?? Number.NaN,
+    p99Ms: of.get('99') ?? Number.NaN,
+    maxMs: of.get('100') ?? Number.NaN,
   }))
 }
 

@@ -122,7 +122,7 @@ function targetOf(stand: Stand, own: Pick<FileTarget, 'name' | 'note' | 'request
 
 /** In milliseconds. */
 export function loopP99Of(metrics: string): number | null {
-  const found = /^sluice_event_loop_delay_seconds\{quantile="0\.99"[^}]*\} (\S+)$/m.exec(metrics)?.[1]
+  const found = /^sluice_event_loop_delay_seconds\{percentile="99"[^}]*\} (\S+)$/m.exec(metrics)?.[1]
   return found === undefined ? null : Number(found) * 1_000
 }
 

@@ -27,17 +27,17 @@ export function watchProcess(registry: Registry, front: number | null = null): W
   new Gauge({
     name: 'sluice_event_loop_delay_seconds',
     help: 'Delay of the event loop since the last look; over several processes the largest.',
-    labelNames: ['quantile'],
+    labelNames: ['percentile'],
     registers,
     aggregator: 'max',
     collect() {
-      for (const [quantile, seconds] of [
-        ['0.5', loop.percentileS(50)],
-        ['0.99', loop.percentileS(99)],
-        ['1', loop.maxS],
+      for (const [percentile, seconds] of [
+        ['50', loop.percentileS(50)],
+        ['99', loop.percentileS(99)],
+        ['100', loop.maxS],
       ] as const) {
-        this.set({ quantile }, seconds)
-        ofFront?.set({ front: front ?? 0, quantile }, seconds)
+        this.set({ percentile }, seconds)
+        ofFront?.set({ front: front ?? 0, percentile }, seconds)
       }
       loop.reset()
     },
@@ -49,7 +49,7 @@ export function watchProcess(registry: Registry, front: number | null = null): W
       : new Gauge({
           name: 'sluice_front_event_loop_delay_seconds',
           help: 'Delay of the event loop since the last look, by slot of the front.',
-          labelNames: ['front', 'quantile'],
+          labelNames: ['front', 'percentile'],
           registers,
           aggregator: 'max',
         })

@@ -181,9 +181,9 @@ t.test('curves have a line for each process, and notes say what could not be rea
 })
 
 t.test('delays are read by front, and text without any has none', async (t) => {
-  const line = (front: string, quantile: string, value: string): string =>
-    `sluice_front_event_loop_delay_seconds{front="${front}",quantile="${quantile}"} ${value}\n`
-  const text = `# HELP x\n${line('1', '0.5', '0.001')}${line('2', '0.99', '0.02')}${line('1', '0.99', '0.004')}${line('1', '1', '0.03')}`
+  const line = (front: string, percentile: string, value: string): string =>
+    `sluice_front_event_loop_delay_seconds{front="${front}",percentile="${percentile}"} ${value}\n`
+  const text = `# HELP x\n${line('1', '50', '0.001')}${line('2', '99', '0.02')}${line('1', '99', '0.004')}${line('1', '100', '0.03')}`
   t.match(loopReadings(text, 5), [
     { front: '1', atMs: 5, p50Ms: 1, p99Ms: 4, maxMs: 30 },
     { front: '2', p99Ms: 20, p50Ms: Number.NaN },

@@ -36,7 +36,7 @@ t.test('the peak is what a process tree had at most, and is no less than what it
 
 t.test("the loop's figure is the 99th percentile of the metrics, in milliseconds", async (t) => {
   const text =
-    'sluice_event_loop_delay_seconds{quantile="0.5"} 0.001\nsluice_event_loop_delay_seconds{quantile="0.99"} 0.0125\n'
+    'sluice_event_loop_delay_seconds{percentile="50"} 0.001\nsluice_event_loop_delay_seconds{percentile="99"} 0.0125\n'
   t.equal(loopP99Of(text), 12.5)
   t.equal(loopP99Of('up 1\n'), null)
 })

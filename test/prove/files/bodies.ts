@@ -111,6 +111,8 @@ function bodyOf(bytes: number, isTokens: boolean): string {
  * not say.
  */
 function loopDelay(metrics: string): number | null {
-  const value = /^sluice_event_loop_delay_seconds\{[^}]*quantile="1"[^}]*\} ([\d.e+-]+)$/m.exec(metrics)?.[1]
+  const value = /^sluice_event_loop_delay_seconds\{[^}]*percentile="100"[^}]*\} ([\d.e+-]+)$/m.exec(
+    metrics,
+  )?.[1]
   return value === undefined ? null : Number(value) * 1_000
 }

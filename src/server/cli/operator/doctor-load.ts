@@ -93,7 +93,7 @@ export function loadFrom(text: string): NodeLoad {
     each: slots.map((slot) => ({
       slot,
       loopShare: of(`front_event_loop_utilization{front="${slot}"}`),
-      loopDelayMs: of(`front_event_loop_delay_seconds{front="${slot}",quantile="0.99"}`) * 1_000,
+      loopDelayMs: of(`front_event_loop_delay_seconds{front="${slot}",percentile="99"}`) * 1_000,
       sessionWaitMs: of(`front_pool_wait_seconds{front="${slot}",pool="sessions"}`) * 1_000,
       sessionShare: of(`front_pool_utilization{front="${slot}",pool="sessions"}`),
       shortWaitMs: of(`front_pool_wait_seconds{front="${slot}",pool="short_jobs"}`) * 1_000,
