@@ -1,18 +1,22 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { FAILURES } from '../../src/schemas/failures.ts'
+import { CLOCK_SKEW_MS_MAX } from '../../src/server/cli/operator/doctor/clock.ts'
 import { FAILED_SHARE_MAX, JOURNAL_LAG_MS_MAX } from '../../src/server/observe/findings.ts'
 import { watchBreakers } from '../../src/server/observe/breaker-metrics.ts'
 import { watchFrontLoad } from '../../src/server/observe/front-metrics.ts'
 import { BUSY_SHARE_MAX, THREAD_WAIT_MS_MAX } from '../../src/server/observe/load-advice.ts'
-import { createMetrics } from '../../src/server/observe/metrics.ts'
+import { factsOf } from '../../src/server/main/node-facts.ts'
+import { aggregate, createMetrics } from '../../src/server/observe/metrics.ts'
 import { watchMoney } from '../../src/server/observe/money-metrics.ts'
 import { watchSessions } from '../../src/server/observe/session-metrics.ts'
 import { createVideoMeters, watchHeldVideos } from '../../src/server/observe/video-metrics.ts'
 import { watchWebhooks } from '../../src/server/observe/webhook-metrics.ts'
 import { DEPLOY, deployFile, told, yamlOf } from '../support/nodes/deploy.ts'
 import { nodeSettings, startNode } from '../support/nodes/node.ts'
+import { ROOT } from '../support/source.ts'
 import { readQuery } from '../support/nodes/promql.ts'
 import { until } from '../support/wait.ts'
 
@@ -139,7 +143,32 @@ const queries: readonly Query[] = [
 /** What Prometheus itself puts on every series, and what it says of a target. */
 const OF_TARGET = ['instance', 'job']
 
-/** Labels of every metric that the code declares, by name; those of the node's facts have none. */
+/** Every figure that a node may show of itself: some are left out where there is no TLS and no backup. */
+const NODE_FACTS = factsOf(
+  {
+    fronts: { ready: 1, wanted: 1, configured: 1 },
+    workers: { ready: 1, wanted: 1, configured: 1 },
+    runners: { ready: 1, wanted: 1 },
+    restarts: 0,
+    hangs: 0,
+    isPostgresUp: true,
+    isRedisUp: true,
+    isStorageUp: true,
+    figures: {
+      disks: [{ place: 'data', freeBytes: 1, sizeBytes: 2 }],
+      certificateEndsAt: new Date(0),
+      store: {
+        connections: { used: 1, allowed: 2 },
+        abandonedJournals: 0,
+        backedUpAt: new Date(0),
+        clockSkewMs: 0,
+      },
+    },
+  },
+  0,
+)
+
+/** Labels of every metric that the code declares, by name. */
 async function declared(): Promise<ReadonlyMap<string, readonly string[]>> {
   const metrics = createMetrics(0)
   const pool = { threads: 1, begun: 0, waitS: 0, busyS: 0 }
@@ -160,11 +189,13 @@ async function declared(): Promise<ReadonlyMap<string, readonly string[]>> {
   watchHeldVideos(metrics.registry, () => ({ accepted: 0, submitting: 0, running: 0, storing: 0 }))
   watchWebhooks(metrics.registry, () => null)
   metrics.close()
-  return new Map(
-    metrics.registry
-      .getMetricsAsArray()
-      .map((metric) => [metric.name, Reflect.get(metric, 'labelNames') as readonly string[]]),
+  const ofProcesses = metrics.registry
+    .getMetricsAsArray()
+    .map((metric) => [metric.name, Reflect.get(metric, 'labelNames') as readonly string[]] as const)
+  const ofNode = Object.entries(NODE_FACTS).map(
+    ([name, fact]) => [name, 'label' in fact ? [fact.label] : []] as const,
   )
+  return new Map([...ofProcesses, ...ofNode])
 }
 
 const labels = await declared()
@@ -198,9 +229,9 @@ t.test('every metric is one that a node shows, and every label one that it has',
   const node = await startNode(t, await nodeSettings(t))
   let types = new Map<string, string>()
   await until('every process has told its metrics', async () => {
-    const { body } = await node.admin('/metrics')
+    const text = `${await aggregate([], NODE_FACTS)}${(await node.admin('/metrics')).body}`
     types = new Map(
-      [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]),
+      [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]),
     )
     return types.has('sluice_front_event_loop_utilization') && types.has('sluice_video_jobs_held')
   })
@@ -225,10 +256,30 @@ t.test('every metric is one that a node shows, and every label one that it has',
     [],
     'the code declares what no process of a node shows',
   )
+  const page = readFileSync(`${ROOT}docs/operate/metrics.md`, 'utf8')
+  const named = new Set([...page.matchAll(/`((?:sluice|process)_\w+)`/g)].map(([, name = '']) => name))
+  t.same(
+    [...types.keys()].filter((name) => !named.has(name)),
+    [],
+    'metrics that the page leaves out',
+  )
+  t.same(
+    [...named].filter((name) => !types.has(name)),
+    [],
+    'metrics that the page invents',
+  )
   const asked = [
     (board as { templating: { list: readonly { definition?: string }[] } }).templating.list[1]?.definition,
   ]
   t.same(asked, ['label_values(sluice_fronts_ready, instance)'])
+})
+
+t.test('the label of summaries is on no gauge, as Prometheus wants it', (t) => {
+  t.same(
+    [...labels].filter(([, names]) => names.includes('quantile')),
+    [],
+  )
+  t.end()
 })
 
 t.test('a text shows labels alone that are left', async (t) => {
@@ -247,7 +298,8 @@ t.test('the values that labels are compared with exist', async (t) => {
     status: ['5..', 'failed'],
     pool: ['sessions', 'short_jobs'],
     state: ['dead'],
-    quantile: ['0.99'],
+    percentile: ['99'],
+    mode: ['postgres'],
     failure: [''],
     cache: ['read'],
     outcome: ['ok', ...Object.keys(FAILURES)],
@@ -277,6 +329,7 @@ t.test('alerts judge by the limits of doctor and of the live view', async (t) =>
   t.match(exprOf('SluiceTransfersWait'), new RegExp(`> ${THREAD_WAIT_MS_MAX / 1_000}$`))
   t.match(exprOf('SluiceJobsWait'), new RegExp(`> ${THREAD_WAIT_MS_MAX / 1_000}$`))
   t.match(exprOf('SluiceCallsFail').trim(), new RegExp(`> ${FAILED_SHARE_MAX}$`))
+  t.match(exprOf('SluiceClockSkewed'), new RegExp(`> ${CLOCK_SKEW_MS_MAX / 1_000}$`))
   t.match(exprOf('SluiceBooksBehind'), new RegExp(`> ${JOURNAL_LAG_MS_MAX / 1_000}$`))
 })
 

@@ -211,7 +211,7 @@ interface Watched {
   readonly pools: Pools
   readonly log: { readonly dropped: number }
   readonly feed: EpochFeed
-  readonly state: Pick<State, 'isReachable'>
+  readonly state: Pick<State, 'isReachable' | 'refusals'>
   readonly intake: FileServices['intake']
   readonly breakers: () => readonly BreakerReading[]
   readonly loop: LoopBudget
@@ -229,6 +229,7 @@ function watchFront(
     unreadBytes: () => http.unreadBytes,
     held: () => loop.held,
     logLinesDropped: () => log.dropped,
+    redisRefusals: () => state.refusals,
     degraded: () => ({
       postgres: isOverdue(feed),
       redis: !state.isReachable,

@@ -84,7 +84,11 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   })
   const stopDirectory = startDirectory({ store, lookForOpen, log })
   const stopWebhooks = startWebhooks({ store, lookForOpen, egress, keyRing, views, log, metrics })
-  metrics.watch({ logLinesDropped: () => log.dropped, degraded: () => ({ redis: !state.isReachable }) })
+  metrics.watch({
+    logLinesDropped: () => log.dropped,
+    redisRefusals: () => state.refusals,
+    degraded: () => ({ redis: !state.isReachable }),
+  })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onLook(() => metrics.live.read())
   channel.onRollUp((hour) =>

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { readPostgresUrl } from '../../schemas/values/store-urls.ts'
 import { variablesOf } from '../../schemas/workspaces/provider-keys.ts'
 import { Secret } from '../../schemas/vault/secret.ts'
 import { checkAside, type CheckedCatalogue } from '../catalogue/check-aside.ts'
@@ -14,22 +13,12 @@ import { exposedHeap, heapCollector } from '../observe/heap-collector.ts'
 import { takeLibraryLines } from '../observe/library-lines.ts'
 import { createLog } from '../observe/log.ts'
 import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'
-import { aggregate, LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, type Facts } from '../observe/metrics.ts'
-import type { Log } from '../ports/observe.ts'
+import { aggregate } from '../observe/metrics.ts'
 import { redisMark } from '../redis/mark.ts'
 import { openState, setHz } from '../redis/open.ts'
-import { connectionBudget } from '../store/base/connection-budget.ts'
-import { seedFirst } from '../store/lifecycle/first-start.ts'
-import { removeFront } from '../store/nodes/fronts.ts'
-import { joinInstallation, leaveInstallation, readInstallation } from '../store/nodes/installation.ts'
-import { migrate } from '../store/migrations/migrate.ts'
-import { openStore } from '../store/base/open.ts'
-import { PoolerRefused, throughPooler } from '../store/base/pooler.ts'
-import { rootKeyUses } from '../store/vault/root-rotation.ts'
-import { isComingUp } from '../store/base/translate.ts'
 import { holdLog } from '../supervisor/held-log.ts'
 import { runNode } from '../supervisor/node.ts'
-import type { NodeGauges, NodeGeneration, NodeStore, PreparedFiles } from '../supervisor/node-setup.ts'
+import type { NodeGeneration, NodeStore, PreparedFiles } from '../supervisor/node-setup.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { openOrMakeRootKeys, RootKeyInvalid } from '../vault/root-keys.ts'
 import { secretsOf, stateAddress } from './child.ts'
@@ -37,16 +26,14 @@ import { countRoots } from './extra-roots.ts'
 import { openNodeJournals } from './journals.ts'
 import { missingRootKeys } from './missing-root-keys.ts'
 import { hasRootKey, ownRootKeysOf, safekeeping, unpricedEndpoints } from './safekeeping.ts'
+import { factsOf } from './node-facts.ts'
+import { openNodeStore, reachPostgres } from './node-store.ts'
 import { objectsPlace, openStorage, placeOfObjects } from './storage.ts'
 
 /**
  * Milliseconds after which a supervisor collects the garbage of its start: it allocates little from then on.
  */
 const COLLECT_AFTER_MS = 30_000
-/** Milliseconds that the supervisor's probe of Postgres may take. */
-const PROBE_MS_MAX = 400
-/** Milliseconds that an ending node waits for Postgres to record its end. */
-const LEAVE_MS_MAX = 1_000
 
 /**
  * Runs a node until it is ended.
@@ -74,9 +61,9 @@ export async function serve(): Promise<number> {
     rereadGeneration: async () => hidden(await rereadGeneration()),
     adopt: ({ config }) => lines.setLevel(config.logLevel),
     reachPostgres,
-    openStore(url, node) {
+    openStore(url, place) {
       lines.hide([new Secret(url)])
-      return openStore(url, node)
+      return openStore(url, place)
     },
     prepareStorage,
     prepareFiles,
@@ -253,86 +240,4 @@ function rightOf(checked: CheckedCatalogue): RightCatalogue {
 
 function problemOf(problem: CatalogueProblem): Problem {
   return { name: 'SLUICE_CATALOG', said: lineOf(problem), expected: problem.expected, got: problem.message }
-}
-
-async function reachPostgres(url: string) {
-  try {
-    return { isAway: false as const, url: await throughPooler(url) }
-  } catch (cause) {
-    if (cause instanceof PoolerRefused) throw new StartRefused(cause.message, { cause })
-    if (!isComingUp(cause)) throw cause
-    return { isAway: true as const, cause }
-  }
-}
-
-function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
-  return (url, node) => {
-    const store = openStore({ url, poolMax: 1, applicationName: 'sluice-supervisor' })
-    return {
-      migrate: () =>
-        migrate(url, log)
-          // What follows has no second try.
-          .then(() => store.sql`SELECT 1`)
-          .then(
-            () => ({ isAway: false }),
-            (cause: unknown) => {
-              if (!isComingUp(cause)) throw cause
-              return { isAway: true, cause }
-            },
-          ),
-      // A pooler by transactions shares few connections among all that ask it.
-      connections: async (wanted) =>
-        readPostgresUrl(url).pooler === 'transaction'
-          ? { fits: true, available: wanted, by: 'max_connections', elsewhere: 0 }
-          : connectionBudget(store.sql, node, wanted),
-      makeFirstKeys: async (keep) => {
-        const made = await seedFirst(store, keep)
-        if (!made.ok) throw new Error('the first keys could not be made', { cause: made.failure.cause })
-        return made.value
-      },
-      rootKeyUses: () => rootKeyUses(store.sql),
-      isUp: () => store.isWritable(PROBE_MS_MAX),
-      installation: () => readInstallation(store.sql, node),
-      join: (seen, places) => joinInstallation(store.sql, { node, seen, places }),
-      leave: () => store.within(LEAVE_MS_MAX, (sql) => leaveInstallation(sql, node)).catch(() => undefined),
-      // When the store is away, the row expires by itself after the time without heartbeats.
-      removeFront: (id) => removeFront(store, id).catch(() => undefined),
-      close: () => store.close(),
-    }
-  }
-}
-
-function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
-  return {
-    [LOG_LINES_DROPPED]: { help: LOG_LINES_DROPPED_HELP, value: logLinesDropped, isTotal: true },
-    sluice_fronts_ready: { help: 'Fronts that serve.', value: gauges.fronts.ready },
-    sluice_fronts_wanted: { help: 'Fronts that should serve.', value: gauges.fronts.wanted },
-    sluice_fronts_configured: { help: 'Fronts that the settings say.', value: gauges.fronts.configured },
-    sluice_workers_ready: {
-      help: 'Threads for long sessions of the fronts that serve.',
-      value: gauges.workers.ready,
-    },
-    sluice_workers_wanted: {
-      help: 'Threads for long sessions that the fronts should have.',
-      value: gauges.workers.wanted,
-    },
-    sluice_workers_configured: {
-      help: 'Threads for long sessions that the settings say.',
-      value: gauges.workers.configured,
-    },
-    sluice_runners_ready: { help: 'Runners that work.', value: gauges.runners.ready },
-    sluice_runners_wanted: { help: 'Runners that should work.', value: gauges.runners.wanted },
-    sluice_child_restarts: { help: 'Children that died after they were ready.', value: gauges.restarts },
-    sluice_front_hangs_total: {
-      help: 'Fronts that were killed since they did not answer their supervisor.',
-      value: gauges.hangs,
-      isTotal: true,
-    },
-    sluice_postgres_up: { help: '1 while Postgres is reached.', value: Number(gauges.isPostgresUp) },
-    sluice_storage_up: {
-      help: '1 while the disks that the node writes to have room.',
-      value: Number(gauges.isStorageUp),
-    },
-    sluice_redis_up: { help: '1 while Redis is reached.', value: Number(gauges.isRedisUp) },
-  }
 }

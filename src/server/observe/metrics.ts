@@ -32,14 +32,29 @@ export interface Gauges {
   readonly held?: () => { readonly calls: number; readonly turns: number }
   /** Log lines that were dropped because the reader was too slow, since the start. */
   readonly logLinesDropped?: () => number
+  /** Scripts that Redis refused since the start, by the code of Redis. */
+  readonly redisRefusals?: () => ReadonlyMap<string, number>
   /** Degraded modes by name; 1 while a mode is on. */
   readonly degraded?: () => Readonly<Record<string, boolean>>
 }
 
-/** Figures of the node itself by metric name; totals are counters, all others are gauges. */
-export type Facts = Readonly<
-  Record<string, { readonly help: string; readonly value: number; readonly isTotal?: true }>
->
+/** A figure of the node itself; totals are counters, all others are gauges. */
+export interface Fact {
+  readonly help: string
+  readonly value: number
+  readonly isTotal?: true
+}
+
+/** A gauge of the node itself that a label divides. */
+export interface DividedFact {
+  readonly help: string
+  readonly label: string
+  /** By the value of the label. */
+  readonly values: Readonly<Record<string, number>>
+}
+
+/** Figures of the node itself by metric name. */
+export type Facts = Readonly<Record<string, Fact | DividedFact>>
 
 export interface Metrics extends Meters {
   readonly registry: Registry
@@ -255,6 +270,23 @@ function watchReadings(registry: Registry): Gauges[] {
     (gauges) => gauges.held?.().turns ?? 0,
   )
   total(LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, (gauges) => gauges.logLinesDropped?.() ?? 0)
+  watchDivided(registers, watched)
+  return watched
+}
+
+/** The readings that a label divides. */
+function watchDivided(registers: Registry[], watched: readonly Gauges[]): void {
+  new Counter({
+    name: 'sluice_redis_refusals_total',
+    help: 'Scripts that Redis refused, by its error code.',
+    labelNames: ['code'],
+    registers,
+    collect() {
+      this.reset()
+      for (const gauges of watched)
+        for (const [code, count] of gauges.redisRefusals?.() ?? []) this.inc({ code }, count)
+    },
+  })
   new Gauge({
     name: 'sluice_degraded',
     help: '1 while the mode is on in any process.',
@@ -266,7 +298,6 @@ function watchReadings(registry: Registry): Gauges[] {
         for (const [mode, is] of Object.entries(gauges.degraded?.() ?? {})) this.set({ mode }, is ? 1 : 0)
     },
   })
-  return watched
 }
 
 /**
@@ -276,13 +307,22 @@ function watchReadings(registry: Registry): Gauges[] {
  */
 export async function aggregate(snapshots: readonly Snapshot[], facts: Facts = {}): Promise<string> {
   const own = new Registry()
-  for (const [name, { help, value, isTotal }] of Object.entries(facts)) {
-    if (isTotal === true) new Counter({ name, help, registers: [own] }).inc(value)
-    else new Gauge({ name, help, registers: [own] }).set(value)
-  }
+  for (const [name, fact] of Object.entries(facts)) addFact(own, name, fact)
   return AggregatorRegistry.aggregate(
     [...snapshots, await own.getMetricsAsJSON()].map((snapshot) => [...snapshot]),
   ).metrics()
+}
+
+function addFact(registry: Registry, name: string, fact: Fact | DividedFact): void {
+  const declared = { name, help: fact.help, registers: [registry] }
+  if ('value' in fact) {
+    if (fact.isTotal === true) new Counter(declared).inc(fact.value)
+    else new Gauge(declared).set(fact.value)
+    return
+  }
+  const { label, values } = fact
+  const gauge = new Gauge({ ...declared, labelNames: [label] })
+  for (const [name, value] of Object.entries(values)) gauge.set({ [label]: name }, value)
 }
 
 function sum<T>(values: readonly T[], read: (value: T) => number): number {

@@ -4,6 +4,7 @@ import type { Installation, PlaceMark, SharedPlaces } from '../ports/installatio
 import type { FirstKeys } from '../ports/keys/keys.ts'
 import type { RootKeyUse } from '../ports/vault/rotation.ts'
 import type { Advice } from '../observe/load-advice.ts'
+import type { DataDirectory } from './data-directory/data-directory.ts'
 import type { HeldLog } from './held-log.ts'
 import type { ChildPart } from './fleet/ipc.ts'
 
@@ -58,6 +59,33 @@ export interface Away {
 /** The result of a migration. */
 export type Migrated = { readonly isAway: false } | Away
 
+/** What Postgres reports for the metrics. */
+export interface StoreFigures {
+  /** Connections that count against the bound now, those of other programs too, and the bound. */
+  readonly connections: { readonly used: number; readonly allowed: number }
+  /** Open journals that no process brings into the books. */
+  readonly abandonedJournals: number
+  /** End of the last backup; null: none was made. */
+  readonly backedUpAt: Date | null
+  /** Milliseconds by which the clock of Postgres is ahead for sure; negative: behind. */
+  readonly clockSkewMs: number
+}
+
+export interface DiskFigures {
+  readonly place: string
+  readonly freeBytes: number
+  readonly sizeBytes: number
+}
+
+/** Figures of the node's surroundings. */
+export interface NodeFigures {
+  readonly disks: readonly DiskFigures[]
+  /** Null: Postgres did not answer. */
+  readonly store: StoreFigures | null
+  /** Null: fronts serve no TLS. */
+  readonly certificateEndsAt: Date | null
+}
+
 /** The supervisor's access to the store, over a connection of its own. */
 export interface NodeStore {
   /**
@@ -72,6 +100,8 @@ export interface NodeStore {
   /** The root keys that wrap rows of the installation. */
   rootKeyUses(): Promise<readonly RootKeyUse[]>
   isUp(): Promise<boolean>
+  /** Rejects when Postgres does not answer in time. */
+  figures(): Promise<StoreFigures>
   /** The installation that this node joins. */
   installation(): Promise<Installation>
   /** @returns false when another node joined since `seen` */
@@ -150,6 +180,8 @@ export interface NodeGauges {
   readonly isRedisUp: boolean
   /** True when the disks of the node have room. */
   readonly isStorageUp: boolean
+  /** Null until the stores are opened. */
+  readonly figures: NodeFigures | null
 }
 
 /** The services that `main/serve.ts` gives to the supervisor, which imports no driver. */
@@ -167,8 +199,8 @@ export interface NodeSetup {
    * `StartRefused`, and errors that waiting does not solve.
    */
   reachPostgres(url: string): Promise<{ readonly isAway: false; readonly url: string } | Away>
-  /** @param node this node's name in the store */
-  openStore(url: string, node: string): NodeStore
+  /** @param place the node's name in the store, and its data directory */
+  openStore(url: string, place: Pick<DataDirectory, 'node' | 'path'>): NodeStore
   /** Creates the folders of files, where they are on this machine. Throws `StartRefused`. */
   prepareStorage(config: Config): Promise<void>
   objectsPlace(config: Config): Promise<ObjectsPlace>

@@ -16,11 +16,12 @@ import { childSetup, removeOtherCopies, type ChildPlace } from './fleet/child-se
 import { Child } from './fleet/child.ts'
 import { HISTORY_FILE, openDataDirectory, type DataDirectory } from './data-directory/data-directory.ts'
 import { firstKeys } from './data-directory/first-keys.ts'
-import { explainFullDisk, watchRoom, type Disks } from './data-directory/disk-room.ts'
+import { disksOf, explainFullDisk, watchRoom } from './data-directory/disk-room.ts'
 import { EndedEarly, EndRequest } from './end-request.ts'
 import { Fleet } from './fleet/fleet.ts'
 import type { Role } from './fleet/ipc.ts'
 import { joinNodes, keepRedisMark } from './joining.ts'
+import { FiguresWatch, gaugesOf } from './node-figures.ts'
 import { NodeHistory } from './node-history.ts'
 import type { NodeGeneration, NodeJournals, NodeSetup, NodeRedis, NodeStore } from './node-setup.ts'
 import { ReadinessWatch } from './readiness.ts'
@@ -82,7 +83,7 @@ export async function runNode(setup: NodeSetup): Promise<number> {
     return 0
   } catch (problem) {
     if (problem instanceof EndedEarly) return 0
-    throw explainFullDisk(problem, disksOf(generation))
+    throw explainFullDisk(problem, disksOf(generation.config))
   } finally {
     setup.log.release()
     for (const step of undone.reverse()) {
@@ -116,6 +117,7 @@ class NodeRun {
   #reloader: Reloader | null = null
   #desk: ScaleDesk | null = null
   #watch: ReadinessWatch | null = null
+  #figures: FiguresWatch | null = null
   #admin: AdminPort | null = null
   #isDraining = false
   #isUp = false
@@ -237,14 +239,10 @@ class NodeRun {
       looks: () => this.#fleet.looks(),
       readiness: () => (this.#isDraining ? null : (this.#watch?.read(this.#counts(), this.#fleet) ?? null)),
       metrics: async () =>
-        this.#setup.metrics(await this.#fleet.snapshots(), {
-          ...this.#counts(),
-          restarts: this.#fleet.restarts,
-          hangs: this.#fleet.hangs,
-          isPostgresUp: this.#watch?.isUp('postgres') ?? false,
-          isRedisUp: this.#watch?.isUp('redis') ?? false,
-          isStorageUp: this.#watch?.isUp('storage') ?? false,
-        }),
+        this.#setup.metrics(
+          await this.#fleet.snapshots(),
+          gaugesOf(this.#counts(), { fleet: this.#fleet, watch: this.#watch, figures: this.#figures }),
+        ),
     })
     this.#admin = admin
     this.#undo(() => admin.close())
@@ -252,7 +250,7 @@ class NodeRun {
   }
 
   async #openStores(data: DataDirectory, services: Services): Promise<NodeStore> {
-    const store = this.#setup.openStore(services.databaseUrl, data.node)
+    const store = this.#setup.openStore(services.databaseUrl, data)
     this.#store = store
     const redis = this.#setup.openRedis(services.redis)
     this.#redis = redis
@@ -271,13 +269,19 @@ class NodeRun {
         isUp: () => redis.isUp(),
         onChange: (listener) => redis.onChange(listener),
       },
-      storage: { mode: this.#first.config.objects.kind, isUp: watchRoom(disksOf(this.#first)) },
+      storage: { mode: this.#first.config.objects.kind, isUp: watchRoom(disksOf(this.#first.config)) },
       log: this.#setup.log,
       keyGraceMs: () => this.#generation.config.keyGraceMs,
       now: Date.now,
       onChange: (name, isUp) => this.#history.dependency(name, isUp),
     })
-    this.#undo(() => Promise.resolve(this.#watch?.stop()))
+    const figures = new FiguresWatch({
+      store,
+      disks: disksOf(this.#first.config),
+      certificate: () => this.#generation.frozen['SLUICE_TLS_CERT'] ?? null,
+    })
+    this.#figures = figures
+    this.#undo(() => Promise.resolve([this.#watch, figures].forEach((one) => one?.stop())))
     return store
   }
 
@@ -387,8 +391,4 @@ class NodeRun {
 
 function placeOf(data: DataDirectory, { databaseUrl, redis }: Services): ChildPlace {
   return { data, databaseUrl, redis }
-}
-
-function disksOf({ config: { dataDir, objects } }: NodeGeneration): Disks {
-  return { dataDir, objects: objects.kind === 'disk' ? objects.folder : null }
 }

@@ -52,9 +52,11 @@ t.test('gauges are read when somebody looks', async (t) => {
     shortJobsWaiting: () => 2,
     unreadBytes: () => 65_536,
     held: () => ({ calls: 4, turns: 9 }),
+    redisRefusals: () => new Map([['READONLY', 3]]),
   })
   inFlight = 5
   const text = await metrics.registry.metrics()
+  t.match(text, 'sluice_redis_refusals_total{code="READONLY"} 3')
   t.match(text, 'sluice_requests_in_flight 5')
   t.match(text, 'sluice_short_jobs_waiting 2')
   t.match(text, 'sluice_unread_answer_bytes 65536')
@@ -77,7 +79,7 @@ t.test(
     t.match(text, 'sluice_request_seconds_count{operation="model.read"} 2')
     t.match(text, 'sluice_degraded{mode="redis"} 1')
     t.match(text, 'sluice_fronts_ready 2')
-    t.equal(text.match(/sluice_event_loop_delay_seconds\{quantile="0.99"\}/g)?.length, 1)
+    t.equal(text.match(/sluice_event_loop_delay_seconds\{percentile="99"\}/g)?.length, 1)
   },
 )
 
@@ -100,7 +102,7 @@ t.test('a blocked loop shows', async (t) => {
   while (performance.now() < until);
   await turns()
   const [, largest] =
-    /sluice_event_loop_delay_seconds\{quantile="1"\} (\S+)/.exec(await metrics.registry.metrics()) ?? []
+    /sluice_event_loop_delay_seconds\{percentile="100"\} (\S+)/.exec(await metrics.registry.metrics()) ?? []
   t.ok(Number(largest) > 0.05, `largest ${largest} s`)
 })
 

@@ -21,6 +21,8 @@ const WORDS = new Set([
   'rate',
   'increase',
   'delta',
+  'abs',
+  'time',
   'histogram_quantile',
   'and',
   'or',

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { openStorage } from '../../main/storage.ts'
 import type { Transaction } from '../../store/base/open.ts'
 import { monthsOfLedger, readTable, sequencesOf, tablesOf } from '../../store/lifecycle/table-copies.ts'
+import { noteBackupEnd } from '../../store/nodes/installation.ts'
 import { VERSION } from '../../supervisor/version.ts'
 import { withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { BACKUP_ROOT_KEYS, BackupWriter, tablePath, type Manifest } from './backup-folder.ts'
@@ -23,7 +24,11 @@ export function addBackupVerbs(program: Command): void {
     .argument('<folder>', 'a folder that does not exist yet, or is empty')
     .option('--without-root-key', 'leave the root keys out: without them nothing sealed can be opened')
     .action((folder: string, options: BackupOptions) =>
-      withDatabase((database) => backUp(database, resolve(folder), options)),
+      withDatabase(async (database) => {
+        await backUp(database, resolve(folder), options)
+        // The backup is complete, also where its age cannot be recorded for the metrics.
+        await noteBackupEnd(database.store.sql).catch(() => undefined)
+      }),
     )
   addVerb(program, 'restore', 'bring a backup up again, into an installation that is empty')
     .argument('<folder>', 'what `sluice backup` wrote')

@@ -22,6 +22,18 @@ export async function connectionBudget(
   node: string,
   wanted: number,
 ): Promise<ConnectionBudget> {
+  const { available, by } = await connectionLimit(sql)
+  const [others] = await sql<{ sum: number }[]>`
+    SELECT coalesce(sum(of_node), 0)::int AS sum FROM (
+      SELECT max(connections) AS of_node FROM fronts
+      WHERE node <> ${node} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'
+      GROUP BY node) AS others`
+  const elsewhere = others?.sum ?? 0
+  return { available, by, wanted, elsewhere, fits: wanted + elsewhere <= available }
+}
+
+/** The connections that Postgres gives to this role in this database, and what sets that bound. */
+export async function connectionLimit(sql: Queryable): Promise<Pick<ConnectionBudget, 'available' | 'by'>> {
   // -1 is no limit; those of a role do not hold a superuser.
   const [limit] = await sql<Pick<ConnectionBudget, 'available' | 'by'>[]>`
     SELECT available, by FROM (VALUES
@@ -30,12 +42,14 @@ export async function connectionBudget(
       ((SELECT CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END FROM pg_roles WHERE rolname = current_user), 'role'),
       ((SELECT datconnlimit FROM pg_database WHERE datname = current_database()), 'database')
     ) AS limits (available, by) WHERE available >= 0 ORDER BY available LIMIT 1`
-  const [others] = await sql<{ sum: number }[]>`
-    SELECT coalesce(sum(of_node), 0)::int AS sum FROM (
-      SELECT max(connections) AS of_node FROM fronts
-      WHERE node <> ${node} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'
-      GROUP BY node) AS others`
-  const { available, by } = limit ?? { available: 0, by: 'max_connections' as const }
-  const elsewhere = others?.sum ?? 0
-  return { available, by, wanted, elsewhere, fits: wanted + elsewhere <= available }
+  return limit ?? { available: 0, by: 'max_connections' }
+}
+
+/** The connections that count against a bound now, those of other programs too. */
+export async function connectionsUsed(sql: Queryable, by: ConnectionBudget['by']): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM pg_stat_activity
+    WHERE usesysid IS NOT NULL AND datid IS NOT NULL
+      AND (${by} <> 'role' OR usename = current_user) AND (${by} <> 'database' OR datname = current_database())`
+  return row?.count ?? 0
 }

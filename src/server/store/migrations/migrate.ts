@@ -28,6 +28,7 @@ import { requests } from './026-requests.ts'
 import { endpointCachePrices } from './027-endpoint-cache-prices.ts'
 import { installation } from './028-installation.ts'
 import { keyBursts } from './029-key-bursts.ts'
+import { backedUpAt } from './030-backed-up-at.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql, type StoreOptions } from '../base/open.ts'
 
@@ -61,6 +62,7 @@ export const MIGRATIONS: readonly Migration[] = [
   endpointCachePrices,
   installation,
   keyBursts,
+  backedUpAt,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

@@ -29,6 +29,17 @@ export async function joinInstallation(
   return count === 1
 }
 
+/** Records that a backup is complete. */
+export async function noteBackupEnd(sql: Queryable): Promise<void> {
+  await sql`UPDATE installation SET backed_up_at = clock_timestamp()`
+}
+
+/** The end of the last backup; null: none was made. */
+export async function lastBackup(sql: Queryable): Promise<Date | null> {
+  const [row] = await sql<{ at: Date | null }[]>`SELECT backed_up_at AS at FROM installation`
+  return row?.at ?? null
+}
+
 /** A node that left does not keep the next one, which may have other settings, from starting. */
 export async function leaveInstallation(sql: Queryable, node: string): Promise<void> {
   await sql`UPDATE installation SET joined_at = NULL WHERE node = ${node}`

@@ -26,6 +26,19 @@ export interface OpenJournal {
   readonly isNodeLive: boolean
 }
 
+/**
+ * Open journals that no process brings into the books: of another node, when no front of it lives; of the own
+ * node, when the file is gone. What they hold stays lent.
+ */
+export function abandoned(
+  open: readonly OpenJournal[],
+  { own, files }: { readonly own: string | null; readonly files: ReadonlySet<string> },
+): readonly OpenJournal[] {
+  return open.filter(({ id, node, isFrontLive, isNodeLive }) =>
+    node === own ? !isFrontLive && !files.has(id) : !isNodeLive,
+  )
+}
+
 /** Open journals, the oldest first. */
 export async function openJournals(sql: Queryable): Promise<readonly OpenJournal[]> {
   return sql<OpenJournal[]>`

@@ -2,6 +2,7 @@ import { statfsSync } from 'node:fs'
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MIB } from '../../../schemas/limits/limits.ts'
+import type { Config } from '../../config.ts'
 import { clusterFolderOf } from '../postgres/postgres-cluster.ts'
 import { PROBE_FILE } from './data-directory.ts'
 import { StartRefused } from '../start-refused.ts'
@@ -23,6 +24,10 @@ export interface Disks {
   readonly dataDir: string
   /** Null when files are in a bucket. */
   readonly objects: string | null
+}
+
+export function disksOf({ dataDir, objects }: Pick<Config, 'dataDir' | 'objects'>): Disks {
+  return { dataDir, objects: objects.kind === 'disk' ? objects.folder : null }
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type Settings,
   type TestNode,
 } from '../../../support/nodes/node.ts'
+import { lastBackup } from '../../../../src/server/store/nodes/installation.ts'
 import { openBooks, type Books } from '../../../support/money/ledger.ts'
 import { openJournal, setLimit } from '../../../support/money/money.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
@@ -122,11 +123,12 @@ t.test(
 )
 
 t.test('a restore brings rows, months and forfeits of the ledger back as they were', async (t) => {
-  const { folder, run } = await stand(t)
+  const { folder, run, books } = await stand(t)
   t.match(await run('backup', join(folder, 'b'), '--without-root-key'), {
     code: 0,
     stdout: /root keys are not in it/,
   })
+  t.ok(await lastBackup(books.store.sql), 'its end is there for the metrics')
   const settings = await emptySettings(t, folder)
   const restored = await runVerb(settings, ['restore', join(folder, 'b')])
   t.match(restored, {

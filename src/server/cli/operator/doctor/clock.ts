@@ -1,3 +1,4 @@
+import type { ClockReading } from '../../../observe/clock-reading.ts'
 import { msText } from '../../../observe/load-advice.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 
@@ -6,30 +7,6 @@ import { doubtful, good, type Finding } from './finding.ts'
  * both clocks read expiries, leases and the signatures of webhooks and of object storage. Decision.
  */
 export const CLOCK_SKEW_MS_MAX = 2_000
-
-/** Another clock compared with that of this machine. */
-export interface ClockReading {
-  /** Positive: the other clock is ahead. */
-  readonly offsetMs: number
-  /** Milliseconds by which the offset may be wrong in either direction. */
-  readonly uncertaintyMs: number
-}
-
-/**
- * @param saidMs unix milliseconds of the other clock
- * @param grainMs smallest step of the other clock: its time may have been later by up to this
- */
-export function readingOf(
-  saidMs: number,
-  trip: { readonly beganMs: number; readonly endedMs: number },
-  grainMs = 0,
-): ClockReading {
-  const middle = (trip.beganMs + trip.endedMs) / 2
-  return {
-    offsetMs: saidMs + grainMs / 2 - middle,
-    uncertaintyMs: (trip.endedMs - trip.beganMs + grainMs) / 2,
-  }
-}
 
 /** @param whose `Postgres`, `the object store` */
 export function clock(whose: string, { offsetMs, uncertaintyMs }: ClockReading): Finding {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../../config.ts'
 import { journalsFolder, segmentFiles } from '../../../journal/segments.ts'
-import { openJournals, type OpenJournal } from '../../../store/nodes/journals.ts'
+import { abandoned, openJournals, type OpenJournal } from '../../../store/nodes/journals.ts'
 import type { Queryable } from '../../../store/base/open.ts'
 import { NODE_FILE } from '../../../supervisor/data-directory/data-directory.ts'
 import { doubtful, good, type Finding } from './finding.ts'
@@ -18,9 +18,7 @@ export async function journals(
   const open = await openJournals(sql)
   const own = nodeOf(dataDir)
   const files = new Set(segmentFiles(journalsFolder(dataDir)).map(({ id }) => id))
-  const gone = open.filter(({ id, node, isFrontLive, isNodeLive }) =>
-    node === own ? !isFrontLive && !files.has(id) : !isNodeLive,
-  )
+  const gone = abandoned(open, { own, files })
   if (gone.length === 0) return [good('journals', `${open.length} open, none without its front or file`)]
   const nodes = [...new Set(gone.map(({ node }) => node))]
   return nodes.map((node) =>
