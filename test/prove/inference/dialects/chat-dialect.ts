@@ -1,5 +1,6 @@
 /** OpenAI's chat, for the proofs. */
 import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
+import { membersOf } from '../../../../src/schemas/values/members.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { HEAD, REDACTED } from '../../../support/inference/provider-chunks.ts'
 import { PROVIDER_STREAMS } from '../../../support/inference/provider-streams.ts'
@@ -107,6 +108,18 @@ function eventsOfChat(events: readonly (object | string)[]): readonly FakeEvent[
 
 function textOfChunk({ choices }: ChatChunk): string {
   if (!Array.isArray(choices)) return ''
-  const texts = choices.map((choice: ChatChoice | null) => choice?.delta?.content)
-  return texts.filter((text) => typeof text === 'string').join('')
+  return choices.map((choice: ChatChoice | null) => textOfContent(choice?.delta?.content)).join('')
+}
+
+/** A text, or the texts of a list of parts. */
+function textOfContent(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return (content as readonly unknown[]).map(textOfPart).join('')
+}
+
+function textOfPart(part: unknown): string {
+  if (typeof part === 'string') return part
+  const { type = 'text', text } = membersOf(part)
+  return type === 'text' && typeof text === 'string' ? text : ''
 }
