@@ -7,7 +7,7 @@ import { WholeChat } from '../../../../src/server/operations/inference/chat-answ
 import { WholeMessage } from '../../../../src/server/operations/inference/message-answer.ts'
 import { WholeResponse } from '../../../../src/server/operations/inference/responses-answer.ts'
 import type { WholeText } from '../../../../src/server/operations/inference/text-replies.ts'
-import { geminiPaths } from '../../../../src/server/upstream/inference/gemini-paths.ts'
+import { geminiPaths } from '../../../../src/server/upstream/inference/gemini-calls.ts'
 import { geminiWhole } from '../../../../src/server/upstream/inference/parts/gemini-parts.ts'
 import { geminiBody, geminiSigned, type GeminiWords } from '../../../support/inference/gemini/fake-gemini.ts'
 import { wrongGemini, type GivenSignatures } from '../../../support/inference/gemini/gemini-rules.ts'

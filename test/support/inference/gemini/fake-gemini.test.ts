@@ -1,6 +1,6 @@
 /** The fake Gemini answers as Google does, and refuses what Google refuses. */
 import t, { type Test } from 'tap'
-import { geminiPaths } from '../../../../src/server/upstream/inference/gemini-paths.ts'
+import { geminiPaths } from '../../../../src/server/upstream/inference/gemini-calls.ts'
 import { GeminiPartStream } from '../../../../src/server/upstream/inference/parts/gemini-parts.ts'
 import { answersGemini, geminiErrorEvent, geminiEvents, strictGemini } from './fake-gemini.ts'
 import { startFakeProvider } from '../fake-provider.ts'

@@ -6,7 +6,7 @@ import {
   writeGeminiCount,
 } from '../../../../../src/schemas/inference/forms/gemini/gemini-request.ts'
 import type { AssistantPart, Prompt, Turn } from '../../../../../src/schemas/inference/forms/prompt.ts'
-import { geminiPaths } from '../../../../../src/server/upstream/inference/gemini-paths.ts'
+import { geminiPaths } from '../../../../../src/server/upstream/inference/gemini-calls.ts'
 import {
   GeminiPartStream,
   geminiWhole,

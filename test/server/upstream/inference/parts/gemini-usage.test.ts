@@ -1,5 +1,5 @@
 import t from 'tap'
-import { geminiCount } from '../../../../../src/server/upstream/inference/gemini-count.ts'
+import { geminiCount } from '../../../../../src/server/upstream/inference/gemini-calls.ts'
 import { GeminiPartStream } from '../../../../../src/server/upstream/inference/parts/gemini-parts.ts'
 import { geminiUsageOf } from '../../../../../src/server/upstream/inference/parts/gemini-usage.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
