@@ -34,7 +34,7 @@ const TEXTS: ReadonlySet<string> = new Set(['text', 'refusal', 'thinking', 'reas
 export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize {
   const { messages, response_format } = chat
   const media = new CountedMedia()
-  for (const message of messages) {
+  for (const [nth, message] of messages.entries()) {
     const { content } = message
     // The provider reads the sound of an earlier answer, which it has stored.
     if ((membersOf(membersOf(message)['audio'])['id'] ?? null) !== null) media.add('audio', null)
@@ -42,7 +42,7 @@ export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize
     const { images } = membersOf(message)
     if (Array.isArray(images)) for (const _ of images) media.add('image', null)
     if (!Array.isArray(content)) continue
-    for (const part of content) {
+    for (const [place, part] of content.entries()) {
       const found = MEDIA.get(part.type)
       if (found === undefined) {
         if (!TEXTS.has(part.type) && namesContent(part)) media.add('file', null)
@@ -52,7 +52,9 @@ export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize
       const data = dataOf(inner, found)
       const isOther = found.kind === 'image' && data !== null && !isPictureUrl(data)
       const isSmall = membersOf(inner)['detail'] === 'low'
-      media.add(isOther ? 'file' : found.kind, data, { isBare: found.member === 'data', isSmall })
+      const at =
+        data === null ? null : { at: { name: found.kind, path: `/messages/${nth}/content/${place}` } }
+      media.add(isOther ? 'file' : found.kind, data, { isBare: found.member === 'data', isSmall, ...at })
     }
   }
   return {

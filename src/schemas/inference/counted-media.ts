@@ -1,4 +1,4 @@
-import type { MediaCounts, TextSize } from './text-request.ts'
+import type { MediaCounts, PlacedModality, TextSize } from './text-request.ts'
 import {
   PAGE_BYTES_ESTIMATED,
   PAGE_TOKENS_ESTIMATED,
@@ -22,11 +22,17 @@ const NO_TEXT = /^(?:(?:image|audio|video)\/|application\/pdf$)/i
 const TEXT = /^(?:text\/|application\/(?:json|xml|yaml|x-ndjson)$)/i
 const MEDIUM = /^(image|audio|video)\//i
 
+export function isTextType(mimeType: unknown): boolean {
+  return typeof mimeType === 'string' && TEXT.test(mimeType)
+}
+
 interface MediumForm {
   /** Base64 may stand there without the head of a `data:` URL. */
   readonly isBare?: boolean
   /** The model sees a small version of the picture (`detail: low`). */
   readonly isSmall?: boolean
+  /** What the part says that it is, and where; absent: neither the content nor its address is there. */
+  readonly at?: PlacedModality
 }
 
 /** The media of a request: what they add to its bound, and what an estimate counts them as. D25, D26. */
@@ -35,11 +41,12 @@ export class CountedMedia {
   /** Characters that are no tokens of a text in the bound. Each has a byte, or more where it is escaped. */
   #base64 = 0
   #tokens = 0
+  readonly #placed = new Map<string, string>()
   /** Characters of all base64, less the bytes of the texts that it holds. */
   #notText = 0
 
   /** @param data the content, or its address; null: it is named by an id, or cannot be read here */
-  add(kind: Kind, data: string | null, { isBare = false, isSmall = false }: MediumForm = {}): void {
+  add(kind: Kind, data: string | null, { isBare = false, isSmall = false, at }: MediumForm = {}): void {
     this.counts[kind]++
     const text = data ?? ''
     const start = text.slice(0, DATA_HEAD_CHARS_MAX)
@@ -52,22 +59,30 @@ export class CountedMedia {
     else if (NO_TEXT.test(type)) this.#base64 += chars
     const bytes = Math.floor((3 * chars) / 4)
     this.#notText += TEXT.test(type) ? chars - bytes : chars
-    // The body has the text already.
-    if (TEXT.test(type) || (head !== '' && !isBase64)) return
+    if (TEXT.test(type)) return
     const known = MEDIUM.exec(type)?.[1]?.toLowerCase() as 'image' | 'audio' | 'video' | undefined
+    if (at !== undefined) this.#place(type === '' ? at.name : (known ?? 'file'), at.path)
+    // The body has the text already.
+    if (head !== '' && !isBase64) return
     this.#tokens += estimatedTokens(known ?? kind, chars === 0 ? null : bytes, isSmall)
+  }
+
+  #place(name: string, path: string): void {
+    if (!this.#placed.has(name)) this.#placed.set(name, path)
   }
 
   /**
    * @param bytes of the whole body
    * @param escaped of them, bytes that escapes take beyond their characters
    */
-  sizes(bytes: number, escaped: number): Pick<TextSize, 'promptBytesMost' | 'text' | 'media'> {
+  sizes(bytes: number, escaped: number): Pick<TextSize, 'promptBytesMost' | 'text' | 'media' | 'placed'> {
     const textBytes = Math.max(0, bytes - this.#notText - escaped)
+    const placed = [...this.#placed].map(([name, path]): PlacedModality => ({ name, path }))
     return {
       promptBytesMost: Math.max(0, bytes - this.#base64),
       text: { bytes: textBytes, mediaTokens: this.#tokens },
       media: this.counts,
+      ...(placed.length > 0 && { placed }),
     }
   }
 }

@@ -1,11 +1,11 @@
 import { membersOf, type Members } from '../values/members.ts'
 import { namesContent } from './account-contents.ts'
-import { CountedMedia } from './counted-media.ts'
+import { CountedMedia, isTextType } from './counted-media.ts'
 import { countOf, messagesTools } from './declared-tools.ts'
 import type { MessagesBody } from './messages.ts'
 import { isPictureUrl } from './forms/contents/fetched-urls.ts'
 import { messagesServerTools } from './server-tools.ts'
-import type { TextSize } from './text-request.ts'
+import type { PlacedModality, TextSize } from './text-request.ts'
 
 type Prompt = Pick<
   MessagesBody,
@@ -20,7 +20,7 @@ export function messagesSizeOf(
   const { bytes, escaped = 0, tokensMax } = of
   const { messages, output_config, output_format } = body
   const media = new Media()
-  for (const { content } of messages) media.addAll(content)
+  for (const [nth, { content }] of messages.entries()) media.addAll(content, `/messages/${nth}/content`)
   const format = output_config?.format ?? output_format ?? null
   return {
     ...media.counted.sizes(bytes, escaped),
@@ -42,37 +42,39 @@ const KNOWN =
 class Media {
   readonly counted = new CountedMedia()
 
-  /** @param content of a message, of a tool's result or of a document */
-  addAll(content: unknown): void {
-    if (Array.isArray(content)) for (const block of content) this.#add(membersOf(block))
+  /** @param content of a message, of a tool's result or of a document @param at its JSON pointer */
+  addAll(content: unknown, at: string): void {
+    if (Array.isArray(content))
+      for (const [nth, block] of content.entries()) this.#add(membersOf(block), `${at}/${nth}`)
   }
 
-  #add(block: Members): void {
+  #add(block: Members, at: string): void {
     const { type, source, content } = block
-    if (type === 'image') this.#picture(membersOf(source))
-    else if (type === 'document') this.#document(membersOf(source))
+    if (type === 'image') this.#picture(membersOf(source), at)
+    else if (type === 'document') this.#document(membersOf(source), at)
     // A tool reads it, not the model.
     else if (type === 'container_upload') this.counted.counts.file++
     else if (!KNOWN.test(String(type)) && namesContent(block)) this.counted.add('file', null)
-    else this.addAll(content)
+    else this.addAll(content, `${at}/content`)
   }
 
-  #picture(source: Members): void {
+  #picture(source: Members, at: string): void {
     const { type, media_type, url } = source
     const content = type === 'base64' ? `data:${String(media_type)}` : type === 'url' ? url : null
     const isOther = typeof content === 'string' && !isPictureUrl(content)
-    this.#counted(isOther ? 'file' : 'image', source)
+    this.#counted(isOther ? 'file' : 'image', source, { name: 'image', path: at })
   }
 
-  #document(source: Members): void {
+  #document(source: Members, at: string): void {
     // Its text has bytes in the body.
     if (source['type'] === 'text') return
-    if (source['type'] === 'content') this.addAll(source['content'])
-    else this.#counted('file', source)
+    if (source['type'] === 'content') this.addAll(source['content'], `${at}/source/content`)
+    else this.#counted('file', source, { name: 'file', path: at })
   }
 
-  #counted(kind: 'image' | 'file', { type, data }: Members): void {
+  #counted(kind: 'image' | 'file', { type, data, media_type: mimeType }: Members, at: PlacedModality): void {
     const isInline = type === 'base64' && typeof data === 'string'
-    this.counted.add(kind, isInline ? data : null, { isBare: isInline })
+    const isHere = type === 'url' || (isInline && !isTextType(mimeType))
+    this.counted.add(kind, isInline ? data : null, { isBare: isInline, ...(isHere && { at }) })
   }
 }

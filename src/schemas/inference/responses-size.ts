@@ -17,7 +17,7 @@ const MEDIA: ReadonlyMap<
   ['computer_screenshot', { kind: 'image', names: ['image_url'] }],
   ['input_audio', { kind: 'audio', names: ['data'], isBare: true }],
   ['input_video', { kind: 'video', names: ['video_url', 'data'] }],
-  ['input_file', { kind: 'file', names: ['file_data'] }],
+  ['input_file', { kind: 'file', names: ['file_data', 'file_url'] }],
   ['image_generation_call', { kind: 'image', names: ['result'], isBare: true }],
 ])
 
@@ -33,7 +33,7 @@ export function responsesSizeOf(body: ResponsesBody, bytes: number, escaped = 0)
   const { input, instructions, text, max_output_tokens } = body
   const items = Array.isArray(input) ? input : []
   const media = new CountedMedia()
-  for (const item of items) addItem(media, item)
+  for (const [nth, item] of items.entries()) addItem(media, item, `/input/${nth}`)
   return {
     ...media.sizes(bytes, escaped),
     messages: (Array.isArray(input) ? items.length : 1) + (typeof instructions === 'string' ? 1 : 0),
@@ -48,16 +48,19 @@ export function responsesSizeOf(body: ResponsesBody, bytes: number, escaped = 0)
 }
 
 /** Adds media of parts, of outputs of tools, and of items that are media themselves. */
-function addItem(media: CountedMedia, item: ResponsesItem): void {
-  addPart(media, item)
-  const { content, output } = item as Members
-  for (const parts of [content, output]) {
-    if (Array.isArray(parts)) for (const part of parts as readonly unknown[]) addPart(media, part)
-    else addPart(media, parts)
+function addItem(media: CountedMedia, item: ResponsesItem, at: string): void {
+  addPart(media, item, null)
+  for (const name of ['content', 'output'] as const) {
+    const parts = (item as Members)[name]
+    if (!Array.isArray(parts)) addPart(media, parts, `${at}/${name}`)
+    else
+      for (const [nth, part] of (parts as readonly unknown[]).entries())
+        addPart(media, part, `${at}/${name}/${nth}`)
   }
 }
 
-function addPart(media: CountedMedia, part: unknown): void {
+/** @param at its JSON pointer; null: a model made it in an earlier turn */
+function addPart(media: CountedMedia, part: unknown, at: string | null): void {
   const members = membersOf(part)
   const found = MEDIA.get(String(members['type']))
   if (found === undefined) {
@@ -70,5 +73,11 @@ function addPart(media: CountedMedia, part: unknown): void {
   const inner = membersOf(members[String(members['type'])])
   const data = names.map((name) => members[name] ?? inner[name]).find((one) => typeof one === 'string')
   const isOther = kind === 'image' && !isBare && data !== undefined && !isPictureUrl(data)
-  media.add(isOther ? 'file' : kind, data ?? null, { isBare, isSmall: members['detail'] === 'low' })
+  const isSmall = members['detail'] === 'low'
+  const isHere = at !== null && data !== undefined
+  media.add(isOther ? 'file' : kind, data ?? null, {
+    isBare,
+    isSmall,
+    ...(isHere && { at: { name: kind, path: at } }),
+  })
 }

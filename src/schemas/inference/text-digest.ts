@@ -7,7 +7,7 @@ import { membersOf, type Members } from '../values/members.ts'
 import { accountPathOf } from './account-contents.ts'
 import type { DeclaredTool } from './declared-tools.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
-import type { TextInput } from './text-request.ts'
+import type { PlacedModality, TextInput } from './text-request.ts'
 
 /** The first letters of the type of a tool that OpenRouter's own servers run. */
 const ROUTER_TOOL = 'openrouter:'
@@ -38,12 +38,14 @@ type CommonInput = Pick<
   | 'compactionPath'
   | 'hasFallbacks'
   | 'accountPath'
+  | 'outputs'
 >
 
 export function commonInputOf(body: CommonMembers): CommonInput {
   const compactionPath = compactionPathOf(membersOf(body))
   const { messages, system, input, tools, container } = membersOf(body)
   const accountPath = accountPathOf({ messages, system, input, tools, container })
+  const outputs = outputsOf(membersOf(body)['modalities'])
   return {
     model: body.model ?? null,
     isStream: body.stream === true,
@@ -58,7 +60,16 @@ export function commonInputOf(body: CommonMembers): CommonInput {
     hasFallbacks: isAsked(membersOf(body)['fallbacks']),
     ...(compactionPath === null ? null : { compactionPath }),
     ...(accountPath === null ? null : { accountPath }),
+    ...(outputs.length === 0 ? null : { outputs }),
   }
+}
+
+/** @param modalities of the answer, as OpenAI and OpenRouter name them; anything else is passed on */
+function outputsOf(modalities: unknown): readonly PlacedModality[] {
+  if (!Array.isArray(modalities)) return []
+  return (modalities as readonly unknown[]).flatMap((name, nth) =>
+    typeof name === 'string' && name !== 'text' ? [{ name, path: `/modalities/${nth}` }] : [],
+  )
 }
 
 function dearMemberOf(body: Members): string | null {

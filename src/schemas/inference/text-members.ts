@@ -76,6 +76,12 @@ const Dear = Type.Optional(
   Type.Unknown({ description: 'Passed on. A finite limit needs a value that costs no more than usual.' }),
 )
 
+export const Modalities = maybe(
+  Type.Array(Type.String(), {
+    description: 'What the answer is made of: `text`, and what else the model writes.',
+  }),
+)
+
 /** Members of providers by which a call may cost more than the catalogue says. D25. */
 export const DEAR = {
   service_tier: Dear,

@@ -17,6 +17,12 @@ export interface MediaCounts {
   readonly file: number
 }
 
+/** A kind of content, named as the catalogue names modalities, and the JSON pointer of where a request has it. */
+export interface PlacedModality {
+  readonly name: string
+  readonly path: string
+}
+
 export interface EstimatedText {
   /** UTF-8 bytes of the body with its escapes decoded and without base64; a text that came as base64 counts. */
   readonly bytes: number
@@ -37,6 +43,10 @@ export interface TextSize {
   /** Tools that the provider runs; null: none. D9. */
   readonly serverTools: ServerTools | null
   readonly media: MediaCounts
+  /**
+   * The first medium of each kind whose content, or its address, is in the request and no text; absent: none. D6.
+   */
+  readonly placed?: readonly PlacedModality[]
   /**
    * The most tokens of each answer: in chat the larger of `max_tokens` and `max_completion_tokens`, since
    * providers differ in which of them they obey; null: the request says none.
@@ -101,6 +111,8 @@ export interface TextInput {
   readonly compactionPath?: string
   /** The provider may answer with another model, which it knows alone (`fallbacks`). D2. */
   readonly hasFallbacks: boolean
+  /** Outputs beside text that the request asks for; absent: none. D9. */
+  readonly outputs?: readonly PlacedModality[]
   /** Names in `supported_parameters` that an endpoint has to have; none without `require_parameters`. D6. */
   readonly parameters: readonly string[]
   /**

@@ -89,6 +89,7 @@ function resolved(entry: ModelEntry, terms: Terms, providers: ReadonlyMap<string
     isUnpriced: endpoints.every((one) => one.isUnpriced),
     contextLength: wire.context_length,
     inputModalities: wire.architecture.input_modalities,
+    ...declaredOf(entry),
     ...reasonsOf(entry),
     video,
     endpoints,
@@ -99,6 +100,13 @@ function resolved(entry: ModelEntry, terms: Terms, providers: ReadonlyMap<string
       video: () => video && render(wireVideoModel(wire, video, entry, terms.endpoints)),
     }),
   }
+}
+
+function declaredOf({ architecture }: ModelEntry): Pick<ResolvedModel, 'declared'> {
+  const { input_modalities: inputs, output_modalities: outputs } = architecture ?? {}
+  return inputs === undefined && outputs === undefined
+    ? {}
+    : { declared: { ...(inputs && { inputs }), ...(outputs && { outputs }) } }
 }
 
 /** When the model reasons, as far as the catalogue says it. */

@@ -46,6 +46,8 @@ export interface ChatProviderOptions extends Omit<ChatFrontOptions, 'inference' 
   readonly secondFacts?: Members
   /** Members that the endpoint of `acme/other` has beside the usual ones. */
   readonly otherFacts?: Members
+  /** Of `acme/chat`; absent: the catalogue does not say. */
+  readonly architecture?: Members
 }
 
 export async function openChatProvider(
@@ -102,7 +104,10 @@ function catalogueDocument(first: string, second: string, options: ChatProviderO
       provider('second', 'Second', second, providers),
     ],
     models: [
-      model('acme/chat', endpoints),
+      {
+        ...model('acme/chat', endpoints),
+        ...(options.architecture && { architecture: options.architecture }),
+      },
       model('acme/one', endpoints.slice(0, 1)),
       model('acme/other', [endpoint('second', { upstream_model: 'other-model', ...options.otherFacts })]),
       model(
@@ -129,6 +134,5 @@ function endpoint(slug: string, more: Members = {}): Members {
 }
 
 function model(id: string, endpoints: readonly Members[]): Members {
-  const architecture = { input_modalities: ['text'], output_modalities: ['text'] }
-  return { id, name: id, architecture, endpoints }
+  return { id, name: id, endpoints }
 }

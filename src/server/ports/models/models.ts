@@ -220,6 +220,11 @@ export interface ModelBodies {
 }
 
 /** The facts of a model that a call needs. */
+export interface DeclaredModalities {
+  readonly inputs?: readonly string[]
+  readonly outputs?: readonly string[]
+}
+
 export interface CallableModel {
   /** Id with the suffix of the variant, as replies show it. */
   readonly id: string
@@ -229,6 +234,8 @@ export interface CallableModel {
   /** None of its endpoints has a price. */
   readonly isUnpriced: boolean
   readonly inputModalities: readonly string[]
+  /** What the catalogue declares of a model that writes text; an absent list is not known. D6. */
+  readonly declared?: DeclaredModalities
   /** When the model reasons: where the request does not say otherwise, or where it asks; absent: not known. */
   readonly reasons?: 'usually' | 'when asked' | 'never'
   /** Null: the model makes no video. */

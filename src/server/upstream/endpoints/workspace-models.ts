@@ -115,13 +115,8 @@ function ownModel(list: readonly Routed[], catalogue: WorkspaceModelsDeps['catal
 
 /** A model with the workspace's own endpoints before those of the catalogue. */
 function join(own: CallableModel, known: CallableModel): CallableModel {
-  const { id, isEmbedding, isWriter, inputModalities, video } = known
   return {
-    id,
-    isEmbedding,
-    isWriter,
-    inputModalities,
-    video,
+    ...factsOf(known),
     isUnpriced: own.isUnpriced && known.isUnpriced,
     endpoints: [...own.endpoints, ...known.endpoints],
   }
@@ -133,7 +128,6 @@ function join(own: CallableModel, known: CallableModel): CallableModel {
  */
 function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, Endpoint>): CallableModel {
   if (!model.endpoints.some(({ provider }) => keys.has(provider.slug))) return model
-  const { id, isEmbedding, isWriter, isUnpriced, inputModalities, video } = model
   const endpoints = model.endpoints.map((endpoint) => {
     const ownWay = keys.get(endpoint.provider.slug)
     if (ownWay === undefined) return endpoint
@@ -141,5 +135,12 @@ function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, 
     keyed.set(endpoint, own)
     return own
   })
-  return { id, isEmbedding, isWriter, isUnpriced, inputModalities, video, endpoints }
+  return { ...factsOf(model), isUnpriced: model.isUnpriced, endpoints }
+}
+
+/** Without what lists and reads show of the model. */
+function factsOf(model: CallableModel): Omit<CallableModel, 'isUnpriced' | 'endpoints'> {
+  const { id, isEmbedding, isWriter, inputModalities, declared, reasons, video } = model
+  const known = { ...(declared && { declared }), ...(reasons && { reasons }) }
+  return { id, isEmbedding, isWriter, inputModalities, ...known, video }
 }

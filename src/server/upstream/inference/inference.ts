@@ -28,12 +28,12 @@ import { affordableOutputTokens, isHeld, isPriced, lacksToolPrice, textBoundOf }
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { CallPrices } from './call-prices.ts'
 import { CallMedia, type MediaEgress } from './inline/call-media.ts'
+import { fittingEndpoints } from './fitting-endpoints.ts'
 import { MeteredCall } from './metered-call.ts'
 import { OpenStreams, StreamRate, type SeenStream } from './open-streams.ts'
 import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 import { askedOf, boundInputOf, RoutedText } from './routed-text.ts'
-import { isReached, keeps, spokenBy } from './spoken.ts'
 import { takersOf, type Takers } from './translated/takers.ts'
 import { judgeTextUsage, LearnedRates } from './text-usage.ts'
 
@@ -183,15 +183,12 @@ class RoutingInference implements Inference {
   /** Endpoints that the preferences leave, that take the call and are configured. */
   #choose(model: CallableModel, job: CountJob, takers: Takers | null): Outcome<readonly WritingTarget[]> {
     const { request, hops } = job
-    const speaking = model.endpoints.filter((endpoint) => isReached(endpoint, request.dialect))
-    if (speaking.length === 0) return fail('model_unfit', { detail: spokenBy(model, request.dialect) })
-    const path = request.statePath ?? request.accountPath
-    const keeping = path === undefined ? speaking : speaking.filter((one) => keeps(one, request))
-    if (path !== undefined && keeping.length === 0) return stateless(path)
+    const fitting = fittingEndpoints(model, job)
+    if (!fitting.ok) return fitting
     const taking = takers === null ? undefined : this.#taking(takers)
     const { caller, session } = job
     const call = new RoutedText(request, { caller, session, at: this.#unixNow() }, taking)
-    const routed = route({ ...model, endpoints: keeping }, call, (endpoint) =>
+    const routed = route({ ...model, endpoints: fitting.value }, call, (endpoint) =>
       this.#targets.healthOf(endpoint),
     )
     if (!routed.ok) return routed
@@ -387,13 +384,4 @@ function isOfCall({ name }: Failure): boolean {
 
 function isLocal({ provider }: Endpoint): boolean {
   return provider.protocol === 'local'
-}
-
-function stateless(path: string): Outcome<never> {
-  const issue = {
-    path,
-    message: 'needs an account of your own',
-    expected: 'the conversation itself in the request',
-  }
-  return fail('stateless', { metadata: { issues: [issue] } })
 }

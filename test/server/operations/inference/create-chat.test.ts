@@ -44,7 +44,6 @@ t.test('chat.create 200: a whole answer has the last text of the user, its usage
       role: 'user',
       content: [
         { type: 'text', text: 'Hello' },
-        { type: 'image_url', image_url: { url: 'x' } },
         { type: 'text', text: 'you' },
       ],
     },

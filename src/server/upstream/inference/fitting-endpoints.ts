@@ -1,0 +1,73 @@
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { isTextType } from '../../../schemas/inference/counted-media.ts'
+import { inlineFormOf } from '../../../schemas/inference/inline-files.ts'
+import type { PlacedModality } from '../../../schemas/inference/text-request.ts'
+import { pointerOf } from '../../../schemas/values/json-path.ts'
+import type { CountJob, InlineFile } from '../../ports/inference/inference.ts'
+import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
+import { isPrivate } from '../routing/is-private.ts'
+import { isReached, keeps, spokenBy } from './spoken.ts'
+
+type Asked = Pick<CountJob, 'request' | 'files'>
+
+/**
+ * The endpoints of a model that can serve a call at all: they are reached in its form, may keep what it needs
+ * kept, read its media and write the outputs that it asks for. Failures: model_unfit, stateless,
+ * input_unsupported, not_supported.
+ */
+export function fittingEndpoints(model: CallableModel, asked: Asked): Outcome<readonly Endpoint[]> {
+  const { request } = asked
+  const speaking = model.endpoints.filter((endpoint) => isReached(endpoint, request.dialect))
+  if (speaking.length === 0) return fail('model_unfit', { detail: spokenBy(model, request.dialect) })
+  const path = request.statePath ?? request.accountPath
+  const keeping = path === undefined ? speaking : speaking.filter((one) => keeps(one, request))
+  if (path !== undefined && keeping.length === 0) return stateless(path)
+  const refused = foreignTo(model, asked)
+  if (refused === null) return ok(keeping)
+  // The catalogue says nothing of a workspace's own server that has the model's name.
+  const own = keeping.filter(isPrivate)
+  return own.length === 0 ? refused : ok(own)
+}
+
+function stateless(path: string): Outcome<never> {
+  const issue = {
+    path,
+    message: 'needs an account of your own',
+    expected: 'the conversation itself in the request',
+  }
+  return fail('stateless', { metadata: { issues: [issue] } })
+}
+
+/** Null: as far as the catalogue says, the model reads the prompt and writes what is asked for. D6, D9. */
+function foreignTo({ declared }: CallableModel, { request, files = [] }: Asked): Outcome<never> | null {
+  if (declared === undefined) return null
+  const { inputs, outputs } = declared
+  const { placed = [] } = request.size
+  const input = firstBeyond(inputs, placed) ?? firstBeyond(inputs, files.flatMap(placedFile))
+  if (input !== undefined) return fail('input_unsupported', issueOf('input', input, inputs))
+  const output = firstBeyond(outputs, request.outputs ?? [])
+  return output === undefined ? null : fail('not_supported', issueOf('output', output, outputs))
+}
+
+/** @param known undefined: the catalogue does not say */
+function firstBeyond(
+  known: readonly string[] | undefined,
+  used: readonly PlacedModality[],
+): PlacedModality | undefined {
+  return known === undefined ? undefined : used.find(({ name }) => !known.includes(name))
+}
+
+function issueOf(
+  direction: 'input' | 'output',
+  { name, path }: PlacedModality,
+  known: readonly string[] = [],
+): Pick<Failure, 'metadata'> {
+  const message = `is ${name}, an ${direction} that the model lacks`
+  return { metadata: { issues: [{ path, message, expected: known.join(' or ') }] } }
+}
+
+/** A text of a file is a text, whatever names it. */
+function placedFile({ use, mimeType, at }: InlineFile): readonly PlacedModality[] {
+  const name = isTextType(mimeType) ? null : inlineFormOf(use, mimeType)
+  return name === null || name === 'text' ? [] : [{ name, path: pointerOf(at) }]
+}
