@@ -1,8 +1,9 @@
 import { parseAllowEntry } from '../../schemas/egress/destinations.ts'
 import { KEY_GRACE_MS_MIN } from '../../schemas/keys/key-limits.ts'
 import { shown } from '../../schemas/nearest.ts'
-import { wrongParameters } from '../../schemas/values/store-urls.ts'
+import { readPostgresUrl, wrongParameters } from '../../schemas/values/store-urls.ts'
 import { durationMs } from './duration.ts'
+import { isReadableFile } from './setting-text.ts'
 import type { Problem } from './texts.ts'
 
 /** Checks that need more than the form of one setting. */
@@ -44,6 +45,7 @@ export function contradictions(
       problems.push({ name: 'SLUICE_EGRESS_ALLOW', expected: parsed, got: JSON.stringify(entry) })
   }
   const database = values['DATABASE_URL']
+  if (typeof database === 'string') problems.push(...unreadableFiles(database))
   for (const { name, given, values: allowed } of typeof database === 'string'
     ? wrongParameters(database)
     : []) {
@@ -55,4 +57,16 @@ export function contradictions(
     problems.push({ name: 'SLUICE_ADMIN_PORT', expected, got: String(adminPort) })
   }
   return problems
+}
+
+/** Files of certificates that a URL of Postgres names: a start would take them for a server that is away. */
+function unreadableFiles(url: string): readonly Problem[] {
+  const { sslMode, rootCertificates, certificate, privateKey } = readPostgresUrl(url)
+  if (sslMode === null || sslMode === 'disable') return []
+  const files = { sslrootcert: rootCertificates, sslcert: certificate, sslkey: privateKey }
+  return Object.entries(files).flatMap(([parameter, path]) =>
+    path === null || path === 'system' || isReadableFile(path)
+      ? []
+      : [{ name: 'DATABASE_URL', expected: `a readable file as \`${parameter}\``, got: shown(path) }],
+  )
 }

@@ -17,9 +17,12 @@ export function convert(schema: TSchema, given: string | undefined): unknown {
 
 /** False for an unreadable file: the start would fail on it later, so that the setting is refused now. */
 export function isReadable(schema: TSchema, given: string | undefined): boolean {
-  if (!('file' in schema) || given === undefined) return true
+  return !('file' in schema) || given === undefined || isReadableFile(given)
+}
+
+export function isReadableFile(path: string): boolean {
   try {
-    accessSync(given, constants.R_OK)
+    accessSync(path, constants.R_OK)
     return true
   } catch {
     return false

@@ -61,6 +61,21 @@ t.test('a parameter of a URL of Postgres whose value libpq does not know is refu
   t.end()
 })
 
+t.test('a file of certificates that a URL of Postgres names has to be readable', (t) => {
+  for (const parameter of ['sslrootcert', 'sslcert', 'sslkey'])
+    t.match(
+      problemsOf({ DATABASE_URL: `postgres://u:hunter2@db/d?sslmode=require&${parameter}=/none/x.pem` }),
+      [{ name: 'DATABASE_URL', expected: `a readable file as \`${parameter}\``, got: '`/none/x.pem`' }],
+    )
+  t.ok(good({ DATABASE_URL: 'postgres://u@db/d?sslmode=verify-full&sslrootcert=system' }))
+  t.ok(
+    good({ DATABASE_URL: 'postgres://u@db/d?sslmode=disable&sslrootcert=/none/x.pem' }),
+    'nothing reads it',
+  )
+  t.ok(good({ DATABASE_URL: 'postgres://u@db/d?sslmode=verify-full&sslrootcert=package.json' }))
+  t.end()
+})
+
 t.test('a URL of Sentinels names the primary; their password and the authorities go with the URLs', (t) => {
   const { config } = good({
     REDIS_URL: 'redis+sentinel://u:p@10.0.0.1:26379,10.0.0.2/main/0',
