@@ -172,8 +172,9 @@ export class ProviderLink {
     })
     if (!outcome.ok || !outcome.value.isSuccess) return outcome
     if (isPlain(outcome.value) && mayBeEvents(outcome.value)) return outcome
+    const detail = isPlain(outcome.value) ? NOT_EVENTS : 'It sent an encoding that was not asked for.'
     outcome.value.body.close()
-    return fail('upstream_invalid')
+    return fail('upstream_invalid', { detail })
   }
 }
 
@@ -209,6 +210,9 @@ function without(headers: readonly string[], others: readonly string[]): readonl
 
 /** Types of answers that are no events, whatever bytes follow: a whole answer, or the page of a proxy. */
 const NO_EVENTS = /^(?:application\/(?:[\w.+-]*\+)?json|text\/html)(?:[\s;]|$)/i
+
+/** The usual cause is a `base_url` that leads elsewhere. */
+const NOT_EVENTS = 'It sent JSON or an HTML page in place of a stream of events.'
 
 /**
  * False when the response says that it is JSON or a page although a stream was asked for. A provider that

@@ -8,7 +8,13 @@ import { usageBetween } from './shown-usage.ts'
 
 type Job = ShortJobTypes['native_answer']
 
-const NO_ANSWER: NoAnswer = { ok: false, failure: { name: 'upstream_invalid' } }
+/** The usual cause is a `base_url` that leads elsewhere. */
+function noAnswer(dialect: Dialect): NoAnswer {
+  return {
+    ok: false,
+    failure: { name: 'upstream_invalid', detail: `It sent no answer in the form ${dialect}.` },
+  }
+}
 
 /**
  * Reads a whole answer by one walk over its bytes on the calling thread, about 3 ms for each MiB. The pieces
@@ -52,6 +58,6 @@ export function answerOfJob(out: Job['out']): WholeRead<NativeAnswer> {
 function readAs(dialect: Dialect, body: Uint8Array, head: NativeHead): WholeRead<ReadAnswer> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
   const read = NATIVE_DIALECTS[dialect].answer(bytes, head)
-  if (read === null) return NO_ANSWER
-  return read instanceof Uint8Array ? { ...NO_ANSWER, error: read } : ok(read)
+  if (read === null) return noAnswer(dialect)
+  return read instanceof Uint8Array ? { ...noAnswer(dialect), error: read } : ok(read)
 }

@@ -140,6 +140,8 @@ t.test('a whole answer or a page in place of a stream is upstream_invalid at onc
     provider.script(answersChat({}, { headers: { 'content-type': type }, ending: 'silent' }))
     t.equal(await textOf(await stream()), 'upstream_invalid', type)
   }
+  provider.script(answersChat({}, { headers: { 'content-type': 'text/html' } }))
+  t.match(await stream(), { ok: false, failure: { detail: /JSON or an HTML page in place of a stream/ } })
   for (const type of ['text/plain', '', 'text/event-stream', 'application/jsonl']) {
     provider.script(answersChat({}, { headers: { 'content-type': type } }))
     t.match(await textOf(await stream()), /\[DONE\]/, type)
