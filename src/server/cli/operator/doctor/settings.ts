@@ -1,3 +1,5 @@
+import { nearest } from '../../../../schemas/nearest.ts'
+import { Settings } from '../../../../schemas/operator/settings.ts'
 import { loadCatalogue } from '../../../catalogue/load.ts'
 import { misplacedAdvice } from '../../../catalogue/operator-keys.ts'
 import { SHIPPED_CATALOGUE } from '../../../catalogue/shipped.ts'
@@ -9,9 +11,12 @@ import { bad, doubtful, good, type Finding } from './finding.ts'
 
 /** Warns about unknown settings; wrong values have ended doctor before. */
 export function settings({ unknown }: Generation): readonly Finding[] {
-  return unknown.map((name) =>
-    doubtful('settings', `${name} is no setting of this version`, 'see `sluice config print` for the names'),
-  )
+  return unknown.map((name) => {
+    const near = nearest(name, Object.keys(Settings.properties))
+    const fix = near.length === 0 ? '' : `did you mean ${near.join(' or ')}? `
+    const all = '`sluice config print` lists all names'
+    return doubtful('settings', `${name} is no setting of this version`, `${fix}${all}`)
+  })
 }
 
 export function catalogue({ config: { catalogFile }, providerKeys }: Generation): readonly Finding[] {

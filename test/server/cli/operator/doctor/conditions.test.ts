@@ -91,7 +91,7 @@ condition({
   what: 'a name that is no setting',
   check: 'settings',
   detail: /SLUICE_PROT/,
-  fix: /sluice config print/,
+  fix: /^did you mean SLUICE_PORT\b.*\? `sluice config print`/,
   make: () => ({ SLUICE_PROT: '1' }),
 })
 
