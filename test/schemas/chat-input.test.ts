@@ -250,3 +250,13 @@ t.test('of two maxima of tokens the larger bounds the cost', async (t) => {
     [5, 5],
   )
 })
+
+t.test('the effort of a request has a class, by its word or by its budget of tokens', async (t) => {
+  const effort = (more: object): string | undefined => of(more).effort
+  t.equal(effort({}), undefined)
+  t.equal(effort({ reasoning_effort: 'low' }), 'low')
+  t.equal(effort({ reasoning: { effort: 'xhigh' }, reasoning_effort: 'low' }), 'xhigh')
+  t.equal(effort({ reasoning: { max_tokens: 1_024 } }), 'minimal')
+  t.equal(effort({ reasoning: { max_tokens: 5_000 } }), 'medium')
+  t.equal(effort({ reasoning: { effort: 'none' } }), undefined)
+})

@@ -8,6 +8,7 @@ import { chatTools, hasNamed } from './declared-tools.ts'
 import { formOf } from './form-fit.ts'
 import {
   asksReasoning,
+  effortOf,
   commonInputOf,
   comparedPathOf,
   refusedOf,
@@ -52,6 +53,7 @@ export function chatInputOf(
     stops: stopsOf(typeof stop === 'string' ? [stop] : (stop ?? [])),
     isReasoning: wantsReasoning(reasoning, more.reasoning_effort),
     asksReasoning: asksReasoning(reasoning, more.reasoning_effort),
+    ...effortOf(reasoning?.effort ?? more.reasoning_effort, membersOf(reasoning)['max_tokens']),
     tool,
     hasTool: hasNamed(chatTools(chat), tool, (one) => nameOf(one['function'])),
     conversation: conversationOf(more.prompt_cache_key, {

@@ -7,7 +7,7 @@ import { messagesFiles, filesMember } from './file-references.ts'
 import { formOf } from './form-fit.ts'
 import type { Message, MessagesBody } from './messages.ts'
 import { messagesSizeOf } from './messages-size.ts'
-import { commonInputOf, refusedOf, repeatedOf, stopsOf } from './text-digest.ts'
+import { commonInputOf, effortOf, refusedOf, repeatedOf, stopsOf } from './text-digest.ts'
 import type { TextInput } from './text-request.ts'
 import { wordsOf } from './words.ts'
 
@@ -67,6 +67,7 @@ function inputOf(
     stops: stopsOf(more.stop_sequences ?? []),
     isReasoning: isThinking,
     asksReasoning: isThinking || (thinking?.type === 'disabled' ? false : null),
+    ...effortOf(membersOf(output_config)['effort'], membersOf(thinking)['budget_tokens']),
     tool,
     hasTool: hasNamed(messagesTools(body), tool),
     conversation: conversationOf(more.metadata?.user_id, {

@@ -8,6 +8,7 @@ import type { ResponsesBody, ResponsesItem } from './responses.ts'
 import { responsesSizeOf } from './responses-size.ts'
 import {
   asksReasoning,
+  effortOf,
   commonInputOf,
   comparedPathOf,
   refusedOf,
@@ -63,6 +64,7 @@ export function responsesInputOf(
     stops: [],
     isReasoning: wantsReasoning(reasoning),
     asksReasoning: asksReasoning(reasoning),
+    ...effortOf(reasoning?.effort, membersOf(reasoning)['max_tokens']),
     tool,
     hasTool: hasNamed(responsesTools(asked), tool),
     conversation: conversationOf(asked.prompt_cache_key, {

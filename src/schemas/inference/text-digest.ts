@@ -7,7 +7,7 @@ import { membersOf, type Members } from '../values/members.ts'
 import { accountPathOf } from './account-contents.ts'
 import type { DeclaredTool } from './declared-tools.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
-import type { PlacedModality, TextInput } from './text-request.ts'
+import { EFFORT_CLASSES, type EffortClass, type PlacedModality, type TextInput } from './text-request.ts'
 
 /** The first letters of the type of a tool that OpenRouter's own servers run. */
 const ROUTER_TOOL = 'openrouter:'
@@ -201,6 +201,23 @@ export function asksReasoning(
   const effort = reasoning?.effort ?? otherEffort ?? null
   if (reasoning?.enabled === false || effort === 'none') return false
   return reasoning?.enabled === true || effort !== null || (reasoning?.max_tokens ?? 0) > 0 || null
+}
+
+/** Least tokens of a budget for reasoning in each class. */
+const BUDGETS: readonly (readonly [tokens: number, effort: EffortClass])[] = [
+  [32_768, 'max'],
+  [16_384, 'high'],
+  [4_096, 'medium'],
+  [2_048, 'low'],
+  [1, 'minimal'],
+]
+
+/** The class of what a request asks for, as a member to spread; nothing where it leaves that to the model. */
+export function effortOf(effort: unknown, budget: unknown): { readonly effort?: EffortClass } {
+  const tokens = typeof budget === 'number' ? budget : 0
+  const found =
+    EFFORT_CLASSES.find((one) => one === effort) ?? BUDGETS.find(([least]) => tokens >= least)?.[1]
+  return found === undefined ? {} : { effort: found }
 }
 
 /** Members of a body that may be refused, in all dialects. */

@@ -56,6 +56,10 @@ export interface TextSize {
   readonly hasStored?: boolean
 }
 
+/** Efforts whose reasoning is of one size; a budget of tokens belongs to the nearest. */
+export const EFFORT_CLASSES = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+export type EffortClass = (typeof EFFORT_CLASSES)[number]
+
 /**
  * What is used of the body of a call that writes texts, in every dialect. A thread makes it of a large body,
  * whose thousands of parts never reach the loop.
@@ -76,6 +80,8 @@ export interface TextInput {
   readonly isReasoning: boolean
   /** The request asks the model to reason, or not to; null: it leaves it to the model. */
   readonly asksReasoning: boolean | null
+  /** How much reasoning the request asks for; absent: it leaves that to the model. */
+  readonly effort?: EffortClass
   /** Name of the tool that has to be called; null: the request names none. */
   readonly tool: string | null
   /** The named tool is one of the request. */

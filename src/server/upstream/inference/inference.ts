@@ -297,7 +297,7 @@ class RoutingInference implements Inference {
         : judgeTextUsage(
             told,
             {
-              ...askedOf(one, job, now),
+              ...askedOf(one, job, now - written.pausedMs),
               // A provider that failed is paid for what it has delivered alone.
               ...(failure !== null && !isOfCall(failure) && { reasons: false }),
               outputBytes,

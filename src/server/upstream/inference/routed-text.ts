@@ -69,6 +69,7 @@ export function askedOf({ model, target, startedAt }: AskedOf, job: InferenceJob
     contextTokens: endpoint.contextLength === 0 ? null : endpoint.contextLength,
     outputTokensMax: (mostAnswerTokens(endpoint, asked) ?? Infinity) * choices,
     reasons: reasonsAt(model, request),
+    ...(request.effort && { effort: request.effort }),
     seconds: (now - startedAt) / 1_000,
     isTeaching: isPlainPrompt(size),
   }

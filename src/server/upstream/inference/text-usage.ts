@@ -11,7 +11,7 @@ import {
   TOKENS_PER_100_BYTES_MIN,
   TOKENS_TOLD_MAX,
 } from '../../../schemas/inference/token-limits.ts'
-import type { EstimatedText, TextSize } from '../../../schemas/inference/text-request.ts'
+import type { EffortClass, EstimatedText, TextSize } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { TokenUsage } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
@@ -25,7 +25,9 @@ export interface AskedText {
   readonly outputTokensMax: number
   /** Whether the model reasons; null when neither the catalogue nor its calls show it. */
   readonly reasons: boolean | null
-  /** Seconds since the head of the request was written. */
+  /** How much reasoning the request asks for; absent: it leaves that to the model. */
+  readonly effort?: EffortClass
+  /** Seconds since the head of the request was written, without those in which the provider was not read. */
   readonly seconds: number
   /** Its figures may teach: its prompt is ordinary text, and nothing else is read. */
   readonly isTeaching: boolean
@@ -79,8 +81,8 @@ export class TextRates {
   readonly #prompt = new LearnedRate()
   /** Tokens a byte. */
   readonly #output = new LearnedRate()
-  /** Tokens a call beyond its texts. */
-  readonly #hidden = new LearnedRate()
+  /** Tokens a call beyond its texts, by what it asked for: calls of a low effort teach nothing of a high one. */
+  readonly #hidden = new Map<EffortClass | undefined, LearnedRate>()
   /** Tokens a second. */
   readonly #speed = new LearnedRate()
 
@@ -96,7 +98,9 @@ export class TextRates {
     if (reasons === false) return
     // Providers may count what they hide as output.
     const most = reasoning > 0 ? reasoning : 100 * all > TOKENS_PER_100_BYTES_MAX * outputBytes ? all : 0
-    this.#hidden.learn(Math.min(most, Math.max(0, all - this.outputTokens(outputBytes))), 1)
+    const hidden = this.#hidden.get(seen.effort) ?? new LearnedRate()
+    this.#hidden.set(seen.effort, hidden)
+    hidden.learn(Math.min(most, Math.max(0, all - this.outputTokens(outputBytes))), 1)
   }
 
   /** Tokens that a prompt is estimated as. */
@@ -110,9 +114,10 @@ export class TextRates {
   }
 
   /** Tokens that the model has written unseen. @param left of the maximum of the request */
-  hiddenTokens({ reasons, seconds }: SeenText, left: number): number {
+  hiddenTokens({ reasons, seconds, effort }: SeenText, left: number): number {
     if (reasons === false) return 0
-    const usual = this.#hidden.orElse(reasons === true ? Infinity : 0)
+    const before = reasons === true ? Infinity : 0
+    const usual = this.#hidden.get(effort)?.orElse(before) ?? before
     return Math.ceil(Math.min(usual, seconds * this.#speed.orElse(REASONING_TOKENS_PER_SECOND), left))
   }
 }

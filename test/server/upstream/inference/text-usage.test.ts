@@ -121,6 +121,18 @@ t.test('hidden reasoning of a call that was left grows with its time, up to its 
   t.match(usageAfter(60, { reasons: null }), { reasoning: 0 }, 'no call has shown any')
 })
 
+t.test('calls of a low effort teach nothing of what a high effort thinks unseen', async (t) => {
+  const rates = taught(
+    { ...PLAIN, output: 80, reasoning: 1 },
+    { reasons: true, effort: 'minimal', seconds: 0 },
+  )
+  const reasoning = (effort: SeenText['effort']): number =>
+    estimated(rates, { reasons: true, seconds: 120, ...(effort && { effort }) }).reasoning
+  t.ok(reasoning('minimal') <= 1)
+  t.equal(reasoning('high'), 120 * REASONING_TOKENS_PER_SECOND)
+  t.equal(reasoning(undefined), 120 * REASONING_TOKENS_PER_SECOND)
+})
+
 t.test('a provider that reported no output yet has not said that nothing was thought', async (t) => {
   const placeholder = { output: 0, reasoning: 0 }
   const { usage } = judged(placeholder, { isWhole: false, reasons: true, outputBytes: 0, seconds: 2 })
