@@ -112,6 +112,24 @@ t.test('what clients require is added, and nulls that they refuse are taken out'
   })
 })
 
+t.test('calls of a whole answer that share an index have indexes of their own', async (t) => {
+  const shown = (...calls: readonly string[]): readonly unknown[] => {
+    const text = given(`{"choices":[{"message":{"tool_calls":[${calls.join(',')}]}}]}`)
+    const { choices } = JSON.parse(text) as {
+      readonly choices: readonly {
+        readonly message: { readonly tool_calls: readonly { index?: unknown }[] }
+      }[]
+    }
+    return choices[0]?.message.tool_calls.map(({ index }) => index) ?? []
+  }
+  const call = (index: string): string =>
+    `{"id":"c","type":"function",${index}"function":{"name":"f","arguments":"{}"}}`
+  t.same(shown(call('"index":0,'), call('"index":0,')), [0, 1])
+  t.same(shown(call('"index":null,'), call('"index":7,')), [0, 1])
+  t.same(shown(call('"index":0,'), call('"index":1,')), [0, 1])
+  t.same(shown(call(''), call('')), [undefined, undefined], 'a whole answer needs none')
+})
+
 t.test('reasoning goes out under the names of both its families of clients', async (t) => {
   const said = (members: string): string => {
     const text = given(`{"choices":[{"message":{"role":"assistant"${members}}}]}`)

@@ -104,7 +104,9 @@ export class ToolMembers implements Members {
     const index = countAt(this.#walk.json.bytes, at, end)
     const fragment = this.#fragment
     if (fragment !== null) this.#spliced(fragment)
-    if (index < 0) return this.#walk.replace(at, end, String(this.#nth))
+    // Calls of a whole answer are all here: each has the index of its place.
+    if (index < 0 || (fragment === null && index !== this.#nth))
+      return this.#walk.replace(at, end, String(this.#nth))
     if (fragment === null) return end
     fragment.index = index
     fragment.shown = index
