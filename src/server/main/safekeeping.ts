@@ -32,7 +32,7 @@ export function loneRootKeys(config: Sources, keys: Pick<RootKeys, 'ids'>): Advi
   if (lone.length === 0) return null
   const what = lone.length === 1 ? `root key ${lone[0] ?? ''}` : `${lone.length} root keys`
   return {
-    detail: `nobody has backed up ${what}: without it no file and no secret opens`,
+    detail: `no backup of ${what}: without it files and secrets cannot be decrypted`,
     fix: 'copy it elsewhere and run `sluice vault confirm-root COPY`, or run `sluice backup FOLDER`',
   }
 }

@@ -48,7 +48,7 @@ export function addFileVerbs(program: Command): void {
     'verify',
     'read every object again: its seal, its size, its SHA-256; and report what has no counterpart',
   ).action((options: { json?: boolean }) => withDatabase((database) => verify(database, options)))
-  addVerb(program, 'sweep', 'remove what nobody will come back for, as the node does every few minutes')
+  addVerb(program, 'sweep', 'remove expired and orphaned objects, as the node does every few minutes')
     .option(
       '--min-age <seconds>',
       'leave objects without a row alone while they are younger; left out: an hour',

@@ -17,7 +17,7 @@ const PRINTED_COLUMNS = 120
 
 /** `top`. */
 export function addTop(program: Command): void {
-  addVerb(program, 'top', 'show what the running node does and what hurts, each second; q ends')
+  addVerb(program, 'top', 'show load and problems of the running node, each second; q ends')
     .option(
       '--key-file <file>',
       "holds a management key of the operator's organization; left out: SLUICE_MANAGEMENT_KEY, or the first keys",

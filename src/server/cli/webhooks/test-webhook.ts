@@ -16,7 +16,7 @@ export function addTestWebhook(program: Command, outcome: { code: number | null 
   const verb = addVerb(
     program,
     'test-webhook',
-    'have the node send a signed test event once, and tell what the receiver answered',
+    'have the node send a signed test event once, and print the answer of the receiver',
   )
     .option('--workspace <ref>', 'id or slug; left out: the default workspace')
     .option('--to <url>', 'where it goes; left out: the callback URL of the workspace')

@@ -154,7 +154,7 @@ t.test(
     }
     t.match(
       findings.find(({ check }) => check === 'root_key'),
-      { level: 'warning', detail: new RegExp(`^${dataDir}/root-key; nobody has backed up`) },
+      { level: 'warning', detail: new RegExp(`^${dataDir}/root-key; no backup of`) },
     )
     await node.stop()
     t.notMatch((await startNode(t, settings)).output(), /Root key/, 'an old key is not called new')

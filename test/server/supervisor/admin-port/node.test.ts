@@ -155,7 +155,7 @@ t.test(
       firstKeysOf(sources).map(({ detail, fix }) => [detail, fix]),
       [[open?.text, open?.fix]],
     )
-    t.match([lone?.text, lone?.fix, open?.page], [/^nobody has backed up root key/, /confirm-root/, 'keys'])
+    t.match([lone?.text, lone?.fix, open?.page], [/^no backup of root key/, /confirm-root/, 'keys'])
     noteRootKeyCopies(node.dataDir, openRootKeys({ setting: null, file: null, dataDir: node.dataDir }).ids, {
       at: new Date().toISOString(),
       by: 'shown',

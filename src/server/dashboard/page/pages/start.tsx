@@ -212,7 +212,7 @@ function CallState({ call }: { readonly call: FirstCall }): ComponentChild {
       return (
         <p class="notice warn" role="status">
           {`A call of ${call.operation} came and was refused: its answer says why. `}
-          <a href={hashOf('now')}>See what hurts</a>
+          <a href={hashOf('now')}>View problems</a>
         </p>
       )
     case 'seen':

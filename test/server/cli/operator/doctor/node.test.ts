@@ -176,7 +176,7 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   const of = async (): Promise<Finding | undefined> =>
     (await told(settings)).all.find(({ check }) => check === 'root_key')
   const confirm = (path: string, input = '') => runVerb(settings, ['vault', 'confirm-root', path], input)
-  t.match(await of(), { level: 'warning', detail: /keys; 1 more, .*; nobody has backed up 2 root keys/ })
+  t.match(await of(), { level: 'warning', detail: /keys; 1 more, .*; no backup of 2 root keys/ })
   t.match(await confirm(copy), { code: 1, stderr: /is not there: start the node once/ })
   t.match(await runVerb(settings, ['backup', backup]), {
     code: 0,
@@ -205,5 +205,5 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   })
   t.match(await of(), { level: 'ok', detail: /; copied on \d{4}-\d\d-\d\d$/ })
   writeFileSync(file, `${'7'.repeat(64)}\n${other}${key}`)
-  t.match(await of(), { level: 'warning', detail: /nobody has backed up root key [0-9a-f]{16}:/ })
+  t.match(await of(), { level: 'warning', detail: /no backup of root key [0-9a-f]{16}:/ })
 })

@@ -123,7 +123,7 @@ condition({
 condition({
   what: 'a root key that nobody has backed up',
   check: 'root_key',
-  detail: /\/root-key; nobody has backed up root key [0-9a-f]{16}/,
+  detail: /\/root-key; no backup of root key [0-9a-f]{16}/,
   fix: /sluice vault confirm-root/,
   async make(t) {
     const dataDir = await madeDirectory(t)
