@@ -8,6 +8,7 @@ import type {
 import { refusalsOf } from '../schemas/inference/forms/table/refusals.ts'
 import { translateRequest } from '../schemas/inference/forms/translate.ts'
 import { foreignParts } from '../server/upstream/inference/foreign-parts.ts'
+import { reframe } from '../server/upstream/inference/framing/reframe.ts'
 import { joinedAnswer } from '../server/upstream/inference/native-answer.ts'
 import { largeEvent } from '../server/upstream/inference/parts/large-event.ts'
 import { compress } from './compress.ts'
@@ -63,6 +64,7 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   foreign_parts: { run: ({ dialect, body, bare }) => foreignParts(dialect, body, bare), moves: () => [] },
   large_event: { run: largeEvent, moves: () => [] },
   translated_answer: { run: translatedAnswer, moves: movedOfAnswer },
+  reframe: { run: reframe, moves: (made) => (made.ok ? [made.bytes] : []) },
   compress: { run: compress, moves: (packed) => [packed] },
   seal_secrets: {
     run: sealSecrets,

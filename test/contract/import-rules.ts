@@ -34,6 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
     ...DRIVER,
     'vault/envelope',
     'upstream/inference/foreign-parts',
+    'upstream/inference/framing/reframe',
     'upstream/inference/native-answer',
     'upstream/inference/parts/large-event',
     'upstream/inference/parts/whole-parts',

@@ -11,6 +11,7 @@ import { answerOfJob } from '../../src/server/upstream/inference/native-answer.t
 import { wholeParts } from '../../src/server/upstream/inference/parts/whole-parts.ts'
 import type { NativeHead } from '../../src/server/upstream/inference/protocol.ts'
 import { LearnedText } from '../../src/server/upstream/inference/spoken.ts'
+import { Framing } from '../../src/server/upstream/inference/framing/framing.ts'
 import { TranslatedWire } from '../../src/server/upstream/inference/translated-wire.ts'
 import { translatedAnswer } from '../../src/workers/translated-answer.ts'
 import { threads } from '../support/front.ts'
@@ -76,11 +77,12 @@ t.test('a large answer comes written, and its parts are written nowhere else', a
   const provider = { slug: 'google', protocol: 'google' } as Endpoint['provider']
   const { endpoint } = at({ speaks: ['gemini'] }, { provider })
   const text = present(endpoint.text)
+  const how = { jobs: threads(), loop: new LoopBudget() }
   const wire = new TranslatedWire('messages', 'gemini', {
     endpoint,
     learned: new LearnedText(text),
-    jobs: threads(),
-    loop: new LoopBudget(),
+    framing: new Framing('gemini', how),
+    ...how,
   })
   const words = 'x'.repeat(INLINE_JSON_BYTES_MAX)
   const body = Buffer.from(answersOf(words).gemini)

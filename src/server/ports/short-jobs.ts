@@ -197,6 +197,14 @@ export interface ShortJobTypes {
     in: { readonly protocol: TextProtocol; readonly data: Uint8Array }
     out: Readonly<Record<string, unknown>> | null
   }
+  /**
+   * Makes the events of a stream of a whole answer, or a whole answer of such events, in the provider's
+   * protocol. D14, D22.
+   */
+  reframe: {
+    in: { readonly protocol: TextProtocol; readonly to: 'answer' | 'events'; readonly bytes: Uint8Array }
+    out: Reframed
+  }
   /** Compresses the bytes with gzip. */
   compress: { in: { readonly bytes: Uint8Array }; out: Uint8Array }
   /** Seals values of one vault, and clears the values. */
@@ -263,6 +271,8 @@ export interface NoAnswer {
    */
   readonly error?: Uint8Array
 }
+/** A body in the form that was asked for. */
+export type Reframed = { readonly ok: true; readonly bytes: Uint8Array } | NoAnswer
 /** `answer` is in the pieces of `AnswerPieces`; the other members are those of `NativeAnswer`. */
 type JoinedAnswer =
   | {

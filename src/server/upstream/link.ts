@@ -152,7 +152,7 @@ export class ProviderLink {
    * status. The signal of the call closes the connection in the same turn, also while the provider is silent.
    * D27. Nothing is sent twice: see `WRITTEN`. The caller
    * has to close the body; a body that was read to its end keeps the connection. Failures: as
-   * `TrustedOrigin.exchange`, and upstream_invalid (an encoding that was not asked for, or no events).
+   * `TrustedOrigin.exchange`, and upstream_invalid (an encoding that was not asked for).
    */
   async stream(path: string, body: LinkBody, attempt: LinkStreamAttempt): Promise<Outcome<EgressExchange>> {
     const { beginsBy, stallMs, caller, call, isCutByLeaving, bodyBytes = null } = attempt
@@ -171,8 +171,8 @@ export class ProviderLink {
       caller,
     })
     if (!outcome.ok || !outcome.value.isSuccess) return outcome
-    if (isPlain(outcome.value) && mayBeEvents(outcome.value)) return outcome
-    const detail = isPlain(outcome.value) ? NOT_EVENTS : 'It sent an encoding that was not asked for.'
+    if (isPlain(outcome.value)) return outcome
+    const detail = 'It sent an encoding that was not asked for.'
     outcome.value.body.close()
     return fail('upstream_invalid', { detail })
   }
@@ -206,20 +206,6 @@ function withHops(headers: readonly string[], hops: number): readonly string[] {
 function without(headers: readonly string[], others: readonly string[]): readonly string[] {
   const names = new Set(others.filter((_, at) => at % 2 === 0))
   return headers.filter((_, at) => !names.has((headers[at - (at % 2)] ?? '').toLowerCase()))
-}
-
-/** Types of answers that are no events, whatever bytes follow: a whole answer, or the page of a proxy. */
-const NO_EVENTS = /^(?:application\/(?:[\w.+-]*\+)?json|text\/html)(?:[\s;]|$)/i
-
-/** The usual cause is a `base_url` that leads elsewhere. */
-const NOT_EVENTS = 'It sent JSON or an HTML page in place of a stream of events.'
-
-/**
- * False when the response says that it is JSON or a page although a stream was asked for. A provider that
- * names another type, or none, is read as events. D22.
- */
-function mayBeEvents(response: Pick<EgressExchange, 'header'>): boolean {
-  return !NO_EVENTS.test(response.header('content-type')?.trim() ?? '')
 }
 
 /** True when the body is not compressed: a streamed response is never decoded. */

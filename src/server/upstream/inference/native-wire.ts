@@ -14,6 +14,7 @@ import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
 import { foreignParts } from './foreign-parts.ts'
+import type { Framing } from './framing/framing.ts'
 import type { NativeJob, NativeRequest } from './protocol.ts'
 import { hasBareReasoning } from './responses/responses-request.ts'
 import { isMaker, type LearnedText } from './spoken.ts'
@@ -25,13 +26,17 @@ interface NativeWireDeps {
   readonly learned: LearnedText
   readonly jobs: ShortJobs
   readonly loop: LoopBudget
+  readonly framing: Framing
 }
 
 /**
  * Requests and answers pass as their bytes came, but for what D4, D13 and D14 name: the endpoint speaks the
  * caller's dialect.
  */
-export function nativeWire(dialect: Dialect, { endpoint, learned, jobs, loop }: NativeWireDeps): Wire {
+export function nativeWire(
+  dialect: Dialect,
+  { endpoint, learned, jobs, loop, framing }: NativeWireDeps,
+): Wire {
   const { path, countPath, request, stream } = NATIVE_DIALECTS[dialect]
   const count: CountWire | null =
     countPath === undefined
@@ -52,6 +57,7 @@ export function nativeWire(dialect: Dialect, { endpoint, learned, jobs, loop }: 
           answer: (body) => (isTokenCount(body) ? Uint8Array.from(body) : null),
         }
   return {
+    framing,
     pathOf: () => path,
     request: (job) =>
       native(job, { endpoint, jobs, loop }, (foreign) =>

@@ -12,6 +12,7 @@ import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
 import type { RedactedTexts } from '../reason.ts'
+import type { Framing } from './framing/framing.ts'
 import { geminiCount, geminiPaths } from './gemini-calls.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { contentsOf, withHoles, type CallContents } from './inline/named-contents.ts'
@@ -36,6 +37,7 @@ import { unsupported } from './translated/unsupported.ts'
 import type { CountWire, StreamInput, WholeInput, Wire } from './wire.ts'
 
 interface TranslatedWireDeps {
+  readonly framing: Framing
   readonly endpoint: Endpoint
   readonly learned: LearnedText
   readonly jobs: ShortJobs
@@ -47,6 +49,7 @@ const HEADERS: Readonly<Partial<Record<TextProtocol, readonly string[]>>> = { me
 
 /** An endpoint is called in its own protocol for callers of another dialect, by the internal form. D5, D6. */
 export class TranslatedWire implements Wire {
+  readonly framing: Framing
   readonly count: CountWire | null
   readonly #dialect: Dialect
   readonly #protocol: TextProtocol
@@ -56,6 +59,7 @@ export class TranslatedWire implements Wire {
     this.#dialect = dialect
     this.#protocol = protocol
     this.#deps = deps
+    this.framing = deps.framing
     this.count = dialect === 'messages' && protocol === 'gemini' ? this.#geminiCount() : null
   }
 

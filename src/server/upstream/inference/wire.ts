@@ -4,6 +4,7 @@ import type { ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { RedactedTexts } from '../reason.ts'
+import type { Framing } from './framing/framing.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import type {
   NativeAnswer,
@@ -33,6 +34,8 @@ export interface StreamInput extends Pick<NativeRequest, 'origins'> {
 
 /** How an endpoint is called for callers of one dialect: in that dialect, or in its own protocol. D5. */
 export interface Wire {
+  /** For a body that has not the form that was asked for. */
+  readonly framing: Framing
   /** Below the provider's base address. */
   pathOf(isStream: boolean): string
   /** Failures: field_unsupported, those of `CallMedia`, and those of the pool of short jobs. */

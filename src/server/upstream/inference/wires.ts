@@ -2,6 +2,7 @@ import { DIALECTS, type Dialect } from '../../../schemas/inference/text-request.
 import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
+import { Framing } from './framing/framing.ts'
 import { nativeWire } from './native-wire.ts'
 import { LearnedText, protocolFor } from './spoken.ts'
 import { TranslatedWire } from './translated-wire.ts'
@@ -18,7 +19,7 @@ export function wiresOf(
     DIALECTS.flatMap((dialect) => {
       const protocol = protocolFor(text, dialect)
       if (protocol === null) return []
-      const deps = { endpoint, learned, ...how }
+      const deps = { endpoint, learned, framing: new Framing(protocol, how), ...how }
       return [
         [
           dialect,

@@ -9,14 +9,24 @@ import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { WRITTEN, type PostAttempt, type PostKind, type ProviderLink } from '../link.ts'
 import { blockedPrompt, failureOf, failureOfWhole } from '../provider-failure.ts'
 import { NOTHING_REPORTED } from './call-prices.ts'
+import { frameOf } from './framing/frame.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body.ts'
-import type { NativeHead, NativeRequest, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
+import type {
+  NativeAnswer,
+  NativeHead,
+  NativeRequest,
+  WholeParts,
+  WholeRead,
+  WritingAttempt,
+  WritingProtocol,
+  Written,
+} from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
 import { lostOf, unsupported } from './translated/unsupported.ts'
 import { unquoted } from './unquoted.ts'
-import type { Wire, WireOf } from './wire.ts'
+import type { WholeInput, Wire, WireOf } from './wire.ts'
 
 export interface WritingEndpointDeps {
   readonly endpoint: Endpoint
@@ -135,18 +145,16 @@ export class WritingEndpoint implements WritingProtocol {
       return { ok: false, failure }
     }
     const head = this.#head(job, model)
-    const read = await wire
-      .whole({
-        body: answer.body,
-        ...{ head, caller },
-        isEncryptedAsked: job.request.isEncryptedAsked === true,
-        endsAt: deadlineAt,
-        ...(origins && { origins }),
-      })
-      .catch((bug: unknown) => {
-        answer.release()
-        throw bug
-      })
+    const read = await readWhole(wire, {
+      body: answer.body,
+      ...{ head, caller },
+      isEncryptedAsked: job.request.isEncryptedAsked === true,
+      endsAt: deadlineAt,
+      ...(origins && { origins }),
+    }).catch((bug: unknown) => {
+      answer.release()
+      throw bug
+    })
     if (!read.ok) {
       const failure = failureOfWhole(read, this.#link.redacted)
       answer.release()
@@ -220,7 +228,7 @@ export class WritingEndpoint implements WritingProtocol {
       pausedMs,
       isDrained,
     } = await new Relay({
-      body: outcome.value.body,
+      body: wire.framing.stream(outcome.value.body, caller, this.#roomOf),
       stream,
       sink,
       begin: () => begin(dropped, stream),
@@ -247,6 +255,14 @@ export class WritingEndpoint implements WritingProtocol {
     const { id, createdS } = head
     return { id, createdS, model: model.id, provider: this.#endpoint.provider.slug }
   }
+}
+
+/** Some providers stream whatever they are asked for. */
+async function readWhole(wire: Wire, input: WholeInput): Promise<WholeRead<NativeAnswer | WholeParts>> {
+  if (frameOf(input.body) !== 'events') return wire.whole(input)
+  const made = await wire.framing.answer(input.body, input)
+  if (!made.ok) return made
+  return made.value.ok ? wire.whole({ ...input, body: made.value.bytes }) : made.value
 }
 
 /** A request that is ready to be sent, without its body. */

@@ -1,0 +1,96 @@
+import { fail, ok, type Outcome } from '../../../../schemas/failures.ts'
+import { STREAM_HELD_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
+import { UPSTREAM_WRITTEN_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
+import type { ByteReader } from '../../../ports/byte-streams.ts'
+import type { AnswerRoom } from '../../../ports/egress/egress.ts'
+import type { Reframed } from '../../../ports/short-jobs.ts'
+import { Gathered } from '../gathered.ts'
+import { frameOf, type Frame } from './frame.ts'
+
+interface FramedBodyInput {
+  readonly room: () => AnswerRoom
+  /** The events of a stream with a whole answer. */
+  readonly events: (json: Uint8Array) => Promise<Outcome<Reframed>>
+}
+
+/** The usual cause of either is a `base_url` that leads elsewhere. */
+const PAGE = 'It sent an HTML page in place of a stream of events.'
+const NO_ANSWER = 'It sent JSON in place of a stream of events, and no answer.'
+
+type Read = Outcome<Uint8Array | null>
+
+/**
+ * The body of a response that was asked for as a stream. Events pass as they come; a whole answer is read to its
+ * end, within the bounds of whole answers, and then given as events. Failures, besides those of the body:
+ * upstream_invalid, upstream_too_large, busy.
+ */
+export class FramedBody implements ByteReader {
+  readonly #body: ByteReader
+  readonly #input: FramedBodyInput
+  #frame: Frame | null = null
+  #isOver = false
+  /** What came until the form of the body was known, or its end. */
+  readonly #gathered = new Gathered()
+  #room: AnswerRoom | null = null
+
+  constructor(body: ByteReader, input: FramedBodyInput) {
+    this.#body = body
+    this.#input = input
+  }
+
+  /** No promise of its own behind the first bytes: a stream reads here thousands of times. */
+  next(): Promise<Read> {
+    return this.#frame === 'events' ? this.#body.next() : this.#begin()
+  }
+
+  close(): void {
+    this.#room?.give()
+    this.#body.close()
+  }
+
+  async #begin(): Promise<Read> {
+    while (!this.#isOver) {
+      const read = await this.#body.next()
+      if (!read.ok) return read
+      if (read.value === null) return this.#end()
+      const taken = await this.#take(read.value)
+      if (taken !== null) return taken
+    }
+    return ok(null)
+  }
+
+  /** Null: the body is read on. */
+  async #take(piece: Uint8Array): Promise<Read | null> {
+    const gathered = this.#gathered
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length)
+    // Nearly all streams begin with an event, of which no copy is made.
+    if (gathered.length === 0 && frameOf(bytes) === 'events') {
+      this.#frame = 'events'
+      return ok(piece)
+    }
+    gathered.add(bytes, 0, bytes.length)
+    this.#frame ??= frameOf(gathered.peek())
+    if (this.#frame === 'events') return ok(gathered.take())
+    if (this.#frame === 'page') return fail('upstream_invalid', { detail: PAGE })
+    if (gathered.length > UPSTREAM_WRITTEN_BYTES_MAX)
+      return fail('upstream_too_large', { fields: { limit: UPSTREAM_WRITTEN_BYTES_MAX } })
+    return (await this.#hasRoom(gathered.capacity)) ? null : fail('busy')
+  }
+
+  async #end(): Promise<Read> {
+    this.#isOver = true
+    if (this.#frame === null) return ok(null)
+    const made = await this.#input.events(this.#gathered.take())
+    if (!made.ok) return made
+    const { value } = made
+    if (!value.ok) return { ok: false, failure: { detail: NO_ANSWER, ...value.failure } }
+    return (await this.#hasRoom(value.bytes.length)) ? ok(value.bytes) : fail('busy')
+  }
+
+  async #hasRoom(bytes: number): Promise<boolean> {
+    if (bytes <= STREAM_HELD_BYTES_MAX) return true
+    this.#room ??= this.#input.room()
+    const missing = bytes - this.#room.bytes
+    return missing <= 0 || this.#room.more(missing)
+  }
+}

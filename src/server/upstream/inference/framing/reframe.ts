@@ -1,0 +1,20 @@
+import type { Reframed, ShortJobTypes } from '../../../ports/short-jobs.ts'
+import { INVALID } from '../native-events.ts'
+import { eventsOfAnswer } from './answer-events.ts'
+import { withoutMark } from './frame.ts'
+import { answerOfEvents } from './gathered-answer.ts'
+
+type Job = ShortJobTypes['reframe']
+
+/** Makes events of a whole answer, or a whole answer of events: a provider may send what it was not asked for. */
+export function reframe({ protocol, to, bytes }: Job['in']): Reframed {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  try {
+    if (to === 'answer') return answerOfEvents(protocol, body)
+    const events = eventsOfAnswer(protocol, withoutMark(body))
+    return events === null ? { ok: false, failure: INVALID } : { ok: true, bytes: events }
+  } catch {
+    // What is nested too deeply can be parsed, but not be written again.
+    return { ok: false, failure: INVALID }
+  }
+}
