@@ -234,7 +234,7 @@ function spendOf(settings: FrontSettings, has: Has, { log, closings }: MoneyDeps
     : freeJournal(owner.id)
   // Closed before the connections: it gives back what it was lent.
   const lane = storeOf(settings, MONEY_POOL_MAX, [])
-  const lender = openLender(lane, log)
+  const lender = openLender(lane, { log })
   const spend = createSpend({
     lender: has('ledger') ? lender : deafLender(lender),
     journal,

@@ -160,6 +160,7 @@ const NODE_FACTS = factsOf(
       store: {
         connections: { used: 1, allowed: 2 },
         abandonedJournals: 0,
+        moneyStepsBehind: 0,
         backedUpAt: new Date(0),
         clockSkewMs: 0,
       },

@@ -59,6 +59,10 @@ const GROUPS: readonly {
   { verbs: ['ledger'], load: () => import('./money/ledger.ts').then((group) => group.addLedgerVerbs) },
   { verbs: ['budgets'], load: () => import('./money/budgets.ts').then((group) => group.addBudgetVerbs) },
   { verbs: ['credits'], load: () => import('./money/credits.ts').then((group) => group.addCreditVerbs) },
+  {
+    verbs: ['accept-restore'],
+    load: () => import('./money/accept-restore.ts').then((group) => group.addAcceptRestoreVerb),
+  },
   { verbs: ['usage'], load: () => import('./money/usage.ts').then((group) => group.addUsageVerb) },
   {
     verbs: ['webhooks'],

@@ -23,7 +23,7 @@ export function openNodeJournals({ databaseUrl, config, onCleared }: JournalsPla
   const store = openStore({ url: databaseUrl, poolMax: 1, applicationName: 'sluice-journals' })
   const recovery = openRecovery({
     folder: journalsFolder(config.dataDir),
-    lender: openLender(store, log),
+    lender: openLender(store, { log }),
     stateOf: (id) => store.within(LOOK_MS_MAX, (sql) => journalState(sql, id)),
     bootId: bootId(),
     keep: (takes) => keepLostStreams(store, takes, log),

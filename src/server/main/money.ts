@@ -1,5 +1,6 @@
 import { bootId } from '../journal/boot-id.ts'
 import { openJournal } from '../journal/journal.ts'
+import { openKeptCount } from '../journal/kept-count.ts'
 import { journalsFolder } from '../journal/segments.ts'
 import type { Config } from '../config.ts'
 import { REAL_TIMERS } from '../money/money-timers.ts'
@@ -55,7 +56,7 @@ export function openMoneyPorts({ dataDir }: Pick<Config, 'dataDir'>, deps: Money
   const holder = identityOf(process.pid) ?? { pid: process.pid, startedAt: '' }
   const journal = openJournal({ folder: journalsFolder(dataDir), ...owner, holder, log })
   const spend = createSpend({
-    lender: openLender(lane, log),
+    lender: openLender(lane, { log, count: openKeptCount(dataDir, node, log) }),
     journal,
     owner,
     fronts,

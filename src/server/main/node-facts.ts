@@ -64,7 +64,8 @@ function surroundings(figures: NodeFigures | null): Facts {
   }
 }
 
-function ofStore({ connections, abandonedJournals, backedUpAt, clockSkewMs }: StoreFigures): Facts {
+function ofStore(figures: StoreFigures): Facts {
+  const { connections, abandonedJournals, moneyStepsBehind, backedUpAt, clockSkewMs } = figures
   return {
     sluice_postgres_connections: {
       help: 'Connections to Postgres that count against its bound, those of other programs too.',
@@ -77,6 +78,10 @@ function ofStore({ connections, abandonedJournals, backedUpAt, clockSkewMs }: St
     sluice_money_abandoned_journals: {
       help: 'Open journals of all nodes that no process brings into the books: what they hold stays lent.',
       value: abandonedJournals,
+    },
+    sluice_money_steps_behind: {
+      help: 'Steps of the money of the node that Postgres lacks; above 0 paid calls are refused.',
+      value: moneyStepsBehind,
     },
     ...instant('sluice_backup_end_timestamp_seconds', 'End of the last sluice backup.', backedUpAt),
     sluice_clock_skew_seconds: {

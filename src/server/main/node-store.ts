@@ -1,4 +1,5 @@
 import { readPostgresUrl } from '../../schemas/values/store-urls.ts'
+import { readCount } from '../journal/kept-count.ts'
 import { journalsFolder, segmentFiles } from '../journal/segments.ts'
 import { certainSkewMs, readingOf } from '../observe/clock-reading.ts'
 import type { Log } from '../ports/observe.ts'
@@ -16,6 +17,7 @@ import {
   readInstallation,
 } from '../store/nodes/installation.ts'
 import { abandoned, openJournals } from '../store/nodes/journals.ts'
+import { stepsBehind } from '../store/money/money-counts.ts'
 import { rootKeyUses } from '../store/vault/root-rotation.ts'
 import type { NodeSetup, StoreFigures } from '../supervisor/node-setup.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
@@ -87,6 +89,7 @@ async function figuresOf(
   return {
     connections: { used: await connectionsUsed(sql, by), allowed: available },
     abandonedJournals: abandoned(await openJournals(sql), { own: node, files }).length,
+    moneyStepsBehind: await stepsBehind(sql, { node, kept: readCount(dataDir) }),
     backedUpAt: await lastBackup(sql),
     clockSkewMs,
   }

@@ -44,6 +44,11 @@ export class FiguresWatch {
     }
   }
 
+  /** Postgres is older than the data directory. */
+  get isMoneyRefused(): boolean {
+    return (this.#store?.moneyStepsBehind ?? 0) > 0
+  }
+
   look(): Promise<void> {
     this.#looking ??= Promise.all([this.#lookAtDisks(), this.#lookAtStore()])
       .then(() => undefined)

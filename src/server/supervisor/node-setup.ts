@@ -65,6 +65,8 @@ export interface StoreFigures {
   readonly connections: { readonly used: number; readonly allowed: number }
   /** Open journals that no process brings into the books. */
   readonly abandonedJournals: number
+  /** Steps of this node's money that Postgres lacks; above 0 paid calls are refused. */
+  readonly moneyStepsBehind: number
   /** End of the last backup; null: none was made. */
   readonly backedUpAt: Date | null
   /** Milliseconds by which the clock of Postgres is ahead for sure; negative: behind. */

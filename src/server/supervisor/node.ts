@@ -262,6 +262,10 @@ class NodeRun {
     await checkConnections(store, this.#first, services.postgres)
     await checkRedis(redis, services.redisMode)
     await this.#join(store, redis, services)
+    const disks = disksOf(this.#first.config)
+    const certificate = (): string | null => this.#generation.frozen['SLUICE_TLS_CERT'] ?? null
+    const figures = new FiguresWatch({ store, disks, certificate })
+    this.#figures = figures
     this.#watch = new ReadinessWatch({
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
       redis: {
@@ -269,18 +273,13 @@ class NodeRun {
         isUp: () => redis.isUp(),
         onChange: (listener) => redis.onChange(listener),
       },
-      storage: { mode: this.#first.config.objects.kind, isUp: watchRoom(disksOf(this.#first.config)) },
+      storage: { mode: this.#first.config.objects.kind, isUp: watchRoom(disks) },
       log: this.#setup.log,
       keyGraceMs: () => this.#generation.config.keyGraceMs,
+      isMoneyRefused: () => figures.isMoneyRefused,
       now: Date.now,
       onChange: (name, isUp) => this.#history.dependency(name, isUp),
     })
-    const figures = new FiguresWatch({
-      store,
-      disks: disksOf(this.#first.config),
-      certificate: () => this.#generation.frozen['SLUICE_TLS_CERT'] ?? null,
-    })
-    this.#figures = figures
     this.#undo(() => Promise.resolve([this.#watch, figures].forEach((one) => one?.stop())))
     return store
   }

@@ -19,6 +19,8 @@ export interface ReadinessOptions {
   readonly log: Log
   /** Milliseconds for which fronts go on without Postgres. */
   readonly keyGraceMs: () => number
+  /** Postgres is older than the data directory, and paid calls are refused. */
+  readonly isMoneyRefused?: () => boolean
   readonly now: () => number
   readonly onChange?: (name: DependencyName, isUp: boolean) => void
 }
@@ -70,6 +72,7 @@ export class ReadinessWatch {
     const isCutOff = this.#isUp.postgres && fronts.withoutStore > 0
     if (isCutOff) reasons.push('fronts_without_postgres')
     if (children.runners.ready < children.runners.wanted) reasons.push('runners_missing')
+    if (this.#options.isMoneyRefused?.() === true) reasons.push('restore_not_accepted')
     const isUnavailable = graceIsOver || children.fronts.ready === 0
     return {
       status: isUnavailable ? 'unavailable' : reasons.length > 0 ? 'degraded' : 'ready',

@@ -149,7 +149,7 @@ async function flushes(
     { owners, journal: await openJournal(full), tookMs: [] as number[] },
     { owners: others, journal: await openJournal(empty), tookMs: [] as number[] },
   ]
-  const day = await openLender(full, SILENT)
+  const day = await openLender(full, { log: SILENT })
     .pulse([])
     .then((pulse) => pulse.day)
   const ratios: number[] = []

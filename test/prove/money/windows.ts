@@ -47,7 +47,7 @@ export const program: Program = {
     await turnTo(store.sql, dayOf(proof, 0))
     const payers = await makePayers(store, size.events)
     await forbidExcess(store)
-    const lender = openLender(store, log)
+    const lender = openLender(store, { log })
     const options = { lender, oracle, payers, random: (below: number) => proof.random(below) }
     const fronts = Array.from({ length: size.fronts }, () => new SimFront(options))
     for (const front of fronts) await front.open()

@@ -11,7 +11,9 @@ import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
 import { openKeyStore } from '../../../src/server/store/keys/api-keys.ts'
 import { newId } from '../../../src/server/store/base/ids.ts'
 import { journalState } from '../../../src/server/store/nodes/journals.ts'
+import type { KeptCount } from '../../../src/server/ports/money/lending.ts'
 import { openLender } from '../../../src/server/store/money/lender.ts'
+import { acceptRestore } from '../../../src/server/store/money/money-counts.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
 import { SILENT } from '../../support/log.ts'
 import { imbalances, makeOwners, setLimit, type Owners } from '../../support/money/money.ts'
@@ -40,7 +42,7 @@ interface Stand {
   standing(accountId: string): Promise<{ readonly spent: number; readonly lent: number }>
 }
 
-async function openStand(t: Test): Promise<Stand> {
+async function openStand(t: Test, count?: KeptCount): Promise<Stand> {
   const store = await openTestStore(t, 6)
   const owners = await makeOwners(store)
   await setLimit(store.sql, owners.accounts.organization, 'lifetime', CREDIT)
@@ -48,7 +50,7 @@ async function openStand(t: Test): Promise<Stand> {
   const [key] = must(await openKeyStore(store).load([owners.keyHash]))
   if (key === undefined) throw new Error('the key is not there')
   const folder = temporaryFolder(t, 'money')
-  const lender = openLender(store, SILENT)
+  const lender = openLender(store, { log: SILENT, ...(count && { count }) })
   return {
     store,
     owners,
@@ -164,6 +166,18 @@ t.test(
     t.match(await front.spend.hold(askOf(key)), { ok: false, failure: { name: 'store_unavailable' } })
   },
 )
+
+t.test('a front on a Postgres older than its directory takes no money until that is accepted', async (t) => {
+  const kept = { node: 'n', read: () => 2, keep: () => Promise.resolve() }
+  const { store, key, open } = await openStand(t, kept)
+  const front = open()
+  await front.spend.dayAsked
+  t.match(await front.spend.hold(askOf(key)), { ok: false, failure: { name: 'store_unavailable' } })
+  await acceptRestore(store.sql, null)
+  const held = await heldBy(front.spend, key)
+  held.release()
+  await front.spend.close()
+})
 
 t.test('a front that ends well leaves nothing to recover', async (t) => {
   const { store, key, open, recover } = await openStand(t)

@@ -18,6 +18,7 @@ const NEVER_MS = 2 ** 30
 const FIGURES: StoreFigures = {
   connections: { used: 7, allowed: 97 },
   abandonedJournals: 2,
+  moneyStepsBehind: 3,
   backedUpAt: new Date(1_700_000_000_000),
   clockSkewMs: -2_500,
 }
@@ -47,6 +48,7 @@ t.test('the metrics have what surrounds the node, each with the unit of its name
     'sluice_postgres_connections 7',
     'sluice_postgres_connections_allowed 97',
     'sluice_money_abandoned_journals 2',
+    'sluice_money_steps_behind 3',
     'sluice_backup_end_timestamp_seconds 1700000000',
     'sluice_clock_skew_seconds -2.5',
   ])

@@ -40,7 +40,7 @@ export async function deadFront(
   const folder = await openFolder(t)
   const owners = await makeOwners(store)
   for (const account of Object.values(owners.accounts)) await setLimit(store.sql, account, 'lifetime', LENT)
-  const lender = openLender(store, SILENT)
+  const lender = openLender(store, { log: SILENT })
   const journal = journalIn(folder, more)
   const { id } = journal
   const day = await lender.open({ id, node: 'a-node', bootId })

@@ -96,7 +96,7 @@ export class TestJournal {
 }
 
 export async function openJournal(store: Store, log: Log = SILENT): Promise<TestJournal> {
-  return new TestJournal(openLender(store, log)).open()
+  return new TestJournal(openLender(store, { log })).open()
 }
 
 const EVERYTHING = { organization: true, workspace: true, key: true }

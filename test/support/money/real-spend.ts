@@ -52,7 +52,7 @@ export async function openRealSpend(
     log: SILENT,
   })
   const spend = createSpend({
-    lender: openLender(store, SILENT),
+    lender: openLender(store, { log: SILENT }),
     journal,
     owner: { id: journal.id, node: 'n', bootId: TEST_BOOT },
     fronts: { liveFronts: 1 },

@@ -94,7 +94,7 @@ function addCloseNode(group: Command): void {
       withDatabase(async ({ store, by }) => {
         const node = await idIfAny(store.sql, 'node', named)
         mayBeClosed(node, need(await journalsOf(store, node)), options)
-        const done = need(await closeNode({ store, lender: openLender(store, stderrLog) }, node, by))
+        const done = need(await closeNode({ store, lender: openLender(store, { log: stderrLog }) }, node, by))
         const result = {
           node,
           journals: done.journals,

@@ -161,7 +161,7 @@ async function endFronts(store: Store): Promise<ClosedNode> {
   const nodes = await store.sql<
     { node: string }[]
   >`SELECT DISTINCT node FROM journals WHERE state = 'open' ORDER BY node`
-  const lender = openLender(store, stderrLog)
+  const lender = openLender(store, { log: stderrLog })
   let all: ClosedNode = { journals: 0, forfeits: 0, forfeitedNano: 0n, returnedNano: 0n }
   for (const { node } of nodes) {
     const one = need(

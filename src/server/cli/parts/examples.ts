@@ -66,6 +66,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'ledger close-node': ['0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b'],
   'ledger forfeits': ['--limit 20'],
   'ledger forgive': ['--before 2027-01-01 --note "a power cut"'],
+  'accept-restore': ['', '--json'],
   'webhooks list': ['', '--state dead --workspace default'],
   'webhooks replay': ['--dead --workspace default', '0190a1b2-c3d4'],
   'webhooks secret show': ['default'],

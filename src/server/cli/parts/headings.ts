@@ -3,7 +3,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
   'A node:': ['init', 'serve', 'open', 'env', 'top', 'doctor', 'reload', 'scale', 'config', 'migrate'],
   'Who may call:': ['organizations', 'workspaces', 'members', 'keys', 'scim'],
   'Models and their secrets:': ['models', 'catalog', 'endpoints', 'vault'],
-  'Money:': ['budgets', 'credits', 'usage', 'ledger'],
+  'Money:': ['budgets', 'credits', 'usage', 'ledger', 'accept-restore'],
   'Webhooks:': ['webhooks', 'test-webhook', 'listen'],
   'Records and files:': ['logs', 'audit', 'files', 'sweep', 'prune', 'backup', 'restore', 'clusters'],
   'For shells and programs:': ['openapi', 'completion', 'help'],

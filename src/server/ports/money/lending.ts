@@ -194,3 +194,12 @@ export interface Lender {
   flush(flush: Flush): Promise<FlushResult>
   close(closing: Closing): Promise<ClosingReport>
 }
+
+/** The number of a node's money in its data directory, which Postgres repeats. */
+export interface KeptCount {
+  readonly node: string
+  /** 0: none was kept. */
+  read(): number
+  /** Keeps a number that Postgres has committed; never rejects, and never lowers it. */
+  keep(n: number): Promise<void>
+}

@@ -29,6 +29,7 @@ import { endpointCachePrices } from './027-endpoint-cache-prices.ts'
 import { installation } from './028-installation.ts'
 import { keyBursts } from './029-key-bursts.ts'
 import { backedUpAt } from './030-backed-up-at.ts'
+import { moneyCounts } from './031-money-counts.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql, type StoreOptions } from '../base/open.ts'
 
@@ -63,6 +64,7 @@ export const MIGRATIONS: readonly Migration[] = [
   installation,
   keyBursts,
   backedUpAt,
+  moneyCounts,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

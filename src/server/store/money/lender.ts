@@ -1,35 +1,85 @@
 import { CLOSE_MS_MAX, FLUSH_MS_MAX, LEND_MS_MAX, WANTED_MS } from '../../../schemas/money/money-limits.ts'
-import type { Closing, JournalOwner, Lender, Pulse } from '../../ports/money/lending.ts'
+import type { Closing, JournalOwner, KeptCount, Lender, Pulse } from '../../ports/money/lending.ts'
 import type { Day } from '../../ports/money/money.ts'
 import type { Log } from '../../ports/observe.ts'
 import { close } from './lending/close.ts'
 import { flush } from './lending/flush.ts'
 import { lend } from './lending/lend.ts'
 import { withPartitions } from './lending/partitions.ts'
-import type { Sql, Store } from '../base/open.ts'
+import type { Sql, Store, Transaction } from '../base/open.ts'
+import { checkCount, raiseCount } from './money-counts.ts'
+
+/** Milliseconds between two raises of a node's number by flushes. Decision. */
+const COUNT_MS = 60_000
+
+export interface LenderOptions {
+  readonly log: Log
+  /** The number that goes with the money of this node; left out: another node's journals are ended. */
+  readonly count?: KeptCount
+  readonly now?: () => number
+}
 
 /**
  * The money authority. Each of its transactions locks its journal first and accounts last, in the order of
- * their ids. Design §6.
+ * their ids; the node's number comes after them. Design §6.
  */
-export function openLender(store: Store, log: Log): Lender {
+export function openLender(
+  store: Store,
+  { log, count, now = () => performance.now() }: LenderOptions,
+): Lender {
+  let raisedAt = -Infinity
   return {
-    open: (owner) => store.within(LEND_MS_MAX, (sql) => enter(sql, owner)),
+    async open(owner) {
+      if (count !== undefined) await store.within(LEND_MS_MAX, (sql) => checkCount(sql, count))
+      return store.within(LEND_MS_MAX, (sql) => enter(sql, owner))
+    },
     lend: (ask) => store.within(LEND_MS_MAX, (sql) => sql.begin((tx) => lend(tx, ask))),
     pulse: (accountIds) => store.within(LEND_MS_MAX, (sql) => pulse(sql, accountIds)),
-    flush: (batch) =>
-      withPartitions(
+    async flush(batch) {
+      const isDue = now() - raisedAt >= COUNT_MS && batch.entries.length > 0
+      const raised = await withPartitions(
         store,
         () => batch.entries.map(({ day }) => day),
-        () => store.within(FLUSH_MS_MAX, (sql) => sql.begin((tx) => flush(tx, batch, log))),
-      ),
-    close: (closing) =>
-      withPartitions(
+        () =>
+          store.within(FLUSH_MS_MAX, (sql) =>
+            sql.begin((tx) => counted(tx, flush(tx, batch, log), isDue ? count : undefined)),
+          ),
+      )
+      if (isDue) raisedAt = now()
+      return keep(raised, count)
+    },
+    async close(closing) {
+      const raised = await withPartitions(
         store,
         () => daysOf(store, closing),
-        () => store.within(CLOSE_MS_MAX, (sql) => sql.begin((tx) => close(tx, closing, log))),
-      ),
+        () =>
+          store.within(CLOSE_MS_MAX, (sql) => sql.begin((tx) => counted(tx, close(tx, closing, log), count))),
+      )
+      return keep(raised, count)
+    },
   }
+}
+
+interface Counted<T> {
+  readonly result: T
+  /** Null: the number was not raised. */
+  readonly n: number | null
+}
+
+/** Raises the node's number after the last step of a transaction. */
+async function counted<T>(
+  tx: Transaction,
+  work: Promise<T>,
+  count: KeptCount | undefined,
+): Promise<Counted<T>> {
+  const result = await work
+  return { result, n: count === undefined ? null : await raiseCount(tx, count.node) }
+}
+
+/** Copies a number that is committed to the data directory. */
+async function keep<T>({ result, n }: Counted<T>, count: KeptCount | undefined): Promise<T> {
+  if (n !== null) await count?.keep(n)
+  return result
 }
 
 /** Days whose months a closing may write rows of: those of its entries, its open takes, and its leases. */

@@ -174,11 +174,20 @@ export function runtimeOf(path: string): Runtime | null {
 }
 
 function nodeOf(path: string): string {
-  const known = readOwn(path, NODE_FILE)?.trim()
-  if (known !== undefined && known !== '') return known
+  const known = nodeIn(path)
+  if (known !== null) return known
   const node = randomUUID()
   writeDurable(path, NODE_FILE, `${node}\n`)
   return node
+}
+
+/** The name of the node whose directory this is; null where there is none, or it cannot be read. */
+export function nodeIn(path: string): string | null {
+  try {
+    return readOwn(path, NODE_FILE)?.trim() || null
+  } catch {
+    return null
+  }
 }
 
 /** The reason why an existing directory cannot be a node's, or null. */

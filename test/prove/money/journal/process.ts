@@ -19,7 +19,7 @@ const TRIES = 10
 const order = JSON.parse(process.argv[2] ?? '') as Order
 const points = faultPoints(order.fault, order.nth)
 const store = openStore({ url: order.databaseUrl, poolMax: 1, applicationName: 'journal-proof' })
-const lender = points.lender(patient(openLender(store, SILENT)))
+const lender = points.lender(patient(openLender(store, { log: SILENT })))
 await (order.role === 'front' ? runFront() : recover())
 await store.close()
 

@@ -33,7 +33,7 @@ async function stand(t: Tap) {
       SELECT owner_kind, monthly_spent_nano AS spent, monthly_lent_nano AS lent FROM accounts ORDER BY id`
     return Object.fromEntries(rows.map((row) => [row.owner_kind, [Number(row.spent), Number(row.lent)]]))
   }
-  return { store, owners, front, counters, lender: openLender(store, SILENT), workspace, key }
+  return { store, owners, front, counters, lender: openLender(store, { log: SILENT }), workspace, key }
 }
 
 t.test(

@@ -12,7 +12,7 @@ import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 t.test('what took too long may have happened, and is done once when it is asked again', async (t) => {
   const store = await openTestStore(t, 8)
   const owners = await makeOwners(store)
-  const [lender, { key }] = [openLender(store, SILENT), owners.accounts]
+  const [lender, { key }] = [openLender(store, { log: SILENT }), owners.accounts]
   await setLimit(store.sql, key, 'lifetime', 1_000)
   const [front, other] = [await openJournal(store), await openJournal(store)]
   const { day } = await other.lend({ [key]: 100 })
@@ -40,7 +40,7 @@ t.test(
   async (t) => {
     const store = await openTestStore(t)
     const owners = await makeOwners(store)
-    const lender = openLender(store, SILENT)
+    const lender = openLender(store, { log: SILENT })
     const { id, day } = await openJournal(store)
     const known = openTake(owners, day, 30)
     await lender.close({ journalId: id, rest: null, open: [known], isComplete: true })

@@ -33,7 +33,7 @@ async function stand(t: Tap) {
   at.port = String(relay.port)
   const relayed = openStore({ ...store.options, url: at.href })
   t.teardown(() => relayed.close())
-  const lender = openLender(relayed, SILENT)
+  const lender = openLender(relayed, { log: SILENT })
   const losing = async <T>(work: () => Promise<T>): Promise<T> => {
     relay.loseAnswer('COMMIT')
     const problem = await work().then(

@@ -20,7 +20,7 @@ async function stand(t: Tap, day = '2026-11-18') {
   const store = await openTestStore(t, 8)
   await turnTo(store.sql, day)
   const owners = await makeOwners(store)
-  return { store, owners, lender: openLender(store, SILENT), ...owners.accounts }
+  return { store, owners, lender: openLender(store, { log: SILENT }), ...owners.accounts }
 }
 
 t.test(

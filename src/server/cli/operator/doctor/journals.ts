@@ -1,11 +1,25 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Config } from '../../../config.ts'
+import { readCount } from '../../../journal/kept-count.ts'
 import { journalsFolder, segmentFiles } from '../../../journal/segments.ts'
 import { abandoned, openJournals, type OpenJournal } from '../../../store/nodes/journals.ts'
+import { stepsBehind } from '../../../store/money/money-counts.ts'
 import type { Queryable } from '../../../store/base/open.ts'
-import { NODE_FILE } from '../../../supervisor/data-directory/data-directory.ts'
-import { doubtful, good, type Finding } from './finding.ts'
+import { nodeIn } from '../../../supervisor/data-directory/data-directory.ts'
+import { bad, doubtful, good, type Finding } from './finding.ts'
+
+/** A problem where Postgres is older than the data directory: paid calls are refused. */
+export async function money(
+  sql: Queryable,
+  { dataDir }: Pick<Config, 'dataDir'>,
+): Promise<readonly Finding[]> {
+  const node = nodeIn(dataDir)
+  const behind = node === null ? 0 : await stepsBehind(sql, { node, kept: readCount(dataDir) })
+  if (behind === 0) return []
+  const detail = `Postgres is older than the data directory by ${behind} steps of its money, as after a restore: paid calls are refused`
+  return [
+    bad('money', detail, 'compare the ledger with the bills of providers, then `sluice accept-restore`'),
+  ]
+}
 
 /**
  * Warns about nodes whose fronts hold money that no process will return: for this node those whose journal
@@ -16,7 +30,7 @@ export async function journals(
   { dataDir }: Pick<Config, 'dataDir'>,
 ): Promise<readonly Finding[]> {
   const open = await openJournals(sql)
-  const own = nodeOf(dataDir)
+  const own = nodeIn(dataDir)
   const files = new Set(segmentFiles(journalsFolder(dataDir)).map(({ id }) => id))
   const gone = abandoned(open, { own, files })
   if (gone.length === 0) return [good('journals', `${open.length} open, none without its front or file`)]
@@ -42,12 +56,4 @@ function findingOf(node: string, those: readonly OpenJournal[], isOwn: boolean):
     )
   const fix = those.some(({ isNodeLive }) => isNodeLive) ? `end the node, then ${close}` : close
   return doubtful('journals', `this node has no file of ${what}: what they hold stays lent`, fix)
-}
-
-function nodeOf(dataDir: string): string | null {
-  try {
-    return readFileSync(join(dataDir, NODE_FILE), 'utf8').trim()
-  } catch {
-    return null
-  }
 }

@@ -11,7 +11,7 @@ import { clock } from './clock.ts'
 import { readingOf, type ClockReading } from '../../../observe/clock-reading.ts'
 import { bad, doubtful, good, type Finding } from './finding.ts'
 import { reasonOf } from '../../parts/reasons.ts'
-import { journals } from './journals.ts'
+import { journals, money } from './journals.ts'
 import type { Look } from './look.ts'
 import { operator } from './operator.ts'
 import { missingKeys } from './root-key.ts'
@@ -75,6 +75,7 @@ async function inRows(
     return await store.within(storeMsMax, async (sql) => [
       ...(await operator(sql, config)),
       ...(await journals(sql, config)),
+      ...(await money(sql, config)),
       await webhooks(sql),
       ...(await missingKeys(sql, config)),
     ])

@@ -30,7 +30,7 @@ async function stand(t: Test) {
   const owners = await makeOwners(store)
   for (const kind of ['workspace', 'key'] as const)
     await setLimit(store.sql, owners.accounts[kind], 'daily', 1_000_000)
-  return { store, owners, lender: openLender(store, SILENT), ...owners.accounts }
+  return { store, owners, lender: openLender(store, { log: SILENT }), ...owners.accounts }
 }
 
 const OF_TWO = { organization: false, workspace: true, key: true }
@@ -111,7 +111,12 @@ t.test('old months are dropped while calls of today are booked', async (t) => {
   const old = await openJournal(store)
   await old.lend({ [workspace]: 100, [key]: 100 })
   await old.flush(settlement(owners, DAY, 40, { paid: OF_TWO }))
-  await openLender(store, SILENT).close({ journalId: old.id, rest: null, open: [], isComplete: true })
+  await openLender(store, { log: SILENT }).close({
+    journalId: old.id,
+    rest: null,
+    open: [],
+    isComplete: true,
+  })
   await turnTo(store.sql, '2027-03-10')
   const front = await openJournal(store)
   const { day } = await front.lend({ [workspace]: 100, [key]: 100 })

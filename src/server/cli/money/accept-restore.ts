@@ -1,0 +1,30 @@
+import type { Command } from 'commander'
+import { readCount } from '../../journal/kept-count.ts'
+import { acceptRestore } from '../../store/money/money-counts.ts'
+import { nodeIn } from '../../supervisor/data-directory/data-directory.ts'
+import { withDatabase, type DatabaseHandle } from '../parts/database.ts'
+import { addVerb, loadGeneration, print } from '../parts/verb.ts'
+
+interface Options {
+  readonly json?: boolean
+}
+
+/** `accept-restore`. */
+export function addAcceptRestoreVerb(program: Command): void {
+  addVerb(
+    program,
+    'accept-restore',
+    'have nodes take paid calls again after Postgres was restored from an older snapshot',
+  ).action((options: Options) => withDatabase((database) => accept(database, options)))
+}
+
+async function accept({ store }: DatabaseHandle, options: Options): Promise<void> {
+  const { dataDir } = loadGeneration().config
+  const node = nodeIn(dataDir)
+  const accepted = await acceptRestore(store.sql, node === null ? null : { node, kept: readCount(dataDir) })
+  const lines = accepted.map(
+    ({ node, behind }) => `node ${node} goes on; Postgres lacks ${behind} steps of its money`,
+  )
+  const text = lines.length > 0 ? lines.join('\n') : 'no node waits for this: Postgres is not older than them'
+  print(options, { accepted }, text)
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { open, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { KeptCount } from '../ports/money/lending.ts'
+import type { Log } from '../ports/observe.ts'
+
+/** Name of the file in the data directory. */
+const COUNT_FILE = 'money-count'
+
+/** The number of the node's money in its data directory. */
+export function openKeptCount(dataDir: string, node: string, log: Log): KeptCount {
+  return {
+    node,
+    read: () => readCount(dataDir),
+    async keep(n) {
+      if (n <= readCount(dataDir)) return
+      try {
+        await write(join(dataDir, COUNT_FILE), String(n))
+      } catch (cause) {
+        // A lower number refuses no money that it should not.
+        log.warn('money_count_not_kept', { cause })
+      }
+    },
+  }
+}
+
+/** 0 where there is none: an earlier version kept no number. */
+export function readCount(dataDir: string): number {
+  try {
+    const n = Number(readFileSync(join(dataDir, COUNT_FILE), 'utf8'))
+    return Number.isSafeInteger(n) && n > 0 ? n : 0
+  } catch {
+    return 0
+  }
+}
+
+async function write(path: string, text: string): Promise<void> {
+  // Fronts of the node write the same file, each its own draft.
+  const draft = `${path}.${process.pid}`
+  const file = await open(draft, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, path)
+}
