@@ -1,6 +1,9 @@
 import type { Issue } from './failure-metadata.ts'
 import type { JsonPath } from './values/json-path.ts'
 
+/** Members of an object that may be found to come once: the scan has a bit of one number for each. */
+export const ONCE_MAX = 32
+
 /**
  * Members of nested values whose places are kept beside the bytes of a body, as a tree: each plan is for the
  * value at one place. A plan may be its own within.
@@ -15,7 +18,7 @@ export interface MarkPlan {
   }
   /**
    * Members that decide what an object is: repeated, or in another case, they make the body ambiguous, since
-   * parsers differ in which of them they take. At most 31, in small letters.
+   * parsers differ in which of them they take. At most ONCE_MAX, in small letters.
    */
   readonly once?: readonly string[]
   /** For the elements of the list. */

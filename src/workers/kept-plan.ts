@@ -1,4 +1,4 @@
-import type { KeptForm, MarkPlan } from '../schemas/kept-body.ts'
+import { ONCE_MAX, type KeptForm, type MarkPlan } from '../schemas/kept-body.ts'
 import { byFirstByte, isWritten, isWrittenInAnyCase } from './json-syntax.ts'
 
 /** A name that is not kept. */
@@ -85,6 +85,7 @@ function planOf(
   const made = plans.get(plan)
   if (made !== undefined) return made
   const { names: marked = [], when, once = [] } = plan
+  if (once.length > ONCE_MAX) throw new Error(`${once.length} members may come once, of at most ${ONCE_MAX}`)
   const indicesOf = (some: readonly string[]): ReadonlySet<number> =>
     new Set(some.map((name) => names.indexOf(name)))
   const conditional = Object.values(when?.names ?? {}).flat()
