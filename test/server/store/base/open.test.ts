@@ -279,13 +279,16 @@ t.test(
     const { options, sql } = await openTestStore(t)
     const name = new URL(options.url).pathname.slice(1)
     await sql.unsafe(`ALTER DATABASE "${name}" SET default_transaction_read_only = on`)
-    const store = openStore({ ...options, poolMax: 2 })
-    t.teardown(() => store.close())
-    const write = (): Promise<unknown> => problemOf(store.sql`CREATE TABLE written (id int)`)
+    const [store, unasked] = [openStore({ ...options, poolMax: 2 }), openStore({ ...options, poolMax: 2 })]
+    t.teardown(() => Promise.all([store.close(), unasked.close()]))
+    const write = (by = store): Promise<unknown> =>
+      problemOf(by.sql`CREATE TABLE IF NOT EXISTS written (id int)`)
     t.ok(isAway(await write()))
+    t.ok(isAway(await write(unasked)))
     t.equal(await store.isWritable(30_000), false)
     await sql.unsafe(`ALTER DATABASE "${name}" RESET default_transaction_read_only`)
     await until(async () => (await write()) === null)
     t.equal(await store.isWritable(30_000), true)
+    await until('sessions that begin after the refused write', async () => (await write(unasked)) === null)
   },
 )
