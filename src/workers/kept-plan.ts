@@ -63,7 +63,7 @@ export class KeptNames {
   }
 
   /**
-   * The kept name that a name becomes when its case is ignored; null: it becomes none.
+   * The kept name that a key equals when case is ignored; null: no kept name.
    * @param at after the opening quote of a key that is no kept name
    */
   nearAt(bytes: Uint8Array, at: number): string | null {

@@ -1,4 +1,4 @@
-/** What a request names in place of having it: by the ids and addresses of a provider's account, or any other. */
+/** Contents that a request refers to by an id or an address, in a provider's account or elsewhere. */
 import { isFileId } from '../files/files.ts'
 import { pointerOf } from '../values/json-path.ts'
 
@@ -48,12 +48,12 @@ const UNREAD: ReadonlySet<string> = new Set([
   'metadata',
 ])
 
-/** Characters of an address that say which it is; white space before it counts as nothing. */
+/** Characters of an address that suffice to recognize it, with white space before it. */
 const ADDRESS_CHARS = 256
 const OF_ACCOUNT =
   /^\s*(?:gs:|s3:|file:|files\/|https?:[\\/]*[^\\/?#]*generativelanguage[^\\/?#]*googleapis\.com)/i
 
-/** Whether an address is that of what a provider's account holds. D31. */
+/** Whether an address leads into a provider's account. D31. */
 function isOfAccount(address: string): boolean {
   return OF_ACCOUNT.test(address.slice(0, ADDRESS_CHARS))
 }
@@ -97,7 +97,7 @@ const CONTENT = /^\s*(?:[a-z][a-z0-9+.-]*:\/\/|data:|gs:|file:|files\/|c?file[-_
 
 /**
  * Whether a string at any depth of a part of an unknown type is an address, a `data:` URL or the id of a file:
- * nothing says how many tokens its content has. D25.
+ * the tokens of its content are unknown. D25.
  */
 export function namesContent(value: unknown): boolean {
   if (typeof value === 'string') return CONTENT.test(value.slice(0, ADDRESS_CHARS))

@@ -60,10 +60,10 @@ export interface ResolvedPrice extends TextPrice {
   readonly applied: AppliedConditions
 }
 
-/** Prices of a call as its record keeps them, without those of what it cannot have. */
+/** Prices of a call as its record keeps them. */
 export type KeptPrice = Omit<ResolvedPrice, 'isSearchPriced'>
 
-/** Without the conditions of its endpoint. */
+/** Copies the prices alone: a resolved price may be its endpoint's, with the conditions. */
 export function keptPrice(price: ResolvedPrice): KeptPrice {
   return {
     promptNanoPerMillion: price.promptNanoPerMillion,
@@ -86,8 +86,9 @@ export interface DearestPrices {
   readonly outputNanoPerMillionMax: number
 }
 
-/** Prices of an endpoint: those of the base, and the conditions of others; null: there are none. */
+/** The base prices of an endpoint, and its conditional ones. */
 export interface EndpointPrices extends ResolvedPrice, DearestPrices {
+  /** Null: every call has the base prices. */
   readonly conditions: PriceConditions | null
   /** What the account is set to where a call asks for no tier; absent: the usual one. F9. */
   readonly accountTier?: string
@@ -195,12 +196,12 @@ export function isTierPriced({ prices }: Priced, member: TierMember, tier: strin
   )
 }
 
-/** The first member whose tier has no modifier; null: every one has, or is usual. F8, F9. */
+/** The first member whose tier has no modifier; null: each tier is usual or has one. F8, F9. */
 export function unpricedTierOf(endpoint: Priced, tiers: Tiers): TierMember | null {
   for (const member of TIER_MEMBERS) {
     const tier = tiers[member]
     if (tier === undefined || isTierPriced(endpoint, member, tier)) continue
-    // Bought before: its calls cost no more, unless the catalogue says so.
+    // The capacity is paid for already: such a call costs no more, unless it has a modifier.
     if (member === 'service_tier' && BOUGHT.has(tier)) continue
     return member
   }

@@ -21,10 +21,10 @@ import { allTermsOf, isFree } from './terms.ts'
 /** Prices per request, image or search; every other price is per token. */
 const PER_UNIT: ReadonlySet<string> = new Set(['request', 'image', 'image_output', 'web_search'])
 
-/** What a model, a variant or an endpoint says of its prices. */
+/** Prices of a model, a variant or an endpoint. */
 type Priced = Pick<EndpointEntry, 'free' | 'pricing' | 'modifiers' | 'video'>
 
-/** @param path of the model, variant or endpoint that says it */
+/** @param path of the model, variant or endpoint */
 export function checkPrices(model: ModelEntry, priced: Priced, path: string): readonly Issue[] {
   const { pricing, modifiers = [] } = priced
   return [
@@ -103,7 +103,7 @@ function checkWindow({ utc_start: start, utc_end: end }: PricingOverride, path: 
 
 const LAST_MINUTE = 59
 
-/** Refuses what is read of models that write alone, or of embeddings too. */
+/** Refuses overrides and modifiers where nothing reads them. */
 function checkConditions(model: ModelEntry, { pricing, modifiers }: Priced, path: string): readonly Issue[] {
   const issues: Issue[] = []
   const expected = 'no such member'
@@ -249,8 +249,8 @@ function combinationsOf(
 /** Nano-USD per million tokens that a key may have here, without those that are reported elsewhere. */
 function pricesOf(key: (typeof TOKEN_PRICE_KEYS)[number], pricing: TokenPricing): readonly number[] {
   const overriding: readonly Partial<Record<string, unknown>>[] = pricing.overrides ?? []
-  const said = [pricing[key], ...overriding.map((override) => override[key])]
-  return said.flatMap((usd) => (typeof usd === 'string' ? (nanoPerMillion(usd) ?? []) : []))
+  const written = [pricing[key], ...overriding.map((override) => override[key])]
+  return written.flatMap((usd) => (typeof usd === 'string' ? (nanoPerMillion(usd) ?? []) : []))
 }
 
 /** Null: no whole number of nano-USD per million tokens, or too many. */

@@ -44,7 +44,7 @@ function explainList(schema: TArray, value: readonly unknown[], path: string): r
 /** The branch of a union that takes this kind of value explains more than the union does. */
 function explainUnion(schema: TUnion, value: unknown, path: string): readonly Issue[] {
   const objects = schema.anyOf.filter((shape) => IsObject(shape))
-  // Which of several objects was meant, only its names can say.
+  // Only its names show which of several objects was meant.
   const isChoice = objects.length > 1 && isRecord(value)
   const named = isChoice ? objects.find((shape) => hasNamesOf(shape, value)) : undefined
   if (named !== undefined) return explain(named, value, path)

@@ -69,7 +69,7 @@ export class LoopBudget {
   #heldCalls = 0
   #heldTurns = 0
   #turn = 0
-  /** When the first use of this turn was; null: there was none. */
+  /** The first use of this turn; null: unused so far. */
   #turnAt: number | null = null
   #slowUntil = -Infinity
   #active = 0
@@ -236,7 +236,7 @@ export class LoopBudget {
   }
 }
 
-/** What one stream uses of the turns of the loop. */
+/** The use of one stream in the turn that runs. */
 export class StreamBudget {
   readonly #loop: LoopBudget
   readonly #organizationId: string

@@ -15,7 +15,7 @@ export interface JoinInput {
   readonly log: Log
 }
 
-/** What a place that nodes share shows: a mark, none (null), or nothing, because it is away. */
+/** The mark that a shared place has; null: it has none. */
 type Seen = string | null | 'away'
 
 interface Marks {
@@ -92,7 +92,7 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
 
 const SAME = 'set it as they do, or stop them first'
 
-/** Differences that a change of the places passes through, and those that nothing proves. */
+/** Warns of differences that are allowed while an operator moves all nodes to other places. */
 function warn({ log, objects: { kind }, ...input }: JoinInput, found: Installation, marks: Marks): void {
   const isOut = isOutside(input)
   if (!isOut || found.redis === 'embedded')
@@ -131,7 +131,7 @@ function report(log: Log, { found, places, put }: Joined): void {
   if (put.objects === 'unmarked') log.warn('objects_not_marked')
 }
 
-/** @param place null: there is none to look at now */
+/** @param place null: the place is away, or not shared */
 async function seenAt(place: PlaceMark | null): Promise<Seen> {
   return place === null ? 'away' : place.read().catch(() => 'away' as const)
 }

@@ -103,7 +103,7 @@ const UNAVAILABLE = 503
 
 /**
  * A failure of load, with how long the provider wants to be left alone.
- * @param retryAfterS null: it does not say
+ * @param retryAfterS null: the provider named no wait
  */
 function waited(failure: Failure, status: number | null, retryAfterS: number | null): Failure {
   const isOfLoad = failure.name === 'upstream_overloaded' || status === UNAVAILABLE

@@ -11,7 +11,7 @@ export interface Reason {
   readonly isCredential: boolean
   /** Why another model may take what this one refuses; null: the body names no such reason. D11. */
   readonly refusal: ModelRefusal | null
-  /** Seconds after which the provider takes the call again, as Google's `RetryInfo` says; null: it has none. */
+  /** Seconds to wait by Google's `RetryInfo`; null: the error has none. */
   readonly retryAfterS: number | null
 }
 

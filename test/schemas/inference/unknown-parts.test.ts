@@ -35,7 +35,7 @@ t.test('an unknown part that names nothing counts its bytes', async (t) => {
     for (const part of plain) t.equal(filesOf(dialect, part), 0, `${dialect} ${JSON.stringify(part)}`)
 })
 
-t.test('texts, and what agents send back of tools, count their bytes whatever these say', async (t) => {
+t.test('texts and results of tools count their bytes, whatever they contain', async (t) => {
   t.equal(filesOf('chat', { type: 'text', text: 'https://a.example/' }), 0)
   t.equal(filesOf('responses', { type: 'input_text', text: 'https://a.example/' }), 0)
   t.equal(

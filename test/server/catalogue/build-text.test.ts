@@ -271,21 +271,24 @@ for (const [name, document, paths] of MISTAKES) {
   })
 }
 
-t.test('the catalogue says when a model reasons, or leaves it open', async (t) => {
-  const of = (more: object) => {
-    const models = [{ id: 'a/b', name: 'B', ...more, endpoints: [OFFER] }]
-    return catalogueOf(t, { providers: [NEAR], models }).models[0]?.reasons
-  }
-  t.equal(of({}), undefined)
-  t.equal(of({ supported_parameters: ['tools'] }), 'never')
-  t.equal(of({ supported_parameters: ['tools', 'reasoning_effort'] }), undefined)
-  t.equal(of({ reasoning: { mandatory: true } }), 'usually')
-  t.equal(of({ reasoning: { mandatory: false, default_enabled: true } }), 'usually')
-  t.equal(of({ reasoning: { mandatory: false, default_effort: 'none' } }), 'when asked')
-  t.equal(
-    of({ reasoning: { mandatory: false, default_enabled: false, default_effort: 'low' } }),
-    'when asked',
-  )
-  t.equal(of({ reasoning: { mandatory: false } }), 'when asked')
-  t.equal(of({ reasoning: { mandatory: false, default_effort: 'high' } }), undefined)
-})
+t.test(
+  'a model reasons always, usually, on request or never, as its catalogue entry shows, else it is unknown',
+  async (t) => {
+    const of = (more: object) => {
+      const models = [{ id: 'a/b', name: 'B', ...more, endpoints: [OFFER] }]
+      return catalogueOf(t, { providers: [NEAR], models }).models[0]?.reasons
+    }
+    t.equal(of({}), undefined)
+    t.equal(of({ supported_parameters: ['tools'] }), 'never')
+    t.equal(of({ supported_parameters: ['tools', 'reasoning_effort'] }), undefined)
+    t.equal(of({ reasoning: { mandatory: true } }), 'usually')
+    t.equal(of({ reasoning: { mandatory: false, default_enabled: true } }), 'usually')
+    t.equal(of({ reasoning: { mandatory: false, default_effort: 'none' } }), 'when asked')
+    t.equal(
+      of({ reasoning: { mandatory: false, default_enabled: false, default_effort: 'low' } }),
+      'when asked',
+    )
+    t.equal(of({ reasoning: { mandatory: false } }), 'when asked')
+    t.equal(of({ reasoning: { mandatory: false, default_effort: 'high' } }), undefined)
+  },
+)

@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('what was spent while the authority refused questions is told to it once', async (t) => {
+t.test('tokens used while the authority refused requests are reported once', async (t) => {
   const { purse, clock, asks } = open()
   const call = async (now: number): Promise<boolean> => {
     Object.assign(clock, { now, lastAnswerAt: now })

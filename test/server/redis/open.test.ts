@@ -108,7 +108,7 @@ t.test('Sentinels lead to the primary, and after a failover to the new one', asy
   t.equal(await runOne(state), 1)
 })
 
-t.test('a node of a cluster is known by what it says of itself', async (t) => {
+t.test('a node of a cluster is recognized by its INFO', async (t) => {
   for (const isCluster of [true, false]) {
     const { url } = await openScriptedRedis(t, { isCluster })
     const state = openState({ url, log: SILENT })

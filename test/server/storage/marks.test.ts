@@ -33,7 +33,7 @@ const PLACES: Readonly<Record<string, (t: Tap) => Promise<PlaceMark>>> = {
 }
 
 for (const [name, open] of Object.entries(PLACES))
-  t.test(`the mark of a ${name} is none at first, and then what was written last`, async (t) => {
+  t.test(`a ${name} has no mark at first, then the one written last`, async (t) => {
     const place = await open(t)
     t.equal(await place.read(), null)
     await place.write('one')

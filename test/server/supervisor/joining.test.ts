@@ -106,7 +106,7 @@ t.test(
   },
 )
 
-t.test('a moved Redis is taken, and its mark written anew', async (t) => {
+t.test('a node accepts a new Redis of its installation and marks it', async (t) => {
   const { store, bucket, mark } = await shared(t)
   const redis = new Place()
   const log = keptLog()

@@ -55,7 +55,7 @@ const TLS_CODES = /CERT|^UNABLE_TO|^ERR_(SSL|TLS)|^EPROTO$/
 /** SQLSTATE of a role that lacks a right. */
 const NO_RIGHT = '42501'
 
-/** What the operator can do about a database; null for a bug, whose stack is wanted. */
+/** The cause and the cure of a failure of the database; null for a bug, whose stack is printed. */
 function sentenceOf(problem: unknown): string | null {
   const isRefusal = [SchemaRefused, EmbeddedPostgresError, PoolerRefused].some(
     (kind) => problem instanceof kind,

@@ -30,7 +30,7 @@ const BEGINNING: Page = {
   body: `${JSON.stringify({ service: 'sluice', api: API_PREFIX, docs: DOCS_PATH, openapi: OPENAPI_PATH, health: '/healthz' })}\n`,
 }
 
-/** Whether this front takes calls, for a load balancer; the admin port says why not. */
+/** Whether this front takes calls, for a load balancer; the admin port shows the reason. */
 const READY_PATH = '/readyz'
 const READY: Page = {
   status: 200,

@@ -39,7 +39,7 @@ const LASTING_S = 60
 const NOT_MODIFIED = 304
 /** The lowest status of a failure on the server's side. */
 const OURS_FROM: number = FAILURES.internal.status[0]
-/** Statuses of failures because of load, after which clients wait a second unless the failure says how long. */
+/** Statuses of failures because of load, after which clients wait a second unless the failure has its own wait. */
 const OF_LOAD: readonly number[] = [FAILURES.busy.status[0], FAILURES.upstream_overloaded.status[0]]
 
 /** Characters from which a body is bytes: below it the library encodes as quickly. Decision. */

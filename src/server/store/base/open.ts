@@ -191,7 +191,7 @@ export function postgresAt(url: string, options: postgres.Options<Record<string,
   return postgres(address.href, given as postgres.Options<Record<string, never>>)
 }
 
-/** `sslmode` with the files of `sslrootcert`, `sslcert` and `sslkey`; nothing where the URL says nothing. */
+/** `sslmode` with the files of `sslrootcert`, `sslcert` and `sslkey`; nothing where the URL has none of them. */
 function tlsOf({ sslMode, rootCertificates, certificate, privateKey }: PostgresAddress) {
   if (sslMode === null && rootCertificates === null) return {}
   if (sslMode === 'disable' || sslMode === null) return { ssl: false }

@@ -165,7 +165,7 @@ const USUAL: Readonly<Record<keyof Tiers, string>> = {
   inference_geo: '`global`',
 }
 
-/** Why a call may cost more than the catalogue says; null: it may not. F9. */
+/** The member that may make a call cost more than its catalogue prices; null: no member may. F9. */
 function dearerOf(targets: Targets, input: TextBoundInput): Issue | null {
   const found = targets.find(({ endpoint }) => mayCostMore(endpoint, input))
   if (found === undefined) return null

@@ -43,7 +43,7 @@ export interface TextCharge {
   /** Whole nano-USD. C14. */
   readonly costNano: number
   readonly price: ResolvedPrice
-  /** What the answer reports without a modifier; null: nothing. */
+  /** The reported tier that has no modifier; null: each has one. */
   readonly unpricedTier: TierMember | null
 }
 
@@ -73,7 +73,7 @@ export class CallPrices {
     return { ...(dearest ?? { costNano: 0, price: prices }), unpricedTier }
   }
 
-  /** What an answer reports that the catalogue has no price of, where the operator pays. */
+  /** The reported tier without a price in the catalogue, where the operator pays; null: each has one. */
   unpricedTierAt(endpoint: Endpoint, reported: ReportedTiers): TierMember | null {
     const tiers = tiersOf(reported)
     if (tiers === NO_TIERS || endpoint.ownWay !== undefined || isFree(endpoint)) return null

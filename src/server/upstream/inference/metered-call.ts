@@ -20,7 +20,7 @@ const PRIVATE = 'private'
 type MeteredJob = Pick<InferenceJob, 'operation' | 'startedAt' | 'models'>
 type WritingTry = Pick<Try<WritingProtocol>, 'model' | 'target' | 'trail'>
 
-/** Tells the figures of one call, streamed or whole. D36. */
+/** Counts one call, streamed or whole, in the metrics. D36. */
 export class MeteredCall {
   readonly #meters: StreamMeters
   readonly #now: () => number

@@ -75,7 +75,7 @@ export function askedOf({ model, target, startedAt }: AskedOf, job: InferenceJob
   }
 }
 
-/** Whether the model reasons in a call; null: the catalogue does not say. */
+/** Whether the model reasons in a call; null: unknown. */
 function reasonsAt({ reasons }: CallableModel, { asksReasoning }: TextInput): boolean | null {
   if (reasons === 'never') return false
   if (asksReasoning !== null) return asksReasoning

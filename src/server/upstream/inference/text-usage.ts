@@ -53,7 +53,7 @@ export interface JudgedTextUsage {
  */
 const STALE_SHARE = 1 / 4
 
-/** How much a call leaves of what the calls before it have taught. */
+/** Share of the earlier calls that remains after each call. */
 const KEPT = 1 - 1 / TAUGHT_CALLS_KEPT
 
 /** Two decaying sums, whose ratio an estimate follows. D26. */
@@ -69,7 +69,7 @@ export class LearnedRate {
     this.#of = this.#of * KEPT + of
   }
 
-  /** @param before until enough calls have taught it */
+  /** @param before used until TAUGHT_CALLS_MIN calls */
   orElse(before: number): number {
     return this.#calls < TAUGHT_CALLS_MIN ? before : this.#sum / this.#of
   }

@@ -246,7 +246,7 @@ class Tries<P, A, R> implements OtherModels<P> {
 }
 
 /**
- * An overloaded provider that does not say when to come again is left alone for the rest of its breaker. D20.
+ * An overloaded provider that names no wait is left alone for the rest of its breaker. D20.
  * @param restMs 0 while the breaker is closed
  */
 function rested(failure: Failure, restMs: number): Failure {

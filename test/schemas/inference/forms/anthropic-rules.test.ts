@@ -173,7 +173,7 @@ t.test('white space at the end of the last text of the model goes', (t) => {
   t.end()
 })
 
-t.test('the mark of a text that says nothing moves to the part before it, or is named', (t) => {
+t.test('the mark of an empty text moves to the part before it, or is reported as dropped', (t) => {
   const cache_control = { type: 'ephemeral' }
   const text = (said: string, more: object = {}) => ({ type: 'text', text: said, ...more })
   const silent = text('', { cache_control })

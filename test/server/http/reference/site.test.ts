@@ -196,7 +196,7 @@ t.test(
   },
 )
 
-t.test('a front says by its status alone whether it takes calls', async (t) => {
+t.test('a front reports by its status alone whether it takes calls', async (t) => {
   const { url, front } = await open(t)
   const ready = await fetch(`${url}/readyz`)
   t.same([ready.status, await ready.json()], [200, { status: 'ready' }])

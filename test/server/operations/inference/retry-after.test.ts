@@ -33,7 +33,7 @@ const WAITS: readonly (readonly [FakeAnswer, number, string | null])[] = [
   [refusesGemini(500, retryInfo('3s'), AFTER_7), 502, null],
 ]
 
-t.test('a provider says when to come again, by a header or as Google does', async (t) => {
+t.test('Retry-After follows the header of the provider, or the RetryInfo of Google', async (t) => {
   const { send, first } = await rigged(t, 'gemini')
   for (const dialect of DIALECTS)
     for (const stream of [false, true])
@@ -45,7 +45,7 @@ t.test('a provider says when to come again, by a header or as Google does', asyn
       }
 })
 
-t.test('an error inside a stream of Google says it, too', async (t) => {
+t.test('Retry-After follows the RetryInfo of an error inside a stream', async (t) => {
   const { send, first } = await rigged(t, 'gemini')
   for (const [code, status] of [
     [429, 529],
@@ -57,7 +57,7 @@ t.test('an error inside a stream of Google says it, too', async (t) => {
   }
 })
 
-t.test('an overloaded provider that does not say it rests as long as its breaker', async (t) => {
+t.test('without either, an overloaded provider rests as long as its breaker', async (t) => {
   let later = 0
   const { post, first } = await openChatProvider(t, { now: () => performance.now() + later })
   first.usually(refusesChat(429))
@@ -72,7 +72,7 @@ t.test('an overloaded provider that does not say it rests as long as its breaker
   t.same(waits, [...Array.from({ length: 9 }, () => '1'), '2'])
 })
 
-t.test('a count of tokens says when to come again, though no breaker counts it', async (t) => {
+t.test('a count of tokens has Retry-After, though no breaker counts it', async (t) => {
   const { url, first } = await rigged(t, 'gemini')
   for (const [answer, wait] of [
     [refusesGemini(429, retryInfo('34.07s')), '35'],

@@ -149,7 +149,7 @@ t.test('a finished output is read on for its usage, for USAGE_MS_MAX at most', a
   t.match(await many.run, { failure: { name: 'client_gone' }, isDrained: false })
 })
 
-t.test('a stream that the node ends says so, not that its caller left', async (t) => {
+t.test('a stream that the node ends fails as draining, not as client_gone', async (t) => {
   stopClock(t)
   const ending = new AbortController()
   const { body, run } = open({ signal: ending.signal })

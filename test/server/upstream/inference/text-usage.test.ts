@@ -133,7 +133,7 @@ t.test('calls of a low effort teach nothing of what a high effort thinks unseen'
   t.equal(reasoning(undefined), 120 * REASONING_TOKENS_PER_SECOND)
 })
 
-t.test('a provider that reported no output yet has not said that nothing was thought', async (t) => {
+t.test('hidden reasoning is estimated while the provider reports no output yet', async (t) => {
   const placeholder = { output: 0, reasoning: 0 }
   const { usage } = judged(placeholder, { isWhole: false, reasons: true, outputBytes: 0, seconds: 2 })
   t.same(usage, { ...TOLD, output: 0, reasoning: 2 * REASONING_TOKENS_PER_SECOND })

@@ -43,7 +43,7 @@ export async function postgres(look: Look): Promise<readonly Finding[]> {
   }
 }
 
-/** `remarks`: what DATABASE_URL says and Sluice does not obey. */
+/** `remarks`: parameters of DATABASE_URL that Sluice ignores. */
 interface Place extends Pick<PostgresAddress, 'remarks' | 'pooler'> {
   readonly where: string
 }

@@ -43,7 +43,7 @@ const WORDS = [
   ...['MISSING_THOUGHT_SIGNATURE', 'OTHER', 'NO_IMAGE', 'IMAGE_OTHER'],
 ]
 
-t.test('an answer of Gemini that went wrong says by which word, whole as streamed', async (t) => {
+t.test('the error of a failed Gemini answer names its finish reason, whole as streamed', async (t) => {
   const rig = await rigged(t, 'gemini')
   for (const dialect of DIALECTS)
     for (const word of WORDS) {
