@@ -1,5 +1,10 @@
 /** The prices of a call: base, overrides by length and hour, modifiers by what the answer reports. */
-import { TIER_MEMBERS, TOKEN_PRICE_KEYS, type TierMember } from '../models/price-conditions.ts'
+import {
+  TIER_MEMBERS,
+  TOKEN_PRICE_KEYS,
+  type TierMember,
+  type TokenPriceKey,
+} from '../models/price-conditions.ts'
 import { MEDIA_KINDS, type TextPrice } from './text-costs.ts'
 import { USUAL_TIER, type Tiers } from './tiers.ts'
 
@@ -300,7 +305,7 @@ function multiplied(price: number, micro: number): number {
 }
 
 const KEY = Object.fromEntries(TOKEN_PRICE_KEYS.map((key, index) => [key, index])) as Readonly<
-  Record<(typeof TOKEN_PRICE_KEYS)[number], number>
+  Record<TokenPriceKey, number>
 >
 
 type TokenPart = Omit<TextPrice, 'requestNano' | 'searchNano'>

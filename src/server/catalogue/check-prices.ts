@@ -10,6 +10,7 @@ import {
   type PriceModifier,
   type PricingOverride,
   type TierMember,
+  type TokenPriceKey,
 } from '../../schemas/models/price-conditions.ts'
 import { nanoPerMillion, scaled, TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES } from '../../schemas/money/prices.ts'
 import { tierOf, USUAL_TIER } from '../../schemas/money/tiers.ts'
@@ -201,7 +202,7 @@ function placesOf(model: ModelEntry): ReadonlyMap<readonly PriceModifier[], stri
   return places
 }
 
-type TokenPricing = Partial<Pick<Pricing, (typeof TOKEN_PRICE_KEYS)[number] | 'overrides'>>
+type TokenPricing = Partial<Pick<Pricing, TokenPriceKey | 'overrides'>>
 
 /** Index of a multiplier, and the key of a price that it meets, by each way in which modifiers can combine. */
 function uncountableProducts(
@@ -247,7 +248,7 @@ function combinationsOf(
 }
 
 /** Nano-USD per million tokens that a key may have here, without those that are reported elsewhere. */
-function pricesOf(key: (typeof TOKEN_PRICE_KEYS)[number], pricing: TokenPricing): readonly number[] {
+function pricesOf(key: TokenPriceKey, pricing: TokenPricing): readonly number[] {
   const overriding: readonly Partial<Record<string, unknown>>[] = pricing.overrides ?? []
   const written = [pricing[key], ...overriding.map((override) => override[key])]
   return written.flatMap((usd) => (typeof usd === 'string' ? (nanoPerMillion(usd) ?? []) : []))

@@ -1,6 +1,3 @@
-/** Milliseconds that a start waits for a place to read or write the mark. Decision. */
-export const MARK_MS_MAX = 3_000
-
 /** The mark of the installation in a place that its nodes share. Both reject when the place is away. */
 export interface PlaceMark {
   /** Null: the place has no mark. */

@@ -1,7 +1,10 @@
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
-import { MARK_MS_MAX, type PlaceMark } from '../ports/installation.ts'
+import type { PlaceMark } from '../ports/installation.ts'
 import { MARK_NAME } from './disk-mark.ts'
 import { nameOf, S3Calls, type S3Options } from './s3-client.ts'
+
+/** Milliseconds that a start waits for a bucket to read or write the mark. Decision. */
+const MARK_MS_MAX = 3_000
 
 /** The mark of the installation below the prefix of its bucket. */
 export function s3Mark(options: Omit<S3Options, 'stagingFolder'>): PlaceMark {

@@ -162,7 +162,7 @@ class RoutingInference implements Inference {
 
   /**
    * The endpoints of all models, each once. A model without an endpoint for this call is left out; the
-   * failure of the first model is told where every model is. D11.
+   * failure of the first model is returned where every model is. D11.
    */
   #choices(
     job: InferenceJob,
@@ -237,8 +237,7 @@ class RoutingInference implements Inference {
             if (request.isStream) {
               metered.committed(one)
               const begun = { by, at, rate: new StreamRate(seen), metered, job, seen, prices }
-              const told = (): InferenceProgress => this.#progress(one, begun)
-              close = this.#open.add(() => progressed(told()))
+              close = this.#open.add(() => progressed(this.#progress(one, begun)))
             }
             sink.begin(by)
           },
@@ -330,7 +329,7 @@ class RoutingInference implements Inference {
     }
   }
 
-  /** Why an answer broke off behind its first output, with the name of its provider. D21. */
+  /** Why an answer broke off after its first output, with the name of its provider. D21. */
   #broken(failure: Failure, one: WritingTry, job: InferenceJob): Failure {
     const { caller, call, deadlineAt } = job
     const of = { caller, call, deadlineAt, isInnocent: isOfCall(failure), hasBegun: true }

@@ -23,7 +23,7 @@ export interface AskedEffort {
 
 const EFFORTS: ReadonlySet<unknown> = new Set([undefined, null, 'low', 'medium', 'high'])
 
-export const CHAT_SERVERS = {
+const CHAT_SERVERS = {
   deepseek: {
     thinks: (thought) => ({ reasoning_content: thought }),
     isAlwaysThinking: true,
