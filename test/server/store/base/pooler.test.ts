@@ -72,8 +72,11 @@ t.test('a pooler in session mode needs the time-outs at the role too', async (t)
 })
 
 t.test('a pooler that forgets the settings of a session is refused by what the role lacks', async (t) => {
-  const { pooler } = await pooled(t, { mode: 'session', ignores: true })
+  const { sql, pooler } = await pooled(t, { mode: 'session', ignores: true })
   t.equal((await commandsOf(throughPooler(pooler.url))).length, 3)
+  await sql.unsafe(`ALTER DATABASE "${new URL(pooler.url).pathname.slice(1)}" SET DateStyle = 'German, DMY'`)
+  pooler.reconnect()
+  t.match((await commandsOf(throughPooler(pooler.url))).at(-1), /SET DateStyle = 'ISO';/)
 })
 
 t.test('a pooler whose only connection serves everyone is one in transaction mode', async (t) => {
