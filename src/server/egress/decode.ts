@@ -1,16 +1,50 @@
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  type BrotliDecompress,
+  type Gunzip,
+} from 'node:zlib'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { assemble } from './assemble.ts'
 
-/** Bytes of one piece of a decoded answer. */
+/** Bytes of one piece of a decoded answer, and of a decoded stream, whose events are small. */
 const PIECE_BYTES = 256 * 1024
+const STREAM_PIECE_BYTES = 16 * 1024
 
-const DECODERS = {
-  gzip: () => createGunzip({ chunkSize: PIECE_BYTES }),
-  'x-gzip': () => createGunzip({ chunkSize: PIECE_BYTES }),
-  deflate: () => createInflate({ chunkSize: PIECE_BYTES }),
-  br: () => createBrotliDecompress({ chunkSize: PIECE_BYTES }),
+/** A part of the bytes is decoded without the rest; a body that is cut off gives what came of it. */
+const [ZLIB_FLUSH, BROTLI_FLUSH] = [constants.Z_SYNC_FLUSH, constants.BROTLI_OPERATION_FLUSH]
+const STREAMED = { chunkSize: STREAM_PIECE_BYTES, flush: ZLIB_FLUSH, finishFlush: ZLIB_FLUSH }
+const STREAMED_BROTLI = { chunkSize: STREAM_PIECE_BYTES, flush: BROTLI_FLUSH, finishFlush: BROTLI_FLUSH }
+const WHOLE = { chunkSize: PIECE_BYTES }
+
+export type Decoder = Gunzip | BrotliDecompress
+
+/**
+ * Undoes a content encoding.
+ * @param first byte of the body: some servers send deflate without the header of zlib
+ * @param isStream the body is decoded as it comes
+ * @returns null: the encoding is not known
+ */
+export function decoderOf(contentEncoding: string, first: number, isStream: boolean): Decoder | null {
+  const options = isStream ? STREAMED : WHOLE
+  switch (contentEncoding) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip(options)
+    case 'deflate':
+      return (first & ZLIB_METHOD_BITS) === ZLIB_METHOD ? createInflate(options) : createInflateRaw(options)
+    case 'br':
+      return createBrotliDecompress(isStream ? STREAMED_BROTLI : WHOLE)
+    default:
+      return null
+  }
 }
+
+/** In the first byte of a body with the header of zlib: deflate. */
+const [ZLIB_METHOD_BITS, ZLIB_METHOD] = [0x0f, 8]
 
 export interface DecodeLimits {
   readonly bytesMax: number
@@ -32,9 +66,8 @@ export async function decode(
   contentEncoding: string,
   limits: DecodeLimits,
 ): Promise<Outcome<Uint8Array>> {
-  if (!isKnown(contentEncoding))
-    return fail('upstream_invalid', { cause: new Error('unknown content encoding') })
-  const decoder = DECODERS[contentEncoding]()
+  const decoder = decoderOf(contentEncoding, body[0] ?? 0, false)
+  if (decoder === null) return fail('upstream_invalid', { cause: new Error('unknown content encoding') })
   const pieces: Uint8Array[] = []
   let sizeBytes = 0
   decoder.end(body)
@@ -50,8 +83,4 @@ export async function decode(
     return fail('upstream_invalid', { cause })
   }
   return ok(await assemble(pieces, sizeBytes))
-}
-
-function isKnown(contentEncoding: string): contentEncoding is keyof typeof DECODERS {
-  return Object.hasOwn(DECODERS, contentEncoding)
 }

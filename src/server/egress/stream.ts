@@ -4,8 +4,10 @@ import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { UPSTREAM_STREAM_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { EgressExchange, EgressExchangeRequest } from '../ports/egress/egress.ts'
+import type { AnswerBudget } from './answer-budget.ts'
 import { headerOf } from './answer-headers.ts'
 import { codeOf, failureOf } from './connection-failure.ts'
+import { decodedBody } from './decoded-body.ts'
 import {
   CUT,
   UNWRITABLE,
@@ -18,6 +20,7 @@ import { MovingTimer, TIMER_MS_MAX } from '../structures/moving-timer.ts'
 
 /** The operations of its origin that a stream uses. */
 export interface StreamHome {
+  readonly budget: Pick<AnswerBudget, 'room'>
   /** Sends the request once more. */
   repeatStream(attempt: StreamAttempt): void
   /** The client has finished with the request. */
@@ -128,8 +131,14 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
     if (!(this.request.body instanceof Readable)) this.request = { ...this.request, body: null }
     clearTimeout(this.#timer)
     if (this.request.signalEnds !== 'response') this.#leaveSignal()
-    settle(ok({ status, isSuccess: status < 300, header, headers, body: this }))
+    const body = this.request.isDecoded === true ? this.#decoded(header('content-encoding') ?? '') : this
+    settle(ok({ status, isSuccess: status < 300, header, headers, body }))
     return true
+  }
+
+  #decoded(contentEncoding: string): ByteReader {
+    const { caller } = this.request
+    return decodedBody(this, contentEncoding, caller === undefined ? null : this.#home.budget.room(caller))
   }
 
   onData(chunk: Buffer): boolean {

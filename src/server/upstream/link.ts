@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { fail, type Outcome } from '../../schemas/failures.ts'
+import type { Outcome } from '../../schemas/failures.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import {
   UPSTREAM_ANSWER_BYTES_MAX,
@@ -152,11 +152,11 @@ export class ProviderLink {
    * status. The signal of the call closes the connection in the same turn, also while the provider is silent.
    * D27. Nothing is sent twice: see `WRITTEN`. The caller
    * has to close the body; a body that was read to its end keeps the connection. Failures: as
-   * `TrustedOrigin.exchange`, and upstream_invalid (an encoding that was not asked for).
+   * `TrustedOrigin.exchange`.
    */
-  async stream(path: string, body: LinkBody, attempt: LinkStreamAttempt): Promise<Outcome<EgressExchange>> {
+  stream(path: string, body: LinkBody, attempt: LinkStreamAttempt): Promise<Outcome<EgressExchange>> {
     const { beginsBy, stallMs, caller, call, isCutByLeaving, bodyBytes = null } = attempt
-    const outcome = await this.#origin.exchange({
+    return this.#origin.exchange({
       method: 'POST',
       path: this.#basePath + path,
       headers: sent(this.#eventHeaders, attempt),
@@ -168,13 +168,9 @@ export class ProviderLink {
       signalEnds: isCutByLeaving ? 'response' : 'head',
       sent: (isSent) => call.sent?.(isSent),
       aheadBytesMax: UPSTREAM_EVENTS_BYTES_MAX,
+      isDecoded: true,
       caller,
     })
-    if (!outcome.ok || !outcome.value.isSuccess) return outcome
-    if (isPlain(outcome.value)) return outcome
-    const detail = 'It sent an encoding that was not asked for.'
-    outcome.value.body.close()
-    return fail('upstream_invalid', { detail })
   }
 }
 
@@ -206,10 +202,4 @@ function withHops(headers: readonly string[], hops: number): readonly string[] {
 function without(headers: readonly string[], others: readonly string[]): readonly string[] {
   const names = new Set(others.filter((_, at) => at % 2 === 0))
   return headers.filter((_, at) => !names.has((headers[at - (at % 2)] ?? '').toLowerCase()))
-}
-
-/** True when the body is not compressed: a streamed response is never decoded. */
-export function isPlain(response: Pick<EgressExchange, 'header'>): boolean {
-  const encoding = response.header('content-encoding')?.trim().toLowerCase() ?? ''
-  return encoding === '' || encoding === 'identity'
 }

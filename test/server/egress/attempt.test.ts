@@ -49,7 +49,7 @@ for (const [title, finish] of [
   ['broken', (attempt: StreamAttempt) => attempt.onError(new Error('gone'), NO_BREAKAGE)],
 ] as const)
   t.test(`a reader that closes a stream which is ${title} cuts no connection`, async (t) => {
-    const home = { repeatStream: () => undefined, streamEnded: () => undefined }
+    const home = { budget: new AnswerBudget(0), repeatStream: () => undefined, streamEnded: () => undefined }
     const asked: EgressExchangeRequest = {
       ...request(),
       bodyBytes: null,

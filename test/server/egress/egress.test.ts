@@ -1,6 +1,6 @@
 import t from 'tap'
 import { randomBytes } from 'node:crypto'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib'
 import { nameOf, rigged } from '../../support/egress/egress-rig.ts'
 import { atPace } from '../../support/load/pace.ts'
 import {
@@ -101,6 +101,14 @@ for (const contentEncoding of ['gzip', 'deflate', 'br'] as const) {
     )
   })
 }
+
+t.test('deflate without the header of zlib, which some servers send, is decoded', async (t) => {
+  const { call, provider } = await rigged(t)
+  const body = deflateRawSync('{"a":1}')
+  provider.script(({ res }) => void res.writeHead(200, { 'content-encoding': 'deflate' }).end(body))
+  const outcome = await call()
+  t.equal(outcome.ok && Buffer.from(outcome.value.body).toString(), '{"a":1}')
+})
 
 t.test('a body that is small on the wire and large when decoded meets the same cap', async (t) => {
   const { call, provider, rest } = await rigged(t)

@@ -9,6 +9,7 @@ import {
   UPSTREAM_STREAM_BYTES_MAX,
 } from '../../../src/schemas/models/provider-limits.ts'
 import { ok } from '../../../src/schemas/failures.ts'
+import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
 import { NO_BREAKAGE } from '../../../src/server/egress/handler.ts'
 import { StreamAttempt, type StreamHome } from '../../../src/server/egress/stream.ts'
 import type { EgressExchange, EgressExchangeRequest } from '../../../src/server/ports/egress/egress.ts'
@@ -23,6 +24,7 @@ import { pause, until } from '../../support/wait.ts'
 const STALL_MS = 40
 
 const HOME: StreamHome = {
+  budget: new AnswerBudget(0),
   repeatStream: () => undefined,
   streamEnded: () => undefined,
 }

@@ -96,7 +96,7 @@ export interface EgressStream {
   /** @param name lower case. @returns its first value, or null */
   header(name: string): string | null
   /**
-   * The body as it is sent, undecoded; at most UPSTREAM_STREAM_BYTES_MAX of it and one read of the socket
+   * The body as it is sent, or decoded where the request says so; at most UPSTREAM_STREAM_BYTES_MAX of it and one read of the socket
    * wait here. A pending `next()` resolves in the turn of the loop in which bytes came, with all that one
    * read of the socket had. The caller has to close it. Failures: upstream_failed (the body broke off),
    * upstream_slow.
@@ -191,6 +191,11 @@ export interface EgressExchangeRequest {
    * it.
    */
   readonly aheadBytesMax?: number
+  /**
+   * The body of the response is given without a content encoding. Failures of the body: also upstream_invalid
+   * (an unknown encoding, or bytes that are not in it), busy. Absent: it is given as it is sent.
+   */
+  readonly isDecoded?: boolean
   /** Called when the request has a connection, in the turn that hands it to the socket. */
   readonly sent?: (isSent: boolean) => void
   /** The caller whose share of the places for long calls the exchange takes. Absent: no caller's share. */

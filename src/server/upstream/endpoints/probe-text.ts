@@ -78,7 +78,8 @@ async function readStream(
       const piece = await body.next()
       if (isLate) return { name: 'upstream_slow' }
       // A connection that breaks off is a stream without its end.
-      if (!piece.ok) return piece.failure.name === 'upstream_failed' ? null : piece.failure
+      if (!piece.ok)
+        return piece.failure.name === 'upstream_failed' || isDamage(piece.failure) ? null : piece.failure
       if (piece.value === null) return null
       bytes += piece.value.length
       notes.read(piece.value)
@@ -92,7 +93,7 @@ async function readStream(
   }
 }
 
-/** The events are damaged. The upstream itself has told every other failure of its events. */
+/** The events, or their encoding, are damaged. The upstream itself has told every other failure of its events. */
 function isDamage({ name }: Failure): boolean {
   return name === 'upstream_invalid' || name === 'upstream_too_large'
 }

@@ -5,11 +5,10 @@ import {
 } from '../../../schemas/models/provider-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { EgressAnswer, EgressExchange } from '../../ports/egress/egress.ts'
-import { isPlain } from '../link.ts'
 
 /**
  * Reads the body of a response other than 2xx, for `failureOf`: at most UPSTREAM_ERROR_BYTES_MAX, and what
- * came within the time. A text that breaks off, is late or is compressed changes nothing of the refusal,
+ * came within the time. A text that breaks off, is late or is damaged changes nothing of the refusal,
  * whose status is known. The body is closed afterwards; a body that came whole keeps its connection.
  * @param withinMs milliseconds
  */
@@ -22,7 +21,7 @@ export async function readRefusal(
     status: response.status,
     isSuccess: response.isSuccess,
     retryAfter: response.header('retry-after'),
-    body: isPlain(response) ? text : new Uint8Array(),
+    body: text,
     release: () => undefined,
   }
 }

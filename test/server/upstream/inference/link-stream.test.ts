@@ -20,6 +20,7 @@ import {
 } from '../../../../src/server/upstream/link.ts'
 import { failureOf } from '../../../../src/server/upstream/provider-failure.ts'
 import { textOf } from '../../../support/egress/vetted-stand.ts'
+import { answersPacked } from '../../../support/inference/bodies/packed.ts'
 import { answersChat, refusesChat, silentChat, wholeChat } from '../../../support/inference/fake-chat.ts'
 import {
   startFakeProvider,
@@ -116,13 +117,18 @@ t.test('a caller who leaves in the middle of a stream ends it at the provider', 
 })
 
 t.test(
-  'a compressed stream that nobody asked for is upstream_invalid, and its connection ends',
+  'a compressed stream is decoded; an unknown encoding, and one that it is not in, are invalid',
   async (t) => {
     const { provider, stream } = await open(t)
     for (const encoding of ['gzip', 'br, gzip']) {
       provider.script(answersChat({}, { headers: { 'content-encoding': encoding }, ending: 'silent' }))
-      t.equal(await textOf(await stream()), 'upstream_invalid')
+      const outcome = await stream()
+      t.equal(await textOf(outcome), 'upstream_invalid')
+      must(outcome).body.close()
     }
+    const events = gzipSync('data: [DONE]\n\n')
+    provider.script(answersPacked('gzip', [events.subarray(0, 12), events.subarray(12)]))
+    t.equal(await textOf(await stream()), 'data: [DONE]\n\n')
     provider.script(answersChat({}, { headers: { 'content-encoding': ' Identity' } }))
     t.match(await textOf(await stream()), /\[DONE\]/)
     await until(() => provider.connections.open === 1)
@@ -152,7 +158,7 @@ t.test('the text of a refusal is read for its failure, and its connection serves
   t.equal(provider.connections.total, 1)
 })
 
-t.test('of a refusal so many bytes are read and no more, and none that is compressed', async (t) => {
+t.test('of a refusal so many bytes are read and no more, decoded ones too', async (t) => {
   const { provider, stream, rest } = await open(t)
   const endless: FakeAnswer = async (call, reply) => {
     await reply.head(500, {})
@@ -166,8 +172,15 @@ t.test('of a refusal so many bytes are read and no more, and none that is compre
   const body = { next, close: () => undefined }
   await readRefusal({ status: 500, isSuccess: false, headers: [], header: () => null, body })
   t.equal(reads, UPSTREAM_ERROR_BYTES_MAX / 16_384)
-  const packed = gzipSync('{"error":{"message":"no"}}').toString('latin1')
-  provider.script(refusesChat(400, packed, { 'content-encoding': 'gzip' }))
+  const packed = (bytes: Buffer): FakeAnswer => answersPacked('gzip', [gzipSync(bytes)], { status: 400 })
+  provider.script(
+    packed(Buffer.from('{"error":"no"}')),
+    packed(Buffer.alloc(UPSTREAM_ERROR_BYTES_MAX * 1_000)),
+  )
+  const refusal = await readRefusal(must(await stream()))
+  t.equal(Buffer.from(refusal.body).toString(), '{"error":"no"}')
+  t.equal((await readRefusal(must(await stream()))).body.length, UPSTREAM_ERROR_BYTES_MAX)
+  provider.script(answersPacked('gzip', [Buffer.from('{}')], { status: 400 }))
   t.match(await readRefusal(must(await stream())), { status: 400, body: { length: 0 } })
 })
 

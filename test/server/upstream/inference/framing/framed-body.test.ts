@@ -1,61 +1,14 @@
 /** A body that was asked for as a stream, whatever its form, its pieces and its room. D12, D22. */
 import t from 'tap'
-import { fail, ok, type Outcome } from '../../../../../src/schemas/failures.ts'
+import { fail, ok } from '../../../../../src/schemas/failures.ts'
 import { STREAM_HELD_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
 import { UPSTREAM_WRITTEN_BYTES_MAX } from '../../../../../src/schemas/models/provider-limits.ts'
 import type { ByteReader } from '../../../../../src/server/ports/byte-streams.ts'
-import type { AnswerRoom } from '../../../../../src/server/ports/egress/egress.ts'
 import { FramedBody } from '../../../../../src/server/upstream/inference/framing/framed-body.ts'
 import { reframe } from '../../../../../src/server/upstream/inference/framing/reframe.ts'
 import { must } from '../../../../support/must.ts'
+import { cutAt, Pieces, Room, singly, textOf } from '../../../../support/inference/bodies/byte-pieces.ts'
 import { eventsIn } from '../../../../support/inference/accumulated.ts'
-
-type Read = Outcome<Uint8Array | null>
-
-/** Gives pieces whose memory is used again with the next one. */
-class Pieces implements ByteReader {
-  isClosed = false
-  readonly #reads: Read[]
-  #last: Uint8Array | null = null
-
-  constructor(pieces: readonly Uint8Array[], end: Read = ok(null)) {
-    this.#reads = [...pieces.map((piece) => ok(Uint8Array.from(piece))), end]
-  }
-
-  next(): Promise<Read> {
-    this.#last?.fill(0x21)
-    const read = this.#reads.shift() ?? ok(null)
-    this.#last = read.ok ? read.value : null
-    return Promise.resolve(read)
-  }
-
-  close(): void {
-    this.isClosed = true
-  }
-}
-
-class Room implements AnswerRoom {
-  bytes = 0
-  readonly #most: number
-
-  constructor(most = Infinity) {
-    this.#most = most
-  }
-
-  grow(bytes: number): boolean {
-    if (this.bytes + bytes > this.#most) return false
-    this.bytes += bytes
-    return true
-  }
-
-  more(bytes: number): Promise<boolean> {
-    return Promise.resolve(this.grow(bytes))
-  }
-
-  give(): void {
-    this.bytes = 0
-  }
-}
 
 function framed(body: ByteReader, room = new Room()): FramedBody {
   const events = (bytes: Uint8Array) =>
@@ -63,21 +16,7 @@ function framed(body: ByteReader, room = new Room()): FramedBody {
   return new FramedBody(body, { room: () => room, events })
 }
 
-/** All bytes, or the failure. */
-async function textOf(body: ByteReader): Promise<string> {
-  const pieces: Buffer[] = []
-  for (;;) {
-    const read = await body.next()
-    if (!read.ok) return read.failure.name
-    if (read.value === null) return Buffer.concat(pieces).toString()
-    pieces.push(Buffer.from(read.value))
-  }
-}
-
 const ANSWER = { choices: [{ index: 0, message: { content: 'é' }, finish_reason: 'stop' }] }
-const cutAt = (bytes: Buffer, at: number): readonly Buffer[] => [bytes.subarray(0, at), bytes.subarray(at)]
-const singly = (bytes: Buffer): readonly Uint8Array[] => Array.from(bytes, (byte) => Uint8Array.of(byte))
-
 t.test('events pass as they came, wherever their reads are cut', async (t) => {
   for (const text of [
     'data: x\n\n',

@@ -1,0 +1,125 @@
+import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import type { ByteReader } from '../ports/byte-streams.ts'
+import type { AnswerRoom } from '../ports/egress/egress.ts'
+import { decoderOf, isPlain, type Decoder } from './decode.ts'
+
+/** Bytes that a decoder of Brotli keeps of what it gave, at most: so much as it gave until then. RFC 7932 */
+const WINDOW_BYTES_MAX = 16 * 1024 * 1024
+/** Bytes of it for which no room is taken. Decision. */
+const WINDOW_FREE_BYTES = 64 * 1024
+
+type Read = Outcome<Uint8Array | null>
+
+/**
+ * The body of a streamed response without the content encoding that the request did not ask for.
+ * @param room of the budget of answers; null: the response takes none
+ */
+export function decodedBody(body: ByteReader, contentEncoding: string, room: AnswerRoom | null): ByteReader {
+  const encoding = contentEncoding.trim().toLowerCase()
+  return isPlain(encoding) ? body : new DecodedBody(body, encoding, room)
+}
+
+/**
+ * A body that is decoded as it comes: all that a read of the socket completes is given before the next one. zlib
+ * works on the thread pool, a piece ahead of the reader, however much a few bytes are decoded to. Failures,
+ * besides those of the body: upstream_invalid (an unknown encoding, or bytes that are not in it), busy.
+ */
+class DecodedBody implements ByteReader {
+  readonly #body: ByteReader
+  readonly #encoding: string
+  readonly #room: AnswerRoom | null
+  #decoder: Decoder | null = null
+  /** The decoder has bytes that it has not decoded. */
+  #isBusy = false
+  /** The body has ended. */
+  #isFed = false
+  #isOver = false
+  #failure: Failure | null = null
+  #givenBytes = 0
+  /** Ends the wait for the decoder. */
+  #wake: (() => void) | null = null
+
+  constructor(body: ByteReader, encoding: string, room: AnswerRoom | null) {
+    this.#body = body
+    this.#encoding = encoding
+    this.#room = room
+  }
+
+  async next(): Promise<Read> {
+    for (;;) {
+      const piece = this.#decoder?.read() as Buffer | null | undefined
+      if (piece !== null && piece !== undefined) return this.#given(piece)
+      if (this.#failure !== null) return { ok: false, failure: this.#failure }
+      if (this.#isOver) return ok(null)
+      if (this.#isBusy || this.#isFed) await new Promise<void>((wake) => (this.#wake = wake))
+      else await this.#feed()
+    }
+  }
+
+  close(): void {
+    this.#body.close()
+    this.#decoder?.close()
+    this.#room?.give()
+    this.#fail({ name: 'client_gone' })
+  }
+
+  async #feed(): Promise<void> {
+    const read = await this.#body.next()
+    if (!read.ok) return this.#fail(read.failure)
+    if (this.#failure !== null) return
+    const { value } = read
+    if (value?.length === 0) return
+    this.#decoder ??= this.#begun(value?.[0] ?? 0)
+    const decoder = this.#decoder
+    if (decoder === null) return this.#fail({ name: 'upstream_invalid', detail: UNKNOWN })
+    if (value === null) {
+      this.#isFed = true
+      // A body without bytes is in no encoding, and is no damage.
+      if (decoder.bytesWritten === 0) this.#isOver = true
+      else decoder.end()
+      return
+    }
+    this.#isBusy = true
+    decoder.write(value, () => {
+      this.#isBusy = false
+      this.#awake()
+    })
+  }
+
+  #begun(first: number): Decoder | null {
+    const decoder = decoderOf(this.#encoding, first, true)
+    if (decoder === null) return null
+    decoder.on('readable', this.#awake)
+    decoder.on('end', () => {
+      this.#isOver = true
+      this.#awake()
+    })
+    decoder.on('error', (cause) => this.#fail({ name: 'upstream_invalid', detail: DAMAGED, cause }))
+    return decoder
+  }
+
+  /** Brotli keeps what it gave, for as long as the stream lasts. */
+  async #given(piece: Buffer): Promise<Read> {
+    this.#givenBytes += piece.length
+    const room = this.#room
+    if (room === null || this.#encoding !== 'br' || this.#givenBytes <= WINDOW_FREE_BYTES) return ok(piece)
+    const wanted = Math.min(this.#givenBytes, WINDOW_BYTES_MAX)
+    // Twice as much each time, so that room is asked for seldom.
+    const bytes = wanted <= room.bytes ? 0 : Math.min(wanted * 2, WINDOW_BYTES_MAX) - room.bytes
+    return bytes === 0 || (await room.more(bytes)) ? ok(piece) : fail('busy')
+  }
+
+  #fail(failure: Failure): void {
+    this.#failure ??= failure
+    this.#awake()
+  }
+
+  readonly #awake = (): void => {
+    const wake = this.#wake
+    this.#wake = null
+    wake?.()
+  }
+}
+
+const UNKNOWN = 'It sent a content encoding that Sluice does not know.'
+const DAMAGED = 'It sent bytes that are not in its content encoding.'
