@@ -1,3 +1,4 @@
+import { shownTier } from '../schemas/money/tiers.ts'
 import { joined } from '../schemas/values/pieces.ts'
 import { aroundUsage, WHOLE_TEXTS } from '../server/operations/inference/whole-texts.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
@@ -13,7 +14,7 @@ export function translatedAnswer({ dialect, head, isEncryptedAsked, ...read }: J
   const text = WHOLE_TEXTS[dialect](head, isEncryptedAsked ? { isEncryptedAsked } : {})
   text.begin(head)
   for (const part of parts) text.add(part)
-  const { before, after } = aroundUsage(text)
+  const { before, after } = aroundUsage(text, shownTier(whole.value.reported))
   const pieces = [Buffer.from(before), Buffer.from(after)] as const
   const [{ length: beforeBytes }] = pieces
   return { ok: true, ...figures, answer: joined(pieces), beforeBytes, toldBytes: null }

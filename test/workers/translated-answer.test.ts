@@ -47,7 +47,7 @@ const timeless = (json: string): string => json.replace(/"completed_at":\d+/, '"
 t.test('a thread writes the bytes that the loop writes', (t) => {
   for (const [protocol, body] of Object.entries(answersOf('Hé')) as [TextProtocol, string][])
     for (const dialect of DIALECTS) {
-      const read = { protocol, answer: Buffer.from(body), signatureFormat: 'x', origins: [] }
+      const read = { protocol, answer: Buffer.from(body), signatureFormat: 'x', tier: null, origins: [] }
       const parts = orNull(wholeParts(read))
       const text = WHOLE_TEXTS[dialect](HEAD, {})
       text.begin(HEAD)
@@ -65,7 +65,13 @@ t.test('a thread writes the bytes that the loop writes', (t) => {
 })
 
 t.test('an answer that is none is invalid', (t) => {
-  const read = { protocol: 'chat', answer: Buffer.from('{}'), signatureFormat: 'x', origins: [] } as const
+  const read = {
+    protocol: 'chat',
+    answer: Buffer.from('{}'),
+    signatureFormat: 'x',
+    tier: null,
+    origins: [],
+  } as const
   t.same(translatedAnswer({ ...read, dialect: 'messages', head: HEAD, isEncryptedAsked: false }), {
     ok: false,
     failure: { name: 'upstream_invalid' },
@@ -87,7 +93,9 @@ t.test('a large answer comes written, and its parts are written nowhere else', a
   const words = 'x'.repeat(INLINE_JSON_BYTES_MAX)
   const body = Buffer.from(answersOf(words).gemini)
   const caller = { organizationId: 'o', workspaceId: 'w', key: 'k' }
-  const read = must(await wire.whole({ body, head: HEAD, caller, endsAt: Infinity, isEncryptedAsked: false }))
+  const read = must(
+    await wire.whole({ body, head: HEAD, caller, tier: null, endsAt: Infinity, isEncryptedAsked: false }),
+  )
   if (!('withUsage' in read)) throw new Error('it comes in parts')
   t.match(JSON.parse(Buffer.concat(read.withUsage(USAGE)).toString()), {
     ...{ id: 'msg_1', model: 'maker/one' },

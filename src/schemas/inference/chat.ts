@@ -19,6 +19,7 @@ import {
   otherThan,
   OURS,
   Reasoning,
+  ReportedTier,
   ServerToolUse,
   Stream,
   TextOrNull,
@@ -136,6 +137,7 @@ const Head = {
   created: Type.Integer({ description: 'Unix seconds.' }),
   model: AnsweringModel,
   provider: Type.String(),
+  service_tier: ReportedTier,
 }
 
 /** What the model said beside its text. */

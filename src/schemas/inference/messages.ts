@@ -16,6 +16,7 @@ import {
   orNull,
   otherThan,
   OURS,
+  ReportedTier,
   ServerToolUse,
   Stream,
   TextOrNull,
@@ -103,6 +104,7 @@ export const MessagesUsageShape = Type.Object({
   output_tokens: Count,
   output_tokens_details: Type.Optional(orNull(Type.Object({ thinking_tokens: Count }, OPEN))),
   server_tool_use: ServerToolUse,
+  service_tier: ReportedTier,
   ...CHARGED,
 })
 

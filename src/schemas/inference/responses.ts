@@ -20,6 +20,7 @@ import {
   otherThan,
   OURS,
   Reasoning,
+  ReportedTier,
   Stream,
 } from './text-members.ts'
 
@@ -162,6 +163,7 @@ const Response = {
   parallel_tool_calls: Type.Boolean(),
   presence_penalty: orNull(Type.Number()),
   frequency_penalty: orNull(Type.Number()),
+  service_tier: ReportedTier,
   temperature: orNull(Type.Number()),
   tool_choice: Type.Unknown(),
   tools: Type.Array(Type.Unknown()),

@@ -76,6 +76,11 @@ const Dear = Type.Optional(
   Type.Unknown({ description: 'Passed on. A finite limit needs a value that costs no more than usual.' }),
 )
 
+/** Of answers; a stream of chat may have it in its last event alone. F6. */
+export const ReportedTier = Type.Optional(
+  orNull(Type.String({ description: 'The tier that the provider reports; absent where it reports none.' })),
+)
+
 export const Modalities = maybe(
   Type.Array(Type.String(), {
     description: 'What the answer is made of: `text`, and what else the model writes.',

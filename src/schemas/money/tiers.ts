@@ -29,6 +29,14 @@ export function tierOf(member: TierMember, value: unknown): string | undefined {
   return USUAL[member].has(name) ? USUAL_TIER : name
 }
 
+/** The member of what shows a tier to a caller; nothing where none was reported. */
+export function shownTier(reported: Readonly<Partial<Record<TierMember, unknown>>> = {}): {
+  readonly tier?: string
+} {
+  const tier = tierOf('service_tier', reported.service_tier)
+  return tier === undefined ? {} : { tier }
+}
+
 /** @returns NO_TIERS where no value is a name */
 export function tiersOf(values: Readonly<Partial<Record<TierMember, unknown>>>): Tiers {
   let tiers: Partial<Record<TierMember, string>> | null = null

@@ -3,6 +3,7 @@ import { fail, ok, type Failure, type FailureName, type Outcome } from '../../sc
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import type { EgressAnswer, EgressRequest } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
+import { headerOf } from './answer-headers.ts'
 import { decode, isPlain } from './decode.ts'
 import { HeldBody, type RoomWaiter } from './held-body.ts'
 import { failureOf } from './connection-failure.ts'
@@ -42,6 +43,7 @@ export class Attempt implements ExchangeHandler, RoomWaiter {
   #contentLength = -1
   #contentEncoding = ''
   #retryAfter: string | null = null
+  #wanted: string | null = null
   #body: HeldBody | null = null
 
   constructor(request: EgressRequest, home: AttemptHome, settle: (outcome: Outcome<EgressAnswer>) => void) {
@@ -101,6 +103,9 @@ export class Attempt implements ExchangeHandler, RoomWaiter {
     this.#contentLength = contentLength
     this.#contentEncoding = head.contentEncoding.trim()
     this.#retryAfter = head.retryAfter
+    const { wantedHeader } = this.request
+    // The list is made for those who want more than every answer is read for.
+    this.#wanted = wantedHeader === undefined ? null : headerOf(head.list(), wantedHeader)
     if (!this.#isSuccess) {
       this.#body = new HeldBody(this.#home.budget, 0, this.request.caller)
       return true
@@ -210,10 +215,15 @@ export class Attempt implements ExchangeHandler, RoomWaiter {
 
   #answer(bytes: Uint8Array, body: HeldBody): void {
     if (this.isSettled) return
-    const retryAfter = this.#retryAfter
-    const isSuccess = this.#isSuccess
     this.#finish(
-      ok({ status: this.#status, isSuccess, retryAfter, body: bytes, release: body.handOver(bytes.length) }),
+      ok({
+        status: this.#status,
+        isSuccess: this.#isSuccess,
+        retryAfter: this.#retryAfter,
+        ...(this.#wanted !== null && { wanted: this.#wanted }),
+        body: bytes,
+        release: body.handOver(bytes.length),
+      }),
     )
   }
 

@@ -180,6 +180,8 @@ export interface ShortJobTypes {
       readonly answer: Uint8Array
       /** Of the provider's signatures: see `Signature`. */
       readonly signatureFormat: string
+      /** What the head of the answer reports; null: nothing. */
+      readonly tier: string | null
       /** Functions of the request whose calls have other words in the caller's dialect. */
       readonly origins: readonly NamedOrigin[]
       readonly dialect: Dialect

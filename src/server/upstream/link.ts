@@ -42,6 +42,8 @@ interface Origin {
 
 /** One try of a call whose answer is read whole. */
 export interface PostAttempt extends Origin {
+  /** As in `EgressRequest`. */
+  readonly wantedHeader?: string | undefined
   /** `performance.now()` of the attempt's end. */
   readonly endsAt: number
 }
@@ -144,6 +146,7 @@ export class ProviderLink {
       mayRepeat: kind.mayRepeat && !(body instanceof Readable),
       isLong: kind.isLong,
       mayLend: kind.mayLend === true,
+      ...(attempt.wantedHeader !== undefined && { wantedHeader: attempt.wantedHeader }),
     })
   }
 

@@ -105,7 +105,14 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
   },
   serviceTier: {
     ...tuned('text', 'service_tier', ['chat', 'responses', 'messages'], 'auto', 'default'),
-    limits: { messages: '`default` alone, others are dropped' },
+    names: {
+      ...{ chat: ['service_tier'], responses: ['service_tier'], messages: ['service_tier'] },
+      gemini: ['service_tier'],
+    },
+    limits: {
+      messages: '`default` alone, others are dropped',
+      gemini: '`default`, `flex` and `priority`, others are dropped; all of them at Vertex',
+    },
   },
   cacheKey: tuned('text', 'prompt_cache_key', ['chat', 'responses']),
   user: {

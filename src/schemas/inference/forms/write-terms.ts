@@ -16,6 +16,8 @@ export interface WriteTerms {
   readonly reasoningField?: ReasoningField
   /** The efforts that the model takes; absent: those that every provider of chat has. */
   readonly efforts?: readonly string[]
+  /** The provider of Gemini refuses a tier in the body. F6. */
+  readonly isWithoutTier?: true
   /**
    * The body is of a preset, for a caller of this form: it has nothing by which callers of other forms would
    * see the reasoning.

@@ -26,7 +26,7 @@ import type { TextWithFiles } from './inline-files.ts'
 import { keepGeneration, type CallRecord, type Delivery } from './keep-generation.ts'
 import { keepProgress } from './keep-progress.ts'
 import { tellAffordable } from './tell-affordable.ts'
-import { StreamedReply, WholeReply, type TextEvents, type TextHead } from './text-replies.ts'
+import { StreamedReply, WholeReply, type PaidUsage, type TextEvents, type TextHead } from './text-replies.ts'
 import type { WholeTextOf } from './whole-texts.ts'
 
 /** Statuses of every operation that writes texts. D3. */
@@ -60,7 +60,7 @@ export interface TextForm {
   events(head: TextHead, request: TextRequest): TextEvents
   readonly whole: WholeTextOf
   /** @param nano the charged part of the cost */
-  usageOf(end: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>, nano: number): ShownUsage
+  usageOf(end: PaidUsage, nano: number): ShownUsage
   /** Headers of the caller that go to the provider: a flat list of names and values; absent: none. D4. */
   passed?(call: Pick<Call, 'headers'>): Outcome<readonly string[]>
 }

@@ -2,14 +2,9 @@ import { statusOf, textOf, type Failure } from '../../../schemas/failures.ts'
 import type { ChatUsage } from '../../../schemas/inference/chat.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { inputTokens, NO_MEDIA, outputTokens } from '../../../schemas/money/text-costs.ts'
+import { shownTier } from '../../../schemas/money/tiers.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type {
-  AnsweredBy,
-  CalledTool,
-  InferenceEnd,
-  ShownUsage,
-  WrittenPart,
-} from '../../ports/inference/inference.ts'
+import type { AnsweredBy, CalledTool, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
 import type { Static } from 'typebox'
 import { CallFragments, wholeCall } from './chat-calls.ts'
 import { addDetail, ReasoningDetails, type ReasoningDetail } from './reasoning-details.ts'
@@ -17,6 +12,7 @@ import { serverToolUse } from './server-tool-use.ts'
 import {
   SILENCE,
   type FailureFacts,
+  type PaidUsage,
   type TextEvents,
   type Author,
   type TextHead,
@@ -30,10 +26,7 @@ type MediaTokens = Pick<Usage['prompt_tokens_details'], 'audio_tokens' | 'image_
  * Usage in the form of chat, which counts cached tokens in the prompt and reasoning in the completion. D24.
  * @param nano the charged part of its cost
  */
-export function chatUsage(
-  { usage, isByok, isEstimated }: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>,
-  nano: number,
-): ShownUsage {
+export function chatUsage({ usage, isByok, isEstimated, reported }: PaidUsage, nano: number): ShownUsage {
   const [prompt, completion] = [inputTokens(usage), outputTokens(usage)]
   const { audio, audioRead, image, audioOutput } = usage.media ?? NO_MEDIA
   const shown: Usage = {
@@ -59,7 +52,7 @@ export function chatUsage(
     ...(isEstimated ? { is_estimated: true } : null),
     ...serverToolUse(usage),
   }
-  return { whole: JSON.stringify(shown), added: null }
+  return { whole: JSON.stringify(shown), added: null, ...shownTier(reported) }
 }
 
 /** Counts of kinds of which there are none are left out. */
@@ -79,6 +72,8 @@ export class ChatEvents implements TextEvents {
   #prefix: string
   /** Choices whose role was told. */
   readonly #begun = new Map<number, BegunChoice>()
+  /** Events of a provider that speaks chat have what it reports. */
+  #isPassed = false
 
   constructor(head: TextHead, { isUsageAlone }: Pick<TextRequest, 'isUsageAlone'>) {
     this.#head = head
@@ -94,9 +89,14 @@ export class ChatEvents implements TextEvents {
     return Buffer.from(parts.map((part) => this.#textOf(part)).join(''))
   }
 
-  lastOf({ whole }: ShownUsage): Uint8Array {
+  passed(): void {
+    this.#isPassed = true
+  }
+
+  lastOf({ whole, tier }: ShownUsage): Uint8Array {
     const choices = this.#isUsageAlone ? '[]' : `[${choice(0, '{"role":"assistant","content":""}')}]`
-    return Buffer.from(`${this.#prefix}${choices},"usage":${whole}}\n\n${DONE}`)
+    const reported = tier === undefined || this.#isPassed ? '' : `,"service_tier":${JSON.stringify(tier)}`
+    return Buffer.from(`${this.#prefix}${choices}${reported},"usage":${whole}}\n\n${DONE}`)
   }
 
   failureOf(failure: Failure, { statuses, requestId }: FailureFacts): Uint8Array {
@@ -232,7 +232,7 @@ export class WholeChat implements WholeText {
     }
   }
 
-  answer({ whole }: ShownUsage): object {
+  answer({ whole, tier }: ShownUsage): object {
     const { id, createdS: created } = this.#head
     const usage: unknown = JSON.parse(whole)
     const [provider, model] = [this.#provider, this.#model]
@@ -243,8 +243,9 @@ export class WholeChat implements WholeText {
       message: messageOf(message),
     }))
     const object = 'chat.completion'
+    const reported = tier === undefined ? null : { service_tier: tier }
     // Clients that validate want the member, and take null.
-    return { id, object, created, model, provider, system_fingerprint: null, choices, usage }
+    return { id, object, created, model, provider, ...reported, system_fingerprint: null, choices, usage }
   }
 
   #messageOf(index: number): Message {

@@ -2,19 +2,15 @@ import { statusOf, textOf, type Failure } from '../../../schemas/failures.ts'
 import { messageError } from '../../../schemas/inference/message-errors.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { outputTokens } from '../../../schemas/money/text-costs.ts'
+import { shownTier, USUAL_TIER } from '../../../schemas/money/tiers.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type {
-  AnsweredBy,
-  InferenceEnd,
-  ShownUsage,
-  TokenUsage,
-  WrittenPart,
-} from '../../ports/inference/inference.ts'
+import type { AnsweredBy, ShownUsage, TokenUsage, WrittenPart } from '../../ports/inference/inference.ts'
 import { MessageBlocks } from './message-blocks.ts'
 import { serverToolUse } from './server-tool-use.ts'
 import {
   SILENCE,
   type FailureFacts,
+  type PaidUsage,
   type TextEvents,
   type Author,
   type TextHead,
@@ -26,10 +22,7 @@ import {
  * D24.
  * @param nano the charged part of its cost
  */
-export function messagesUsage(
-  { usage, isByok, isEstimated }: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>,
-  nano: number,
-): ShownUsage {
+export function messagesUsage({ usage, isByok, isEstimated, reported }: PaidUsage, nano: number): ShownUsage {
   const tokens = {
     input_tokens: usage.input,
     cache_creation_input_tokens: usage.cacheWrite,
@@ -37,6 +30,7 @@ export function messagesUsage(
     output_tokens: outputTokens(usage),
     ...sharesOf(usage),
     ...serverToolUse(usage),
+    ...tierIn(shownTier(reported)),
   }
   const added = { cost: usdOfNano(nano), is_byok: isByok }
   const estimated = isEstimated ? { is_estimated: true } : null
@@ -44,6 +38,11 @@ export function messagesUsage(
     whole: JSON.stringify({ ...tokens, ...added, ...estimated }),
     added: isEstimated ? null : JSON.stringify(added).slice(1, -1),
   }
+}
+
+/** Anthropic has a word of its own for the usual tier. */
+function tierIn({ tier }: Pick<ShownUsage, 'tier'>): object | null {
+  return tier === undefined ? null : { service_tier: tier === USUAL_TIER ? 'standard' : tier }
 }
 
 /** The tokens of each kind of cache write, and those of thinking; nothing where there are none. */

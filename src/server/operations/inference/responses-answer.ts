@@ -3,11 +3,19 @@ import { textOf, type Failure } from '../../../schemas/failures.ts'
 import type { ResponsesUsage } from '../../../schemas/inference/responses.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
+import { shownTier, USUAL_TIER } from '../../../schemas/money/tiers.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
+import type { AnsweredBy, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
 import { JsonWriter, PreparedJson } from './prepared-json.ts'
 import { ResponseItems, type GoingOn, type ResponseEvent } from './response-items.ts'
-import { SILENCE, type TextEvents, type Author, type TextHead, type WholeText } from './text-replies.ts'
+import {
+  SILENCE,
+  type PaidUsage,
+  type TextEvents,
+  type Author,
+  type TextHead,
+  type WholeText,
+} from './text-replies.ts'
 
 type Usage = Static<typeof ResponsesUsage>
 
@@ -16,7 +24,7 @@ type Usage = Static<typeof ResponsesUsage>
  * @param nano the charged part of its cost
  */
 export function responsesUsage(
-  { usage, isByok, isEstimated }: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>,
+  { usage, isByok, isEstimated, reported }: PaidUsage,
   nano: number,
 ): ShownUsage {
   const [input, output] = [inputTokens(usage), outputTokens(usage)]
@@ -38,7 +46,8 @@ export function responsesUsage(
     total_tokens: input + output,
     ...ours,
   }
-  return { whole: JSON.stringify(shown), added: isEstimated ? null : JSON.stringify(ours).slice(1, -1) }
+  const added = isEstimated ? null : JSON.stringify(ours).slice(1, -1)
+  return { whole: JSON.stringify(shown), added, ...shownTier(reported) }
 }
 
 const LF = 0x0a
@@ -84,9 +93,9 @@ export class ResponsesEvents implements TextEvents {
       if (events[at + 1] === LF) this.#events++
   }
 
-  lastOf({ whole }: ShownUsage): Uint8Array {
+  lastOf({ whole, tier }: ShownUsage): Uint8Array {
     const { status, ...more } = endOf(this.#items)
-    const response = responseOf(this.#head, { status, ...more, usage: JSON.parse(whole) as unknown })
+    const response = responseOf(this.#head, { status, ...more, tier, usage: JSON.parse(whole) as unknown })
     return this.#bytesOf([...this.#begun(), { type: `response.${status}`, response }])
   }
 
@@ -150,8 +159,8 @@ export class WholeResponse implements WholeText {
     this.#items.add(part)
   }
 
-  answer({ whole }: ShownUsage): object {
-    return responseOf(this.#head, { ...endOf(this.#items), usage: JSON.parse(whole) as unknown })
+  answer({ whole, tier }: ShownUsage): object {
+    return responseOf(this.#head, { ...endOf(this.#items), tier, usage: JSON.parse(whole) as unknown })
   }
 }
 
@@ -171,6 +180,7 @@ interface ResponseEnd {
   readonly incomplete_details?: object | null
   readonly output?: readonly object[]
   readonly usage?: unknown
+  readonly tier?: string | undefined
 }
 
 function endOf({ items, incomplete: reason }: ResponseItems): ResponseEnd {
@@ -203,7 +213,7 @@ function responseOf(head: TextHead, end: ResponseEnd): object {
     frequency_penalty: null,
     previous_response_id: null,
     reasoning: null,
-    service_tier: 'default',
+    service_tier: end.tier ?? USUAL_TIER,
     store: false,
     temperature: null,
     text: { format: { type: 'text' } },

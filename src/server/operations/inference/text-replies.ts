@@ -5,6 +5,7 @@ import type { EventStream } from '../../ports/event-stream.ts'
 import type {
   AnsweredBy,
   FinalEvents,
+  InferenceEnd,
   InferenceSink,
   ShownUsage,
   WrittenPart,
@@ -20,6 +21,10 @@ export interface TextHead {
   /** Canonical id of the first model of the call; another one may answer. D11. */
   readonly model: string
 }
+
+/** What the usage of an answer is shown by. */
+export type PaidUsage = Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'> &
+  Partial<Pick<InferenceEnd, 'reported'>>
 
 /** What the event of a failure tells beside the failure. */
 export interface FailureFacts {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Dialect, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { withoutMarks } from '../../../schemas/values/long-integers.ts'
+import type { ShownUsage } from '../../ports/inference/inference.ts'
 import { WholeChat } from './chat-answer.ts'
 import { WholeMessage } from './message-answer.ts'
 import { WholeResponse } from './responses-answer.ts'
@@ -18,9 +19,15 @@ export const WHOLE_TEXTS: Readonly<Record<Dialect, WholeTextOf>> = {
 /** Stands for the usage: callers and providers cannot know it. */
 const PLACE = JSON.stringify(randomUUID())
 
-/** JSON of an answer before the place of its usage, which is not known yet, and behind it. */
-export function aroundUsage(text: WholeText): { readonly before: string; readonly after: string } {
-  const json = withoutMarks(JSON.stringify(text.answer({ whole: PLACE, added: null })))
+/**
+ * JSON of an answer before the place of its usage, which is not known yet, and behind it.
+ * @param shown what stands outside of the usage
+ */
+export function aroundUsage(
+  text: WholeText,
+  shown: Pick<ShownUsage, 'tier'> = {},
+): { readonly before: string; readonly after: string } {
+  const json = withoutMarks(JSON.stringify(text.answer({ whole: PLACE, added: null, ...shown })))
   const at = json.indexOf(PLACE)
   return { before: json.slice(0, at), after: json.slice(at + PLACE.length) }
 }

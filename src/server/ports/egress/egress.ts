@@ -60,6 +60,8 @@ export interface EgressRequest {
    * `TrustedOrigin.exchange` does. D30. Vetted origins make no difference.
    */
   readonly isLong?: boolean
+  /** Name in lower case of a header that the answer is read for, besides those of every answer. */
+  readonly wantedHeader?: string
 }
 
 export interface EgressAnswer {
@@ -67,6 +69,8 @@ export interface EgressAnswer {
   /** The status is 2xx. */
   readonly isSuccess: boolean
   readonly retryAfter: string | null
+  /** Value of the request's `wantedHeader`; absent: the answer has none, or none is wanted. */
+  readonly wanted?: string
   /**
    * The whole body in one piece, decoded; at most UPSTREAM_ERROR_BYTES_MAX of it where the status is not 2xx.
    * Lent perhaps, where the request says `mayLend`.

@@ -176,6 +176,8 @@ export interface ShownUsage {
    * that pass the provider's own object on; null: that object is not credible, and `whole` replaces it.
    */
   readonly added: string | null
+  /** The tier that the answer reports, by one name whatever its provider calls it; absent: none. F6. */
+  readonly tier?: string
 }
 
 /** The last events of a stream, which wait until the call is paid. D13. */

@@ -1,6 +1,9 @@
 import { membersOf } from '../../../schemas/values/members.ts'
 import { countOf } from './text-usage.ts'
 
+/** In which Google's API reports the tier of an answer. F6. */
+export const GEMINI_TIER_HEADER = 'x-gemini-service-tier'
+
 /** Paths of one model's calls in Google's API, below the base address. */
 export interface GeminiPaths {
   readonly whole: string

@@ -91,6 +91,11 @@ export function isMaker({ provider }: Pick<Endpoint, 'provider'>): boolean {
   return provider.slug === MAKER
 }
 
+/** Google's cloud has Gemini's protocol, and tiers in headers alone. F6. */
+export function isVertex({ provider }: Pick<Endpoint, 'provider'>): boolean {
+  return /^https:\/\/[\w.-]*aiplatform\.[\w.-]*googleapis\.com(?:[:/]|$)/i.test(provider.baseUrl)
+}
+
 const SIGNED_BY: Readonly<Record<TextProtocol, string>> = { ...SIGNATURE_FORMATS, chat: UNKNOWN_FORMAT }
 /** Providers with a protocol of another maker, and keys of their own. */
 const SIGNED_BY_PROVIDER: ReadonlyMap<string, Readonly<Partial<Record<TextProtocol, string>>>> = new Map([

@@ -13,7 +13,7 @@ import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
 import type { RedactedTexts } from '../reason.ts'
 import type { Framing } from './framing/framing.ts'
-import { geminiCount, geminiPaths } from './gemini-calls.ts'
+import { GEMINI_TIER_HEADER, geminiCount, geminiPaths } from './gemini-calls.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { contentsOf, withHoles, type CallContents } from './inline/named-contents.ts'
 import { VERSION_HEADER } from './messages/messages-dialect.ts'
@@ -51,6 +51,7 @@ const HEADERS: Readonly<Partial<Record<TextProtocol, readonly string[]>>> = { me
 export class TranslatedWire implements Wire {
   readonly framing: Framing
   readonly count: CountWire | null
+  readonly tierHeader?: string
   readonly #dialect: Dialect
   readonly #protocol: TextProtocol
   readonly #deps: TranslatedWireDeps
@@ -60,6 +61,7 @@ export class TranslatedWire implements Wire {
     this.#protocol = protocol
     this.#deps = deps
     this.framing = deps.framing
+    if (protocol === 'gemini') this.tierHeader = GEMINI_TIER_HEADER
     this.count = dialect === 'messages' && protocol === 'gemini' ? this.#geminiCount() : null
   }
 
@@ -73,12 +75,12 @@ export class TranslatedWire implements Wire {
     return this.#translated(job, media)
   }
 
-  stream(_head: NativeHead, redacted: RedactedTexts, { origins, caller }: StreamInput): PartStream {
+  stream(_head: NativeHead, redacted: RedactedTexts, { origins, caller, tier }: StreamInput): PartStream {
     const protocol = this.#protocol
     // The work goes on when the caller has left, since the stream may be drained.
     const readLarge: ReadLarge = (data) =>
       this.#deps.jobs.run('large_event', { protocol, data }, { caller, transfer: movable(data) })
-    const read = PART_PROTOCOLS[protocol].stream(redacted, this.#signatureFormat, readLarge)
+    const read = PART_PROTOCOLS[protocol].stream(redacted, { format: this.#signatureFormat, readLarge, tier })
     const stream = origins === undefined ? read : new OriginalParts(read, origins)
     // The last event of responses repeats the whole answer.
     return this.#dialect === 'responses' ? new KeptParts(stream) : stream
@@ -86,9 +88,9 @@ export class TranslatedWire implements Wire {
 
   /** A large answer is read and written in a thread: its parts would be written on the loop. */
   async whole(input: WholeInput): Promise<WholeRead<NativeAnswer | WholeParts>> {
-    const { body, head, caller, endsAt, isEncryptedAsked, origins = [] } = input
+    const { body, head, caller, endsAt, isEncryptedAsked, tier, origins = [] } = input
     const signatureFormat = this.#signatureFormat
-    const read = { protocol: this.#protocol, answer: body, signatureFormat, origins }
+    const read = { protocol: this.#protocol, answer: body, signatureFormat, tier, origins }
     if (isTranslatedHere(body)) return this.#deps.loop.booked(caller.organizationId, () => wholeParts(read))
     const job = { ...read, dialect: this.#dialect, head, isEncryptedAsked }
     const more = { caller, endsAt, transfer: movable(body) }

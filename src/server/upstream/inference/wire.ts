@@ -18,6 +18,8 @@ import type {
 
 /** What a whole answer is read for. */
 export interface WholeInput extends Pick<NativeRequest, 'origins'> {
+  /** Value of the header that the wire names as `tierHeader`; null: the answer has none. */
+  readonly tier: string | null
   readonly body: Uint8Array
   readonly head: NativeHead
   readonly caller: Caller
@@ -29,6 +31,8 @@ export interface WholeInput extends Pick<NativeRequest, 'origins'> {
 
 /** What a stream is read for. */
 export interface StreamInput extends Pick<NativeRequest, 'origins'> {
+  /** As of `WholeInput`. */
+  readonly tier: string | null
   readonly caller: Caller
 }
 
@@ -36,6 +40,8 @@ export interface StreamInput extends Pick<NativeRequest, 'origins'> {
 export interface Wire {
   /** For a body that has not the form that was asked for. */
   readonly framing: Framing
+  /** Header in lower case in which answers report their tier; absent: they report it in their bodies. F6. */
+  readonly tierHeader?: string
   /** Below the provider's base address. */
   pathOf(isStream: boolean): string
   /** Failures: field_unsupported, those of `CallMedia`, and those of the pool of short jobs. */

@@ -136,7 +136,7 @@ export class WritingEndpoint implements WritingProtocol {
     const outcome = await this.#post(sent, {
       path: wire.pathOf(false),
       kind: WRITTEN,
-      attempt: { caller, call, hops, headers, endsAt: deadlineAt },
+      attempt: { caller, call, hops, headers, wantedHeader: wire.tierHeader, endsAt: deadlineAt },
     })
     if (!outcome.ok) return outcome
     const answer = outcome.value
@@ -147,7 +147,7 @@ export class WritingEndpoint implements WritingProtocol {
     const head = this.#head(job, model)
     const read = await readWhole(wire, {
       body: answer.body,
-      ...{ head, caller },
+      ...{ head, caller, tier: answer.wanted ?? null },
       isEncryptedAsked: job.request.isEncryptedAsked === true,
       endsAt: deadlineAt,
       ...(origins && { origins }),
@@ -218,8 +218,10 @@ export class WritingEndpoint implements WritingProtocol {
       const refusal = failureOf(await readRefusal(outcome.value), this.#link)
       return { ok: false, failure: unquoted(refusal, searchedIn(job.request, sent)) }
     }
+    const { tierHeader } = wire
     const stream = wire.stream(this.#head(job, model), this.#link.redacted, {
       caller,
+      tier: tierHeader === undefined ? null : outcome.value.header(tierHeader),
       ...(origins && { origins }),
     })
     const {

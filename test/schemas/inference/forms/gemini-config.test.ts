@@ -34,17 +34,30 @@ t.test('what tunes an answer has its member each', async (t) => {
   t.equal(configOf({}), undefined)
 })
 
+t.test('a tier has the name that Google has for it, and goes in no body of its cloud', async (t) => {
+  const tier = (serviceTier: string, terms: Partial<typeof TERMS & { isWithoutTier: true }> = {}) => {
+    const { body, dropped } = written({ tuning: { ...UNTUNED, serviceTier } }, terms)
+    return [body['service_tier'], dropped]
+  }
+  t.same(tier('default'), ['standard', []])
+  t.same(tier('flex'), ['flex', []])
+  t.same(tier('fast'), ['priority', []])
+  t.same(tier('auto'), [undefined, []])
+  t.same(tier('flex', { isWithoutTier: true }), [undefined, ['service_tier']])
+  t.same(tier('default', { isWithoutTier: true }), [undefined, []])
+})
+
 t.test('what Gemini has no field for is named unless it is the default', async (t) => {
   const lost = {
     ...{ minP: 0.1, topA: 0.2, repetitionPenalty: 1.1, logitBias: { 1: 2 }, verbosity: 'low' },
-    ...{ serviceTier: 'flex', cacheKey: 'k', user: 'u', metadata: { a: 1 }, seed: 2 ** 31, topK: 1.5 },
+    ...{ serviceTier: 'scale', cacheKey: 'k', user: 'u', metadata: { a: 1 }, seed: 2 ** 31, topK: 1.5 },
   }
   const others = [{ name: 'enable_thinking', path: '/enable_thinking' }]
   const { body, dropped } = written({ tuning: { ...UNTUNED, ...lost }, others })
   t.equal(body['generationConfig'], undefined)
   t.same(dropped, [
-    ...['min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'verbosity', 'service_tier'],
-    ...['prompt_cache_key', 'user', 'metadata', 'top_k', 'seed', 'enable_thinking'],
+    ...['min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'verbosity', 'prompt_cache_key', 'user'],
+    ...['metadata', 'top_k', 'seed', 'service_tier', 'enable_thinking'],
   ])
   const usual = {
     ...{ minP: 0, topA: 0, repetitionPenalty: 1, logitBias: {}, verbosity: 'medium', serviceTier: 'auto' },

@@ -32,7 +32,7 @@ const REQUEST: Shape = {
   tools: [{ functionDeclarations: [FUNCTION], googleSearch: null, codeExecution: null, urlContext: null }],
   toolConfig: { functionCallingConfig: { mode: null, allowedFunctionNames: null }, retrievalConfig: null },
   generationConfig: CONFIG,
-  ...{ safetySettings: null, cachedContent: null },
+  ...{ safetySettings: null, cachedContent: null, service_tier: null },
 }
 const COUNT: Shape = { contents: [CONTENT], generateContentRequest: { ...REQUEST, model: null } }
 

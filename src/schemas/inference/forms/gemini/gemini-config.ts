@@ -1,3 +1,4 @@
+import { tierOf, USUAL_TIER } from '../../../money/tiers.ts'
 import { writeGeminiThinking } from './gemini-thinking.ts'
 import type { PromptDraft } from '../prompt-draft.ts'
 import type { AnswerFormat } from '../prompt.ts'
@@ -13,6 +14,7 @@ export function writeGeminiConfig(draft: PromptDraft): void {
   const { tuning, stops, tokensMax, format } = prompt
   writeTuning(draft, tuning, 'gemini')
   leaveRefused(draft)
+  writeTier(draft)
   draft.set(`${CONFIG}.maxOutputTokens`, tokensMax ?? terms.tokensMax)
   if (stops.length > 0) draft.set(`${CONFIG}.stopSequences`, stops)
   if (format !== null) writeFormat(draft, format)
@@ -29,6 +31,23 @@ function leaveRefused(draft: PromptDraft): void {
   if (seed === null || (Number.isInteger(seed) && Math.abs(seed) <= SEED_MAX)) return
   draft.leave(`${CONFIG}.seed`)
   draft.drop('seed')
+}
+
+/** Google's names of the tiers that it has, by those of other forms. F6. */
+const TIERS: Readonly<Record<string, string>> = {
+  [USUAL_TIER]: 'standard',
+  flex: 'flex',
+  priority: 'priority',
+}
+
+function writeTier(draft: PromptDraft): void {
+  const { serviceTier } = draft.prompt.tuning
+  if (serviceTier === null) return
+  const tier = tierOf('service_tier', serviceTier)
+  const name = tier === undefined || draft.terms.isWithoutTier === true ? undefined : TIERS[tier]
+  draft.leave('service_tier')
+  if (name !== undefined) draft.set('service_tier', name)
+  else if (tier !== undefined && tier !== USUAL_TIER) draft.drop('service_tier')
 }
 
 /** The name of a schema is the caller's alone; its description goes to where the model reads it. */

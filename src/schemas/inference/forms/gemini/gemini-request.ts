@@ -23,7 +23,7 @@ export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
 /** The same prompt as the body of `countTokens`. */
 export function writeGeminiCount(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   const written = writeGemini(prompt, terms)
-  const { generationConfig: _, ...counted } = written.body
+  const { generationConfig: _, service_tier: __, ...counted } = written.body
   const model = `models/${terms.upstreamModel}`
   return { ...written, body: { generateContentRequest: { model, ...counted } } }
 }

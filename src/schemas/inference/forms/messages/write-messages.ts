@@ -1,3 +1,4 @@
+import { tierOf, USUAL_TIER } from '../../../money/tiers.ts'
 import type { Members } from '../../../values/members.ts'
 import { wholeCache } from '../cache-points.ts'
 import { PLACES } from '../needs.ts'
@@ -58,9 +59,10 @@ function writeSampling(draft: PromptDraft): void {
 function writeTier(draft: PromptDraft): void {
   const { serviceTier } = draft.prompt.tuning
   if (draft.isSameForm || serviceTier === null) return
+  const tier = tierOf('service_tier', serviceTier)
   draft.leave('service_tier')
-  if (serviceTier === 'default') draft.set('service_tier', 'standard_only')
-  else if (serviceTier !== 'auto') draft.drop('service_tier')
+  if (tier === USUAL_TIER) draft.set('service_tier', 'standard_only')
+  else if (tier !== undefined) draft.drop('service_tier')
 }
 
 function writeTools(draft: PromptDraft): void {

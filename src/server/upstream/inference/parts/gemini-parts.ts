@@ -2,15 +2,21 @@ import { ok, type Failure } from '../../../../schemas/failures.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import { INVALID } from '../native-events.ts'
+import type { RedactedTexts } from '../../reason.ts'
 import type { WholeParts, WholeRead } from '../protocol.ts'
 import { geminiPart, isThere } from './gemini-content.ts'
 import { geminiFinish } from './gemini-finish.ts'
 import { geminiUsageOf } from './gemini-usage.ts'
 import { MadeCallIds } from './made-call-ids.ts'
-import { NO_ANSWER, NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
+import { NO_ANSWER, NOTHING_SECRET, parsed, PartEvents, type ReadLarge } from './part-events.ts'
 
 /** Characters of an id, and of the word for an end; longer ones are not kept. */
 const WORD_CHARS_MAX = 256
+
+interface GeminiTerms {
+  readonly readLarge?: ReadLarge | undefined
+  readonly tier?: string | null | undefined
+}
 
 type Finish = Extract<WrittenPart, { readonly kind: 'finish' }>
 
@@ -25,6 +31,15 @@ export class GeminiPartStream extends PartEvents {
   #calls = 0
   #blocked: string | undefined
   #usage: TokenUsage | null = null
+
+  /**
+   * @param readLarge as in `PartEvents`
+   * @param tier what the head of the answer reports; null: nothing
+   */
+  constructor(redacted: RedactedTexts, { readLarge, tier }: GeminiTerms = {}) {
+    super(redacted, readLarge)
+    this.report({ service_tier: tier })
+  }
 
   /** As the last chunk that has it tells it; null: missing, no counts, or no output where there was some. D24. */
   get usage(): TokenUsage | null {
@@ -106,10 +121,10 @@ function isWord(value: unknown): value is string {
 }
 
 /** The answer of `generateContent`. D14. */
-export function geminiWhole(body: Buffer): WholeRead<WholeParts> {
+export function geminiWhole(body: Buffer, tier?: string | null): WholeRead<WholeParts> {
   const answer = parsed(body)
   if (answer === null) return NO_ANSWER
-  const stream = new GeminiPartStream(NOTHING_SECRET)
+  const stream = new GeminiPartStream(NOTHING_SECRET, { tier })
   const read = stream.whole([answer])
   if (!read.ok) return read
   const { blocked, finalParts } = stream

@@ -6,18 +6,19 @@ import { PART_PROTOCOLS } from './part-protocols.ts'
 
 type WholeInput = Pick<
   ShortJobTypes['translated_answer']['in'],
-  'protocol' | 'answer' | 'signatureFormat' | 'origins'
+  'protocol' | 'answer' | 'signatureFormat' | 'tier' | 'origins'
 >
 
 /** A whole answer in the internal form. D5. */
 export function wholeParts({
   protocol,
   answer,
-  signatureFormat,
+  signatureFormat: format,
+  tier,
   origins,
 }: WholeInput): WholeRead<WholeParts> {
   const body = Buffer.from(answer.buffer, answer.byteOffset, answer.length)
-  const read = PART_PROTOCOLS[protocol].whole(body, signatureFormat)
+  const read = PART_PROTOCOLS[protocol].whole(body, { format, tier })
   if (!read.ok || origins.length === 0) return read
   return ok({ ...read.value, parts: new OriginalCalls(origins).of(read.value.parts) })
 }

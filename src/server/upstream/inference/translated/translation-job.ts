@@ -8,7 +8,7 @@ import type { TextProtocol } from '../../../../schemas/models/text-models.ts'
 import type { InferenceJob } from '../../../ports/inference/inference.ts'
 import type { Endpoint, EndpointText } from '../../../ports/models/models.ts'
 import { mustSendMax } from '../bounds.ts'
-import { isMaker, signatureFormatOf } from '../spoken.ts'
+import { isMaker, isVertex, signatureFormatOf } from '../spoken.ts'
 
 /** A call as its writer sees it. One that counts tokens has no limits. */
 export type WrittenCall = Pick<InferenceJob, 'request'> &
@@ -39,6 +39,7 @@ export function translationJob(
       isMaker: isMaker(endpoint),
       ...(text.reasoningField && { reasoningField: text.reasoningField }),
       ...(text.efforts && { efforts: text.efforts }),
+      ...(protocol === 'gemini' && isVertex(endpoint) && { isWithoutTier: true }),
       signatureFormats: [signatureFormatOf(endpoint.provider.slug, protocol)],
     },
     ...(isDropRefused(request) && { isDropRefused: true }),

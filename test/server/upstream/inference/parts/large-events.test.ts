@@ -137,14 +137,19 @@ for (const [protocol, [events, answer]] of Object.entries(ANSWERS) as [
 ][])
   t.test(`${protocol}: a stream with large events gives what the whole answer gives`, async (t) => {
     const seen: number[] = []
-    const stream = PART_PROTOCOLS[protocol].stream(REDACTED, SIGNATURE, threaded(protocol, seen))
+    const stream = PART_PROTOCOLS[protocol].stream(REDACTED, {
+      format: SIGNATURE,
+      readLarge: threaded(protocol, seen),
+    })
     const { parts, failure } = await readAll(stream, streamOf(...events))
     t.equal(failure, null)
     t.ok(
       seen.length > 0 && seen.every((bytes) => bytes > TRANSLATED_INLINE_BYTES_MAX),
       'small ones need no thread',
     )
-    const whole = orNull(PART_PROTOCOLS[protocol].whole(Buffer.from(JSON.stringify(answer)), SIGNATURE))
+    const whole = orNull(
+      PART_PROTOCOLS[protocol].whole(Buffer.from(JSON.stringify(answer)), { format: SIGNATURE }),
+    )
     const said = (all: readonly WrittenPart[] = []) => JSON.stringify(joinedParts(all))
     t.equal(said(parts), said(whole?.parts))
     t.match(said(parts), '"kind":"tool"')
@@ -173,7 +178,7 @@ t.test('the arguments that an event writes twice come once, as in a whole answer
 })
 
 const gemini = (readLarge: ReadLarge): PartStream =>
-  PART_PROTOCOLS.gemini.stream(REDACTED, SIGNATURE, readLarge)
+  PART_PROTOCOLS.gemini.stream(REDACTED, { format: SIGNATURE, readLarge })
 
 t.test('a large event that is an error, invalid or not read ends the stream', async (t) => {
   const pad = 'x'.repeat(TRANSLATED_INLINE_BYTES_MAX)

@@ -70,7 +70,9 @@ t.test('calls have the names of the tools that were declared, and others stay', 
 t.test('a whole answer has them, too', (t) => {
   const content = [{ type: 'tool_use', id: 'c', name: 'patch', input: { input: 'x' } }]
   const answer = Buffer.from(JSON.stringify({ type: 'message', content, stop_reason: 'tool_use' }))
-  const read = orNull(wholeParts({ protocol: 'messages', answer, signatureFormat: 'x', origins: ORIGINS }))
+  const read = orNull(
+    wholeParts({ protocol: 'messages', answer, signatureFormat: 'x', tier: null, origins: ORIGINS }),
+  )
   t.match(read?.parts, [{ name: 'patch', isFreeform: true }, { kind: 'arguments', text: 'x' }, {}])
   t.end()
 })
