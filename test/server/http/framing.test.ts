@@ -68,6 +68,26 @@ for (const method of ['POST', 'GET']) {
   )
 }
 
+/** The library cuts them off before Sluice sees the value: what is left has to be what was framed. */
+t.test('bytes above 127 at an end of a header value change neither the key nor the body', async (t) => {
+  const { port } = await open(t)
+  const sent = (headers: Readonly<Record<string, string>>, text = body): Promise<string> => {
+    const client = rawClient(port)
+    t.teardown(() => client.destroy())
+    client.send(Buffer.from(requestText('POST /api/v1/echo', { ...authorized, ...headers }, text), 'latin1'))
+    return client.until(/HTTP\/1\.1 \d{3}[^{]*\{.*\}/)
+  }
+  const length = { 'content-length': String(body.length) }
+  const whole = /^HTTP\/1\.1 200 OK[^{]*\{"body":\{"model":"m","input":"x"\}\}$/
+  for (const end of ['\xff', '\xff\xfe', '\xa0']) {
+    t.match(await sent({ ...length, authorization: `${AUTHORIZATION}${end}` }), whole)
+    t.match(await sent({ 'content-length': `${body.length}${end}` }), whole)
+    t.match(await sent({ 'transfer-encoding': `chunked${end}` }, chunked(body)), whole)
+  }
+  t.match(await sent({ ...length, authorization: `${AUTHORIZATION}\xffx` }), /^HTTP\/1\.1 401/)
+  t.match(await sent({ ...length, authorization: `Bearer \xff${AUTHORIZATION.slice(7)}` }), /^HTTP\/1\.1 401/)
+})
+
 t.test('a second request behind a chunked body in the same packet never runs', async (t) => {
   const { port, settled } = await open(t)
   const first = requestText(
