@@ -17,7 +17,9 @@ export async function short(name: string, program: Program, form: ProgramForm = 
   const run = runOf(program, form)
   if (run === null) throw new Error(`${name} has no form that is ${form}`)
   t.comment(`npm run prove -- ${name}${form === 'usual' ? '' : ` --${form}`} --short --seed ${seed}`)
+  const isOver = failUnlessOver(name)
   await proof.run(run)
+  isOver()
   const { skipped } = proof
   if (skipped !== null) t.pass(name, { skip: skipped })
   for (const { text, found, isMet, isTimed } of proof.findings) {
@@ -29,6 +31,19 @@ export async function short(name: string, program: Program, form: ProgramForm = 
     process.exit()
   }, LINGERING_MS).unref()
   endItself()
+}
+
+/**
+ * A program that waits for what never comes leaves nothing to do, and its process would end well without a test.
+ * @returns to be called when the program has come to its end
+ */
+function failUnlessOver(name: string): () => void {
+  const fail = (): void => {
+    process.stderr.write(`${name} waits for what never comes\n`)
+    process.exit(1)
+  }
+  process.once('beforeExit', fail)
+  return () => process.off('beforeExit', fail)
 }
 
 /**
