@@ -1,11 +1,11 @@
 /** Real servers of Redis that refuse, fail over and are moved, as an operator's may. */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { plainEnvironment } from '../load/load.ts'
-import { REMOVAL, type Teardown } from '../teardown.ts'
+import type { Teardown } from '../teardown.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { isOnPath } from './outside-stores.ts'
 import { freePort, hasEnded, stopServer, untilListening } from './spawned.ts'
 
@@ -28,10 +28,10 @@ export async function whyNoRedis(): Promise<string | null> {
 
 /** @param args beside the port, such as `--replicaof 127.0.0.1 7000` */
 export async function startRedisServer(t: Teardown, ...args: readonly string[]): Promise<RedisServer> {
-  const home = await mkdtemp(join(tmpdir(), 'sluice-redis-'))
+  const home = temporaryFolder(t, 'redis')
   const port = await freePort()
   const own = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', home]
-  return started(t, { home, port, args: [...own, ...args] })
+  return started(t, { port, args: [...own, ...args] })
 }
 
 /** A primary and its replica with three Sentinels, which know it as `main`. */
@@ -46,7 +46,7 @@ export async function startSentinels(
 }
 
 async function startSentinel(t: Teardown, primaryPort: number): Promise<number> {
-  const home = await mkdtemp(join(tmpdir(), 'sluice-sentinel-'))
+  const home = temporaryFolder(t, 'sentinel')
   const port = await freePort()
   const config = join(home, 'sentinel.conf')
   await writeFile(
@@ -54,22 +54,18 @@ async function startSentinel(t: Teardown, primaryPort: number): Promise<number> 
     `port ${port}\nbind 127.0.0.1\ndir ${home}\nsentinel monitor main 127.0.0.1 ${primaryPort} 2\n` +
       `sentinel down-after-milliseconds main ${DOWN_AFTER_MS}\nsentinel failover-timeout main 3000\n`,
   )
-  await started(t, { home, port, args: [config, '--sentinel'] })
+  await started(t, { port, args: [config, '--sentinel'] })
   return port
 }
 
 interface Launch {
-  readonly home: string
   readonly port: number
   readonly args: readonly string[]
 }
 
-async function started(t: Teardown, { home, port, args }: Launch): Promise<RedisServer> {
+async function started(t: Teardown, { port, args }: Launch): Promise<RedisServer> {
   const child = spawn('redis-server', args, { stdio: 'ignore', env: plainEnvironment() })
-  t.teardown(async () => {
-    await stopServer(child)
-    await rm(home, REMOVAL)
-  })
+  t.teardown(() => stopServer(child))
   await untilListening(port, { child, output: () => '' })
   return {
     port,
