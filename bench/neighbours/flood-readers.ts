@@ -19,8 +19,8 @@ export interface FloodRead {
   readonly generatorCores: number
 }
 
-/** Milliseconds before a connection whose call failed sends again. */
-const AGAIN_MS = 20
+/** Milliseconds before a connection whose call failed sends again: the attack is the stream, not the call. */
+const AGAIN_MS = 1_000
 
 function readAll(plan: FloodReaders): () => FloodRead {
   const statuses: Record<number, number> = {}
