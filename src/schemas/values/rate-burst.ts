@@ -14,8 +14,8 @@ export function burstShare(burst: number, fronts: number): number {
 }
 
 /**
- * Stored burst of a key: a limit that was lowered cuts it, and without a limit there is none. Nodes of an
- * older version lower limits without the burst.
+ * The stored burst of a key, at most its limit; null for a key without a limit. Nodes of an older version lower
+ * the limit and leave the burst.
  */
 export function keptBurst(burst: number | null, limitRpm: number | null): number | null {
   return burst === null || limitRpm === null ? null : Math.min(burst, limitRpm)

@@ -24,7 +24,7 @@ export function openKeptCount(dataDir: string, node: string, log: Log): KeptCoun
   }
 }
 
-/** 0 where there is none: an earlier version kept no number. */
+/** The number in the data directory; 0 without one, since earlier versions kept no number. */
 export function readCount(dataDir: string): number {
   try {
     const n = Number(readFileSync(join(dataDir, COUNT_FILE), 'utf8'))

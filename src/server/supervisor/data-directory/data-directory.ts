@@ -181,7 +181,7 @@ function nodeOf(path: string): string {
   return node
 }
 
-/** The name of the node whose directory this is; null where there is none, or it cannot be read. */
+/** The name of the node that uses the directory; null when its file is missing or cannot be read. */
 export function nodeIn(path: string): string | null {
   try {
     return readOwn(path, NODE_FILE)?.trim() || null

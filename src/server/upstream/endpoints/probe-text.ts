@@ -93,7 +93,7 @@ async function readStream(
   }
 }
 
-/** The events, or their encoding, are damaged. The upstream itself has told every other failure of its events. */
+/** Whether the events or their encoding are damaged. The upstream itself reports all other failures. */
 function isDamage({ name }: Failure): boolean {
   return name === 'upstream_invalid' || name === 'upstream_too_large'
 }
