@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import postgres from 'postgres'
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { LOCK_WAIT_MS_MAX, STATEMENT_MS_MAX } from '../../../schemas/limits/limits.ts'
@@ -206,9 +208,21 @@ function tlsOf({ sslMode, rootCertificates, certificate, privateKey }: PostgresA
       ...(certificate === null ? {} : { cert: readFileSync(certificate) }),
       ...(privateKey === null ? {} : { key: readFileSync(privateKey) }),
       // As in libpq, `require` with a file and `verify-ca` check who signed, and not which host.
-      ...(isSystem || sslMode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+      checkServerIdentity: isSystem || sslMode === 'verify-full' ? checkHost : () => undefined,
     },
   }
+}
+
+/**
+ * The library gives TLS no name for a host that is an IP address, and Node then compares the certificate with
+ * `localhost`. Node calls this on the options of the connection, which have its socket.
+ */
+function checkHost(
+  this: { readonly servername?: string; readonly socket?: Pick<Socket, 'remoteAddress'> },
+  host: string,
+  certificate: PeerCertificate,
+): Error | undefined {
+  return checkServerIdentity(this.servername ?? this.socket?.remoteAddress ?? host, certificate)
 }
 
 /** Connects lazily: never throws when Postgres is away. */

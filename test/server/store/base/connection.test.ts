@@ -58,8 +58,9 @@ t.test('a database with another encoding than UTF8 is refused before the first m
 
 t.test('sslrootcert names who may sign, and verify-full the host', { skip: NO_OPENSSL }, async (t) => {
   const [ours, foreign] = [startAuthority(t), startAuthority(t)]
-  const { port, handshakes } = await openTlsServer(t, ours.issue(['DNS:db.example']))
-  const tried = async (query: string): Promise<unknown> => {
+  const named = await openTlsServer(t, ours.issue(['DNS:db.example']))
+  const numbered = await openTlsServer(t, ours.issue(['IP:127.0.0.1']))
+  const tried = async (query: string, { port, handshakes }: typeof named = named): Promise<unknown> => {
     const store = openStore({
       url: `postgres://u:p@127.0.0.1:${port}/d?${query}`,
       poolMax: 1,
@@ -73,6 +74,11 @@ t.test('sslrootcert names who may sign, and verify-full the host', { skip: NO_OP
   t.equal(await tried(`sslmode=verify-ca&sslrootcert=${ours.rootFile}`), 'trusted')
   t.equal(await tried(`sslmode=require&sslrootcert=${ours.rootFile}`), 'trusted')
   t.match(await tried(`sslmode=verify-full&sslrootcert=${ours.rootFile}`), /ERR_TLS_CERT_ALTNAME_INVALID/)
+  t.equal(
+    await tried(`sslmode=verify-full&sslrootcert=${ours.rootFile}`, numbered),
+    'trusted',
+    'a certificate may name an IP address',
+  )
   t.match(await tried(`sslmode=require&sslrootcert=${foreign.rootFile}`), /UNABLE_TO_VERIFY/)
   t.equal(await tried('sslmode=require'), 'trusted', 'as in libpq, require alone checks nothing')
 })
