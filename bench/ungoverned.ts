@@ -131,6 +131,7 @@ async function serve(settings: UngovernedSettings): Promise<void> {
       unread: new UnreadAnswers(),
       open: new SwapList(),
       isClosing: false,
+      isOutOfTime: false,
       random: Math.random,
     },
     embedder: createEmbedder({

@@ -38,6 +38,7 @@ export const MAY_PAUSE: Readonly<Record<string, string>> = {
   'test/server/http/body/tiny-chunks.test.ts': STALLS,
   'test/server/http/body/upload.test.ts': TIMERS,
   'test/server/http/call/loop-share.test.ts': TIMERS,
+  'test/server/http/drain.test.ts': TIMERS,
   'test/server/http/exchange.test.ts': STALLS,
   'test/server/http/framing.test.ts': STALLS,
   'test/server/http/pipelining.test.ts': TIMERS,

@@ -34,6 +34,8 @@ export interface ExchangeHost {
   random(): number
   /** True when connections must end after their reply. */
   isClosing: boolean
+  /** True when the front is about to end: calls are answered 503 at once. */
+  isOutOfTime: boolean
 }
 
 /** The callbacks from an exchange to its call. */

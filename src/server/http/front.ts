@@ -86,8 +86,8 @@ export interface HttpFront {
   /**
    * Stops accepting, waits for calls in flight, and answers 503 to the rest at the deadline. A later call
    * brings the deadlines forward. Design §2.
-   * @param idleMs milliseconds, within the deadline, for which connections without a call stay: the next answer
-   * of each has `Connection: close`
+   * @param idleMs milliseconds, within the deadline, for which connections stay open after the last call has
+   * ended: the next answer of each has `Connection: close`
    */
   drain(deadlineMs?: number, idleMs?: number): Promise<void>
   /** Cuts every connection. */
@@ -109,6 +109,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     readEnd: new ReadEnd(),
     open: new SwapList<OpenExchange>(),
     isClosing: false,
+    isOutOfTime: false,
   }
   compiled.site.follow(() => {
     if (exchanges.isClosing) return 'draining'
@@ -190,16 +191,15 @@ function frontOf(
     work.exchanges.isClosing = true
     listener.stopAccepting()
   }
-  const ends = { callsAt: Infinity, idleAt: Infinity }
+  const ends = { callsAt: Infinity, idleMs: Infinity }
   let draining: Promise<void> | null = null
   return {
     port: listener.port,
     stopAccepting,
     drain(deadlineMs = DRAIN_MS, idleMs = 0) {
       stopAccepting()
-      const now = performance.now()
-      ends.callsAt = Math.min(ends.callsAt, now + deadlineMs)
-      ends.idleAt = Math.min(ends.idleAt, ends.callsAt, now + idleMs)
+      ends.callsAt = Math.min(ends.callsAt, performance.now() + deadlineMs)
+      ends.idleMs = Math.min(ends.idleMs, idleMs)
       draining ??= drainOf(listener, work, ends)
       return draining
     },
@@ -213,10 +213,11 @@ interface DrainedWork {
   readonly connections: Pick<Connections, 'open'>
 }
 
-/** Monotonic milliseconds. */
 interface DrainEnds {
+  /** Monotonic milliseconds. */
   readonly callsAt: number
-  readonly idleAt: number
+  /** Milliseconds after the last call. */
+  readonly idleMs: number
 }
 
 async function drainOf(
@@ -224,17 +225,22 @@ async function drainOf(
   { exchanges, connections }: DrainedWork,
   ends: DrainEnds,
 ): Promise<void> {
-  const hasCalls = (): boolean => exchanges.open.size > 0 && performance.now() < ends.callsAt
-  const hasIdle = (): boolean => connections.open > 0 && performance.now() < ends.idleAt
+  let calledAt = performance.now()
   do {
-    while (hasCalls() || hasIdle()) await pause(DRAIN_LOOK_MS)
+    for (let now = performance.now(); now < ends.callsAt; now = performance.now()) {
+      if (exchanges.open.size > 0) calledAt = now
+      // A stream that began before the drain leaves its connection open: its client may call again.
+      else if (connections.open === 0 || now >= calledAt + ends.idleMs) break
+      await pause(DRAIN_LOOK_MS)
+    }
+    exchanges.isOutOfTime = performance.now() >= ends.callsAt
     for (const exchange of exchanges.open.list()) exchange.drain()
     // Some of these answers leave in the next turn; a loop that stands still by then reaches that turn after
     // the pause.
     await new Promise((resolve) => setImmediate(resolve))
     // The library does not report when the last answers have left its buffers. A call may come meanwhile.
     await pause(connections.open > 0 ? LAST_ANSWERS_MS : 0)
-  } while (hasCalls())
+  } while (exchanges.open.size > 0 && !exchanges.isOutOfTime)
   listener.close()
 }
 

@@ -249,7 +249,7 @@ function watchFront(
 
 /**
  * A replaced front waits until idle keep-alive connections have sent one more request or ended, and then
- * until its streams are over. Design §2, D34.
+ * until its streams are over, and the connections that they leave open. Design §2, D34.
  */
 async function drainFront(
   http: HttpFront,
@@ -258,7 +258,7 @@ async function drainFront(
 ): Promise<void> {
   http.stopAccepting()
   if (isReplaced) await new Promise((resolve) => setTimeout(resolve, REPLACED_FRONT_MS))
-  await (isReplaced ? http.drain(REPLACED_CALLS_MS) : http.drain(drainMs, idleMs))
+  await (isReplaced ? http.drain(REPLACED_CALLS_MS, REPLACED_FRONT_MS) : http.drain(drainMs, idleMs))
 }
 
 /** Closes the parts; a part that hangs is left to the end of the process. */

@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { fail } from '../../../src/schemas/failures.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import type { CallEnded } from '../../../src/schemas/values/call-ended.ts'
 import type { Call, Operation } from '../../../src/server/operations/define.ts'
@@ -247,87 +245,6 @@ t.test('a reader that takes nothing for a minute is cut off', async (t) => {
   client.send(valid)
   await untilSettled(1)
   t.match(settled, [{ isClientGone: true }])
-})
-
-t.test('a drain waits for what is in flight, then answers 503 for what is left', async (t) => {
-  const began = gate()
-  const seen: string[] = []
-  const { port, front: http } = await front(
-    t,
-    (call: Call) =>
-      new Promise(() => {
-        call.signal.addEventListener('abort', () => seen.push((call.signal.reason as CallEnded).why))
-        began.open()
-      }),
-  )
-  const client = rawClient(port)
-  client.send(valid)
-  await began.opened
-  await http.drain(50)
-  t.match(
-    await client.closed(),
-    /^HTTP\/1\.1 503 Service Unavailable[\s\S]*connection: close[\s\S]*draining/i,
-  )
-  t.same(seen, ['drain'])
-})
-
-t.test('a drain lets what is in flight finish', async (t) => {
-  const began = gate()
-  const ended = gate()
-  const { port, front: http } = await front(t, async () => {
-    began.open()
-    await ended.opened
-    return fine
-  })
-  const client = rawClient(port)
-  client.send(valid)
-  await began.opened
-  const drained = http.drain(10_000)
-  ended.open()
-  await drained
-  t.match(await client.closed(), /^HTTP\/1\.1 200 OK[\s\S]*"done"$/)
-})
-
-t.test('a connection that is kept over a drain is answered once more, with connection: close', async (t) => {
-  const [began, ended] = [gate(), gate()]
-  const { port, front: http } = await front(t, async () => {
-    began.open()
-    await ended.opened
-    return fine
-  })
-  const client = rawClient(port)
-  client.send(valid)
-  await began.opened
-  const idle = rawClient(port)
-  await until(() => http.connections.open === 2)
-  const drained = http.drain(600_000, 600_000)
-  ended.open()
-  await client.closed()
-  idle.send(valid)
-  t.match(await idle.closed(), /^HTTP\/1\.1 200 OK[\s\S]*connection: close[\s\S]*"done"$/i)
-  await drained
-})
-
-t.test('a drain without connections does not wait for any', async (t) => {
-  const { front: http } = await front(t, () => Promise.resolve(fine))
-  await http.drain(600_000, 600_000)
-  t.equal(http.connections.open, 0)
-})
-
-t.test('a later drain brings the end forward. D34', async (t) => {
-  const began = gate()
-  const { port, front: http } = await front(t, async (call) => {
-    began.open()
-    await once(call.signal, 'abort')
-    return fail('draining')
-  })
-  const client = rawClient(port)
-  client.send(valid)
-  await began.opened
-  const drained = http.drain(600_000)
-  await http.drain(0)
-  await drained
-  t.match(await client.closed(), /^HTTP\/1\.1 503 /)
 })
 
 t.test('under random aborts every exchange settles exactly once and nothing is left', async (t) => {

@@ -45,6 +45,7 @@ function begin(call: RequestCall, match: Routed): void {
   call.match = match
   exchange.time.limit(operation.deadlineMs)
   call.coming = attachBody(call, route)
+  if (deps.host.isOutOfTime) return call.fail({ name: 'draining' })
   call.after(deps.access.authenticate(credentialOf(operation, head)), authenticated)
 }
 

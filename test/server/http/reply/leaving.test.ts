@@ -133,6 +133,7 @@ function exchangeOf(declared: number | null) {
     readEnd: new ReadEnd(),
     open: new SwapList<Exchange>(),
     isClosing: false,
+    isOutOfTime: false,
   }
   const owner = {
     organizationId: null,
