@@ -260,9 +260,10 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-function below(path: string, name: string): string {
-  const short = name.length > PATH_NAME_CHARS_MAX ? `${name.slice(0, PATH_NAME_CHARS_MAX)}…` : name
-  return pointer(path, short)
+/** As `pointer`, with a name that a caller chose: a body may be one long name. */
+export function below(path: string, name: string | number): string {
+  const isShort = typeof name === 'number' || name.length <= PATH_NAME_CHARS_MAX
+  return pointer(path, isShort ? name : `${name.slice(0, PATH_NAME_CHARS_MAX)}…`)
 }
 
 /** A JSON pointer to a member of the value at `path`, escaped. RFC 6901. */

@@ -1,36 +1,45 @@
 /** Contents that a request refers to by an id or an address, in a provider's account or elsewhere. */
 import { isFileId } from '../files/files.ts'
 import { pointerOf } from '../values/json-path.ts'
+import { membersOf, type Members } from '../values/members.ts'
+import { OURS_NAMES } from './text-members.ts'
+
+/** Names of members as some providers write them, and in the other spelling that Google and Azure take. */
+function spelled(...names: readonly string[]): ReadonlySet<string> {
+  return new Set(names.flatMap((name) => [name, name.replaceAll('_', '')]))
+}
 
 /** Members that have ids of what an account holds. */
-const IDS: ReadonlySet<string> = new Set([
-  'file_id',
-  'file_ids',
-  'vector_store_id',
-  'vector_store_ids',
-  'container_id',
+const IDS: ReadonlySet<string> = spelled(
+  ...['file_id', 'file_ids', 'vector_store_id', 'vector_store_ids', 'container_id', 'collection_id'],
+  ...['collection_ids', 'library_id', 'library_ids', 'knowledge_id', 'knowledge_ids', 'knowledge_base_id'],
+  ...['knowledge_base_ids', 'cached_content', 'file_search_store_names', 'rag_corpus', 'rag_corpora'],
+  ...['rag_file_ids', 'datastore', 'data_store', 'deployment_name', 'embedding_deployment_name'],
+  ...['project_connection_id', 'memory_store_name', 'memory_store_id', 'index_asset_id'],
+)
+/** Members of the body alone, where their names are usual ones elsewhere. */
+const TOP_IDS: ReadonlySet<string> = new Set(['workspace_id', 'user_profile_id'])
+/** Members whose objects have an id of what an account holds. */
+const WITH_ID: ReadonlySet<string> = new Set(['voice', 'agent'])
+/** Ids among names that a provider has for everybody. */
+const OWN: ReadonlyMap<string, RegExp> = new Map([
+  ['skill_id', /^skill_/],
+  ['voice', /^voice_/],
 ])
-/** Of skills: those that a provider ships have names of other forms. */
-const SKILL = 'skill_id'
-const OWN_SKILL = /^skill_/
+/** A service that a provider calls: by what the caller sends beside it, or by what the account has stored. */
+const CONNECTOR = 'connector_id'
+const AUTHORIZATION = 'authorization'
+
 /** Members that have addresses, or contents as `data:` URLs or base64. */
-const ADDRESSES: ReadonlySet<string> = new Set([
-  'url',
-  'uri',
-  'data',
-  'file_data',
-  'file_url',
-  'file_uri',
-  'image',
-  'image_url',
-  'input_image',
-  'audio',
-  'audio_url',
-  'input_audio',
-  'video',
-  'video_url',
-  'document_url',
-])
+const ADDRESSES: ReadonlySet<string> = spelled(
+  ...['url', 'uri', 'data', 'file_data', 'file_url', 'file_uri', 'gcs_uri', 'image', 'image_url'],
+  ...['input_image', 'audio', 'audio_url', 'input_audio', 'video', 'video_url', 'document_url'],
+)
+/** Those of them that have no texts. */
+const LOCATORS: ReadonlySet<string> = spelled(
+  ...['url', 'uri', 'file_url', 'file_uri', 'image', 'image_url', 'audio_url', 'video', 'video_url'],
+  ...['file_data', 'document_url'],
+)
 /**
  * Members with what callers chose themselves, and with notes where a text came from: no provider reads a
  * content by them.
@@ -47,16 +56,37 @@ const UNREAD: ReadonlySet<string> = new Set([
   'citations',
   'metadata',
 ])
+/** The input of responses, whose name is that of arguments elsewhere. */
+const INPUT = 'input'
 
 /** Characters of an address that suffice to recognize it, with white space before it. */
 const ADDRESS_CHARS = 256
 const OF_ACCOUNT =
-  /^\s*(?:gs:|s3:|file:|files\/|https?:[\\/]*[^\\/?#]*generativelanguage[^\\/?#]*googleapis\.com)/i
+  /^\s*(?:(?:gs|s3|oss|cos|obs|tos|ms|abfss?|wasbs?|azureml|file|fileid|asset):|files\/|https?:[\\/]*[^\\/?#]*generativelanguage[^\\/?#]*googleapis)/i
+/** The longest path of a file, of common systems. */
+const FILE_PATH_CHARS_MAX = 4_096
+/** A file of the provider's machine: base64 has no dots, and other addresses have colons. */
+const FILE_PATH =
+  /^\s*[^:?#\s]+\.(?:avi|bmp|flac|gif|jpe?g|mkv|mov|mp[34]|ogg|pdf|png|tiff?|wav|web[mp])\s*$/i
 
-/** Whether an address leads into a provider's account. D31. */
-function isOfAccount(address: string): boolean {
-  return OF_ACCOUNT.test(address.slice(0, ADDRESS_CHARS))
+/** Whether an address leads into a provider's account, or to a file of its machine. D31. */
+function isOfAccount(name: string, address: string): boolean {
+  if (OF_ACCOUNT.test(address.slice(0, ADDRESS_CHARS))) return true
+  return LOCATORS.has(name) && address.length <= FILE_PATH_CHARS_MAX && FILE_PATH.test(address)
 }
+
+/** Text by which Alibaba's models read files of the account, in texts of the system alone. */
+const FILE_IN_TEXT = /fileid:\/\//i
+const SYSTEM_TEXTS: ReadonlySet<string> = new Set(['system', 'instructions'])
+const SYSTEM_ROLES: ReadonlySet<unknown> = new Set(['system', 'developer'])
+
+/** The account's identity gives access, or an agent that the account has stored answers. */
+const MANAGED = /managed_?identity$|^agent_reference$/i
+/** Data of Azure that a chat is about: without credentials the identity of the account reads them. */
+const DATA_SOURCES: ReadonlySet<string> = spelled('data_sources')
+/** Where the list is in the path of the parameters of one of its sources. */
+const PARAMETERS_BELOW = -3
+const CREDENTIALS: readonly string[] = ['authentication', 'key']
 
 /**
  * Finds the first id or address of a provider's account in a body.
@@ -64,27 +94,80 @@ function isOfAccount(address: string): boolean {
  * @returns its path, or null
  */
 export function accountPathOf(members: Readonly<Record<string, unknown>>): string | null {
-  const path: (string | number)[] = []
-  return isFoundIn(members, path) ? pointerOf(path) : null
+  for (const [name, member] of Object.entries(members)) {
+    if (OURS_NAMES.includes(name)) continue
+    const path: (string | number)[] = []
+    if (isFoundIn({ [name]: member }, path)) return pointerOf(path)
+  }
+  return null
 }
 
 /** @param path so far, which becomes that of what is found */
 function isFoundIn(value: object, path: (string | number)[]): boolean {
   const isList = Array.isArray(value)
+  const parent = path.at(-1)
   for (const [name, member] of Object.entries(value) as Iterable<[string, unknown]>) {
     path.push(isList ? Number(name) : name)
-    if (!isList && namesAccount(name, member)) return true
-    const isRead = isList || path.length === 1 || !UNREAD.has(name)
+    if (!isList && namesAccount(spellingOf(name), member, { object: value as Members, parent })) return true
+    const isRead = isList || !UNREAD.has(name) || isReadAt(path)
     if (typeof member === 'object' && member !== null && isRead && isFoundIn(member, path)) return true
     path.pop()
   }
   return false
 }
 
-function namesAccount(name: string, member: unknown): boolean {
-  if (IDS.has(name)) return idsOf(member).some((id) => id !== '' && !isFileId(id))
-  if (typeof member !== 'string') return false
-  return name === SKILL ? OWN_SKILL.test(member) : ADDRESSES.has(name) && isOfAccount(member)
+/** Whether a member is none of the caller's own, though it has such a name. */
+function isReadAt(path: readonly (string | number)[]): boolean {
+  const source = path.at(PARAMETERS_BELOW)
+  if (typeof source === 'string' && DATA_SOURCES.has(spellingOf(source))) return true
+  return path.length === 1 && path[0] === INPUT
+}
+
+function spellingOf(name: string): string {
+  return /[A-Z]/.test(name) ? name.toLowerCase() : name
+}
+
+interface Around {
+  readonly object: Members
+  /** The name or the place of the object; undefined: it is the body. */
+  readonly parent: string | number | undefined
+}
+
+function namesAccount(name: string, member: unknown, { object, parent }: Around): boolean {
+  if (IDS.has(name) || (parent === undefined && TOP_IDS.has(name)))
+    return idsOf(member).some((id) => id !== '' && !isFileId(id))
+  if (DATA_SOURCES.has(name)) return Array.isArray(member) && member.some(isOpenedByAccount)
+  if (name === CONNECTOR) return typeof member === 'string' && typeof object[AUTHORIZATION] !== 'string'
+  if (typeof member !== 'string') return isSystem(name, object, parent) && textsIn(member).some(namesFile)
+  if (name === 'type') return MANAGED.test(member)
+  if (name === 'id') return typeof parent === 'string' && WITH_ID.has(spellingOf(parent))
+  if (OWN.get(name)?.test(member) === true) return true
+  if (isSystem(name, object, parent)) return namesFile(member)
+  // The text of a document has such a name, too.
+  return ADDRESSES.has(name) && object['type'] !== 'text' && isOfAccount(name, member)
+}
+
+/** Whether the member has a text of the system. */
+function isSystem(name: string, object: Members, parent: string | number | undefined): boolean {
+  if (parent === undefined) return SYSTEM_TEXTS.has(name)
+  return name === 'content' && SYSTEM_ROLES.has(object['role'])
+}
+
+function textsIn(parts: unknown): readonly string[] {
+  if (!Array.isArray(parts)) return []
+  return (parts as readonly unknown[]).flatMap((part) => {
+    const { text } = membersOf(part)
+    return typeof text === 'string' ? [text] : []
+  })
+}
+
+function namesFile(text: string): boolean {
+  return FILE_IN_TEXT.test(text)
+}
+
+function isOpenedByAccount(source: unknown): boolean {
+  const parameters = membersOf(membersOf(source)['parameters'])
+  return CREDENTIALS.every((name) => (parameters[name] ?? null) === null)
 }
 
 function idsOf(member: unknown): readonly string[] {

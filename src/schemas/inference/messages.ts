@@ -10,6 +10,7 @@ import {
   Free,
   FunctionName,
   maybe,
+  MESSAGES_ACCOUNT,
   MESSAGES_STATE,
   Model,
   OPEN,
@@ -64,6 +65,7 @@ const PROMPT = {
   output_format: Format,
   mcp_servers: maybe(Type.Array(Free)),
   ...MESSAGES_STATE,
+  ...MESSAGES_ACCOUNT,
 }
 
 /** Body of POST /messages. D4; `@anthropic-ai/sdk` sends these members. */

@@ -21,6 +21,7 @@ import {
   OURS,
   Reasoning,
   ReportedTier,
+  RESPONSES_ACCOUNT,
   Stream,
 } from './text-members.ts'
 
@@ -122,6 +123,7 @@ export const ResponsesBody = Type.Object(
     ...OURS,
     prompt_cache_key: CacheKey,
     ...CACHE_OPTIONS,
+    ...RESPONSES_ACCOUNT,
     ...DEAR,
     user: maybe(Type.String()),
   },

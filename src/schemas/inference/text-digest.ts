@@ -43,8 +43,7 @@ type CommonInput = Pick<
 
 export function commonInputOf(body: CommonMembers): CommonInput {
   const compactionPath = compactionPathOf(membersOf(body))
-  const { messages, system, input, tools, container } = membersOf(body)
-  const accountPath = accountPathOf({ messages, system, input, tools, container })
+  const accountPath = accountPathOf(membersOf(body))
   const outputs = outputsOf(membersOf(body)['modalities'])
   return {
     model: body.model ?? null,

@@ -53,6 +53,29 @@ const Stored = Type.Optional(
 export const CACHE_OPTIONS = { prompt_cache_options: Stored }
 /** Members of chat by which a provider stores a call. D8. */
 export const CHAT_STATE = { store: Stored, ...CACHE_OPTIONS }
+const OfAccount = Type.Optional(
+  Type.Unknown({
+    description:
+      "Passed on. Under the operator's key nothing in it may name what the provider's account holds.",
+  }),
+)
+/** Members of some providers that may name what an account holds, in every form. D31. */
+export const ACCOUNT = { extra_body: OfAccount }
+/** The same of chat. */
+export const CHAT_ACCOUNT = {
+  ...ACCOUNT,
+  google: OfAccount,
+  cached_content: OfAccount,
+  cachedContent: OfAccount,
+  data_sources: OfAccount,
+  dataSources: OfAccount,
+  audio: OfAccount,
+}
+/** The same of responses. */
+export const RESPONSES_ACCOUNT = { ...ACCOUNT, agent: OfAccount, agent_reference: OfAccount }
+/** The same of messages. */
+export const MESSAGES_ACCOUNT = { ...ACCOUNT, workspace_id: OfAccount, user_profile_id: OfAccount }
+
 /** Members of messages that name what a provider has stored, or have it stored. D8. */
 export const MESSAGES_STATE = { thread: Stored, container: Stored, diagnostics: Stored }
 

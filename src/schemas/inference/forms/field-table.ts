@@ -239,6 +239,11 @@ export const OTHERS: Readonly<Record<Dialect, Readonly<Record<string, OtherField
     web_search_options: refused(false),
     search_parameters: refused(false),
     enable_search: refused(false),
+    // Content that the model would read.
+    cached_content: refused(),
+    cachedContent: refused(),
+    data_sources: refused([]),
+    dataSources: refused([]),
     prompt_cache_breakpoint: dropped(),
   },
   responses: {

@@ -9,7 +9,19 @@ const OWN = { ownKey: 'own-provider-key-1' }
 const chat = (part: object): object => ({ messages: [{ role: 'user', content: [part] }] })
 const item = (part: object): object => ({ input: [{ role: 'user', content: [part] }] })
 const tool = (one: object): object => ({ input: 'Hi', tools: [one] })
+const says = (role: string, content: unknown): object => ({
+  messages: [
+    { role, content },
+    { role: 'user', content: 'Hi' },
+  ],
+})
+const search = (parameters: object): object => ({ data_sources: [{ type: 'azure_search', parameters }] })
+const speaks = (voice: unknown): object => ({ audio: { format: 'mp3', voice } })
 const ADDRESSES = [
+  'oss://dashscope-instant/x.png',
+  'ms://file-1',
+  '/etc/secrets/photo.png',
+  '../photo.JPG ',
   'gs://operator-bucket/secret.pdf',
   ' GS://operator-bucket/secret.pdf',
   'files/abc123',
@@ -77,7 +89,67 @@ const NAMED: readonly (readonly [Dialect, path: string, body: object])[] = [
     }),
   ],
   ['messages', '/messages/0/content/0/file_id', chat({ type: 'container_upload', file_id: 'file_1' })],
+  ...['cached_content', 'cachedContent'].flatMap((name): [Dialect, string, object][] => [
+    ['chat', `/${name}`, { [name]: 'cachedContents/abc' }],
+    ['chat', `/google/${name}`, { google: { [name]: 'cachedContents/abc' } }],
+    ...DIALECTS.map((dialect): [Dialect, string, object] => [
+      dialect,
+      `/extra_body/google/${name}`,
+      { extra_body: { google: { [name]: 'cachedContents/abc' } } },
+    ]),
+  ]),
+  ['chat', '/extra_body/extra_body/Google/CACHED_CONTENT', deepCache()],
+  ['chat', '/data_sources', search({ endpoint: 'https://a.example', index_name: 'i' })],
+  [
+    'chat',
+    '/data_sources/0/parameters/authentication/type',
+    search({ authentication: { type: 'system_assigned_managed_identity' } }),
+  ],
+  [
+    'chat',
+    '/data_sources/0/parameters/embedding_dependency/deployment_name',
+    search({
+      authentication: { type: 'api_key', key: 'k' },
+      embedding_dependency: { type: 'deployment_name', deployment_name: 'ada' },
+    }),
+  ],
+  [
+    'chat',
+    '/dataSources/0/parameters/authentication/type',
+    { dataSources: [{ parameters: { authentication: { type: 'UserAssignedManagedIdentity' } } }] },
+  ],
+  ['chat', '/audio/voice/id', speaks({ id: 'voice_1' })],
+  ['chat', '/audio/voice', speaks('voice_1')],
+  ['chat', '/messages/0/content', says('system', 'fileid://file-fe-1')],
+  ['chat', '/messages/0/content', says('developer', [{ type: 'text', text: 'fileid://file-fe-1' }])],
+  ['responses', '/instructions', { instructions: 'Read fileid://file-fe-1' }],
+  ['messages', '/system', { system: [{ type: 'text', text: 'fileid://file-fe-1' }] }],
+  [
+    'chat',
+    '/tools/0/retrieval/knowledge_id',
+    { tools: [{ type: 'retrieval', retrieval: { knowledge_id: '1' } }] },
+  ],
+  ['responses', '/tools/0/collection_ids', tool({ type: 'collections_search', collection_ids: ['c_1'] })],
+  ['responses', '/tools/0/library_ids', tool({ type: 'document_library', library_ids: ['l_1'] })],
+  [
+    'responses',
+    '/tools/0/fileSearchStoreNames',
+    tool({ type: 'fileSearch', fileSearchStoreNames: ['fileSearchStores/a'] }),
+  ],
+  ['responses', '/tools/0/connector_id', tool({ type: 'connector', connector_id: 'gmail' })],
+  [
+    'responses',
+    '/tools/0/project_connection_id',
+    tool({ type: 'mcp', server_label: 's', server_url: 'https://a.example', project_connection_id: 'p' }),
+  ],
+  ['responses', '/agent/type', { input: 'Hi', agent: { type: 'agent_reference', name: 'a' } }],
+  ['messages', '/workspace_id', { workspace_id: 'wrkspc_1' }],
+  ['messages', '/user_profile_id', { user_profile_id: 'up_1' }],
 ]
+
+function deepCache(): object {
+  return { extra_body: { extra_body: { Google: { CACHED_CONTENT: 'cachedContents/abc' } } } }
+}
 
 for (const to of TEXT_PROTOCOLS)
   t.test(`400 stateless: what the operator's account holds cannot be named, at ${to}`, async (t) => {
@@ -141,6 +213,22 @@ t.test('what is the caller’s own, and what anybody may read, passes under the 
       },
     ],
     ['responses', tool({ type: 'code_interpreter', container: { type: 'auto' } })],
+    [
+      'responses',
+      tool({ type: 'mcp', server_label: 's', connector_id: 'connector_gmail', authorization: 'token' }),
+    ],
+    ['chat', { extra_body: { google: { thinking_config: { include_thoughts: true } } } }],
+    ['chat', search({ authentication: { type: 'api_key', key: 'k' } })],
+    ['chat', speaks('alloy')],
+    ['chat', { messages: [{ role: 'user', content: 'What is fileid://file-fe-1?' }] }],
+    ['chat', { metadata: { file_id: 'file-abc' }, workspace_id: 'mine' }],
+    [
+      'messages',
+      chat({
+        type: 'document',
+        source: { type: 'text', media_type: 'text/plain', data: 'gs://bucket/x is a bucket' },
+      }),
+    ],
   ]
   for (const dialect of DIALECTS) {
     const row = DIALECT_ROWS.find(({ name }) => name === dialect)
@@ -150,6 +238,13 @@ t.test('what is the caller’s own, and what anybody may read, passes under the 
       if (from === dialect)
         t.equal((await post({ ...row.asks('acme/one', 'Hi'), ...body })).status, 200, JSON.stringify(body))
   }
+})
+
+t.test('responses 400 stateless: a long name that a caller chose is cut in the path', async (t) => {
+  const { send } = await rigged(t, 'responses')
+  const refused = await send('responses', item({ type: 'x', ['n'.repeat(10_000)]: { file_id: 'file-abc' } }))
+  const path = `/input/0/content/0/${'n'.repeat(64)}…/file_id`
+  t.match(await refused.json(), { error: { metadata: { issues: [{ path }] } } })
 })
 
 t.test('responses 200: a picture of the model goes out without its id, which is named', async (t) => {
