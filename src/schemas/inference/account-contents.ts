@@ -183,6 +183,30 @@ const CONTENT = /^\s*(?:[a-z][a-z0-9+.-]*:\/\/|data:|gs:|file:|files\/|c?file[-_
  * the tokens of its content are unknown. D25.
  */
 export function namesContent(value: unknown): boolean {
-  if (typeof value === 'string') return CONTENT.test(value.slice(0, ADDRESS_CHARS))
+  if (typeof value === 'string') return isContent(value)
   return typeof value === 'object' && value !== null && Object.values(value).some(namesContent)
+}
+
+function isContent(text: string): boolean {
+  return CONTENT.test(text.slice(0, ADDRESS_CHARS))
+}
+
+/** Members that are texts and names, which may begin as an address does. */
+const SAID: ReadonlySet<string> = new Set([
+  ...['type', 'role', 'name', 'title', 'filename', 'model', 'id', 'call_id', 'tool_call_id'],
+  ...['content', 'text', 'summary', 'thinking', 'reasoning', 'reasoning_content', 'refusal', 'output'],
+])
+/** Members with calls and tools, whose addresses no provider reads a content by. */
+const CALLS: ReadonlySet<string> = new Set(['tool_calls', 'function_call', 'tools', 'logprobs'])
+
+/**
+ * The same of a turn, or of a part of a known type, beside its texts, its calls and its notes.
+ * @param name of the member that the value is; absent: it is the turn or the part
+ */
+export function namesContentBeside(value: unknown, name = ''): boolean {
+  if (typeof value === 'string') return !SAID.has(name) && isContent(value)
+  if (Array.isArray(value)) return value.some((one) => namesContentBeside(one, name))
+  for (const [member, inner] of Object.entries(membersOf(value)))
+    if (!UNREAD.has(member) && !CALLS.has(member) && namesContentBeside(inner, member)) return true
+  return false
 }

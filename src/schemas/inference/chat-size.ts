@@ -1,5 +1,5 @@
-import { membersOf } from '../values/members.ts'
-import { namesContent } from './account-contents.ts'
+import { isObject, membersOf, type Members } from '../values/members.ts'
+import { namesContent, namesContentBeside } from './account-contents.ts'
 import type { ChatBody } from './chat.ts'
 import { CountedMedia } from './counted-media.ts'
 import { chatTools, countOf } from './declared-tools.ts'
@@ -34,29 +34,7 @@ const TEXTS: ReadonlySet<string> = new Set(['text', 'refusal', 'thinking', 'reas
 export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize {
   const { messages, response_format } = chat
   const media = new CountedMedia()
-  for (const [nth, message] of messages.entries()) {
-    const { content } = message
-    // The provider reads the sound of an earlier answer, which it has stored.
-    if ((membersOf(membersOf(message)['audio'])['id'] ?? null) !== null) media.add('audio', null)
-    // Some servers read pictures there, which models wrote in earlier turns.
-    const { images } = membersOf(message)
-    if (Array.isArray(images)) for (const _ of images) media.add('image', null)
-    if (!Array.isArray(content)) continue
-    for (const [place, part] of content.entries()) {
-      const found = MEDIA.get(part.type)
-      if (found === undefined) {
-        if (!TEXTS.has(part.type) && namesContent(part)) media.add('file', null)
-        continue
-      }
-      const inner = membersOf(part)[found.within ?? part.type]
-      const data = dataOf(inner, found)
-      const isOther = found.kind === 'image' && data !== null && !isPictureUrl(data)
-      const isSmall = membersOf(inner)['detail'] === 'low'
-      const at =
-        data === null ? null : { at: { name: found.kind, path: `/messages/${nth}/content/${place}` } }
-      media.add(isOther ? 'file' : found.kind, data, { isBare: found.member === 'data', isSmall, ...at })
-    }
-  }
+  for (const [nth, message] of messages.entries()) addMessage(media, message, `/messages/${nth}`)
   return {
     ...media.sizes(bytes, escaped),
     messages: messages.length,
@@ -65,6 +43,56 @@ export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize
     serverTools: chatServerTools(chat),
     tokensMax: tokensMaxOf(chat),
   }
+}
+
+function addMessage(media: CountedMedia, message: Members, at: string): void {
+  const { content, images, audio, ...more } = message
+  // The provider reads the sound of an earlier answer, which it has stored.
+  if ((membersOf(audio)['id'] ?? null) !== null) media.add('audio', null)
+  else if (namesContentBeside(audio)) media.add('file', null)
+  // Some servers read pictures there, which models wrote in earlier turns.
+  addImages(media, images ?? [])
+  if (Array.isArray(content))
+    for (const [place, part] of content.entries()) addPart(media, membersOf(part), `${at}/content/${place}`)
+  if (namesContentBeside(more)) media.add('file', null)
+}
+
+/** @param images a list of parts, of addresses or of base64, or an object with some */
+function addImages(media: CountedMedia, images: unknown): void {
+  if (isObject(images) && !MEDIA.has(String(images['type']))) return addImages(media, Object.values(images))
+  for (const image of Array.isArray(images) ? (images as readonly unknown[]) : [images])
+    if (isObject(image) && MEDIA.has(String(image['type']))) addPart(media, image, null)
+    else media.add('image', null)
+}
+
+/** @param at its JSON pointer; null: a model made it in an earlier turn */
+function addPart(media: CountedMedia, part: Members, at: string | null): void {
+  const type = String(part['type'])
+  const found = MEDIA.get(type)
+  if (found === undefined) return addOther(media, part)
+  const inner = part[found.within ?? type]
+  const data = dataOf(inner, found)
+  const isOther = found.kind === 'image' && data !== null && !isPictureUrl(data)
+  const isSmall = membersOf(inner)['detail'] === 'low'
+  const isHere = at !== null && data !== null
+  media.add(isOther ? 'file' : found.kind, data, {
+    isBare: found.member === 'data',
+    isSmall,
+    ...(isHere && { at: { name: found.kind, path: at } }),
+  })
+}
+
+/** A text, whose parts may be others, or a part of an unknown type. */
+function addOther(media: CountedMedia, part: Members): void {
+  const type = String(part['type'])
+  if (!TEXTS.has(type)) {
+    if (namesContent(part)) media.add('file', null)
+    return
+  }
+  const { [type]: within, ...more } = part
+  if (Array.isArray(within))
+    for (const inner of within as readonly unknown[]) addPart(media, membersOf(inner), null)
+  if (namesContentBeside(more)) media.add('file', null)
 }
 
 function tokensMaxOf({ max_tokens, max_completion_tokens }: ChatBody): number | null {

@@ -1,5 +1,5 @@
 import { membersOf, type Members } from '../values/members.ts'
-import { namesContent } from './account-contents.ts'
+import { namesContent, namesContentBeside } from './account-contents.ts'
 import { CountedMedia, isTextType } from './counted-media.ts'
 import { countOf, messagesTools } from './declared-tools.ts'
 import type { MessagesBody } from './messages.ts'
@@ -9,7 +9,7 @@ import type { PlacedModality, TextSize } from './text-request.ts'
 
 type Prompt = Pick<
   MessagesBody,
-  'messages' | 'tools' | 'mcp_servers' | 'output_config' | 'output_format' | 'thread'
+  'messages' | 'system' | 'tools' | 'mcp_servers' | 'output_config' | 'output_format' | 'thread'
 >
 
 /** As `chatSizeOf`. */
@@ -18,9 +18,13 @@ export function messagesSizeOf(
   of: { readonly bytes: number; readonly escaped?: number; readonly tokensMax: number | null },
 ): TextSize {
   const { bytes, escaped = 0, tokensMax } = of
-  const { messages, output_config, output_format } = body
+  const { messages, system, output_config, output_format } = body
   const media = new Media()
-  for (const [nth, { content }] of messages.entries()) media.addAll(content, `/messages/${nth}/content`)
+  media.addAll(system, '/system')
+  for (const [nth, { content, ...more }] of messages.entries()) {
+    media.addAll(content, `/messages/${nth}/content`)
+    media.addBeside(more)
+  }
   const format = output_config?.format ?? output_format ?? null
   return {
     ...media.counted.sizes(bytes, escaped),
@@ -37,6 +41,9 @@ export function messagesSizeOf(
 /** Blocks that are texts or have known blocks as their content; all others may have content that they name. */
 const KNOWN =
   /^(?:text|thinking|redacted_thinking|compaction|tool_reference|(?:\w+_)?tool_use|\w+_(?:result|output))$/
+
+/** Those of them with texts alone. */
+const TEXTS = /^(?:text|thinking|redacted_thinking|compaction)$/
 
 /** Pictures and documents, also in the results of tools. */
 class Media {
@@ -55,7 +62,15 @@ class Media {
     // A tool reads it, not the model.
     else if (type === 'container_upload') this.counted.counts.file++
     else if (!KNOWN.test(String(type)) && namesContent(block)) this.counted.add('file', null)
-    else this.addAll(content, `${at}/content`)
+    else {
+      this.addAll(content, `${at}/content`)
+      if (TEXTS.test(String(type))) this.addBeside(block)
+    }
+  }
+
+  /** @param object a turn, or a block of text */
+  addBeside({ content: _, ...more }: Members): void {
+    if (namesContentBeside(more)) this.counted.add('file', null)
   }
 
   #picture(source: Members, at: string): void {

@@ -1,5 +1,5 @@
 import { membersOf, type Members } from '../values/members.ts'
-import { namesContent } from './account-contents.ts'
+import { namesContent, namesContentBeside } from './account-contents.ts'
 import { CountedMedia } from './counted-media.ts'
 import { countOf, responsesTools } from './declared-tools.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
@@ -25,6 +25,9 @@ const MEDIA: ReadonlyMap<
 const TEXTS =
   /^(?:message|reasoning|refusal|compaction|item_reference|(?:input|output|summary|reasoning)_text|\w+_call(?:_output)?|mcp_\w+|tool_search_\w+)$/
 
+/** Those with addresses that are such notes. */
+const NOTED = /(?:_call|_output)$|^(?:mcp|tool_search)_/
+
 /** What goes on from what a provider has stored. D8. */
 const REFERENCE = 'item_reference'
 
@@ -49,9 +52,9 @@ export function responsesSizeOf(body: ResponsesBody, bytes: number, escaped = 0)
 
 /** Adds media of parts, of outputs of tools, and of items that are media themselves. */
 function addItem(media: CountedMedia, item: ResponsesItem, at: string): void {
-  addPart(media, item, null)
-  for (const name of ['content', 'output'] as const) {
-    const parts = (item as Members)[name]
+  const { content, output, summary, ...own }: Members = item
+  addPart(media, TEXTS.test(String(own['type'] ?? 'message')) ? own : item, null)
+  for (const [name, parts] of Object.entries({ content, output, summary })) {
     if (!Array.isArray(parts)) addPart(media, parts, `${at}/${name}`)
     else
       for (const [nth, part] of (parts as readonly unknown[]).entries())
@@ -64,8 +67,11 @@ function addPart(media: CountedMedia, part: unknown, at: string | null): void {
   const members = membersOf(part)
   const found = MEDIA.get(String(members['type']))
   if (found === undefined) {
-    const type = members['type'] ?? 'message'
-    if (!TEXTS.test(String(type)) && namesContent(members)) media.add('file', null)
+    const type = String(members['type'] ?? 'message')
+    const isNamed = TEXTS.test(type)
+      ? !NOTED.test(type) && namesContentBeside(members)
+      : namesContent(members)
+    if (isNamed) media.add('file', null)
     return
   }
   const { kind, names, isBare = false } = found
