@@ -3,6 +3,7 @@ import {
   LOOP_OTHERS_MS,
   LOOP_SLOW_MS,
   ORGANIZATION_PERCENT_MIN,
+  ORGANIZATION_TURN_MS_ABOVE,
   ORGANIZATION_TURN_MS_MAX,
   STREAM_TURN_BYTES_MAX,
   STREAM_TURN_MS_MAX,
@@ -44,6 +45,8 @@ interface Account {
   /** The turn that `turnMs` and `isHeld` are about. */
   turn: number
   turnMs: number
+  /** Milliseconds of the turn that its streams may use. */
+  turnMsMax: number
   /** The streams leave this turn out. */
   isHeld: boolean
   /** Milliseconds used until `usedAt`, of which old ones count less and less: those of about a second. */
@@ -57,9 +60,10 @@ interface Account {
 /**
  * Shares a front's event loop between the calls to models. In one turn of the loop a stream uses up to
  * STREAM_TURN_BYTES_MAX and STREAM_TURN_MS_MAX, and all streams of an organization ORGANIZATION_TURN_MS_MAX;
- * the rest waits for the next turns. While turns are slow and several organizations are active, the streams of
- * an organization above its part of the loop leave out every other turn, and its new calls wait up to
- * CALL_HELD_MS_MAX. Only measured time counts, and an organization alone is never held.
+ * the rest waits for the next turns. While several organizations are active, one above its part of the loop uses
+ * ORGANIZATION_TURN_MS_ABOVE of a turn: it has as many turns as others leave it, and a call of theirs, which
+ * needs several turns, waits little in each. While turns are slow its streams leave out every other turn, and
+ * its new calls wait up to CALL_HELD_MS_MAX. Only measured time counts, and an organization alone is never held.
  */
 export class LoopBudget {
   readonly #clock: BudgetClock
@@ -113,13 +117,13 @@ export class LoopBudget {
   enter(organizationId: string): Promise<void> | null {
     const now = this.#clock.now()
     const account = this.#accountOf(organizationId, now)
-    if (!this.#isAbove(account, now)) return null
+    if (!this.#holds(account, now)) return null
     this.#heldCalls++
     const latest = now + CALL_HELD_MS_MAX
     return new Promise((go) => {
       const check = (): void => {
         const at = this.#clock.now()
-        if (at >= latest || !this.#isAbove(account, at)) go()
+        if (at >= latest || !this.#holds(account, at)) go()
         else this.#clock.later(CHECK_MS, check)
       }
       this.#clock.later(CHECK_MS, check)
@@ -139,8 +143,8 @@ export class LoopBudget {
 
   /** Whether the streams of the organization may use this turn. */
   hasTurn(organizationId: string): boolean {
-    const { isHeld, turnMs } = this.#inTurn(organizationId, this.#clock.now())
-    return !isHeld && turnMs < ORGANIZATION_TURN_MS_MAX
+    const { isHeld, turnMs, turnMsMax } = this.#inTurn(organizationId, this.#clock.now())
+    return !isHeld && turnMs < turnMsMax
   }
 
   /** @param ms that the stream used in its last turn @returns resolves in a later turn */
@@ -168,7 +172,7 @@ export class LoopBudget {
     this.#roll(account, now)
     if (account.isHeld) return
     let expectedMs = 0
-    while (expectedMs < ORGANIZATION_TURN_MS_MAX) {
+    while (expectedMs < account.turnMsMax) {
       const first = account.waiting.shift()
       if (first === undefined) break
       expectedMs += Math.max(first.ms, EXPECTED_MS_MIN)
@@ -189,13 +193,23 @@ export class LoopBudget {
     if (account.turn === this.#turn) return
     account.turn = this.#turn
     account.turnMs = 0
-    account.isHeld = !account.isHeld && this.#isAbove(account, now)
+    const isAbove = this.#isAbove(account, now)
+    account.turnMsMax = isAbove ? ORGANIZATION_TURN_MS_ABOVE : ORGANIZATION_TURN_MS_MAX
+    account.isHeld = !account.isHeld && isAbove && this.#isSlow(now)
     if (account.isHeld) this.#heldTurns++
   }
 
-  /** Turns are slow, others are active, and the organization has used more than its part of the last second. */
+  /** New calls of the organization wait. */
+  #holds(account: Account, now: number): boolean {
+    return this.#isSlow(now) && this.#isAbove(account, now)
+  }
+
+  #isSlow(now: number): boolean {
+    return now < this.#slowUntil
+  }
+
+  /** Others are active, and the organization has used more than its part of the last second. */
   #isAbove(account: Account, now: number): boolean {
-    if (now >= this.#slowUntil) return false
     if (now - this.#countedAt >= CHECK_MS) this.#count(now)
     if (this.#active < 2) return false
     const part = Math.max(1 / this.#active, ORGANIZATION_PERCENT_MIN / 100)
@@ -218,6 +232,7 @@ export class LoopBudget {
     const made = {
       turn: -1,
       turnMs: 0,
+      turnMsMax: ORGANIZATION_TURN_MS_MAX,
       isHeld: false,
       usedMs: 0,
       usedAt: now,

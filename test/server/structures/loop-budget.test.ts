@@ -4,6 +4,7 @@ import {
   LOOP_OTHERS_MS,
   LOOP_SLOW_MS,
   ORGANIZATION_PERCENT_MIN,
+  ORGANIZATION_TURN_MS_ABOVE,
   ORGANIZATION_TURN_MS_MAX,
   STREAM_TURN_BYTES_MAX,
   STREAM_TURN_MS_MAX,
@@ -198,4 +199,30 @@ t.test('streams of an organization above its part leave out every other turn', a
     counted.push(turns)
   }
   t.equal(turns, 1 + 3, counted.join(', '))
+})
+
+t.test('an organization above its part uses little of a turn, until the others have gone', async (t) => {
+  const { loop, turn } = rig()
+  const short = LOOP_SLOW_MS / 2
+  for (let ms = 0; ms < LOOP_OTHERS_MS; ms += short) {
+    loop.book('large', 0.9 * short)
+    loop.saw('small')
+    await turn(short)
+  }
+  const stream = loop.stream('large')
+  stream.used(ORGANIZATION_TURN_MS_ABOVE / 2, 1)
+  t.notOk(stream.isSpent)
+  stream.used(ORGANIZATION_TURN_MS_ABOVE / 2, 1)
+  t.ok(stream.isSpent)
+  t.ok(loop.stream('large').isSpent, 'its other streams wait too')
+  t.notOk(loop.stream('small').isSpent)
+  await turn(short)
+  t.notOk(stream.isSpent, 'no turn is left out while turns are short')
+  t.same(loop.held, { calls: 0, turns: 0 })
+  for (let ms = 0; ms <= LOOP_OTHERS_MS; ms += short) {
+    loop.book('large', 0.9 * short)
+    await turn(short)
+  }
+  stream.used(ORGANIZATION_TURN_MS_ABOVE, 1)
+  t.notOk(stream.isSpent)
 })

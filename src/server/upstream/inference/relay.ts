@@ -87,7 +87,7 @@ type Output = Uint8Array | readonly WrittenPart[]
  * read of the socket while they do not. Decision.
  */
 const [SLICE_BYTES_MIN, SLICE_BYTES, SLICE_BYTES_MAX] = [1_024, 8_192, 65_536] as const
-const SLICE_MS_MAX = 1
+const SLICE_MS_MAX = 0.25
 /** Memory of a part that is no output: the end of a block, a signature. */
 const PART_BYTES = 256
 
