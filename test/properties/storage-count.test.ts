@@ -15,6 +15,7 @@ import { openFileSweep } from '../../src/server/store/files/file-sweep.ts'
 import { begun, openFileStand, storedFile, type FileStand } from '../support/files/files.ts'
 import { must } from '../support/must.ts'
 import { openDisk, putInContainer } from '../support/files/storage.ts'
+import { OWN_PLACE } from '../support/files/sweeps.ts'
 
 t.setTimeout(600_000)
 
@@ -68,6 +69,7 @@ t.test(
       uses: openContainerUses(store),
       sizes,
       storage,
+      checkPlace: OWN_PLACE,
       now: Date.now,
     }
     const write = async (containerId: string, path: string, sizeBytes: number) => {

@@ -35,7 +35,7 @@ import { rootKeysOf } from './files.ts'
 import { startVideos } from './runner-videos.ts'
 import { startRequestLog } from './requests.ts'
 import { startRetention } from './retention.ts'
-import { openStorage } from './storage.ts'
+import { checkPlace, openStorage } from './storage.ts'
 import { startWebhooks } from './webhooks.ts'
 
 /** Milliseconds between two rounds of pruning. Decision. */
@@ -133,6 +133,7 @@ function startChores(config: Config, { part, store, storage, log, onSweep }: Cho
     uses: openContainerUses(store),
     sizes: openContainerSizes(store),
     storage,
+    checkPlace: () => checkPlace(config, store.sql),
     now: Date.now,
     isEnding: () => isEnding,
   }
@@ -144,7 +145,7 @@ function startChores(config: Config, { part, store, storage, log, onSweep }: Cho
         ...(isUploadsOnly && { onRequest: onSweep }),
         async run() {
           const { report, failures } = await sweep(swept, { isUploadsOnly })
-          for (const { name, cause } of failures) log.warn('sweep_failed', { failure: name, cause })
+          for (const { name, ...why } of failures) log.warn('sweep_failed', { failure: name, ...why })
           if (!isUploadsOnly && !isEnding) {
             await keepSweep(store.sql, part, { ...report }).catch((cause: unknown) =>
               log.warn('sweep_report_failed', { cause }),

@@ -14,6 +14,11 @@ export interface SweepDeps {
   readonly uses: ContainerUses
   readonly sizes: ContainerSizes
   readonly storage: Storage
+  /**
+   * Fails where the storage is that of another installation: its objects have no rows here, and nothing is
+   * removed for having none.
+   */
+  readonly checkPlace: () => Promise<Outcome<null>>
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
   /** True ends the sweep between two steps. */
@@ -86,8 +91,11 @@ export async function sweep(
     idempotency: 0,
   }
   const failures: Failure[] = []
-  for (const step of options.isUploadsOnly === true ? UPLOAD_STEPS : STEPS) {
+  const place = options.isUploadsOnly === true ? null : await deps.checkPlace()
+  if (place?.ok === false) failures.push(place.failure)
+  for (const step of place === null ? UPLOAD_STEPS : STEPS) {
     if (deps.isEnding?.() === true) break
+    if (place?.ok === false && UNNAMED_STEPS.includes(step)) continue
     const round = new Round(deps, report, options)
     const done = await step(round)
     const failure = round.firstFailure ?? (done.ok ? null : done.failure)
@@ -129,9 +137,8 @@ class Round {
 type Step = (round: Round) => Promise<Outcome<null>>
 
 const UPLOAD_STEPS: readonly Step[] = [sweepUploads, sweepExpired, (round) => recount(round, { ageMs: null })]
-const STEPS: readonly Step[] = [
-  sweepUploads,
-  sweepExpired,
+/** They remove what no row names. */
+const UNNAMED_STEPS: readonly Step[] = [
   sweepOrphans,
   sweepStaging,
   sweepContainers,
@@ -140,6 +147,11 @@ const STEPS: readonly Step[] = [
       await deps.storage.containers.emptyTrash(STAGING_IDLE_MS),
       (count) => (report.container_files += count),
     ),
+]
+const STEPS: readonly Step[] = [
+  sweepUploads,
+  sweepExpired,
+  ...UNNAMED_STEPS,
   (round) => recount(round, { ageMs: round.options.recountAgeMs ?? CONTAINER_RECOUNT_MS }),
   async ({ deps, report }) => counted(await deps.rows.expire(), (count) => (report.idempotency += count)),
 ]

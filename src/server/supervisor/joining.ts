@@ -26,7 +26,8 @@ interface Marks {
 /**
  * Admits this node to the installation of its Postgres. While another node lives, a node with an embedded
  * Redis or a folder where the others use outside ones, or with the place of another installation, would count
- * rates by itself or keep files that the others do not find: it is refused. A node alone takes its places.
+ * rates by itself or keep files that the others do not find: it is refused. A node alone takes its places,
+ * but no place with the files of another installation: they have no rows here, and the sweep would remove them.
  * Throws `StartRefused`. @returns the mark of the installation
  */
 export async function joinNodes(input: JoinInput): Promise<string> {
@@ -36,7 +37,7 @@ export async function joinNodes(input: JoinInput): Promise<string> {
       redis: await seenAt(isOutside(input) && (await input.redis.isUp()) ? input.redis.mark : null),
       objects: await seenAt(input.objects.mark),
     }
-    const reasons = found.isShared ? refusals(input, found, marks) : []
+    const reasons = found.isShared ? refusals(input, found, marks) : refusalsAlone(input, found, marks)
     if (reasons.length > 0) throw new StartRefused(reasons.join('\n'))
     const [redis, objects] = await Promise.all([
       put(input.redis.mark, marks.redis, found.mark),
@@ -81,7 +82,10 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
         `those of this node; ${SAME}`,
     )
   else if (isOther(marks.objects, found))
-    reasons.push(`SLUICE_OBJECTS, ${place}, has the files of another installation than DATABASE_URL; ${SAME}`)
+    reasons.push(
+      `SLUICE_OBJECTS, ${place}, has the files of another installation than DATABASE_URL; set it as the other ` +
+        'nodes do',
+    )
   else if (kind === 'bucket' && found.objects === 'bucket' && marks.objects === null)
     reasons.push(
       `SLUICE_OBJECTS, ${place}, has no file \`installation\` as the bucket of the other nodes has: they keep ` +
@@ -91,6 +95,19 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
 }
 
 const SAME = 'set it as they do, or stop them first'
+
+function refusalsAlone({ objects }: JoinInput, found: Installation, marks: Marks): readonly string[] {
+  return isOther(marks.objects, found) ? [placeOfAnother(objects)] : []
+}
+
+/** The reason why this installation must not use a place, and the three ways out. */
+export function placeOfAnother({ place, markAt }: Pick<ObjectsPlace, 'place' | 'markAt'>): string {
+  return (
+    `SLUICE_OBJECTS, ${place}, has the files of another installation than the database, and a sweep would remove ` +
+    'them: use the database of these files, set SLUICE_OBJECTS to another place, or, if this installation is to ' +
+    `take over the place, remove its mark ${markAt}`
+  )
+}
 
 /** Warns of differences that are allowed while an operator moves all nodes to other places. */
 function warn({ log, objects: { kind }, ...input }: JoinInput, found: Installation, marks: Marks): void {

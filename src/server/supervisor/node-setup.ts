@@ -39,6 +39,8 @@ export interface ObjectsPlace {
   readonly kind: 'bucket' | 'folder'
   /** For people. */
   readonly place: string
+  /** Place of the mark, for people. */
+  readonly markAt: string
   readonly mark: PlaceMark
 }
 

@@ -1,5 +1,7 @@
 /** Nodes that join an installation with wrong settings, and those that may look so. */
 import { randomBytes, randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { openStore } from '../../../src/server/store/base/open.ts'
 import { FakeS3, s3Settings } from '../../support/files/s3.ts'
 import { nodeSettings, runToEnd, startNode, type Settings, type TestNode } from '../../support/nodes/node.ts'
@@ -8,7 +10,7 @@ import { openTestDatabase } from '../../support/stores/postgres.ts'
 import type { Program, Proof } from '../proof.ts'
 
 export const program: Program = {
-  text: 'nodes that join with a wrong Redis or bucket are refused; moved, older and lone ones are accepted',
+  text: 'nodes with a wrong Redis or the bucket of others are refused; moved, older and lone ones are accepted',
   async run(proof) {
     proof.skipped = await whyNoRedis()
     if (proof.skipped !== null) return
@@ -19,6 +21,7 @@ export const program: Program = {
     proof.check('the first node ran on through all of it', await first.answers(), first.ready.url)
     await first.stop()
     await alone(proof, place)
+    await foreign(proof, place)
     if (!proof.isShort) await atOnce(proof)
   },
 }
@@ -91,6 +94,39 @@ async function forgotten({ databaseUrl, redis }: Place): Promise<void> {
   await store.sql`UPDATE installation SET redis = NULL, objects = NULL, node = NULL, joined_at = NULL`
   await store.close()
   await redis.command('DEL sluice:installation')
+}
+
+/**
+ * A node that is alone takes no place with the files of another installation: it would remove them as orphans.
+ */
+async function foreign(proof: Proof, place: Place): Promise<void> {
+  // A copy of a migrated database would have the mark of its original.
+  const databaseUrl = (await openTestDatabase(proof, 'empty')).url
+  await refusedFor(proof, 'a lone node with a new database and the bucket of another', [
+    await place.settings({ DATABASE_URL: databaseUrl, REDIS_URL: undefined }),
+    's3://test-bucket/',
+  ])
+  const settings = await nodeSettings(proof, { isEmbedded: true })
+  const node = await joins(proof, 'a lone node with embedded stores', settings)
+  const dataDir = settings['SLUICE_DATA'] ?? ''
+  // Of a node that root runs, the cluster is elsewhere, and only this record leads to it.
+  rmSync(join(dataDir, 'postgres.json'))
+  rmSync(join(dataDir, 'postgres'), { recursive: true, force: true })
+  const mark = join(dataDir, 'files', 'installation')
+  await refusedFor(proof, 'that node after its database was deleted', [settings, mark])
+  rmSync(mark)
+  if (node !== null) await joins(proof, 'that node after the mark was removed', settings)
+}
+
+async function refusedFor(
+  proof: Proof,
+  text: string,
+  [settings, cure]: readonly [Settings, string],
+): Promise<void> {
+  const { code, stderr } = await runToEnd(settings)
+  const line = stderr.split('\n').find((one) => one.includes('SLUICE_OBJECTS')) ?? stderr.slice(0, 200)
+  const isMet = code === 1 && line.includes(`remove its mark ${cure}`) && !/^ {4}at /m.test(stderr)
+  proof.check(`${text} is refused by SLUICE_OBJECTS, with the cure`, isMet, `${code}: ${line}`)
 }
 
 /** A node that is alone takes other places, and logs them. */

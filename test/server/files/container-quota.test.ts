@@ -27,6 +27,7 @@ import {
   type Answer,
 } from '../../support/files/upload-echo.ts'
 import { until } from '../../support/wait.ts'
+import { OWN_PLACE } from '../../support/files/sweeps.ts'
 
 t.setTimeout(600_000)
 
@@ -60,7 +61,14 @@ function swept(
   const { store, storage, sweep: rows } = stand
   const now = () => Date.now() + laterMs
   return sweep(
-    { rows, uses: openContainerUses(store), sizes: openContainerSizes(store), storage, now },
+    {
+      rows,
+      uses: openContainerUses(store),
+      sizes: openContainerSizes(store),
+      storage,
+      checkPlace: OWN_PLACE,
+      now,
+    },
     options,
   )
 }

@@ -13,6 +13,7 @@ import { openDisk, openS3, putInContainer } from '../../support/files/storage.ts
 import { inContainer, openTransfers, type TransferStand } from '../../support/files/transfers.ts'
 import { answerOf, beginUpload, type Answer } from '../../support/files/upload-echo.ts'
 import { until } from '../../support/wait.ts'
+import { OWN_PLACE } from '../../support/files/sweeps.ts'
 
 t.setTimeout(600_000)
 
@@ -103,6 +104,7 @@ async function standOn(
     uses: openContainerUses(store),
     sizes: openContainerSizes(store),
     storage,
+    checkPlace: OWN_PLACE,
     now: Date.now,
   }
   return {

@@ -9,6 +9,7 @@ import { begun } from '../../support/files/files.ts'
 import { must } from '../../support/must.ts'
 import { putInContainer } from '../../support/files/storage.ts'
 import { inContainer, openTransfers } from '../../support/files/transfers.ts'
+import { OWN_PLACE } from '../../support/files/sweeps.ts'
 
 const SIZE_BYTES = 10_000
 const TO = { containerId: 'sess_abc', path: 'out/a.txt', sizeBytes: SIZE_BYTES }
@@ -39,6 +40,7 @@ for (const isPublished of [false, true]) {
           uses: openContainerUses(store),
           sizes: openContainerSizes(store),
           storage,
+          checkPlace: OWN_PLACE,
           now: Date.now,
         }
         t.match(await sweep(parts, { isUploadsOnly: true }), {

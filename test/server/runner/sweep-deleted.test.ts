@@ -6,6 +6,7 @@ import { openFileSweep } from '../../../src/server/store/files/file-sweep.ts'
 import { openFileStand } from '../../support/files/files.ts'
 import { must } from '../../support/must.ts'
 import { openDisk, putInContainer } from '../../support/files/storage.ts'
+import { OWN_PLACE } from '../../support/files/sweeps.ts'
 
 t.test(
   'containers of a deleted workspace go with the next sweep, however young; those of another one stay',
@@ -22,6 +23,7 @@ t.test(
       uses,
       sizes: openContainerSizes(store),
       storage,
+      checkPlace: OWN_PLACE,
       now: () => Date.now() + 1_000,
     }
     t.match(await sweep(parts), { report: { containers: 1, container_files: 1 }, failures: [] })

@@ -11,6 +11,7 @@ import { openFileSweep } from '../../../src/server/store/files/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile } from '../../support/files/files.ts'
 import { must } from '../../support/must.ts'
 import { openDisk, put } from '../../support/files/storage.ts'
+import { OWN_PLACE } from '../../support/files/sweeps.ts'
 
 t.setTimeout(600_000)
 
@@ -21,6 +22,7 @@ t.test('a file whose time has come goes with its bytes and its quota, and no oth
     uses: openContainerUses(store),
     sizes: openContainerSizes(store),
     storage,
+    checkPlace: OWN_PLACE,
     now: Date.now,
   }
   const ids: string[] = []

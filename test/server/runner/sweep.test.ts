@@ -8,6 +8,7 @@ import {
   SWEEP_MS,
   SWEEP_UPLOADS_MS,
 } from '../../../src/schemas/files/file-limits.ts'
+import { fail } from '../../../src/schemas/failures.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../src/schemas/limits/idempotency-limits.ts'
 import type { Storage } from '../../../src/server/ports/files/storage.ts'
 import { begun } from '../../support/files/files.ts'
@@ -67,6 +68,24 @@ for (const driver of ['disk', 'S3'] as const) {
       (await stand.run(2_000, {}, { orphanAgeMs: 0 })).report.objects,
       1,
       'an operator may say otherwise',
+    )
+  })
+
+  t.test(`${driver}: what has no row is kept where the place is of another installation`, async (t) => {
+    const stand = await standOn(t, driver)
+    await litter(stand)
+    const later = CONTAINER_KEPT_MS + 1_000
+    const ofAnother = {
+      checkPlace: () => Promise.resolve(fail('storage_unavailable', { detail: 'Of another.' })),
+    }
+    t.match(await stand.run(later, ofAnother), {
+      report: { uploads: 1, objects: 0, staging_files: 0, containers: 0, container_files: 0, idempotency: 1 },
+      failures: [{ detail: 'Of another.' }],
+    })
+    t.match(
+      (await stand.run(later)).report,
+      { objects: 1, staging_files: 1, containers: 1 },
+      'else it would go',
     )
   })
 

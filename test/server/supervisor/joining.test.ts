@@ -49,8 +49,13 @@ function join(store: Store, { node, redis, bucket, folder }: Settings, log: Log 
     redisMode: redis === undefined ? 'child' : 'external',
     objects:
       bucket === undefined
-        ? { kind: 'folder', place: '/srv/files', mark: folder ?? new Place() }
-        : { kind: 'bucket', place: 's3://b/p/', mark: bucket },
+        ? {
+            kind: 'folder',
+            place: '/srv/files',
+            markAt: '/srv/files/installation',
+            mark: folder ?? new Place(),
+          }
+        : { kind: 'bucket', place: 's3://b/p/', markAt: 's3://b/p/installation', mark: bucket },
     log,
   }
   return joinNodes(input)
@@ -85,7 +90,10 @@ t.test('while another node lives, a node with places of its own is refused by th
     [{ bucket }, /^REDIS_URL is not set, and the other nodes share a Redis/],
     [{ redis }, /^SLUICE_OBJECTS is the folder \/srv\/files, and the other nodes keep files in a bucket/],
     [{ redis: other, bucket }, /^REDIS_URL leads to the Redis of another installation/],
-    [{ redis, bucket: other }, /^SLUICE_OBJECTS, s3:\/\/b\/p\/, has the files of another installation/],
+    [
+      { redis, bucket: other },
+      /^SLUICE_OBJECTS, s3:\/\/b\/p\/, has the files of another installation than DATABASE_URL; set it as/,
+    ],
     [{ redis, bucket: new Place() }, /^SLUICE_OBJECTS, s3:\/\/b\/p\/, has no file `installation`/],
     [{}, /^REDIS_URL .*\nSLUICE_OBJECTS .*; set it as they do, or stop them first$/],
   ] as const)
@@ -115,17 +123,43 @@ t.test('a node accepts a new Redis of its installation and marks it', async (t) 
   t.match(log.events, [{ event: 'places_taken', fields: { redis: 'outside', redis_mark: 'written' } }])
 })
 
-t.test('a node alone takes other places, those of another installation too, and logs them', async (t) => {
+t.test('a node alone takes other places and logs them, the Redis of another installation too', async (t) => {
   const { store, mark } = await shared(t)
-  const folder = Object.assign(new Place(), { text: newId() })
+  const [redis, folder] = [Object.assign(new Place(), { text: newId() }), new Place()]
   await leaveInstallation(store.sql, 'one')
   const log = keptLog()
-  await join(store, { node: 'two', folder }, log)
-  t.equal(folder.text, mark)
+  await join(store, { node: 'two', redis, folder }, log)
+  t.same([redis.text, folder.text], [mark, mark])
   t.match(log.events, [
-    { event: 'places_taken', fields: { redis: 'embedded', objects: 'folder', objects_mark: 'replaced' } },
+    {
+      event: 'places_taken',
+      fields: { objects: 'folder', redis_mark: 'replaced', objects_mark: 'written' },
+    },
   ])
 })
+
+t.test(
+  'a node alone is refused where the files of another installation are, until their mark is removed',
+  async (t) => {
+    const store = await openTestStore(t)
+    const other = newId()
+    for (const [kind, at] of [
+      ['folder', '/srv/files/installation'],
+      ['bucket', 's3://b/p/installation'],
+    ] as const) {
+      const place = Object.assign(new Place(), { text: other })
+      await t.rejects(join(store, { node: 'one', [kind]: place }), {
+        message: new RegExp(
+          `^SLUICE_OBJECTS, .* has the files of another installation.* remove its mark ${at}$`,
+        ),
+      })
+      t.equal(place.text, other, 'the mark of the other installation is left')
+      const cleared = new Place()
+      const mark = await join(store, { node: 'one', [kind]: cleared })
+      t.equal(cleared.text, mark)
+    }
+  },
+)
 
 t.test('a node beside those of an older version, which report no places, is accepted', async (t) => {
   const store = await openTestStore(t)

@@ -15,6 +15,7 @@ import { openContainerSizes } from '../../../src/server/store/containers/contain
 import { openContainerUses } from '../../../src/server/store/containers/container-uses.ts'
 import { openFileSweep } from '../../../src/server/store/files/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile, type FileStand } from './files.ts'
+import { ok } from '../../../src/schemas/failures.ts'
 import { must } from '../must.ts'
 import type { FakeS3 } from './s3.ts'
 import { openDisk, openS3, put, putInContainer } from './storage.ts'
@@ -30,6 +31,8 @@ export const NOTHING: SweepReport = {
   idempotency: 0,
 }
 export const AWAY = { name: 'storage_unavailable' } as const
+/** Check of a place that belongs to the installation. */
+export const OWN_PLACE: SweepDeps['checkPlace'] = () => Promise.resolve(ok(null))
 
 export interface SweepStand extends FileStand {
   readonly storage: Storage
@@ -49,6 +52,7 @@ export async function standOn(t: Test, driver: 'disk' | 'S3', leaseMs = -1): Pro
     uses: openContainerUses(stand.store),
     sizes: openContainerSizes(stand.store),
     storage: opened.storage,
+    checkPlace: OWN_PLACE,
     now: Date.now,
   }
   return {

@@ -4,7 +4,7 @@ import { fail, textOf } from '../../../schemas/failures.ts'
 import { isFileId } from '../../../schemas/files/files.ts'
 import type { FilePage, FileRecord } from '../../ports/files/files.ts'
 import type { Storage } from '../../ports/files/storage.ts'
-import { openStorage } from '../../main/storage.ts'
+import { checkPlace, openStorage } from '../../main/storage.ts'
 import { sweep, type SweepReport } from '../../runner/sweep.ts'
 import { openContainerSizes } from '../../store/containers/container-sizes.ts'
 import { openContainerUses } from '../../store/containers/container-uses.ts'
@@ -159,13 +159,15 @@ async function sweepNow(
   { store }: DatabaseHandle,
   options: { json?: boolean; minAge?: number },
 ): Promise<void> {
-  const storage = await openOwnStorage()
+  const { config } = loadGeneration()
+  const storage = await openOwnStorage(config)
   try {
     const parts = {
       rows: openFileSweep(store),
       uses: openContainerUses(store),
       sizes: openContainerSizes(store),
       storage,
+      checkPlace: () => checkPlace(config, store.sql),
       now: Date.now,
     }
     const age = options.minAge === undefined ? {} : { orphanAgeMs: options.minAge * 1_000 }
@@ -183,8 +185,7 @@ async function sweepNow(
  * Opens the storage of the node. A typing error in its place would create a new, empty storage, and rows
  * would be removed without their bytes.
  */
-function openOwnStorage(): Promise<Storage> {
-  const { config } = loadGeneration()
+function openOwnStorage(config = loadGeneration().config): Promise<Storage> {
   if (config.objects.kind === 'disk' && !existsSync(config.objects.folder)) {
     throw new CliFailure(
       `there is no folder ${config.objects.folder}: set SLUICE_OBJECTS or SLUICE_DATA as the node has them`,

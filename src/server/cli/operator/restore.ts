@@ -5,7 +5,7 @@ import { usdText } from '../../../schemas/money/usd.ts'
 import type { Config } from '../../config.ts'
 import { checkLedger } from '../../store/money/repair/check.ts'
 import { closeNode, type ClosedNode } from '../../store/money/repair/close-node.ts'
-import { openStorage, placeOfObjects } from '../../main/storage.ts'
+import { objectsPlace, openStorage } from '../../main/storage.ts'
 import type { Storage } from '../../ports/files/storage.ts'
 import { verifyAudit } from '../../store/audit/audit-log.ts'
 import { openLender } from '../../store/money/lender.ts'
@@ -121,7 +121,7 @@ async function bringUp(store: Store, config: Config, backup: Backup): Promise<vo
 }
 
 /**
- * Refuses a bucket that is not empty: the sweep of this installation would remove the objects of another one.
+ * Refuses a bucket that is not empty, or that an installation uses: the sweep of this installation would remove the objects of another one.
  * Throws CliFailure.
  */
 async function mustHoldNothing(storage: Storage, config: Config): Promise<void> {
@@ -130,12 +130,17 @@ async function mustHoldNothing(storage: Storage, config: Config): Promise<void> 
     need(await storage.list(null)),
     need(await storage.containers.listContainers(null)),
   ]
-  // A first page may contain only names that are not Sluice's.
-  if (objects.length + containers.length === 0 && cursor === null) return
   // The embedded database already exists, though empty, and the next try would find it.
-  const place = config.databaseUrl === null ? ', and SLUICE_DATA to a directory that does not exist yet' : ''
+  const data = config.databaseUrl === null ? ', and SLUICE_DATA to a directory that does not exist yet' : ''
+  const cure = `set SLUICE_OBJECTS to a place that is empty${data}`
+  const { place, markAt, mark } = await objectsPlace(config)
+  // A first page may contain only names that are not Sluice's.
+  if (objects.length + containers.length > 0 || cursor !== null)
+    throw new CliFailure(`${place} holds files: ${cure}`)
+  // A mark that cannot be read is left to the start of a node, which writes it.
+  if ((await mark.read().catch(() => null)) === null) return
   throw new CliFailure(
-    `${placeOfObjects(config)} holds files: set SLUICE_OBJECTS to a place that is empty${place}`,
+    `${place} is the place of another installation: ${cure}; if no installation uses it any more, remove its mark ${markAt}`,
   )
 }
 

@@ -13,6 +13,12 @@ export async function readInstallation(sql: Queryable, node: string): Promise<In
   return row
 }
 
+export async function readMark(sql: Queryable): Promise<string> {
+  const [row] = await sql<{ mark: string }[]>`SELECT mark::text FROM installation`
+  if (row === undefined) throw new Error('the table installation has no row')
+  return row.mark
+}
+
 /**
  * Records the places of a node that joins.
  * @param seen joins that the node knew of when it was admitted

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
@@ -10,6 +11,7 @@ import { openFolder, openS3, put } from '../../../support/files/storage.ts'
 import { openTransfers } from '../../../support/files/transfers.ts'
 import { filePart, form, sendForm } from '../../../support/files/upload-echo.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
+import { must } from '../../../support/must.ts'
 import { openFileVerbs, ROOT_KEY } from '../../../support/files/file-verbs.ts'
 
 t.setTimeout(600_000)
@@ -120,6 +122,19 @@ t.test('the verbs work on a bucket, and wrong secrets end them with 1 and withou
   t.match(JSON.parse((await runVerb(settings, ['sweep', '--min-age', '0', '--json'])).stdout), { objects: 1 })
   t.match(await runVerb(settings, ['files', 'rm', id]), { code: 0 })
   t.equal(s3.objects.size, 0)
+})
+
+t.test('a sweep removes nothing without a row in the folder of another installation', async (t) => {
+  const { storage, objectsFolder, run } = await openFileVerbs(t)
+  await put(storage, 'file_other', Buffer.from('theirs'))
+  const mark = join(objectsFolder, 'installation')
+  writeFileSync(mark, randomUUID())
+  const refused = await run('sweep', '--min-age', '0')
+  t.match(refused, { code: 1, stderr: /SLUICE_OBJECTS, .* another installation than the database/ })
+  t.match(refused.stderr, new RegExp(`remove its mark ${mark}`))
+  t.ok(must(await storage.stat('file_other')))
+  rmSync(mark)
+  t.match(await run('sweep', '--min-age', '0'), { code: 0, stdout: /^objects +1$/m })
 })
 
 t.test(

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -179,19 +179,23 @@ t.test('a restore refuses a bucket that holds files, and changes nothing', async
   const s3 = await FakeS3.start(t)
   const settings = { ...(await emptySettings(t, folder)), ...s3Settings(s3) }
   const { SLUICE_OBJECTS: place = '' } = settings
-  s3.put(
-    `${place
-      .split('/')
-      .slice(3)
-      .map((part) => `${part}/`)
-      .join('')}objects/file_other`,
-    Buffer.from('x'),
-  )
+  const prefix = place
+    .split('/')
+    .slice(3)
+    .map((part) => `${part}/`)
+    .join('')
+  s3.put(`${prefix}objects/file_other`, Buffer.from('x'))
   t.match(await runVerb(settings, ['restore', join(folder, 'b')]), {
     code: 1,
     stderr: /s3:.* holds files: set SLUICE_OBJECTS/,
   })
   t.equal(s3.objects.size, 1)
+  s3.objects.clear()
+  s3.put(`${prefix}installation`, Buffer.from(randomUUID()))
+  t.match(await runVerb(settings, ['restore', join(folder, 'b')]), {
+    code: 1,
+    stderr: /is the place of another installation: set SLUICE_OBJECTS .*remove its mark s3:.*installation/,
+  })
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
 })
 
