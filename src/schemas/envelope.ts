@@ -29,7 +29,9 @@ export const TypedErrorEnvelope = Type.Object({
   error: Type.Object({
     ...ErrorEnvelope.properties.error.properties,
     type: Type.String({ description: 'The `error_type`.' }),
-    param: Type.Union([Type.String(), Type.Null()], { description: 'Path of the first issue.' }),
+    param: Type.Union([Type.String(), Type.Null()], {
+      description: 'Path of the first issue, or the member that the provider refuses.',
+    }),
   }),
 })
 

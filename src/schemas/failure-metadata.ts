@@ -17,6 +17,8 @@ export interface FailureMetadata {
   readonly issues?: readonly Issue[]
   readonly provider_name?: string
   readonly provider_code?: string
+  /** The member of the provider's request that it refuses, in its own words. */
+  readonly provider_param?: string
   readonly previous_errors?: readonly PreviousError[]
   readonly limit_source?: string
   /** The unit of a limit of calls. C11, D29. */

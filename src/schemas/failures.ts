@@ -314,6 +314,8 @@ export interface Failure {
   /** Appended to the text; may reach the caller. No SQL, host, secret or stack. */
   readonly detail?: string
   readonly metadata?: FailureMetadata
+  /** The member of the caller's own request that the provider refuses; absent: it is that of the first issue. */
+  readonly param?: string
   /** Seconds, whole and at least 1; becomes `Retry-After`. */
   readonly retryAfterS?: number
   /** Appears beside `error` in the body: the result that exists although the call failed. B2.6. */

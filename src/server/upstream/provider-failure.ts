@@ -20,7 +20,7 @@ export function failureOf(answer: EgressAnswer, { redacted }: Pick<ProviderLink,
   // A moderation of the provider's own may answer 403, which blames the operator's key elsewhere.
   const isModerated = answer.status === 403 && reason.refusal === 'moderation'
   const name = reason.isCredential ? 'upstream_credential' : nameOf(isModerated ? 400 : answer.status)
-  const metadata: FailureMetadata = reason.code === null ? {} : { provider_code: reason.code }
+  const metadata = metadataOf(name, reason)
   const base: Failure = {
     name,
     fields: { status: answer.status, ...refusalOf(name, reason) },
@@ -44,12 +44,20 @@ export function failureOfEvent(event: Uint8Array, redacted: RedactedTexts, isOfA
   const reason = isRead ? readReason(event, redacted) : null
   const status = isRead ? readStatus(event) : null
   const name = reason?.isCredential === true ? 'upstream_credential' : nameOf(status ?? 500)
-  const metadata: FailureMetadata = typeof reason?.code === 'string' ? { provider_code: reason.code } : {}
+  const metadata = reason === null ? {} : metadataOf(name, reason)
   const hasReason = name === 'upstream_refused' || (isOfAnswer && name === 'upstream_failed')
   const fields = reason === null ? {} : refusalOf(name, reason)
   const isTold = hasReason && typeof reason?.text === 'string'
   const detail = isTold ? `It broke off: ${reason.text}` : 'It broke off with an error.'
   return waited({ name, fields, metadata, detail }, status, reason?.retryAfterS ?? null)
+}
+
+/** A member of the request is told where the caller can change it. */
+function metadataOf(name: FailureName, { code, param }: Reason): FailureMetadata {
+  return {
+    ...(code !== null && { provider_code: code }),
+    ...(param !== null && name === 'upstream_refused' && { provider_param: param }),
+  }
 }
 
 /** Words of providers' filters. */

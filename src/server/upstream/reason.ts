@@ -7,6 +7,8 @@ export interface Reason {
   readonly text: string | null
   /** The provider's own code; null when the body has none in the form of a code. */
   readonly code: string | null
+  /** The member of the request that the provider blames, in its own words; null when it names none. */
+  readonly param: string | null
   /** True when the body blames the credential: Gemini does so with status 400. */
   readonly isCredential: boolean
   /** Why another model may take what this one refuses; null: the body names no such reason. D11. */
@@ -28,7 +30,19 @@ const CODE = /^\w[\w-]{0,63}$/
 /** Codes of providers that blame the credential. */
 const CREDENTIAL_CODES = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'invalid_api_key'])
 
-const NOTHING: Reason = { text: null, code: null, isCredential: false, refusal: null, retryAfterS: null }
+/** A path of members and places, such as `messages[0].content`. */
+const PARAM = /^[\w$[\].-]{1,128}$/
+/** A name that looks like a key, or is as long as one and has digits. */
+const KEY_NAME = /^(?:sk|pk)[-_]|^AIza|(?=[^.[\]]*\d)[^.[\]]{24,}/
+
+const NOTHING: Reason = {
+  text: null,
+  code: null,
+  param: null,
+  isCredential: false,
+  refusal: null,
+  retryAfterS: null,
+}
 
 /** Texts that only Sluice and the provider may know. */
 export interface RedactedTexts {
@@ -57,6 +71,7 @@ export function readReason(body: Uint8Array, redacted: RedactedTexts): Reason {
   return {
     text: typeof text === 'string' ? clean(text, redacted) : null,
     code: code ?? null,
+    param: paramIn(error, parsed).find((path) => isParam(path, redacted)) ?? null,
     isCredential,
     refusal: modelRefusal(
       [...codes, errorType(error)],
@@ -166,6 +181,44 @@ function isCode(value: unknown, redacted: RedactedTexts): boolean {
     (secret) => value.includes(secret) || (value.length >= PART_CHARS_MIN && secret.includes(value)),
   )
   return !isOfSecret && !/^(?:sk|pk|AIza)/.test(value)
+}
+
+function isParam(path: string, redacted: RedactedTexts): boolean {
+  if (!PARAM.test(path) || KEY_NAME.test(path) || path.toLowerCase().includes(redacted.host)) return false
+  return !secretsOf(redacted).some(
+    (secret) => path.includes(secret) || (path.length >= PART_CHARS_MIN && secret.includes(path)),
+  )
+}
+
+/** `param` of OpenAI, violations of Google, and places of FastAPI, which Mistral and others use. */
+function paramIn(error: Record<string, unknown>, parsed: Record<string, unknown>): readonly string[] {
+  const details = [
+    error['details'],
+    error['detail'],
+    parsed['detail'],
+    objectOf(parsed['message'])?.['detail'],
+  ]
+  const named = details.flatMap((list) =>
+    Array.isArray(list) ? (list as readonly unknown[]).map(objectOf).flatMap(pathsOf) : [],
+  )
+  return [error['param'], ...named].filter((path) => typeof path === 'string' && path !== '') as string[]
+}
+
+/** What holds the request of HTTP, in places of FastAPI. */
+const REQUEST_PARTS: ReadonlySet<unknown> = new Set(['body', 'query', 'path', 'header'])
+
+function pathsOf(detail: Record<string, unknown> | null): readonly unknown[] {
+  const { loc, fieldViolations } = detail ?? {}
+  if (Array.isArray(fieldViolations))
+    return (fieldViolations as readonly unknown[]).map((one) => objectOf(one)?.['field'])
+  if (!Array.isArray(loc)) return []
+  const names: readonly unknown[] = REQUEST_PARTS.has(loc[0]) ? loc.slice(1) : loc
+  return [names.reduce<string>(stepped, '')]
+}
+
+function stepped(path: string, step: unknown): string {
+  if (typeof step === 'number') return `${path}[${step}]`
+  return path === '' ? String(step) : `${path}.${String(step)}`
 }
 
 /** The word that OpenRouter has beside a number as the code. */

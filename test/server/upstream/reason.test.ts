@@ -21,6 +21,36 @@ t.test('the reason is found in the forms of all providers', async (t) => {
   t.match(read({ error: 'plain' }), { text: 'plain' })
 })
 
+t.test('the member that the provider blames is found in the forms of all providers', async (t) => {
+  const param = (body: object): string | null => read(body).param
+  t.equal(param({ error: { message: 'm', param: 'messages[0].content' } }), 'messages[0].content')
+  t.equal(param({ type: 'error', message: 'm', param: 'tools' }), 'tools', 'an event of responses')
+  const violations = [
+    { '@type': 'BadRequest', fieldViolations: [{ field: 'contents[0].parts', description: 'd' }] },
+  ]
+  t.equal(param({ error: { message: 'm', details: violations } }), 'contents[0].parts')
+  const detail = [{ loc: ['body', 'messages', 0, 'user', 'content'], msg: 'm' }]
+  t.equal(param({ detail }), 'messages[0].user.content')
+  t.equal(param({ object: 'error', message: { detail } }), 'messages[0].user.content')
+  for (const none of [null, '', 7, {}, ['x']]) t.equal(param({ error: { message: 'm', param: none } }), null)
+})
+
+t.test('a member that may be a key, a host or a text is not passed on', async (t) => {
+  for (const param of [
+    'top-secret',
+    'op-secre',
+    'x.top-secret.y',
+    'headers.tei-7',
+    'sk-abc',
+    'AIzaSyA',
+    'metadata.a1b2c3d4e5f6a7b8c9d0e1f2',
+    'two words',
+    'x'.repeat(129),
+    'https://a.example',
+  ])
+    t.equal(read({ error: { message: 'm', param } }).param, null, param)
+})
+
 t.test('a body that says nothing readable gives no reason', async (t) => {
   for (const body of [
     '',

@@ -136,7 +136,7 @@ function envelopeOf(
   if (isAnthropic) return messageError({ status, message: textOf(failure), metadata, requestId })
   const shown =
     operation?.tellsParam === true
-      ? { type: failure.name, param: failure.metadata?.issues?.[0]?.path ?? null }
+      ? { type: failure.name, param: failure.metadata?.issues?.[0]?.path ?? failure.param ?? null }
       : null
   const { data } = failure
   const account = operation?.tellsAccount === true ? UNKNOWN_ACCOUNT : null

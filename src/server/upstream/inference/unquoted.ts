@@ -8,21 +8,31 @@ const CUT = '[…]'
 /**
  * A provider's failure without what stood in the request: its text goes to the caller, its code also to the
  * log, and a provider can write into both what it likes. Quotations from QUOTED_CHARS_MIN characters on are
- * cut out of the text, and a code that stands in the request is left out. D37.
- * @param request null: its bytes are gone; the text and the code are left out then
+ * cut out of the text, a path with such a quotation and a code that stands in the request are left out. D37.
+ * @param request null: its bytes are gone; the text, the path and the code are left out then
  */
 export function unquoted(failure: Failure, request: Uint8Array | null): Failure {
   const { metadata, detail } = failure
   const code = metadata?.provider_code
   const bytes = request === null ? null : Buffer.from(request.buffer, request.byteOffset, request.length)
   const isQuoted = code !== undefined && (bytes === null || bytes.includes(code))
-  const { provider_code: _, ...others } = metadata ?? {}
+  const { provider_code, provider_param, ...others } = metadata ?? {}
+  const kept = {
+    ...others,
+    ...(provider_code !== undefined && !isQuoted && { provider_code }),
+    ...(provider_param !== undefined && !isQuotedPath(provider_param, bytes) && { provider_param }),
+  }
   const text = detail === undefined ? undefined : cutOf(detail, bytes)
   return {
     ...failure,
     ...(text === undefined ? null : { detail: text }),
-    ...(isQuoted ? { metadata: others } : null),
+    ...(metadata === undefined ? null : { metadata: kept }),
   }
+}
+
+function isQuotedPath(path: string, request: Buffer | null): boolean {
+  if (request === null || request.length > SEARCHED_BYTES_MAX) return true
+  return path.length >= QUOTED_CHARS_MIN && cutOf(path, request) !== path
 }
 
 function cutOf(text: string, request: Buffer | null): string {

@@ -1,4 +1,4 @@
-import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { COUNT_BYTES_MAX } from '../../../schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
@@ -24,6 +24,7 @@ import type {
 } from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
+import { translatedTo } from './spoken.ts'
 import { lostOf, unsupported } from './translated/unsupported.ts'
 import { unquoted } from './unquoted.ts'
 import type { WholeInput, Wire, WireOf } from './wire.ts'
@@ -120,7 +121,7 @@ export class WritingEndpoint implements WritingProtocol {
       ? { name: 'count_unavailable' as const }
       : answer.isSuccess
         ? null
-        : unquoted(failureOf(answer, this.#link), searchedIn(request, sent.value))
+        : this.#told(failureOf(answer, this.#link), request, sent.value)
     const json = failure === null ? count.answer(answer.body) : null
     answer.release()
     if (failure !== null) return { ok: false, failure }
@@ -141,7 +142,7 @@ export class WritingEndpoint implements WritingProtocol {
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) {
-      const failure = unquoted(failureOf(answer, this.#link), searchedIn(job.request, sent))
+      const failure = this.#told(failureOf(answer, this.#link), job.request, sent)
       return { ok: false, failure }
     }
     const head = this.#head(job, model)
@@ -158,7 +159,7 @@ export class WritingEndpoint implements WritingProtocol {
     if (!read.ok) {
       const failure = failureOfWhole(read, this.#link.redacted)
       answer.release()
-      return { ok: false, failure: unquoted(failure, searchedIn(job.request, sent)) }
+      return { ok: false, failure: this.#told(failure, job.request, sent) }
     }
     const { usage, outputBytes, upstreamId, reported, finishReason, blocked } = read.value
     if (blocked !== undefined && mayChangeModel()) {
@@ -216,7 +217,7 @@ export class WritingEndpoint implements WritingProtocol {
     }
     if (!outcome.value.isSuccess) {
       const refusal = failureOf(await readRefusal(outcome.value), this.#link)
-      return { ok: false, failure: unquoted(refusal, searchedIn(job.request, sent)) }
+      return { ok: false, failure: this.#told(refusal, job.request, sent) }
     }
     const { tierHeader } = wire
     const stream = wire.stream(this.#head(job, model), this.#link.redacted, {
@@ -243,7 +244,8 @@ export class WritingEndpoint implements WritingProtocol {
       room: this.#roomOf(caller),
       budget: this.#loop.stream(caller.organizationId),
     }).run()
-    const told = ended === null ? null : unquoted(ended, hasBegun ? null : searchedIn(job.request, sent))
+    const told =
+      ended === null ? null : hasBegun ? unquoted(ended, null) : this.#told(ended, job.request, sent)
     const failure = told === null ? null : (sent.failure ?? told)
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
     wire.answered(stream.thinksIn ?? null)
@@ -251,6 +253,14 @@ export class WritingEndpoint implements WritingProtocol {
     const finalEvents = failure === null && 'finalEvents' in stream ? stream.finalEvents : null
     const figures = { told: usage, outputBytes, upstreamId, reported, finishReason, pausedMs, isDrained }
     return ok({ ...written, ...figures, failure, finalEvents })
+  }
+
+  /** A failure as the caller may see it. A path in a request that Sluice wrote is none of the caller's. */
+  #told(failure: Failure, request: TextRequest, sent: SentBody): Failure {
+    const told = unquoted(failure, searchedIn(request, sent))
+    const param = told.metadata?.provider_param
+    const isNative = translatedTo(this.#text, request.dialect) === null
+    return param === undefined || !isNative ? told : { ...told, param }
   }
 
   #head({ head }: InferenceJob, model: CallableModel): NativeHead {

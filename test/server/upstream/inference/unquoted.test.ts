@@ -45,6 +45,17 @@ t.test('a code that stands in the request, or that cannot be compared, is left o
     t.same(unquoted(coded(told), request).metadata, { provider_name: 'P' })
 })
 
+t.test('a path that quotes the request, or that cannot be compared, is left out', async (t) => {
+  const blamed = (param: string) =>
+    ({ name: 'upstream_refused', metadata: { provider_param: param, provider_name: 'P' } }) as const
+  for (const param of ['messages', 'messages[0].content[0].image_url.url'])
+    t.match(unquoted(blamed(param), REQUEST), { metadata: { provider_param: param } })
+  const quoted = Buffer.from('{"metadata":{"abcdefghijklmnopqrstuvwxyz":1}}')
+  const large = Buffer.alloc(SEARCHED_BYTES_MAX + 1, 'x')
+  for (const request of [quoted, large, null])
+    t.same(unquoted(blamed('metadata.abcdefghijklmnopqrstuvwxyz'), request).metadata, { provider_name: 'P' })
+})
+
 t.test('a quotation is known however the caller has escaped what is quoted', async (t) => {
   const escaped = (text: string): string =>
     text.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
