@@ -7,7 +7,7 @@ const READ_ONLY = '25006'
 export class AnswerClock {
   readonly #now: () => number
   readonly #onReadOnly: () => void
-  #awaited = 0
+  readonly #awaited = new Set<(problem: Error) => void>()
   #since: number
 
   /**
@@ -22,14 +22,21 @@ export class AnswerClock {
 
   /** Milliseconds without any answer while some are awaited; 0 while none is. */
   get silentMs(): number {
-    return this.#awaited === 0 ? 0 : this.#now() - this.#since
+    return this.#awaited.size === 0 ? 0 : this.#now() - this.#since
   }
 
-  awaits(answer: PromiseLike<unknown>): void {
-    if (this.#awaited++ === 0) this.answered()
-    const settled = (): void => void this.#awaited--
+  /** @param drop ends the wait for the answer, when its connection was closed and the library keeps it waiting */
+  awaits(answer: PromiseLike<unknown>, drop: (problem: Error) => void): void {
+    if (this.#awaited.size === 0) this.answered()
+    this.#awaited.add(drop)
+    const settled = (): void => void this.#awaited.delete(drop)
     answer.then(settled, settled)
     this.hears(answer)
+  }
+
+  /** Ends all waits: the connections are closed. */
+  drop(problem: Error): void {
+    for (const drop of [...this.#awaited]) drop(problem)
   }
 
   /** Any answer counts, however late, and a refusal too: the server that answers is reachable. */
@@ -62,13 +69,17 @@ export function heardBy(clock: AnswerClock, sql: postgres.Sql): postgres.Sql {
       // A statement may be lost with its transaction and never settle: only the transaction is awaited.
       return run(withNoted(tx, (answer) => clock.hears(answer)))
     })
-    clock.awaits(outcome)
-    return outcome
+    return new Promise((resolve, reject) => {
+      outcome.then(resolve, reject)
+      clock.awaits(outcome, reject)
+    })
   }
-  return withNoted(Object.assign(sql, { begin: heard }), (answer) => clock.awaits(answer))
+  return withNoted(Object.assign(sql, { begin: heard }), (answer) => clock.awaits(answer, answer.reject))
 }
 
-type Note = (answer: PromiseLike<unknown>) => void
+/** A statement of the library, which its types do not show as the promise that it rejects. */
+type Statement = Promise<unknown> & { readonly reject: (problem: Error) => void }
+type Note = (answer: Statement) => void
 
 function withNoted<S extends postgres.Sql | postgres.TransactionSql>(sql: S, note: Note): S {
   return new Proxy(sql, {
@@ -83,7 +94,7 @@ function noteWhenSent(statement: unknown, note: Note): unknown {
   const then = statement.then.bind(statement) as Promise<unknown>['then']
   const first: typeof then = (...given) => {
     void Object.assign(statement, { then })
-    note(statement)
+    note(statement as Statement)
     return then(...given)
   }
   return Object.assign(statement, { then: first })

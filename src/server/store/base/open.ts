@@ -56,6 +56,15 @@ export class StoreSlow extends Error {
   }
 }
 
+/** The connection of a statement was closed before its answer. */
+class ConnectionsReplaced extends Error {
+  readonly code = 'CONNECTION_DESTROYED'
+
+  constructor() {
+    super('The connections were replaced before the answer.')
+  }
+}
+
 /** The connections of one process to Postgres. */
 export class Store {
   readonly options: StoreOptions
@@ -150,9 +159,10 @@ export class Store {
 
   /** @param endS seconds that running statements of the old connections have */
   #replace(endS: number): void {
-    const old = this.#current
+    const [old, clock] = [this.#current, this.#clock]
     ;[this.#current, this.#clock] = this.#connect()
-    void old.end({ timeout: endS })
+    // With several hosts the library never rejects a statement for which it was still connecting.
+    void old.end({ timeout: endS }).finally(() => clock.drop(new ConnectionsReplaced()))
   }
 
   #connect(): [Sql, AnswerClock] {
