@@ -14,6 +14,11 @@ const USUAL: Readonly<Record<TierMember, ReadonlySet<string>>> = {
   inference_geo: new Set([USUAL_TIER, 'global', 'not_available']),
 }
 
+/** Tiers that providers have for a whole account. */
+const SOLD_TIERS: readonly string[] = ['flex', 'priority', 'ultrafast', 'performance', 'scale', 'reserved']
+/** The words for them, and for the usual one. `auto` leaves the tier to the account, so it names none. F9. */
+export const ACCOUNT_TIERS: readonly string[] = [...USUAL.service_tier, ...SOLD_TIERS, 'fast']
+
 /**
  * The name of a tier as modifiers have it.
  * @returns undefined: no name, or none that the account does not decide

@@ -13,10 +13,10 @@ import {
   type TokenPriceKey,
 } from '../../schemas/models/price-conditions.ts'
 import { nanoPerMillion, scaled, TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES } from '../../schemas/money/prices.ts'
-import { tierOf, USUAL_TIER } from '../../schemas/money/tiers.ts'
+import { ACCOUNT_TIERS, tierOf, USUAL_TIER } from '../../schemas/money/tiers.ts'
 import { writesText } from './build-text.ts'
 import { makesVideo } from './build-video.ts'
-import type { EndpointEntry, ModelEntry } from './format.ts'
+import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { allTermsOf, isFree } from './terms.ts'
 
 /** Prices per request, image or search; every other price is per token. */
@@ -156,6 +156,44 @@ function whenOf({ when }: PriceModifier): readonly [TierMember, string, string |
   const member = TIER_MEMBERS.find((one) => named[one] !== undefined) ?? 'service_tier'
   const name = named[member] ?? ''
   return [member, name, tierOf(member, name)]
+}
+
+/**
+ * Refuses a tier that neither providers nor the modifiers of the provider's own endpoints know: a limit of
+ * money would refuse each call, or a price would not count.
+ */
+export function checkAccountTier(
+  { slug, account_tier: given }: ProviderEntry,
+  models: readonly ModelEntry[],
+): readonly Issue[] {
+  const tier = tierOf('service_tier', given)
+  if (given === undefined || (tier !== undefined && isKnownTier(tier))) return []
+  const own = new Set(models.filter((model) => isServedBy(model, slug)).flatMap(serviceTiersOf))
+  if (tier !== undefined && own.has(tier)) return []
+  const known = new Set([...ACCOUNT_TIERS, ...own])
+  const message = 'is no tier of an account'
+  return [{ path: '/account_tier', message, expected: `one of ${[...known].join(', ')}` }]
+}
+
+function isKnownTier(tier: string): boolean {
+  return ACCOUNT_TIERS.some((name) => tierOf('service_tier', name) === tier)
+}
+
+/** A model and its variants, each of which has endpoints and prices. */
+function formsOf(model: ModelEntry): readonly Pick<ModelEntry, 'endpoints' | 'modifiers'>[] {
+  const { variants = [] } = model
+  return [model, ...variants.filter((variant) => typeof variant !== 'string')]
+}
+
+function isServedBy(model: ModelEntry, slug: string): boolean {
+  return formsOf(model).some(({ endpoints = [] }) => endpoints.some(({ provider }) => provider === slug))
+}
+
+function serviceTiersOf(model: ModelEntry): readonly string[] {
+  const priced = formsOf(model).flatMap((form) => [form, ...(form.endpoints ?? [])])
+  return priced
+    .flatMap(({ modifiers = [] }) => modifiers.map(whenOf))
+    .flatMap(([member, name]) => (member === 'service_tier' ? [name] : []))
 }
 
 /** Refuses an entry that is free and has a price: the meaning would be a guess. C40. */

@@ -4,7 +4,7 @@ import { pointer } from '../../schemas/issues.ts'
 import { hasEmbeddings, KEY_HEADERS } from '../../schemas/models/protocols.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { checkEndpointVideo, checkModelVideo, checkProviderVideo, checkTokenPrice } from './check-video.ts'
-import { checkPrices, checkProducts, doubtfulPrices } from './check-prices.ts'
+import { checkAccountTier, checkPrices, checkProducts, doubtfulPrices } from './check-prices.ts'
 import { checkEndpointText, checkProviderText } from './check-text.ts'
 import { checkNames } from './names.ts'
 import type { CatalogueProblem, Placed } from './sources.ts'
@@ -51,14 +51,21 @@ export function checkEntries(
   models: readonly Placed<ModelEntry>[],
 ): readonly CatalogueProblem[] {
   return [
-    ...[...known.providers.values()].flatMap((placed) => at(placed, checkProvider(placed.entry))),
+    ...[...known.providers.values()].flatMap((placed) => at(placed, checkProvider(placed.entry, models))),
     ...models.flatMap((placed) => at(placed, checkModel(placed.entry, known))),
     ...checkNames(models),
   ]
 }
 
-function checkProvider(provider: ProviderEntry): readonly Issue[] {
+function checkProvider(provider: ProviderEntry, models: readonly Placed<ModelEntry>[]): readonly Issue[] {
   const issues = [...checkHeaders(provider), ...checkProviderVideo(provider), ...checkProviderText(provider)]
+  if (provider.account_tier !== undefined)
+    issues.push(
+      ...checkAccountTier(
+        provider,
+        models.map(({ entry }) => entry),
+      ),
+    )
   // Only `local` has nowhere to connect to.
   if (provider.protocol === 'local' || provider.base_url !== undefined) return issues
   const expected = `a URL, since the protocol is ${provider.protocol}`

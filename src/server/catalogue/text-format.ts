@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/models/provider-limits.ts'
+import { ACCOUNT_TIERS } from '../../schemas/money/tiers.ts'
 import { TIER_CHARS_MAX } from '../../schemas/models/price-conditions.ts'
 import { LEAVE_KINDS, REASONING_FIELDS, TEXT_PROTOCOLS } from '../../schemas/models/text-models.ts'
 
@@ -38,7 +39,7 @@ export const TextMembers = {
     Type.String({
       minLength: 1,
       maxLength: TIER_CHARS_MAX,
-      description: 'the tier that the account is set to, like `priority`',
+      description: `one of ${ACCOUNT_TIERS.join(', ')}, or a tier of a modifier`,
     }),
   ),
 }

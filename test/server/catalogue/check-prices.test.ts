@@ -211,6 +211,27 @@ for (const [name, model, path, expected] of MISTAKES) {
   })
 }
 
+t.test('a tier of an account that nobody knows is refused with the allowed names', async (t) => {
+  const problemsOf = (account_tier: string, model: Json = withEndpoint({ pricing: BASE })): unknown => {
+    const local = { slug: 'local', protocol: 'local' }
+    const own = { slug: 'own', protocol: 'openai', base_url: 'https://own.example/v1', account_tier }
+    const loaded = loadFiles(t, { replace: true, providers: [local, own], models: [model] })
+    return loaded.ok ? [] : loaded.problems
+  }
+  const refused = {
+    path: '/providers/1/account_tier',
+    expected: /^one of default, .*flex, priority, .*fast$/,
+  }
+  for (const name of ['flux', 'auto', 'burst']) t.match(problemsOf(name), [refused], name)
+  for (const name of ['flex', 'Flex', 'fast', 'default', 'on_demand', 'scale', 'ultrafast'])
+    t.same(problemsOf(name), [], name)
+  const burst = { when: { service_tier: 'burst' }, multiplier: '3' }
+  const sold = (entry: Json): Json => withEndpoint({ provider: 'own', pricing: BASE, ...entry })
+  t.same(problemsOf('burst', sold({ modifiers: [burst] })), [])
+  t.same(problemsOf('burst', { ...sold({}), modifiers: [burst] }), [])
+  t.match(problemsOf('bust', sold({ modifiers: [burst] })), [{ expected: /, burst$/ }])
+})
+
 t.test('a multiplier of a model is checked with the prices of each endpoint and variant', async (t) => {
   const fine = { ...BASE, prompt: '0.000000000000001' }
   const loaded = load(
