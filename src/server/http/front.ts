@@ -235,6 +235,7 @@ async function drainOf(
     }
     exchanges.isOutOfTime = performance.now() >= ends.callsAt
     for (const exchange of exchanges.open.list()) exchange.drain()
+    await lastEnds(exchanges)
     // Some of these answers leave in the next turn; a loop that stands still by then reaches that turn after
     // the pause.
     await new Promise((resolve) => setImmediate(resolve))
@@ -244,7 +245,15 @@ async function drainOf(
   listener.close()
 }
 
+/** Waits until the calls that a drain has ended are over. */
+async function lastEnds({ open }: ExchangeHost): Promise<void> {
+  const endsAt = performance.now() + LAST_ENDS_MS
+  while (open.size > 0 && performance.now() < endsAt) await pause(DRAIN_LOOK_MS)
+}
+
 const DRAIN_LOOK_MS = 20
+/** Milliseconds in which calls end once their time is over, each with its last event. */
+const LAST_ENDS_MS = 1_000
 const LAST_ANSWERS_MS = 200
 
 function pause(ms: number): Promise<void> {

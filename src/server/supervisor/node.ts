@@ -45,7 +45,7 @@ import { VERSION } from './version.ts'
 import { every } from '../structures/ticks.ts'
 
 /** Milliseconds beyond the drain's deadline after which a child is killed. */
-const DRAIN_SLACK_MS = 2_000
+const DRAIN_SLACK_MS = 3_000
 
 /**
  * Milliseconds that a replaced child may take: it stays for idle connections, drains, and releases its money.

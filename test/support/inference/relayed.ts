@@ -11,9 +11,12 @@ import { callerBy } from '../keys/callers.ts'
 /** A body that the test feeds; a close ends a pending read, as the gate does. */
 class FedBody {
   isClosed = false
+  /** The provider has ended its answer: what is read next is its end, also once the body is closed. */
+  hasCome = false
   #reader: ((next: Outcome<Uint8Array | null>) => void) | null = null
 
   next(): Promise<Outcome<Uint8Array | null>> {
+    if (this.hasCome) return Promise.resolve(ok(null))
     if (this.isClosed) return Promise.resolve({ ok: false, failure: { name: 'client_gone' } })
     return new Promise((resolve) => (this.#reader = resolve))
   }

@@ -279,8 +279,10 @@ export class Relay {
   #end(): Failure | null {
     const { stream } = this.#input
     const failure = stream.end()
-    if (failure === null && 'finalParts' in stream) this.#pass(stream.finalParts ?? [])
-    return failure
+    // What had come of it is dropped when the call ends: its end is then not the provider's fault.
+    if (failure !== null) return this.#endedAs(failure)
+    if ('finalParts' in stream) this.#pass(stream.finalParts ?? [])
+    return null
   }
 
   /**
@@ -348,9 +350,11 @@ export class Relay {
 
   /** Closes the connection in the same turn, or reads on: to the end, or for the usage that is still to come. */
   readonly #onLeave = (): void => {
-    const { onLeave, drains, stream } = this.#input
+    const { onLeave, drains, signal, stream } = this.#input
     if (this.#isDraining) return
-    const isReadOn = onLeave === 'drain' || stream.awaitsUsage
+    // When the node ends, the caller is still there and waits for the event that says so.
+    const isNodeEnding = endedBy(signal).name === 'draining'
+    const isReadOn = !isNodeEnding && (onLeave === 'drain' || stream.awaitsUsage)
     if (!isReadOn || !drains.begin()) return this.#stop()
     this.#isDraining = true
     this.#timer.start(onLeave === 'drain' ? DRAIN_MS_MAX : USAGE_MS_MAX)

@@ -108,6 +108,23 @@ t.test('a node that ends during a pause ends the stream as drained', async (t) =
   t.match(await run, { failure: { name: 'draining' } })
 })
 
+t.test(
+  'a stream that ends during a pause fails by what ended it, also when the rest of it has come',
+  async (t) => {
+    stopClock(t)
+    for (const why of ['client_gone', 'drain'] as const) {
+      const each = turns()
+      const ending = new AbortController()
+      const { body, run } = openRelayed({ budget: each.budget, signal: ending.signal })
+      await body.feed(READ)
+      body.hasCome = true
+      ending.abort(new CallEnded(why))
+      await each.begin()
+      t.match(await run, { failure: { name: why === 'drain' ? 'draining' : 'client_gone' } })
+    }
+  },
+)
+
 t.test('a stream that is drained during a pause is read to its end', async (t) => {
   stopClock(t)
   const each = turns()

@@ -158,6 +158,18 @@ t.test('a stream that the node ends fails as draining, not as client_gone', asyn
   t.match(await run, { failure: { name: 'draining' } })
 })
 
+t.test('a node that ends waits neither for the end nor for the usage of a stream', async (t) => {
+  stopClock(t)
+  for (const onLeave of ['cancel', 'drain'] as const) {
+    const ending = new AbortController()
+    const { body, run } = open({ signal: ending.signal, onLeave })
+    for (const text of ['o', 'f']) await body.feed(text)
+    ending.abort(new CallEnded('drain'))
+    t.ok(body.isClosed)
+    t.match(await run, { failure: { name: 'draining' }, isDrained: false })
+  }
+})
+
 t.test('a caller who left behind its stream does not put the end of the drain off', async (t) => {
   stopClock(t)
   const waiting = open({ onLeave: 'drain', stallMs: 10 * DRAIN_MS_MAX })
