@@ -97,8 +97,8 @@ export interface RunningNode {
   readonly port: number
   readonly dataDir: string
   readonly server: Spawned
-  /** SIGINT, and its exit code. */
-  stop(): Promise<number | null>
+  /** Its exit code. @param signal SIGINT unless another is given */
+  stop(signal?: 'SIGINT' | 'SIGTERM'): Promise<number | null>
 }
 
 export interface NodePlace {
@@ -111,7 +111,9 @@ export interface NodePlace {
 
 /** Starts one, and waits until it is ready. */
 export async function startOne({ dataDir, env, port, tree = ROOT }: NodePlace): Promise<RunningNode> {
-  const adminPort = await freePort()
+  // Ports come round again, also that of a node which is away for the moment.
+  const ports = [await freePort(), await freePort()]
+  const adminPort = ports.find((free) => free !== port)
   const server = spawnServer(process.execPath, [join(tree, 'bin/sluice')], {
     // As if npm had started it: it then drains when the run is ended by force.
     env: {
@@ -133,8 +135,8 @@ export async function startOne({ dataDir, env, port, tree = ROOT }: NodePlace): 
     port,
     dataDir,
     server,
-    async stop() {
-      await stopServer(server.child, STOP_MS)
+    async stop(signal) {
+      await stopServer(server.child, STOP_MS, signal)
       return server.child.exitCode
     },
   }

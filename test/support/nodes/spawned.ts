@@ -72,10 +72,14 @@ export async function untilListening(port: number, server: Spawned, timeoutMs = 
  * Ends a server that we started; by force when it does not end by itself. SIGINT: at SIGTERM a node waits for
  * clients that keep connections open.
  */
-export async function stopServer(child: ChildProcess, graceMs = 10_000): Promise<void> {
+export async function stopServer(
+  child: ChildProcess,
+  graceMs = 10_000,
+  signal: 'SIGINT' | 'SIGTERM' = 'SIGINT',
+): Promise<void> {
   if (hasEnded(child) || child.pid === undefined) return
   const ended = once(child, 'exit')
-  child.kill('SIGINT')
+  child.kill(signal)
   const timer = setTimeout(() => child.kill('SIGKILL'), graceMs)
   await ended
   clearTimeout(timer)
