@@ -34,6 +34,8 @@ export interface InstallationInput {
   readonly tree?: string
   /** Of the nodes, beside those of compose. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Starts the load balancer; absent: nginx. */
+  readonly balance?: typeof startBalancer
 }
 
 /** What of the programs that an installation needs is missing; null: nothing. */
@@ -45,7 +47,7 @@ export async function whyNotInstalled(): Promise<string | null> {
 
 export async function install(
   proof: Proof,
-  { tree = ROOT, settings = {} }: InstallationInput = {},
+  { tree = ROOT, settings = {}, balance = startBalancer }: InstallationInput = {},
 ): Promise<Installation> {
   const folder = temporaryFolder(proof, 'nodes')
   chmodSync(folder, 0o755)
@@ -67,7 +69,7 @@ export async function install(
   for (const name of ['node-1', 'node-2'])
     nodes.push(await startOne({ dataDir: join(folder, name), env, port: await freePort(), tree }))
   const port = await freePort()
-  const balancer = await startBalancer({
+  const balancer = await balance({
     folder: join(folder, 'balancer'),
     port,
     nodes: nodes.map((node) => node.port),
@@ -121,7 +123,7 @@ export async function replaceNode(
 ): Promise<void> {
   const node = nodes[index]
   if (node === undefined) throw new Error(`there is no node ${index}`)
-  const code = await node.stop()
+  const code = await node.stop('SIGTERM')
   proof.check(`the node on ${node.port} drains under load`, code === 0, `exit code ${code}`)
   if (isStarted) nodes[index] = await startOne({ dataDir: node.dataDir, env, port: node.port, tree })
 }
