@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
+import { readMetrics } from './read-metrics.ts'
 
 /** A pool of worker threads; every figure but `threads` only grows. */
 export interface PoolReading {
@@ -89,17 +90,7 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
 
 /** Counters of the short jobs, over all processes, since the start. */
 function watchShortJobs(registry: Registry, read: () => PoolReading): void {
-  const counter = (name: string, help: string, value: (reading: PoolReading) => number): void => {
-    new Counter({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.reset()
-        this.inc(value(read()))
-      },
-    })
-  }
+  const { counter } = readMetrics(registry, read)
   counter('sluice_short_jobs_total', 'Short jobs that began.', ({ begun }) => begun)
   counter(
     'sluice_short_job_wait_seconds_total',

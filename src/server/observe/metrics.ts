@@ -13,6 +13,7 @@ import { Durations } from './durations.ts'
 import { FigureReader } from './history/figure-reader.ts'
 import { SettledCounts } from './history/settled-counts.ts'
 import { LiveReader } from './live-reader.ts'
+import { readMetrics } from './read-metrics.ts'
 import { createStreamMeters } from './stream-metrics.ts'
 import { Tally } from './tally.ts'
 import { watchProcess, type WatchedLoop } from './process-metrics.ts'
@@ -221,27 +222,12 @@ function isOurs(outcome: string): boolean {
 
 /** Registers the metrics that are read on demand. @returns the list to which modules add their readings */
 function watchReadings(registry: Registry): Gauges[] {
-  const registers = [registry]
   const watched: Gauges[] = []
+  const { gauge, counter } = readMetrics(registry, () => watched)
   const now = (name: string, help: string, read: (gauges: Gauges) => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(sum(watched, read))
-      },
-    })
+    gauge(name, help, (all) => sum(all, read))
   const total = (name: string, help: string, read: (gauges: Gauges) => number) =>
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset()
-        this.inc(sum(watched, read))
-      },
-    })
+    counter(name, help, (all) => sum(all, read))
   now('sluice_requests_in_flight', 'Calls under way.', (gauges) => gauges.inFlight?.() ?? 0)
   now(
     'sluice_short_jobs_waiting',
@@ -270,7 +256,7 @@ function watchReadings(registry: Registry): Gauges[] {
     (gauges) => gauges.held?.().turns ?? 0,
   )
   total(LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, (gauges) => gauges.logLinesDropped?.() ?? 0)
-  watchDivided(registers, watched)
+  watchDivided([registry], watched)
   return watched
 }
 

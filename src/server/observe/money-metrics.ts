@@ -1,31 +1,11 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
 import { usdOfNano } from '../../schemas/money/usd.ts'
 import type { MoneyReading } from '../ports/money/money.ts'
+import { readMetrics } from './read-metrics.ts'
 
 /** Metrics of a front's money, read on demand; no label names an account. Design §11. */
 export function watchMoney(registry: Registry, read: () => MoneyReading): void {
-  const registers = [registry]
-  const gauge = (name: string, help: string, value: (reading: MoneyReading) => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(value(read()))
-      },
-    })
-  }
-  const counter = (name: string, help: string, value: (reading: MoneyReading) => number): void => {
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset()
-        this.inc(value(read()))
-      },
-    })
-  }
+  const { gauge, counter } = readMetrics(registry, read)
   counter('sluice_money_takes_total', 'Calls that took money, or whose cost is booked.', ({ takes }) => takes)
   gauge('sluice_money_calls_open', 'Of them those under way.', ({ open }) => open)
   counter('sluice_money_overruns_total', 'Calls that cost more than their bound.', ({ overruns }) => overruns)
@@ -34,7 +14,7 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
     name: 'sluice_money_refusals_total',
     help: 'Calls that were not paid, by who refused.',
     labelNames: ['source'],
-    registers,
+    registers: [registry],
     collect() {
       this.reset()
       for (const [source, count] of Object.entries(read().refusals)) this.inc({ source }, count)

@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { readMetrics } from './read-metrics.ts'
 
 /** Figures of the threads for long sessions; figures that only grow count since the start. */
 export interface SessionReading {
@@ -19,28 +20,7 @@ export interface SessionReading {
 
 /** Metrics of the long sessions, read on demand. Design §11. */
 export function watchSessions(registry: Registry, read: () => SessionReading): void {
-  const registers = [registry]
-  const gauge = (name: string, help: string, value: (reading: SessionReading) => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(value(read()))
-      },
-    })
-  }
-  const counter = (name: string, help: string, value: (reading: SessionReading) => number): void => {
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset()
-        this.inc(value(read()))
-      },
-    })
-  }
+  const { gauge, counter } = readMetrics(registry, read)
   gauge('sluice_session_threads', 'Threads for long sessions.', ({ threads }) => threads)
   gauge('sluice_intakes', 'Files on their way in.', ({ intakes }) => intakes)
   gauge('sluice_unsealings', 'Sealed files on their way out.', ({ unsealings }) => unsealings)
