@@ -7,7 +7,8 @@ import { saveAccounts } from '../money/lending/counters.ts'
 import { addHolds, type HoldLease } from '../money/lending/leases.ts'
 import type { Transaction } from '../base/open.ts'
 import { holdWorkspaces } from '../base/find-workspace.ts'
-import { Holding, limitedAccounts, lookAtHolds } from './holds.ts'
+import { lookAt } from '../money/lending/lend.ts'
+import { Holding, limitedAccounts } from './holds.ts'
 import { lengthOf, type Accepting } from './accepting-job.ts'
 import { insertOf, recordsOf, type NewJob } from './job-records.ts'
 import { NONE_OPEN, withOneMore, type OpenCounts } from './open-counts.ts'
@@ -61,7 +62,7 @@ export async function acceptAll(
       jobs.map(({ input }) => input),
     ),
   ])
-  const holding = limited.length === 0 ? null : new Holding(await lookAtHolds(tx, limited))
+  const holding = limited.length === 0 ? null : new Holding(await lookAt(tx, limited, null))
   const accepted: Held[] = []
   const verdicts = jobs.map((job): Verdict => {
     const { workspaceId } = job.input

@@ -3,10 +3,10 @@ import type { RefusingLimit } from '../../../schemas/money/money-refusals.ts'
 import type { AccountKind, Day, Span } from '../../ports/money/money.ts'
 import type { VideoInput } from '../../ports/videos/videos.ts'
 import { countedNano } from '../money/account-limits.ts'
-import { lockAccounts, type Account } from '../money/accounts.ts'
+import type { Account } from '../money/accounts.ts'
 import { changedBy, isSameWindow, rolledTo, spansOf } from '../money/lending/counters.ts'
-import { limitsOf, restOf, stateOf, type Limits } from '../money/lending/lend.ts'
-import { leasesElsewhere, type Lease } from '../money/lending/leases.ts'
+import { restOf, stateOf, type Limits, type Scene } from '../money/lending/lend.ts'
+import type { Lease } from '../money/lending/leases.ts'
 import type { Transaction } from '../base/open.ts'
 import { latestOf } from '../money/windows.ts'
 
@@ -24,17 +24,6 @@ export type HoldDecision =
   | { readonly kind: 'refused'; readonly isFinal: boolean; readonly refusing: readonly RefusingLimit[] }
   /** Accounts whose limit counts a job without a price. C40. */
   | { readonly kind: 'unbounded'; readonly accounts: readonly AccountKind[] }
-
-/**
- * Locked accounts of one batch, with the facts that decide about them; each decision changes the accounts.
- */
-export interface HoldScene {
-  readonly today: Day
-  readonly accounts: ReadonlyMap<string, Account>
-  readonly limits: ReadonlyMap<string, Limits>
-  /** Leases of fronts. */
-  readonly lent: readonly Lease[]
-}
 
 /**
  * Accounts of these jobs that have a limit which counts them. Nothing is locked: a first limit that is set at
@@ -60,36 +49,18 @@ export async function limitedAccounts(
   return [...new Set(needed.map(({ id }) => id))]
 }
 
-/** Locks accounts until the commit, as the last locks of the transaction. */
-export async function lookAtHolds(tx: Transaction, ids: readonly string[]): Promise<HoldScene> {
-  const locked = await lockAccounts(tx, ids)
-  // Read after the locks: a change of a limit locks its account, and a wait for the lock may last past
-  // midnight.
-  const [limits, lent, [calendar]] = await Promise.all([
-    limitsOf(tx, ids),
-    leasesElsewhere(tx, null, ids),
-    tx<{ today: Day }[]>`SELECT utc_today()::text AS today`,
-  ])
-  if (calendar === undefined) throw new Error('the calendar returned nothing')
-  return {
-    today: calendar.today,
-    accounts: new Map(locked.map((account) => [account.id, account])),
-    limits,
-    lent,
-  }
-}
-
 /**
  * Decides about the jobs of a batch, one after another: the hold of a job counts as lent for the next job.
  */
 export class Holding {
   /** Accounts whose money was refused while fronts held some of it. */
   readonly wanted = new Set<string>()
-  readonly #scene: HoldScene
+  readonly #scene: Scene
   readonly #now: Map<string, Account>
   readonly #changed = new Set<string>()
 
-  constructor(scene: HoldScene) {
+  /** @param scene each decision changes its accounts */
+  constructor(scene: Scene) {
     this.#scene = scene
     this.#now = new Map(scene.accounts)
   }
@@ -140,7 +111,7 @@ export class Holding {
   }
 
   #isLent(account: Account, span: Span): boolean {
-    return this.#scene.lent.some(
+    return this.#scene.elsewhere.some(
       (lease) => lease.accountId === account.id && isSameWindow(span, lease.day, account.day),
     )
   }

@@ -28,7 +28,8 @@ export async function lend(tx: Transaction, ask: LendInput): Promise<LendReply |
   const answered = Number(refill.sequence)
   if (answered === ask.sequence) return JSON.parse(refill.reply) as LendReply
   if (answered > ask.sequence) throw new Error(`request ${ask.sequence} for money comes after ${answered}`)
-  const { reply, accounts, wanted } = decide(ask, await look(tx, ask))
+  const accountIds = ask.accounts.map(({ accountId }) => accountId)
+  const { reply, accounts, wanted } = decide(ask, await lookAt(tx, accountIds, ask.journalId))
   const leases = reply.accounts.flatMap(({ accountId, lentNano }) =>
     lentNano === 0 ? [] : [{ accountId, day: reply.day, lentNano: BigInt(lentNano) }],
   )
@@ -40,16 +41,24 @@ export async function lend(tx: Transaction, ask: LendInput): Promise<LendReply |
   return reply
 }
 
-/** The facts that a lend decides by. */
+/** Locked accounts, with the facts by which a lend or a hold decides. */
 export interface Scene {
   readonly today: Day
   readonly accounts: ReadonlyMap<string, Account>
   readonly limits: ReadonlyMap<string, Limits>
+  /** Leases of other fronts. */
   readonly elsewhere: readonly Lease[]
 }
 
-async function look(tx: Transaction, { journalId, accounts: asks }: LendInput): Promise<Scene> {
-  const ids = asks.map(({ accountId }) => accountId)
+/**
+ * Locks accounts until the commit, as the last locks of the transaction.
+ * @param journalId of the front that asks; null: no front asks
+ */
+export async function lookAt(
+  tx: Transaction,
+  ids: readonly string[],
+  journalId: string | null,
+): Promise<Scene> {
   const locked = await lockAccounts(tx, ids)
   // Read after the locks: a change of a limit locks its account, and a wait for the lock may last past
   // midnight.
