@@ -10,10 +10,7 @@ import { sweep } from '../runner/sweep.ts'
 import { openState } from '../redis/open.ts'
 import { openVideoViews } from '../redis/video-views.ts'
 import { keepSweep } from '../store/operator/sweeps.ts'
-import { openContainerSizes } from '../store/containers/container-sizes.ts'
-import { openContainerUses } from '../store/containers/container-uses.ts'
 import { openDataKeys } from '../store/vault/data-keys.ts'
-import { openFileSweep } from '../store/files/file-sweep.ts'
 import { ensureGenerationDays } from '../store/inference/generation-days.ts'
 import { ensureRequestDays } from '../store/requests/request-days.ts'
 import { ensurePartitions } from '../store/money/lending/partitions.ts'
@@ -35,7 +32,8 @@ import { rootKeysOf } from './files.ts'
 import { startVideos } from './runner-videos.ts'
 import { startRequestLog } from './requests.ts'
 import { startRetention } from './retention.ts'
-import { checkPlace, openStorage } from './storage.ts'
+import { openStorage } from './storage.ts'
+import { sweepDeps } from './sweep.ts'
 import { startWebhooks } from './webhooks.ts'
 
 /** Milliseconds between two rounds of pruning. Decision. */
@@ -128,15 +126,7 @@ interface ChoreDeps {
 function startChores(config: Config, { part, store, storage, log, onSweep }: ChoreDeps): () => Promise<void> {
   const deps = { log, random: Math.random }
   let isEnding = false
-  const swept = {
-    rows: openFileSweep(store),
-    uses: openContainerUses(store),
-    sizes: openContainerSizes(store),
-    storage,
-    checkPlace: () => checkPlace(config, store.sql),
-    now: Date.now,
-    isEnding: () => isEnding,
-  }
+  const swept = { ...sweepDeps(config, { store, storage }), isEnding: () => isEnding }
   const sweepEvery = (everyMs: number, isUploadsOnly: boolean) =>
     repeat(
       {

@@ -1,12 +1,8 @@
 import { join } from 'node:path'
-import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { Config } from '../config.ts'
 import type { Storage } from '../ports/files/storage.ts'
 import { diskMark, MARK_NAME } from '../storage/disk-mark.ts'
 import { openDiskStorage } from '../storage/disk.ts'
-import type { Queryable } from '../store/base/open.ts'
-import { readMark } from '../store/nodes/installation.ts'
-import { placeOfAnother } from '../supervisor/joining.ts'
 import type { ObjectsPlace } from '../supervisor/node-setup.ts'
 
 /**
@@ -31,21 +27,6 @@ export async function objectsPlace({ objects }: Pick<Config, 'objects'>): Promis
     return { kind: 'folder', place, markAt: join(place, MARK_NAME), mark: diskMark(objects.folder) }
   const { s3Mark } = await import('../storage/s3-mark.ts')
   return { kind: 'bucket', place, markAt: `${place}${MARK_NAME}`, mark: s3Mark(objects) }
-}
-
-/**
- * Checks that the place of the objects has the mark of this installation, or none. A node checks it when it
- * starts too, but the place may be away then, and a verb starts no node. Fails with `storage_unavailable`.
- */
-export async function checkPlace(config: Pick<Config, 'objects'>, sql: Queryable): Promise<Outcome<null>> {
-  const place = await objectsPlace(config)
-  try {
-    const [seen, own] = await Promise.all([place.mark.read(), readMark(sql)])
-    if (seen === null || seen === own) return ok(null)
-    return fail('storage_unavailable', { detail: `${placeOfAnother(place)}.` })
-  } catch (cause) {
-    return fail('storage_unavailable', { cause })
-  }
 }
 
 /** The folder where uploads of this machine are written before they are published. */

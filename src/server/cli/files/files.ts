@@ -4,10 +4,9 @@ import { fail, textOf } from '../../../schemas/failures.ts'
 import { isFileId } from '../../../schemas/files/files.ts'
 import type { FilePage, FileRecord } from '../../ports/files/files.ts'
 import type { Storage } from '../../ports/files/storage.ts'
-import { checkPlace, openStorage } from '../../main/storage.ts'
+import { openStorage } from '../../main/storage.ts'
+import { sweepDeps } from '../../main/sweep.ts'
 import { sweep, type SweepReport } from '../../runner/sweep.ts'
-import { openContainerSizes } from '../../store/containers/container-sizes.ts'
-import { openContainerUses } from '../../store/containers/container-uses.ts'
 import { openFileSweep } from '../../store/files/file-sweep.ts'
 import { openFiles } from '../../store/files/files.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
@@ -162,17 +161,12 @@ async function sweepNow(
   const { config } = loadGeneration()
   const storage = await openOwnStorage(config)
   try {
-    const parts = {
-      rows: openFileSweep(store),
-      uses: openContainerUses(store),
-      sizes: openContainerSizes(store),
-      storage,
-      checkPlace: () => checkPlace(config, store.sql),
-      now: Date.now,
-    }
     const age = options.minAge === undefined ? {} : { orphanAgeMs: options.minAge * 1_000 }
     // A person who sweeps by hand may have removed objects by hand.
-    const { report, failures } = await sweep(parts, { ...age, recountAgeMs: 0 })
+    const { report, failures } = await sweep(sweepDeps(config, { store, storage }), {
+      ...age,
+      recountAgeMs: 0,
+    })
     print(options, report, reportText(report))
     const [first] = failures
     if (first !== undefined) throw new CliFailure(`a step of the sweep failed: ${textOf(first)}`)
