@@ -3,16 +3,18 @@ import { TOKENS_PER_PRICE } from './costs.ts'
 
 /** Tokens of a call in buckets that do not overlap: whole numbers of at least 0. D24. */
 export interface TokenCounts {
+  /** Input that no cache had. */
   readonly input: number
   readonly cacheRead: number
   readonly cacheWrite: number
-  /** Of `cacheWrite`, what a cache keeps for an hour; absent: none. */
+  /** Of `cacheWrite`, the input that a cache keeps for an hour, which costs more; absent: none. */
   readonly cacheWriteHour?: number
+  /** Text and tool calls. */
   readonly output: number
   readonly reasoning: number
-  /** Searches of the web that the provider made; absent: none. */
+  /** Searches of the web that the provider made, each of which has a price; absent: none. */
   readonly searches?: number
-  /** Tokens of the other buckets that are no text; absent: none. */
+  /** Tokens of the other buckets that are sounds or pictures, which may have other prices; absent: none. */
   readonly media?: MediaFigures
 }
 

@@ -25,14 +25,7 @@ export interface FileRecord {
 }
 
 /** Facts of an upload, known once its last byte is stored. */
-export interface FileFacts {
-  readonly filename: string
-  readonly mimeType: string
-  readonly sizeBytes: number
-  readonly sha256: string
-  readonly dataKeyId: string
-  readonly isDownloadable: boolean
-  readonly purpose: string | null
+export interface FileFacts extends Omit<FileRecord, 'id' | 'workspaceId' | 'createdAt' | 'expiresAt'> {
   /** Seconds from the creation; null or left out: the file stays. */
   readonly expiresAfterS?: number | null
 }

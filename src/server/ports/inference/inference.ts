@@ -6,7 +6,7 @@ import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
 import type { TierMember } from '../../../schemas/models/price-conditions.ts'
 import type { ResolvedPrice } from '../../../schemas/money/price-at.ts'
-import type { MediaFigures } from '../../../schemas/money/text-costs.ts'
+import type { TokenCounts } from '../../../schemas/money/text-costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { Content } from '../byte-streams.ts'
 import type { CallableModel } from '../models/models.ts'
@@ -60,22 +60,8 @@ export type WrittenPart =
 /** The begin of a call of a tool. */
 export type CalledTool = Extract<WrittenPart, { readonly kind: 'tool' }>
 
-/** Tokens of a call in buckets that do not overlap. D24. */
-export interface TokenUsage {
-  /** Input that no cache had. */
-  readonly input: number
-  readonly cacheRead: number
-  readonly cacheWrite: number
-  /** Of `cacheWrite`, the input that a cache keeps for an hour, which costs more; absent: none. */
-  readonly cacheWriteHour?: number
-  /** Text and tool calls. */
-  readonly output: number
-  readonly reasoning: number
-  /** Searches of the web that the provider made, each of which has a price; absent: none. */
-  readonly searches?: number
-  /** Tokens of the other buckets that are sounds or pictures, which may have other prices; absent: none. */
-  readonly media?: MediaFigures
-}
+/** Tokens that a provider reported, or that Sluice estimated. */
+export type TokenUsage = TokenCounts
 
 /** A file of the workspace whose content goes to the provider within the request. D31. */
 export interface InlineFile extends FileReference {

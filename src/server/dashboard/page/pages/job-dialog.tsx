@@ -35,6 +35,10 @@ interface JobDialogProps {
   onClose(): void
 }
 
+interface JobPart extends Pick<JobDialogProps, 'context' | 'onChange'> {
+  readonly job: AdminJobDetailsShape
+}
+
 /** All that is known of a job. */
 export function JobDialog({ context, id, onChange, onClose }: JobDialogProps): ComponentChild {
   const { api } = context
@@ -59,15 +63,7 @@ function isMoving(job: AdminJobDetailsShape): boolean {
   return isOpen(job) || job.deliveries.some(({ state }) => state === 'waiting')
 }
 
-function Details({
-  context,
-  job,
-  onChange,
-}: {
-  readonly context: PageContext
-  readonly job: AdminJobDetailsShape
-  onChange(): void
-}): ComponentChild {
+function Details({ context, job, onChange }: JobPart): ComponentChild {
   const { error, clips } = job
   return (
     <div class="stack">
@@ -167,15 +163,7 @@ function Timeline({ job: { steps } }: { readonly job: AdminJobDetailsShape }): C
   )
 }
 
-function Deliveries({
-  context,
-  job,
-  onChange,
-}: {
-  readonly context: PageContext
-  readonly job: AdminJobDetailsShape
-  onChange(): void
-}): ComponentChild {
+function Deliveries({ context, job, onChange }: JobPart): ComponentChild {
   const heading = useFocusedHeading()
   const replay = useReplay(context, () => (onChange(), heading.focus()))
   const [looked, setLooked] = useState<AdminDeliveryShape | null>(null)
