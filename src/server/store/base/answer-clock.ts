@@ -3,40 +3,51 @@ import postgres from 'postgres'
 /** SQLSTATE of a write that a read-only session refuses. */
 const READ_ONLY = '25006'
 
+export interface AnswerClockOptions {
+  /** Called when a session refuses a write because its server or database is read-only. */
+  readonly onReadOnly?: () => void
+  /** Called when an answer is awaited and none was before. */
+  readonly onAwaited?: () => void
+  /** Monotonic milliseconds. */
+  readonly now?: () => number
+}
+
 /** Knows since when connections owe an answer; while nothing is awaited they owe none. */
 export class AnswerClock {
   readonly #now: () => number
   readonly #onReadOnly: () => void
-  readonly #awaited = new Set<(problem: Error) => void>()
+  readonly #onAwaited: () => void
+  #awaited = 0
   #since: number
 
-  /**
-   * @param onReadOnly called when a session refuses a write because its server or database is read-only
-   * @param now monotonic milliseconds
-   */
-  constructor(onReadOnly: () => void = () => undefined, now: () => number = () => performance.now()) {
+  constructor({
+    onReadOnly = () => undefined,
+    onAwaited = () => undefined,
+    now = () => performance.now(),
+  }: AnswerClockOptions = {}) {
     this.#now = now
     this.#onReadOnly = onReadOnly
+    this.#onAwaited = onAwaited
     this.#since = now()
+  }
+
+  get isAwaiting(): boolean {
+    return this.#awaited > 0
   }
 
   /** Milliseconds without any answer while some are awaited; 0 while none is. */
   get silentMs(): number {
-    return this.#awaited.size === 0 ? 0 : this.#now() - this.#since
+    return this.#awaited === 0 ? 0 : this.#now() - this.#since
   }
 
-  /** @param drop ends the wait for the answer, when its connection was closed and the library keeps it waiting */
-  awaits(answer: PromiseLike<unknown>, drop: (problem: Error) => void): void {
-    if (this.#awaited.size === 0) this.answered()
-    this.#awaited.add(drop)
-    const settled = (): void => void this.#awaited.delete(drop)
+  awaits(answer: PromiseLike<unknown>): void {
+    if (this.#awaited++ === 0) {
+      this.answered()
+      this.#onAwaited()
+    }
+    const settled = (): void => void this.#awaited--
     answer.then(settled, settled)
     this.hears(answer)
-  }
-
-  /** Ends all waits: the connections are closed. */
-  drop(problem: Error): void {
-    for (const drop of [...this.#awaited]) drop(problem)
   }
 
   /** Any answer counts, however late, and a refusal too: the server that answers is reachable. */
@@ -69,17 +80,13 @@ export function heardBy(clock: AnswerClock, sql: postgres.Sql): postgres.Sql {
       // A statement may be lost with its transaction and never settle: only the transaction is awaited.
       return run(withNoted(tx, (answer) => clock.hears(answer)))
     })
-    return new Promise((resolve, reject) => {
-      outcome.then(resolve, reject)
-      clock.awaits(outcome, reject)
-    })
+    clock.awaits(outcome)
+    return outcome
   }
-  return withNoted(Object.assign(sql, { begin: heard }), (answer) => clock.awaits(answer, answer.reject))
+  return withNoted(Object.assign(sql, { begin: heard }), (answer) => clock.awaits(answer))
 }
 
-/** A statement of the library, which its types do not show as the promise that it rejects. */
-type Statement = Promise<unknown> & { readonly reject: (problem: Error) => void }
-type Note = (answer: Statement) => void
+type Note = (answer: PromiseLike<unknown>) => void
 
 function withNoted<S extends postgres.Sql | postgres.TransactionSql>(sql: S, note: Note): S {
   return new Proxy(sql, {
@@ -94,7 +101,7 @@ function noteWhenSent(statement: unknown, note: Note): unknown {
   const then = statement.then.bind(statement) as Promise<unknown>['then']
   const first: typeof then = (...given) => {
     void Object.assign(statement, { then })
-    note(statement as Statement)
+    note(statement)
     return then(...given)
   }
   return Object.assign(statement, { then: first })

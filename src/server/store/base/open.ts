@@ -56,15 +56,6 @@ export class StoreSlow extends Error {
   }
 }
 
-/** The connection of a statement was closed before its answer. */
-class ConnectionsReplaced extends Error {
-  readonly code = 'CONNECTION_DESTROYED'
-
-  constructor() {
-    super('The connections were replaced before the answer.')
-  }
-}
-
 /** The connections of one process to Postgres. */
 export class Store {
   readonly options: StoreOptions
@@ -73,6 +64,7 @@ export class Store {
   #current: Sql
   #clock: AnswerClock
   #replacedAt = -Infinity
+  #looking: NodeJS.Timeout | null = null
 
   constructor(options: StoreOptions) {
     this.options = options
@@ -95,20 +87,11 @@ export class Store {
    * packets would otherwise hold them for the quarter of an hour that TCP tries. An idle store is not silent.
    */
   async within<T>(timeoutMs: number, run: (sql: Sql) => PromiseLike<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      // Rejects after a tick in which sockets are read: an answer that came while this process' event loop
-      // was blocked is not late.
-      timer = setTimeout(() => setImmediate(() => reject(new StoreSlow())), timeoutMs)
-    })
     try {
-      const answer = Promise.resolve(run(this.#current))
-      return await Promise.race([answer, late])
+      return await bounded(timeoutMs, run(this.#current))
     } catch (problem) {
       if (problem instanceof StoreSlow) this.#replaceWhenSilent()
       throw problem
-    } finally {
-      clearTimeout(timer)
     }
   }
 
@@ -138,13 +121,42 @@ export class Store {
 
   /** Gives running statements up to two seconds to end. */
   async close(): Promise<void> {
-    await this.#current.end({ timeout: 2 })
+    if (this.#looking !== null) clearTimeout(this.#looking)
+    await end(this.#current, 2)
   }
 
   #replaceWhenSilent(): void {
-    const { silenceMsMax = SILENCE_MS_MAX } = this.options
-    if (this.#clock.silentMs < silenceMsMax) return
-    this.#replace(0)
+    if (this.#clock.silentMs >= this.#silenceMsMax) this.#replace(0)
+  }
+
+  /**
+   * While no host answers, the library tries several hosts without end and rejects nothing. Statements that
+   * are awaited for too long are given up, unless a new connection is answered.
+   */
+  #lookAgain(): void {
+    this.#looking ??= setTimeout(() => {
+      this.#looking = null
+      if (!this.#clock.isAwaiting) return
+      this.#lookAgain()
+      if (this.#clock.silentMs < this.#silenceMsMax - LOOK_MS_MAX) return
+      void this.#isAnswered().then((isAnswered) => isAnswered || this.#replaceWhenSilent())
+    }, LOOK_MS_MAX).unref()
+  }
+
+  async #isAnswered(): Promise<boolean> {
+    const probe = connect({ ...this.options, poolMax: 1 })
+    try {
+      await bounded(LOOK_MS_MAX, probe`SELECT 1`)
+      return true
+    } catch (problem) {
+      return problem instanceof postgres.PostgresError
+    } finally {
+      void end(probe, 0)
+    }
+  }
+
+  get #silenceMsMax(): number {
+    return this.options.silenceMsMax ?? SILENCE_MS_MAX
   }
 
   /**
@@ -159,17 +171,34 @@ export class Store {
 
   /** @param endS seconds that running statements of the old connections have */
   #replace(endS: number): void {
-    const [old, clock] = [this.#current, this.#clock]
+    const old = this.#current
     ;[this.#current, this.#clock] = this.#connect()
-    // With several hosts the library never rejects a statement for which it was still connecting.
-    void old.end({ timeout: endS }).finally(() => clock.drop(new ConnectionsReplaced()))
+    void end(old, endS)
   }
 
   #connect(): [Sql, AnswerClock] {
-    const clock = new AnswerClock(() => {
-      if (clock === this.#clock) this.#replaceReadOnly()
+    const clock = new AnswerClock({
+      onReadOnly: () => {
+        if (clock === this.#clock) this.#replaceReadOnly()
+      },
+      ...(readPostgresUrl(this.options.url).hosts.length > 1 && { onAwaited: () => this.#lookAgain() }),
     })
     return [heardBy(clock, connect(this.options)), clock]
+  }
+}
+
+/** Rejects with StoreSlow when the answer takes longer than `timeoutMs`. */
+async function bounded<T>(timeoutMs: number, answer: PromiseLike<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    // Rejects after a tick in which sockets are read: an answer that came while this process' event loop
+    // was blocked is not late.
+    timer = setTimeout(() => setImmediate(() => reject(new StoreSlow())), timeoutMs)
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
@@ -233,6 +262,15 @@ function checkHost(
   certificate: PeerCertificate,
 ): Error | undefined {
   return checkServerIdentity(this.servername ?? this.socket?.remoteAddress ?? host, certificate)
+}
+
+/**
+ * Ends a client. With several hosts the library (3.4.9) ignores the end for statements that wait for a
+ * connection, and goes on connecting for them; it looks here for another host.
+ */
+async function end(sql: Sql, timeoutS: number): Promise<void> {
+  Object.assign(sql.options, { host: [] })
+  await sql.end({ timeout: timeoutS })
 }
 
 /** Connects lazily: never throws when Postgres is away. */

@@ -4,14 +4,14 @@ import { gate } from '../../../support/gate.ts'
 
 function open() {
   const time = { ms: 0 }
-  return { time, clock: new AnswerClock(undefined, () => time.ms) }
+  return { time, clock: new AnswerClock({ now: () => time.ms }) }
 }
 
 t.test('time in which nothing is awaited is no silence', async (t) => {
   const { time, clock } = open()
   time.ms = 60_000
   t.equal(clock.silentMs, 0)
-  clock.awaits(new Promise(() => undefined), () => undefined)
+  clock.awaits(new Promise(() => undefined))
   t.equal(clock.silentMs, 0)
   time.ms += 5
   t.equal(clock.silentMs, 5)
@@ -20,7 +20,7 @@ t.test('time in which nothing is awaited is no silence', async (t) => {
 t.test('silence begins anew with each answer, and ends with the last that was awaited', async (t) => {
   const { time, clock } = open()
   const [one, two] = [gate(), gate()]
-  for (const { opened } of [one, two]) clock.awaits(opened, () => undefined)
+  for (const { opened } of [one, two]) clock.awaits(opened)
   time.ms = 5_000
   one.open()
   await one.opened
@@ -30,15 +30,4 @@ t.test('silence begins anew with each answer, and ends with the last that was aw
   await two.opened
   time.ms = 9_000
   t.equal(clock.silentMs, 0)
-})
-
-t.test('dropped: each wait that has not ended gets the reason', async (t) => {
-  const { clock } = open()
-  const [ended, lost] = [gate(), gate()]
-  const reasons: string[] = []
-  for (const { opened } of [ended, lost]) clock.awaits(opened, ({ message }) => void reasons.push(message))
-  ended.open()
-  await ended.opened
-  clock.drop(new Error('closed'))
-  t.same(reasons, ['closed'])
 })
