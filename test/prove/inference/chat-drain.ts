@@ -8,7 +8,7 @@ import type { Program, Proof } from '../proof.ts'
 import { checkCharged } from './paced/charged.ts'
 import { startCall, type PacedCall } from './paced/callers.ts'
 import { drawDialect } from './paced/dialects.ts'
-import { PACED_MODEL, startPacedStand, type PacedStand } from './paced/stand.ts'
+import { DRAINED_MODEL, PACED_MODEL, startPacedStand, type PacedStand } from './paced/stand.ts'
 
 interface Size {
   readonly streams: number
@@ -54,6 +54,7 @@ const SHORT: Size = {
   hastyMs: 500,
   lateMs: 2_500,
 }
+const MODELS = [PACED_MODEL, DRAINED_MODEL]
 /** Share of the drain that a reload waits behind the one before, beside the whole of it. */
 const SLACK = 0.2
 /** Milliseconds of a timer of the node, and of an event on its way, on an idle machine. */
@@ -87,7 +88,9 @@ function idsOf(proof: Proof): () => string {
 }
 
 function stream({ proof, stand: { stand }, size, nextId }: Drain, ms: number): PacedCall {
-  const to = { port: stand.port, model: PACED_MODEL }
+  // A node that ends reads on at no provider: the second one's streams end as the first one's.
+  const model = MODELS[proof.random(MODELS.length)] ?? PACED_MODEL
+  const to = { port: stand.port, model }
   const asked = { id: nextId(), words: Math.round(ms / size.wordMs) }
   const dialect = drawDialect((below) => proof.random(below))
   return startCall(to, { key: stand.keys.inference_key, dialect, asked })
