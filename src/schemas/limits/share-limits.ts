@@ -49,10 +49,10 @@ export const STREAM_TURN_MS_MAX = 2
 /** Milliseconds of the loop that all streams of an organization use in a turn of it. Decision. */
 export const ORGANIZATION_TURN_MS_MAX = 8
 /**
- * The same for an organization above its part of the loop while another one is active: what others wait for in
- * each of the turns that one of their calls needs. Decision.
+ * Microseconds of the same for an organization above its part of the loop while another one is active: what
+ * others wait for in each of the turns that one of their calls needs. Decision.
  */
-export const ORGANIZATION_TURN_MS_ABOVE = 0.5
+export const ORGANIZATION_TURN_ABOVE_US = 500
 /**
  * Milliseconds of one turn of the loop above which turns are slow: then the calls to models of an organization
  * above its part are held while another organization is active. Decision.

@@ -3,7 +3,7 @@ import {
   LOOP_OTHERS_MS,
   LOOP_SLOW_MS,
   ORGANIZATION_PERCENT_MIN,
-  ORGANIZATION_TURN_MS_ABOVE,
+  ORGANIZATION_TURN_ABOVE_US,
   ORGANIZATION_TURN_MS_MAX,
   STREAM_TURN_BYTES_MAX,
   STREAM_TURN_MS_MAX,
@@ -61,7 +61,7 @@ interface Account {
  * Shares a front's event loop between the calls to models. In one turn of the loop a stream uses up to
  * STREAM_TURN_BYTES_MAX and STREAM_TURN_MS_MAX, and all streams of an organization ORGANIZATION_TURN_MS_MAX;
  * the rest waits for the next turns. While several organizations are active, one above its part of the loop uses
- * ORGANIZATION_TURN_MS_ABOVE of a turn: it has as many turns as others leave it, and a call of theirs, which
+ * ORGANIZATION_TURN_ABOVE_US of a turn: it has as many turns as others leave it, and a call of theirs, which
  * needs several turns, waits little in each. While turns are slow its streams leave out every other turn, and
  * its new calls wait up to CALL_HELD_MS_MAX. Only measured time counts, and an organization alone is never held.
  */
@@ -194,7 +194,7 @@ export class LoopBudget {
     account.turn = this.#turn
     account.turnMs = 0
     const isAbove = this.#isAbove(account, now)
-    account.turnMsMax = isAbove ? ORGANIZATION_TURN_MS_ABOVE : ORGANIZATION_TURN_MS_MAX
+    account.turnMsMax = isAbove ? ORGANIZATION_TURN_ABOVE_US / 1_000 : ORGANIZATION_TURN_MS_MAX
     account.isHeld = !account.isHeld && isAbove && this.#isSlow(now)
     if (account.isHeld) this.#heldTurns++
   }

@@ -4,7 +4,7 @@ import {
   LOOP_OTHERS_MS,
   LOOP_SLOW_MS,
   ORGANIZATION_PERCENT_MIN,
-  ORGANIZATION_TURN_MS_ABOVE,
+  ORGANIZATION_TURN_ABOVE_US,
   ORGANIZATION_TURN_MS_MAX,
   STREAM_TURN_BYTES_MAX,
   STREAM_TURN_MS_MAX,
@@ -204,15 +204,16 @@ t.test('streams of an organization above its part leave out every other turn', a
 t.test('an organization above its part uses little of a turn, until the others have gone', async (t) => {
   const { loop, turn } = rig()
   const short = LOOP_SLOW_MS / 2
+  const partMs = ORGANIZATION_TURN_ABOVE_US / 1_000
   for (let ms = 0; ms < LOOP_OTHERS_MS; ms += short) {
     loop.book('large', 0.9 * short)
     loop.saw('small')
     await turn(short)
   }
   const stream = loop.stream('large')
-  stream.used(ORGANIZATION_TURN_MS_ABOVE / 2, 1)
+  stream.used(partMs / 2, 1)
   t.notOk(stream.isSpent)
-  stream.used(ORGANIZATION_TURN_MS_ABOVE / 2, 1)
+  stream.used(partMs / 2, 1)
   t.ok(stream.isSpent)
   t.ok(loop.stream('large').isSpent, 'its other streams wait too')
   t.notOk(loop.stream('small').isSpent)
@@ -223,6 +224,6 @@ t.test('an organization above its part uses little of a turn, until the others h
     loop.book('large', 0.9 * short)
     await turn(short)
   }
-  stream.used(ORGANIZATION_TURN_MS_ABOVE, 1)
+  stream.used(partMs, 1)
   t.notOk(stream.isSpent)
 })
