@@ -123,6 +123,7 @@ export class Governed {
       startedAt: performance.now(),
       notes: {},
       limitHeaders,
+      remarks: [],
       corsHeaders: [],
       isScim: false,
       isAnthropic: false,

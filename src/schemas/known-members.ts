@@ -8,6 +8,13 @@ interface Shape {
   readonly items?: TSchema
 }
 
+/** Names of members that values of the shape may have, at any depth. */
+export function memberNames(schema: TSchema | null): readonly string[] {
+  const { anyOf = [], properties = {}, items }: Shape = schema ?? {}
+  const inner = [...anyOf, ...Object.values(properties), ...(items === undefined ? [] : [items])]
+  return [...Object.keys(properties), ...inner.flatMap(memberNames)]
+}
+
 /**
  * A value that passed its schema, without the members that the schema does not name, at any depth. An object
  * keeps other members only if its schema mentions them. Order stays. C25.

@@ -6,6 +6,7 @@ import { kindOf, picturesOf, type EmbeddingInput } from '../schemas/embeddings/e
 import type { Issue } from '../schemas/failure-metadata.ts'
 import { fail } from '../schemas/failures.ts'
 import { issuesOf } from '../schemas/issues.ts'
+import { IGNORED_NAMES_MAX, isClosed, otherMembers, type OtherMember } from '../schemas/other-members.ts'
 import {
   INLINE_DIGESTED_COMMAS_MAX,
   INLINE_JSON_COMMAS_MAX,
@@ -42,6 +43,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 const NOT_KNOWN = {}
 const STAND_INS: Readonly<Record<string, string>> = { '"': '""', t: 'true', f: 'false', n: 'null' }
 
+const NO_OTHERS: readonly OtherMember[] = []
 const NAMES = new WeakMap<TSchema, readonly string[]>()
 const KEPT_NAMES = new Map(
   Object.entries<BodyForm>(BODIES).flatMap(([name, { keeps, schema }]) =>
@@ -78,7 +80,11 @@ export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
       ? { ok: true, value: digest, bulk: null }
       : withBytes(digest, { bytes, places: withObjects(read.places, { bytes, digest, form }) })
   }
-  return isWhole || form.bulk === undefined ? { ok: true, value, bulk: null } : withBulk(form.bulk, read)
+  const verdict =
+    isWhole || form.bulk === undefined
+      ? ({ ok: true, value, bulk: null } as const)
+      : withBulk(form.bulk, read)
+  return verdict.ok && read.others.length > 0 ? { ...verdict, others: read.others } : verdict
 }
 
 interface Read {
@@ -88,6 +94,8 @@ interface Read {
   readonly bytesOf: (name: string) => Uint8Array
   /** Null for a form that does not keep its bytes. */
   readonly places: KeptPlaces | null
+  /** Empty for a form whose operation reads them. */
+  readonly others: readonly OtherMember[]
 }
 
 type Refused = Extract<BodyVerdict, { ok: false }>
@@ -120,7 +128,9 @@ function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
     isLeft: isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX,
     hasProto: mayHaveProto(text),
   })
-  return checked.ok ? { ok: true, value: checked.value, bytesOf: WHOLE, places: null } : checked
+  if (!checked.ok) return checked
+  const { value: taken } = checked
+  return { ok: true, value: taken, bytesOf: WHOLE, places: null, others: othersIn(form, taken) }
 }
 
 /** A body that is too deep, or that takes too long for the loop. */
@@ -142,11 +152,11 @@ function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   const outlined = isOnLoop === true ? outlineFault(buffer, form, true) : null
   if (outlined !== null) return outlined
   const isShut = isClosed(form.schema)
-  const isCounted = form.digest === undefined || form.keeps !== undefined
+  const ofDigest = form.keeps === undefined ? Infinity : 0
   const keeps = KEPT_NAMES.get(name)
   const scan = scanBody(buffer, {
     names: namesOf(form.schema),
-    othersMax: isShut ? ISSUES_MAX : isCounted ? 0 : Infinity,
+    othersMax: isShut ? ISSUES_MAX : form.digest === undefined ? IGNORED_NAMES_MAX : ofDigest,
     ...(keeps !== undefined && { keeps }),
     depthMax: depthOf(form),
   })
@@ -165,7 +175,8 @@ function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
     hasProto ||= parsed.hasProto
   }
   for (const member of scan.others) {
-    if (member.name !== '__proto__') value[member.name] = isShut ? NOT_KNOWN : scalarOf(buffer, member)
+    if (member.name !== '__proto__')
+      value[member.name] = form.digest === undefined ? NOT_KNOWN : scalarOf(buffer, member)
     else if (isShut) return PROTO_REFUSED
   }
   const checked = checkedAs(name, value, { isLeft, hasProto })
@@ -178,11 +189,17 @@ function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
     ok: true,
     value: knownMembers(form, checked.value),
     bytesOf,
+    others: othersIn(form, checked.value),
     places:
       ambiguous === null || places === null
         ? places
         : { ...places, ambiguous: misnamedIssue(buffer, ambiguous) },
   }
+}
+
+function othersIn(form: BodyForm, value: object): readonly OtherMember[] {
+  const { schema, bulk, digest, keepsOthers } = form
+  return digest !== undefined || keepsOthers === true ? NO_OTHERS : otherMembers(schema, value, bulk)
 }
 
 /** Parsers differ in which of repeated members they take, and in whether they ignore the case of a name. */
@@ -353,11 +370,6 @@ function namesOf(schema: TSchema): readonly string[] {
   const names = NAMES.get(schema) ?? Object.keys(properties)
   NAMES.set(schema, names)
   return names
-}
-
-/** Whether the schema accepts no other members than those that it names. */
-function isClosed(schema: TSchema & { readonly additionalProperties?: unknown }): boolean {
-  return schema.additionalProperties === false
 }
 
 function depthOf({ depthMax = JSON_DEPTH_MAX }: BodyForm): number {

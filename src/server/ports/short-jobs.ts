@@ -8,6 +8,7 @@ import type { SavedPreset } from '../../schemas/inference/presets/text-preset.ts
 import type { NamedOrigin } from '../../schemas/inference/forms/prompt.ts'
 import type { RefusalsJob } from '../../schemas/inference/forms/table/refusals.ts'
 import type { Translation, TranslationJob } from '../../schemas/inference/forms/translate.ts'
+import type { OtherMember } from '../../schemas/other-members.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import type { TextProtocol, ThinksIn } from '../../schemas/models/text-models.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
@@ -17,13 +18,14 @@ import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 /**
  * The result of reading a JSON body. On the event loop: the checked value, complete. In a thread: the known
  * members without the bulky one, and the bytes of that member. `source`: the bytes of a body whose form keeps
- * them, and the places of its members.
+ * them, and the places of its members. `others`: members that the shape does not name and nothing reads.
  */
 export type BodyVerdict =
   | {
       readonly ok: true
       readonly value: Record<string, unknown>
       readonly bulk: ({ readonly json: Uint8Array } & BulkFacts) | null
+      readonly others?: readonly OtherMember[]
       readonly source?: { readonly bytes: Uint8Array; readonly places: KeptPlaces }
     }
   /**

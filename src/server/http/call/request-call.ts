@@ -26,6 +26,7 @@ import type { UploadBody } from '../body/upload.ts'
 import { isMessagesPath, isScimPath, type Routed } from './route-table.ts'
 import type { WireResponse } from '../reply/wire.ts'
 
+const NO_REMARKS: readonly string[] = []
 const NO_EVENT = new Uint8Array(0)
 
 /** A body that was attached in the handler and does not flow yet; null when none was announced. */
@@ -50,6 +51,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   readonly notes: CallNotes = {}
   readonly corsHeaders: readonly string[]
   limitHeaders: Readonly<Record<string, string>> | null = null
+  remarks: readonly string[] = NO_REMARKS
   params: unknown = undefined
   query: unknown = undefined
   body: unknown = undefined

@@ -1,6 +1,7 @@
 import { API_PREFIX, SCIM_PREFIX } from '../../../schemas/api-prefix.ts'
 import { BODIES, type BodyForm, type BodyName } from '../../../schemas/bodies.ts'
 import { isRateLimited, prefixOf, type AnyOperation } from '../../operations/define.ts'
+import { memberNames } from '../../../schemas/known-members.ts'
 import { servedInstead } from './not-served.ts'
 import { compileUrlReader, decodedSegment, type UrlReader } from './query.ts'
 
@@ -16,6 +17,11 @@ export interface Route {
   readonly isLimited: boolean
   /** Its use of the loop counts as that of calls to models. */
   readonly isModelCall: boolean
+  /**
+   * The members of the answers of a management write, which clients send back; null for other operations,
+   * where a name near a known one is no slip. C25.
+   */
+  readonly answered: ReadonlySet<string> | null
 }
 
 export interface NamedForm {
@@ -323,6 +329,8 @@ function routeOf(operation: AnyOperation): Route {
     throw new Error(`${operation.id}: paths of SCIM have no rest`)
   if (operation.idempotent === true && operation.success.body === null)
     throw new Error(`${operation.id}: there is no answer to keep`)
+  const isModelCall = body !== undefined && (operation.tag === 'inference' || operation.tag === 'embeddings')
+  const isManagement = body !== undefined && operation.access.keys.includes('management') && !isModelCall
   return {
     operation,
     names: segmentsOf(operation.path)
@@ -332,7 +340,8 @@ function routeOf(operation: AnyOperation): Route {
     query: query === undefined ? null : compileUrlReader(query, 'query_invalid'),
     body: body === undefined ? null : { name: body, form: BODIES[body] },
     isLimited: isRateLimited(operation),
-    isModelCall: body !== undefined && (operation.tag === 'inference' || operation.tag === 'embeddings'),
+    isModelCall,
+    answered: isManagement ? new Set(memberNames(operation.success.body)) : null,
   }
 }
 

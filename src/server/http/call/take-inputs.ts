@@ -2,6 +2,7 @@ import { BulkBytes } from '../../../schemas/bodies.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { KeptBody } from '../../../schemas/kept-body.ts'
+import type { OtherMember } from '../../../schemas/other-members.ts'
 import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { AnyOperation } from '../../operations/define.ts'
@@ -137,12 +138,33 @@ function readBody(call: RequestCall, received: Outcome<Uint8Array>): void {
 }
 
 function validated(call: RequestCall, verdict: BodyVerdict): void {
-  if (verdict.ok) {
-    call.body = takenOf(call, verdict)
-    return taken(call)
+  if (!verdict.ok) {
+    call.notes.validateMs = call.lap()
+    return call.fail(verdict.failure)
   }
-  call.notes.validateMs = call.lap()
-  call.fail(verdict.failure)
+  const { others = [] } = verdict
+  const slip = others.length === 0 ? null : takeOthers(call, others)
+  if (slip !== null) return call.fail(slip)
+  call.body = takenOf(call, verdict)
+  taken(call)
+}
+
+/**
+ * Names what nothing reads, in a header; a model's answer may name it among what no endpoint got.
+ * @returns of a management write, a member that was meant to be another one. C25
+ */
+function takeOthers(call: RequestCall, others: readonly OtherMember[]): Failure | null {
+  const { operation, answered, isModelCall } = call.match.route
+  if (operation.area === 'scim') return null
+  const names = others.map(({ name }) => name).join(',')
+  call.remarks = [isModelCall ? DROPPED_HEADER : IGNORED_HEADER, names]
+  if (answered === null) return null
+  const issues = others.flatMap(({ path, name, meant }) =>
+    meant === null || answered.has(name)
+      ? []
+      : [{ path, message: 'is not a known member', expected: `\`${meant}\`` }],
+  )
+  return issues.length === 0 ? null : { name: 'body_invalid', metadata: { issues } }
 }
 
 function formOf({ match }: RequestCall): NamedForm {
@@ -225,5 +247,9 @@ export function bodyOf({ value, bulk: large }: Verdict, bulk: string | undefined
 type Verdict = Extract<BodyVerdict, { ok: true }>
 type KeptSource = NonNullable<Verdict['source']>
 
+/** Members of a body that nothing reads. C25. */
+const IGNORED_HEADER = 'x-sluice-ignored'
+/** The same, of a body for a model. D6. */
+const DROPPED_HEADER = 'x-sluice-dropped'
 const NO_ROOM = fail('busy', { retryAfterS: 1 })
 const NOTHING = new Uint8Array(0)

@@ -39,6 +39,11 @@ export const LIST_HEADERS = {
   vary: '`accept-encoding`: a list may come compressed.',
 }
 
+/** C25. */
+export const IGNORED_HEADERS = {
+  'x-sluice-ignored': 'Members of the body that nothing reads, with commas between; the first 20.',
+}
+
 /** Headers of every answer to a key with a limit, for limited operations. C11. */
 export const LIMIT_HEADERS: Json = Object.fromEntries(
   Object.entries({

@@ -1,8 +1,9 @@
 import { API_PREFIX, GUIDES_PATH } from '../../../schemas/api-prefix.ts'
-import { BODIES } from '../../../schemas/bodies.ts'
+import { BODIES, type BodyForm } from '../../../schemas/bodies.ts'
 import { AccountErrorEnvelope, ErrorEnvelope, TypedErrorEnvelope } from '../../../schemas/envelope.ts'
 import { MessageErrorEnvelope } from '../../../schemas/inference/message-errors.ts'
 import { IDEMPOTENCY_HEADERS } from '../../../schemas/idempotency.ts'
+import { isClosed } from '../../../schemas/other-members.ts'
 import { SCIM_CONTENT_TYPE, ScimError } from '../../../schemas/scim/scim-errors.ts'
 import { isRateLimited, prefixOf, type AnyOperation } from '../../operations/define.ts'
 import { TAGS, type TagText } from '../../operations/tags.ts'
@@ -14,6 +15,7 @@ import {
   ANTHROPIC_HEADERS,
   COMMON_HEADERS,
   DOWNLOAD_HEADERS,
+  IGNORED_HEADERS,
   LIMIT_HEADERS,
   LIST_HEADERS,
   remarksOf,
@@ -166,6 +168,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
           ...(success.content !== undefined && { ...WHOLE_HEADERS, ...DOWNLOAD_HEADERS }),
           ...remarksOf({
             ...success.headers,
+            ...(ignoresMembers(operation) && IGNORED_HEADERS),
             ...(success.isList === true && LIST_HEADERS),
             ...(isRepeatable(operation) && IDEMPOTENCY_HEADERS),
           }),
@@ -184,6 +187,13 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
       ...failuresOf(operation),
     },
   }
+}
+
+/** Members of the body may be ones that nothing reads; calls to models name them otherwise. */
+function ignoresMembers({ input: { body }, area, tag }: AnyOperation): boolean {
+  if (body === undefined || area === 'scim' || tag === 'embeddings') return false
+  const { schema, digest, keepsOthers }: BodyForm = BODIES[body]
+  return digest === undefined && keepsOthers !== true && !isClosed(schema)
 }
 
 function typeOf({ area, success: { content, isRelayed } }: AnyOperation): string {

@@ -23,6 +23,8 @@ export interface ReplyFacts {
   readonly notes: CallNotes
   /** Headers of the limits stage; null when the key has no limit or the call did not reach the stage. C11. */
   readonly limitHeaders: Readonly<Record<string, string>> | null
+  /** Flat list of names and values: what of the call's inputs nothing reads. C25. */
+  readonly remarks: readonly string[]
   /** Flat list of names and values. */
   readonly corsHeaders: readonly string[]
   /** The path is below `/scim/v2`, where bodies and errors follow RFC 7644. C2. */
@@ -182,6 +184,7 @@ export function headersOf(contentType: string | null, facts: ReplyFacts, isTimed
         ]
   if (facts.isAnthropic) headers.push('request-id', requestId)
   if (facts.limitHeaders !== null) append(headers, facts.limitHeaders)
+  if (facts.remarks.length > 0) headers.push(...facts.remarks)
   if (facts.corsHeaders.length > 0) headers.push(...facts.corsHeaders)
   return headers
 }

@@ -47,6 +47,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     status: 200,
     body: EmbeddingsAnswer,
     headers: {
+      'x-sluice-dropped': 'Members of the request that no endpoint got, with commas between.',
       'x-sluice-unpriced':
         '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
       'x-sluice-usage':

@@ -1,0 +1,104 @@
+import type { TSchema } from 'typebox'
+import { fits } from './fits.ts'
+import { pointer } from './issues.ts'
+import { editDistance } from './nearest.ts'
+
+/** Unknown members that are named. C25. */
+export const IGNORED_NAMES_MAX = 20
+/** Characters of such a name. Decision. */
+const IGNORED_NAME_CHARS_MAX = 64
+/** Letters of a name from which one edit is a slip: shorter names are one edit from many. C25. */
+const SLIP_CHARS_MIN = 4
+
+/** Names by which other gateways know members of Sluice. C25. */
+const EQUIVALENTS: Readonly<Record<string, string>> = {
+  max_budget: 'limit',
+  budget_duration: 'limit_reset',
+  rpm_limit: 'rate_limit_rpm',
+  tpm_limit: 'rate_limit_tpm',
+  max_parallel_requests: 'max_parallel',
+  models: 'allowed_models',
+  key_alias: 'name',
+  duration: 'expires_at',
+  team_id: 'workspace_id',
+  blocked: 'disabled',
+}
+
+/** A member that the shape of a body does not name. */
+export interface OtherMember {
+  /** JSON pointer. */
+  readonly path: string
+  /** For a header: dots between levels, and nothing that a header or a list with commas could not have. */
+  readonly name: string
+  /** The known member that was probably meant; null when no name is near. */
+  readonly meant: string | null
+}
+
+interface Shape {
+  readonly anyOf?: readonly TSchema[]
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly additionalProperties?: boolean | TSchema
+  readonly items?: TSchema
+}
+
+interface Place {
+  readonly path: string
+  readonly name: string
+}
+
+const TOP: Place = { path: '', name: '' }
+const NONE: readonly OtherMember[] = []
+
+/**
+ * What a body that passed its schema has beside the members that the schema names, at any depth.
+ * @param unread a member that is not looked into
+ * @returns at most IGNORED_NAMES_MAX
+ */
+export function otherMembers(schema: TSchema, body: object, unread?: string): readonly OtherMember[] {
+  let found: OtherMember[] | null = null
+  const visit = (shape: Shape, value: unknown, place: Place): void => {
+    if (typeof value !== 'object' || value === null) return
+    if (shape.anyOf !== undefined) {
+      const branch = shape.anyOf.find((each) => fits(each, value))
+      if (branch !== undefined) visit(branch, value, place)
+      return
+    }
+    if (Array.isArray(value)) {
+      const { items } = shape
+      if (items !== undefined) value.forEach((item, nth) => visit(items, item, within(place, nth)))
+      return
+    }
+    const { properties, additionalProperties: others } = shape
+    if (properties === undefined) return
+    for (const [name, member] of Object.entries(value)) {
+      if (found !== null && found.length >= IGNORED_NAMES_MAX) return
+      if (place === TOP && name === unread) continue
+      if (Object.hasOwn(properties, name)) visit(properties[name] ?? {}, member, within(place, name))
+      else if (typeof others === 'object') visit(others, member, within(place, name))
+      else if (others === undefined) (found ??= []).push(otherOf(name, place, Object.keys(properties)))
+    }
+  }
+  visit(schema, body, TOP)
+  return found ?? NONE
+}
+
+/** Whether the schema accepts no other members than those that it names. */
+export function isClosed(schema: TSchema & { readonly additionalProperties?: unknown }): boolean {
+  return schema.additionalProperties === false
+}
+
+function otherOf(name: string, place: Place, known: readonly string[]): OtherMember {
+  const { path, name: shown } = within(place, name.slice(0, IGNORED_NAME_CHARS_MAX))
+  return { path, name: shown.replace(/[^\w.$-]/g, '_'), meant: meantBy(name, known) }
+}
+
+function meantBy(name: string, known: readonly string[]): string | null {
+  const same = Object.hasOwn(EQUIVALENTS, name) ? EQUIVALENTS[name] : undefined
+  if (same !== undefined && known.includes(same)) return same
+  if (name.length < SLIP_CHARS_MIN) return null
+  return known.find((each) => editDistance(name, each, 1) <= 1) ?? null
+}
+
+function within({ path, name }: Place, member: string | number): Place {
+  return { path: pointer(path, member), name: name === '' ? String(member) : `${name}.${member}` }
+}

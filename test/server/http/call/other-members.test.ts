@@ -1,0 +1,125 @@
+/** Members of a body that its shape does not name: known slips are refused, others are named. C25. */
+import t from 'tap'
+import { BODIES, type BodyForm } from '../../../../src/schemas/bodies.ts'
+import { INLINE_JSON_BYTES_MAX, JSON_BODY_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { IGNORED_NAMES_MAX, otherMembers } from '../../../../src/schemas/other-members.ts'
+import { openKeysFront } from '../../../support/keys/keys-front.ts'
+
+const { call, make, look } = await openKeysFront(t)
+const IGNORED = 'x-sluice-ignored'
+
+interface Refusal {
+  readonly error: { readonly message: string; readonly metadata: { readonly issues: readonly Issue[] } }
+}
+interface Issue {
+  readonly path: string
+  readonly message: string
+  readonly expected: string
+}
+
+async function refused(method: 'POST' | 'PATCH', path: string, body: object): Promise<readonly Issue[]> {
+  const answer = await call(method, path, { body })
+  t.equal(answer.status, 400)
+  const { error } = answer.body as unknown as Refusal
+  t.equal((error.metadata as { error_type?: string }).error_type, 'body_invalid')
+  return error.metadata.issues
+}
+
+t.test('a slip in the name of a member is refused, with the name that is meant', async (t) => {
+  const issue = { path: '/limt', message: 'is not a known member', expected: '`limit`' }
+  t.same(await refused('POST', '/keys', { name: 'k', limt: 5 }), [issue])
+  const { data } = await make({ limit: 7 })
+  t.same(await refused('PATCH', `/keys/${data.hash}`, { limt: 5 }), [issue])
+  t.equal((await look(data.hash)).limit, 7)
+})
+
+t.test('names of other gateways lead to those of Sluice', async (t) => {
+  const issues = await refused('POST', '/keys', {
+    name: 'k',
+    max_budget: 5,
+    budget_duration: '30d',
+    rpm_limit: 3,
+    tpm_limit: 3,
+    max_parallel_requests: 2,
+    models: ['a/b'],
+    duration: '30d',
+    team_id: 'default',
+  })
+  t.same(
+    issues.map(({ path, expected }) => `${path} ${expected}`),
+    [
+      '/max_budget `limit`',
+      '/budget_duration `limit_reset`',
+      '/rpm_limit `rate_limit_rpm`',
+      '/tpm_limit `rate_limit_tpm`',
+      '/max_parallel_requests `max_parallel`',
+      '/models `allowed_models`',
+      '/duration `expires_at`',
+      '/team_id `workspace_id`',
+    ],
+  )
+  t.same(
+    (await refused('PATCH', `/keys/${(await make()).data.hash}`, { key_alias: 'x', blocked: true })).map(
+      ({ expected }) => expected,
+    ),
+    ['`name`', '`disabled`'],
+  )
+})
+
+t.test('what a key answered can be sent back', async (t) => {
+  const { data } = await make({ limit: 7 })
+  const answer = await call('PATCH', `/keys/${data.hash}`, { body: { ...data, name: 'renamed' } })
+  t.equal(answer.status, 200)
+  t.match(answer.headers.get(IGNORED), /(^|,)created_at(,|$)/)
+  t.notMatch(answer.headers.get(IGNORED), /(^|,)(?:name|limit)(,|$)/)
+  t.equal((await look(data.hash)).name, 'renamed')
+})
+
+t.test('other names are ignored and named, at any depth, in a form that a header can have', async (t) => {
+  const body = { name: 'k', zebra: 1, 'a,b\r\nc': 2, external: { user: 'u', colour: 'red' } }
+  const answer = await call('POST', '/keys', { body })
+  t.equal(answer.status, 201)
+  t.equal(answer.headers.get(IGNORED), 'zebra,a_b__c,external.colour')
+  t.equal((await call('POST', '/keys', { body: { name: 'k' } })).headers.get(IGNORED), null)
+})
+
+t.test('a refusal for another reason names them too', async (t) => {
+  const answer = await call('POST', '/keys', { body: { name: 'k', zebra: 1, workspace_id: 'nowhere' } })
+  t.equal(answer.status, 404)
+  t.equal(answer.headers.get(IGNORED), 'zebra')
+})
+
+t.test('of many the first are named, and a long name is cut', async (t) => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, nth) => [`zebra${nth}`, nth]))
+  const answer = await call('POST', '/keys', { body: { name: 'k', ...many } })
+  t.equal(answer.headers.get(IGNORED)?.split(',').length, IGNORED_NAMES_MAX)
+  const long = await call('POST', '/keys', { body: { name: 'k', ['z'.repeat(10_000)]: 1 } })
+  t.match(long.headers.get(IGNORED), /^z{64}$/)
+})
+
+t.test('a body that a thread reads is judged alike', async (t) => {
+  t.ok(JSON_BODY_BYTES_MAX > INLINE_JSON_BYTES_MAX)
+  const large = 'z'.repeat(INLINE_JSON_BYTES_MAX)
+  const answer = await call('POST', '/keys', { body: { name: 'k', large, zebra: { limt: 1 } } })
+  t.equal(answer.status, 201)
+  t.equal(answer.headers.get(IGNORED), 'large,zebra')
+  t.same(
+    (await refused('POST', '/keys', { name: 'k', large, limt: 5 })).map(({ path }) => path),
+    ['/limt'],
+  )
+})
+
+t.test('each name of each shape is meant by a slip in it', (t) => {
+  for (const [form, { schema, digest, keepsOthers }] of Object.entries<BodyForm>(BODIES)) {
+    const { properties = {}, additionalProperties } = schema as {
+      readonly properties?: object
+      readonly additionalProperties?: unknown
+    }
+    if (digest !== undefined || keepsOthers === true || additionalProperties !== undefined) continue
+    for (const name of Object.keys(properties).filter(({ length }) => length > 4)) {
+      const [slip] = otherMembers(schema, { [`${name.slice(0, 2)}${name.slice(3)}`]: 1 })
+      t.not(slip?.meant ?? null, null, `${form}: ${name}`)
+    }
+  }
+  t.end()
+})
