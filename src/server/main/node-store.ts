@@ -67,7 +67,7 @@ export function openNodeStore(log: Log): NodeSetup['openStore'] {
         return made.value
       },
       rootKeyUses: () => rootKeyUses(store.sql),
-      isUp: () => store.isWritable(PROBE_MS_MAX),
+      isUp: () => store.checkWritable(PROBE_MS_MAX).then(() => true),
       figures: () => store.within(FIGURES_MS_MAX, (sql) => figuresOf(sql, { node, dataDir: path })),
       installation: () => readInstallation(store.sql, node),
       join: (seen, places) => joinInstallation(store.sql, { node, seen, places }),

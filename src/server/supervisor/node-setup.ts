@@ -103,6 +103,7 @@ export interface NodeStore {
   makeFirstKeys(keep: (keys: FirstKeys) => Promise<void>): Promise<FirstKeys | null>
   /** The root keys that wrap rows of the installation. */
   rootKeyUses(): Promise<readonly RootKeyUse[]>
+  /** Rejects with the reason when Postgres takes no writes. */
   isUp(): Promise<boolean>
   /** Rejects when Postgres does not answer in time. */
   figures(): Promise<StoreFigures>

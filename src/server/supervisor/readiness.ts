@@ -7,7 +7,7 @@ export type DependencyName = keyof ReadinessView['dependencies']
 
 export interface Watched {
   readonly mode: string
-  /** Resolves within a second; false on any doubt. */
+  /** Resolves within a second; false on any doubt. A rejection has the reason for the log. */
   isUp(): Promise<boolean>
 }
 
@@ -113,20 +113,23 @@ export class ReadinessWatch {
       this.#looking.add(name)
       void this.#options[name]
         .isUp()
-        .catch(() => false)
-        .then((isUp) => {
+        .then(
+          (isUp) => ({ isUp }),
+          (cause: unknown) => ({ isUp: false, cause }),
+        )
+        .then((found) => {
           this.#looking.delete(name)
-          this.#set(name, isUp)
+          this.#set(name, found)
         })
     }
   }
 
-  #set(name: DependencyName, isUp: boolean): void {
+  #set(name: DependencyName, { isUp, ...why }: { readonly isUp: boolean; readonly cause?: unknown }): void {
     if (this.#isUp[name] === isUp) return
     this.#isUp[name] = isUp
     this.#sinceMs[name] = this.#options.now()
     this.#options.onChange?.(name, isUp)
     if (isUp) this.#options.log.info('dependency_up', { dependency: name })
-    else this.#options.log.warn('dependency_down', { dependency: name, effect: EFFECTS[name] })
+    else this.#options.log.warn('dependency_down', { dependency: name, effect: EFFECTS[name], ...why })
   }
 }

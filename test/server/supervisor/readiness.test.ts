@@ -67,6 +67,8 @@ for (const how of ['cut', 'freeze'] as const) {
       t.match(body.dependencies['postgres'], { state: 'down', mode: 'external', effect: /known keys/ })
       t.ok(await node.answers())
       t.match((await node.admin('/metrics')).body, /sluice_postgres_up 0/)
+      const line = node.lines().findLast(({ event }) => event === 'dependency_down')
+      t.match(line, { dependency: 'postgres', cause: { message: /./ } })
       await relay.restore()
       await untilStatus(node, 'ready')
     },

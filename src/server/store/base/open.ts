@@ -56,6 +56,19 @@ export class StoreSlow extends Error {
   }
 }
 
+class StoreReadOnly extends Error {
+  constructor() {
+    super('Postgres is read-only.')
+  }
+}
+
+/** True when a session may not write: its server is a standby, or it began with that setting. */
+export async function isReadOnly(sql: Queryable): Promise<boolean> {
+  const [row] = await sql<{ isReadOnly: boolean }[]>`
+    SELECT current_setting('transaction_read_only')::bool AS "isReadOnly"`
+  return row?.isReadOnly !== false
+}
+
 /** The connections of one process to Postgres. */
 export class Store {
   readonly options: StoreOptions
@@ -110,13 +123,11 @@ export class Store {
     }
   }
 
-  /** False when Postgres is read-only, or does not answer within `timeoutMs`. */
-  async isWritable(timeoutMs: number): Promise<boolean> {
-    const look = (sql: Sql) =>
-      sql<{ isReadOnly: boolean }[]>`SELECT current_setting('transaction_read_only')::bool AS "isReadOnly"`
-    const [row] = await this.within(timeoutMs, look).catch(() => [])
-    if (row?.isReadOnly === true) this.#replaceReadOnly()
-    return row?.isReadOnly === false
+  /** Rejects when Postgres is read-only, or does not answer within `timeoutMs`, with the reason. */
+  async checkWritable(timeoutMs: number): Promise<void> {
+    if (!(await this.within(timeoutMs, isReadOnly))) return
+    this.#replaceReadOnly()
+    throw new StoreReadOnly()
   }
 
   /** Gives running statements up to two seconds to end. */

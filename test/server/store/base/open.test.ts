@@ -297,10 +297,10 @@ t.test(
       problemOf(by.sql`CREATE TABLE IF NOT EXISTS written (id int)`)
     t.ok(isAway(await write()))
     t.ok(isAway(await write(unasked)))
-    t.equal(await store.isWritable(30_000), false)
+    await t.rejects(store.checkWritable(30_000), { message: 'Postgres is read-only.' })
     await sql.unsafe(`ALTER DATABASE "${name}" RESET default_transaction_read_only`)
     await until(async () => (await write()) === null)
-    t.equal(await store.isWritable(30_000), true)
+    await store.checkWritable(30_000)
     await until('sessions that begin after the refused write', async () => (await write(unasked)) === null)
   },
 )

@@ -3,7 +3,7 @@ import { readPostgresUrl, type PostgresAddress } from '../../../../schemas/value
 import type { Config } from '../../../config.ts'
 import { msText } from '../../../observe/load-advice.ts'
 import { checkSchema, MIGRATIONS, SchemaRefused } from '../../../store/migrations/migrate.ts'
-import { openStore, type Sql, type Store } from '../../../store/base/open.ts'
+import { isReadOnly, openStore, type Sql, type Store } from '../../../store/base/open.ts'
 import { throughPooler } from '../../../store/base/pooler.ts'
 import { clusterFolderOf } from '../../../supervisor/postgres/postgres-cluster.ts'
 import { shippedBinaries } from '../../../supervisor/postgres/postgres-binaries.ts'
@@ -20,6 +20,9 @@ import { webhooks } from './webhooks.ts'
 const EXTERNAL = 'external'
 /** Round trips; the shortest counts, since the others waited for something else. */
 const TRIPS = 3
+const READ_ONLY_FIX =
+  'promote the server or end its default_transaction_read_only; where it has a primary, name all hosts in ' +
+  'DATABASE_URL with target_session_attrs=read-write'
 
 /** Checks that Postgres answers, its latency and version; then the facts in its rows. */
 export async function postgres(look: Look): Promise<readonly Finding[]> {
@@ -59,9 +62,12 @@ async function reach(sql: Sql, { where, remarks, pooler }: Place, { now }: Look)
   const schema = await migrations(sql)
   const through = pooler === null ? '' : `, through a pooler in ${pooler} mode`
   const answered = good('postgres', `${where}${through}, version ${version}, answers in ${msText(tripMs)}`)
+  const readOnly = (await isReadOnly(sql))
+    ? [bad('postgres', 'it is read-only: Sluice can change nothing', READ_ONLY_FIX)]
+    : []
   const ignored = remarks.map((remark) => doubtful('postgres', remark, 'take it out of DATABASE_URL'))
   return {
-    reached: [answered, ...ignored, clock('Postgres', reading), schema],
+    reached: [answered, ...readOnly, ...ignored, clock('Postgres', reading), schema],
     isCurrent: schema.level === 'ok',
   }
 }

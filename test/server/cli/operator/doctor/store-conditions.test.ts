@@ -24,6 +24,21 @@ condition({
 })
 
 condition({
+  what: 'a Postgres that is read-only',
+  check: 'postgres',
+  detail: /read-only/,
+  fix: /target_session_attrs=read-write/,
+  async make(t) {
+    const { url } = await openTestDatabase(t)
+    const store = openStore({ url, poolMax: 1, applicationName: 'test' })
+    const name = new URL(url).pathname.slice(1)
+    await store.sql.unsafe(`ALTER DATABASE "${name}" SET default_transaction_read_only = on`)
+    await store.close()
+    return { DATABASE_URL: url }
+  },
+})
+
+condition({
   what: 'a parameter of DATABASE_URL that is not obeyed',
   check: 'postgres',
   detail: /^channel_binding is ignored: /,
