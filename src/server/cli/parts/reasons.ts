@@ -1,6 +1,7 @@
-/** The first line of an error; for several tried addresses that of the last one. */
+/** The first line of an error; for several tried addresses without a line of their own that of the last one. */
 export function reasonOf(cause: unknown): string {
-  if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors.at(-1))
+  if (cause instanceof AggregateError && cause.message === '' && cause.errors.length > 0)
+    return reasonOf(cause.errors.at(-1))
   if (!(cause instanceof Error)) return String(cause)
   const [line = ''] = cause.message.split('\n')
   return line === '' ? (codeOf(cause) ?? cause.name) : line

@@ -6,6 +6,7 @@ import type { Caps } from '../../../schemas/operator/caps.ts'
 import { LOCK_WAIT_MS_MAX, STATEMENT_MS_MAX } from '../../../schemas/limits/limits.ts'
 import { readPostgresUrl, type PostgresAddress } from '../../../schemas/values/store-urls.ts'
 import { AnswerClock, heardBy } from './answer-clock.ts'
+import { HostChoice, type HostState } from './host-choice.ts'
 import { keepOffLostConnections } from './lost-connections.ts'
 
 export type Sql = postgres.Sql
@@ -224,23 +225,52 @@ function presentOf(current: () => Sql): Sql {
 
 /**
  * A client of the library (3.4.9) for a URL as libpq reads it. By itself the library takes `?host=/folder` and
- * files of certificates for settings of the server, cuts IPv6 addresses at their first colon, and accepts a hot
- * standby for `target_session_attrs=read-write`. Throws when a file of certificates cannot be read.
+ * files of certificates for settings of the server, and cuts IPv6 addresses at their first colon. Throws when a
+ * file of certificates cannot be read.
  */
 export function postgresAt(url: string, options: postgres.Options<Record<string, never>>): Sql {
   const address = readPostgresUrl(url)
   const { hosts, ports, folder, targetSession } = address
   const place =
     folder === null ? { host: hosts, port: ports } : { path: `${folder}/.s.PGSQL.${ports[0] ?? ''}` }
-  const session = targetSession === 'read-write' ? 'primary' : targetSession
-  const given = {
-    ...options,
-    ...place,
-    ...(session === null ? {} : { target_session_attrs: session }),
-    ...tlsOf(address),
+  const given = { ...options, ...place, ...tlsOf(address) }
+  // Its types have one host, no socket, and no file of certificates.
+  const open = (more: object): Sql =>
+    postgres(address.href, { ...given, ...more } as postgres.Options<Record<string, never>>)
+  if (folder !== null || (hosts.length === 1 && targetSession === null)) return open({})
+  const choice = new HostChoice(
+    hosts.map((host, nth) => ({ host, port: ports[nth] ?? 0 })),
+    targetSession,
+    ({ host, port }) => stateOf(open({ host: [host], port: [port], max: 1 })),
+  )
+  // With one name the library reports a failure, instead of trying the next.
+  const sql = open({
+    host: [hosts.join()],
+    port: [ports.join()],
+    socket: () => choice.socket(),
+    // A host may become a standby between the choice and the login: the library then asks for another socket.
+    ...(targetSession === 'primary' || targetSession === 'read-write'
+      ? { target_session_attrs: 'primary' }
+      : {}),
+    onparameter: (name: string, value: string) => {
+      if (name === 'in_hot_standby' && value === 'on') choice.forget()
+    },
+  })
+  const end = sql.end.bind(sql)
+  return Object.assign(sql, {
+    end: (...given: Parameters<Sql['end']>) => end(...given).finally(() => choice.end()),
+  })
+}
+
+/** Asks a host on a connection of its own. */
+async function stateOf(sql: Sql): Promise<HostState> {
+  try {
+    const [row] = await sql<HostState[]>`
+      SELECT pg_is_in_recovery() AS "isStandby", current_setting('default_transaction_read_only')::bool AS "isReadOnly"`
+    return { isStandby: row?.isStandby !== false, isReadOnly: row?.isReadOnly !== false }
+  } finally {
+    await sql.end({ timeout: 0 })
   }
-  // Its types have one host, and no file of certificates.
-  return postgres(address.href, given as postgres.Options<Record<string, never>>)
 }
 
 /** `sslmode` with the files of `sslrootcert`, `sslcert` and `sslkey`; nothing where the URL has none of them. */

@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { fail, type Outcome } from '../../../schemas/failures.ts'
+import { WRONG_SESSION } from './host-choice.ts'
 import { StoreSlow } from './open.ts'
 
 /**
@@ -23,6 +24,7 @@ const AWAY_CODES = new Set([
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
+  WRONG_SESSION,
 ])
 /** Classes for user, password and database: waiting does not correct an address. */
 const WRONG_ADDRESS_STATES = /^(28|3D)/
@@ -35,8 +37,8 @@ const LOCK_NOT_AVAILABLE = '55P03'
 export function isAway(problem: unknown): boolean {
   if (problem instanceof StoreSlow) return true
   if (problem instanceof postgres.PostgresError) return AWAY_STATES.test(problem.code)
-  const causes = problem instanceof AggregateError ? problem.errors : [problem]
-  return causes.some((cause) => AWAY_CODES.has((cause as NodeJS.ErrnoException | null)?.code ?? ''))
+  if (problem instanceof AggregateError) return problem.errors.some(isAway)
+  return AWAY_CODES.has((problem as NodeJS.ErrnoException | null)?.code ?? '')
 }
 
 /** True when another transaction held a lock for longer than the store waits. */
@@ -46,6 +48,7 @@ export function isLockSlow(problem: unknown): boolean {
 
 /** True when waiting may help: Postgres is still starting, or on its way back. */
 export function isComingUp(problem: unknown): boolean {
+  if (problem instanceof AggregateError) return problem.errors.some(isComingUp)
   const isWrong = problem instanceof postgres.PostgresError && WRONG_ADDRESS_STATES.test(problem.code)
   return isAway(problem) && !isWrong
 }

@@ -1,0 +1,128 @@
+import { connect } from 'node:net'
+import { Duplex } from 'node:stream'
+
+/** Milliseconds for which connections that open together share one choice, or one refusal. Decision. */
+const CHOICE_MS = 500
+/** Code of a server that is not what `target_session_attrs` asks for. */
+export const WRONG_SESSION = 'WRONG_SESSION'
+
+export interface HostPlace {
+  readonly host: string
+  readonly port: number
+}
+
+/** What a host says of itself. */
+export interface HostState {
+  readonly isStandby: boolean
+  /** True when its sessions begin read-only. */
+  readonly isReadOnly: boolean
+}
+
+/**
+ * Chooses a host for each connection that opens: the one before it when that is still what is asked for, else the
+ * first in order. The library (3.4.9) would go from host to host without a rest and without an end while none of
+ * them is, and no statement would learn of it.
+ */
+export class HostChoice {
+  readonly #places: readonly HostPlace[]
+  readonly #session: string | null
+  readonly #look: (place: HostPlace) => Promise<HostState>
+  #last: HostPlace | null = null
+  #choosing: Promise<HostPlace> | null = null
+  #isEnded = false
+
+  /**
+   * @param session value of `target_session_attrs`; null: any
+   * @param look asks a host, and rejects when it does not answer
+   */
+  constructor(
+    places: readonly HostPlace[],
+    session: string | null,
+    look: (place: HostPlace) => Promise<HostState>,
+  ) {
+    this.#places = places
+    this.#session = session
+    this.#look = look
+  }
+
+  /** A socket for the library, which is connecting; one that ends with the reason when no host is found. */
+  async socket(): Promise<Duplex> {
+    try {
+      const { host, port } = await this.#chosen()
+      if (this.#isEnded) throw new Error('the client has ended')
+      const socket = connect(port, host).once('error', () => this.forget())
+      // The library reads from them which name the certificate must have.
+      return Object.assign(socket, { host, port })
+    } catch (problem) {
+      return failing(problem as Error)
+    }
+  }
+
+  /** The next connection chooses anew. */
+  forget(): void {
+    this.#choosing = null
+  }
+
+  /** The library would keep a connection that opens after its end. */
+  end(): void {
+    this.#isEnded = true
+  }
+
+  #chosen(): Promise<HostPlace> {
+    if (this.#choosing !== null) return this.#choosing
+    const choosing = this.#choose()
+    this.#choosing = choosing
+    const end = (): void => {
+      setTimeout(() => {
+        if (this.#choosing === choosing) this.#choosing = null
+      }, CHOICE_MS).unref()
+    }
+    choosing.then(end, end)
+    return choosing
+  }
+
+  async #choose(): Promise<HostPlace> {
+    const last = this.#last
+    const places = last === null ? this.#places : [last, ...this.#places.filter((place) => place !== last)]
+    const problems: Error[] = []
+    let second: HostPlace | null = null
+    for (const place of places) {
+      try {
+        const fit = fitOf(this.#session, await this.#look(place))
+        if (fit === 'good') return (this.#last = place)
+        if (fit === 'second') second ??= place
+        problems.push(wrongSession(place, fit))
+      } catch (problem) {
+        problems.push(problem as Error)
+      }
+    }
+    if (second !== null) return (this.#last = second)
+    const reasons = problems.map(({ message }) => message).join(', ')
+    throw new AggregateError(problems, `no host of Postgres is ${this.#session ?? 'there'}: ${reasons}`)
+  }
+}
+
+/** Takes what the library writes, which it would write on its next socket, and then fails. */
+function failing(problem: Error): Duplex {
+  return new Duplex({
+    read: () => undefined,
+    write: (_chunk, _encoding, done) => done(problem),
+  })
+}
+
+/** `second`: where no host is better. */
+type Fit = 'good' | 'second' | 'standby' | 'primary'
+
+function fitOf(session: string | null, { isStandby, isReadOnly }: HostState): Fit {
+  if (session === 'primary') return isStandby ? 'standby' : 'good'
+  // Of two primaries, one of which was made read-only by a setting, the other one is meant; reads go on at one.
+  if (session === 'read-write') return isStandby ? 'standby' : isReadOnly ? 'second' : 'good'
+  if (session === 'standby') return isStandby ? 'good' : 'primary'
+  if (session === 'read-only') return isStandby || isReadOnly ? 'good' : 'primary'
+  if (session === 'prefer-standby') return isStandby ? 'good' : 'second'
+  return 'good'
+}
+
+function wrongSession({ host, port }: HostPlace, fit: Fit): Error {
+  return Object.assign(new Error(`${host}:${port} is a ${fit}`), { code: WRONG_SESSION })
+}
