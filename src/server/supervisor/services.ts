@@ -148,7 +148,9 @@ export async function checkConnections(
   postgres: Services['postgres'],
 ): Promise<void> {
   const wanted = connectionsNeeded(config)
-  const { fits, available, by, elsewhere } = await store.connections(wanted)
+  const { fits, available, by, elsewhere } = await store.connections(wanted).catch((problem: unknown) => {
+    throw unusable(problem)
+  })
   if (fits) return
   const processes = `${config.fronts} fronts and ${config.runners} runners`
   const { limit, cure } = postgres === 'embedded' ? EMBEDDED : CONNECTION_LIMITS[by]

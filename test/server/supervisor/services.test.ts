@@ -66,6 +66,13 @@ t.test(
   },
 )
 
+t.test('a Postgres that cannot be asked for its limits refuses with its reason', async (t) => {
+  const given = { connections: () => Promise.reject(new Error('too many connections for role "sluice"')) }
+  await t.rejects(checkConnections(given, { config: withFronts(1) }, 'external'), {
+    message: /DATABASE_URL: too many connections for role "sluice"/,
+  })
+})
+
 function withFronts(fronts: number): Config {
   const reading = readFrom({ SLUICE_FRONTS: String(fronts) })
   if (!reading.ok) throw new Error('bad settings')
