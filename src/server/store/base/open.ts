@@ -78,7 +78,6 @@ export class Store {
   #current: Sql
   #clock: AnswerClock
   #replacedAt = -Infinity
-  #looking: NodeJS.Timeout | null = null
 
   constructor(options: StoreOptions) {
     this.options = options
@@ -133,38 +132,11 @@ export class Store {
 
   /** Gives running statements up to two seconds to end. */
   async close(): Promise<void> {
-    if (this.#looking !== null) clearTimeout(this.#looking)
-    await end(this.#current, 2)
+    await this.#current.end({ timeout: 2 })
   }
 
   #replaceWhenSilent(): void {
     if (this.#clock.silentMs >= this.#silenceMsMax) this.#replace(0)
-  }
-
-  /**
-   * While no host answers, the library tries several hosts without end and rejects nothing. Statements that
-   * are awaited for too long are given up, unless a new connection is answered.
-   */
-  #lookAgain(): void {
-    this.#looking ??= setTimeout(() => {
-      this.#looking = null
-      if (!this.#clock.isAwaiting) return
-      this.#lookAgain()
-      if (this.#clock.silentMs < this.#silenceMsMax - LOOK_MS_MAX) return
-      void this.#isAnswered().then((isAnswered) => isAnswered || this.#replaceWhenSilent())
-    }, LOOK_MS_MAX).unref()
-  }
-
-  async #isAnswered(): Promise<boolean> {
-    const probe = connect({ ...this.options, poolMax: 1 })
-    try {
-      await bounded(LOOK_MS_MAX, probe`SELECT 1`)
-      return true
-    } catch (problem) {
-      return problem instanceof postgres.PostgresError
-    } finally {
-      void end(probe, 0)
-    }
   }
 
   get #silenceMsMax(): number {
@@ -185,7 +157,7 @@ export class Store {
   #replace(endS: number): void {
     const old = this.#current
     ;[this.#current, this.#clock] = this.#connect()
-    void end(old, endS)
+    void old.end({ timeout: endS })
   }
 
   #connect(): [Sql, AnswerClock] {
@@ -193,7 +165,6 @@ export class Store {
       onReadOnly: () => {
         if (clock === this.#clock) this.#replaceReadOnly()
       },
-      ...(readPostgresUrl(this.options.url).hosts.length > 1 && { onAwaited: () => this.#lookAgain() }),
     })
     return [heardBy(clock, connect(this.options)), clock]
   }
@@ -248,7 +219,7 @@ export function postgresAt(url: string, options: postgres.Options<Record<string,
     host: [hosts.join()],
     port: [ports.join()],
     socket: () => choice.socket(),
-    // A host may become a standby between the choice and the login: the library then asks for another socket.
+    // A host may become a standby between the choice and the login: the library then refuses the statement.
     ...(targetSession === 'primary' || targetSession === 'read-write'
       ? { target_session_attrs: 'primary' }
       : {}),
@@ -303,15 +274,6 @@ function checkHost(
   certificate: PeerCertificate,
 ): Error | undefined {
   return checkServerIdentity(this.servername ?? this.socket?.remoteAddress ?? host, certificate)
-}
-
-/**
- * Ends a client. With several hosts the library (3.4.9) ignores the end for statements that wait for a
- * connection, and goes on connecting for them; it looks here for another host.
- */
-async function end(sql: Sql, timeoutS: number): Promise<void> {
-  Object.assign(sql.options, { host: [] })
-  await sql.end({ timeout: timeoutS })
 }
 
 /** Connects lazily: never throws when Postgres is away. */
