@@ -64,6 +64,21 @@ each('without another model a blocked prompt is an answer', async (t, rig, { dia
   }
 })
 
+each('a block that reports no tokens is charged by an estimate', async (t, rig, { dialect, stream }) => {
+  rig.first.script(
+    answersGemini({
+      usage: 'missing',
+      more: { candidates: undefined, promptFeedback: BLOCK.promptFeedback },
+    }),
+  )
+  const response = await rig.send(dialect, { stream })
+  t.equal(response.status, 200)
+  await response.text()
+  const end = rig.spend.holds[0]?.end as { readonly costNano: number }
+  t.match(end, { provider: 'first', isEstimated: true, text: { outputTokens: 0 } })
+  t.ok(end.costNano > 0)
+})
+
 each(
   "the last model's failure names the block among those before it",
   async (t, rig, { dialect, stream }) => {
