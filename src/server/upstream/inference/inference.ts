@@ -1,41 +1,37 @@
-import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { ATTEMPTS_MAX } from '../../../schemas/inference/inference-limits.ts'
 import { ADMITTED_OUTPUT_TOKENS_MAX } from '../../../schemas/limits/rate-limits.ts'
 import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
 import type {
-  AnsweredBy,
   Inference,
-  InferenceEnd,
   CountedPrompt,
   CountJob,
   InferenceJob,
   InferencePlan,
-  InferenceProgress,
-  InferenceSink,
   PresetBy,
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { BreakerReading, Log, Meters } from '../../ports/observe.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { CallInstants } from '../cost-bound.ts'
-import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
+import { Attempts } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route, type RoutedCall } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
-import { affordableOutputTokens, isHeld, isPriced, lacksToolPrice, textBoundOf } from './bounds.ts'
+import { affordableOutputTokens, isHeld, isPriced, textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { CallPrices } from './call-prices.ts'
-import { CallMedia, type MediaEgress } from './inline/call-media.ts'
+import { CallMedia } from './inline/call-media.ts'
 import { fittingEndpoints } from './fitting-endpoints.ts'
-import { MeteredCall } from './metered-call.ts'
-import { OpenStreams, StreamRate, type SeenStream } from './open-streams.ts'
+import { OpenStreams } from './open-streams.ts'
 import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
-import type { Written, WritingProtocol } from './protocol.ts'
-import { askedOf, boundInputOf, RoutedText } from './routed-text.ts'
+import type { WritingProtocol } from './protocol.ts'
+import { boundInputOf, RoutedText } from './routed-text.ts'
 import { takersOf, type Takers } from './translated/takers.ts'
-import { judgeTextUsage, LearnedRates } from './text-usage.ts'
+import { LearnedRates } from './text-usage.ts'
+import { isOfCall, WritingCall, type SharedByCalls, type WritingChoice } from './writing-call.ts'
 
 export interface InferenceOptions extends OpenWriterDeps {
   /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
@@ -58,36 +54,27 @@ export function createInference(
 }
 
 type WritingTarget = Target<WritingProtocol>
-type WritingChoice = Choice<WritingProtocol>
-type WritingTry = Try<WritingProtocol>
 
 class RoutingInference implements Inference {
   readonly streamHoldMs: number
   readonly #targets: TargetTable<WritingProtocol>
-  readonly #attempts: Attempts<WritingProtocol>
-  readonly #rates = new LearnedRates()
-  readonly #open: OpenStreams
-  readonly #meters: Pick<Meters, 'upstream' | 'streams'>
-  readonly #now: () => number
+  readonly #shared: SharedByCalls
   readonly #unixNow: () => number
   readonly #jobs: ShortJobs
-  readonly #egress: MediaEgress
 
   constructor(options: InferenceOptions) {
     const { log, meters, now, random, streamHoldMs, jobs, egress } = options
     this.#jobs = jobs
-    this.#egress = egress
     this.streamHoldMs = streamHoldMs
     this.#targets = new TargetTable({ open: writerOpener(options), random })
-    this.#attempts = new Attempts({ targets: this.#targets, log, meters, now })
-    this.#open = new OpenStreams(now)
-    this.#meters = meters
-    this.#now = now
+    const attempts = new Attempts({ targets: this.#targets, log, meters, now })
+    const [rates, open] = [new LearnedRates(), new OpenStreams(now)]
+    this.#shared = { attempts, rates, open, meters, egress, now }
     this.#unixNow = options.unixNow ?? Date.now
   }
 
   breakers(): readonly BreakerReading[] {
-    return this.#targets.breakers(this.#now())
+    return this.#targets.breakers(this.#shared.now())
   }
 
   withPreset(request: TextRequest, preset: Merging, by: PresetBy): Promise<Outcome<CompleteText>> {
@@ -101,7 +88,7 @@ class RoutingInference implements Inference {
     const takers = await takersOf({ ...job, models: [model], isCount: true }, this.#jobs)
     const chosen = takers.ok ? this.#choose(model, job, takers.value) : takers
     if (!chosen.ok) return chosen
-    const media = new CallMedia(this.#egress, job)
+    const media = new CallMedia(this.#shared.egress, job)
     return this.#counted(job, chosen.value.slice(0, ATTEMPTS_MAX), media).finally(() => media.release())
   }
 
@@ -128,7 +115,7 @@ class RoutingInference implements Inference {
   }
 
   #planned(job: InferenceJob, takers: Outcome<Takers | null>): Outcome<InferencePlan> {
-    const instants = new CallInstants(this.#unixNow(), this.#now(), job.deadlineAt)
+    const instants = new CallInstants(this.#unixNow(), this.#shared.now(), job.deadlineAt)
     const prices = new CallPrices(job.request, instants)
     const input = boundInputOf(job, instants)
     const chosen = takers.ok ? this.#choices(job, input, takers.value) : takers
@@ -142,7 +129,8 @@ class RoutingInference implements Inference {
       bound: textBoundOf(targets, input),
       estimatedTokens: () => this.#estimatedTokens(job, targets),
       affordableTokens: (availableNano) => affordableOutputTokens(targets, input, availableNano),
-      run: (sink, progressed) => this.#run(job, choices, { sink, progressed, prices }),
+      run: (sink, progressed) =>
+        new WritingCall({ job, choices, prices, sink, progressed, shared: this.#shared }).run(),
     })
   }
 
@@ -156,7 +144,7 @@ class RoutingInference implements Inference {
     if (first === undefined) return 0
     const { endpoint } = first
     const most = size.tokensMax ?? defaultTokensMax ?? endpoint.text?.maxCompletionTokens ?? Infinity
-    const prompt = this.#rates.of(endpoint, caller).promptTokens(size.text)
+    const prompt = this.#shared.rates.of(endpoint, caller).promptTokens(size.text)
     return prompt + Math.min(most, ADMITTED_OUTPUT_TOKENS_MAX) * choices
   }
 
@@ -202,183 +190,6 @@ class RoutingInference implements Inference {
   #taking(takers: Takers): RoutedCall['taking'] {
     return (endpoints) => takers.among(endpoints, (endpoint) => this.#targets.of(endpoint) !== null)
   }
-
-  async #run(
-    job: InferenceJob,
-    choices: readonly WritingChoice[],
-    { sink, progressed, prices }: Receivers,
-  ): Promise<Outcome<InferenceEnd>> {
-    const { request, deadlineAt } = job
-    const metered = new MeteredCall(this.#meters.streams, job, this.#now)
-    const media = new CallMedia(this.#egress, job)
-    let begunAt: number | null = null
-    let close = (): void => undefined
-    const endsAtOf = ({ text }: Endpoint, startedAt: number): number =>
-      request.isStream ? startedAt + (text?.firstOutputMs ?? Infinity) : deadlineAt
-    const attempted = this.#attempts.run(job, choices, {
-      attemptsMax: ATTEMPTS_MAX,
-      endsAtOf,
-      attempt: (one) =>
-        one.target.protocol.write({
-          job,
-          model: one.model,
-          sink,
-          media,
-          begin: (dropped, seen) => {
-            // A stream may last an hour, and nothing more is sent.
-            request.source.release()
-            media.release()
-            const at = this.#now()
-            begunAt = at
-            const unpricedTier = prices.unpricedTierAt(one.target.endpoint, seen.reported)
-            const { createdS } = seen
-            const all = [...request.dropped, ...dropped]
-            const by = answeredBy(one, job, { unpricedTier, dropped: all, createdS })
-            if (request.isStream) {
-              metered.committed(one)
-              const begun = { by, at, rate: new StreamRate(seen), metered, job, seen, prices }
-              close = this.#open.add(() => progressed(this.#progress(one, begun)))
-            }
-            sink.begin(by)
-          },
-          ready: () => this.#attempts.ready(one, { endsAtOf }),
-          mayChangeModel: () => one.others.hasOther(one.model),
-        }),
-      answered: (written, one) => {
-        metered.answered(written, one)
-        return this.#end(written, one, { job, begunAt, prices })
-      },
-    })
-    // A run that throws ends its stream, too.
-    let outcome: Outcome<InferenceEnd> = fail('internal')
-    try {
-      outcome = await attempted
-      return outcome
-    } finally {
-      media.release()
-      close()
-      metered.ended(outcome)
-    }
-  }
-
-  #progress(one: WritingTry, { by, at, rate, metered, job, seen, prices }: BegunAnswer): InferenceProgress {
-    const { endpoint } = one.target
-    const now = this.#now()
-    const written = rate.usage(askedOf(one, job, now), this.#rates.of(endpoint, job.caller))
-    // What is thought unseen may turn out to be less.
-    metered.wrote(seen.usage === null ? { ...written, reasoning: 0 } : written)
-    const usage = rate.ahead(written, now - at)
-    const { reported } = seen
-    return {
-      ...by,
-      usage,
-      ...prices.charge(endpoint, { usage, reported, startedAt: one.startedAt }),
-      reported,
-      upstreamMs: now - one.startedAt,
-      isDrained: endpoint.text?.onLeave === 'drain',
-      upstreamId: seen.upstreamId,
-    }
-  }
-
-  /** @param begunAt first output of the answer; null: the answer came whole */
-  #end(
-    written: Written,
-    one: WritingTry,
-    { job, begunAt, prices }: Pick<BegunAnswer, 'job' | 'prices'> & { readonly begunAt: number | null },
-  ): InferenceEnd {
-    const { endpoint, health } = one.target
-    const { failure, told, reported, outputBytes, answer, release, finalEvents } = written
-    const now = this.#now()
-    const upstreamMs = now - one.startedAt
-    const { usage, isEstimated } =
-      written.isExact && told !== null
-        ? { usage: told, isEstimated: failure !== null }
-        : judgeTextUsage(
-            told,
-            {
-              ...askedOf(one, job, now - written.pausedMs),
-              // A provider that failed is paid for what it has delivered alone.
-              ...(failure !== null && !isOfCall(failure) && { reasons: false }),
-              outputBytes,
-              isWhole: failure === null,
-            },
-            this.#rates.of(endpoint, job.caller),
-          )
-    if (failure === null) {
-      // Latency is the wait for the first output: an answer of many tokens is not a slow one. D26.
-      const firstMs = begunAt === null ? upstreamMs : begunAt - one.startedAt
-      health.answered(firstMs, usage.output + usage.reasoning, upstreamMs)
-      this.#meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
-    }
-    const charge = prices.charge(endpoint, { usage, reported, startedAt: one.startedAt })
-    const { unpricedTier } = charge
-    return {
-      ...answeredBy(one, job, { unpricedTier, dropped: droppedOf(job, written.dropped) }),
-      failure: failure === null ? null : this.#broken(failure, one, job),
-      usage,
-      isEstimated,
-      costNano: charge.costNano,
-      price: charge.price,
-      reported,
-      upstreamMs,
-      answer,
-      ...(release !== undefined && { release }),
-      finalEvents,
-      upstreamId: written.upstreamId,
-      finishReason: written.finishReason,
-    }
-  }
-
-  /** Why an answer broke off after its first output, with the name of its provider. D21. */
-  #broken(failure: Failure, one: WritingTry, job: InferenceJob): Failure {
-    const { caller, call, deadlineAt } = job
-    const of = { caller, call, deadlineAt, isInnocent: isOfCall(failure), hasBegun: true }
-    const learned = this.#attempts.learn(failure, one, of)
-    return isOfCall(failure) ? learned : one.trail.ending(learned, one.target.endpoint.provider)
-  }
-}
-
-interface Receivers {
-  readonly sink: InferenceSink
-  readonly progressed: (progress: InferenceProgress) => void
-  readonly prices: CallPrices
-}
-
-interface BegunAnswer {
-  readonly by: AnsweredBy
-  /** Milliseconds of the clock at the first output. */
-  readonly at: number
-  readonly rate: StreamRate
-  readonly metered: MeteredCall
-  readonly job: InferenceJob
-  readonly seen: SeenStream
-  readonly prices: CallPrices
-}
-
-function droppedOf({ request }: InferenceJob, dropped: readonly string[]): readonly string[] {
-  return dropped.length === 0 ? request.dropped : [...request.dropped, ...dropped]
-}
-
-function answeredBy(
-  { model, target, trail }: WritingTry,
-  { request }: InferenceJob,
-  facts: Pick<AnsweredBy, 'unpricedTier' | 'dropped' | 'createdS'>,
-): AnsweredBy {
-  const { endpoint } = target
-  const { provider, ownWay } = endpoint
-  return {
-    model: model.id,
-    provider: provider.slug,
-    isByok: ownWay !== undefined,
-    isUnpriced: endpoint.isUnpriced || lacksToolPrice(endpoint, request.size.serverTools),
-    attempts: trail.length + 1,
-    ...facts,
-  }
-}
-
-/** The call ended, not the endpoint. */
-function isOfCall({ name }: Failure): boolean {
-  return name === 'client_gone' || name === 'draining' || name === 'deadline_exceeded'
 }
 
 function isLocal({ provider }: Endpoint): boolean {
