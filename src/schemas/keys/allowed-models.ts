@@ -8,12 +8,33 @@ const ALL_OF_AUTHOR = '/*'
  */
 export function isModelAllowed(allowed: readonly string[] | null, modelId: string): boolean {
   if (allowed === null) return true
-  const id = modelId.toLowerCase()
-  const variantAt = id.indexOf(':')
-  const slug = variantAt === -1 ? id : id.slice(0, variantAt)
-  const author = slug.slice(0, Math.max(0, slug.indexOf('/'))) + ALL_OF_AUTHOR
+  const slug = slugOf(modelId)
+  const author = authorOf(slug)
   return allowed.some((entry) => {
     const folded = entry.toLowerCase()
     return folded === slug || folded === author
   })
+}
+
+/** The entries of a key's list that allow none of the models. @param ids canonical */
+export function withoutModel(allowed: readonly string[], ids: Iterable<string>): readonly string[] {
+  const left = new Map(allowed.map((entry) => [entry.toLowerCase(), entry]))
+  for (const id of ids) {
+    if (left.size === 0) break
+    const slug = slugOf(id)
+    left.delete(slug)
+    left.delete(authorOf(slug))
+  }
+  return [...left.values()]
+}
+
+/** Without the suffix of a variant, in lower case. */
+function slugOf(modelId: string): string {
+  const id = modelId.toLowerCase()
+  const variantAt = id.indexOf(':')
+  return variantAt === -1 ? id : id.slice(0, variantAt)
+}
+
+function authorOf(slug: string): string {
+  return slug.slice(0, Math.max(0, slug.indexOf('/'))) + ALL_OF_AUTHOR
 }

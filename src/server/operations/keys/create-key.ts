@@ -4,7 +4,16 @@ import { NewKeyAnswer, type CreateKeyBody } from '../../../schemas/keys/keys.ts'
 import { callLimitsIn } from '../../../schemas/limits/model-calls.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
-import { actorOf, expiryFrom, KEY_FAILURES, keyAnswer, limitOf, wrongMember } from './key-answers.ts'
+import {
+  actorOf,
+  expiryFrom,
+  KEY_FAILURES,
+  keyAnswer,
+  limitOf,
+  modelsRemark,
+  REMARK_HEADERS,
+  wrongMember,
+} from './key-answers.ts'
 
 const ID = 'keys.create'
 
@@ -25,7 +34,7 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
   outlivesClient: true,
   idempotent: 'refused',
   input: { body: 'create_key' },
-  success: { status: 201, body: NewKeyAnswer },
+  success: { status: 201, body: NewKeyAnswer, headers: REMARK_HEADERS },
   statuses: [400, 403, 404, 429, 500],
   failures: [
     'body_invalid',
@@ -65,7 +74,11 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
       actorOf(call, ID),
     )
     return made.ok
-      ? ok({ kind: 'json', value: { data: keyAnswer(made.value.apiKey), key: made.value.key } })
+      ? ok({
+          kind: 'json',
+          value: { data: keyAnswer(made.value.apiKey), key: made.value.key },
+          ...modelsRemark(body.allowed_models, ports),
+        })
       : made
   },
 })

@@ -1,8 +1,10 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
 import { INSTANT_RULES, instantOf } from '../../../schemas/values/instants.ts'
+import { withoutModel } from '../../../schemas/keys/allowed-models.ts'
 import type { ApiKey, CurrentKeyAnswer } from '../../../schemas/keys/keys.ts'
 import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
 import type { KeyActor, KeyRef, ManagedKey } from '../../ports/keys/api-keys.ts'
+import type { Ports } from '../../ports/ports.ts'
 import { changedBy, type Call } from '../define.ts'
 
 /** Statuses of every operation that names a key. B2.10. */
@@ -72,6 +74,25 @@ export function currentKeyAnswer(key: ManagedKey): CurrentKeyAnswer {
     },
   }
 }
+
+export const REMARK_HEADERS = {
+  'x-sluice-remark': 'Entries of `allowed_models` that no model of the catalogue matches.',
+}
+
+/** Headers of the answer to a key that was given a list of models. C25. */
+export function modelsRemark(
+  allowed: readonly string[] | null | undefined,
+  { models: { models } }: Pick<Ports, 'models'>,
+): { readonly headers?: Readonly<Record<string, string>> } {
+  const ids = models.map(({ id }) => id)
+  const unmatched = withoutModel(allowed ?? [], ids)
+  if (unmatched.length === 0) return {}
+  const names = unmatched.slice(0, REMARKED_MODELS_MAX).join(', ')
+  return { headers: { 'x-sluice-remark': `allowed_models: no model of the catalogue matches ${names}` } }
+}
+
+/** Entries that a remark names. Decision. */
+const REMARKED_MODELS_MAX = 10
 
 function limitsOf({ limitNano, limitReset, countsByok, countedNano }: ManagedKey) {
   const left = limitNano === null || countedNano > limitNano ? 0n : limitNano - countedNano

@@ -13,7 +13,9 @@ import {
   KEY_STATUSES_LISTED,
   keyAnswer,
   limitOf,
+  modelsRemark,
   refOf,
+  REMARK_HEADERS,
 } from './key-answers.ts'
 
 const ID = 'keys.update'
@@ -36,7 +38,7 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   input: { params: KeyParams, body: 'update_key' },
-  success: { status: 200, body: KeyAnswer },
+  success: { status: 200, body: KeyAnswer, headers: REMARK_HEADERS },
   statuses: [...KEY_STATUSES_LISTED, 400],
   failures: ['api_key_unknown', 'body_invalid', 'key_unscoped', ...KEY_FAILURES],
   example: { params: { hash: EXAMPLE_HASH }, body: { limit: 50, disabled: false } },
@@ -44,7 +46,9 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
     const refused = await internRefusal(call, ports)
     if (refused !== null) return refused
     const updated = await ports.apiKeys.update(refOf(call), changesOf(call.body), actorOf(call, ID))
-    return updated.ok ? ok({ kind: 'json', value: { data: keyAnswer(updated.value) } }) : updated
+    if (!updated.ok) return updated
+    const remark = modelsRemark(call.body.allowed_models, ports)
+    return ok({ kind: 'json', value: { data: keyAnswer(updated.value) }, ...remark })
   },
 })
 

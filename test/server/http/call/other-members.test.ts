@@ -109,6 +109,18 @@ t.test('a body that a thread reads is judged alike', async (t) => {
   )
 })
 
+t.test('entries of allowed_models that match nothing are remarked upon, when made and changed', async (t) => {
+  const allowed_models = ['sluice/lexical-1', 'sluice/*', 'Nobody/nothing', 'nowhere/*']
+  const made = await call('POST', '/keys', { body: { name: 'k', allowed_models } })
+  t.equal(made.status, 201)
+  t.match(made.headers.get('x-sluice-remark'), / matches Nobody\/nothing, nowhere\/\*$/)
+  const { hash } = (await make()).data
+  const changed = await call('PATCH', `/keys/${hash}`, {
+    body: { allowed_models: allowed_models.slice(0, 2) },
+  })
+  t.equal(changed.headers.get('x-sluice-remark'), null)
+})
+
 t.test('each name of each shape is meant by a slip in it', (t) => {
   for (const [form, { schema, digest, keepsOthers }] of Object.entries<BodyForm>(BODIES)) {
     const { properties = {}, additionalProperties } = schema as {
