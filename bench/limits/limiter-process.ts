@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { hashOfBearer } from '../../src/server/access/bearer.ts'
+import { hashOfBearer } from '../../src/server/access/access.ts'
 import { launchInMemory, launchServer } from '../../src/server/supervisor/redis/redis-launch.ts'
 import { needsRedis, openLimiter, type Limiter, type LimiterName } from './limiters.ts'
 

@@ -2,7 +2,7 @@
 import { hashOfKey, type KeyKind } from '../../src/schemas/keys/api-keys.ts'
 import type { Failure } from '../../src/schemas/failures.ts'
 import { burstOf } from '../../src/schemas/values/rate-burst.ts'
-import { FOREIGN, hashOfBearer, MISSING } from '../../src/server/access/bearer.ts'
+import { FOREIGN, hashOfBearer, MISSING } from '../../src/server/access/access.ts'
 import { freeOf, takeOne, windowOf, type Window } from '../../src/server/limits/gcra.ts'
 import { admittedOf, refusedOf } from '../../src/server/limits/admitted.ts'
 import type { ProxyKey } from './settings.ts'

@@ -7,7 +7,7 @@ import { fail, ok, type Failure, type Outcome } from '../../src/schemas/failures
 import type { EmbeddingsRequest } from '../../src/server/ports/embeddings/embeddings.ts'
 import { contentRefusal } from '../../src/server/http/call/head.ts'
 import { headersOf, replyOfFailure, type ReplyFacts } from '../../src/server/http/reply/reply.ts'
-import { RequestIds } from '../../src/server/http/call/request-ids.ts'
+import { RequestIds } from '../../src/schemas/requests/request-id.ts'
 import { bodyOf } from '../../src/server/http/call/take-inputs.ts'
 import { createEmbeddings } from '../../src/server/operations/embeddings/create-embeddings.ts'
 import { nextCallId } from '../../src/server/operations/call-ids.ts'

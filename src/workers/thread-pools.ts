@@ -1,11 +1,12 @@
 import { ok, type Outcome } from '../schemas/failures.ts'
+import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits/json-limits.ts'
 import { BACKGROUND_JOB_MS_MAX, SHORT_JOB_MS_MAX } from '../schemas/limits/limits.ts'
 import { BRIEF_HEAP_MIB, LONG_HEAP_MIB } from '../schemas/operator/memory-limits.ts'
+import { bytesOf } from '../schemas/values/pieces.ts'
 import type { Log } from '../server/ports/observe.ts'
 import type { ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { Lane } from './lane.ts'
 import { SessionPool } from './sessions/session-pool.ts'
-import { isBriefJob } from './brief-jobs.ts'
 
 /** Milliseconds without a long job after which the threads end and free their grown heaps. Decision. */
 const LONG_IDLE_MS = 60_000
@@ -137,4 +138,25 @@ class ShortPool implements ShortJobs {
   async close(): Promise<void> {
     await Promise.all([this.#brief.close(), this.#long.close()])
   }
+}
+
+type IsBrief<N extends ShortJobName> = (input: ShortJobTypes[N]['in']) => boolean
+
+/** Jobs that may take less than a millisecond, apart from the tasks: who queues them loads no task. */
+const BRIEF: { readonly [N in ShortJobName]?: IsBrief<N> } = {
+  // At most ECHO_UNITS_MAX of text.
+  echo: () => true,
+  seal_secrets: ({ secrets }) => areBrief(secrets.map(({ value }) => value)),
+  open_secret: ({ sealed }) => areBrief([sealed]),
+  copy_secrets: ({ from }) => areBrief(from.map(({ sealed }) => sealed)),
+}
+
+/** Returns whether a job takes less than a millisecond. */
+export function isBriefJob<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): boolean {
+  const isBrief: IsBrief<N> | undefined = BRIEF[name]
+  return isBrief?.(input) === true
+}
+
+function areBrief(values: readonly Uint8Array[]): boolean {
+  return bytesOf(values) <= BRIEF_SECRETS_BYTES_MAX
 }

@@ -8,7 +8,7 @@ import {
 } from '../../src/schemas/embeddings/embedding-limits.ts'
 import { PARSED_NUMBERS_MAX } from '../../src/schemas/models/provider-limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
-import { isBriefJob } from '../../src/workers/brief-jobs.ts'
+import { isBriefJob } from '../../src/workers/thread-pools.ts'
 import { callerBy } from '../support/keys/callers.ts'
 import { plainPng } from '../support/videos/clip-images.ts'
 import { clipInput } from '../support/videos/clips.ts'

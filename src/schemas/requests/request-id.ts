@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+
 /** Request ids that Sluice makes: a prefix of one process, and a number in it. C12. */
 
 /** Characters of the prefix. */
@@ -7,6 +9,16 @@ const NUMBER_CHARS = 8
 const RADIX = 36
 const CODE_0 = 0x30
 const CODE_A = 0x61
+
+/** Creates ids that are unique over all processes: 60 random bits and a count. C12. */
+export class RequestIds {
+  readonly #prefix = requestIdPrefix(randomBytes(8).readBigUInt64BE() >> 4n)
+  #count = 0
+
+  next(): string {
+    return ownRequestId(this.#prefix, this.#count++)
+  }
+}
 
 /** The id of a number; both parts are `[0-9a-z]`. */
 export function ownRequestId(prefix: string, number: number): string {

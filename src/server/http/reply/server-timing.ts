@@ -1,5 +1,5 @@
 import type { CallNotes } from '../../ports/observe.ts'
-import { Desk } from './desk.ts'
+import { Desk } from './reply-body.ts'
 
 type Stages = Pick<CallNotes, 'authMs' | 'limitsMs' | 'validateMs' | 'upstreamMs' | 'ttftMs'>
 

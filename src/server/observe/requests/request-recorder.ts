@@ -2,9 +2,8 @@ import { REQUESTS_FLUSH_MS, REQUESTS_GATHERED_SHARE } from '../../../schemas/req
 import type { RequestBatch } from '../../../schemas/requests/request-record.ts'
 import type { CallSettled, Log } from '../../ports/observe.ts'
 import type { CountRequests } from '../../ports/requests/request-log.ts'
-import { AskedModels } from './asked-models.ts'
 import { GatheredCalls } from './gathered-calls.ts'
-import { Sampling } from './sampling.ts'
+import { AskedModels, Sampling } from './sampling.ts'
 
 /** Reads of the log itself: a page that follows it would fill it. */
 const OWN_OPERATION = 'requests.list'

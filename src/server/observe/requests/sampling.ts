@@ -1,4 +1,6 @@
 import {
+  ASKED_MODEL_ORGANIZATIONS_MAX,
+  ASKED_MODELS_MAX,
   REQUESTS_FIRST_WEIGHT,
   REQUESTS_FIRST_WEIGHT_MAX,
   REQUESTS_KEY_KINDS_MAX,
@@ -10,6 +12,7 @@ import {
 import type { CallSettled } from '../../ports/observe.ts'
 
 const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
 const FURTHER = ''
 
 export type SampledCall = Pick<CallSettled, 'organizationId' | 'keyHash' | 'failure' | 'status'>
@@ -66,4 +69,33 @@ function weightAt(count: number): number {
   const weight = isFirst ? REQUESTS_FIRST_WEIGHT : REQUESTS_LAST_WEIGHT
   const behind = count - (isFirst ? REQUESTS_WHOLE_MAX : REQUESTS_FIRST_WEIGHT_MAX)
   return behind % weight === 0 ? weight : 0
+}
+
+/**
+ * Keeps names that calls gave to models that do not exist. Callers choose these names, so each organization
+ * has a few different ones in a minute, and the log does not fill with them.
+ */
+export class AskedModels {
+  readonly #names = new Map<string, Set<string>>()
+  #minute = 0
+
+  /** @returns the name; undefined: the call asked for none that is kept */
+  of(nowMs: number, { organizationId, askedModel }: CallSettled): string | undefined {
+    if (askedModel === undefined || organizationId === null) return undefined
+    const minute = Math.floor(nowMs / MINUTE_MS)
+    if (minute !== this.#minute) this.#names.clear()
+    this.#minute = minute
+    const names = this.#names.get(organizationId) ?? this.#begin(organizationId)
+    if (names === null) return undefined
+    if (names.size < ASKED_MODELS_MAX) names.add(askedModel)
+    return names.has(askedModel) ? askedModel : undefined
+  }
+
+  /** Null: the organization is one too many. */
+  #begin(organizationId: string): Set<string> | null {
+    if (this.#names.size >= ASKED_MODEL_ORGANIZATIONS_MAX) return null
+    const names = new Set<string>()
+    this.#names.set(organizationId, names)
+    return names
+  }
 }
