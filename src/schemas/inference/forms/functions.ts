@@ -1,7 +1,7 @@
 /** Functions that callers declare, in the words of every form. */
 import { isObject, type Members } from '../../values/members.ts'
 import { pointerOf, type JsonPath } from '../../values/json-path.ts'
-import { cachePointOf, flagOf, textOf, type Others } from './others.ts'
+import { cachePointOf, flagOf, textIn, textOf, type Others } from './others.ts'
 import type { PromptTool, ToolChoice } from './prompt.ts'
 
 interface Declared {
@@ -18,9 +18,10 @@ export function readFunction(sent: Members, declared: Declared, others: Others):
   const { path, used, schema, outer = sent } = declared
   others.addRest(sent, used, { path })
   const parameters = sent[schema]
+  if (!isObject(parameters)) others.addUnread('tools', parameters, [...path, schema])
   return {
     name: textOf(sent['name']) ?? '',
-    description: textOf(sent['description']),
+    description: textIn(sent, 'description', { path, others }),
     schema: isObject(parameters) ? parameters : null,
     path: pointerOf([...path, schema]),
     isStrict: flagOf(sent['strict']),

@@ -54,6 +54,11 @@ export class Others {
     }
   }
 
+  /** A member that its reader knows, and whose value is of another type than it reads. */
+  addUnread(name: string, value: unknown, path: JsonPath): void {
+    if (!saysNothing(value, name)) this.add(name, path)
+  }
+
   refuse(name: string, path: JsonPath): void {
     if (!this.#refused.has(name)) this.#refused.set(name, { name, path: pointerOf(path) })
   }
@@ -77,6 +82,18 @@ function headerName(name: string): string {
 function saysNothing(value: unknown, name: string): boolean {
   if (value === '' || (Array.isArray(value) && value.length === 0)) return true
   return isDefaultValue(value, Object.hasOwn(NESTED_DEFAULTS, name) ? (NESTED_DEFAULTS[name] ?? []) : [])
+}
+
+/** The text of a member; of another type it is named. Null: there is none. */
+export function textIn(object: Members, name: string, { path, others }: TextPlace): string | null {
+  const text = textOf(object[name])
+  if (text === null) others.addUnread(name, object[name], [...path, name])
+  return text
+}
+
+interface TextPlace {
+  readonly path: JsonPath
+  readonly others: Others
 }
 
 /** Null: the value is no text. */

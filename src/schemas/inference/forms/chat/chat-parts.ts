@@ -67,6 +67,8 @@ function readPart(part: Members, path: JsonPath, others: Others): ChatPart | nul
     case 'input_audio':
       return audioOf(inner, located)
     default:
+      if (textOf(inner['file_data']) !== null)
+        others.addUnread('file_id', inner['file_id'], [...path, name, 'file_id'])
       return fileOf(inner, located)
   }
 }

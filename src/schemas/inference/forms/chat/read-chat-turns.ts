@@ -2,7 +2,7 @@ import { isObject, membersOf, type Members } from '../../../values/members.ts'
 import type { JsonPath } from '../../../values/json-path.ts'
 import type { ChatMessage } from '../../chat.ts'
 import { freeformArguments } from '../freeform-tools.ts'
-import { cachePointOf, textOf, type Others } from '../others.ts'
+import { cachePointOf, textIn, textOf, type Others } from '../others.ts'
 import type { AssistantPart, PromptCall, PromptText, Turn } from '../prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
 import { readChatContent, type ChatPart } from './chat-parts.ts'
@@ -92,12 +92,13 @@ function assistantParts(
   const { path, others } = place
   for (const name of ['audio', 'function_call'])
     if ((message[name] ?? null) !== null) others.add(`messages.${name}`, [...path, name])
-  const refusal = textOf(message['refusal']) ?? ''
+  const refusal = textIn(message, 'refusal', place) ?? ''
   const calls = readCalls(message['tool_calls'], [...path, 'tool_calls'], others)
   const { reasoning_details: details } = message
+  if (!Array.isArray(details)) others.addUnread('reasoning_details', details, [...path, 'reasoning_details'])
   const { parts, ofCalls, hasOthers } = readDetails(
     Array.isArray(details) ? (details as readonly unknown[]) : [],
-    textOf(message['reasoning']) ?? textOf(message['reasoning_content']) ?? '',
+    textIn(message, 'reasoning', place) ?? textIn(message, 'reasoning_content', place) ?? '',
     new Set(calls.map(({ id }) => id)),
   )
   if (hasOthers) others.add('reasoning_details', [...path, 'reasoning_details'])
@@ -115,7 +116,10 @@ const FREEFORM_CALL: ReadonlySet<string> = new Set(['id', 'type', 'custom', 'ind
 const FREEFORM: ReadonlySet<string> = new Set(['name', 'input'])
 
 function readCalls(list: unknown, path: JsonPath, others: Others): readonly PromptCall[] {
-  if (!Array.isArray(list)) return []
+  if (!Array.isArray(list)) {
+    others.addUnread('messages.tool_calls', list, path)
+    return []
+  }
   return (list as readonly unknown[]).flatMap((one, nth) => {
     const call = membersOf(one)
     const { id, type = 'function' } = call
@@ -129,6 +133,10 @@ function readCalls(list: unknown, path: JsonPath, others: Others): readonly Prom
     }
     others.addRest(call, isFreeform ? FREEFORM_CALL : CALL, { path: [...path, nth] })
     others.addRest(called, isFreeform ? FREEFORM : FUNCTION, { path: [...path, nth, member] })
+    const given = isFreeform ? 'input' : 'arguments'
+    const sent = called[given]
+    if (typeof sent !== 'string' && (isFreeform || !isObject(sent)))
+      others.addUnread('messages.tool_calls', sent, [...path, nth, member, given])
     return {
       kind: 'call',
       id: textOf(id) ?? '',

@@ -20,8 +20,11 @@ export function readChat(body: Members): Prompt {
     path: ['stream_options'],
     prefix: 'stream_options.',
   })
+  const effort = textOf(chat.reasoning_effort)
+  const isOther = (chat.reasoning?.effort ?? effort) !== effort
+  if (isOther) others.addUnread('reasoning_effort', effort, ['reasoning_effort'])
   const elsewhere = {
-    effort: textOf(chat.reasoning_effort),
+    effort,
     isHidden: body['include_reasoning'] === false,
   }
   return {
@@ -85,19 +88,34 @@ function namedTool({ type, function: named, custom }: Members): string | null {
   return textOf(membersOf(type === 'custom' ? custom : named)['name'])
 }
 
+const FORMAT: ReadonlySet<string> = new Set(['type', 'json_schema'])
 const SCHEMA: ReadonlySet<string> = new Set(['name', 'description', 'schema', 'strict'])
 
 function readFormat(format: ChatBody['response_format'], others: Others): AnswerFormat | null {
   const { type = 'text', json_schema: told } = membersOf(format)
-  if (type === 'text') return null
-  if (type === 'json_object') return { kind: type }
   const path = ['response_format']
+  if (type === 'text') return null
+  if (type === 'json_object') return readJsonObject(membersOf(format), { path, others })
+  others.addRest(membersOf(format), FORMAT, { path, prefix: 'response_format.' })
   if (type === JSON_SCHEMA && isObject(told)) {
     others.addRest(told, SCHEMA, { path: [...path, JSON_SCHEMA], prefix: 'response_format.' })
     return schemaFormat(told)
   }
   others.add('response_format', path)
   return null
+}
+
+const OBJECT: ReadonlySet<string> = new Set(['type', 'schema', 'name', 'description', 'strict'])
+
+/** Some providers take a schema there, too. */
+export function readJsonObject(
+  format: Members,
+  { path, others }: { readonly path: JsonPath; readonly others: Others },
+): AnswerFormat {
+  others.addRest(format, OBJECT, { path, prefix: `${path.join('.')}.` })
+  if (isObject(format['schema'])) return schemaFormat(format)
+  others.addUnread(path.join('.'), format['schema'], [...path, 'schema'])
+  return { kind: 'json_object' }
 }
 
 /** The name of a format whose caller gives none: OpenAI requires one. */

@@ -19,6 +19,11 @@ export function blocksOf(content: unknown): readonly Members[] {
   return Array.isArray(content) ? (content as readonly unknown[]).map(membersOf) : []
 }
 
+/** Whether a content is a text or a list. */
+export function isContent(content: unknown): boolean {
+  return typeof content === 'string' || Array.isArray(content)
+}
+
 /** Texts, pictures and documents; of another type the others. Empty texts say nothing, and Anthropic refuses them. */
 export function readGiven(block: Members, path: JsonPath, others: Others): readonly GivenPart[] {
   const cache = cachePointOf(block['cache_control'])
@@ -57,6 +62,7 @@ function readDocument(block: Members, path: JsonPath, others: Others): readonly 
   const { type, content } = membersOf(source)
   const cache = cachePointOf(block['cache_control'])
   if (type === 'content') {
+    if (!isContent(content)) others.addUnread('messages.content', content, [...path, 'source', 'content'])
     const parts = blocksOf(content).flatMap((one, nth) =>
       readGiven(one, [...path, 'source', 'content', nth], others),
     )

@@ -1,4 +1,4 @@
-import type { Members } from '../../../values/members.ts'
+import { isObject, type Members } from '../../../values/members.ts'
 import type { JsonPath } from '../../../values/json-path.ts'
 import { withoutBilling } from '../../conversation.ts'
 import type { Message } from '../../messages.ts'
@@ -9,7 +9,7 @@ import type { Turn } from '../prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
 import { TurnRuns } from '../turn-runs.ts'
 import { signedReasoning, withCallSignatures, type ReadPart } from '../signed-calls.ts'
-import { argumentsText, blocksOf, readGiven, readText, type GivenPart } from './message-parts.ts'
+import { argumentsText, blocksOf, isContent, readGiven, readText, type GivenPart } from './message-parts.ts'
 
 /** Turns of one role that follow each other are one, as they are for Anthropic. */
 export function readMessageTurns(messages: readonly Message[], others: Others): readonly Turn[] {
@@ -85,13 +85,16 @@ const RESULT = usedMembers('messages', 'parts', { type: 'tool_result' })
 function readUserBlock(block: Members, path: JsonPath, others: Others): Turn {
   if (block['type'] !== 'tool_result') return { role: 'user', parts: readGiven(block, path, others) }
   others.addRest(block, RESULT, { path })
+  const { content, is_error: isError } = block
+  if (typeof isError !== 'boolean') others.addUnread('is_error', isError, [...path, 'is_error'])
+  if (!isContent(content)) others.addUnread('messages.content', content, [...path, 'content'])
   return {
     role: 'tool',
     callId: textOf(block['tool_use_id']) ?? '',
-    parts: blocksOf(block['content']).flatMap((one, nth): readonly GivenPart[] =>
+    parts: blocksOf(content).flatMap((one, nth): readonly GivenPart[] =>
       readGiven(one, [...path, 'content', nth], others),
     ),
-    isError: block['is_error'] === true,
+    isError: isError === true,
     cache: cachePointOf(block['cache_control']),
   }
 }
@@ -107,6 +110,7 @@ function readModelBlock(block: Members, path: JsonPath, others: Others): readonl
       return readText(block, path, others)
     case 'tool_use':
       others.addRest(block, CALL, { path })
+      if (!isObject(block['input'])) others.addUnread('messages.content', block['input'], [...path, 'input'])
       return [
         {
           ...{ kind: 'call', id: textOf(block['id']) ?? '', name: textOf(block['name']) ?? '' },

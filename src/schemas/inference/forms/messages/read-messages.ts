@@ -85,6 +85,8 @@ function readThinking({ thinking, output_config }: MessagesBody, others: Others)
   const isOn = type !== null && Object.hasOwn(IS_ON, type) ? (IS_ON[type] ?? null) : null
   if (type !== null && isOn === null) others.drop('thinking', ['thinking'])
   const effort = textOf(output['effort'])
+  if (type === 'adaptive')
+    others.addUnread('thinking.budget_tokens', asked['budget_tokens'], ['thinking', 'budget_tokens'])
   if (isOn === null && effort === null) return null
   return {
     effort,
@@ -104,6 +106,7 @@ function readFormat({ output_config, output_format }: MessagesBody, others: Othe
     : [output_format, ['output_format']]
   const told = membersOf(format)
   const { type = 'text' } = told
+  if (output_config?.format) others.addUnread('output_format', output_format, ['output_format'])
   if (type === 'text') return null
   if (type === JSON_SCHEMA) {
     others.addRest(told, FORMAT, { path, prefix: 'output_config.format.' })

@@ -21,7 +21,10 @@ const SOUND_MEMBERS = usedMembers('responses', 'parts', { type: SOUND, inner: SO
 /** Parts of a message, or of what a tool gave. Empty texts say nothing. */
 export function readItemContent(content: unknown, path: JsonPath, others: Others): readonly ItemPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content, cache: null }]
-  if (!Array.isArray(content)) return []
+  if (!Array.isArray(content)) {
+    others.addUnread('input.content', content, path)
+    return []
+  }
   const parts = (content as readonly unknown[]).flatMap((one, nth) => {
     const place = [...path, nth]
     const part = membersOf(one)
@@ -50,6 +53,7 @@ function readPart(part: Members, path: JsonPath, others: Others): ItemPart | nul
     case 'input_image': {
       const [url, id] = [textOf(part['image_url']), textOf(part['file_id'])]
       const media = url === null ? fileMedia(null, id) : mediaOfUrl(url)
+      if (url !== null) others.addUnread('file_id', id, [...path, 'file_id'])
       return media === null ? null : { kind: 'image', media, detail: detailOf(part['detail']), ...located }
     }
     case SOUND: {
@@ -63,6 +67,8 @@ function readPart(part: Members, path: JsonPath, others: Others): ItemPart | nul
     }
     default: {
       const [data, url] = [textOf(part['file_data']), textOf(part['file_url'])]
+      if (data !== null) others.addUnread('file_url', url, [...path, 'file_url'])
+      if ((data ?? url) !== null) others.addUnread('file_id', part['file_id'], [...path, 'file_id'])
       const media = data === null && url !== null ? mediaOfUrl(url) : fileMedia(data, textOf(part['file_id']))
       return media === null ? null : { kind: 'file', media, filename: textOf(part['filename']), ...located }
     }

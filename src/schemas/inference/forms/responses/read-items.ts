@@ -67,6 +67,7 @@ function readItem(item: Members, { path, others, names }: ItemPlace): readonly R
     case 'custom_tool_call':
       if (textOf(item['name']) === null) break
       others.addRest(item, FREEFORM_CALL, { path })
+      if (textOf(item['input']) === null) others.addUnread('input', item['input'], [...path, 'input'])
       return [callOf(item, names, freeformArguments(item['input']))]
     case 'custom_tool_call_output':
     case 'function_call_output': {
@@ -166,8 +167,8 @@ const REASONING = usedMembers('responses', 'turns', { type: 'reasoning' })
 /** Nothing where the item says nothing. The summary stands for the text where there is none. */
 function readReasoningItem(item: Members, { path, others }: Place): readonly ReadPart[] {
   others.addRest(item, REASONING, { path })
-  const content = textsIn(item['content'])
-  const summary = textsIn(item['summary'])
+  const place = { path, others }
+  const [content, summary] = [textsIn(item, 'content', place), textsIn(item, 'summary', place)]
   const carried = textOf(item['encrypted_content']) ?? textOf(item['signature']) ?? ''
   const format = textOf(item['format']) ?? SIGNATURE_FORMATS.responses
   const signature = signatureOf(carried, { format })
@@ -181,8 +182,17 @@ function readReasoningItem(item: Members, { path, others }: Place): readonly Rea
   return signedReasoning(told, signature)
 }
 
-function textsIn(list: unknown): string {
-  if (!Array.isArray(list)) return ''
-  const texts = (list as readonly unknown[]).flatMap((one) => textOf(membersOf(one)['text']) ?? [])
+/** Texts of a member; a part of another type is named as reasoning. */
+function textsIn(item: Members, name: string, { path, others }: Place): string {
+  const list = item[name]
+  if (!Array.isArray(list)) {
+    others.addUnread('reasoning', list, [...path, name])
+    return ''
+  }
+  const texts = (list as readonly unknown[]).flatMap((one, nth) => {
+    const text = textOf(membersOf(one)['text'])
+    if (text === null) others.drop('reasoning', [...path, name, nth])
+    return text ?? []
+  })
   return texts.join(BETWEEN_TEXTS)
 }

@@ -1,7 +1,7 @@
 import { membersOf, type Members } from '../../../values/members.ts'
 import { JSON_SCHEMA } from '../../form-fit.ts'
 import type { ResponsesBody } from '../../responses.ts'
-import { schemaFormat } from '../chat/read-chat.ts'
+import { readJsonObject, schemaFormat } from '../chat/read-chat.ts'
 import { FunctionNames } from '../function-names.ts'
 import { readReasoning } from '../openai-reasoning.ts'
 import { cachePointOf, flagOf, numberOf, Others, textOf } from '../others.ts'
@@ -71,8 +71,8 @@ function readFormat(format: unknown, others: Others): AnswerFormat | null {
   const told = membersOf(format)
   const { type = 'text' } = told
   if (type === 'text') return null
-  if (type === 'json_object') return { kind: type }
   const path = ['text', 'format']
+  if (type === 'json_object') return readJsonObject(told, { path, others })
   if (type === JSON_SCHEMA) {
     others.addRest(told, FORMAT, { path, prefix: 'text.format.' })
     return schemaFormat(told)
