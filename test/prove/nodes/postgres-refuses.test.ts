@@ -1,0 +1,4 @@
+import { short } from '../short.ts'
+import { program } from './postgres-refuses.ts'
+
+await short('postgres-refuses', program)
