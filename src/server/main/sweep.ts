@@ -34,7 +34,8 @@ async function checkPlace(config: Pick<Config, 'objects'>, { sql }: Store): Prom
   try {
     const [seen, own] = await Promise.all([place.mark.read(), readMark(sql)])
     if (seen === null || seen === own) return ok(null)
-    return fail('storage_unavailable', { detail: `${placeOfAnother(place)}.` })
+    const { detail, fix } = placeOfAnother(place)
+    return fail('storage_unavailable', { detail: `${detail}: ${fix}.` })
   } catch (cause) {
     return fail('storage_unavailable', { cause })
   }

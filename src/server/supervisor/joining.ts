@@ -97,16 +97,24 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
 const SAME = 'set it as they do, or stop them first'
 
 function refusalsAlone({ objects }: JoinInput, found: Installation, marks: Marks): readonly string[] {
-  return isOther(marks.objects, found) ? [placeOfAnother(objects)] : []
+  if (!isOther(marks.objects, found)) return []
+  const { detail, fix } = placeOfAnother(objects)
+  return [`${detail}: ${fix}`]
 }
 
-/** The reason why this installation must not use a place, and the three ways out. */
-export function placeOfAnother({ place, markAt }: Pick<ObjectsPlace, 'place' | 'markAt'>): string {
-  return (
-    `SLUICE_OBJECTS, ${place}, has the files of another installation than the database, and a sweep would remove ` +
-    'them: use the database of these files, set SLUICE_OBJECTS to another place, or, if this installation is to ' +
-    `take over the place, remove its mark ${markAt}`
-  )
+/** Why this installation must not use a place, and the three ways out. */
+export function placeOfAnother({ place, markAt }: Pick<ObjectsPlace, 'place' | 'markAt'>): {
+  readonly detail: string
+  readonly fix: string
+} {
+  return {
+    detail:
+      `SLUICE_OBJECTS, ${place}, has the files of another installation than the database, and a sweep would ` +
+      'remove them',
+    fix:
+      'use the database of these files, set SLUICE_OBJECTS to another place, or, if this installation is to ' +
+      `take over the place, remove its mark ${markAt}`,
+  }
 }
 
 /** Warns of differences that are allowed while an operator moves all nodes to other places. */

@@ -4,6 +4,7 @@ import type { Config } from '../../../config.ts'
 import { msText } from '../../../observe/load-advice.ts'
 import { checkSchema, MIGRATIONS, SchemaRefused } from '../../../store/migrations/migrate.ts'
 import { isReadOnly, openStore, type Sql, type Store } from '../../../store/base/open.ts'
+import { readMark } from '../../../store/nodes/installation.ts'
 import { throughPooler } from '../../../store/base/pooler.ts'
 import { clusterFolderOf } from '../../../supervisor/postgres/postgres-cluster.ts'
 import { shippedBinaries } from '../../../supervisor/postgres/postgres-binaries.ts'
@@ -15,6 +16,7 @@ import { journals, money } from './journals.ts'
 import type { Look } from './look.ts'
 import { operator } from './operator.ts'
 import { missingKeys } from './root-key.ts'
+import { owner } from './storage.ts'
 import { webhooks } from './webhooks.ts'
 
 const EXTERNAL = 'external'
@@ -78,7 +80,10 @@ async function inRows(
   { storeMsMax, generation: { config } }: Look,
 ): Promise<readonly Finding[]> {
   try {
+    const mark = await store.within(storeMsMax, readMark)
+    const others = await owner(config, mark)
     return await store.within(storeMsMax, async (sql) => [
+      ...others,
       ...(await operator(sql, config)),
       ...(await journals(sql, config)),
       ...(await money(sql, config)),

@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { FILE_BYTES_MAX } from '../../../../schemas/files/file-limits.ts'
+import type { Config } from '../../../config.ts'
 import type { ObjectsConfig } from '../../../config/objects.ts'
-import { placeOfObjects } from '../../../main/storage.ts'
+import { objectsPlace, placeOfObjects } from '../../../main/storage.ts'
 import { msText } from '../../../observe/load-advice.ts'
 import { clock } from './clock.ts'
 import { readingOf } from '../../../observe/clock-reading.ts'
+import { placeOfAnother } from '../../../supervisor/joining.ts'
 import { bad, doubtful, good, type Finding } from './finding.ts'
 import { reasonOf } from '../../parts/reasons.ts'
 import { roomAt, roomText, whyNotWritable } from './folders.ts'
@@ -66,4 +68,14 @@ async function room(place: string, folder: string, what = ''): Promise<Finding> 
     detail,
     'make room (bytes, and inodes, of which each small file takes one): uploads are refused when none is left',
   )
+}
+
+/** A problem where the objects belong to another installation, with which a node refuses to start. */
+export async function owner(config: Pick<Config, 'objects'>, mark: string): Promise<readonly Finding[]> {
+  const place = await objectsPlace(config)
+  // The check of the storage reports a place that is away.
+  const seen = await place.mark.read().catch(() => null)
+  if (seen === null || seen === mark) return []
+  const { detail, fix } = placeOfAnother(place)
+  return [bad('storage', detail, fix)]
 }
