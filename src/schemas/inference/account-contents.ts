@@ -88,6 +88,12 @@ const DATA_SOURCES: ReadonlySet<string> = spelled('data_sources')
 const PARAMETERS_BELOW = -3
 const CREDENTIALS: readonly string[] = ['authentication', 'key']
 
+/** Names of all members that may name something: bodies have many others. */
+const LOOKED_AT: ReadonlySet<string> = new Set([
+  ...[...IDS, ...TOP_IDS, ...OWN.keys(), ...ADDRESSES, ...SYSTEM_TEXTS, ...DATA_SOURCES],
+  ...[CONNECTOR, 'type', 'id', 'content'],
+])
+
 /**
  * Finds the first id or address of a provider's account in a body.
  * @param members of the body, by name
@@ -104,13 +110,27 @@ export function accountPathOf(members: Readonly<Record<string, unknown>>): strin
 
 /** @param path so far, which becomes that of what is found */
 function isFoundIn(value: object, path: (string | number)[]): boolean {
-  const isList = Array.isArray(value)
+  if (Array.isArray(value)) return isFoundAmong(value, path)
+  const object = value as Members
   const parent = path.at(-1)
-  for (const [name, member] of Object.entries(value) as Iterable<[string, unknown]>) {
-    path.push(isList ? Number(name) : name)
-    if (!isList && namesAccount(spellingOf(name), member, { object: value as Members, parent })) return true
-    const isRead = isList || !UNREAD.has(name) || isReadAt(path)
-    if (typeof member === 'object' && member !== null && isRead && isFoundIn(member, path)) return true
+  for (const name in object) {
+    const member = object[name]
+    path.push(name)
+    const spelled = spellingOf(name)
+    if (LOOKED_AT.has(spelled) && namesAccount(spelled, member, { object, parent })) return true
+    const isRead = typeof member === 'object' && member !== null && (!UNREAD.has(name) || isReadAt(path))
+    if (isRead && isFoundIn(member, path)) return true
+    path.pop()
+  }
+  return false
+}
+
+function isFoundAmong(list: readonly unknown[], path: (string | number)[]): boolean {
+  for (let nth = 0; nth < list.length; nth++) {
+    const one = list[nth]
+    if (typeof one !== 'object' || one === null) continue
+    path.push(nth)
+    if (isFoundIn(one, path)) return true
     path.pop()
   }
   return false
@@ -199,14 +219,21 @@ const SAID: ReadonlySet<string> = new Set([
 /** Members with calls and tools, whose addresses no provider reads a content by. */
 const CALLS: ReadonlySet<string> = new Set(['tool_calls', 'function_call', 'tools', 'logprobs'])
 
+const NOTHING_READ: ReadonlySet<string> = new Set()
+
 /**
  * The same of a turn, or of a part of a known type, beside its texts, its calls and its notes.
- * @param name of the member that the value is; absent: it is the turn or the part
+ * @param read members that are counted elsewhere
  */
-export function namesContentBeside(value: unknown, name = ''): boolean {
-  if (typeof value === 'string') return !SAID.has(name) && isContent(value)
-  if (Array.isArray(value)) return value.some((one) => namesContentBeside(one, name))
-  for (const [member, inner] of Object.entries(membersOf(value)))
-    if (!UNREAD.has(member) && !CALLS.has(member) && namesContentBeside(inner, member)) return true
+export function namesContentBeside(object: Members, read = NOTHING_READ): boolean {
+  for (const name in object) if (!read.has(name) && isContentIn(name, object[name])) return true
   return false
+}
+
+function isContentIn(name: string, value: unknown): boolean {
+  if (typeof value === 'string') return !SAID.has(name) && isContent(value)
+  if (typeof value !== 'object' || value === null || UNREAD.has(name) || CALLS.has(name)) return false
+  return Array.isArray(value)
+    ? value.some((one) => isContentIn(name, one))
+    : namesContentBeside(value as Members)
 }

@@ -24,8 +24,10 @@ const MEDIA: ReadonlyMap<string, MediaPart> = new Map([
   ['file', { kind: 'file', member: 'file_data' }],
 ])
 
-/** Parts that are texts, whatever these say. */
-const TEXTS: ReadonlySet<string> = new Set(['text', 'refusal', 'thinking', 'reasoning'])
+/** Parts that are texts, whatever these say, with the member that has the text, or a list of parts. */
+const TEXTS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  ['text', 'refusal', 'thinking', 'reasoning'].map((type) => [type, new Set([type])]),
+)
 
 /**
  * @param bytes of the whole body
@@ -45,16 +47,19 @@ export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize
   }
 }
 
+/** Members of a message that are counted by themselves. */
+const COUNTED: ReadonlySet<string> = new Set(['content', 'images', 'audio'])
+
 function addMessage(media: CountedMedia, message: Members, at: string): void {
-  const { content, images, audio, ...more } = message
+  const { content, images, audio }: Members = message
   // The provider reads the sound of an earlier answer, which it has stored.
   if ((membersOf(audio)['id'] ?? null) !== null) media.add('audio', null)
-  else if (namesContentBeside(audio)) media.add('file', null)
+  else if (namesContentBeside(membersOf(audio))) media.add('file', null)
   // Some servers read pictures there, which models wrote in earlier turns.
   addImages(media, images ?? [])
   if (Array.isArray(content))
     for (const [place, part] of content.entries()) addPart(media, membersOf(part), `${at}/content/${place}`)
-  if (namesContentBeside(more)) media.add('file', null)
+  if (namesContentBeside(message, COUNTED)) media.add('file', null)
 }
 
 /** @param images a list of parts, of addresses or of base64, or an object with some */
@@ -89,10 +94,10 @@ function addOther(media: CountedMedia, part: Members): void {
     if (namesContent(part)) media.add('file', null)
     return
   }
-  const { [type]: within, ...more } = part
-  if (Array.isArray(within))
-    for (const inner of within as readonly unknown[]) addPart(media, membersOf(inner), null)
-  if (namesContentBeside(more)) media.add('file', null)
+  const within = part[type]
+  const parts: readonly unknown[] | null = Array.isArray(within) ? within : null
+  for (const inner of parts ?? []) addPart(media, membersOf(inner), null)
+  if (namesContentBeside(part, parts === null ? undefined : TEXTS.get(type))) media.add('file', null)
 }
 
 function tokensMaxOf({ max_tokens, max_completion_tokens }: ChatBody): number | null {

@@ -21,9 +21,9 @@ export function messagesSizeOf(
   const { messages, system, output_config, output_format } = body
   const media = new Media()
   media.addAll(system, '/system')
-  for (const [nth, { content, ...more }] of messages.entries()) {
-    media.addAll(content, `/messages/${nth}/content`)
-    media.addBeside(more)
+  for (const [nth, message] of messages.entries()) {
+    media.addAll(message.content, `/messages/${nth}/content`)
+    media.addBeside(message)
   }
   const format = output_config?.format ?? output_format ?? null
   return {
@@ -44,6 +44,8 @@ const KNOWN =
 
 /** Those of them with texts alone. */
 const TEXTS = /^(?:text|thinking|redacted_thinking|compaction)$/
+
+const CONTENT: ReadonlySet<string> = new Set(['content'])
 
 /** Pictures and documents, also in the results of tools. */
 class Media {
@@ -69,8 +71,8 @@ class Media {
   }
 
   /** @param object a turn, or a block of text */
-  addBeside({ content: _, ...more }: Members): void {
-    if (namesContentBeside(more)) this.counted.add('file', null)
+  addBeside(object: Members): void {
+    if (namesContentBeside(object, CONTENT)) this.counted.add('file', null)
   }
 
   #picture(source: Members, at: string): void {

@@ -104,6 +104,8 @@ t.test(
     const held: readonly (readonly [Dialect, object])[] = [
       ['chat', thinks({ type: 'thinking', thinking: 'x', image_url: { url } })],
       ['chat', thinks({ type: 'text', text: 'x', image_url: url })],
+      ['chat', thinks({ type: 'thinking', thinking: { image_url: { url } } })],
+      ['chat', thinks({ type: 'text', text: 'x', thinking: [{ url }] })],
       [
         'chat',
         {
