@@ -33,6 +33,8 @@ const COMMAND_MS_MAX = 2_500
  * to the new primary. Decision.
  */
 const REFUSED_RECONNECT_MS = 1_000
+/** Logged causes of one outage. Decision. */
+const CAUSES_MAX = 5
 /** A write as those of the rates are, so that it is refused when they are. The key lives for a second. */
 const WRITE = "return redis.call('SET', KEYS[1], 1, 'PX', 1000)"
 const WRITE_KEY = 'sluice:beat'
@@ -71,6 +73,8 @@ export class State {
   /** Code with which Redis refuses scripts; null: it runs them. */
   #refusal: string | null = null
   #reconnectedAt = -Infinity
+  /** Logged causes of the present outage. */
+  readonly #causes = new Set<string>()
   readonly #refusals = new Map<string, number>()
   /** Instant of the last answer to a command, or of the last sign that Redis may be away. */
   #usedAt: number
@@ -86,7 +90,10 @@ export class State {
     this.redis.on('ready', () => void this.#beat())
     this.redis.on('close', () => this.#set(false, 'the connection ended'))
     // Without a listener the cause of a failed connection would end the process.
-    this.redis.on('error', (error: Error) => this.#set(false, error.message))
+    this.redis.on('error', (error: Error) => {
+      this.#set(false, error.message)
+      if (isRefusal(error)) this.#logRefusal(error.message)
+    })
     this.redis.connect().catch(() => undefined)
     this.#beats = this.#beatEvery(PING_MS)
   }
@@ -178,6 +185,17 @@ export class State {
     return Promise.resolve()
   }
 
+  #logCause(cause?: string): void {
+    if (cause !== undefined) this.#causes.add(cause)
+    this.#log.warn('redis_away', { cause })
+  }
+
+  /** An outage may go on for another reason than it began: the primary after a failover may lack the user. */
+  #logRefusal(cause: string): void {
+    if (this.#isClosed || this.#causes.has(cause) || this.#causes.size >= CAUSES_MAX) return
+    this.#logCause(cause)
+  }
+
   async #beat(): Promise<void> {
     if (this.#isBeating || this.redis.status !== 'ready') return
     this.#isBeating = true
@@ -254,8 +272,9 @@ export class State {
     const isFirst = this.#isReachable === null
     this.#isReachable = next
     // The return of Redis is news only after an outage.
+    this.#causes.clear()
     if (next) this.#log[isFirst ? 'debug' : 'info']('redis_reachable')
-    else this.#log.warn('redis_away', { cause })
+    else this.#logCause(cause)
     for (const listener of this.#listeners) listener(next)
   }
 }

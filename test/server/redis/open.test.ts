@@ -108,6 +108,25 @@ t.test('Sentinels lead to the primary, and after a failover to the new one', asy
   t.equal(await runOne(state), 1)
 })
 
+t.test('an outage that goes on because the new primary refuses the login has a line for it', async (t) => {
+  const [old, next] = [await openScriptedRedis(t), await openScriptedRedis(t)]
+  let primary = old
+  const sentinel = await openScriptedRedis(t, { primaryPort: () => Number(new URL(primary.url).port) })
+  const log = keptLog()
+  const state = openState({ url: `redis+sentinel://user:secret@${new URL(sentinel.url).host}/main`, log })
+  t.teardown(() => state.close())
+  t.ok(await state.whenReachable(30_000))
+  primary = next
+  next.refuseLogins('WRONGPASS invalid username-password pair or user is disabled.')
+  old.refuse("READONLY You can't write against a read only replica.")
+  await runOne(state)
+  await until(() => next.connections() > 3)
+  const causes = log.events
+    .filter(({ event }) => event === 'redis_away')
+    .map(({ fields }) => String(fields?.['cause']).slice(0, 35))
+  t.same(causes, ['it refuses to write: READONLY, it i', 'WRONGPASS invalid username-password'])
+})
+
 t.test('a node of a cluster is recognized by its INFO', async (t) => {
   for (const isCluster of [true, false]) {
     const { url } = await openScriptedRedis(t, { isCluster })

@@ -9,6 +9,8 @@ export interface ScriptedRedis {
   readonly connections: () => number
   /** @param refusal the error with which scripts are refused from now on; null: they run */
   refuse(refusal: string | null): void
+  /** @param refusal the error with which logins are refused from now on */
+  refuseLogins(refusal: string): void
 }
 
 interface ScriptedOptions {
@@ -23,6 +25,7 @@ export async function openScriptedRedis(
 ): Promise<ScriptedRedis> {
   const info = `redis_version:7.0.15\r\nloading:0\r\nrole:master\r\ncluster_enabled:${isCluster ? 1 : 0}\r\n`
   let refusal: string | null = null
+  let loginRefusal: string | null = null
   let connections = 0
   const sockets = new Set<Socket>()
   const answer = ([name = '', topic = '']: readonly string[]): string => {
@@ -30,6 +33,7 @@ export async function openScriptedRedis(
     if (name === 'SENTINEL' && topic !== 'GET-MASTER-ADDR-BY-NAME') return '*0\r\n'
     if (name === 'SENTINEL') return `*2\r\n${bulk('127.0.0.1')}${bulk(String(primaryPort()))}`
     if (name === 'SUBSCRIBE') return `*3\r\n${bulk('subscribe')}${bulk(topic.toLowerCase())}:1\r\n`
+    if (name === 'AUTH' && loginRefusal !== null) return `-${loginRefusal}\r\n`
     if (name === 'PING') return '+PONG\r\n'
     if (name.startsWith('EVAL')) return refusal === null ? ':1\r\n' : `-${refusal}\r\n`
     return '+OK\r\n'
@@ -59,6 +63,9 @@ export async function openScriptedRedis(
     connections: () => connections,
     refuse: (next) => {
       refusal = next
+    },
+    refuseLogins: (next) => {
+      loginRefusal = next
     },
   }
 }
