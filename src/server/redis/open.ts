@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Redis, type RedisOptions } from 'ioredis'
 import { readRedisUrl } from '../../schemas/values/store-urls.ts'
 import type { Log } from '../ports/observe.ts'
+import { loggedSentinels } from './sentinels.ts'
 import { every, type Repetition } from '../structures/ticks.ts'
 
 export interface StateOptions {
@@ -81,7 +82,7 @@ export class State {
   #isSlow = false
 
   constructor({ url, socketPath, log, now = () => performance.now(), isJudging = false }: StateOptions) {
-    this.redis = url === null ? new Redis(socketPath ?? '', OPTIONS) : clientOf(url)
+    this.redis = url === null ? new Redis(socketPath ?? '', OPTIONS) : clientOf(url, log)
     this.#log = log
     this.#now = now
     this.#isJudging = isJudging
@@ -280,7 +281,7 @@ export class State {
 }
 
 /** Throws when the file of authorities cannot be read. */
-function clientOf(url: string): Redis {
+function clientOf(url: string, log: Log): Redis {
   const { sentinels, isTls, rootCertificates, href, ...address } = readRedisUrl(url)
   const tls = rootCertificates === null ? {} : { ca: readFileSync(rootCertificates) }
   if (sentinels === null) return new Redis(href, { ...OPTIONS, ...(isTls && { tls }) })
@@ -288,6 +289,7 @@ function clientOf(url: string): Redis {
   return new Redis({
     ...OPTIONS,
     sentinels: [...sentinels],
+    Connector: loggedSentinels(log),
     name,
     db,
     ...(username !== '' && { username }),

@@ -2,6 +2,7 @@ import t from 'tap'
 import { openState, setHz, type State } from '../../../src/server/redis/open.ts'
 import { openScripts, scriptOf } from '../../../src/server/redis/scripts.ts'
 import { keptLog, SILENT } from '../../support/log.ts'
+import { freePort } from '../../support/nodes/spawned.ts'
 import { openScriptedRedis } from '../../support/stores/scripted-redis.ts'
 import { openTestRedis, REDIS_KINDS } from '../../support/stores/redis.ts'
 import { until } from '../../support/wait.ts'
@@ -106,6 +107,28 @@ t.test('Sentinels lead to the primary, and after a failover to the new one', asy
   await until(() => next.connections() > 0)
   t.ok(await state.whenReachable(30_000))
   t.equal(await runOne(state), 1)
+})
+
+t.test('a Sentinel that is away has one line, and one when it is back', async (t) => {
+  const primary = await openScriptedRedis(t)
+  const primaryPort = (): number => Number(new URL(primary.url).port)
+  const sentinel = await openScriptedRedis(t, { primaryPort })
+  const port = await freePort()
+  const log = keptLog()
+  const url = `redis+sentinel://127.0.0.1:${port},${new URL(sentinel.url).host}/main`
+  const state = openState({ url, log })
+  t.teardown(() => state.close())
+  t.ok(await state.whenReachable(30_000))
+  const lines = (): readonly string[] =>
+    log.events
+      .filter(({ event }) => event.startsWith('sentinel_'))
+      .map(({ event, fields }) => `${event} ${String(fields?.['sentinel'])}`)
+  t.same(lines(), [`sentinel_away 127.0.0.1:${port}`])
+  await openScriptedRedis(t, { primaryPort, port })
+  // Each new connection listens to all Sentinels.
+  state.redis.disconnect(true)
+  await until(() => lines().length > 1)
+  t.same(lines()[1], `sentinel_reachable 127.0.0.1:${port}`)
 })
 
 t.test('an outage that goes on because the new primary refuses the login has a line for it', async (t) => {

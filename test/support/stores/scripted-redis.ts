@@ -17,11 +17,13 @@ interface ScriptedOptions {
   /** The server is a Sentinel, and this is the port of the primary. */
   readonly primaryPort?: () => number
   readonly isCluster?: boolean
+  /** Left out: any port. */
+  readonly port?: number
 }
 
 export async function openScriptedRedis(
   t: Teardown,
-  { primaryPort = () => 0, isCluster = false }: ScriptedOptions = {},
+  { primaryPort = () => 0, isCluster = false, port = 0 }: ScriptedOptions = {},
 ): Promise<ScriptedRedis> {
   const info = `redis_version:7.0.15\r\nloading:0\r\nrole:master\r\ncluster_enabled:${isCluster ? 1 : 0}\r\n`
   let refusal: string | null = null
@@ -52,7 +54,7 @@ export async function openScriptedRedis(
         socket.write(answer(command.words))
       }
     })
-  }).listen(0, '127.0.0.1')
+  }).listen(port, '127.0.0.1')
   t.teardown(() => {
     server.close()
     for (const socket of sockets) socket.destroy()
