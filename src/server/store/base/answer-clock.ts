@@ -6,6 +6,8 @@ const READ_ONLY = '25006'
 export interface AnswerClockOptions {
   /** Called when a session refuses a write because its server or database is read-only. */
   readonly onReadOnly?: () => void
+  /** Called when an answer is awaited and none was before. */
+  readonly onAwaited?: () => void
   /** Monotonic milliseconds. */
   readonly now?: () => number
 }
@@ -14,13 +16,23 @@ export interface AnswerClockOptions {
 export class AnswerClock {
   readonly #now: () => number
   readonly #onReadOnly: () => void
+  readonly #onAwaited: () => void
   #awaited = 0
   #since: number
 
-  constructor({ onReadOnly = () => undefined, now = () => performance.now() }: AnswerClockOptions = {}) {
+  constructor({
+    onReadOnly = () => undefined,
+    onAwaited = () => undefined,
+    now = () => performance.now(),
+  }: AnswerClockOptions = {}) {
     this.#now = now
     this.#onReadOnly = onReadOnly
+    this.#onAwaited = onAwaited
     this.#since = now()
+  }
+
+  get isAwaiting(): boolean {
+    return this.#awaited > 0
   }
 
   /** Milliseconds without any answer while some are awaited; 0 while none is. */
@@ -29,7 +41,10 @@ export class AnswerClock {
   }
 
   awaits(answer: PromiseLike<unknown>): void {
-    if (this.#awaited++ === 0) this.answered()
+    if (this.#awaited++ === 0) {
+      this.answered()
+      this.#onAwaited()
+    }
     const settled = (): void => void this.#awaited--
     answer.then(settled, settled)
     this.hears(answer)

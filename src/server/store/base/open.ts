@@ -78,6 +78,7 @@ export class Store {
   #current: Sql
   #clock: AnswerClock
   #replacedAt = -Infinity
+  #looking: NodeJS.Timeout | null = null
 
   constructor(options: StoreOptions) {
     this.options = options
@@ -132,11 +133,38 @@ export class Store {
 
   /** Gives running statements up to two seconds to end. */
   async close(): Promise<void> {
+    if (this.#looking !== null) clearTimeout(this.#looking)
     await this.#current.end({ timeout: 2 })
   }
 
   #replaceWhenSilent(): void {
     if (this.#clock.silentMs >= this.#silenceMsMax) this.#replace(0)
+  }
+
+  /**
+   * Statements without `within` wait for a host that no longer answers. Where another host may take its place,
+   * those that are awaited for too long are given up, unless a new connection is answered.
+   */
+  #lookAgain(): void {
+    this.#looking ??= setTimeout(() => {
+      this.#looking = null
+      if (!this.#clock.isAwaiting) return
+      this.#lookAgain()
+      if (this.#clock.silentMs < this.#silenceMsMax - LOOK_MS_MAX) return
+      void this.#isAnswered().then((isAnswered) => isAnswered || this.#replaceWhenSilent())
+    }, LOOK_MS_MAX).unref()
+  }
+
+  async #isAnswered(): Promise<boolean> {
+    const probe = connect({ ...this.options, poolMax: 1 })
+    try {
+      await bounded(LOOK_MS_MAX, probe`SELECT 1`)
+      return true
+    } catch (problem) {
+      return problem instanceof postgres.PostgresError
+    } finally {
+      void probe.end({ timeout: 0 })
+    }
   }
 
   get #silenceMsMax(): number {
@@ -165,6 +193,7 @@ export class Store {
       onReadOnly: () => {
         if (clock === this.#clock) this.#replaceReadOnly()
       },
+      ...(readPostgresUrl(this.options.url).hosts.length > 1 && { onAwaited: () => this.#lookAgain() }),
     })
     return [heardBy(clock, connect(this.options)), clock]
   }

@@ -51,6 +51,16 @@ t.test('of several hosts that all refuse: what waits for a connection is away', 
   for (const work of works) t.ok(isAway(await problemOf(work())))
 })
 
+t.test('of several hosts one that no longer answers: what waits for it is away', async (t) => {
+  const far = await openFarStore(t)
+  const url = far.store.options.url.replace('@', '@127.0.0.1:1,')
+  const store = openStore({ ...far.store.options, url, silenceMsMax: 1 })
+  t.teardown(() => store.close())
+  await store.sql`SELECT 1`
+  await far.relay.freeze()
+  t.ok(isAway(await problemOf(store.sql`SELECT 1`)))
+})
+
 t.test('an answer that comes too late is given up', async (t) => {
   const store = await openTestStore(t)
   await store.warm()
