@@ -49,10 +49,15 @@ export const STREAM_TURN_MS_MAX = 2
 /** Milliseconds of the loop that all streams of an organization use in a turn of it. Decision. */
 export const ORGANIZATION_TURN_MS_MAX = 8
 /**
- * Microseconds of the same for an organization above its part of the loop while another one is active: what
- * others wait for in each of the turns that one of their calls needs. Decision.
+ * Microseconds of the same while another organization is active: what its calls wait for in each of the turns
+ * that they need. Decision.
  */
-export const ORGANIZATION_TURN_ABOVE_US = 500
+export const ORGANIZATION_TURN_AMONG_US = 1_000
+/**
+ * Milliseconds, and up to one more, for which the streams of an organization above its part of the loop wait
+ * after a turn: a front that is never idle is scheduled behind the other processes of its cores. Decision.
+ */
+export const ORGANIZATION_REST_MS = 1
 /**
  * Milliseconds of one turn of the loop above which turns are slow: then the calls to models of an organization
  * above its part are held while another organization is active. Decision.

@@ -3,7 +3,8 @@ import {
   LOOP_OTHERS_MS,
   LOOP_SLOW_MS,
   ORGANIZATION_PERCENT_MIN,
-  ORGANIZATION_TURN_ABOVE_US,
+  ORGANIZATION_REST_MS,
+  ORGANIZATION_TURN_AMONG_US,
   ORGANIZATION_TURN_MS_MAX,
   STREAM_TURN_BYTES_MAX,
   STREAM_TURN_MS_MAX,
@@ -27,7 +28,8 @@ export interface BudgetClock {
 const REAL: BudgetClock = {
   now: () => performance.now(),
   afterTurn: (run) => void setImmediate(run),
-  later: (ms, run) => void setTimeout(run, ms),
+  // A timer counts from the begin of the turn that sets it.
+  later: (ms, run) => void setTimeout(run, ms + 1),
 }
 
 export interface HeldCounts {
@@ -49,6 +51,8 @@ interface Account {
   turnMsMax: number
   /** The streams leave this turn out. */
   isHeld: boolean
+  /** The streams leave out turns until a timer ends. */
+  isResting: boolean
   /** Milliseconds used until `usedAt`, of which old ones count less and less: those of about a second. */
   usedMs: number
   usedAt: number
@@ -60,10 +64,10 @@ interface Account {
 /**
  * Shares a front's event loop between the calls to models. In one turn of the loop a stream uses up to
  * STREAM_TURN_BYTES_MAX and STREAM_TURN_MS_MAX, and all streams of an organization ORGANIZATION_TURN_MS_MAX;
- * the rest waits for the next turns. While several organizations are active, one above its part of the loop uses
- * ORGANIZATION_TURN_ABOVE_US of a turn: it has as many turns as others leave it, and a call of theirs, which
- * needs several turns, waits little in each. While turns are slow its streams leave out every other turn, and
- * its new calls wait up to CALL_HELD_MS_MAX. Only measured time counts, and an organization alone is never held.
+ * the rest waits for the next turns. While several organizations are active each uses ORGANIZATION_TURN_AMONG_US
+ * of a turn, since a call of another one needs several turns, and one above its part of the loop then rests.
+ * While turns are slow the streams of such an organization leave out every other turn, and its new calls wait up
+ * to CALL_HELD_MS_MAX. Only measured time counts, and an organization alone is never held.
  */
 export class LoopBudget {
   readonly #clock: BudgetClock
@@ -143,8 +147,8 @@ export class LoopBudget {
 
   /** Whether the streams of the organization may use this turn. */
   hasTurn(organizationId: string): boolean {
-    const { isHeld, turnMs, turnMsMax } = this.#inTurn(organizationId, this.#clock.now())
-    return !isHeld && turnMs < turnMsMax
+    const { isHeld, isResting, turnMs, turnMsMax } = this.#inTurn(organizationId, this.#clock.now())
+    return !isHeld && !isResting && turnMs < turnMsMax
   }
 
   /** @param ms that the stream used in its last turn @returns resolves in a later turn */
@@ -164,11 +168,27 @@ export class LoopBudget {
     if (this.#turnAt !== null && now - this.#turnAt > LOOP_SLOW_MS) this.#slowUntil = now + SLOW_FOR_MS
     this.#turnAt = null
     this.#turn++
-    for (const account of this.#waiting) this.#letIn(account, now)
+    for (const account of this.#waiting) {
+      if (account.turnMs > 0 && this.#isAbove(account, now)) this.#rest(account)
+      else this.#letIn(account, now)
+    }
+  }
+
+  /** The streams of an organization that has used a turn wait until a timer ends. */
+  #rest(account: Account): void {
+    if (account.isResting) return
+    account.isResting = true
+    this.#heldTurns++
+    this.#clock.later(ORGANIZATION_REST_MS, () => {
+      account.isResting = false
+      account.turn = -1
+      this.#letIn(account, this.#clock.now())
+    })
   }
 
   /** As many streams as will use the organization's turn; the others keep their places. */
   #letIn(account: Account, now: number): void {
+    if (account.isResting) return
     this.#roll(account, now)
     if (account.isHeld) return
     let expectedMs = 0
@@ -193,9 +213,8 @@ export class LoopBudget {
     if (account.turn === this.#turn) return
     account.turn = this.#turn
     account.turnMs = 0
-    const isAbove = this.#isAbove(account, now)
-    account.turnMsMax = isAbove ? ORGANIZATION_TURN_ABOVE_US / 1_000 : ORGANIZATION_TURN_MS_MAX
-    account.isHeld = !account.isHeld && isAbove && this.#isSlow(now)
+    account.turnMsMax = this.#hasOthers(now) ? ORGANIZATION_TURN_AMONG_US / 1_000 : ORGANIZATION_TURN_MS_MAX
+    account.isHeld = !account.isHeld && this.#holds(account, now)
     if (account.isHeld) this.#heldTurns++
   }
 
@@ -210,10 +229,14 @@ export class LoopBudget {
 
   /** Others are active, and the organization has used more than its part of the last second. */
   #isAbove(account: Account, now: number): boolean {
-    if (now - this.#countedAt >= CHECK_MS) this.#count(now)
-    if (this.#active < 2) return false
+    if (!this.#hasOthers(now)) return false
     const part = Math.max(1 / this.#active, ORGANIZATION_PERCENT_MIN / 100)
     return usedOf(account, now) > part * LOOP_OTHERS_MS
+  }
+
+  #hasOthers(now: number): boolean {
+    if (now - this.#countedAt >= CHECK_MS) this.#count(now)
+    return this.#active > 1
   }
 
   #count(now: number): void {
@@ -234,6 +257,7 @@ export class LoopBudget {
       turnMs: 0,
       turnMsMax: ORGANIZATION_TURN_MS_MAX,
       isHeld: false,
+      isResting: false,
       usedMs: 0,
       usedAt: now,
       seenAt: now,

@@ -4,7 +4,8 @@ import {
   LOOP_OTHERS_MS,
   LOOP_SLOW_MS,
   ORGANIZATION_PERCENT_MIN,
-  ORGANIZATION_TURN_ABOVE_US,
+  ORGANIZATION_REST_MS,
+  ORGANIZATION_TURN_AMONG_US,
   ORGANIZATION_TURN_MS_MAX,
   STREAM_TURN_BYTES_MAX,
   STREAM_TURN_MS_MAX,
@@ -201,29 +202,56 @@ t.test('streams of an organization above its part leave out every other turn', a
   t.equal(turns, 1 + 3, counted.join(', '))
 })
 
-t.test('an organization above its part uses little of a turn, until the others have gone', async (t) => {
-  const { loop, turn } = rig()
-  const short = LOOP_SLOW_MS / 2
-  const partMs = ORGANIZATION_TURN_ABOVE_US / 1_000
-  for (let ms = 0; ms < LOOP_OTHERS_MS; ms += short) {
-    loop.book('large', 0.9 * short)
-    loop.saw('small')
-    await turn(short)
+/** Short turns for a second, of which an organization used the share, while another one is active. */
+async function quick(share: number) {
+  const made = rig()
+  const turnMs = LOOP_SLOW_MS / 2
+  for (let ms = 0; ms < LOOP_OTHERS_MS; ms += turnMs) {
+    made.loop.book('large', share * turnMs)
+    made.loop.saw('small')
+    await made.turn(turnMs)
   }
+  return made
+}
+
+const AMONG_MS = ORGANIZATION_TURN_AMONG_US / 1_000
+
+t.test('while several organizations are active, each uses less of a turn', async (t) => {
+  const { loop, turn } = await quick(0.1)
   const stream = loop.stream('large')
-  stream.used(partMs / 2, 1)
+  stream.used(AMONG_MS / 2, 1)
   t.notOk(stream.isSpent)
-  stream.used(partMs / 2, 1)
+  stream.used(AMONG_MS / 2, 1)
   t.ok(stream.isSpent)
   t.ok(loop.stream('large').isSpent, 'its other streams wait too')
   t.notOk(loop.stream('small').isSpent)
-  await turn(short)
-  t.notOk(stream.isSpent, 'no turn is left out while turns are short')
+  let isLetIn = false
+  void stream.next().then(() => (isLetIn = true))
+  await turn()
+  t.ok(isLetIn, 'below its part it goes on in the next turn')
   t.same(loop.held, { calls: 0, turns: 0 })
-  for (let ms = 0; ms <= LOOP_OTHERS_MS; ms += short) {
-    loop.book('large', 0.9 * short)
-    await turn(short)
+  await turn(LOOP_OTHERS_MS)
+  stream.used(AMONG_MS, 1)
+  t.notOk(stream.isSpent, 'alone it uses more')
+})
+
+t.test('an organization above its part rests after each turn, and others do not', async (t) => {
+  const { loop, turn, pass } = await quick(0.9)
+  const went: string[] = []
+  const wait = (name: string): void => {
+    const stream = loop.stream(name)
+    stream.used(AMONG_MS, 1)
+    void stream.next().then(() => went.push(name))
   }
-  stream.used(partMs, 1)
-  t.notOk(stream.isSpent)
+  wait('large')
+  wait('small')
+  await turn()
+  t.same(went, ['small'])
+  t.ok(loop.stream('large').isSpent, 'a new stream rests too')
+  t.equal(loop.held.turns, 1)
+  await turn()
+  t.same(went, ['small'])
+  await pass(ORGANIZATION_REST_MS)
+  t.same(went, ['small', 'large'])
+  t.notOk(loop.stream('large').isSpent)
 })
