@@ -26,10 +26,7 @@ const NOBODY = 'nobody'
 export const program: Program = {
   text: 'calls are 200 or 503 while Postgres fails over, is demoted or has no connection left and while its pooler restarts, and 200 within 5 s of the end',
   async run(proof) {
-    const first = await startPostgresServer(proof)
-    const second = await first.copy()
-    await first.start()
-    await second.start(first)
+    const [first, second] = await startPair(proof)
     const settings = {
       DATABASE_URL: urlOfAll([first, second]),
       SLUICE_ROOT_KEY: randomBytes(32).toString('hex'),
@@ -49,7 +46,17 @@ export const program: Program = {
     if (!proof.isShort) await crowdedFronts(proof, stand, postgres)
     await stand.stop()
     await pooled(proof, postgres)
+    if (!proof.isShort) await frozen(proof)
   },
+}
+
+/** A primary and its standby. */
+async function startPair(proof: Proof): Promise<readonly [PostgresServer, PostgresServer]> {
+  const first = await startPostgresServer(proof)
+  const second = await first.copy()
+  await first.start()
+  await second.start(first)
+  return [first, second]
 }
 
 /** A start that wants more connections than the role may have names the limit. */
@@ -88,6 +95,21 @@ async function failedBack(proof: Proof, stand: Stand, { from, to }: Pair): Promi
     doctor: /./,
     begin: () => from.kill(),
     end: () => to.promote(),
+  })
+}
+
+/** The machine of the primary dies: its connections are not closed. */
+async function frozen(proof: Proof): Promise<void> {
+  const [first, second] = await startPair(proof)
+  const settings = { DATABASE_URL: urlOfAll([first, second]), SLUICE_FRONTS: String(FRONTS) }
+  const stand = await startStand({ settings })
+  proof.after(() => stand.stop())
+  await outage(proof, stand, {
+    name: 'failover from a silent host',
+    reason: 'postgres_down',
+    doctor: /./,
+    begin: async () => first.freeze(),
+    end: () => second.promote(),
   })
 }
 

@@ -18,8 +18,10 @@ import {
   stopPostmaster,
   type Postmaster,
 } from '../../../src/server/supervisor/postgres/postmaster.ts'
+import { signal } from '../../../src/server/supervisor/fleet/process-state.ts'
 import { makeSocketFolder } from '../../../src/server/supervisor/data-directory/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../../../src/server/supervisor/fleet/step-down.ts'
+import { tree } from '../load/process-cpu.ts'
 import type { Teardown } from '../teardown.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { until } from '../wait.ts'
@@ -49,6 +51,8 @@ export interface PostgresServer {
   stop(): Promise<void>
   /** SIGQUIT: the server does no more than end. */
   kill(): Promise<void>
+  /** Its processes stand still, as on a machine that died: connections stay open, and nobody answers. */
+  freeze(): void
   /** @param of the primary that it follows as a standby; `nobody`: as a standby that follows no server */
   start(of?: PostgresServer | 'nobody'): Promise<void>
   /** Ends being a standby; resolves when it accepts writes. */
@@ -105,7 +109,11 @@ async function make(t: Teardown, home: string): Promise<PostgresServer> {
 function serverOf(t: Teardown, home: Home): PostgresServer {
   const { place, password, port } = home
   let running: Postmaster | null = null
+  const signalAll = (name: NodeJS.Signals): void => {
+    for (const { pid } of running === null ? [] : tree(running.identity.pid)) signal(pid, name)
+  }
   t.teardown(async () => {
+    signalAll('SIGCONT')
     if (running !== null) await stopPostmaster(running.identity)
   })
   const end = async (byForce: boolean): Promise<void> => {
@@ -122,6 +130,7 @@ function serverOf(t: Teardown, home: Home): PostgresServer {
     admin: (run) => asSuperuser(home, run),
     stop: () => end(false),
     kill: () => end(true),
+    freeze: () => signalAll('SIGSTOP'),
     async start(of) {
       await clearOrphan(place.data)
       follow(place, of === undefined || of === 'nobody' ? of : conninfoOf(of, password))
