@@ -21,7 +21,10 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
   let cause: unknown = null
   const log = {
     ...stderrLog,
-    warn: (_: string, fields: Readonly<Record<string, unknown>> = {}) => void (cause ??= fields['cause']),
+    // Sentinels that are away have lines too.
+    warn: (event: string, fields: Readonly<Record<string, unknown>> = {}) => {
+      if (event === 'redis_away') cause ??= fields['cause']
+    },
   }
   const state = openState({ ...stateAddress(address), log, isJudging: true })
   try {

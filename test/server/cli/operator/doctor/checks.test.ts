@@ -18,6 +18,7 @@ import { storage } from '../../../../../src/server/cli/operator/doctor/storage.t
 import { EmbeddedPostgresError } from '../../../../../src/server/supervisor/postgres/postgres-error.ts'
 import { lookFor } from '../../../../support/operator/doctor.ts'
 import { openTestDatabase, openTestStore } from '../../../../support/stores/postgres.ts'
+import { openScriptedRedis } from '../../../../support/stores/scripted-redis.ts'
 import { openTestRedis, REDIS_KINDS } from '../../../../support/stores/redis.ts'
 import { openRelay } from '../../../../support/wire/relay.ts'
 import { FakeS3, s3Settings } from '../../../../support/files/s3.ts'
@@ -252,6 +253,14 @@ for (const kind of REDIS_KINDS) {
     })
   })
 }
+
+t.test('a Redis that refuses the login is the finding, not a Sentinel that is away', async (t) => {
+  const primary = await openScriptedRedis(t)
+  primary.refuseLogins('WRONGPASS invalid username-password pair or user is disabled.')
+  const sentinel = await openScriptedRedis(t, { primaryPort: () => Number(new URL(primary.url).port) })
+  const url = `redis+sentinel://user:secret@127.0.0.1:1,${new URL(sentinel.url).host}/main`
+  t.match(await redis(lookFor({ REDIS_URL: url })), { level: 'warning', detail: /^WRONGPASS/ })
+})
 
 t.test('a check that does not end, or fails, is a finding and keeps back no other', async (t) => {
   let isTold = false
