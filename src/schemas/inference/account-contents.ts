@@ -1,7 +1,7 @@
 /** Contents that a request refers to by an id or an address, in a provider's account or elsewhere. */
 import { isFileId } from '../files/files.ts'
 import { pointerOf } from '../values/json-path.ts'
-import { membersOf, type Members } from '../values/members.ts'
+import { isObject, membersOf, type Members } from '../values/members.ts'
 import { OURS_NAMES } from './text-members.ts'
 
 /** Names of members as some providers write them, and in the other spelling that Google and Azure take. */
@@ -59,10 +59,12 @@ const UNREAD: ReadonlySet<string> = new Set([
 /** The input of responses, whose name is that of arguments elsewhere. */
 const INPUT = 'input'
 
-/** Characters of an address that suffice to recognize it, with white space before it. */
+/** Characters of an address that suffice to recognize it. */
 const ADDRESS_CHARS = 256
+/** Characters that parsers of URLs leave out before an address, and at any place of it. */
+const [BEFORE_ADDRESS, WITHIN_ADDRESS] = [/^[\s\p{Cc}]+/u, /[\t\n\r]+/g] as const
 const OF_ACCOUNT =
-  /^\s*(?:(?:gs|s3|oss|cos|obs|tos|ms|abfss?|wasbs?|azureml|file|fileid|asset):|files\/|https?:[\\/]*[^\\/?#]*generativelanguage[^\\/?#]*googleapis)/i
+  /^(?:(?:gs|s3|oss|cos|obs|tos|ms|abfss?|wasbs?|azureml|file|fileid|asset):|files\/|https?:[\\/]*[^\\/?#]*generativelanguage[^\\/?#]*googleapis)/i
 /** The longest path of a file, of common systems. */
 const FILE_PATH_CHARS_MAX = 4_096
 /** A file of the provider's machine: base64 has no dots, and other addresses have colons. */
@@ -71,8 +73,13 @@ const FILE_PATH =
 
 /** Whether an address leads into a provider's account, or to a file of its machine. D31. */
 function isOfAccount(name: string, address: string): boolean {
-  if (OF_ACCOUNT.test(address.slice(0, ADDRESS_CHARS))) return true
+  if (OF_ACCOUNT.test(beginOf(address))) return true
   return LOCATORS.has(name) && address.length <= FILE_PATH_CHARS_MAX && FILE_PATH.test(address)
+}
+
+/** The first characters of an address, as a parser of URLs reads them. */
+function beginOf(address: string): string {
+  return address.replace(BEFORE_ADDRESS, '').slice(0, ADDRESS_CHARS).replace(WITHIN_ADDRESS, '')
 }
 
 /** Text by which Alibaba's models read files of the account, in texts of the system alone. */
@@ -157,7 +164,7 @@ function namesAccount(name: string, member: unknown, { object, parent }: Around)
   if (IDS.has(name) || (parent === undefined && TOP_IDS.has(name)))
     return idsOf(member).some((id) => id !== '' && !isFileId(id))
   if (DATA_SOURCES.has(name)) return Array.isArray(member) && member.some(isOpenedByAccount)
-  if (name === CONNECTOR) return typeof member === 'string' && typeof object[AUTHORIZATION] !== 'string'
+  if (name === CONNECTOR) return typeof member === 'string' && !isGiven(object[AUTHORIZATION])
   if (typeof member !== 'string') return isSystem(name, object, parent) && textsIn(member).some(namesFile)
   if (name === 'type') return MANAGED.test(member)
   if (name === 'id') return typeof parent === 'string' && WITH_ID.has(spellingOf(parent))
@@ -187,7 +194,12 @@ function namesFile(text: string): boolean {
 
 function isOpenedByAccount(source: unknown): boolean {
   const parameters = membersOf(membersOf(source)['parameters'])
-  return CREDENTIALS.every((name) => (parameters[name] ?? null) === null)
+  return CREDENTIALS.every((name) => !isGiven(parameters[name]) && !isObject(parameters[name]))
+}
+
+/** An empty credential is to some providers as if it were not there. */
+function isGiven(credential: unknown): boolean {
+  return typeof credential === 'string' && credential.trim() !== ''
 }
 
 function idsOf(member: unknown): readonly string[] {
@@ -196,7 +208,7 @@ function idsOf(member: unknown): readonly string[] {
 }
 
 /** An address of any kind, a content, or an id of a file. */
-const CONTENT = /^\s*(?:[a-z][a-z0-9+.-]*:\/\/|data:|gs:|file:|files\/|c?file[-_][\w-]+\s*$)/i
+const CONTENT = /^(?:[a-z][a-z0-9+.-]*:\/\/|data:|gs:|file:|files\/|c?file[-_][\w-]+\s*$)/i
 
 /**
  * Whether a string at any depth of a part of an unknown type is an address, a `data:` URL or the id of a file:
@@ -208,7 +220,7 @@ export function namesContent(value: unknown): boolean {
 }
 
 function isContent(text: string): boolean {
-  return CONTENT.test(text.slice(0, ADDRESS_CHARS))
+  return CONTENT.test(beginOf(text))
 }
 
 /** Members that are texts and names, which may begin as an address does. */

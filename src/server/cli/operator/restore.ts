@@ -121,8 +121,8 @@ async function bringUp(store: Store, config: Config, backup: Backup): Promise<vo
 }
 
 /**
- * Refuses a bucket that is not empty, or that an installation uses: the sweep of this installation would remove the objects of another one.
- * Throws CliFailure.
+ * Refuses a bucket that is not empty, or that an installation uses: the sweep of this installation would
+ * remove the objects of another one. Throws CliFailure.
  */
 async function mustHoldNothing(storage: Storage, config: Config): Promise<void> {
   if (config.objects.kind === 'disk') return

@@ -25,6 +25,8 @@ const ADDRESSES = [
   'gs://operator-bucket/secret.pdf',
   ' GS://operator-bucket/secret.pdf',
   'files/abc123',
+  `${' '.repeat(300)}files/abc123`,
+  '\u0001 g\ts://operator-bucket/secret.pdf',
   'file:///etc/passwd',
   'https://generativelanguage.googleapis.com/v1beta/files/abc123',
   'HTTPS://x@GenerativeLanguage.googleapis.com:443/v1beta/files/abc123',
@@ -100,6 +102,7 @@ const NAMED: readonly (readonly [Dialect, path: string, body: object])[] = [
   ]),
   ['chat', '/extra_body/extra_body/Google/CACHED_CONTENT', deepCache()],
   ['chat', '/data_sources', search({ endpoint: 'https://a.example', index_name: 'i' })],
+  ['chat', '/data_sources', search({ key: '', authentication: null })],
   [
     'chat',
     '/data_sources/0/parameters/authentication/type',
@@ -137,6 +140,11 @@ const NAMED: readonly (readonly [Dialect, path: string, body: object])[] = [
     tool({ type: 'fileSearch', fileSearchStoreNames: ['fileSearchStores/a'] }),
   ],
   ['responses', '/tools/0/connector_id', tool({ type: 'connector', connector_id: 'gmail' })],
+  [
+    'responses',
+    '/tools/0/connector_id',
+    tool({ type: 'mcp', server_label: 's', connector_id: 'connector_gmail', authorization: ' ' }),
+  ],
   [
     'responses',
     '/tools/0/project_connection_id',
