@@ -88,7 +88,8 @@ export function modelsRemark(
   const unmatched = withoutModel(allowed ?? [], ids)
   if (unmatched.length === 0) return {}
   const names = unmatched.slice(0, REMARKED_MODELS_MAX).join(', ')
-  return { headers: { 'x-sluice-remark': `allowed_models: no model of the catalogue matches ${names}` } }
+  const remark = `allowed_models: no model of the catalogue, which lacks those of private endpoints, matches ${names}`
+  return { headers: { 'x-sluice-remark': remark } }
 }
 
 /** Entries that a remark names. Decision. */
