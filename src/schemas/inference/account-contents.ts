@@ -63,8 +63,10 @@ const INPUT = 'input'
 const ADDRESS_CHARS = 256
 /** Characters that parsers of URLs leave out before an address, and at any place of it. */
 const [BEFORE_ADDRESS, WITHIN_ADDRESS] = [/^[\s\p{Cc}]+/u, /[\t\n\r]+/g] as const
-const OF_ACCOUNT =
-  /^(?:(?:gs|s3|oss|cos|obs|tos|ms|abfss?|wasbs?|azureml|file|fileid|asset):|files\/|https?:[\\/]*[^\\/?#]*generativelanguage[^\\/?#]*googleapis)/i
+const OF_ACCOUNT = /^(?:(?:gs|s3|oss|cos|obs|tos|ms|abfss?|wasbs?|azureml|file|fileid|asset):|files\/)/i
+const HOST = /^https?:[\\/]*([^\\/?#]+)/i
+/** Parts of the host of Google's files, in this order. */
+const HOST_PARTS = ['generativelanguage', 'googleapis'] as const
 /** The longest path of a file, of common systems. */
 const FILE_PATH_CHARS_MAX = 4_096
 /** A file of the provider's machine: base64 has no dots, and other addresses have colons. */
@@ -73,13 +75,21 @@ const FILE_PATH =
 
 /** Whether an address leads into a provider's account, or to a file of its machine. D31. */
 function isOfAccount(name: string, address: string): boolean {
-  if (OF_ACCOUNT.test(beginOf(address))) return true
+  const begin = beginOf(address)
+  if (OF_ACCOUNT.test(begin) || isOfGoogle(begin)) return true
   return LOCATORS.has(name) && address.length <= FILE_PATH_CHARS_MAX && FILE_PATH.test(address)
 }
 
 /** The first characters of an address, as a parser of URLs reads them. */
 function beginOf(address: string): string {
   return address.replace(BEFORE_ADDRESS, '').slice(0, ADDRESS_CHARS).replace(WITHIN_ADDRESS, '')
+}
+
+/** One pattern for all of it would take the square of the length of a host that repeats the first part. */
+function isOfGoogle(begin: string): boolean {
+  const host = HOST.exec(begin)?.[1]?.toLowerCase() ?? ''
+  const at = host.indexOf(HOST_PARTS[0])
+  return at !== -1 && host.includes(HOST_PARTS[1], at)
 }
 
 /** Text by which Alibaba's models read files of the account, in texts of the system alone. */

@@ -29,6 +29,7 @@ const ADDRESSES = [
   '\u0001 g\ts://operator-bucket/secret.pdf',
   'file:///etc/passwd',
   'https://generativelanguage.googleapis.com/v1beta/files/abc123',
+  'https:generativelanguage.generativelanguage-x.googleapis.com/v1beta/files/abc123',
   'HTTPS://x@GenerativeLanguage.googleapis.com:443/v1beta/files/abc123',
 ]
 
