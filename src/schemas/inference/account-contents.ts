@@ -15,7 +15,7 @@ const IDS: ReadonlySet<string> = spelled(
   ...['collection_ids', 'library_id', 'library_ids', 'knowledge_id', 'knowledge_ids', 'knowledge_base_id'],
   ...['knowledge_base_ids', 'cached_content', 'file_search_store_names', 'rag_corpus', 'rag_corpora'],
   ...['rag_file_ids', 'datastore', 'data_store', 'deployment_name', 'embedding_deployment_name'],
-  ...['project_connection_id', 'memory_store_name', 'memory_store_id', 'index_asset_id'],
+  ...['project_connection_id', 'connection_id', 'memory_store_name', 'memory_store_id', 'index_asset_id'],
 )
 /** Members of the body alone, where their names are usual ones elsewhere. */
 const TOP_IDS: ReadonlySet<string> = new Set(['workspace_id', 'user_profile_id'])
@@ -25,6 +25,7 @@ const WITH_ID: ReadonlySet<string> = new Set(['voice', 'agent'])
 const OWN: ReadonlyMap<string, RegExp> = new Map([
   ['skill_id', /^skill_/],
   ['voice', /^voice_/],
+  ['engine', /^projects\//],
 ])
 /** A service that a provider calls: by what the caller sends beside it, or by what the account has stored. */
 const CONNECTOR = 'connector_id'

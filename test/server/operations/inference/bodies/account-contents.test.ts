@@ -151,6 +151,20 @@ const NAMED: readonly (readonly [Dialect, path: string, body: object])[] = [
     '/tools/0/project_connection_id',
     tool({ type: 'mcp', server_label: 's', server_url: 'https://a.example', project_connection_id: 'p' }),
   ],
+  [
+    'responses',
+    '/tools/0/bing_grounding/connections/0/connection_id',
+    tool({ type: 'bing_grounding', bing_grounding: { connections: [{ connection_id: 'c' }] } }),
+  ],
+  [
+    'chat',
+    '/tools/0/retrieval/vertexAiSearch/engine',
+    {
+      tools: [
+        { type: 'retrieval', retrieval: { vertexAiSearch: { engine: 'projects/p/locations/l/engines/e' } } },
+      ],
+    },
+  ],
   ['responses', '/agent/type', { input: 'Hi', agent: { type: 'agent_reference', name: 'a' } }],
   ['messages', '/workspace_id', { workspace_id: 'wrkspc_1' }],
   ['messages', '/user_profile_id', { user_profile_id: 'up_1' }],
