@@ -92,11 +92,22 @@ function otherOf(name: string, place: Place, known: readonly string[]): OtherMem
   return { path, name: shown.replace(/[^\w.$-]/g, '_'), meant: meantBy(name, known) }
 }
 
-function meantBy(name: string, known: readonly string[]): string | null {
+function meantBy(sent: string, known: readonly string[]): string | null {
+  if (sent.length > IGNORED_NAME_CHARS_MAX) return null
+  const name = snakeOf(sent)
   const same = Object.hasOwn(EQUIVALENTS, name) ? EQUIVALENTS[name] : undefined
   if (same !== undefined && known.includes(same)) return same
-  if (name.length < SLIP_CHARS_MIN) return null
-  return known.find((each) => editDistance(name, each, 1) <= 1) ?? null
+  const equal = known.find((each) => snakeOf(each) === name)
+  if (equal !== undefined || name.length < SLIP_CHARS_MIN) return equal ?? null
+  return known.find((each) => editDistance(name, snakeOf(each), 1) <= 1) ?? null
+}
+
+/** `limitReset`, `limit-reset` and `LIMIT_RESET` are `limit_reset`: SDKs and shells spell members so. */
+function snakeOf(name: string): string {
+  return name
+    .replace(/([a-z\d])([A-Z])/g, '$1_$2')
+    .replaceAll('-', '_')
+    .toLowerCase()
 }
 
 function within({ path, name }: Place, member: string | number): Place {

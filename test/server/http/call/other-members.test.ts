@@ -66,6 +66,27 @@ t.test('names of other gateways lead to those of Sluice', async (t) => {
   )
 })
 
+t.test('a name in another spelling is refused, as SDKs and shells write it', async (t) => {
+  const issues = await refused('POST', '/keys', {
+    name: 'k',
+    LIMIT: 5,
+    limitReset: 'daily',
+    'allowed-models': [],
+    maxBudget: 5,
+    rateLimitRmp: 3,
+  })
+  t.same(
+    issues.map(({ path, expected }) => `${path} ${expected}`),
+    [
+      '/LIMIT `limit`',
+      '/limitReset `limit_reset`',
+      '/allowed-models `allowed_models`',
+      '/maxBudget `limit`',
+      '/rateLimitRmp `rate_limit_rpm`',
+    ],
+  )
+})
+
 t.test('what a key answered can be sent back', async (t) => {
   const { data } = await make({ limit: 7 })
   const answer = await call('PATCH', `/keys/${data.hash}`, { body: { ...data, name: 'renamed' } })
