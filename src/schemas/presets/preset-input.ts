@@ -55,6 +55,11 @@ const PASSING = [
   'prediction',
 ]
 
+/** Of the fields that a request had ignored those that its form does not know. */
+export function unknownFields(ignored: readonly string[]): readonly string[] {
+  return ignored.filter((name) => !PASSING.includes(name))
+}
+
 const FORMS: Readonly<Record<PresetSource, Form>> = {
   responses: {
     kept: RESPONSES_KEPT,

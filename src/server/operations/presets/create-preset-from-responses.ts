@@ -4,7 +4,13 @@ import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/preset
 import type { PresetInput } from '../../ports/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_PRESET } from './preset-answers.ts'
-import { savePreset, SAVING_FAILURES, SAVING_STATUSES, type SavingInputs } from './save-preset.ts'
+import {
+  savePreset,
+  SAVING_FAILURES,
+  SAVING_HEADERS,
+  SAVING_STATUSES,
+  type SavingInputs,
+} from './save-preset.ts'
 
 const ID = 'presets.create_from_responses'
 
@@ -24,7 +30,7 @@ export const createPresetFromResponses = defineOperation<SavingInputs<'preset_re
   outlivesClient: true,
   idempotent: true,
   input: { params: PresetParams, query: PresetQuery, headers: ['x-session-id'], body: 'preset_responses' },
-  success: { status: 200, body: PresetAnswer },
+  success: { status: 200, body: PresetAnswer, headers: SAVING_HEADERS },
   statuses: SAVING_STATUSES,
   failures: SAVING_FAILURES,
   example: {

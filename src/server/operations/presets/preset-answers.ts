@@ -113,10 +113,10 @@ export function presetVersionOf(version: PresetVersion): PresetVersionShape {
 }
 
 /** The `{data}` of operations that reply with one preset. */
-export function presetAnswer(preset: Preset): Success {
+export function presetAnswer(preset: Preset, headers: Readonly<Record<string, string>> = {}): Success {
   const value: WholePreset = {
     ...presetShapeOf(preset),
     designated_version: presetVersionOf(preset.designated),
   }
-  return { kind: 'json', value: { data: value } }
+  return { kind: 'json', value: { data: value }, headers }
 }

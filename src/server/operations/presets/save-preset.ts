@@ -1,5 +1,6 @@
 import type { BodyName } from '../../../schemas/bodies.ts'
 import { ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import { unknownFields } from '../../../schemas/presets/preset-input.ts'
 import type { PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
 import type { Ports } from '../../ports/ports.ts'
@@ -19,6 +20,10 @@ export const SAVING_FAILURES = [
   'preset_conflict',
   ...PRESET_FAILURES,
 ] as const satisfies readonly FailureName[]
+
+export const SAVING_HEADERS = {
+  'x-sluice-ignored': 'Fields of the request that its form does not know, with commas between.',
+}
 
 export interface SavingInputs<B extends BodyName> {
   readonly params: typeof PresetParams
@@ -47,5 +52,11 @@ export async function savePreset(
   const ref = await presetRefOf(call, ports)
   if (!ref.ok) return ref
   const saved = await ports.presets.put(ref.value, call.body, presetActorOf(call, operation))
-  return saved.ok ? ok(presetAnswer(saved.value)) : saved
+  return saved.ok ? ok(presetAnswer(saved.value, ignoredRemark(call.body))) : saved
+}
+
+/** Other members of a request are no slips: a form of calls may have members that Sluice does not know. C25. */
+function ignoredRemark({ ignored }: PresetInput): Readonly<Record<string, string>> {
+  const names = unknownFields(ignored).map((name) => name.replace(/[^\w.$-]/g, '_'))
+  return names.length === 0 ? {} : { 'x-sluice-ignored': names.join(',') }
 }
