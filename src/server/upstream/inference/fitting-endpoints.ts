@@ -6,14 +6,14 @@ import { pointerOf } from '../../../schemas/values/json-path.ts'
 import type { CountJob, InlineFile } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import { isPrivate } from '../routing/is-private.ts'
-import { isReached, keeps, spokenBy } from './spoken.ts'
+import { isReached, keeps, mayReadOther, spokenBy } from './spoken.ts'
 
 type Asked = Pick<CountJob, 'request' | 'files'>
 
 /**
  * The endpoints of a model that can serve a call at all: they are reached in its form, may keep what it needs
- * kept, read its media and write the outputs that it asks for. Failures: model_unfit, stateless,
- * input_unsupported, not_supported.
+ * kept, cannot read another request out of it, read its media and write the outputs that it asks for. Failures:
+ * model_unfit, stateless, body_invalid, input_unsupported, not_supported.
  */
 export function fittingEndpoints(model: CallableModel, asked: Asked): Outcome<readonly Endpoint[]> {
   const { request } = asked
@@ -22,10 +22,14 @@ export function fittingEndpoints(model: CallableModel, asked: Asked): Outcome<re
   const path = request.statePath ?? request.accountPath
   const keeping = path === undefined ? speaking : speaking.filter((one) => keeps(one, request))
   if (path !== undefined && keeping.length === 0) return stateless(path)
+  const { ambiguous } = request.source
+  const reading = ambiguous === null ? keeping : keeping.filter((one) => !mayReadOther(one, request))
+  if (ambiguous !== null && reading.length === 0)
+    return fail('body_invalid', { metadata: { issues: [ambiguous] } })
   const refused = foreignTo(model, asked)
-  if (refused === null) return ok(keeping)
+  if (refused === null) return ok(reading)
   // The catalogue says nothing of a workspace's own server that has the model's name.
-  const own = keeping.filter(isPrivate)
+  const own = reading.filter(isPrivate)
   return own.length === 0 ? refused : ok(own)
 }
 

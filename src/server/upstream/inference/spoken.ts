@@ -125,6 +125,17 @@ export function keeps(
   return statePath === undefined || text?.speaks.includes(dialect) === true
 }
 
+/**
+ * The provider gets the bytes of an ambiguous body under the operator's key, and may read a name of what the
+ * operator's account has where Sluice has read another one. D31.
+ */
+export function mayReadOther(
+  { ownWay, provider, text }: Endpoint,
+  { dialect }: { readonly dialect: Dialect },
+): boolean {
+  return ownWay === undefined && provider.protocol !== 'local' && text?.speaks.includes(dialect) === true
+}
+
 /** What a model speaks, for a call that none of its endpoints takes. */
 export function spokenBy({ id, endpoints }: CallableModel, dialect: Dialect): string {
   const spoken = [...new Set(endpoints.flatMap(({ text }) => text?.speaks ?? []))]

@@ -34,18 +34,45 @@ for (const [from, to] of PAIRS)
     t.equal(limited.spend.holds.length, 0)
   })
 
+for (const [from, to] of PAIRS)
+  t.test(
+    `${from} without a limit: a repeated content reaches ${to} only as Sluice has read it`,
+    async (t) => {
+      const { send, first } = await rigged(t, to)
+      const answer = await send(from, TWICE[from])
+      if (from === to) {
+        t.equal(answer.status, 400)
+        t.match(await answer.json(), { error: { metadata: { issues: [{ path: PATHS[from] }] } } })
+        t.equal(first.calls.length, 0)
+        return
+      }
+      t.equal(answer.status, 200)
+      t.notMatch(String(first.calls[0]?.body), 'https://a.example/')
+    },
+  )
+
 for (const dialect of DIALECTS)
-  t.test(`${dialect} 200: a repeated content passes where no finite limit counts the call`, async (t) => {
-    const unlimited = await rigged(t, dialect)
-    t.equal((await unlimited.send(dialect, TWICE[dialect])).status, 200)
-    const sent = String(unlimited.first.calls[0]?.body)
-    t.ok(sent.includes('"https://a.example/"'), 'the bytes of the caller')
+  t.test(`${dialect} 200: under a key of the workspace a repeated content passes as it came`, async (t) => {
     const own = await rigged(t, dialect, { ...LIMITED, ...OWN })
     t.equal((await own.send(dialect, TWICE[dialect])).status, 200)
+    t.match(String(own.first.calls[0]?.body), '"https://a.example/"', 'the bytes of the caller')
     const counted = { keys: { money: { ...NO_LIMITS, isKeyLimited: true, keyCountsByok: true } } }
     const countedOwn = await rigged(t, dialect, { ...counted, ...OWN })
     t.equal((await countedOwn.send(dialect, TWICE[dialect])).status, 400)
   })
+
+t.test("400: a name of the operator's account does not hide before another one", async (t) => {
+  const turn = (part: string): string => `[{"role":"user","content":[${part}]}]`
+  const { send, first } = await rigged(t, 'chat')
+  const picture = '{"type":"image_url","image_url":{"url":"gs://bucket/x.png","url":"https://a.example/"}}'
+  t.equal((await send('chat', `{"model":"acme/one","messages":${turn(picture)}}`)).status, 400)
+  t.equal(first.calls.length, 0)
+  const responses = await rigged(t, 'responses')
+  const tool = '{"type":"file_search","vector_store_ids":["vs_1"],"vector_store_ids":[]}'
+  const body = `{"model":"acme/one","input":"x","tools":[${tool}]}`
+  t.equal((await responses.send('responses', body)).status, 400)
+  t.equal(responses.first.calls.length, 0)
+})
 
 /** A tool of the caller for parsers that take the last `type`, or heed its case, and the provider's for others. */
 const TOOLS: readonly (readonly [Dialect, string, string])[] = [
