@@ -59,6 +59,11 @@ export const ORGANIZATION_TURN_AMONG_US = 1_000
  */
 export const ORGANIZATION_REST_MS = 1
 /**
+ * Milliseconds of the last second that the calls to models of all others used, below which no organization
+ * rests: a few calls are no reason to leave the loop idle. Decision.
+ */
+export const REST_OTHERS_MS_LEAST = 10
+/**
  * Milliseconds of one turn of the loop above which turns are slow: then the calls to models of an organization
  * above its part are held while another organization is active. Decision.
  */

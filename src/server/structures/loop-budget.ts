@@ -6,6 +6,7 @@ import {
   ORGANIZATION_REST_MS,
   ORGANIZATION_TURN_AMONG_US,
   ORGANIZATION_TURN_MS_MAX,
+  REST_OTHERS_MS_LEAST,
   STREAM_TURN_BYTES_MAX,
   STREAM_TURN_MS_MAX,
 } from '../../schemas/limits/share-limits.ts'
@@ -56,6 +57,8 @@ interface Account {
   /** Milliseconds used until `usedAt`, of which old ones count less and less: those of about a second. */
   usedMs: number
   usedAt: number
+  /** Of it, at the last count of active organizations. */
+  countedMs: number
   seenAt: number
   /** Streams that wait for a turn, in order. */
   readonly waiting: Waiter[]
@@ -65,9 +68,10 @@ interface Account {
  * Shares a front's event loop between the calls to models. In one turn of the loop a stream uses up to
  * STREAM_TURN_BYTES_MAX and STREAM_TURN_MS_MAX, and all streams of an organization ORGANIZATION_TURN_MS_MAX;
  * the rest waits for the next turns. While several organizations are active each uses ORGANIZATION_TURN_AMONG_US
- * of a turn, since a call of another one needs several turns, and one above its part of the loop then rests.
- * While turns are slow the streams of such an organization leave out every other turn, and its new calls wait up
- * to CALL_HELD_MS_MAX. Only measured time counts, and an organization alone is never held.
+ * of a turn, since a call of another one needs several turns, and one above its part of the loop then rests,
+ * unless the others use little. While turns are slow the streams of such an organization leave out every other
+ * turn, and its new calls wait up to CALL_HELD_MS_MAX. Only measured time counts, and an organization alone is
+ * never held.
  */
 export class LoopBudget {
   readonly #clock: BudgetClock
@@ -81,6 +85,8 @@ export class LoopBudget {
   #turnAt: number | null = null
   #slowUntil = -Infinity
   #active = 0
+  /** Milliseconds that all organizations had used at the last count. */
+  #countedMs = 0
   #countedAt = -Infinity
   #sweptAt = -Infinity
 
@@ -169,7 +175,7 @@ export class LoopBudget {
     this.#turnAt = null
     this.#turn++
     for (const account of this.#waiting) {
-      if (account.turnMs > 0 && this.#isAbove(account, now)) this.#rest(account)
+      if (account.turnMs > 0 && this.#mustRest(account, now)) this.#rest(account)
       else this.#letIn(account, now)
     }
   }
@@ -234,6 +240,11 @@ export class LoopBudget {
     return usedOf(account, now) > part * LOOP_OTHERS_MS
   }
 
+  /** As above its part, where the others use more than a little. */
+  #mustRest(account: Account, now: number): boolean {
+    return this.#isAbove(account, now) && this.#countedMs - account.countedMs >= REST_OTHERS_MS_LEAST
+  }
+
   #hasOthers(now: number): boolean {
     if (now - this.#countedAt >= CHECK_MS) this.#count(now)
     return this.#active > 1
@@ -241,8 +252,12 @@ export class LoopBudget {
 
   #count(now: number): void {
     this.#countedAt = now
-    this.#active = 0
-    for (const { seenAt } of this.#accounts.values()) if (now - seenAt < LOOP_OTHERS_MS) this.#active++
+    this.#active = this.#countedMs = 0
+    for (const account of this.#accounts.values()) {
+      if (now - account.seenAt < LOOP_OTHERS_MS) this.#active++
+      account.countedMs = usedOf(account, now)
+      this.#countedMs += account.countedMs
+    }
   }
 
   #accountOf(organizationId: string, now: number): Account {
@@ -260,6 +275,7 @@ export class LoopBudget {
       isResting: false,
       usedMs: 0,
       usedAt: now,
+      countedMs: 0,
       seenAt: now,
       waiting: [],
     }

@@ -7,6 +7,7 @@ import {
   ORGANIZATION_REST_MS,
   ORGANIZATION_TURN_AMONG_US,
   ORGANIZATION_TURN_MS_MAX,
+  REST_OTHERS_MS_LEAST,
   STREAM_TURN_BYTES_MAX,
   STREAM_TURN_MS_MAX,
 } from '../../../src/schemas/limits/share-limits.ts'
@@ -202,13 +203,14 @@ t.test('streams of an organization above its part leave out every other turn', a
   t.equal(turns, 1 + 3, counted.join(', '))
 })
 
-/** Short turns for a second, of which an organization used the share, while another one is active. */
-async function quick(share: number) {
+/** Short turns for a second, of which two organizations used their shares. */
+async function quick(share: number, others: number) {
   const made = rig()
   const turnMs = LOOP_SLOW_MS / 2
   for (let ms = 0; ms < LOOP_OTHERS_MS; ms += turnMs) {
     made.loop.book('large', share * turnMs)
     made.loop.saw('small')
+    made.loop.book('small', others * turnMs)
     await made.turn(turnMs)
   }
   return made
@@ -217,7 +219,7 @@ async function quick(share: number) {
 const AMONG_MS = ORGANIZATION_TURN_AMONG_US / 1_000
 
 t.test('while several organizations are active, each uses less of a turn', async (t) => {
-  const { loop, turn } = await quick(0.1)
+  const { loop, turn } = await quick(0.1, 0.1)
   const stream = loop.stream('large')
   stream.used(AMONG_MS / 2, 1)
   t.notOk(stream.isSpent)
@@ -235,8 +237,19 @@ t.test('while several organizations are active, each uses less of a turn', async
   t.notOk(stream.isSpent, 'alone it uses more')
 })
 
+t.test('an organization above its part does not rest while the others use little', async (t) => {
+  const { loop, turn } = await quick(0.9, REST_OTHERS_MS_LEAST / LOOP_OTHERS_MS / 2)
+  const stream = loop.stream('large')
+  stream.used(AMONG_MS, 1)
+  let isLetIn = false
+  void stream.next().then(() => (isLetIn = true))
+  await turn()
+  t.ok(isLetIn)
+  t.equal(loop.held.turns, 0)
+})
+
 t.test('an organization above its part rests after each turn, and others do not', async (t) => {
-  const { loop, turn, pass } = await quick(0.9)
+  const { loop, turn, pass } = await quick(0.9, 0.05)
   const went: string[] = []
   const wait = (name: string): void => {
     const stream = loop.stream(name)
