@@ -17,6 +17,7 @@ import {
   type LimitOptions,
 } from './key-options.ts'
 import { linesOf, wireOf } from './key-text.ts'
+import { warnOfModels } from './model-remark.ts'
 import { idOf } from '../parts/reference.ts'
 import { addVerb, print } from '../parts/verb.ts'
 
@@ -71,6 +72,7 @@ export function addUpdate(group: Command): void {
         list: 'keys list',
       })
       print(options, wireOf(key), linesOf(key))
+      warnOfModels(changes.allowedModels)
     })
   })
 }

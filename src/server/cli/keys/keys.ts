@@ -27,6 +27,7 @@ import {
   type LimitOptions,
 } from './key-options.ts'
 import { tableOf, wireOf } from './key-text.ts'
+import { warnOfModels } from './model-remark.ts'
 import { idOf } from '../parts/reference.ts'
 import { addVerb, CliFailure, print } from '../parts/verb.ts'
 
@@ -135,6 +136,7 @@ function addCreate(group: Command): void {
       const { apiKey, key, change } = await made(database, options)
       await database.publish(change)
       print(options, { key, ...wireOf(apiKey) }, `${key}\nhash ${apiKey.hash}\nThe key is not shown again.`)
+      warnOfModels(allowedModelsOf(options))
     })
   })
 }

@@ -75,7 +75,7 @@ class EndpointStore implements PrivateEndpoints {
     return this.#change(ref, by, (row, tx) =>
       row.status === 'draft'
         ? ok({ ...columnsOf(changes, tx), config_revision: row.config_revision + 1 })
-        : fail('endpoint_not_draft'),
+        : fail('endpoint_not_draft', { detail: NO_DRAFT }),
     )
   }
 
@@ -226,6 +226,8 @@ async function hasRoom(tx: Transaction, workspaceId: string | null): Promise<Out
   if ((row?.count ?? 0) < ACTIVE_ENDPOINTS_MAX) return ok(null)
   return fail('workspace_endpoints_full', { fields: { limit: ACTIVE_ENDPOINTS_MAX } })
 }
+
+const NO_DRAFT = 'Make a new private endpoint; only prices of this one can be changed, by `PUT …/pricing`.'
 
 async function hasSecret(
   sql: Queryable,

@@ -258,6 +258,7 @@ t.test('private_endpoints.update 409: only a draft can be changed', async (t) =>
     if (verb !== '') await call('post', `/private-endpoints/${id}${verb}`)
     const told = await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm' })
     t.same([told.status, errorTypeOf(told)], [409, 'endpoint_not_draft'])
+    t.match(JSON.stringify(told.body), /Make a new private endpoint; only prices /)
   }
 })
 
