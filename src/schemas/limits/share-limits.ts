@@ -52,7 +52,7 @@ export const ORGANIZATION_TURN_MS_MAX = 8
  * Microseconds of the same while another organization is active: what its calls wait for in each of the turns
  * that they need. Decision.
  */
-export const ORGANIZATION_TURN_AMONG_US = 1_000
+export const ORGANIZATION_TURN_AMONG_US = 500
 /**
  * Milliseconds, and up to one more, for which the streams of an organization above its part of the loop wait
  * after a turn: a front that is never idle is scheduled behind the other processes of its cores. Decision.
