@@ -240,7 +240,7 @@ export class LoopBudget {
     return usedOf(account, now) > part * LOOP_OTHERS_MS
   }
 
-  /** As above its part, where the others use more than a little. */
+  /** The organization is above its part, and the others use more than a little. */
   #mustRest(account: Account, now: number): boolean {
     return this.#isAbove(account, now) && this.#countedMs - account.countedMs >= REST_OTHERS_MS_LEAST
   }
