@@ -69,6 +69,8 @@ const OPENAI = [
   one('user', 'somebody'),
   one('metadata', { a: 'b' }),
 ]
+/** Azure's, with a credential of the caller. */
+const DATA_SOURCES = [{ type: 'azure_search', parameters: { authentication: { type: 'api_key', key: 'k' } } }]
 const FORMAT = { type: 'json_schema', name: 'said', schema: SCHEMA }
 
 export const SAMPLES: Readonly<Record<Dialect, ReadonlyMap<string, FieldSample>>> = {
@@ -94,6 +96,8 @@ export const SAMPLES: Readonly<Record<Dialect, ReadonlyMap<string, FieldSample>>
     one('web_search_options', {}),
     one('search_parameters', { mode: 'on' }),
     one('enable_search', true),
+    ...all('cachedContents/1', 'cached_content', 'cachedContent'),
+    ...all(DATA_SOURCES, 'data_sources', 'dataSources'),
     one('prompt_cache_breakpoint', { type: 'ephemeral' }),
   ]),
   responses: new Map<string, FieldSample>([
