@@ -154,7 +154,7 @@ function isFoundAmong(list: readonly unknown[], path: (string | number)[]): bool
   return false
 }
 
-/** Whether a member is none of the caller's own, though it has such a name. */
+/** Whether the provider reads a member although its name is one of those that it does not read. */
 function isReadAt(path: readonly (string | number)[]): boolean {
   const source = path.at(PARAMETERS_BELOW)
   if (typeof source === 'string' && DATA_SOURCES.has(spellingOf(source))) return true

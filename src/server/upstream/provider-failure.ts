@@ -52,7 +52,7 @@ export function failureOfEvent(event: Uint8Array, redacted: RedactedTexts, isOfA
   return waited({ name, fields, metadata, detail }, status, reason?.retryAfterS ?? null)
 }
 
-/** A member of the request is told where the caller can change it. */
+/** Names the refused member where the caller can change it. */
 function metadataOf(name: FailureName, { code, param }: Reason): FailureMetadata {
   return {
     ...(code !== null && { provider_code: code }),

@@ -1,4 +1,4 @@
-/** A node that ends answers whoever calls again on a connection that it kept, also behind load balancers. */
+/** A node that ends answers later calls on the connections that it kept, also behind load balancers. */
 import { DRAIN_MS, REPLACED_FRONT_MS } from '../../../src/schemas/limits/limits.ts'
 import type { Program } from '../proof.ts'
 import { keptConnections } from './drain-last/kept.ts'

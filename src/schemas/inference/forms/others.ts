@@ -84,7 +84,7 @@ function saysNothing(value: unknown, name: string): boolean {
   return isDefaultValue(value, Object.hasOwn(NESTED_DEFAULTS, name) ? (NESTED_DEFAULTS[name] ?? []) : [])
 }
 
-/** The text of a member; of another type it is named. Null: there is none. */
+/** The text of a member; null for a value of another type, which is named. */
 export function textIn(object: Members, name: string, { path, others }: TextPlace): string | null {
   const text = textOf(object[name])
   if (text === null) others.addUnread(name, object[name], [...path, name])

@@ -255,7 +255,7 @@ export class WritingEndpoint implements WritingProtocol {
     return ok({ ...written, ...figures, failure, finalEvents })
   }
 
-  /** A failure as the caller may see it. A path in a request that Sluice wrote is none of the caller's. */
+  /** A failure as the caller may see it. A request that Sluice wrote has paths that the caller does not know. */
   #told(failure: Failure, request: TextRequest, sent: SentBody): Failure {
     const told = unquoted(failure, searchedIn(request, sent))
     const param = told.metadata?.provider_param
