@@ -52,10 +52,17 @@ const NONE: readonly OtherMember[] = []
 /**
  * What a body that passed its schema has beside the members that the schema names, at any depth.
  * @param unread a member that is not looked into
- * @returns at most IGNORED_NAMES_MAX
+ * @returns the first IGNORED_NAMES_MAX, and behind them as many that were meant to be others
  */
 export function otherMembers(schema: TSchema, body: object, unread?: string): readonly OtherMember[] {
   let found: OtherMember[] | null = null
+  let slips = 0
+  const add = (other: OtherMember): void => {
+    found ??= []
+    const isSlip = other.meant !== null && slips < IGNORED_NAMES_MAX
+    if (isSlip) slips++
+    if (isSlip || found.length < IGNORED_NAMES_MAX) found.push(other)
+  }
   const visit = (shape: Shape, value: unknown, place: Place): void => {
     if (typeof value !== 'object' || value === null) return
     if (shape.anyOf !== undefined) {
@@ -71,11 +78,12 @@ export function otherMembers(schema: TSchema, body: object, unread?: string): re
     const { properties, additionalProperties: others } = shape
     if (properties === undefined) return
     for (const [name, member] of Object.entries(value)) {
-      if (found !== null && found.length >= IGNORED_NAMES_MAX) return
       if (place === TOP && name === unread) continue
-      if (Object.hasOwn(properties, name)) visit(properties[name] ?? {}, member, within(place, name))
-      else if (typeof others === 'object') visit(others, member, within(place, name))
-      else if (others === undefined) (found ??= []).push(otherOf(name, place, Object.keys(properties)))
+      const known = Object.hasOwn(properties, name) ? properties[name] : others
+      if (known === undefined) add(otherOf(name, place, Object.keys(properties)))
+      // The paths of plain values would be made for nothing, in each call.
+      else if (typeof known === 'object' && typeof member === 'object')
+        visit(known, member, within(place, name))
     }
   }
   visit(schema, body, TOP)

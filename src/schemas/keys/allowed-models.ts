@@ -16,16 +16,27 @@ export function isModelAllowed(allowed: readonly string[] | null, modelId: strin
   })
 }
 
-/** The entries of a key's list that allow none of the models. @param ids canonical */
-export function withoutModel(allowed: readonly string[], ids: Iterable<string>): readonly string[] {
-  const left = new Map(allowed.map((entry) => [entry.toLowerCase(), entry]))
+/** Entries that a remark names. Decision. */
+const REMARKED_MODELS_MAX = 10
+
+/**
+ * A remark on entries of a key's list that allow none of the models; null where each allows one.
+ * @param ids of the catalogue, canonical
+ */
+export function modelsRemark(
+  allowed: readonly string[] | null | undefined,
+  ids: Iterable<string>,
+): string | null {
+  const left = new Map((allowed ?? []).map((entry) => [entry.toLowerCase(), entry]))
   for (const id of ids) {
-    if (left.size === 0) break
+    if (left.size === 0) return null
     const slug = slugOf(id)
     left.delete(slug)
     left.delete(authorOf(slug))
   }
-  return [...left.values()]
+  if (left.size === 0) return null
+  const names = [...left.values()].slice(0, REMARKED_MODELS_MAX).join(', ')
+  return `no model of the catalogue, which lacks those of private endpoints, matches ${names}`
 }
 
 /** Without the suffix of a variant, in lower case. */

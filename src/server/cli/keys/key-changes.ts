@@ -14,10 +14,10 @@ import {
   overlapOf,
   rateOf,
   scopesOf,
+  warnOfModels,
   type LimitOptions,
 } from './key-options.ts'
 import { linesOf, wireOf } from './key-text.ts'
-import { warnOfModels } from './model-remark.ts'
 import { idOf } from '../parts/reference.ts'
 import { addVerb, print } from '../parts/verb.ts'
 

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
+import { modelsRemark } from '../../../schemas/keys/allowed-models.ts'
 import { INSTANT_RULES, instantOf } from '../../../schemas/values/instants.ts'
 import {
   ALLOWED_MODEL_RULES,
@@ -12,6 +13,8 @@ import { isKeyScope, KEY_SCOPES, RESERVED_SCOPE_TEXT, type KeyScope } from '../.
 import { USD_MAX } from '../../../schemas/money/money-limits.ts'
 import { nanoOfUsd } from '../../../schemas/money/usd.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
+import { loadCatalogue } from '../../catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../../catalogue/shipped.ts'
 import type { KeyLimits } from '../../ports/keys/api-keys.ts'
 import {
   addCallLimitOptions,
@@ -22,7 +25,7 @@ import {
   type None,
 } from '../parts/call-limit-options.ts'
 import { need, type Lookup } from '../parts/database.ts'
-import { CliFailure } from '../parts/verb.ts'
+import { CliFailure, loadGeneration } from '../parts/verb.ts'
 
 /** Options for a key's limits and use, of `keys create` and `keys update`. */
 export interface LimitOptions extends CallLimitOptions {
@@ -150,4 +153,20 @@ export function expiryOf(text: string): Date {
   if (instant === null) throw new InvalidArgumentError(`Expected ${INSTANT_RULES}.`)
   if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('This instant has passed.')
   return instant
+}
+
+/**
+ * Warns of models that a key was given and the catalogue lacks. The key is made by then: a catalogue with
+ * mistakes is no failure of the verb.
+ */
+export function warnOfModels(allowed: readonly string[] | null | undefined): void {
+  if (allowed === null || allowed === undefined) return
+  const extraFile = loadGeneration().config.catalogFile
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile })
+  if (!loaded.ok) return
+  const remark = modelsRemark(
+    allowed,
+    loaded.catalogue.models.map(({ id }) => id),
+  )
+  if (remark !== null) process.stderr.write(`warning: ${remark}\n`)
 }

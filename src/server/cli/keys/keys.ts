@@ -24,10 +24,10 @@ import {
   needKey,
   rateOf,
   scopesOf,
+  warnOfModels,
   type LimitOptions,
 } from './key-options.ts'
 import { tableOf, wireOf } from './key-text.ts'
-import { warnOfModels } from './model-remark.ts'
 import { idOf } from '../parts/reference.ts'
 import { addVerb, CliFailure, print } from '../parts/verb.ts'
 

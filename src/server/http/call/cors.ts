@@ -5,8 +5,7 @@ const EXPOSED =
   'x-request-id, request-id, server-timing, retry-after, x-should-retry, ratelimit, ratelimit-policy, ' +
   'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-ratelimit-limit-tokens, ' +
   'x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, idempotent-replayed, x-sluice-error, ' +
-  'x-sluice-request-id, x-sluice-ignored, x-sluice-dropped, ' +
-  'x-sluice-remark'
+  'x-sluice-request-id, x-sluice-ignored, x-sluice-dropped, x-sluice-remark'
 const PREFLIGHT_AGE_S = '600'
 const NONE: readonly string[] = []
 

@@ -2,7 +2,7 @@ import { BulkBytes } from '../../../schemas/bodies.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { KeptBody } from '../../../schemas/kept-body.ts'
-import type { OtherMember } from '../../../schemas/other-members.ts'
+import { IGNORED_NAMES_MAX, type OtherMember } from '../../../schemas/other-members.ts'
 import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { AnyOperation } from '../../operations/define.ts'
@@ -156,11 +156,11 @@ function validated(call: RequestCall, verdict: BodyVerdict): void {
 function takeOthers(call: RequestCall, others: readonly OtherMember[]): Failure | null {
   const { operation, answered, isModelCall } = call.match.route
   if (operation.area === 'scim') return null
-  const names = others.map(({ name }) => name).join(',')
-  call.remarks = [isModelCall ? DROPPED_HEADER : IGNORED_HEADER, names]
+  const names = others.slice(0, IGNORED_NAMES_MAX).map(({ name }) => name)
+  call.remarks = [isModelCall ? DROPPED_HEADER : IGNORED_HEADER, names.join(',')]
   if (answered === null) return null
   const issues = others.flatMap(({ path, name, meant }) =>
-    meant === null || answered.has(name)
+    meant === null || answered.has(name.slice(name.lastIndexOf('.') + 1))
       ? []
       : [{ path, message: 'is not a known member', expected: `\`${meant}\`` }],
   )

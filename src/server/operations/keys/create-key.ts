@@ -10,7 +10,7 @@ import {
   KEY_FAILURES,
   keyAnswer,
   limitOf,
-  modelsRemark,
+  remarkOn,
   REMARK_HEADERS,
   wrongMember,
 } from './key-answers.ts'
@@ -77,7 +77,7 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
       ? ok({
           kind: 'json',
           value: { data: keyAnswer(made.value.apiKey), key: made.value.key },
-          ...modelsRemark(body.allowed_models, ports),
+          ...remarkOn(body.allowed_models, ports),
         })
       : made
   },

@@ -1,6 +1,6 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
 import { INSTANT_RULES, instantOf } from '../../../schemas/values/instants.ts'
-import { withoutModel } from '../../../schemas/keys/allowed-models.ts'
+import { modelsRemark } from '../../../schemas/keys/allowed-models.ts'
 import type { ApiKey, CurrentKeyAnswer } from '../../../schemas/keys/keys.ts'
 import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
 import type { KeyActor, KeyRef, ManagedKey } from '../../ports/keys/api-keys.ts'
@@ -80,20 +80,16 @@ export const REMARK_HEADERS = {
 }
 
 /** Headers of the answer to a key that was given a list of models. C25. */
-export function modelsRemark(
+export function remarkOn(
   allowed: readonly string[] | null | undefined,
   { models: { models } }: Pick<Ports, 'models'>,
 ): { readonly headers?: Readonly<Record<string, string>> } {
-  const ids = models.map(({ id }) => id)
-  const unmatched = withoutModel(allowed ?? [], ids)
-  if (unmatched.length === 0) return {}
-  const names = unmatched.slice(0, REMARKED_MODELS_MAX).join(', ')
-  const remark = `allowed_models: no model of the catalogue, which lacks those of private endpoints, matches ${names}`
-  return { headers: { 'x-sluice-remark': remark } }
+  const remark = modelsRemark(
+    allowed,
+    models.map(({ id }) => id),
+  )
+  return remark === null ? {} : { headers: { 'x-sluice-remark': `allowed_models: ${remark}` } }
 }
-
-/** Entries that a remark names. Decision. */
-const REMARKED_MODELS_MAX = 10
 
 function limitsOf({ limitNano, limitReset, countsByok, countedNano }: ManagedKey) {
   const left = limitNano === null || countedNano > limitNano ? 0n : limitNano - countedNano

@@ -13,7 +13,7 @@ import {
   KEY_STATUSES_LISTED,
   keyAnswer,
   limitOf,
-  modelsRemark,
+  remarkOn,
   refOf,
   REMARK_HEADERS,
 } from './key-answers.ts'
@@ -47,7 +47,7 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
     if (refused !== null) return refused
     const updated = await ports.apiKeys.update(refOf(call), changesOf(call.body), actorOf(call, ID))
     if (!updated.ok) return updated
-    const remark = modelsRemark(call.body.allowed_models, ports)
+    const remark = remarkOn(call.body.allowed_models, ports)
     return ok({ kind: 'json', value: { data: keyAnswer(updated.value) }, ...remark })
   },
 })

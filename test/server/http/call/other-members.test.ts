@@ -118,6 +118,14 @@ t.test('of many the first are named, and a long name is cut', async (t) => {
   t.match(long.headers.get(IGNORED), /^z{64}$/)
 })
 
+t.test('a slip behind many other names is refused, too', async (t) => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, nth) => [`zebra${nth}`, nth]))
+  t.same(
+    (await refused('POST', '/keys', { name: 'k', ...many, limt: 5 })).map(({ path }) => path),
+    ['/limt'],
+  )
+})
+
 t.test('a body that a thread reads is judged alike', async (t) => {
   t.ok(JSON_BODY_BYTES_MAX > INLINE_JSON_BYTES_MAX)
   const large = 'z'.repeat(INLINE_JSON_BYTES_MAX)
