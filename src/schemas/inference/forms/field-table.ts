@@ -269,8 +269,8 @@ export const OTHERS: Readonly<Record<Dialect, Readonly<Record<string, OtherField
     betas: dropped([]),
     billing_policy: dropped(),
     fallback_credit_token: dropped(),
-    user_profile_id: dropped(),
-    workspace_id: dropped(),
+    user_profile_id: refused(),
+    workspace_id: refused(),
   },
 }
 

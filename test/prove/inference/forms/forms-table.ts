@@ -22,19 +22,14 @@ import { seenInProcess } from './in-process.ts'
 import { nestedSamples, type NestedSample } from './nested-samples.ts'
 import { verdictOf, type Seen, type Verdict } from './verdict.ts'
 
-/** Fields of each kind of provider that a short run sends over sockets. */
-const SENT_SHORT = 30
-
 export const program: Program = {
   text: 'each field in each of the nine pairs is mapped, dropped and named, or refused with its path; the types of clients have no other',
   async run(proof) {
     const cases = casesOf()
     for (const kind of PROVIDER_KINDS) inProcess(proof, kind, cases)
-    // A short run opens one front for each.
-    const few = proof.isShort ? 1 : Infinity
-    for (const kind of some(proof, PROVIDER_KINDS, few)) await overSockets(proof, kind, cases)
+    for (const kind of PROVIDER_KINDS) await overSockets(proof, kind, cases)
     await types(proof)
-    for (const kind of some(proof, REFUSING_KINDS, few)) await defaultRequests(proof, kind)
+    for (const kind of REFUSING_KINDS) await defaultRequests(proof, kind)
   },
 }
 
@@ -128,9 +123,8 @@ async function overSockets(proof: Proof, kind: ProviderKind, cases: readonly Cas
   const stand = await openFieldStand(proof, kind)
   const faults = new Faults()
   const translated = cases.filter(({ dialect }) => dialect !== kind.protocol)
-  const chosen = proof.isShort ? some(proof, translated, SENT_SHORT) : translated
-  for (const one of chosen) add(faults, one, await sentFault(stand, one, kind))
-  proof.check(`${nameOf(kind)}: so it is over sockets`, faults.isNone, faults.told(chosen.length))
+  for (const one of translated) add(faults, one, await sentFault(stand, one, kind))
+  proof.check(`${nameOf(kind)}: so it is over sockets`, faults.isNone, faults.told(translated.length))
 }
 
 async function sentFault(stand: FieldStand, one: Case, kind: ProviderKind): Promise<string | null> {
@@ -141,13 +135,6 @@ async function sentFault(stand: FieldStand, one: Case, kind: ProviderKind): Prom
   } catch (problem) {
     return problem instanceof Error ? problem.message : String(problem)
   }
-}
-
-function some<T>(proof: Proof, all: readonly T[], count: number): readonly T[] {
-  const left = [...all]
-  return Array.from({ length: Math.min(count, left.length) }, () =>
-    left.splice(proof.random(left.length), 1),
-  ).flat()
 }
 
 function add(faults: Faults, { dialect, field }: Case, fault: string | null): void {
