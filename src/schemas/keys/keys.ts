@@ -120,6 +120,11 @@ export const CreateKeyBody = Type.Object({
         "Our extension: the key is one of this intern, acts in the intern's workspace and ends with it.",
     }),
   ),
+  disabled: Type.Optional(
+    Type.Boolean({
+      description: 'Our extension: `true` creates a key whose calls are refused until it is enabled.',
+    }),
+  ),
   limit: Type.Optional(Limit),
   limit_reset: Type.Optional(ResetOf),
   include_byok_in_limit: Type.Optional(Byok),

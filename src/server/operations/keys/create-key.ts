@@ -59,6 +59,7 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
         organizationId: key.organizationId,
         workspace: kind === 'inference' ? (body.workspace_id ?? ownWorkspaceOf(key)) : null,
         internId: body.intern_id ?? null,
+        ...(body.disabled !== undefined && { isDisabled: body.disabled }),
         limitNano: limitOf(body.limit ?? null),
         limitReset: body.limit_reset ?? null,
         countsByok: body.include_byok_in_limit ?? false,

@@ -64,6 +64,7 @@ export interface NewApiKey extends KeyLimits {
   readonly workspace: string | null
   /** As sent; null for keys of other kinds. */
   readonly internId: string | null
+  readonly isDisabled?: boolean
   /** Left out: the operator's default. */
   readonly rateLimitRpm?: number | null
   readonly rateLimitBurst?: number | null

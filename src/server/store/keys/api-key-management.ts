@@ -85,6 +85,7 @@ async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outc
     organizationId,
     rateLimitRpm,
     expiresAt,
+    isDisabled = false,
     workspace: _workspace,
     internId: _internId,
     caps,
@@ -103,6 +104,7 @@ async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outc
     ...owner.value,
     rateLimitRpm,
     expiresAt,
+    isDisabled,
     traits,
   })
   const apiKey = await lookAt(tx, hash)

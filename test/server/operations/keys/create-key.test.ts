@@ -66,6 +66,16 @@ t.test('keys.create 201: every member that existing clients require, and the key
   t.notMatch(JSON.stringify((await call('GET', '/keys')).body), key)
 })
 
+t.test('keys.create 201: a disabled key is refused until it is enabled', async (t) => {
+  const { call, make, works } = shared
+  const { data, key } = await make({ disabled: true })
+  t.equal(data.disabled, true)
+  t.equal(await works(key), 401)
+  const enabled = await call('PATCH', `/keys/${data.hash}`, { body: { disabled: false } })
+  t.equal(enabled.status, 200)
+  t.equal(await works(key), 200)
+})
+
 t.test('a key has what it is made with: limit, resets, models, rate, expiry, workspace', async (t) => {
   const { make, look, store, other } = shared
   const input = {
