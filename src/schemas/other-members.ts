@@ -50,11 +50,11 @@ const TOP: Place = { path: '', name: '' }
 const NONE: readonly OtherMember[] = []
 
 /**
- * What a body that passed its schema has beside the members that the schema names, at any depth.
+ * Members of a body that its schema does not name, at any depth. The body may have failed the schema.
  * @param unread a member that is not looked into
- * @returns the first IGNORED_NAMES_MAX, and behind them as many that were meant to be others
+ * @returns the first IGNORED_NAMES_MAX, then as many that were meant to be others
  */
-export function otherMembers(schema: TSchema, body: object, unread?: string): readonly OtherMember[] {
+export function otherMembers(schema: TSchema, body: unknown, unread?: string): readonly OtherMember[] {
   let found: OtherMember[] | null = null
   let slips = 0
   const add = (other: OtherMember): void => {

@@ -197,7 +197,7 @@ function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   }
 }
 
-function othersIn(form: BodyForm, value: object): readonly OtherMember[] {
+function othersIn(form: BodyForm, value: unknown): readonly OtherMember[] {
   const { schema, bulk, digest, keepsOthers } = form
   return digest !== undefined || keepsOthers === true ? NO_OTHERS : otherMembers(schema, value, bulk)
 }
@@ -234,7 +234,9 @@ function checkedAs(
   // Only refused bodies are searched: bodies without such nulls cost nothing more. C35.
   const without = withoutNulls(schema, value)
   if (without !== value && validator?.Check(without) === true) return taken(without, hasProto)
-  return fail('body_invalid', { metadata: { issues: issuesOf(schema, without) } })
+  const refused = fail('body_invalid', { metadata: { issues: issuesOf(schema, without) } })
+  const others = othersIn(BODIES[name], without)
+  return others.length === 0 ? refused : { ...refused, others }
 }
 
 function taken(

@@ -31,7 +31,12 @@ export type BodyVerdict =
   /**
    * `isForThread`: the body is not judged yet, since that takes longer than the event loop may be blocked.
    */
-  | { readonly ok: false; readonly failure: Failure; readonly isForThread?: true }
+  | {
+      readonly ok: false
+      readonly failure: Failure
+      readonly isForThread?: true
+      readonly others?: readonly OtherMember[]
+    }
 
 /**
  * Pure, CPU-heavy tasks by name, with their input and output. Buffers of an input that `transfer` names, and the

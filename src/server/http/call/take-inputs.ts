@@ -2,9 +2,10 @@ import { BulkBytes } from '../../../schemas/bodies.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { KeptBody } from '../../../schemas/kept-body.ts'
+import type { Issue } from '../../../schemas/failure-metadata.ts'
 import { IGNORED_NAMES_MAX, type OtherMember } from '../../../schemas/other-members.ts'
 import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
-import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import { INLINE_JSON_BYTES_MAX, ISSUES_MAX } from '../../../schemas/limits/limits.ts'
 import type { AnyOperation } from '../../operations/define.ts'
 import type { BodyVerdict, ShortJobTypes } from '../../ports/short-jobs.ts'
 import type { Body } from '../body/body.ts'
@@ -138,33 +139,39 @@ function readBody(call: RequestCall, received: Outcome<Uint8Array>): void {
 }
 
 function validated(call: RequestCall, verdict: BodyVerdict): void {
+  const { others = [] } = verdict
+  const slips = others.length === 0 ? [] : takeOthers(call, others)
   if (!verdict.ok) {
     call.notes.validateMs = call.lap()
-    return call.fail(verdict.failure)
+    return call.fail(withSlips(verdict.failure, slips))
   }
-  const { others = [] } = verdict
-  const slip = others.length === 0 ? null : takeOthers(call, others)
-  if (slip !== null) return call.fail(slip)
+  if (slips.length > 0) return call.fail({ name: 'body_invalid', metadata: { issues: slips } })
   call.body = takenOf(call, verdict)
   taken(call)
 }
 
+/** A slip often is why a member is missing: one answer names both. */
+function withSlips(failure: Failure, slips: readonly Issue[]): Failure {
+  if (slips.length === 0) return failure
+  const { issues = [] } = failure.metadata ?? {}
+  return { ...failure, metadata: { ...failure.metadata, issues: [...slips, ...issues].slice(0, ISSUES_MAX) } }
+}
+
 /**
- * Names what nothing reads, in a header; a model's answer may name it among what no endpoint got.
- * @returns of a management write, a member that was meant to be another one. C25
+ * Names members that nothing reads, in a header.
+ * @returns of a management write, members that were meant to be other ones. C25
  */
-function takeOthers(call: RequestCall, others: readonly OtherMember[]): Failure | null {
+function takeOthers(call: RequestCall, others: readonly OtherMember[]): readonly Issue[] {
   const { operation, answered, isModelCall } = call.match.route
-  if (operation.area === 'scim') return null
+  if (operation.area === 'scim') return []
   const names = others.slice(0, IGNORED_NAMES_MAX).map(({ name }) => name)
   call.remarks = [isModelCall ? DROPPED_HEADER : IGNORED_HEADER, names.join(',')]
-  if (answered === null) return null
-  const issues = others.flatMap(({ path, name, meant }) =>
+  if (answered === null) return []
+  return others.flatMap(({ path, name, meant }) =>
     meant === null || answered.has(name.slice(name.lastIndexOf('.') + 1))
       ? []
       : [{ path, message: 'is not a known member', expected: `\`${meant}\`` }],
   )
-  return issues.length === 0 ? null : { name: 'body_invalid', metadata: { issues } }
 }
 
 function formOf({ match }: RequestCall): NamedForm {

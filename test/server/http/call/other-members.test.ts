@@ -33,6 +33,25 @@ t.test('a slip in the name of a member is refused, with the name that is meant',
   t.equal((await look(data.hash)).limit, 7)
 })
 
+t.test('a slip and a missing member are refused in one answer', async (t) => {
+  const answer = await call('POST', '/keys', { body: { limt: 5, zebra: 1 } })
+  t.equal(answer.status, 400)
+  t.equal(answer.headers.get(IGNORED), 'limt,zebra')
+  const { issues } = (answer.body as unknown as Refusal).error.metadata
+  t.same(issues[0], { path: '/limt', message: 'is not a known member', expected: '`limit`' })
+  t.match(issues.slice(1), [{ path: '/name', message: 'is required' }])
+  const wrong = await refused('POST', '/keys', { nmae: 'k', limit: 'much', blocked: true })
+  t.same(
+    wrong.map(({ path }) => path),
+    ['/nmae', '/blocked', '/name', '/limit'],
+  )
+  const large = 'z'.repeat(INLINE_JSON_BYTES_MAX)
+  t.same(
+    (await refused('POST', '/keys', { large, limt: 5 })).map(({ path }) => path),
+    ['/limt', '/name'],
+  )
+})
+
 t.test('names of other gateways lead to those of Sluice', async (t) => {
   const issues = await refused('POST', '/keys', {
     name: 'k',
@@ -44,6 +63,7 @@ t.test('names of other gateways lead to those of Sluice', async (t) => {
     models: ['a/b'],
     duration: '30d',
     team_id: 'default',
+    blocked: true,
   })
   t.same(
     issues.map(({ path, expected }) => `${path} ${expected}`),
@@ -56,6 +76,7 @@ t.test('names of other gateways lead to those of Sluice', async (t) => {
       '/models `allowed_models`',
       '/duration `expires_at`',
       '/team_id `workspace_id`',
+      '/blocked `disabled`',
     ],
   )
   t.same(
