@@ -1,4 +1,5 @@
 import type { EmbeddingInput, EmbeddingPart } from '../schemas/embeddings/embeddings.ts'
+import { cohereInputType, googleTask } from '../schemas/embeddings/input-types.ts'
 import { REWRITTEN_INPUTS_MAX } from '../schemas/models/provider-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 
@@ -60,18 +61,8 @@ function coherePart(part: EmbeddingPart): Part {
   throw new PartRefused('Its provider takes text and images.')
 }
 
-function cohereInputType(inputType: string): string {
-  return COHERE_TYPES.get(inputType) ?? inputType
-}
-
-const COHERE_TYPES: ReadonlyMap<string, string> = new Map([
-  ['query', 'search_query'],
-  ['document', 'search_document'],
-  ['passage', 'search_document'],
-])
-
 function googleBody(job: Encoding['in'], contents: readonly (string | readonly EmbeddingPart[])[]): Part {
-  const taskType = job.inputType === null ? undefined : GOOGLE_TASKS.get(job.inputType.toLowerCase())
+  const taskType = job.inputType === null ? undefined : googleTask(job.inputType)
   const requests = contents.map((content) => ({
     model: `models/${job.upstreamModel}`,
     content: { parts: partsOf(content).map(googlePart) },
@@ -80,23 +71,6 @@ function googleBody(job: Encoding['in'], contents: readonly (string | readonly E
   }))
   return { requests }
 }
-
-/** A hint that Gemini does not know is omitted, since it is only a hint. */
-const GOOGLE_TASKS: ReadonlyMap<string, string> = new Map([
-  ['search_query', 'RETRIEVAL_QUERY'],
-  ['query', 'RETRIEVAL_QUERY'],
-  ['retrieval_query', 'RETRIEVAL_QUERY'],
-  ['search_document', 'RETRIEVAL_DOCUMENT'],
-  ['document', 'RETRIEVAL_DOCUMENT'],
-  ['passage', 'RETRIEVAL_DOCUMENT'],
-  ['retrieval_document', 'RETRIEVAL_DOCUMENT'],
-  ['semantic_similarity', 'SEMANTIC_SIMILARITY'],
-  ['classification', 'CLASSIFICATION'],
-  ['clustering', 'CLUSTERING'],
-  ['question_answering', 'QUESTION_ANSWERING'],
-  ['fact_verification', 'FACT_VERIFICATION'],
-  ['code_retrieval_query', 'CODE_RETRIEVAL_QUERY'],
-])
 
 function googlePart(part: EmbeddingPart): Part {
   switch (part.type) {

@@ -56,7 +56,7 @@ export function replyOfSuccess(success: WholeSuccess, status: number, facts: Rep
     return bodiless(success, success.kind === 'nothing' ? status : NOT_MODIFIED, facts)
   const isJson = success.kind === 'json'
   const headers = headersOf(isJson ? jsonTypeOf(facts) : success.contentType, facts, true)
-  if (success.headers !== undefined) append(headers, success.headers)
+  if (success.headers !== undefined) appendOwn(headers, success.headers, facts)
   return {
     status,
     statusLine: statusLine(status),
@@ -187,6 +187,19 @@ export function headersOf(contentType: string | null, facts: ReplyFacts, isTimed
   if (facts.remarks.length > 0) headers.push(...facts.remarks)
   if (facts.corsHeaders.length > 0) headers.push(...facts.corsHeaders)
   return headers
+}
+
+/** Headers of an answer; one with the name of a remark continues its list. */
+function appendOwn(
+  headers: string[],
+  more: Readonly<Record<string, string>>,
+  { remarks: [remark] }: ReplyFacts,
+): void {
+  if (remark === undefined || more[remark] === undefined) return append(headers, more)
+  const { [remark]: list, ...others } = more
+  const at = headers.indexOf(remark) + 1
+  headers[at] = `${headers[at] ?? ''},${list}`
+  append(headers, others)
 }
 
 function append(headers: string[], more: Readonly<Record<string, string>>): void {

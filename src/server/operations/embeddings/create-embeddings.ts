@@ -203,7 +203,9 @@ function replyOf(result: EmbeddingsResult, model: string, charge: Charge): Succe
       first !== undefined && result.data.length === 1 ? [HEAD, first, tail] : [HEAD, ...result.data, tail],
     contentType: 'application/json',
     headers:
-      result.isUnpriced || result.isEstimated || charge.isCapped ? remarksOn(result, charge) : NO_REMARKS,
+      result.isUnpriced || result.isEstimated || charge.isCapped || result.dropped.length > 0
+        ? remarksOn(result, charge)
+        : NO_REMARKS,
     done: result.release,
   }
 }
@@ -211,14 +213,17 @@ function replyOf(result: EmbeddingsResult, model: string, charge: Charge): Succe
 const NO_REMARKS: Readonly<Record<string, string>> = Object.freeze({})
 
 /**
- * Headers with remarks on the figures: the endpoint has no price, the tokens are Sluice's estimate or were
- * implausible. C14, design §6.4.
+ * Headers with remarks: members that the provider did not get, no price of the endpoint, tokens that are
+ * Sluice's estimate or were implausible. C14, C25, design §6.4.
  */
 function remarksOn(
-  { isUnpriced, isEstimated }: EmbeddingsResult,
+  { isUnpriced, isEstimated, dropped }: EmbeddingsResult,
   { isCapped }: Charge,
 ): Readonly<Record<string, string>> {
-  const unpriced = isUnpriced ? { 'x-sluice-unpriced': 'true' } : {}
-  if (isEstimated) return { ...unpriced, 'x-sluice-usage': 'estimated' }
-  return isCapped ? { ...unpriced, 'x-sluice-usage': 'capped' } : unpriced
+  const usage = isEstimated ? 'estimated' : isCapped ? 'capped' : null
+  return {
+    ...(dropped.length > 0 && { 'x-sluice-dropped': dropped.join(',') }),
+    ...(isUnpriced && { 'x-sluice-unpriced': 'true' }),
+    ...(usage !== null && { 'x-sluice-usage': usage }),
+  }
 }

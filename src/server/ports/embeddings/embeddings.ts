@@ -58,6 +58,8 @@ export interface EmbeddingsResult {
    */
   readonly isEstimated: boolean
   readonly provider: string
+  /** Members of the request that the provider did not get. C25. */
+  readonly dropped: readonly string[]
   readonly promptNanoPerMillion: number
   /** Of the call besides its tokens: the request, and its pictures. */
   readonly requestNano: number

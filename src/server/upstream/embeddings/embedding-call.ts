@@ -125,6 +125,7 @@ export class EmbeddingCall
       totalTokens: usage.totalTokens,
       isEstimated: usage.isEstimated,
       provider: endpoint.provider.slug,
+      dropped: hasHints(this.request) ? target.protocol.unsent(this.request) : NONE,
       promptNanoPerMillion: price.promptNanoPerMillion,
       requestNano: callNano(price, this.shape),
       isUnpriced: endpoint.isUnpriced,
@@ -135,4 +136,11 @@ export class EmbeddingCall
       release: reading.release,
     }
   }
+}
+
+const NONE: readonly string[] = []
+
+/** Most calls have none of the members that an endpoint may lack. */
+function hasHints({ user, input_type: type }: EmbeddingsRequest): boolean {
+  return user !== undefined || type !== undefined
 }

@@ -14,7 +14,7 @@ import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
 import { LocalCalls } from '../local-calls.ts'
 import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
-import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
+import type { EmbeddingAttempt, EmbeddingProtocol, Reading, UnsentMember } from './protocol.ts'
 
 /**
  * `sluice/lexical-1`: needs no key and no network. The model is lexical, not semantic: texts that share
@@ -34,6 +34,13 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
 
   takes(shape: InputShape): boolean {
     return shape.kind !== 'numbers' && shape.kind !== 'lists'
+  }
+
+  unsent({ user, input_type: type }: EmbeddingsRequest): readonly UnsentMember[] {
+    return [
+      ...(type === undefined ? [] : (['input_type'] as const)),
+      ...(user === undefined ? [] : (['user'] as const)),
+    ]
   }
 
   /** Failures: body_invalid, busy, and those of the pool of short jobs. */

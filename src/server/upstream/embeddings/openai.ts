@@ -6,11 +6,13 @@ import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
 import type { ProviderLink } from '../link.ts'
-import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
+import type { EmbeddingAttempt, EmbeddingProtocol, Reading, UnsentMember } from './protocol.ts'
 import { failureOf } from '../provider-failure.ts'
 import { parseAnswer } from './read-answer.ts'
 
 const PATH = '/embeddings'
+/** Members that only endpoints with the parameter get. */
+const OPTIONAL = ['input_type', 'user'] as const
 
 /**
  * Any server with OpenAI's `POST /embeddings`. A response passes through unparsed when it has the form and
@@ -32,6 +34,10 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
 
   takes(shape: InputShape): boolean {
     return shape.kind !== 'objects'
+  }
+
+  unsent(request: EmbeddingsRequest): readonly UnsentMember[] {
+    return OPTIONAL.filter((name) => request[name] !== undefined && !this.#has(name))
   }
 
   embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {

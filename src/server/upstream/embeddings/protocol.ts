@@ -32,9 +32,13 @@ export interface Reading {
   readonly release: () => void
 }
 
+export type UnsentMember = 'input_type' | 'user'
+
 /** Embeddings in one wire protocol, bound to one endpoint. Design §10. */
 export interface EmbeddingProtocol {
   /** False for input shapes that the protocol does not support: Sluice makes no call. */
   takes(shape: InputShape): boolean
+  /** Members of the request that the endpoint does not get, for `x-sluice-dropped`. C25. */
+  unsent(request: EmbeddingsRequest): readonly UnsentMember[]
   embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>>
 }

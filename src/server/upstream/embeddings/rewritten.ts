@@ -1,11 +1,13 @@
 import { BulkBytes } from '../../../schemas/bodies.ts'
+import { googleTask } from '../../../schemas/embeddings/input-types.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
 import { valueOf, type InputShape } from './input-shape.ts'
 import type { ProviderLink } from '../link.ts'
-import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
+import type { EmbeddingAttempt, EmbeddingProtocol, Reading, UnsentMember } from './protocol.ts'
 import { failureOf } from '../provider-failure.ts'
 import { parseAnswer } from './read-answer.ts'
 
@@ -40,6 +42,15 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
 
   takes(shape: InputShape): boolean {
     return shape.kind !== 'numbers' && shape.kind !== 'lists'
+  }
+
+  unsent({ user, input_type: type }: EmbeddingsRequest): readonly UnsentMember[] {
+    const isHintLost =
+      type !== undefined && this.#wire.protocol === 'google' && googleTask(type) === undefined
+    return [
+      ...(isHintLost ? (['input_type'] as const) : []),
+      ...(user === undefined ? [] : (['user'] as const)),
+    ]
   }
 
   async embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {

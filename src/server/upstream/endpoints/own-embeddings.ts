@@ -31,6 +31,7 @@ export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Deps)
   const isOwnKey = way.destination === null
   return {
     takes: (shape) => bare.takes(shape),
+    unsent: (request) => bare.unsent(request),
     embed(attempt) {
       const { caller, requestId } = attempt
       const by = { caller, requestId: requestId ?? null, operation: OPERATION }

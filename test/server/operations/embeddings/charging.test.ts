@@ -227,6 +227,7 @@ const RESULT: EmbeddingsResult = {
   totalTokens: 100,
   isEstimated: false,
   provider: 'own',
+  dropped: [],
   promptNanoPerMillion: 1_000_000_000,
   requestNano: 0,
   isByok: true,

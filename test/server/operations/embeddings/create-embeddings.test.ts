@@ -40,6 +40,20 @@ t.test('embeddings.create 200: every text and token shape reaches an openai prov
   )
 })
 
+t.test('embeddings.create 200: members that no endpoint got are named in one header', async (t) => {
+  const { post } = await openEmbeddings(t)
+  const named = async (model: string, more: object) => {
+    const { status, headers, text } = await post({ model, input: 'x', ...more })
+    t.equal(status, 200, text)
+    return headers.get('x-sluice-dropped')
+  }
+  const hints = { input_type: 'search_query', user: 'u-1' }
+  t.equal(await named('acme/one', hints), null)
+  t.equal(await named('acme/one', { ...hints, truncate: true }), 'truncate')
+  t.equal(await named('sluice/lexical-1', { ...hints, truncate: true }), 'truncate,input_type,user')
+  t.equal(await named('sluice/lexical-1', {}), null)
+})
+
 t.test(
   'embeddings.create 200: dimensions, encoding, input type and user are passed on, renamed where the provider says so',
   async (t) => {
