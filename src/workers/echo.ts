@@ -1,13 +1,39 @@
 import { textJson } from '../schemas/inference/form-fit.ts'
-import { ECHO_TOKENS_MAX } from '../schemas/inference/inference-limits.ts'
+import { isReadByEcho, saysNothingToEcho } from '../schemas/inference/echo-members.ts'
+import { Others } from '../schemas/inference/forms/others.ts'
+import { ECHO_TOKENS_MAX, INFERENCE_DEPTH_MAX } from '../schemas/inference/inference-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { scanBody } from './body-scan.ts'
 
 const REASONING = ['I', ' only', ' echo.'] as const
 /** Fragments in which a tool call's arguments come. */
 const FRAGMENTS = 3
 
+type Echo = ShortJobTypes['echo']
+
 /** The answer of `sluice/echo-1`: the last text, JSON with it, or a call of the chosen tool with it. D35. */
-export function echo({
+export function echo(input: Echo['in']): Echo['out'] {
+  const { unread } = input
+  return { ...repeated(input), dropped: unread === null ? [] : droppedOf(unread) }
+}
+
+/** Bytes of a value that may be a default, with white space. Decision. */
+const DEFAULT_BYTES_MAX = 64
+
+function droppedOf({ dialect, body }: NonNullable<Echo['in']['unread']>): readonly string[] {
+  const scan = scanBody(body, { names: [], othersMax: Infinity, depthMax: INFERENCE_DEPTH_MAX })
+  if (!scan.ok || scan.known === null) throw new Error('a checked body is no object')
+  const others = new Others(dialect)
+  for (const { name, start, end } of scan.others) {
+    if (isReadByEcho(dialect, name)) continue
+    const isShort = end - start <= DEFAULT_BYTES_MAX
+    const json = isShort ? Buffer.from(body.subarray(start, end)).toString() : null
+    if (json === null || !saysNothingToEcho(dialect, name, JSON.parse(json))) others.drop(name, [name])
+  }
+  return others.members.map(({ name }) => name)
+}
+
+function repeated({
   last,
   isLastCut,
   stops,
@@ -16,7 +42,7 @@ export function echo({
   isCall,
   isJson,
   choices,
-}: ShortJobTypes['echo']['in']): ShortJobTypes['echo']['out'] {
+}: Echo['in']): Omit<Echo['out'], 'dropped'> {
   const reasoning: readonly string[] = isReasoning ? REASONING : []
   const most = Math.min(tokensMax ?? Infinity, Math.floor(ECHO_TOKENS_MAX / choices))
   if (reasoning.length >= most) return { reasoning: reasoning.slice(0, most), pieces: [], finish: 'length' }

@@ -8,7 +8,7 @@ type Asked = Parameters<typeof echo>[0]
 const of = (last: string, more: Partial<Asked> = {}) =>
   echo({
     ...{ last, isLastCut: false, stops: [], tokensMax: null, choices: 1 },
-    ...{ isReasoning: false, isCall: false, isJson: false },
+    ...{ isReasoning: false, isCall: false, isJson: false, unread: null },
     ...more,
   })
 

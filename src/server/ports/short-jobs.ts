@@ -148,12 +148,18 @@ export interface ShortJobTypes {
       readonly isJson: boolean
       /** Answers with the same text. */
       readonly choices: number
+      /** A request with members that the model does not read; null: it has none. */
+      readonly unread: { readonly dialect: Dialect; readonly body: Uint8Array } | null
     }
-    /** `pieces`: words, or the fragments of a tool's arguments; each is a token. */
+    /**
+     * `pieces`: words, or the fragments of a tool's arguments; each is a token. `dropped`: the members that the
+     * model does not read, for `x-sluice-dropped`.
+     */
     out: {
       readonly reasoning: readonly string[]
       readonly pieces: readonly string[]
       readonly finish: FinishReason
+      readonly dropped: readonly string[]
     }
   }
   /**

@@ -37,6 +37,7 @@ const NAMES: ReadonlySet<string> = new Set([
   ...NESTED_NAMES,
   ...SCHEMA_NAMES,
   'transforms',
+  'anthropic-beta',
 ])
 
 /** @param dropped a name of `x-sluice-dropped`; a member of a field is counted as the field */

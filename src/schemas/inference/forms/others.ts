@@ -11,6 +11,9 @@ export const OTHERS_MAX = 64
 /** Characters of such a name. Decision. */
 export const OTHER_NAME_CHARS_MAX = 64
 const MORE = '*'
+const CACHE_MARK = 'cache_control'
+/** The only type of such a mark that forms have. */
+const MARK_TYPE = 'ephemeral'
 
 /** What a reader finds in a request and the form does not carry, each name once. D6. */
 export class Others {
@@ -29,6 +32,7 @@ export class Others {
   /** All members of the request that neither the form carries nor Sluice takes for itself. */
   addTop(body: Members): void {
     for (const [name, value] of Object.entries(body)) {
+      if (name === CACHE_MARK) this.#addMark(value, [name])
       if (isCarried(this.#dialect, name) || OURS_NAMES.includes(name)) continue
       const field = otherField(this.#dialect, name)
       if (isDefaultValue(value, field?.defaults ?? [])) continue
@@ -49,8 +53,19 @@ export class Others {
    */
   addRest(object: Members, used: ReadonlySet<string>, { path, prefix = '' }: RestPlace): void {
     for (const name in object) {
+      if (name === CACHE_MARK && used.has(name)) this.#addMark(object[name], [...path, name])
       if (used.has(name) || saysNothing(object[name], prefix + name)) continue
       this.add(prefix + name, [...path, name])
+    }
+  }
+
+  /** A mark is carried as its place and its time alone. */
+  #addMark(mark: unknown, path: JsonPath): void {
+    if (!isObject(mark)) return this.addUnread(CACHE_MARK, mark, path)
+    for (const name in mark) {
+      const value = mark[name]
+      const isRead = name === 'type' ? value === MARK_TYPE : name === 'ttl' && textOf(value) !== null
+      if (!isRead) this.addUnread(`${CACHE_MARK}.${name}`, value, [...path, name])
     }
   }
 
@@ -119,5 +134,5 @@ export function cachePointOf(control: unknown): CachePoint | null {
 /** A place as chat and messages write it; nothing where there is none. */
 export function cacheControl(cache: CachePoint | null): object {
   if (cache === null) return {}
-  return { cache_control: { type: 'ephemeral', ...(cache.ttl !== null && { ttl: cache.ttl }) } }
+  return { [CACHE_MARK]: { type: MARK_TYPE, ...(cache.ttl !== null && { ttl: cache.ttl }) } }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Dialect, TextInput } from '../../../schemas/inference/text-request.ts'
+import type { Dialect, TextInput, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { isReadByEcho } from '../../../schemas/inference/echo-members.ts'
 import { JSON_SCHEMA } from '../../../schemas/inference/form-fit.ts'
 import {
   ECHO_CALLS_MAX,
@@ -14,7 +15,9 @@ import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
 import { LoopTurns } from '../../structures/loop-turns.ts'
 import { LocalCalls } from '../local-calls.ts'
+import { movable } from '../movable.ts'
 import { NOTHING_REPORTED } from './call-prices.ts'
+import { unsentBetas } from './messages/messages-dialect.ts'
 import type { WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 
 type Echoed = ShortJobTypes['echo']['out']
@@ -71,10 +74,13 @@ export class Echo implements WritingProtocol {
     const { request, caller, call } = attempt.job
     const read = inputOf(request)
     if (!read.ok) return read
-    const echoed = await this.#house.jobs.run('echo', read.value, { caller, signal: call.signal })
+    const { unread } = read.value
+    const transfer = unread === null ? [] : movable(unread.body)
+    const echoed = await this.#house.jobs.run('echo', read.value, { caller, signal: call.signal, transfer })
     if (!echoed.ok) return echoed
+    const dropped = [...echoed.value.dropped, ...unsentBetas(attempt.job.passedHeaders)]
     const parts = partsOf(echoed.value, request)
-    const { isWhole, hasBegun, pausedMs, delivered } = await this.#deliver(parts, attempt)
+    const { isWhole, hasBegun, pausedMs, delivered } = await this.#deliver(parts, dropped, attempt)
     if (!hasBegun) return { ok: false, failure: endedBy(call.signal) }
     return ok({
       failure: isWhole ? null : endedBy(call.signal),
@@ -83,7 +89,7 @@ export class Echo implements WritingProtocol {
       outputBytes: 0,
       answer: null,
       finalEvents: null,
-      dropped: [],
+      dropped,
       upstreamId: null,
       reported: NOTHING_REPORTED,
       finishReason: isWhole ? echoed.value.finish : null,
@@ -92,7 +98,11 @@ export class Echo implements WritingProtocol {
     })
   }
 
-  async #deliver(parts: Iterator<WrittenPart>, { job, sink, begin }: WritingAttempt): Promise<Delivered> {
+  async #deliver(
+    parts: Iterator<WrittenPart>,
+    dropped: readonly string[],
+    { job, sink, begin }: WritingAttempt,
+  ): Promise<Delivered> {
     const { request, caller, call } = job
     const step = this.#isSlow ? request.choices : TURN_PARTS
     const delivered = { output: 0, reasoning: 0 }
@@ -111,7 +121,7 @@ export class Echo implements WritingProtocol {
       await this.#house.turns.next(caller.organizationId)
       const some = take(parts, step)
       isWhole = some.length < step
-      if (!hasBegun && some.length > 0) begin([], seen)
+      if (!hasBegun && some.length > 0) begin(dropped, seen)
       hasBegun ||= some.length > 0
       for (const { kind } of some) {
         if (kind === 'text' || kind === 'arguments') delivered.output++
@@ -145,14 +155,24 @@ const FORM_PATHS: Readonly<Record<Dialect, { readonly form: string; readonly sch
 }
 
 /** Failure: body_invalid, for an answer in a form that the model does not have. */
-function inputOf(request: TextInput): Outcome<ShortJobTypes['echo']['in']> {
+function inputOf(request: TextRequest): Outcome<ShortJobTypes['echo']['in']> {
   const { tool, hasTool, last, isLastCut, stops, size, isReasoning, choices } = request
   const { tokensMax } = size
   if (!request.isFormMet) return formRefused(request)
   if (tool !== null && !hasTool)
     return refused('/tool_choice', 'names no tool of the request', 'a tool of the list `tools`')
   const isJson = request.form === JSON_SCHEMA
-  return ok({ last, isLastCut, stops, tokensMax, isReasoning, isCall: tool !== null, isJson, choices })
+  const isCall = tool !== null
+  const unread = unreadOf(request)
+  return ok({ last, isLastCut, stops, tokensMax, isReasoning, isCall, isJson, choices, unread })
+}
+
+/** Most requests have no other member: their bytes stay here. */
+function unreadOf({ dialect, source }: TextRequest): ShortJobTypes['echo']['in']['unread'] {
+  const isRead =
+    source.count === source.members.length && source.members.every(({ name }) => isReadByEcho(dialect, name))
+  // The thread takes the bytes that it gets.
+  return isRead ? null : { dialect, body: Uint8Array.from(source.bytes) }
 }
 
 function formRefused({ dialect, form }: TextInput): Outcome<never> {

@@ -16,7 +16,7 @@ import type { Framing } from './framing/framing.ts'
 import { GEMINI_TIER_HEADER, geminiCount, geminiPaths } from './gemini-calls.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { contentsOf, withHoles, type CallContents } from './inline/named-contents.ts'
-import { VERSION_HEADER } from './messages/messages-dialect.ts'
+import { unsentBetas, VERSION_HEADER } from './messages/messages-dialect.ts'
 import { answerOfJob } from './native-answer.ts'
 import { KeptParts } from './parts/kept-parts.ts'
 import { OriginalParts } from './parts/original-parts.ts'
@@ -116,12 +116,12 @@ export class TranslatedWire implements Wire {
     const written = await this.#written(job, contents, more)
     if (!written.ok) return written
     const { urls = [] } = written.value
-    if (urls.length === 0) return ok(this.#requestOf(written.value, contents))
+    if (urls.length === 0) return ok(this.#requestOf(written.value, contents, job))
     const fetched = await media.load(urls)
     if (!fetched.ok) return fetched
     const all = contentsOf(job.files, fetched.value)
     const whole = await this.#written(job, all, more)
-    return whole.ok ? ok(this.#requestOf(whole.value, all)) : whole
+    return whole.ok ? ok(this.#requestOf(whole.value, all, job)) : whole
   }
 
   async #written(
@@ -144,10 +144,15 @@ export class TranslatedWire implements Wire {
     return ok(value)
   }
 
-  #requestOf(written: WrittenRequest, contents: CallContents | null): NativeRequest {
-    const { body, dropped, origins, places = [] } = written
+  #requestOf(
+    written: WrittenRequest,
+    contents: CallContents | null,
+    { passedHeaders }: Pick<TranslatedJob, 'passedHeaders'>,
+  ): NativeRequest {
+    const { body, origins, places = [] } = written
     const pieces = contents === null ? [body] : withHoles(body, places, contents)
     const headers = HEADERS[this.#protocol] ?? []
+    const dropped = [...written.dropped, ...unsentBetas(passedHeaders)]
     return { body: pieces, dropped, headers, ...(origins && { origins }) }
   }
 
@@ -165,6 +170,7 @@ export class TranslatedWire implements Wire {
 }
 
 type WrittenRequest = Extract<Translation, { readonly ok: true }>
-type TranslatedJob = WrittenCall & Pick<InferenceJob, 'files' | 'caller' | 'call' | 'deadlineAt'>
+type TranslatedJob = WrittenCall &
+  Pick<InferenceJob, 'files' | 'caller' | 'call' | 'deadlineAt' | 'passedHeaders'>
 
 const PATHS = { chat: '/chat/completions', responses: '/responses', messages: '/messages' } as const

@@ -68,6 +68,45 @@ t.test(
   },
 )
 
+t.test('members of a mark of the cache that another form lacks are named', async (t) => {
+  const marked = { type: 'ephemeral', ttl: '1h', scope: 'organization' }
+  for (const to of ['messages', 'gemini'] as const) {
+    const { send } = await rigged(t, to)
+    const from = to === 'messages' ? 'chat' : 'messages'
+    for (const body of [
+      { cache_control: marked },
+      { messages: [{ role: 'user', content: [{ type: 'text', text: TEXT, cache_control: marked }] }] },
+    ]) {
+      const response = await send(from, body)
+      t.equal(response.status, 200, await response.text())
+      const names = response.headers.get('x-sluice-dropped')?.split(',') ?? []
+      t.ok(names.includes('cache_control.scope'), `${from} to ${to}: ${JSON.stringify(body)}: ${names}`)
+      t.notOk(names.includes('cache_control.ttl'))
+    }
+    const plain = await send(from, { cache_control: { type: 'ephemeral' } })
+    t.notMatch(plain.headers.get('x-sluice-dropped') ?? '', /cache_control\./)
+    await plain.text()
+  }
+})
+
+t.test('features of `anthropic-beta` are named where the provider speaks another form', async (t) => {
+  const { url } = await rigged(t, 'chat')
+  const ask = async (path: string) => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method: 'POST',
+      headers: {
+        ...{ authorization: AUTHORIZATION, 'content-type': 'application/json' },
+        'anthropic-beta': 'context-1m-2025-08-07, files-api-2025-04-14',
+      },
+      body: JSON.stringify({ model: 'acme/one', max_tokens: 9, messages: [{ role: 'user', content: TEXT }] }),
+    })
+    t.equal(response.status, 200, await response.text())
+    return response.headers.get('x-sluice-dropped')
+  }
+  t.equal(await ask('/messages'), 'anthropic-beta.context-1m-2025-08-07,anthropic-beta.files-api-2025-04-14')
+  t.equal(await ask('/chat/completions'), null)
+})
+
 t.test('what would make the answer another one is 400 with its path, and reaches no provider', async (t) => {
   for (const [from, to, body, path] of [
     ['chat', 'messages', { n: 2 }, '/n'],

@@ -11,6 +11,16 @@ const VERSION = 'anthropic-version'
 /** For callers that name none, as a list of name and value. D4. */
 export const VERSION_HEADER: readonly string[] = [VERSION, '2023-06-01']
 
+const BETA = 'anthropic-beta'
+
+/** Features that a caller of messages asks for and an endpoint of another form does not get. D6. */
+export function unsentBetas(passedHeaders: readonly string[] = []): readonly string[] {
+  const at = passedHeaders.indexOf(BETA)
+  if (at < 0) return []
+  const names = (passedHeaders[at + 1] ?? '').split(',').map((name) => name.trim().replace(/[^\w.-]/g, '_'))
+  return [...new Set(names)].map((name) => `${BETA}.${name}`)
+}
+
 /** Anthropic's `POST /messages`. */
 export const MESSAGES: NativeDialect = {
   path: '/messages',

@@ -1,0 +1,46 @@
+/** Members that `sluice/echo-1` does not read, in all dialects. C25, D6, D35. */
+import t from 'tap'
+import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import { AUTHORIZATION } from '../../../support/front.ts'
+import { openChat } from '../../../support/inference/chat-front.ts'
+import { DIALECT_PATHS } from '../../../support/inference/forms-facts.ts'
+
+const messages = [{ role: 'user', content: 'Hello there' }]
+/** Members that the model reads. */
+const READ: Readonly<Record<Dialect, object>> = {
+  chat: { messages, n: 1, stop: ['x'], max_tokens: 9, tools: [], provider: {}, session_id: 's' },
+  responses: { input: 'Hello there', instructions: 'Be brief.', max_output_tokens: 9, tools: [] },
+  messages: { messages, max_tokens: 9, system: 'Be brief.', stop_sequences: ['x'] },
+}
+const DROPPED = 'x-sluice-dropped'
+
+const { url } = await openChat(t)
+
+async function ask(dialect: Dialect, more: object, headers: object = {}): Promise<string | null> {
+  const response = await fetch(`${url}/api/v1${DIALECT_PATHS[dialect]}`, {
+    method: 'POST',
+    headers: { authorization: AUTHORIZATION, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model: 'sluice/echo-1', ...READ[dialect], ...more }),
+  })
+  const text = await response.text()
+  if (response.status !== 200) throw new Error(text)
+  return response.headers.get(DROPPED)
+}
+
+for (const dialect of ['chat', 'responses', 'messages'] as const) {
+  t.test(`${dialect}: names members that change nothing here`, async (t) => {
+    const asked = { temperature: 0.5, zebra: 1, 'a,b': [2] }
+    t.equal(await ask(dialect, asked), 'temperature,zebra,a_b')
+    t.equal(await ask(dialect, { ...asked, stream: true }), 'temperature,zebra,a_b')
+  })
+
+  t.test(`${dialect}: does not name members that it reads, and values that say nothing`, async (t) => {
+    t.equal(await ask(dialect, {}), null)
+    t.equal(await ask(dialect, { temperature: null, top_p: 1, store: false, zebra: null }), null)
+  })
+}
+
+t.test('names features that a caller of messages asks for by a header', async (t) => {
+  const named = await ask('messages', {}, { 'anthropic-beta': 'context-1m-2025-08-07, oauth:x' })
+  t.equal(named, 'anthropic-beta.context-1m-2025-08-07,anthropic-beta.oauth_x')
+})
