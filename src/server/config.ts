@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty'
 import { resolve } from 'node:path'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -40,6 +41,7 @@ export interface Config {
   /** Lower case, without a trailing dot. §5. */
   readonly regionalHosts: readonly string[]
   readonly logLevel: Settings['SLUICE_LOG_LEVEL']
+  readonly logFormat: 'json' | 'text'
   readonly broadcastUrl: Secret | null
   readonly otlpEndpoint: Secret | null
   /** Entries of `schemas/egress/destinations.ts`, each of which can be parsed. */
@@ -210,7 +212,7 @@ function generationOf(values: Settings, texts: Texts, env: Texts): Generation {
   const given = names.filter((name) => texts[name] !== undefined)
   const isSlip = (name: string): boolean =>
     name.startsWith('SLUICE_') && !NOT_SETTINGS.has(name) && !names.includes(name)
-  const config = configOf(values)
+  const config = configOf(values, texts)
   return Object.freeze({
     config,
     settings: Object.freeze(Object.fromEntries(given.map((name) => [name, texts[name] ?? '']))),
@@ -242,7 +244,7 @@ function storeUrl(
   return Object.entries(parameters).reduce((all, [name, value]) => withParameter(all, name, value), url)
 }
 
-function configOf(values: Settings): Config {
+function configOf(values: Settings, texts: Texts): Config {
   const cores = usableCores()
   const secret = (value?: string): Secret | null => (value === undefined ? null : new Secret(value))
   const path = (value?: string): string | null => (value === undefined ? null : resolve(value))
@@ -268,7 +270,7 @@ function configOf(values: Settings): Config {
     regionalHosts: Object.freeze(
       values.SLUICE_REGIONAL_HOSTS.map((name) => name.toLowerCase().replace(/\.$/, '')),
     ),
-    logLevel: values.SLUICE_LOG_LEVEL,
+    ...logOf(values, texts),
     broadcastUrl: secret(values.SLUICE_BROADCAST),
     otlpEndpoint: secret(values.OTEL_EXPORTER_OTLP_ENDPOINT),
     egressAllow: Object.freeze(values.SLUICE_EGRESS_ALLOW),
@@ -291,6 +293,17 @@ function configOf(values: Settings): Config {
     streamHoldMs: values.SLUICE_STREAM_HOLD_MS,
     drainMs: values.SLUICE_DRAIN_MS,
   })
+}
+
+/** A person at a terminal reads warnings alone, unless a level is set. */
+function logOf(
+  { SLUICE_LOG_FORMAT: format, SLUICE_LOG_LEVEL: level }: Settings,
+  texts: Texts,
+): Pick<Config, 'logLevel' | 'logFormat'> {
+  const isTerminal = isatty(1)
+  const logFormat = format !== 'auto' ? format : isTerminal ? 'text' : 'json'
+  const isQuiet = isTerminal && logFormat === 'text' && texts['SLUICE_LOG_LEVEL'] === undefined
+  return { logFormat, logLevel: isQuiet ? 'warn' : level }
 }
 
 /** The environment without empty texts: compose files and units pass unset variables on as empty texts. */

@@ -62,6 +62,10 @@ export const Settings = Type.Object({
     default: 'info',
     expected: 'one of debug, info, warn, error, silent',
   }),
+  SLUICE_LOG_FORMAT: Type.Enum(['auto', 'json', 'text'], {
+    default: 'auto',
+    expected: 'one of auto, json, text',
+  }),
   SLUICE_BROADCAST: url('an http or https URL', '^https?://.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: url('an http or https URL', '^https?://.'),
   SLUICE_EGRESS_ALLOW: list('a comma list of [http:]CIDR[:port]', '^\\S{1,80}$'),

@@ -1,6 +1,6 @@
 import { Secret } from '../../schemas/vault/secret.ts'
 import { operatorKeys, type OperatorKeys } from '../catalogue/operator-keys.ts'
-import { ConfigInvalid, readFrom, type Config } from '../config.ts'
+import { ConfigInvalid, hasColour, readFrom, type Config } from '../config.ts'
 import { endOnCrash } from '../observe/crash.ts'
 import { takeLibraryLines } from '../observe/library-lines.ts'
 import { createLog, type OwnedLog } from '../observe/log.ts'
@@ -47,9 +47,13 @@ export function secretsOfPart(part: ChildPart): readonly Secret[] {
 /** The log of a forked process, held back until the node's ready line is out. */
 export function childLog(part: ChildPart, channel: Channel): Log & Pick<OwnedLog, 'dropped'> {
   const { role, slot } = part
-  const level = configOfPart(part).logLevel
-  const lines = createLog({ level, base: { role, slot, pid: process.pid }, secrets: secretsOfPart(part) })
-  const log = holdLog(lines)
+  const { logLevel: level, logFormat: format } = configOfPart(part)
+  const lines = createLog({
+    ...{ level, format, hasColour: hasColour(process.stdout) },
+    base: { role, slot, pid: process.pid },
+    secrets: secretsOfPart(part),
+  })
+  const log = holdLog(lines, lines.flush)
   endOnCrash({ error: log.error, flush: lines.flush })
   takeLibraryLines((text) => log.warn('library_line', { text }))
   channel.onAnnounced(() => log.release())

@@ -6,7 +6,7 @@ import { loadCatalogue } from '../catalogue/load.ts'
 import { misplacedAdvice, operatorKeys } from '../catalogue/operator-keys.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
-import { ConfigInvalid, readConfig, type Config, type Generation } from '../config.ts'
+import { ConfigInvalid, hasColour, readConfig, type Config, type Generation } from '../config.ts'
 import type { Problem, Texts } from '../config/texts.ts'
 import { endOnCrash, endWith } from '../observe/crash.ts'
 import { exposedHeap, heapCollector } from '../observe/heap-collector.ts'
@@ -43,10 +43,12 @@ export async function serve(): Promise<number> {
   const first = readGeneration()
   const lines = createLog({
     level: first.config.logLevel,
+    format: first.config.logFormat,
+    hasColour: hasColour(process.stdout),
     base: { role: 'supervisor' },
     secrets: secretsOf(first),
   })
-  const log = holdLog(lines)
+  const log = holdLog(lines, lines.flush)
   endOnCrash({ error: log.error, flush: lines.flush })
   takeLibraryLines((text) => log.warn('library_line', { text }))
   const ledger = new MetricLedger()

@@ -3,9 +3,13 @@ import type { Secret } from '../../schemas/vault/secret.ts'
 import type { Fields, Log } from '../ports/observe.ts'
 import { openOutlet, type Outlet } from './outlet.ts'
 import { causeOf, redacted, scrubber } from './redact.ts'
+import { textLine } from './text-line.ts'
 
 export interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+  /** `text` is for people at a terminal; JSON when absent. */
+  readonly format?: 'json' | 'text'
+  readonly hasColour?: boolean
   /** Fields of every line: role, slot, pid, version. */
   readonly base: Fields
   /** Secrets that are redacted in every field. */
@@ -31,14 +35,23 @@ export interface OwnedLog extends Log {
 }
 
 /**
- * Writes events as JSON lines to stdout, without making the caller wait. Design §11. Known secrets, bearer
+ * Writes events as lines to stdout, without making the caller wait. Design §11. Known secrets, bearer
  * tokens, keys of Sluice and passwords of URLs are redacted in every line; a `cause` keeps only parts that
  * cannot hold content.
  */
-export function createLog({ level, base, secrets = [], write }: LogOptions): OwnedLog {
+export function createLog({
+  level,
+  format = 'json',
+  hasColour = false,
+  base,
+  secrets = [],
+  write,
+}: LogOptions): OwnedLog {
   const out = write === undefined ? stdout() : { write, flush() {}, dropped: 0 }
   const { scrub, hide } = scrubber(secrets)
-  const lines: DestinationStream = { write: (line) => out.write(scrub(line)) }
+  const lines: DestinationStream = {
+    write: (line) => out.write(format === 'json' ? scrub(line) : textLine(scrub(line), hasColour)),
+  }
   const logger = pino(
     {
       level,

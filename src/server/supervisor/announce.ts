@@ -53,13 +53,17 @@ export function announce(generation: NodeGeneration, input: AnnounceInput): void
     rootKeyFile: files.madeRootKey,
     hasColour: hasColour(isTerminal ? process.stdout : process.stderr),
   })
-  // For machines stdout contains only JSON; the banner then goes to stderr, where people look for it.
-  if (isTerminal) process.stdout.write(text)
-  else {
-    // The banner comes first, so that a program that waits for the ready line finds the banner there.
-    process.stderr.write(text)
-    process.stdout.write(readyLine(facts))
+  if (isTerminal) {
+    // People look at the end of the screen.
+    warn(generation, log)
+    log.flush()
+    process.stdout.write(text)
+    return
   }
+  // For machines stdout contains only lines of the log; the banner goes to stderr, where people look for it. It
+  // comes first, so that a program that waits for the ready line finds the banner there.
+  process.stderr.write(text)
+  process.stdout.write(readyLine(facts))
   warn(generation, log)
   log.release()
 }
@@ -79,4 +83,12 @@ function warn({ config, unknown, misplaced }: NodeGeneration, log: NodeSetup['lo
 /** Logs the variables that hold a key of Sluice where a provider needs its own. */
 export function warnOfKeys(misplaced: NodeGeneration['misplaced'], log: NodeSetup['log']): void {
   if (misplaced !== null) log.warn('provider_keys_misplaced', { ...misplaced })
+}
+
+export const DRAINING = 'Draining: running calls may end. Ctrl-C again stops at once.'
+export const STOPPED = 'Stopped.'
+
+/** For a person who watches the node: the log shows warnings alone there. */
+export function sayOnTerminal(text: string): void {
+  if (process.stdout.isTTY) process.stdout.write(`\n  ${text}\n`)
 }

@@ -9,7 +9,7 @@ import {
 } from '../../schemas/limits/limits.ts'
 import { startAdmin, type AdminPort } from './admin-port/port.ts'
 import { addressOf, originAt } from '../../schemas/values/origins.ts'
-import { announce } from './announce.ts'
+import { announce, DRAINING, sayOnTerminal, STOPPED } from './announce.ts'
 import type { BannerKeys } from './banner.ts'
 import { allowListenerMigration, checkTls, platformProblem, probePort } from './checks.ts'
 import { childSetup, removeOtherCopies, type ChildPlace } from './fleet/child-setup.ts'
@@ -77,6 +77,7 @@ export async function runNode(setup: NodeSetup): Promise<number> {
     await run.bringUp()
     const { why, isFailure } = await ending.requested
     setup.log.info('node_drains', { why })
+    sayOnTerminal(DRAINING)
     // A person at a terminal does not wait for clients that keep connections open.
     await run.drain(why === 'SIGTERM' ? REPLACED_FRONT_MS : 0)
     if (isFailure) throw new StartRefused(why)
@@ -89,6 +90,8 @@ export async function runNode(setup: NodeSetup): Promise<number> {
     for (const step of undone.reverse()) {
       await step().catch((cause: unknown) => setup.log.error('take_down_failed', { cause }))
     }
+    setup.log.info('node_stopped')
+    sayOnTerminal(STOPPED)
     stopWatching()
   }
 }

@@ -20,7 +20,10 @@ export function scriptedReload(settings: Texts = {}) {
   const first = generationOf(settings)
   let next = first
   const reloader = new Reloader({
-    setup: { log: { ...log, release: () => undefined }, rereadGeneration: () => Promise.resolve(next) },
+    setup: {
+      log: { ...log, release: () => undefined, flush: () => undefined },
+      rereadGeneration: () => Promise.resolve(next),
+    },
     fleet: {
       roll(_parts: readonly ChildPart[], input: RollInput = {}) {
         rolls.push(input)

@@ -102,13 +102,16 @@ export async function migrate(
   { migrations = MIGRATIONS, ...bounds }: MigrateOptions = {},
 ): Promise<SchemaState> {
   const store = openStore({ url, poolMax: 1, applicationName: 'sluice-migrate', ...bounds })
+  const numbers: number[] = []
   try {
     for (;;) {
       const applied = await applyNext(store.sql, migrations)
       if (applied === null) return await checkSchema(store.sql, migrations)
-      log.info('store.migrated', { number: applied.number, name: applied.name })
+      numbers.push(applied.number)
     }
   } finally {
+    // A failed step leaves those before it.
+    if (numbers.length > 0) log.info('store.migrated', { from: numbers[0], to: numbers.at(-1) })
     await store.close()
   }
 }
