@@ -35,7 +35,12 @@ const VARIABLES: Readonly<
   openrouter: { url: 'OPENROUTER_BASE_URL', path: API_PREFIX, key: 'OPENROUTER_API_KEY' },
 }
 
+/** Variables with this ending hold the keys of a node's providers. */
+const PROVIDER_KEY = '_API_KEY'
+
 const HOW = `
+Run programs in such a shell, and no node: a node reads these variables as keys of its providers.
+
 sh, bash, zsh:  eval "$(sluice env --with-key)"
 fish:           sluice env --with-key --shell fish | source
 PowerShell:     sluice env --with-key --shell powershell | Out-String | Invoke-Expression`
@@ -58,12 +63,23 @@ export function addEnv(program: Command): void {
       const origin = ownOrigin()
       const key = options.withKey === true ? keyOf(options) : null
       const assigned = assignmentsOf(origin, options.for ?? CLIENTS, key)
+      if (options.json !== true) warnOf(assigned)
       print(
         options,
         { base_url: `${origin}${API_PREFIX}`, variables: variablesOf(assigned, key) },
         assigned.map((one) => assignment(options.shell, one)).join('\n'),
       )
     })
+}
+
+/** Standard output is for the shell; people see the note whatever the shell does with it. */
+function warnOf(assigned: readonly Assigned[]): void {
+  const names = assigned.map(({ name }) => name).filter((name) => name.endsWith(PROVIDER_KEY))
+  if (names.length === 0) return
+  process.stderr.write(
+    `note: do not start a node in a shell with these variables. A node reads ${names.join(' and ')} as keys of ` +
+      'its providers and refuses keys of Sluice there.\n',
+  )
 }
 
 /** The origin by which callers reach the node: the configured one, else that of the running node. */

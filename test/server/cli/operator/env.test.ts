@@ -71,6 +71,18 @@ t.test('without --with-key no shell and no JSON gets the key', async (t) => {
   t.match(given.stdout, 'export OPENAI_API_KEY="$SLUICE_KEY"')
 })
 
+t.test('warns on standard error that a node would take the variables as its keys of providers', async (t) => {
+  const settings = await stand(t)
+  const warned = await runVerb(settings, ['env'])
+  t.equal(
+    warned.stderr,
+    'note: do not start a node in a shell with these variables. A node reads OPENAI_API_KEY and OPENROUTER_API_KEY as ' +
+      'keys of its providers and refuses keys of Sluice there.\n',
+  )
+  for (const args of [['--json'], ['--for', 'anthropic']])
+    t.equal((await runVerb(settings, ['env', ...args])).stderr, '')
+})
+
 t.test('a management key is never taken for one that calls models', async (t) => {
   const settings = await stand(t, { management_key: FIRST.management_key })
   const { code, stdout, stderr } = await runVerb(settings, ['env', '--with-key'])
