@@ -13,6 +13,8 @@ export interface Command {
   readonly json: string | null
   /** A results.json whose page is made again, without a run. */
   readonly report: string | null
+  /** A results.json whose figures go into the pages of the repository, without a run. */
+  readonly publish: string | null
   /** The typed command without keys. */
   readonly text: string
 }
@@ -29,6 +31,7 @@ const OWN = {
   record: { type: 'string' },
   json: { type: 'string' },
   report: { type: 'string' },
+  publish: { type: 'string' },
 } as const
 /** Option with the list of peers. */
 const PEERS = 'against'
@@ -79,6 +82,7 @@ export function readCommand(
       failOn: shareOf(textOf(values['fail-on']) ?? FAIL_ON_BY_DEFAULT),
       json: textOf(json),
       report: textOf(values['report']),
+      publish: textOf(values['publish']),
       text: text.join(' ').replace(/ --$/, ''),
     }
   } catch (problem) {
@@ -225,6 +229,7 @@ export function helpText(
     'Each run leaves a folder in bench/results: report.html, results.json and what each scenario left.',
     `--baseline FILE --fail-on ${FAIL_ON_BY_DEFAULT}  compares with the results.json of another run: ends with 1 when a figure got worse by more`,
     '--report FILE  makes the page of a saved results.json again, beside it, and runs nothing',
+    '--publish FILE  writes docs/operate/figures.md and the chart of the README from a saved results.json, and runs nothing',
     '--record FILE  puts the record of a single scenario there as well',
     ...helps.flatMap((help) => ['', `${names(told.filter((one) => one.help === help))} ${help}`]),
   ].join('\n')

@@ -14,6 +14,7 @@ import { ROOT } from '../text.ts'
 import { commandOrAnswer, WRONG, type Answer } from './answer.ts'
 import { compare } from './baseline.ts'
 import type { Command } from './command.ts'
+import { publishFigures } from './publish.ts'
 import { builtProgram, runScenarios, type SuiteEnd, type SuiteDeps } from './run.ts'
 import { readResults } from './shape.ts'
 import { writeProblem } from './writable.ts'
@@ -38,6 +39,7 @@ export async function runBench(
   const command = commandOrAnswer(given, deps.scenarios)
   if ('code' in command) return answer(command, deps)
   if (command.report !== null) return pageAgain(command.report, deps)
+  if (command.publish !== null) return publish(command.publish, deps)
   const baseline = command.baseline === null ? null : readResults(command.baseline)
   const problem =
     baseline !== null && 'problem' in baseline ? baseline.problem : await unwritable(command, deps)
@@ -128,6 +130,13 @@ async function pageAgain(file: string, { print, screen }: Deps): Promise<number>
     print(`written: ${relative(process.cwd(), await writePage(read.value, file))}`)
   else screen.write(`${problem ?? ''}\n`)
   return problem === null ? 0 : WRONG
+}
+
+async function publish(file: string, { print, screen }: Deps): Promise<number> {
+  const done = await publishFigures(file, ROOT)
+  if ('problem' in done) screen.write(`${done.problem}\n`)
+  else print(`written: ${done.written.map((path) => relative(process.cwd(), path)).join(', ')}`)
+  return 'problem' in done ? WRONG : 0
 }
 
 /**
