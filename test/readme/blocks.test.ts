@@ -11,7 +11,8 @@ const blocks = USER_PAGES.flatMap(({ text, path }) => blocksOf(text, path))
  * addresses that a test has not.
  */
 const ELSEWHERE: readonly string[] = [
-  'Start: npm start npm',
+  'Start: npm start',
+  'Start: npm test',
   "OpenRouter's client: node tools/sdk-operations.mjs #",
   'Dashboard: ssh -L 9090:127.0.0.1:9090',
   'Servers of your own: { "provider": "acme",',
