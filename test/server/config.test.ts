@@ -28,6 +28,15 @@ t.test('without any setting the node listens on loopback and brings its own stor
   t.equal(config.dataDir, join(process.cwd(), '.sluice'))
 })
 
+t.test('the log is JSON without a terminal, and text where that is set', async (t) => {
+  t.match(good({}).config, { logFormat: 'json', logLevel: 'info' })
+  t.match(good({ SLUICE_LOG_FORMAT: 'text' }).config, { logFormat: 'text', logLevel: 'info' })
+  t.match(good({ SLUICE_LOG_FORMAT: 'json', SLUICE_LOG_LEVEL: 'debug' }).config, {
+    logFormat: 'json',
+    logLevel: 'debug',
+  })
+})
+
 t.test('every problem is told at once, with its name, the expected form and the value', async (t) => {
   const problems = problemsOf({
     SLUICE_PORT: '99999',

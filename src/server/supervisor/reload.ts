@@ -31,6 +31,7 @@ const FIXED = {
   SLUICE_ADMIN_HOST: 'adminHost',
   SLUICE_ADMIN_PORT: 'adminPort',
   SLUICE_DATA: 'dataDir',
+  SLUICE_LOG_FORMAT: 'logFormat',
   DATABASE_URL: 'databaseUrl',
   REDIS_URL: 'redisUrl',
   SLUICE_STORES_CA: 'databaseUrl',
