@@ -105,17 +105,17 @@ export const FAILURES = {
   // Failures of providers (contract C23)
   upstream_failed: row([502], 'ours', 'backoff', 'The {party} failed.', 'warn'),
   upstream_invalid: row([502],
-    'ours', 'backoff', 'The provider returned an answer that is not valid.', 'warn'),
-  upstream_too_large: row([502], 'ours', 'no', 'The provider returned more than {limit} bytes.', 'warn'),
+    'ours', 'backoff', 'The {party} returned an answer that is not valid.', 'warn'),
+  upstream_too_large: row([502], 'ours', 'no', 'The {party} returned more than {limit} bytes.', 'warn'),
   upstream_credential: row([502],
-    'ours', 'no', 'The provider refused the credential of this installation.', 'error'),
+    'ours', 'no', 'The {party} refused the credential of this installation.', 'error'),
   upstream_own_key: row(
     [502], 'caller', 'after_change',
-    'The provider refused the workspace\'s own key: replace the secret `{secret}` of its vault, or remove it. The operator\'s key was not tried.',
+    'The {party} refused the workspace\'s own key: replace the secret `{secret}` of its vault, or remove it. The operator\'s key was not tried.',
   ),
-  upstream_overloaded: row([529, 503], 'ours', 'backoff', 'The provider is overloaded.', 'warn'),
+  upstream_overloaded: row([529, 503], 'ours', 'backoff', 'The {party} is overloaded.', 'warn'),
   upstream_slow: row([524, 504], 'ours', 'backoff', 'The {party} did not answer within its time-out.', 'warn'),
-  upstream_refused: row([400], 'caller', 'after_change', 'The provider refused the input.'),
+  upstream_refused: row([400], 'caller', 'after_change', 'The {party} refused the input.'),
   deadline_exceeded: row([504, 524],
     'ours', 'backoff', 'The call did not finish within its deadline.', 'warn'),
   // Files and containers

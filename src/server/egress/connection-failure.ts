@@ -3,24 +3,48 @@ import { GateBusy, NameUnresolved } from './lookups.ts'
 import { DestinationRefused, refusal } from './vetting.ts'
 
 /**
- * The failure for an error of a connection or a request.
+ * The failure for an error of a connection or a request. Its detail and its field `connection` have the kind
+ * of error, and neither a name nor an address: both reach callers.
  * @param isSent whether the request had a connection
  */
 export function failureOf(cause: unknown, isSent: boolean): Failure {
   if (cause instanceof DestinationRefused) return refusal('address', cause)
   if (cause instanceof GateBusy) return { name: 'busy', cause }
-  return fail('upstream_failed', { detail: detailOf(cause, isSent), cause }).failure
+  const connection = cause instanceof NameUnresolved ? 'name' : kindOf(codeOf(cause), isSent)
+  return fail('upstream_failed', { detail: DETAILS[connection], fields: { connection }, cause }).failure
 }
 
-function detailOf(cause: unknown, isSent: boolean): string {
-  if (isSent) return 'The connection to it broke.'
-  if (cause instanceof NameUnresolved) return 'Its name does not resolve.'
-  if (CERTIFICATE.test(codeOf(cause))) return 'Its certificate was refused.'
-  return 'It could not be reached.'
+const DETAILS = {
+  name: 'Its name does not resolve.',
+  refused: 'It refused the connection.',
+  certificate: 'Its certificate was refused.',
+  tls: 'The TLS handshake with it failed.',
+  timeout: 'The connection to it timed out.',
+  unroutable: 'The network has no route to it.',
+  reset: 'It reset the connection.',
+  invalid: 'Its response was not valid HTTP.',
+  closed: 'It closed the connection before its answer was complete.',
+  unreached: 'It could not be reached.',
 }
+type ConnectionKind = keyof typeof DETAILS
 
-/** Codes of OpenSSL's verification and of Node's check of the name. */
-const CERTIFICATE = /CERT|_VERIFY_|SELF_SIGNED|ISSUER|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE/
+/** Codes of the system, of OpenSSL and of the HTTP clients; the first row that matches decides. */
+const KINDS: readonly (readonly [RegExp, ConnectionKind])[] = [
+  [/^(ENOTFOUND$|ENODATA$|EAI_)/, 'name'],
+  [/^ECONNREFUSED$/, 'refused'],
+  // OpenSSL's verification, and Node's check of the name.
+  [/CERT|_VERIFY_|SELF_SIGNED|ISSUER|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE/, 'certificate'],
+  [/^(ERR_SSL_|ERR_TLS_|EPROTO$)/, 'tls'],
+  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'timeout'],
+  [/^(EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL)$/, 'unroutable'],
+  [/^(ECONNRESET|EPIPE|ECONNABORTED)$/, 'reset'],
+  [/^(HTTP_INVALID$|HPE_)/, 'invalid'],
+]
+
+function kindOf(code: string, isSent: boolean): ConnectionKind {
+  const known = KINDS.find(([codes]) => codes.test(code))
+  return known?.[1] ?? (isSent ? 'closed' : 'unreached')
+}
 
 export function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : ''

@@ -74,6 +74,15 @@ export function blockedPrompt(word: string): Failure {
   }
 }
 
+/** The failure of a provider with its name, in the text and for programs. */
+export function named(failure: Failure, provider: string): Failure {
+  return {
+    ...failure,
+    fields: { ...failure.fields, party: `provider ${provider}` },
+    metadata: { ...failure.metadata, provider_name: provider },
+  }
+}
+
 /** The failure of a whole answer that cannot be read, as that of the same answer in a stream. */
 export function failureOfWhole({ failure, error }: NoAnswer, redacted: RedactedTexts): Failure {
   return error === undefined ? failure : failureOfEvent(error, redacted, true)

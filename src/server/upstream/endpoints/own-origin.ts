@@ -43,6 +43,6 @@ function asProvider(origin: VettedOrigin): LinkOrigin {
 
 function ofDestination<T>(outcome: Outcome<T>): Outcome<T> {
   return !outcome.ok && outcome.failure.name === 'destination_refused'
-    ? fail('upstream_failed', { cause: outcome.failure })
+    ? fail('upstream_failed', { detail: 'Its address is not public.', cause: outcome.failure })
     : outcome
 }

@@ -10,7 +10,7 @@ import {
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../../schemas/models/provider-limits.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { Egress, EgressAnswer, EgressStream, TrustedOrigin } from '../../ports/egress/egress.ts'
-import { failureOf } from '../provider-failure.ts'
+import { failureOf, named } from '../provider-failure.ts'
 import type { RedactedTexts } from '../reason.ts'
 import type { FilesProtocol } from './protocol.ts'
 
@@ -164,7 +164,7 @@ export class FilesLink {
 
   #named(failure: Failure): Failure {
     if (!failure.name.startsWith('upstream_')) return failure
-    return { ...failure, metadata: { ...failure.metadata, provider_name: this.protocol.name } }
+    return named(failure, this.protocol.name)
   }
 }
 

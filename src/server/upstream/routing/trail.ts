@@ -1,6 +1,7 @@
 import type { Failure } from '../../../schemas/failures.ts'
 import type { PreviousError } from '../../../schemas/failure-metadata.ts'
 import type { Provider } from '../../ports/models/models.ts'
+import { named } from '../provider-failure.ts'
 import { rankOf } from './fallbacks.ts'
 
 const NONE: readonly PreviousError[] = []
@@ -79,7 +80,7 @@ function withMetadata(
   provider: Provider | null,
   previous: readonly PreviousError[],
 ): Failure {
-  const named = provider === null ? {} : { provider_name: provider.name }
   const before = previous.length === 0 ? {} : { previous_errors: previous }
-  return { ...failure, metadata: { ...failure.metadata, ...named, ...before } }
+  const shown = provider === null ? failure : named(failure, provider.name)
+  return { ...shown, metadata: { ...shown.metadata, ...before } }
 }

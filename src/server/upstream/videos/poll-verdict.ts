@@ -7,7 +7,7 @@ import {
 import type { EgressAnswer } from '../../ports/egress/egress.ts'
 import type { Polled } from '../../ports/videos/video-providers.ts'
 import { failureOf } from '../provider-failure.ts'
-import { retryMsOf } from './submission.ts'
+import { brokenBy, retryMsOf } from './submission.ts'
 import { jobError } from './job-errors.ts'
 import type { VideoLink } from './video-link.ts'
 
@@ -53,7 +53,9 @@ export function unpolledBy(
   const { name } = link.provider
   if (!answer.ok)
     return unavailable(
-      `${name} ${answer.failure.name === 'upstream_slow' ? 'did not answer in time' : 'could not be asked'}.`,
+      answer.failure.name === 'upstream_slow'
+        ? `${name} did not answer in time.`
+        : `${name} could not be asked.${brokenBy(answer.failure)}`,
     )
   const { value } = answer
   if (value.isSuccess) {

@@ -94,8 +94,8 @@ function unsent(name: string, failure: Failure): Submitted {
   }
 }
 
-function unsentWords({ name }: Failure): string {
-  switch (name) {
+function unsentWords(failure: Failure): string {
+  switch (failure.name) {
     case 'busy':
       return 'has as many calls of ours as it gets.'
     case 'upstream_slow':
@@ -105,13 +105,20 @@ function unsentWords({ name }: Failure): string {
     case 'deadline_exceeded':
       return 'was not asked any more.'
     default:
-      return 'could not be reached.'
+      return `could not be reached.${brokenBy(failure)}`
   }
 }
 
 function unknown(name: string, failure: Failure): Submitted {
-  const words = failure.name === 'upstream_slow' ? 'did not answer in time' : 'broke off'
-  return { kind: 'unknown', error: jobError('provider_outcome_unknown', `${name} ${words}.`) }
+  const words =
+    failure.name === 'upstream_slow' ? 'did not answer in time.' : `broke off.${brokenBy(failure)}`
+  return { kind: 'unknown', error: jobError('provider_outcome_unknown', `${name} ${words}`) }
+}
+
+/** How the connection failed, as a sentence after another one; empty where nothing more is known. */
+export function brokenBy({ fields, detail }: Failure): string {
+  const kind = fields?.['connection']
+  return kind === undefined || kind === 'unreached' || detail === undefined ? '' : ` ${detail}`
 }
 
 /** Milliseconds of a `Retry-After` in seconds, bounded; null when there is none. */

@@ -78,11 +78,11 @@ for (const status of [401, 404, 422, 429]) {
 }
 
 t.test(
-  'a provider that nobody listens for could not be reached, and the log says by which error',
+  'a refused connection names the provider and the kind of error, and the log has its code',
   async (t) => {
     const { post, settled, untilSettled } = await openEmbeddings(t, { oneAt: 'http://127.0.0.1:1' })
     const reply = await post({ model: 'acme/one', input: 'one' })
-    t.equal(reply.body.error?.message, 'The provider failed. It could not be reached.')
+    t.equal(reply.body.error?.message, 'The provider elsewhere failed. It refused the connection.')
     await untilSettled(1)
     t.same(settled[0]?.notes.failedAttempts, [{ provider: 'elsewhere', status: null, code: 'ECONNREFUSED' }])
   },

@@ -1,0 +1,67 @@
+/** The reason that a failed connection gives to the caller: its kind, and no address. */
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { failureOf } from '../../../src/server/egress/connection-failure.ts'
+import { openEgress } from '../../../src/server/egress/egress.ts'
+import { request } from '../../support/egress/egress-rig.ts'
+
+/** A server that treats each connection in its own way when it has received something. */
+async function serve(test: Test, onData: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => undefined))
+    socket.on('data', () => onData(socket))
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  test.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function detailOf(test: Test, origin: string, isLean: boolean): Promise<unknown> {
+  const egress = openEgress({ isLean })
+  test.teardown(() => egress.close())
+  const outcome = await egress.trusted(origin).call(request({ mayRepeat: false }))
+  return outcome.ok ? outcome.value.status : [outcome.failure.name, outcome.failure.detail]
+}
+
+const CLOSED = 'It closed the connection before its answer was complete.'
+
+for (const isLean of [true, false]) {
+  const client = isLean ? 'the client of Sluice' : 'undici'
+
+  t.test(`a failed connection says why, by ${client}`, async (t) => {
+    const resets = await serve(t, (socket) => socket.resetAndDestroy())
+    const closes = await serve(t, (socket) => socket.end())
+    const speaksOther = await serve(t, (socket) => socket.end('220 mail.example ESMTP\r\n\r\n'))
+    for (const [origin, detail] of [
+      ['http://127.0.0.1:1', 'It refused the connection.'],
+      [`http://${resets}`, 'It reset the connection.'],
+      [`http://${closes}`, CLOSED],
+      [`http://${speaksOther}`, isLean ? 'Its response was not valid HTTP.' : CLOSED],
+      [`https://${speaksOther}`, 'The TLS handshake with it failed.'],
+      [`https://${resets}`, 'It reset the connection.'],
+      ['http://nowhere.invalid', 'Its name does not resolve.'],
+    ] as const)
+      t.same(await detailOf(t, origin, isLean), ['upstream_failed', detail], origin)
+  })
+}
+
+t.test('codes that no test can cause have their kind, and no text of the error is shown', (t) => {
+  for (const [code, connection] of [
+    ['EAI_AGAIN', 'name'],
+    ['ETIMEDOUT', 'timeout'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
+    ['EHOSTUNREACH', 'unroutable'],
+    ['CERT_HAS_EXPIRED', 'certificate'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate'],
+    ['ANOTHER', 'unreached'],
+  ] as const) {
+    const failure = failureOf(Object.assign(new Error('connect 10.0.0.7:8443 db.internal'), { code }), false)
+    t.match(failure, { name: 'upstream_failed', fields: { connection } }, code)
+    t.notMatch(JSON.stringify({ ...failure, cause: null }), /10\.0|8443|internal/)
+  }
+  t.end()
+})
