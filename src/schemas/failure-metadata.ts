@@ -30,6 +30,10 @@ export interface FailureMetadata {
   readonly limit?: number
   /** Spend so far that counts against the limit, in the limit's unit. */
   readonly spend?: number
+  /** USD of a limit that calls under way hold. */
+  readonly held?: number
+  /** USD that the refused call may cost at most. */
+  readonly max_cost?: number
   /** For a limit of money: `daily`, `weekly`, `monthly`, `lifetime`. */
   readonly interval?: string
   readonly reset_at?: string

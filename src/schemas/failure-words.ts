@@ -9,6 +9,8 @@ export interface OperatorRemedy {
   readonly page?: string
 }
 
+const SMALLER_CALLS = 'let callers send `max_tokens`, set `default_max_output_tokens` on the key'
+
 /** Remedies of the operator; all other failures only the callers can solve. */
 export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRemedy>>> = {
   credentials_missing: { fix: 'give the callers a key', page: 'keys' },
@@ -24,10 +26,10 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
     page: 'keys',
   },
   tokens_over_limit: { fix: 'raise the tokens a minute of the key', page: 'keys' },
-  key_limit_exceeded: { fix: 'raise the limit of the key', page: 'keys' },
+  key_limit_exceeded: { fix: `${SMALLER_CALLS}, or raise the limit of the key`, page: 'keys' },
   model_not_allowed: { fix: 'see which models the key may use', page: 'keys' },
-  credit_exhausted: { fix: 'add credit', page: 'spend' },
-  budget_exceeded: { fix: 'raise the budget of the workspace, or wait until it begins anew', page: 'spend' },
+  credit_exhausted: { fix: `${SMALLER_CALLS}, or add credit`, page: 'spend' },
+  budget_exceeded: { fix: `${SMALLER_CALLS}, or raise the budget of the workspace`, page: 'spend' },
   cost_unbounded: { fix: 'see which limits the workspace and its keys have', page: 'spend' },
   model_unknown: { fix: 'see what the catalogue calls its models', page: 'models' },
   endpoint_unconfigured: { fix: 'give the node the key of a provider that serves the model', page: 'models' },

@@ -1,5 +1,10 @@
 import type { FailureName, FailureRow } from './failures.ts'
 
+/** Sluice reserves the price of the longest answer that a call may get. */
+const SMALLER_MAXIMUM =
+  'Send `max_tokens` of at most `metadata.affordable_output_tokens`, set `default_max_output_tokens` on the key'
+const RESET = 'A limit with an interval also resets at `metadata.reset_at`; a lifetime limit never does.'
+
 /**
  * What a caller or an operator can do about a failure, beyond the failure's text; the pages of the error
  * types show it. C39.
@@ -30,10 +35,9 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
     'Wait as `Retry-After` says, space calls evenly, or have the limit raised that `metadata.limit_source` names, or its burst.',
   tokens_over_limit:
     'Send a shorter prompt, or ask for fewer tokens (`max_tokens`), or have `rate_limit_tpm` raised.',
-  credit_exhausted: 'Add credit to the organization.',
-  key_limit_exceeded: 'Raise the limit of the key, or wait until its interval begins anew.',
-  budget_exceeded:
-    'Raise the budget of the workspace, or wait until its interval begins anew: `metadata.reset_at`.',
+  credit_exhausted: `${SMALLER_MAXIMUM}, or add credit to the organization.`,
+  key_limit_exceeded: `${SMALLER_MAXIMUM}, or raise the limit of the key. ${RESET}`,
+  budget_exceeded: `${SMALLER_MAXIMUM}, or raise the budget of the workspace. ${RESET}`,
   cost_unbounded:
     'Give the endpoint a price in the catalogue, or `"free": true`; leave out the member that `metadata.issues` names, ' +
     'or give it the value that is expected; or lift the limit that counts the call. ' +

@@ -1,7 +1,15 @@
-/** What a call is told that a limit of money refuses. C14. */
+/** The answer to a call that a limit of money refuses. C14. */
 import t from 'tap'
-import { textOf } from '../../src/schemas/failures.ts'
-import { costUnbounded, moneyRefused, type RefusingLimit } from '../../src/schemas/money/money-refusals.ts'
+import { failureWords } from '../../src/schemas/failure-words.ts'
+import { FAILURES, textOf } from '../../src/schemas/failures.ts'
+import {
+  costUnbounded,
+  moneyRefused,
+  withAffordable,
+  type RefusedTokens,
+  type RefusingLimit,
+} from '../../src/schemas/money/money-refusals.ts'
+import { remedyOf } from '../../src/schemas/remedies.ts'
 import { SPANS, type AccountKind, type Span } from '../../src/server/ports/money/money.ts'
 
 const MIDNIGHT = Date.UTC(2026, 10, 21)
@@ -30,13 +38,15 @@ t.test('a budget says how much of it is used, what the call may cost and when it
   t.equal(
     textOf(failure),
     'The daily budget of the workspace does not cover this call. ' +
-      '9.99 of 10 USD are used, and it may cost up to 0.02; the limit resets at 2026-11-21T00:00:00Z.',
+      '9.99 of 10 USD are used, and it may cost up to 0.02 USD; the limit resets at 2026-11-21T00:00:00Z. ' +
+      'Ask for less, raise the budget, or wait until the limit resets.',
   )
   t.same(failure.metadata, {
     limit_source: 'budget',
     scope: 'workspace',
     limit: 10,
     spend: 9.99,
+    max_cost: 0.02,
     interval: 'daily',
     reset_at: '2026-11-21T00:00:00Z',
   })
@@ -47,27 +57,81 @@ t.test('a key without an interval and credit never reset', (t) => {
   const key = failureOf(limitOf('key', 'lifetime'))
   t.equal(
     textOf(key),
-    'The limit of the key does not cover this call. 9.99 of 10 USD are used, and it may cost up to 0.02.',
+    'The limit of the key does not cover this call. 9.99 of 10 USD are used, and it may cost up to 0.02 USD. ' +
+      'Ask for less, or raise the limit of the key.',
+    'a lifetime limit never resets',
   )
   t.same(key.metadata, {
     limit_source: 'key_limit',
     scope: 'key',
     limit: 10,
     spend: 9.99,
+    max_cost: 0.02,
     interval: 'lifetime',
   })
   const credit = failureOf(limitOf('organization', 'lifetime'))
   t.match(
     textOf(credit),
-    /^The credit of the organization does not cover this call\. 9\.99 of 10 USD are used/,
+    /^The credit of the organization does not cover this call\. 9\.99 of 10 USD are used.* or add credit\.$/,
   )
-  t.same(credit.metadata, { limit_source: 'credit', scope: 'organization', limit: 10, spend: 9.99 })
+  t.same(credit.metadata, {
+    ...{ limit_source: 'credit', scope: 'organization', limit: 10, spend: 9.99, max_cost: 0.02 },
+  })
   t.end()
 })
 
 t.test('what other calls hold is told, or a limit would seem to have room', (t) => {
   const failure = failureOf(limitOf('workspace', 'monthly', { spentNano: 1_000_000_000, restNano: -1 }))
   t.match(textOf(failure), /1 of 10 USD are used, 9\.000000001 are held for calls under way, and it may cost/)
+  t.equal(failure.metadata?.held, 9.000000001)
+  t.match(
+    textOf(failure),
+    / USD; the limit resets at \S+ Raise the budget, or wait until the limit resets\.$/,
+  )
+  t.end()
+})
+
+t.test('the cures fit the maximum that the call has, and the money that is left', (t) => {
+  const failure = failureOf(limitOf('key', 'lifetime'))
+  const cures = (more: Partial<RefusedTokens>, availableNano = 10_000_000): string => {
+    const tokens = { member: 'max_tokens', affordable: 85, asked: null, byDefault: null, ...more }
+    return textOf(withAffordable(failure, availableNano, tokens)).replace(/^.* USD\. /, '')
+  }
+  t.equal(
+    cures({}),
+    'Send `max_tokens` of at most 85, set `default_max_output_tokens` on the key, or raise the limit of the key.',
+  )
+  t.equal(
+    cures({ byDefault: 4096 }),
+    'Send `max_tokens` of at most 85, lower `default_max_output_tokens` (now 4096), or raise the limit of the key.',
+  )
+  t.equal(cures({ asked: 300 }), 'Lower `max_tokens` to 85 or less, or raise the limit of the key.')
+  t.equal(
+    cures({ affordable: 15, member: 'max_output_tokens' }),
+    'Send `max_output_tokens` of at most 15, or raise the limit of the key.',
+    'a default is 16 at least',
+  )
+  t.equal(cures({ affordable: 0 }), 'Send a shorter prompt, or raise the limit of the key.')
+  t.equal(cures({ affordable: 0 }, 0), 'Raise the limit of the key.')
+  const budget = failureOf(limitOf('workspace', 'monthly'))
+  const told = withAffordable(budget, 1, {
+    member: 'max_tokens',
+    affordable: 85,
+    asked: 300,
+    byDefault: null,
+  })
+  t.match(textOf(told), /, raise the budget, or wait until the limit resets\.$/)
+  t.equal(told.metadata?.affordable_output_tokens, 85)
+  t.end()
+})
+
+t.test('the pages and the dashboard name the three cures, and no wait for a limit that never resets', (t) => {
+  for (const name of ['credit_exhausted', 'key_limit_exceeded', 'budget_exceeded'] as const) {
+    for (const words of [remedyOf(name, FAILURES[name]), failureWords(name)?.remedy ?? ''])
+      t.match(words, /`max_tokens`.*`default_max_output_tokens`.*(raise the (limit|budget)|add credit)/, name)
+    t.notMatch(failureWords(name)?.remedy, /wait|anew/)
+  }
+  t.match(remedyOf('key_limit_exceeded', { retry: 'no' }), /a lifetime limit never does\.$/)
   t.end()
 })
 

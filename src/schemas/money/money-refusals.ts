@@ -2,7 +2,8 @@ import type { AccountKind } from './accounts.ts'
 import { BUDGET_INTERVALS, type BudgetInterval } from './budgets.ts'
 import { fail, type Failure, type FailureName, type Outcome } from '../failures.ts'
 import type { FailureMetadata, Issue } from '../failure-metadata.ts'
-import { usdOfNano, usdText } from './usd.ts'
+import { DEFAULT_OUTPUT_TOKENS_MIN } from '../limits/rate-limits.ts'
+import { nanoOfUsd, usdOfNano, usdText } from './usd.ts'
 
 /** A finite limit that does not cover a call. Whole nano-USD. */
 export interface RefusingLimit {
@@ -25,8 +26,9 @@ export interface RefusingLimit {
  */
 export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never> {
   const shown = refusing.reduce((first, one) => (rankOf(one) < rankOf(first) ? one : first))
-  const { kind, limit } = shown
+  const { kind, limit, boundNano } = shown
   const { failure, limitSource } = KINDS[kind]
+  const heldNano = heldOf(limit)
   // Credit has only the lifetime as its interval.
   const interval = kind === 'organization' ? {} : { interval: limit.span }
   const metadata: FailureMetadata = {
@@ -34,11 +36,49 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
     scope: kind,
     limit: usdOfNano(limit.limitNano),
     spend: usdOfNano(limit.spentNano),
+    // Without the held amount, the refusal would name a limit that seems to have room.
+    ...(heldNano > 0 && { held: usdOfNano(heldNano) }),
+    max_cost: usdOfNano(boundNano),
     ...interval,
     ...(limit.resetsAtMs !== null && { reset_at: isoOf(limit.resetsAtMs) }),
   }
-  const fields = { interval: limit.span, availableNano: availableIn(refusing) }
-  return fail(failure, { fields, detail: detailOf(shown), metadata })
+  const availableNano = availableIn(refusing)
+  const fields = { interval: limit.span, availableNano }
+  const cures = availableNano > 0 ? ['ask for less'] : []
+  return fail(failure, { fields, detail: detailOf(metadata, cures), metadata })
+}
+
+/** The maximum of tokens of a call that a limit of money refuses. */
+export interface RefusedTokens {
+  /** The member of the request, such as `max_tokens`. */
+  readonly member: string
+  /** The most tokens of an answer that there is money for. */
+  readonly affordable: number
+  /** Of the request; null: it has no maximum. */
+  readonly asked: number | null
+  /** What stood for the maximum that the request lacks; null: nothing. */
+  readonly byDefault: number | null
+}
+
+/** The refusal of a call that writes a text, with the largest maximum that fits and how to send it. D25. */
+export function withAffordable(failure: Failure, availableNano: number, tokens: RefusedTokens): Failure {
+  const metadata: FailureMetadata = {
+    ...failure.metadata,
+    affordable_output_tokens: tokens.affordable,
+    ...(tokens.byDefault !== null && { default_max_output_tokens: tokens.byDefault }),
+  }
+  const cures = availableNano > 0 ? curesOf(tokens) : []
+  return { ...failure, metadata, detail: detailOf(metadata, cures) }
+}
+
+function curesOf({ member, affordable, asked, byDefault }: RefusedTokens): readonly string[] {
+  if (affordable === 0) return ['send a shorter prompt']
+  if (asked !== null) return [`lower \`${member}\` to ${affordable} or less`]
+  const send = `send \`${member}\` of at most ${affordable}`
+  if (byDefault !== null) return [send, `lower \`default_max_output_tokens\` (now ${byDefault})`]
+  return affordable < DEFAULT_OUTPUT_TOKENS_MIN
+    ? [send]
+    : [send, 'set `default_max_output_tokens` on the key']
 }
 
 /**
@@ -79,12 +119,17 @@ function causeOf({
 /** In the order of reporting. */
 const ORDER = ['organization', 'key', 'workspace'] as const satisfies readonly AccountKind[]
 
-const KINDS: Readonly<Record<AccountKind, { readonly failure: FailureName; readonly limitSource: string }>> =
-  {
-    organization: { failure: 'credit_exhausted', limitSource: 'credit' },
-    key: { failure: 'key_limit_exceeded', limitSource: 'key_limit' },
-    workspace: { failure: 'budget_exceeded', limitSource: 'budget' },
-  }
+interface Kind {
+  readonly failure: FailureName
+  readonly limitSource: string
+  readonly raise: string
+}
+
+const KINDS: Readonly<Record<AccountKind, Kind>> = {
+  organization: { failure: 'credit_exhausted', limitSource: 'credit', raise: 'add credit' },
+  key: { failure: 'key_limit_exceeded', limitSource: 'key_limit', raise: 'raise the limit of the key' },
+  workspace: { failure: 'budget_exceeded', limitSource: 'budget', raise: 'raise the budget' },
+}
 
 /** Nano-USD that a call may cost at most to be covered by all of the limits. */
 function availableIn(refusing: readonly RefusingLimit[]): number {
@@ -97,17 +142,36 @@ function rankOf({ kind, limit }: RefusingLimit): number {
   return ORDER.indexOf(kind) * BUDGET_INTERVALS.length - BUDGET_INTERVALS.indexOf(limit.span)
 }
 
-function detailOf({ limit, boundNano }: RefusingLimit): string {
-  const { limitNano, spentNano, restNano, resetsAtMs } = limit
-  const heldNano = restNano === undefined ? 0 : limitNano - spentNano - restNano
+function heldOf({ limitNano, spentNano, restNano }: RefusingLimit['limit']): number {
+  return restNano === undefined ? 0 : limitNano - spentNano - restNano
+}
+
+/** What is used, what the call may cost, and what helps. @param cures besides those of every limit */
+function detailOf(
+  { scope, limit, spend, held, max_cost: cost, reset_at: resetAt }: FailureMetadata,
+  cures: readonly string[],
+): string {
   const facts = [
-    `${usdText(spentNano)} of ${usdText(limitNano)} USD are used`,
-    // Without the held amount, the refusal would name a limit that seems to have room.
-    ...(heldNano > 0 ? [`${usdText(heldNano)} are held for calls under way`] : []),
-    `and it may cost up to ${usdText(boundNano)}`,
+    `${usd(spend)} of ${usd(limit)} USD are used`,
+    ...(held === undefined ? [] : [`${usd(held)} are held for calls under way`]),
+    `and it may cost up to ${usd(cost)} USD`,
   ]
-  const reset = resetsAtMs === null ? '' : `; the limit resets at ${isoOf(resetsAtMs)}`
-  return `${facts.join(', ')}${reset}.`
+  const reset = resetAt === undefined ? '' : `; the limit resets at ${resetAt}`
+  const kind = ORDER.find((one) => one === scope) ?? 'workspace'
+  const all = [...cures, KINDS[kind].raise, ...(resetAt === undefined ? [] : ['wait until the limit resets'])]
+  return `${facts.join(', ')}${reset}. ${sentenceOf(all)}`
+}
+
+function usd(amount = 0): string {
+  return usdText(nanoOfUsd(amount) ?? 0n)
+}
+
+/** `Do one, do two, or do three.` */
+function sentenceOf(cures: readonly string[]): string {
+  const last = cures.at(-1) ?? ''
+  const before = cures.slice(0, -1).join(', ')
+  const words = before === '' ? last : `${before}, or ${last}`
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`
 }
 
 /** Windows begin at whole seconds. */

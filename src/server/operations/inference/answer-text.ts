@@ -56,6 +56,8 @@ export const ANSWER_HEADERS = {
 export interface TextForm {
   /** Id of the operation. */
   readonly operation: string
+  /** The member of a request with the most tokens of an answer. */
+  readonly tokensMember: 'max_tokens' | 'max_output_tokens'
   /** The events of a streamed answer. */
   events(head: TextHead, request: TextRequest): TextEvents
   readonly whole: WholeTextOf
@@ -184,7 +186,12 @@ function paidAnswer(
           keepGeneration(record, { end: null, failure: outcome.failure, chargedNano: 0 }, ports)
         return outcome
       },
-      refused: (failure) => tellAffordable(failure, plan, defaultTokensMax),
+      refused: (failure) =>
+        tellAffordable(failure, plan, {
+          member: form.tokensMember,
+          asked: size.tokensMax,
+          byDefault: defaultTokensMax,
+        }),
       ended(end, hold) {
         const { failure } = end
         // Only a streamed answer reached its caller in part. D26.

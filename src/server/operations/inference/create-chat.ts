@@ -17,6 +17,7 @@ const OPERATION = 'chat.create'
 
 const CHAT: TextForm = {
   operation: OPERATION,
+  tokensMember: 'max_tokens',
   events: (head, request) => new ChatEvents(head, request),
   whole: WHOLE_TEXTS.chat,
   usageOf: chatUsage,

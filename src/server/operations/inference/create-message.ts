@@ -18,6 +18,7 @@ const OPERATION = 'messages.create'
 
 const MESSAGES: TextForm = {
   operation: OPERATION,
+  tokensMember: 'max_tokens',
   events: (head, request) => new MessageEvents(head, request),
   whole: WHOLE_TEXTS.messages,
   usageOf: messagesUsage,

@@ -17,6 +17,7 @@ const OPERATION = 'responses.create'
 
 const RESPONSES: TextForm = {
   operation: OPERATION,
+  tokensMember: 'max_output_tokens',
   events: (head, request) => new ResponsesEvents(head, request),
   whole: WHOLE_TEXTS.responses,
   usageOf: responsesUsage,

@@ -67,15 +67,24 @@ t.test('chat.create 403: a refusal says how many tokens of an answer there is mo
     boundNano: 1,
   }))
   const { post, first } = await openChatProvider(t, { spend: { hold: () => moneyRefused(limits) } })
+  let message = ''
   const ask = async (more: object): Promise<unknown> => {
     const response = await post({ model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }], ...more })
     t.equal(response.status, 403)
-    const { error } = (await response.json()) as { error: { metadata: Record<string, unknown> } }
+    const { error } = (await response.json()) as {
+      error: { message: string; metadata: Record<string, unknown> }
+    }
+    message = error.message
     return error.metadata['affordable_output_tokens']
   }
   // 300,000 nano-USD less a thousand for each byte of the prompt and each of 8 more, at two thousand a token.
   const bytes = JSON.stringify({ model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }] }).length
-  t.equal(await ask({}), Math.floor((300 - bytes - 8) / 2))
+  const most = Math.floor((300 - bytes - 8) / 2)
+  t.equal(await ask({}), most)
+  t.match(
+    message,
+    new RegExp(`^The limit of the key does not cover .* Send \`max_tokens\` of at most ${most}, set `),
+  )
   t.equal(await ask({ n: 2 }), Math.floor((300 - bytes - ',"n":2'.length - 8) / 4))
   t.equal(await ask({ user: 'x'.repeat(300) }), 0)
   t.equal(first.calls.length, 0)

@@ -201,7 +201,7 @@ t.test(
     t.same(Object.keys(errors).sort(), ['key_limit_exceeded', 'model_unknown'])
     t.match(errors['key_limit_exceeded'], {
       cause: 'The limit of the key does not cover this call.',
-      remedy: 'Raise the limit of the key.',
+      remedy: /^Let callers send `max_tokens`.* or raise the limit of the key\.$/,
       page: 'keys',
     })
     t.equal(Object.keys(nearest).length, ASKED_MODELS_COMPARED_MAX)
