@@ -158,3 +158,39 @@ t.test('calls that have come since get their places once, also those that are la
   t.equal(joined([rowAt(5), rowAt(3)], rows), rows, 'nothing new is nothing to draw')
   t.same(idsOf(joined([rowAt(2)], [])), ['r2'])
 })
+
+interface Node {
+  readonly props: { readonly children?: unknown }
+}
+
+/** All texts of a rendered part, one after the other. */
+function textOf(part: unknown): string {
+  if (typeof part === 'string' || typeof part === 'number') return String(part)
+  if (Array.isArray(part)) return part.map(textOf).join('')
+  return typeof part === 'object' && part !== null ? textOf((part as Node).props.children) : ''
+}
+
+t.test('a failed call says why: its own message, and inputs with what was expected', async (t) => {
+  const { Cause } = await moduleOf<{ Cause(props: object): unknown }>('pages/calls/request-cause.js')
+  const words = { errors: { budget_exceeded: { cause: 'General.', remedy: 'Raise `it`.', page: null } } }
+  const shown = (reason: object | null): string => {
+    const request = {
+      error_type: 'budget_exceeded',
+      docs_url: '/d',
+      limit: null,
+      failed_attempts: [],
+      reason,
+    }
+    return textOf(Cause({ request, words }))
+  }
+  t.match(shown(null), /^budget_exceeded General\.Raise it\./)
+  t.match(
+    shown({ message: '9 of 10 USD are used.', issues: [] }),
+    /^budget_exceeded 9 of 10 USD are used\.Raise/,
+  )
+  const issues = [
+    { path: '/messages/0/content', expected: 'string' },
+    { path: '/*', expected: null },
+  ]
+  t.match(shown({ message: null, issues }), 'General./messages/0/content: expected string/*Raise')
+})

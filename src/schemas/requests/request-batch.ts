@@ -1,11 +1,13 @@
-import { FIGURES, type RequestBatch } from './request-record.ts'
+import { FIGURES, type Reason, type RequestBatch } from './request-record.ts'
 
 const FORMAT = 2
 const LINE_END = 0x0a
 const NUMBER_BYTES = Float64Array.BYTES_PER_ELEMENT
 
-interface Head extends Omit<RequestBatch, 'figures'> {
+interface Head extends Omit<RequestBatch, 'figures' | 'reasons'> {
   readonly format: number
+  /** Absent: the front was of a version without them. */
+  readonly reasons?: readonly Reason[]
 }
 
 /**
@@ -30,11 +32,11 @@ export function batchesOf(bytes: Uint8Array): readonly RequestBatch[] | null {
     const lineEnd = bytes.indexOf(LINE_END, at)
     const head = lineEnd < 0 ? null : headOf(Buffer.from(bytes.subarray(at, lineEnd)).toString())
     if (head === null) return null
-    const { id, requestIds, names, failed } = head
+    const { id, requestIds, names, failed, reasons = [] } = head
     const end = lineEnd + 1 + requestIds.length * FIGURES * NUMBER_BYTES
     if (end > bytes.length) return null
     const figures = numbersIn(bytes.subarray(lineEnd + 1, end))
-    batches.push({ id, requestIds, names, failed, figures })
+    batches.push({ id, requestIds, names, failed, reasons, figures })
     at = end
   }
   return batches
@@ -58,13 +60,18 @@ function headOf(line: string): Head | null {
 
 function isHead(value: unknown): value is Head {
   if (typeof value !== 'object' || value === null) return false
-  const { format, id, requestIds, names, failed } = value as Partial<Record<keyof Head, unknown>>
+  const { format, id, requestIds, names, failed, reasons } = value as Partial<Record<keyof Head, unknown>>
   return (
     format === FORMAT &&
     typeof id === 'string' &&
     /^\d{1,18}$/.test(id) &&
-    [requestIds, names, failed].every(isTexts)
+    [requestIds, names, failed].every(isTexts) &&
+    (reasons === undefined || (Array.isArray(reasons) && reasons.every(isReason)))
   )
+}
+
+function isReason(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && value.every(Number.isInteger)
 }
 
 function isTexts(value: unknown): boolean {

@@ -51,6 +51,10 @@ export const REQUESTS_KINDS_MAX = 1_000
 export const REQUESTS_KEY_KINDS_MAX = 500
 /** Of these, kinds of one organization. Decision. */
 export const REQUESTS_ORGANIZATION_KINDS_MAX = 32
+/** Characters of the JSON in which the log keeps why a call failed; the last issues are left out. Decision. */
+export const FAILURE_REASON_CHARS_MAX = 1_024
+/** Characters of what was expected of one input there. Decision. */
+export const REASON_EXPECTED_CHARS_MAX = 160
 /** Rows of a page of the request log. Decision. */
 export const REQUESTS_PAGE_MAX = 500
 /** Rows of a page when the request names no number. Decision. */

@@ -57,6 +57,8 @@ export const FLAG = {
   keyLimited: 64,
 } as const
 
+export type Reason = readonly [place: number, number: number]
+
 /** Finished calls of one front. */
 export interface RequestBatch {
   /** A decimal number that no other batch has: a batch that is written twice is there once. */
@@ -67,6 +69,8 @@ export interface RequestBatch {
   readonly requestIds: readonly string[]
   /** Text 1 and those behind it. */
   readonly names: readonly string[]
-  /** Failed attempts as JSON; the first has the number 1. */
+  /** Failed attempts and reasons of failures as JSON; the first has the number 1. */
   readonly failed: readonly string[]
+  /** Calls with the reason of their failure: the place of the call, and the number of its JSON in `failed`. */
+  readonly reasons: readonly Reason[]
 }

@@ -94,6 +94,30 @@ const FailedAttempt = Type.Object({
   duration_ms: Type.Number({ description: 'Milliseconds of the attempt.' }),
 })
 
+const Reason = Type.Object(
+  {
+    message: nullable(
+      Type.String(),
+      'The message of the answer, where it has the words and numbers of Sluice alone; null: it had others.',
+    ),
+    issues: Type.Array(
+      Type.Object({
+        path: Type.String({
+          description: 'JSON pointer to the input; `*` stands for each name that no schema has.',
+        }),
+        expected: nullable(Type.String(), "What was expected; null: it has the caller's words."),
+      }),
+      { description: 'Inputs that were wrong, without their values.' },
+    ),
+    facts: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
+      description:
+        'Limits, amounts in USD, tokens and kinds by their names, such as `limit`, `spend`, `max_cost`, ' +
+        "`affordable_output_tokens`, the provider's `status` and the kind of a failed `connection`.",
+    }),
+  },
+  { description: 'Why the call failed, without content, keys and words of a caller or a provider.' },
+)
+
 export const LIMIT_OWNERS = ['organization', 'workspace', 'key'] as const
 
 export const RequestShape = Type.Object({
@@ -107,6 +131,9 @@ export const RequestShape = Type.Object({
   operation: Type.String({ description: 'Id of the operation; `unrouted`: a path that does not exist.' }),
   status: nullable(Type.Integer({ minimum: 0 }), 'Of the answer; 0: none was sent; null: not known.'),
   error_type: nullable(Type.String(), 'Why the call failed; null: it did not.'),
+  reason: Type.Union([Reason, Type.Null()], {
+    description: 'Why the call failed beyond its `error_type`; null: nothing more is known.',
+  }),
   docs_url: nullable(Type.String(), 'The page about this error, on both ports.'),
   limit: nullable(
     Type.String(),

@@ -1,5 +1,6 @@
 import type { FailureName } from '../../schemas/failures.ts'
 import type { TierMember } from '../../schemas/models/price-conditions.ts'
+import type { FailureReason } from '../../schemas/requests/failure-reason.ts'
 import type { LimitFlags } from '../../schemas/money/costs.ts'
 import type { Trace } from '../../schemas/trace.ts'
 
@@ -71,6 +72,8 @@ export interface CallSettled {
   readonly status: number
   readonly failure: FailureName | null
   readonly cause?: unknown
+  /** Why it failed, without anything of its content; made when it is asked for. Null: its name is all. */
+  readonly reason?: (() => FailureReason | null) | undefined
   readonly isClientGone: boolean
   /** Milliseconds of `performance.now()`. */
   readonly startedAt: number

@@ -28,22 +28,25 @@ export const FAULTS: readonly Fault[] = [
   {
     customer: 'Ada',
     error: 'key_limit_exceeded',
-    cause: /The limit of the key does not cover this call\. It is the lifetime limit of the key\./,
-    remedy: /Raise the limit of the key\./,
+    cause:
+      /The limit of the key does not cover this call\. .* are used, .* It is the lifetime limit of the key\./,
+    remedy:
+      /Let callers send max_tokens, set default_max_output_tokens on the key, or raise the limit of the key\./,
     page: 'Ada',
   },
   {
     customer: 'Bo',
     error: 'upstream_failed',
-    cause: /The provider failed\. down: no answer \(ECONNREFUSED\) after /,
+    cause: /The provider \S+ failed\. It refused the connection\. down: no answer \(ECONNREFUSED\) after /,
     remedy: /See whether the provider has an outage and whether its base URL can be reached/,
     page: 'down',
   },
   {
     customer: 'Cleo',
     error: 'budget_exceeded',
-    cause: /The budget of the workspace does not cover this call\. It is the daily limit of the workspace\./,
-    remedy: /Raise the budget of the workspace, or wait until it begins anew\./,
+    cause:
+      /The daily budget of the workspace does not cover this call\. .* It is the daily limit of the workspace\./,
+    remedy: /Let callers send max_tokens, .*, or raise the budget of the workspace\./,
     page: 'Spend',
   },
   {

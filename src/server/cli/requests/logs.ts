@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as after } from 'node:timers/promises'
 import { Option, type Command } from 'commander'
 import { Compile } from 'typebox/compile'
+import { reasonText } from '../../../schemas/requests/failure-reason.ts'
 import { REQUESTS_PAGE_MAX } from '../../../schemas/requests/request-limits.ts'
 import { ListRequestsQuery, REQUEST_FORMATS, type RequestShape } from '../../../schemas/requests/requests.ts'
 import { requestWire } from '../../operations/requests/request-answers.ts'
@@ -161,7 +162,19 @@ function write(text: string): void {
   process.stdout.write(text)
 }
 
-const HEADS = ['ENDED', 'STATUS', 'OPERATION', 'KEY', 'MODEL', 'PROVIDER', 'MS', 'USD', 'ERROR', 'REQUEST']
+const HEADS = [
+  'ENDED',
+  'STATUS',
+  'OPERATION',
+  'KEY',
+  'MODEL',
+  'PROVIDER',
+  'MS',
+  'USD',
+  'ERROR',
+  'REQUEST',
+  'REASON',
+]
 const HASH_CHARS = 12
 
 function cellsOf(row: RequestShape): readonly string[] {
@@ -177,5 +190,6 @@ function cellsOf(row: RequestShape): readonly string[] {
     row.cost_usd === null ? '-' : String(row.cost_usd),
     error === null ? '-' : limit === null ? error : `${error} (${limit})`,
     row.request_id,
+    row.reason === null ? '' : reasonText(row.reason),
   ]
 }

@@ -1,6 +1,7 @@
 import { fail, type Failure, type FailureName, type Outcome } from '../../../schemas/failures.ts'
 import type { Repeatable } from '../../../schemas/idempotency.ts'
 import { UNREAD_SMALL_BYTES } from '../../../schemas/limits/share-limits.ts'
+import { limitOf, reasonOf } from '../../../schemas/requests/failure-reason.ts'
 import { UNREAD } from '../../../schemas/values/unread.ts'
 import type { AnyOperation, Call, HeaderName, Success } from '../../operations/define.ts'
 import type { Upload } from '../../ports/byte-streams.ts'
@@ -15,6 +16,7 @@ import { replyOfContent, type ContentSuccess } from '../reply/content-reply.ts'
 import type { ExchangeOwner } from '../exchange-deps.ts'
 import { Exchange } from '../exchange.ts'
 import { NO_HEADERS, type RequestHead } from './head.ts'
+import { inputNames } from './input-names.ts'
 import type { IdempotentCall } from './idempotent-call.ts'
 import { UNROUTED, type PipelineDeps } from './pipeline-deps.ts'
 import { GONE, replyOfEvents } from '../reply/events-reply.ts'
@@ -318,6 +320,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
 
   settled(): void {
     const { exchange } = this
+    const failure = this.#failure
     void this.#forget()
     this.#leaveLoop()
     this.deps.observer.settled({
@@ -325,7 +328,8 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
       requestId: this.requestId,
       status: exchange.status,
       failure: this.#failureName(),
-      cause: this.#failure?.cause,
+      cause: failure?.cause,
+      reason: failure === null ? undefined : () => reasonOf(failure, inputNames()),
       isClientGone: exchange.isClientGone,
       startedAt: exchange.time.startedAt,
       durationMs: performance.now() - exchange.time.startedAt,
@@ -333,8 +337,8 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
       workspaceId: this.#key?.workspaceId ?? null,
       keyHash: this.#key?.hash ?? null,
       limits: this.#key?.money ?? null,
-      limit: this.#failure === null ? null : limitOf(this.#failure),
-      askedModel: this.#failure?.askedModel,
+      limit: failure === null ? null : limitOf(failure),
+      askedModel: failure?.askedModel,
       requestBytes: this.head.declared,
       replyBytes: exchange.bytes,
       traceparent: this.head.kept('traceparent'),
@@ -389,10 +393,4 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     if (this.#failure !== null) return this.#failure.name
     return this.exchange.isClientGone ? 'client_gone' : null
   }
-}
-
-/** The limit that refused a call: its owner, and the interval of a limit of money. */
-function limitOf({ metadata }: Failure): string | null {
-  if (metadata?.scope === undefined) return null
-  return metadata.interval === undefined ? metadata.scope : `${metadata.scope} ${metadata.interval}`
 }

@@ -6,6 +6,7 @@ import {
   FIGURES,
   FLAG,
   UNKNOWN,
+  type Reason,
   type RequestBatch,
 } from '../../../schemas/requests/request-record.ts'
 import type { CallNotes, CallSettled } from '../../ports/observe.ts'
@@ -16,6 +17,8 @@ import { knownCode } from './provider-codes.ts'
 const SPARE_BITS = 5n
 /** Bytes of a text in a batch besides its characters: two quotes and a comma. */
 const AROUND_TEXT = 3
+/** Bytes of the two numbers of a reason in a batch, at most. */
+const REASON_BYTES = 12
 
 /**
  * Finished calls as numbers, in memory that is there from the begin: a call leaves no object behind. Its
@@ -29,6 +32,9 @@ export class GatheredCalls {
   readonly #lastTexts = new Array<string | undefined>(FIGURES).fill(undefined)
   readonly #lastNumbers: number[] = new Array<number>(FIGURES).fill(0)
   readonly #failed: string[] = []
+  readonly #reasons: Reason[] = []
+  /** The numbers that reasons have in `#failed`: many calls fail for the same one. */
+  readonly #reasonNumbers = new Map<string, number>()
   #count = 0
   /** Bytes that all texts have in a file. */
   #textBytes = 0
@@ -96,6 +102,8 @@ export class GatheredCalls {
     )
     to[at + FIGURE.error] = this.#numberOf(FIGURE.error, call.failure)
     to[at + FIGURE.limit] = this.#numberOf(FIGURE.limit, call.limit)
+    const reason = call.reason?.() ?? null
+    if (reason !== null) this.#reasons.push([this.#count - 1, this.#numberOfReason(JSON.stringify(reason))])
     to[at + FIGURE.failed] = notes.failedAttempts === undefined ? 0 : this.#failedOf(notes, call.startedAt)
   }
 
@@ -106,9 +114,11 @@ export class GatheredCalls {
       requestIds: this.#requestIds.splice(0),
       names: [...this.#numbers.keys()],
       failed: this.#failed.splice(0),
+      reasons: this.#reasons.splice(0),
       figures: this.#figures.subarray(0, this.#count * FIGURES),
     }
     this.#numbers.clear()
+    this.#reasonNumbers.clear()
     this.#lastTexts.fill(undefined)
     this.#count = 0
     this.#textBytes = 0
@@ -143,7 +153,17 @@ export class GatheredCalls {
         durationMs: tenth(durationMs),
       }
     })
-    const text = JSON.stringify(attempts)
+    return this.#addedJson(JSON.stringify(attempts))
+  }
+
+  #numberOfReason(text: string): number {
+    const number = this.#reasonNumbers.get(text) ?? this.#addedJson(text)
+    this.#reasonNumbers.set(text, number)
+    this.#textBytes += REASON_BYTES
+    return number
+  }
+
+  #addedJson(text: string): number {
     this.#textBytes += JSON.stringify(text).length + 1
     return this.#failed.push(text)
   }

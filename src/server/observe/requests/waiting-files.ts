@@ -2,7 +2,7 @@ import {
   REQUESTS_FILE_BYTES_MAX,
   REQUESTS_ORGANIZATION_SPILLED_MAX,
 } from '../../../schemas/requests/request-limits.ts'
-import { FIGURE, FIGURES, type RequestBatch } from '../../../schemas/requests/request-record.ts'
+import { FIGURE, FIGURES, type Reason, type RequestBatch } from '../../../schemas/requests/request-record.ts'
 
 type CallCounts = ReadonlyMap<string, number>
 
@@ -54,7 +54,12 @@ export class WaitingFiles {
     const kept = [...batch.requestIds.keys()].filter((n) => !over.has(organizationOf(batch, n)))
     const figures = new Float64Array(kept.length * FIGURES)
     kept.forEach((n, to) => figures.set(batch.figures.subarray(n * FIGURES, (n + 1) * FIGURES), to * FIGURES))
-    return { ...batch, figures, requestIds: kept.map((n) => batch.requestIds[n] ?? '') }
+    const places = new Map(kept.map((n, to) => [n, to]))
+    const reasons = batch.reasons.flatMap(([n, text]): Reason[] => {
+      const to = places.get(n)
+      return to === undefined ? [] : [[to, text]]
+    })
+    return { ...batch, figures, reasons, requestIds: kept.map((n) => batch.requestIds[n] ?? '') }
   }
 
   #callsOf(organization: string): number {

@@ -1,6 +1,7 @@
 import { ERRORS_PATH } from '../../../schemas/api-prefix.ts'
 import { cursorBefore, idOfBackCursor } from '../../../schemas/lists/cursor.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
+import type { FailureReason } from '../../../schemas/requests/failure-reason.ts'
 import { FLAG } from '../../../schemas/requests/request-record.ts'
 import { LIMIT_OWNERS, type RequestShape } from '../../../schemas/requests/requests.ts'
 import type { LoggedAttempt, LoggedRequest, RequestPlace } from '../../ports/requests/request-log.ts'
@@ -18,6 +19,7 @@ export function requestWire(row: LoggedRequest): RequestShape {
     operation: row.operation,
     status: row.isRecovered ? null : row.status,
     error_type: row.error,
+    reason: row.reason === null ? null : reasonWire(row.reason),
     docs_url: row.error === null ? null : `${ERRORS_PATH}/${row.error}`,
     limit: row.limit,
     workspace_id: row.workspaceId,
@@ -47,6 +49,10 @@ export function requestWire(row: LoggedRequest): RequestShape {
     weight: row.weight,
     is_recovered: row.isRecovered,
   }
+}
+
+function reasonWire({ message, issues = [], facts = {} }: FailureReason): RequestShape['reason'] {
+  return { message: message ?? null, issues: [...issues], facts: { ...facts } }
 }
 
 const OWNER_FLAGS = {

@@ -1,3 +1,4 @@
+import { reasonText } from '../../../schemas/requests/failure-reason.ts'
 import type { RequestShape } from '../../../schemas/requests/requests.ts'
 
 type Cell = string | number | boolean | null
@@ -37,6 +38,7 @@ const COLUMNS: Readonly<Record<string, (row: RequestShape) => Cell>> = {
   reply_bytes: (row) => row.reply_bytes,
   weight: (row) => row.weight,
   is_recovered: (row) => row.is_recovered,
+  reason: ({ reason }) => (reason === null ? null : reasonText(reason)),
 }
 
 /** RFC 4180, with a line of names. */

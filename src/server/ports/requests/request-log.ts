@@ -1,4 +1,5 @@
 import type { Outcome } from '../../../schemas/failures.ts'
+import type { FailureReason } from '../../../schemas/requests/failure-reason.ts'
 import type { RequestBatch } from '../../../schemas/requests/request-record.ts'
 
 /** A failed attempt of a call; instants are milliseconds from its begin. */
@@ -43,6 +44,8 @@ export interface LoggedRequest {
   readonly replyBytes: number | null
   readonly attempts: number | null
   readonly failed: readonly LoggedAttempt[]
+  /** Why the call failed, beyond its name. */
+  readonly reason: FailureReason | null
   /** Calls that the row stands for. */
   readonly weight: number
   /** Of `FLAG`. */

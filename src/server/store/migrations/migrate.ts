@@ -30,6 +30,7 @@ import { installation } from './028-installation.ts'
 import { keyBursts } from './029-key-bursts.ts'
 import { backedUpAt } from './030-backed-up-at.ts'
 import { moneyCounts } from './031-money-counts.ts'
+import { failureReasons } from './032-failure-reasons.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql, type StoreOptions } from '../base/open.ts'
 
@@ -65,6 +66,7 @@ export const MIGRATIONS: readonly Migration[] = [
   keyBursts,
   backedUpAt,
   moneyCounts,
+  failureReasons,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

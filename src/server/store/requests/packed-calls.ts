@@ -1,10 +1,16 @@
-import { FIGURE, FIGURES, UNKNOWN, type RequestBatch } from '../../../schemas/requests/request-record.ts'
+import {
+  FIGURE,
+  FIGURES,
+  UNKNOWN,
+  type Reason,
+  type RequestBatch,
+} from '../../../schemas/requests/request-record.ts'
 import { ownRequestId } from '../../../schemas/requests/request-id.ts'
 import type { Segment } from './split-batch.ts'
 
 /**
  * Calls of one organization as columns of bytes: a line of JSON with their texts and the forms of the columns,
- * the columns, and then JSON of their failed attempts, which searches do not read. A column has the difference
+ * the columns, and then JSON of their failed attempts and reasons, which searches do not read. A column has the difference
  * of each value to the least in as few bytes as hold all of them: none where all are equal. A call of an
  * ordinary batch takes 20 to 30 bytes.
  */
@@ -40,6 +46,8 @@ interface Head {
   readonly names: readonly string[]
   /** The least value of each column and the bytes of a difference to it. */
   readonly columns: readonly (readonly [number, number])[]
+  /** Calls with the reason of their failure; absent: none has one. Versions without them pass them over. */
+  readonly reasons?: readonly Reason[]
 }
 
 /** Packs some calls of a batch. */
@@ -64,15 +72,31 @@ export function packCalls(
     forms.push(form)
     columns.push(bytes)
   }
+  const reasons = reasonsOf(batch, places, failures)
   const head: Head = {
     format: FORMAT,
     calls: places.length,
     prefix,
     names: texts.used,
     columns: forms,
+    ...(reasons.length > 0 && { reasons }),
   }
   const line = Buffer.from(`${JSON.stringify(head)}\n`)
   return Buffer.concat([line, ...columns, Buffer.from(JSON.stringify(failures.used))])
+}
+
+/** Of the segment's calls, by their places in it. */
+function reasonsOf(
+  { reasons }: RequestBatch,
+  places: readonly number[],
+  failures: Renumbered,
+): readonly Reason[] {
+  if (reasons.length === 0) return []
+  const inSegment = new Map(places.map((place, nth) => [place, nth]))
+  return reasons.flatMap(([place, number]): Reason[] => {
+    const nth = inSegment.get(place)
+    return nth === undefined ? [] : [[nth, failures.of(number)]]
+  })
 }
 
 interface ColumnInput {
@@ -103,10 +127,10 @@ class Renumbered {
 
   into(values: Float64Array, { figures, places, column }: ColumnInput): void {
     for (let nth = 0; nth < values.length; nth++)
-      values[nth] = this.#of(figures[(places[nth] ?? 0) * FIGURES + column] ?? 0)
+      values[nth] = this.of(figures[(places[nth] ?? 0) * FIGURES + column] ?? 0)
   }
 
-  #of(number: number): number {
+  of(number: number): number {
     const known = this.#numbers[number] ?? 0
     const text = this.#all[number - 1]
     if (known > 0 || text === undefined) return known
@@ -190,7 +214,15 @@ export class PackedCalls {
 
   /** JSON of the failed attempts of a call; null: it had none. */
   failedAt(nth: number): string | null {
-    const number = this.#column(FIGURE.failed)[nth] ?? 0
+    return this.#jsonOf(this.#column(FIGURE.failed)[nth] ?? 0)
+  }
+
+  /** JSON of the reason of a call's failure; null: it has none. */
+  reasonAt(nth: number): string | null {
+    return this.#jsonOf(this.#head.reasons?.find(([call]) => call === nth)?.[1] ?? 0)
+  }
+
+  #jsonOf(number: number): string | null {
     if (number === 0) return null
     this.#failed ??= JSON.parse(Buffer.from(this.#failedBytes).toString()) as readonly string[]
     return this.#failed[number - 1] ?? null

@@ -81,6 +81,17 @@ export class RequestColumns {
     return found
   }
 
+  /** Reasons of failures by the number of their call, from 1. */
+  reasons(): Readonly<Record<number, unknown>> {
+    const found: Record<number, unknown> = {}
+    const numbers = new Map(this.#batch.reasons)
+    this.#rows.forEach((place, nth) => {
+      const json = this.#batch.failed[(numbers.get(place) ?? 0) - 1]
+      if (json !== undefined) found[nth + 1] = JSON.parse(json)
+    })
+    return found
+  }
+
   /** Numbers of the calls in their batch, from 1. */
   get numbers(): readonly number[] {
     return this.#rows.map((place) => place + 1)

@@ -68,13 +68,13 @@ async function insertRows(sql: Sql, batch: string, { columns, isAgain }: RowsInp
   const { count } = await sql`
     INSERT INTO requests (organization_id, ended_at, batch, n, request_id, workspace_id, key_hash, operation, model, provider, status,
       error, limit_kind, duration_ms, auth_ms, limits_ms, validate_ms, hold_ms, upstream_ms, first_ms, input_tokens, output_tokens,
-      cached_tokens, cost_nano, request_bytes, reply_bytes, attempts, failed, weight, flags, paid_at)
+      cached_tokens, cost_nano, request_bytes, reply_bytes, attempts, failed, reason, weight, flags, paid_at)
     SELECT organization_id, to_timestamp(ended[n] / 1000), ${batch}::bigint, numbers[n], request_id, workspace_id, key_hash, operation,
       model, provider, status, error, limit_kind, nullif(duration[n], ${UNKNOWN}::float4), nullif(auth[n], ${UNKNOWN}::float4),
       nullif(limits[n], ${UNKNOWN}::float4), nullif(validate[n], ${UNKNOWN}::float4), nullif(hold[n], ${UNKNOWN}::float4),
       nullif(upstream[n], ${UNKNOWN}::float4), nullif(first[n], ${UNKNOWN}::float4), nullif(input[n], ${UNKNOWN}::bigint),
       nullif(output[n], ${UNKNOWN}::bigint), nullif(cached[n], ${UNKNOWN}::bigint), nullif(cost[n], ${UNKNOWN}::bigint),
-      nullif(bytes_in[n], ${UNKNOWN}::bigint), nullif(bytes_out[n], ${UNKNOWN}::bigint), attempts, failed -> n::text, weight, flags,
+      nullif(bytes_in[n], ${UNKNOWN}::bigint), nullif(bytes_out[n], ${UNKNOWN}::bigint), attempts, failed -> n::text, reasons -> n::text, weight, flags,
       to_timestamp(nullif(paid[n], ${UNKNOWN}::float8) / 1000)
     FROM unnest(string_to_array(${columns.requestIds.join(',')}, ',')) WITH ORDINALITY AS r(request_id, n),
       (SELECT ${arrayOf(columns.places)}::int[] AS places, ${arrayOf(columns.numbers)}::int[] AS numbers,
@@ -84,7 +84,8 @@ async function insertRows(sql: Sql, batch: string, { columns, isAgain }: RowsInp
         ${ms('firstMs')}::float4[] AS first, ${counts('inputTokens')}::bigint[] AS input, ${counts('outputTokens')}::bigint[] AS output,
         ${counts('cachedTokens')}::bigint[] AS cached, ${counts('costNano')}::bigint[] AS cost,
         ${counts('requestBytes')}::bigint[] AS bytes_in, ${counts('replyBytes')}::bigint[] AS bytes_out,
-        ${counts('paidMs')}::float8[] AS paid, ${JSON.stringify(columns.failed())}::text::jsonb AS failed) AS figures,
+        ${counts('paidMs')}::float8[] AS paid, ${JSON.stringify(columns.failed())}::text::jsonb AS failed,
+        ${JSON.stringify(columns.reasons())}::text::jsonb AS reasons) AS figures,
       json_to_recordset(${JSON.stringify(columns.shared)}::text::json) AS x(place int, organization_id uuid, workspace_id uuid, key_hash text,
         operation text, model text, provider text, status int, error text, limit_kind text, weight int, flags int, attempts int)
     WHERE x.place = places[n]

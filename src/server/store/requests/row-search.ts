@@ -1,4 +1,5 @@
 import { REQUESTS_LOOKED_MAX } from '../../../schemas/requests/request-limits.ts'
+import type { FailureReason } from '../../../schemas/requests/failure-reason.ts'
 import { FLAG } from '../../../schemas/requests/request-record.ts'
 import type { LoggedAttempt, LoggedRequest, RequestPlace } from '../../ports/requests/request-log.ts'
 import type { Fragment } from '../base/guarded-row.ts'
@@ -93,7 +94,7 @@ function placeColumns(sql: Queryable): Fragment {
 function columns(sql: Queryable): Fragment {
   return sql`${placeColumns(sql)}, request_id, operation, status, error, limit_kind, workspace_id, key_hash, model, provider, duration_ms,
     auth_ms, limits_ms, validate_ms, hold_ms, upstream_ms, first_ms, input_tokens::float8, output_tokens::float8, cached_tokens::float8,
-    cost_nano::float8, request_bytes::float8, reply_bytes::float8, attempts, failed, weight, flags, is_recovered`
+    cost_nano::float8, request_bytes::float8, reply_bytes::float8, attempts, failed, reason, weight, flags, is_recovered`
 }
 
 interface PlaceRow {
@@ -127,6 +128,7 @@ interface Row extends PlaceRow {
   readonly reply_bytes: number | null
   readonly attempts: number | null
   readonly failed: readonly LoggedAttempt[] | null
+  readonly reason: FailureReason | null
   readonly weight: number
   readonly flags: number
   readonly is_recovered: boolean
@@ -163,6 +165,7 @@ function requestOf(row: Row): LoggedRequest {
     replyBytes: row.reply_bytes,
     attempts: row.attempts,
     failed: row.failed ?? [],
+    reason: row.reason,
     weight: row.weight,
     flags: row.flags,
     isRecovered: row.is_recovered,

@@ -1,5 +1,6 @@
 import { REQUESTS_LOOKED_MAX, REQUESTS_PACKED_MS_MAX } from '../../../schemas/requests/request-limits.ts'
 import { numberOfRequestId, prefixOfRequestId } from '../../../schemas/requests/request-id.ts'
+import type { FailureReason } from '../../../schemas/requests/failure-reason.ts'
 import { FLAG, UNKNOWN } from '../../../schemas/requests/request-record.ts'
 import type { LoggedAttempt, LoggedRequest, RequestPlace } from '../../ports/requests/request-log.ts'
 import type { Fragment } from '../base/guarded-row.ts'
@@ -154,6 +155,7 @@ function testsOf(calls: PackedCalls, { query, workspaceId }: Search): readonly T
 
 function requestAt(calls: PackedCalls, { endedUs, batch, n, nth }: Match): LoggedRequest {
   const failed = calls.failedAt(nth)
+  const reason = calls.reasonAt(nth)
   return {
     endedUs,
     batch,
@@ -182,6 +184,7 @@ function requestAt(calls: PackedCalls, { endedUs, batch, n, nth }: Match): Logge
     replyBytes: calls.figureAt(nth, 'replyBytes'),
     attempts: calls.figureAt(nth, 'attempts'),
     failed: failed === null ? [] : (JSON.parse(failed) as readonly LoggedAttempt[]),
+    reason: reason === null ? null : (JSON.parse(reason) as FailureReason),
     weight: calls.figureAt(nth, 'weight') ?? 1,
     flags: calls.figureAt(nth, 'flags') ?? 0,
     isRecovered: false,

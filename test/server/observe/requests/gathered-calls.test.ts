@@ -38,6 +38,34 @@ t.test('neither the session nor the host of a call gets into a batch', async (t)
   t.notMatch(text, 'canary')
 })
 
+t.test('calls that fail for the same reason share its text', async (t) => {
+  const because = (path: string) => () => ({ issues: [{ path, expected: 'string' }] })
+  const batch = batchOfCalls(
+    {},
+    { failure: 'body_invalid', reason: because('/model') },
+    { failure: 'body_invalid', reason: because('/input') },
+    { failure: 'body_invalid', reason: because('/model') },
+    { failure: 'key_unknown', reason: () => null },
+  )
+  t.equal(batch.failed.length, 2)
+  t.same(batch.reasons, [
+    [1, 1],
+    [2, 2],
+    [3, 1],
+  ])
+})
+
+t.test('a batch of a version without reasons is read', async (t) => {
+  const batch = batchOfCalls({ requestId: 'a' })
+  const [line = new Uint8Array(), figures = new Uint8Array()] = batchBytes(batch)
+  const { reasons, ...head } = JSON.parse(Buffer.from(line).toString()) as Record<string, unknown>
+  t.same(reasons, [])
+  const older = Buffer.from(`${JSON.stringify(head)}\n`)
+  t.same(batchesOf(Buffer.concat([older, figures])), [{ ...batch, figures: batch.figures.slice() }])
+  const damaged = Buffer.from(`${JSON.stringify({ ...head, reasons: [[1]] })}\n`)
+  t.equal(batchesOf(Buffer.concat([damaged, figures])), null)
+})
+
 t.test('a batch is read from its bytes as it was written; half of them are none', async (t) => {
   const batch = batchOfCalls(
     { requestId: 'a', organizationId: 'o', notes: { model: 'm', costUsd: 0.000000003 } },

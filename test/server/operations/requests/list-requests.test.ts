@@ -11,7 +11,13 @@ import type { RequestListAnswer, RequestShape } from '../../../../src/schemas/re
 import type { RequestLog } from '../../../../src/server/ports/requests/request-log.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { fail } from '../../../../src/schemas/failures.ts'
-import { batchOfCalls, KEY_HASH, type EndedCall } from '../../../support/requests/settled-call.ts'
+import {
+  batchOfCalls,
+  KEY_HASH,
+  ownId,
+  segmentOfCalls,
+  type EndedCall,
+} from '../../../support/requests/settled-call.ts'
 import { gate } from '../../../support/gate.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 
@@ -61,6 +67,34 @@ t.test('another organization sees none of the calls, whatever it asks for', asyn
     status: 404,
     type: 'workspace_unknown',
   })
+})
+
+t.test('requests.list 200: a failed call has its reason, as a row and in a segment', async (t) => {
+  const { add, call, store, organizationId } = await stand(t)
+  const issues = [
+    { path: '/messages/0/content', expected: 'string' },
+    { path: '/*', expected: null },
+  ]
+  const failed = (more: EndedCall): EndedCall => ({ status: 400, failure: 'body_invalid', ...more })
+  const facts = { status: 500 }
+  await add(
+    {},
+    failed({ reason: () => ({ issues }) }),
+    failed({ failure: 'upstream_failed', status: 502, reason: () => ({ message: 'words', facts }) }),
+    failed({ reason: () => null }),
+  )
+  const ofSegment = { organizationId, requestId: ownId(7), endedMs: NOON + 9, reason: () => ({ issues }) }
+  await insertRequests(store, segmentOfCalls(failed(ofSegment)))
+  const { body } = await call('GET', '/admin/requests?failed=true')
+  t.same(
+    (body as unknown as Page).data.map(({ reason }) => reason),
+    [
+      { message: null, issues, facts: {} },
+      null,
+      { message: 'words', issues: [], facts },
+      { message: null, issues, facts: {} },
+    ],
+  )
 })
 
 t.test('requests.list 403: calls without a valid key are for the operator alone', async (t) => {

@@ -52,6 +52,28 @@ t.test('durations have hundredths of milliseconds, and what is no number is not 
   )
 })
 
+t.test('the reasons of failures are those of the calls of the segment', async (t) => {
+  const reason = { message: 'words', issues: [{ path: '/model', expected: 'string' }] }
+  const calls = [0, 1, 2, 3].map((n) => ({
+    requestId: ownId(n),
+    ...(n % 2 === 1 && {
+      failure: 'body_invalid' as const,
+      reason: () => ({ ...reason, facts: { limit: n } }),
+    }),
+  }))
+  const packed = new PackedCalls(pack(batchOfCalls(...calls), [1, 2, 3]))
+  t.same(
+    [0, 1, 2].map((nth) => JSON.parse(packed.reasonAt(nth) ?? 'null') as unknown),
+    [{ ...reason, facts: { limit: 1 } }, null, { ...reason, facts: { limit: 3 } }],
+  )
+  t.same(
+    [0, 1, 2].map((nth) => packed.failedAt(nth)),
+    [null, null, null],
+  )
+  const without = new PackedCalls(pack(batchOfCalls({ requestId: ownId(0) }), [0]))
+  t.equal(without.reasonAt(0), null)
+})
+
 t.test('each figure has its own column', async (t) => {
   const batch = batchOfCalls({ requestId: ownId(1) }, { requestId: ownId(2) })
   const plain = FIGURE_NAMES.filter((name) => FIGURE[name] < FIGURE.organization && !name.endsWith('Ms'))

@@ -12,7 +12,7 @@ interface CauseProps {
 
 /** Why a call failed, and what helps: the words of its failure, and what this call adds to them. */
 export function Cause({ request, words }: CauseProps): ComponentChild {
-  const { error_type: error, docs_url: docs, limit, model, failed_attempts: failed } = request
+  const { error_type: error, docs_url: docs, limit, model, reason, failed_attempts: failed } = request
   if (error === null || docs === null) return null
   const { cause = '', remedy = '', page = null } = words.errors[error] ?? {}
   const [asked, near] = error === MISSPELT && model !== null ? [model, words.nearest_models[model] ?? []] : []
@@ -23,13 +23,23 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
     <div class="notice bad">
       <p>
         <b>{error}</b>
-        {` ${cause}`}
+        {` ${reason?.message ?? cause}`}
         {limit !== null && ` It is the ${interval} limit of the ${owner}.`}
         {asked !== undefined && ` The call asked for ${asked}.`}
         {near !== undefined && near.length > 0 && ` Nearest: ${near.join(', ')}.`}
         {last !== undefined &&
           ` ${last.provider}: ${last.status ?? 'no answer'} (${last.code}) after ${duration(last.duration_ms)}.`}
       </p>
+      {reason !== null && reason.issues.length > 0 && (
+        <ul aria-label="Invalid inputs">
+          {reason.issues.map(({ path, expected }) => (
+            <li>
+              <code>{path === '' ? 'the whole' : path}</code>
+              {expected !== null && `: expected ${expected}`}
+            </li>
+          ))}
+        </ul>
+      )}
       <p>{withCode(remedy)}</p>
       {place !== null && <a href={place[1]}>{`Look at ${place[0]}`}</a>}
       {/* The pages about errors stand beside the dashboard, and need no key. */}

@@ -1,0 +1,127 @@
+import { textOf, type Failure, type FailureName } from '../failures.ts'
+import type { FailureMetadata, Issue } from '../failure-metadata.ts'
+import { FAILURE_REASON_CHARS_MAX, REASON_EXPECTED_CHARS_MAX } from './request-limits.ts'
+import type { SchemaNames } from './schema-names.ts'
+
+/** An input that was wrong: its JSON pointer, and what was expected; null: the caller's words are in that. */
+export interface LoggedIssue {
+  readonly path: string
+  readonly expected: string | null
+}
+
+/**
+ * Why a call failed, as the request log keeps it: nothing of the content of a call, no key, and no word that a
+ * caller or a provider chose.
+ */
+export interface FailureReason {
+  /** The message of the answer, where Sluice made all of it of its own words and numbers. */
+  readonly message?: string
+  readonly issues?: readonly LoggedIssue[]
+  /** Limits, amounts and kinds by their names. */
+  readonly facts?: Readonly<Record<string, string | number>>
+}
+
+/** Failures whose whole text is made of Sluice's own words and of numbers. */
+const OWN_WORDS: ReadonlySet<FailureName> = new Set([
+  'credit_exhausted',
+  'key_limit_exceeded',
+  'budget_exceeded',
+  'tokens_over_limit',
+  'body_too_large',
+  'file_too_large',
+])
+
+/** Fields of failures with a number, or with a word of Sluice's own. */
+const FIELDS = ['status', 'connection', 'rule', 'refusal', 'holder', 'estimated', 'limit', 'unit', 'hops']
+const FACTS = [
+  'limit_source',
+  'limit_kind',
+  'scope',
+  'interval',
+  'limit',
+  'spend',
+  'held',
+  'max_cost',
+  'reset_at',
+  'estimated_tokens',
+  'affordable_output_tokens',
+  'default_max_output_tokens',
+] as const satisfies readonly (keyof FailureMetadata)[]
+
+/** Null: its name is all that there is. */
+export function reasonOf(failure: Failure, names: SchemaNames): FailureReason | null {
+  const facts = factsOf(failure)
+  const hasFacts = Object.keys(facts).length > 0
+  const issues = (failure.metadata?.issues ?? []).map((issue) => issueOf(issue, names))
+  const reason = {
+    ...(isOwnWords(failure) && { message: textOf(failure) }),
+    ...(hasFacts && { facts }),
+    ...(issues.length > 0 && { issues }),
+  }
+  return bounded(reason)
+}
+
+/** The limit that refused a call: its owner, and the interval of a limit of money. */
+export function limitOf({ metadata }: Failure): string | null {
+  if (metadata?.scope === undefined) return null
+  return metadata.interval === undefined ? metadata.scope : `${metadata.scope} ${metadata.interval}`
+}
+
+/** A provider's own words may be in the detail of its failures, but not where there was no answer. */
+function isOwnWords({ name, fields, metadata }: Failure): boolean {
+  // The text would name the first of them by its whole pointer.
+  if (metadata?.issues !== undefined) return false
+  return OWN_WORDS.has(name) || (name === 'upstream_failed' && fields?.['connection'] !== undefined)
+}
+
+function factsOf({ fields, metadata }: Failure): Record<string, string | number> {
+  const facts: Record<string, string | number> = {}
+  for (const field of FIELDS) {
+    const value = fields?.[field]
+    if (value !== undefined) facts[field] = value
+  }
+  for (const fact of FACTS) {
+    const value = metadata?.[fact]
+    // The instant of a rate differs from call to call: it would keep calls from sharing a reason.
+    if (value !== undefined && (fact !== 'reset_at' || metadata?.interval !== undefined)) facts[fact] = value
+  }
+  return facts
+}
+
+function issueOf({ path, expected }: Issue, names: SchemaNames): LoggedIssue {
+  const { pointer, masked } = names.mask(path)
+  const words = new Set(expected.split(/[^\w.-]+/))
+  if (masked.some((word) => words.has(word) || (word.length >= TELLING_CHARS && expected.includes(word))))
+    return { path: pointer, expected: null }
+  const isLong = expected.length > REASON_EXPECTED_CHARS_MAX
+  return { path: pointer, expected: isLong ? `${expected.slice(0, REASON_EXPECTED_CHARS_MAX)}…` : expected }
+}
+
+/** Characters of a caller's word that no other text has by chance. */
+const TELLING_CHARS = 6
+
+/** Without the last issues, where the whole is too long; null: nothing is left. */
+function bounded(reason: FailureReason): FailureReason | null {
+  const { issues = [], ...rest } = reason
+  for (let kept = issues.length; kept > 0; kept--) {
+    const short = { ...rest, issues: issues.slice(0, kept) }
+    if (JSON.stringify(short).length <= FAILURE_REASON_CHARS_MAX) return short
+  }
+  const isEmpty = Object.keys(rest).length === 0
+  return isEmpty || JSON.stringify(rest).length > FAILURE_REASON_CHARS_MAX ? null : rest
+}
+
+/** A reason as one line for people; empty: it has nothing to say besides its facts. */
+export function reasonText(reason: {
+  readonly message: string | null
+  readonly issues: readonly LoggedIssue[]
+}): string {
+  const { message, issues } = reason
+  if (message !== null) return message
+  return issues
+    .map(
+      ({ path, expected }) =>
+        `${path === '' ? 'the whole' : path}${expected === null ? '' : `: expected ${expected}`}`,
+    )
+    .join('; ')
+}

@@ -1,0 +1,120 @@
+/** Why a call failed, as the request log keeps it: without content and words of callers. */
+import t from 'tap'
+import Type from 'typebox'
+import type { Failure } from '../../../src/schemas/failures.ts'
+import { moneyRefused } from '../../../src/schemas/money/money-refusals.ts'
+import { reasonOf, reasonText } from '../../../src/schemas/requests/failure-reason.ts'
+import {
+  FAILURE_REASON_CHARS_MAX,
+  REASON_EXPECTED_CHARS_MAX,
+} from '../../../src/schemas/requests/request-limits.ts'
+import { SchemaNames } from '../../../src/schemas/requests/schema-names.ts'
+
+const Part = Type.Object({ text: Type.String() })
+const Content = Type.Union([Type.String(), Type.Array(Part)])
+const Body = Type.Object({
+  model: Type.String(),
+  messages: Type.Array(Type.Object({ role: Type.String(), content: Content })),
+  metadata: Type.Record(Type.String(), Type.Object({ label: Type.String() })),
+})
+const NAMES = new SchemaNames([Body], ['idempotency-key'])
+
+const issuesOf = (...paths: readonly string[]): Failure => ({
+  name: 'body_invalid',
+  metadata: { issues: paths.map((path) => ({ path, message: 'is wrong', expected: 'string' })) },
+})
+
+t.test('a pointer keeps names that a schema has and places in lists; other names are *', (t) => {
+  for (const [path, masked] of [
+    ['', ''],
+    ['/model', '/model'],
+    ['/messages/12/content', '/messages/12/content'],
+    ['/messages/0/content/3/text', '/messages/0/content/3/text'],
+    ['/messages/0/canary', '/messages/0/*'],
+    ['/metadata/canary/label', '/metadata/*/label'],
+    ['/metadata/4111', '/metadata/*'],
+    ['/model/0', '/model/*'],
+    ['/canary~1of~0words', '/*'],
+    ['/messages/01234567', '/messages/*'],
+    ['/idempotency-key', '/idempotency-key'],
+  ] as const)
+    t.same(reasonOf(issuesOf(path), NAMES)?.issues, [{ path: masked, expected: 'string' }], path)
+  t.end()
+})
+
+t.test('an expectation that has the word of the caller is left out', (t) => {
+  const expectedAt = (path: string, expected: string) =>
+    reasonOf({ name: 'body_invalid', metadata: { issues: [{ path, message: '', expected }] } }, NAMES)
+      ?.issues?.[0]?.expected
+  t.equal(expectedAt('/canary', 'no `canary`'), null)
+  t.equal(expectedAt('/canarybird', 'not "a-canarybird-or-so"'), null)
+  t.equal(expectedAt('/a', 'an array'), 'an array', 'a short word is a word alone')
+  t.equal(expectedAt('/a', 'no `a`'), null)
+  t.equal(expectedAt(`/${'canary'.repeat(11)}…`, `no ${'canary'.repeat(30)}`), null, 'a word that was cut')
+  t.equal(expectedAt('/model', `one of ${'x'.repeat(999)}`)?.length, REASON_EXPECTED_CHARS_MAX + 1)
+  t.end()
+})
+
+t.test('a reason has at most so many characters', (t) => {
+  const paths = Array.from({ length: 200 }, (_, n) => `/messages/${n}/content`)
+  const reason = reasonOf(issuesOf(...paths), NAMES)
+  t.ok(JSON.stringify(reason).length <= FAILURE_REASON_CHARS_MAX)
+  t.ok((reason?.issues?.length ?? 0) > 10)
+  t.equal(reasonOf(issuesOf(`/${'messages/0/'.repeat(200)}`), NAMES), null, 'nothing that fits')
+  t.end()
+})
+
+t.test('a refusal for want of money is kept with its message and its amounts', (t) => {
+  const limit = { span: 'lifetime', limitNano: 9e9, spentNano: 8e9, restNano: 1e9, resetsAtMs: null } as const
+  const refused = moneyRefused([{ kind: 'key', limit, boundNano: 2e9 }])
+  const reason = refused.ok ? null : reasonOf(refused.failure, NAMES)
+  t.same(reason, {
+    message:
+      'The limit of the key does not cover this call. 8 of 9 USD are used, and it may cost up to 2 USD. ' +
+      'Ask for less, or raise the limit of the key.',
+    facts: {
+      ...{ limit_source: 'key_limit', scope: 'key', interval: 'lifetime' },
+      ...{ limit: 9, spend: 8, max_cost: 2 },
+    },
+  })
+  t.end()
+})
+
+t.test('words of a caller or a provider are not kept, and how a connection failed is', (t) => {
+  const cause = new Error('canary')
+  const refused: Failure = {
+    name: 'upstream_refused',
+    fields: { status: 400, refusal: 'moderation', secret: 'canary', what: 'canary', party: 'canary' },
+    detail: 'It answered 400: canary',
+    metadata: { provider_code: 'canary', provider_param: 'canary', provider_name: 'canary' },
+    param: 'canary',
+    data: 'canary',
+    cause,
+  }
+  t.same(reasonOf(refused, NAMES), { facts: { status: 400, refusal: 'moderation' } })
+  t.same(reasonOf({ name: 'upstream_failed', detail: 'It broke off: canary', cause }, NAMES), null)
+  const connection: Failure = {
+    name: 'upstream_failed',
+    fields: { connection: 'refused', party: 'provider Acme' },
+    detail: 'It refused the connection.',
+    cause,
+  }
+  t.same(reasonOf(connection, NAMES), {
+    message: 'The provider Acme failed. It refused the connection.',
+    facts: { connection: 'refused' },
+  })
+  t.equal(reasonOf({ name: 'model_unknown', detail: 'canary', askedModel: 'canary' }, NAMES), null)
+  t.end()
+})
+
+t.test('the line of a reason is its message, or its inputs', (t) => {
+  const issues = [
+    { path: '/model', expected: 'string' },
+    { path: '', expected: 'object' },
+    { path: '/*', expected: null },
+  ]
+  t.equal(reasonText({ message: 'words', issues }), 'words')
+  t.equal(reasonText({ message: null, issues }), '/model: expected string; the whole: expected object; /*')
+  t.equal(reasonText({ message: null, issues: [] }), '')
+  t.end()
+})
