@@ -48,11 +48,11 @@ const TOO_MANY_MEMBERS = -6
 const TOO_MANY_MARKS = -7
 const OTHER_CASE = -8
 const FAULTS: Readonly<Record<number, string>> = {
-  [LONE_SURROGATE]: 'A string holds a lone surrogate.',
+  [LONE_SURROGATE]: 'A string contains a lone surrogate.',
   [NOT_FINITE]: 'A number is out of range.',
-  [TOO_MANY]: `The members that are read hold more than ${JSON_VALUES_MAX} objects, lists and members.`,
-  [TOO_MANY_MEMBERS]: `Its known members come more than ${KEPT_MEMBERS_MAX} times.`,
-  [TOO_MANY_MARKS]: `Its messages and tools have more than ${KEPT_MARKS_MAX} extensions, such as cache_control.`,
+  [TOO_MANY]: `The known members contain more than ${JSON_VALUES_MAX} objects, lists and members.`,
+  [TOO_MANY_MEMBERS]: `Known members are repeated more than ${KEPT_MEMBERS_MAX} times.`,
+  [TOO_MANY_MARKS]: `The messages and tools have more than ${KEPT_MARKS_MAX} extensions, such as cache_control.`,
 }
 
 const UPPER_A = 0x41

@@ -16,8 +16,8 @@ export function encodeEmbeddings(job: Encoding['in']): Encoding['out'] {
       : job.input
   const contents = contentsOf(input)
   if (contents !== null && contents.length > REWRITTEN_INPUTS_MAX)
-    return { ok: false, detail: `Its provider is asked for at most ${REWRITTEN_INPUTS_MAX} vectors at once.` }
-  if (contents === null) return { ok: false, detail: 'Its provider takes no token lists.' }
+    return { ok: false, detail: `The provider accepts at most ${REWRITTEN_INPUTS_MAX} vectors at once.` }
+  if (contents === null) return { ok: false, detail: 'The provider does not accept token lists.' }
   try {
     const body = job.protocol === 'cohere' ? cohereBody(job, contents) : googleBody(job, contents)
     return { ok: true, body: new TextEncoder().encode(JSON.stringify(body)) }
@@ -58,7 +58,7 @@ function cohereBody(job: Encoding['in'], contents: readonly (string | readonly E
 function coherePart(part: EmbeddingPart): Part {
   if (part.type === 'text') return { type: 'text', text: part.text }
   if (part.type === 'image_url') return { type: 'image_url', image_url: { url: part.image_url.url } }
-  throw new PartRefused('Its provider takes text and images.')
+  throw new PartRefused('The provider accepts only text and images.')
 }
 
 function googleBody(job: Encoding['in'], contents: readonly (string | readonly EmbeddingPart[])[]): Part {
@@ -100,7 +100,7 @@ function inlineData(data: string, mimeType: string | null): Part {
   const url = DATA_URL.exec(data.slice(0, 256))
   if (url?.[1] !== undefined) return { mimeType: url[1], data: data.slice(url[0].length) }
   if (mimeType === null || data.includes(':'))
-    throw new PartRefused('Its provider takes media as base64 data URLs.')
+    throw new PartRefused('The provider accepts media only as base64 data URLs.')
   return { mimeType, data }
 }
 

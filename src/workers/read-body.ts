@@ -37,7 +37,7 @@ const ENCODER = new TextEncoder()
 const PROTO_ISSUE = { path: '/__proto__', message: 'is not a known member', expected: 'known members alone' }
 const PROTO_REFUSED = fail('body_invalid', { metadata: { issues: [PROTO_ISSUE] } })
 const FOR_THREAD = { ...fail('body_invalid'), isForThread: true } as const
-const WITH_MARK = 'It begins with a byte order mark.'
+const WITH_MARK = 'The body begins with a byte order mark.'
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 /** Stands for a value that is unknown and not examined. */
 const NOT_KNOWN = {}
@@ -114,8 +114,8 @@ function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   const outlined = outlineFault(buffer, form, isOnLoop === true)
   if (outlined !== null) return outlined
   const text = textOfUtf8(buffer)
-  if (text === null) return malformed('It is not UTF-8.')
-  if (text === '') return malformed('It is empty.')
+  if (text === null) return malformed('The body is not UTF-8.')
+  if (text === '') return malformed('The body is empty.')
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -146,8 +146,8 @@ function outlineFault(buffer: Buffer, form: BodyForm, isOnLoop: boolean): Refuse
 /** Reads a body by first scanning its bytes: unknown members are skipped, whatever they contain. C25. */
 function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['in']): Read | Refused {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (buffer.length === 0) return malformed('It is empty.')
-  if (!isUtf8(buffer)) return malformed('It is not UTF-8.')
+  if (buffer.length === 0) return malformed('The body is empty.')
+  if (!isUtf8(buffer)) return malformed('The body is not UTF-8.')
   const form: BodyForm = BODIES[name]
   const outlined = isOnLoop === true ? outlineFault(buffer, form, true) : null
   if (outlined !== null) return outlined
@@ -209,7 +209,7 @@ function misnamedIssue(bytes: Buffer, { at, name }: Misnamed): Issue {
     ? { path: pointerOf(path), message: `repeats \`${name}\``, expected: `one \`${name}\`` }
     : {
         path: pointerOf(path),
-        message: `differs from \`${name}\` in its case alone`,
+        message: `differs from \`${name}\` only in upper and lower case`,
         expected: `\`${name}\``,
       }
 }
@@ -279,8 +279,8 @@ function isSmall(value: Record<string, unknown>): boolean {
   return JSON.stringify(value).length <= INLINE_JSON_BYTES_MAX
 }
 
-function tooLarge(beside: string): Refused {
-  const expected = `at most ${INLINE_JSON_BYTES_MAX} characters of JSON beside ${beside}`
+function tooLarge(apart: string): Refused {
+  const expected = `at most ${INLINE_JSON_BYTES_MAX} characters of JSON, not counting ${apart}`
   return fail('body_invalid', { metadata: { issues: [{ path: '', message: 'is too large', expected }] } })
 }
 

@@ -21,11 +21,11 @@ t.test('a refused address says which of its parts is wrong, and never the addres
   t.equal(await said('http://hooks.example/in?token=hush'), 'is not HTTPS')
   t.equal(await said('https:///hooks.example/in'), 'is not a URL')
   t.equal(await said('https://hooks.example\\@127.0.0.1/in'), 'is not a URL')
-  t.equal(await said('https://user:hush@hooks.example/in'), 'carries credentials')
-  t.equal(await said('https://hooks.example:22/in'), 'names a port or a host that is not allowed')
+  t.equal(await said('https://user:hush@hooks.example/in'), 'contains a user name or password')
+  t.equal(await said('https://hooks.example:22/in'), 'has a port or a host that is not allowed')
   t.equal(
     await said('https://hooks.example/in', fail('destination_refused')),
-    'leads to an address that is not allowed',
+    'resolves to an address that is not allowed',
   )
 })
 

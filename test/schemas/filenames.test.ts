@@ -36,7 +36,7 @@ t.test('a name that is no text, or that would look like another one, is refused'
   for (const name of names)
     t.match(
       filenameIssue(name),
-      { message: 'has a character that is refused' },
+      { message: 'contains a forbidden character' },
       encodeURI(name.toWellFormed()),
     )
 })

@@ -64,15 +64,15 @@ t.test('google: media travel inline under their type', async (t) => {
 })
 
 t.test('what a protocol cannot carry is said in words', async (t) => {
-  t.equal(encode('google', [1, 2]), 'Its provider takes no token lists.')
-  t.equal(encode('cohere', [[1], [2]]), 'Its provider takes no token lists.')
+  t.equal(encode('google', [1, 2]), 'The provider does not accept token lists.')
+  t.equal(encode('cohere', [[1], [2]]), 'The provider does not accept token lists.')
   t.equal(
     encode('cohere', one({ type: 'input_audio', input_audio: { data: 'AAAA' } })),
-    'Its provider takes text and images.',
+    'The provider accepts only text and images.',
   )
   t.equal(
     encode('google', image('https://example.com/a.png')),
-    'Its provider takes media as base64 data URLs.',
+    'The provider accepts media only as base64 data URLs.',
   )
 })
 

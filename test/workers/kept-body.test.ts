@@ -53,7 +53,7 @@ t.test('a name that is a known one but for its case is refused, wherever the bod
   for (const [name, meant] of Object.entries(near))
     for (const isOnLoop of [true, false]) {
       const path = `/${JSON.parse(`"${name}"`) as string}`
-      const message = `differs from \`${meant}\` in its case alone`
+      const message = `differs from \`${meant}\` only in upper and lower case`
       const issues = [{ path, message, expected: `\`${meant}\`` }]
       const failure = { name: 'body_invalid', metadata: { issues } }
       t.match(read(`{"x":[{"y":1}],${START},"${name}":1}`, isOnLoop), { ok: false, failure }, name)
@@ -122,13 +122,13 @@ t.test('strict JSON alone is kept, on the loop and in a thread', async (t) => {
     [`{${START},"x":"\\ud800}`, /near character/],
     [`{${START},"x":"\\ud80"}`, /near character/],
     [`{${START},}`, /near character/],
-    [`\uFEFF{${START}}`, 'It begins with a byte order mark.'],
-    ['', 'It is empty.'],
+    [`\uFEFF{${START}}`, 'The body begins with a byte order mark.'],
+    ['', 'The body is empty.'],
   ] as const)
     for (const isOnLoop of [true, false])
       t.match(read(text, isOnLoop), { ok: false, failure: { name: 'body_malformed', detail } }, text)
   for (const isOnLoop of [true, false]) {
-    t.match(read(Buffer.from([0x7b, 0xff, 0x7d]), isOnLoop), { failure: { detail: 'It is not UTF-8.' } })
+    t.match(read(Buffer.from([0x7b, 0xff, 0x7d]), isOnLoop), { failure: { detail: 'The body is not UTF-8.' } })
     t.match(read('[]', isOnLoop), { failure: { name: 'body_invalid' } })
     t.match(read(`{${START},"x":"1e400"}`, isOnLoop), { ok: true })
   }
@@ -138,7 +138,7 @@ t.test('known members come a few thousand times at most', async (t) => {
   const of = (count: number): string => `{${START}${',"top_k":1'.repeat(count - 2)}}`
   t.equal(keptChat(of(KEPT_MEMBERS_MAX)).body.members.length, KEPT_MEMBERS_MAX)
   t.match(read(of(KEPT_MEMBERS_MAX + 1)), {
-    failure: { detail: `Its known members come more than ${KEPT_MEMBERS_MAX} times.` },
+    failure: { detail: `Known members are repeated more than ${KEPT_MEMBERS_MAX} times.` },
   })
 })
 

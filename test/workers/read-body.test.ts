@@ -32,10 +32,10 @@ t.test('a small body comes back whole', async (t) => {
 })
 
 t.test('what is not strict JSON is malformed, with its reason and never its text', async (t) => {
-  t.equal(detailOf(''), 'It is empty.')
-  t.equal(detailOf('\uFEFF{"model":"m","input":"x"}'), 'It begins with a byte order mark.')
-  t.equal(detailOf(Buffer.from([0x7b, 0xff, 0x7d])), 'It is not UTF-8.')
-  t.equal(detailOf(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), 'It is not UTF-8.')
+  t.equal(detailOf(''), 'The body is empty.')
+  t.equal(detailOf('\uFEFF{"model":"m","input":"x"}'), 'The body begins with a byte order mark.')
+  t.equal(detailOf(Buffer.from([0x7b, 0xff, 0x7d])), 'The body is not UTF-8.')
+  t.equal(detailOf(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), 'The body is not UTF-8.')
   t.equal(detailOf('{"model":"m","input":"\\ud83d"}'), 'A string holds a lone surrogate.')
   t.equal(detailOf('{"model":"m","input":"x","\\udc00":1}'), 'A string holds a lone surrogate.')
   t.equal(detailOf('{"model":"m","input":"x","n":1e999}'), 'A number is out of range.')

@@ -14,7 +14,7 @@ export function expiryIssue(fields: ReadonlyMap<string, string>): Issue | null {
   if ([...fields.keys()].some(isOther))
     return {
       path: '/expires_after',
-      message: 'comes in another field than those that are read',
+      message: 'is sent in the wrong field',
       expected: `\`${ANCHOR}=created_at\` and \`${SECONDS}\``,
     }
   const [anchor, seconds] = [fields.get(ANCHOR), fields.get(SECONDS)]

@@ -13,7 +13,7 @@ export const NAMELESS = 'file'
 
 /** The rules below in words. */
 export const FILENAME_RULES =
-  `1 to ${FILENAME_CHARS_MAX} characters of UTF-8, none for control and none of \`< > : " | ? * \\\`; ` +
+  `1 to ${FILENAME_CHARS_MAX} UTF-8 characters, no control characters and none of \`< > : " | ? * \\\`; ` +
   '`/` makes folders, no segment empty, `.` or `..`'
 
 /**
@@ -29,7 +29,7 @@ export function filenameIssue(name: string): Issue | null {
   }
   if (!name.isWellFormed() || REFUSED.test(name)) {
     return issue(
-      'has a character that is refused',
+      'contains a forbidden character',
       'UTF-8 without control characters, invisible ones and < > : " | ? * \\',
     )
   }

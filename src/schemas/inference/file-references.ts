@@ -124,13 +124,13 @@ class Found {
     if (other !== undefined)
       this.#refuse({
         path: pointerOf([...at, other]),
-        message: 'stands beside a `file_id`',
+        message: 'must not be sent together with `file_id`',
         expected: 'null',
       })
     if (this.#files.length === INLINE_FILES_MAX)
       this.#refuse({
         path: pointerOf([...at, 'file_id']),
-        message: 'is one file too many',
+        message: 'exceeds the number of files allowed',
         expected: `at most ${INLINE_FILES_MAX} files`,
       })
     else this.#files.push({ id, use, at })

@@ -23,7 +23,7 @@ export interface ServerTools {
   readonly remedy: string | null
 }
 
-const A_COUNT = 'a whole number of at least 1'
+const A_COUNT = 'a whole number, at least 1'
 
 /** Types of tools of chat that the caller runs. */
 const CHAT_CALLER_TOOLS: ReadonlySet<string> = new Set(['function', 'custom'])

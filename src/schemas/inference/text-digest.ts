@@ -233,11 +233,11 @@ export function refusedOf(
   if ((plugins ?? []).length > 0) return notSupported('/plugins', 'no plugin')
   for (const { tool, path } of tools)
     if (typeof tool['type'] === 'string' && tool['type'].startsWith(ROUTER_TOOL))
-      return notSupported(`${path}/type`, 'a tool that you or the provider run')
+      return notSupported(`${path}/type`, 'a tool run by you or by the provider')
   if ((stop_server_tools_when ?? null) !== null) return notSupported('/stop_server_tools_when', 'null')
   return null
 }
 
 function notSupported(path: string, expected: string): Outcome<never> {
-  return fail('not_supported', { metadata: { issues: [{ path, message: 'is not offered', expected }] } })
+  return fail('not_supported', { metadata: { issues: [{ path, message: 'is not available', expected }] } })
 }

@@ -18,7 +18,7 @@ export type KeyScope = (typeof KEY_SCOPES)[number]
  * may call. C34.
  */
 export const RESERVED_SCOPE_TEXT =
-  'presets:write is reserved: no operation needs it today, since management keys alone write presets'
+  'presets:write is reserved: no operation uses it yet, because only management keys can write presets'
 
 /**
  * Whether a key has one of the needed scopes.

@@ -75,7 +75,7 @@ export function faultOfDays({
     ['to', to],
   ] as const)
     if (text !== undefined && !isDay(text))
-      return { path: `/${name}`, expected: 'a day of the calendar such as 2027-01-31' }
+      return { path: `/${name}`, expected: 'a calendar date such as 2027-01-31' }
   if (from === undefined || to === undefined) return null
   if (from > to) return { path: '/to', expected: 'a day not before `from`' }
   return (Date.parse(to) - Date.parse(from)) / DAY_MS < ACTIVITY_DAYS_MAX

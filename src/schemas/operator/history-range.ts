@@ -65,7 +65,7 @@ export function historyInput(
   if (name !== undefined && !HISTORY_DIMENSIONS.some((dimension) => dimension === by))
     return {
       path: '/name',
-      message: `is not told apart by ${by}`,
+      message: `is not broken down by ${by}`,
       expected: `none, or by ${HISTORY_DIMENSIONS.join(', ')}`,
     }
   const nowS = Math.floor(nowMs / 1_000)

@@ -13,7 +13,7 @@ const CONTROL = /[\u0000-\u001f\u007f]/
 const LITERAL = /"(?:[^"\\]|\\.)*"/g
 const NESTING = /[([]|\bnot\b/gi
 
-export const NOT_WELL_FORMED = 'It is not well-formed.'
+export const NOT_WELL_FORMED = 'The filter is not well-formed.'
 
 /**
  * A filter within its bounds, as a tree. Failure: scim_filter_invalid. RFC 7644 §3.4.2.2.
@@ -24,11 +24,11 @@ export const NOT_WELL_FORMED = 'It is not well-formed.'
 export function parsedFilter(filter: string): Outcome<Filter> {
   if (filter.length > SCIM_FILTER_CHARS_MAX)
     return refusedFilter(`It has more than ${SCIM_FILTER_CHARS_MAX} characters.`)
-  if (CONTROL.test(filter)) return refusedFilter('It has a control character.')
+  if (CONTROL.test(filter)) return refusedFilter('The filter has a control character.')
   const literals: string[] = []
   const bare = filter.replaceAll(LITERAL, (literal) => `"${literals.push(textOf(literal)) - 1}"`)
   if (bare.split('"').length !== literals.length * 2 + 1)
-    return refusedFilter('It has a literal without its end.')
+    return refusedFilter('The filter has an unterminated string.')
   if ((bare.match(NESTING)?.length ?? 0) > SCIM_FILTER_NESTING_MAX)
     return refusedFilter(`It nests deeper than ${SCIM_FILTER_NESTING_MAX} levels.`)
   try {

@@ -7,30 +7,30 @@ const SENTINEL_PORT = 26_379
 
 /** Parameters that clients of libpq and Prisma write into a URL and Sluice does not obey, with the reason. */
 const IGNORED: Readonly<Record<string, string>> = {
-  application_name: 'each connection has the name of its process, such as sluice-front-0',
-  connect_timeout: 'an attempt to connect ends after 2 s',
-  channel_binding: 'sslmode=verify-full authenticates the server',
-  fallback_application_name: 'each connection has the name of its process',
-  client_encoding: 'Sluice speaks UTF-8',
-  ...alike('the system decides', [
+  application_name: 'Sluice names each connection after its process, such as sluice-front-0',
+  connect_timeout: 'Sluice ends an attempt to connect after 2 s',
+  channel_binding: 'use sslmode=verify-full to authenticate the server',
+  fallback_application_name: 'Sluice names each connection after its process',
+  client_encoding: 'Sluice always uses UTF-8',
+  ...alike('the operating system decides', [
     'keepalives',
     'keepalives_idle',
     'keepalives_interval',
     'keepalives_count',
   ]),
-  ...alike('the system decides', ['tcp_user_timeout', 'gssencmode', 'gsslib', 'krbsrvname', 'gssdelegation']),
-  ...alike('TLS of Node decides', [
+  ...alike('the operating system decides', ['tcp_user_timeout', 'gssencmode', 'gsslib', 'krbsrvname', 'gssdelegation']),
+  ...alike('Node.js decides', [
     'sslcompression',
     'sslsni',
     'ssl_min_protocol_version',
     'sslcrl',
     'sslcrldir',
   ]),
-  ...alike('TLS of Node decides', ['ssl_max_protocol_version', 'sslcertmode', 'sslpassword']),
-  ...alike('libpq alone knows it', ['passfile', 'service', 'servicefile', 'hostaddr', 'load_balance_hosts']),
-  ...alike('libpq alone knows it', ['require_auth', 'replication', 'requirepeer']),
-  ...alike('Prisma alone knows it', ['schema', 'pgbouncer', 'connection_limit', 'pool_timeout', 'sslaccept']),
-  ...alike('Prisma alone knows it', [
+  ...alike('Node.js decides', ['ssl_max_protocol_version', 'sslcertmode', 'sslpassword']),
+  ...alike('only libpq supports it', ['passfile', 'service', 'servicefile', 'hostaddr', 'load_balance_hosts']),
+  ...alike('only libpq supports it', ['require_auth', 'replication', 'requirepeer']),
+  ...alike('only Prisma supports it', ['schema', 'pgbouncer', 'connection_limit', 'pool_timeout', 'sslaccept']),
+  ...alike('only Prisma supports it', [
     'socket_timeout',
     'statement_cache_size',
     'sslidentity',

@@ -4,5 +4,5 @@ import type { Failure } from '../failures.ts'
 export const UNREAD: Failure = {
   name: 'busy',
   retryAfterS: 1,
-  detail: 'Your organization has many answers that were not read yet: read them, or close their connections.',
+  detail: 'Your organization has too many unread answers: read them or close their connections.',
 }

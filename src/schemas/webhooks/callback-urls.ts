@@ -39,7 +39,7 @@ export async function checkCallbackUrl(
   const url = WRITTEN.test(text) && URL.canParse(text) ? new URL(text) : null
   if (url === null) return invalid('is not a URL')
   if (url.protocol !== 'https:') return invalid('is not HTTPS')
-  if (url.username !== '' || url.password !== '') return invalid('carries credentials')
+  if (url.username !== '' || url.password !== '') return invalid('contains a user name or password')
   const host = url.hostname.replace(/\.$/, '')
   const port = url.port === '' ? null : Number(url.port)
   const way = gate.vetted({
@@ -48,10 +48,10 @@ export async function checkCallbackUrl(
     purpose: 'callback',
     ...(holder !== null && { workspaceId: holder }),
   })
-  if (!way.ok) return invalid('names a port or a host that is not allowed')
+  if (!way.ok) return invalid('has a port or a host that is not allowed')
   const looked = await way.value.check()
   return !looked.ok && looked.failure.name === 'destination_refused'
-    ? invalid('leads to an address that is not allowed')
+    ? invalid('resolves to an address that is not allowed')
     : ok(null)
 }
 
@@ -62,4 +62,4 @@ export async function checkCallbackUrl(
 const WRITTEN = /^[a-z][a-z0-9+.-]*:\/\/[!-.0-[\]-~][!-[\]-~]*$/i
 
 const EXPECTED =
-  'an https: address without credentials, on 443 or a port from 1024 that is not refused, of a public host'
+  'an https: URL of a public host without credentials, on port 443 or an allowed port from 1024'

@@ -144,7 +144,7 @@ export class LiveLoads<T> {
       if (this.#deps.now() >= time.endsAt)
         return fail('busy', {
           retryAfterS: 1,
-          detail: 'What is asked for changes faster than it can be read.',
+          detail: 'The record is changing too often to read; retry.',
         })
     }
   }

@@ -105,6 +105,6 @@ export function endpointPricing(model: ModelEntry, { video }: EndpointEntry): Vi
   const skus = video?.pricing_skus ?? model.video?.pricing_skus
   if (skus === undefined) return null
   const pricing = videoPricing(skus)
-  if (pricing === null) throw new Error('catalogue: a video price was not checked')
+  if (pricing === null) throw new Error('internal: a video price was not checked')
   return pricing
 }

@@ -43,12 +43,12 @@ function checkPricing(pricing: Partial<Pricing> | undefined, path: string): read
   const { discount = 0, image_output: output = '0', overrides = [] } = pricing
   const issues = [...checkCountable(pricing, path), ...checkOverrides(overrides, `${path}/overrides`)]
   if (discount !== 0) {
-    const expected = '0, or no such member: write the price you pay'
-    issues.push({ path: `${path}/discount`, message: 'is not 0, and nothing counts it', expected })
+    const expected = '0, or remove it; enter the price you pay'
+    issues.push({ path: `${path}/discount`, message: 'is not 0, but this kind of use is not counted', expected })
   }
   if (Number(output) > 0) {
-    const expected = '`"0"`, or no such member'
-    issues.push({ path: `${path}/image_output`, message: 'is above 0, and nothing counts it', expected })
+    const expected = '`"0"`, or remove it'
+    issues.push({ path: `${path}/image_output`, message: 'is above 0, but this kind of use is not counted', expected })
   }
   return issues
 }
@@ -61,7 +61,7 @@ function checkCountable(pricing: object, path: string): readonly Issue[] {
     if (scaled(price, places) !== null) return []
     const most = BigInt(Number.MAX_SAFE_INTEGER) / 10n ** BigInt(places)
     const expected = `USD with at most ${places} decimal places, and at most ${most}`
-    return [{ path: pointer(path, name), message: 'is too fine or too large to count', expected }]
+    return [{ path: pointer(path, name), message: 'has too many decimal places or is too large', expected }]
   })
 }
 
@@ -87,7 +87,7 @@ function checkWindow({ utc_start: start, utc_end: end }: PricingOverride, path: 
       ? [
           {
             path: pointer(path, name),
-            message: 'is no time of the day',
+            message: 'is not a time of day',
             expected: 'HHMM, with minutes from 0 to 59',
           },
         ]
@@ -95,10 +95,10 @@ function checkWindow({ utc_start: start, utc_end: end }: PricingOverride, path: 
   )
   if ((start === undefined) !== (end === undefined)) {
     const [is, lacks] = start === undefined ? ['utc_end', 'utc_start'] : ['utc_start', 'utc_end']
-    const message = `stands without \`${lacks}\``
-    issues.push({ path: pointer(path, is), message, expected: 'both, or neither' })
+    const message = `requires \`${lacks}\``
+    issues.push({ path: pointer(path, is), message, expected: 'both members or neither' })
   } else if (start !== undefined && start === end)
-    issues.push({ path: `${path}/utc_end`, message: 'is `utc_start` too', expected: 'another time' })
+    issues.push({ path: `${path}/utc_end`, message: 'equals `utc_start`', expected: 'a different time' })
   return issues
 }
 
@@ -109,13 +109,13 @@ function checkConditions(model: ModelEntry, { pricing, modifiers }: Priced, path
   const issues: Issue[] = []
   const expected = 'no such member'
   if (makesVideo(model) && pricing?.overrides !== undefined) {
-    const message = 'is of a model that makes videos'
+    const message = 'belongs to a video model'
     issues.push({ path: `${path}/pricing/overrides`, message, expected })
   }
   if (modifiers !== undefined && (makesVideo(model) || !writesText(model))) {
     const message = makesVideo(model)
-      ? 'is of a model that makes videos'
-      : 'is of a model that writes no text'
+      ? 'belongs to a video model'
+      : 'belongs to a model without text output'
     issues.push({ path: `${path}/modifiers`, message, expected })
   }
   return issues
@@ -130,18 +130,18 @@ function checkModifier(
   const [member, name, tier] = whenOf(modifier)
   const at = `${path}/when/${member}`
   if (tier === undefined) {
-    const expected = 'a tier that answers report; `account_tier` of the provider says what `auto` is'
-    issues.push({ path: at, message: 'is reported by no answer', expected })
+    const expected = 'a tier that answers can report; set what `auto` means by `account_tier` of the provider'
+    issues.push({ path: at, message: 'is never reported by an answer', expected })
   }
   if (tier === USUAL_TIER) {
-    const expected = 'a tier with a price of its own'
-    issues.push({ path: at, message: 'is the usual tier, whose price is `pricing`', expected })
+    const expected = 'a tier with its own price'
+    issues.push({ path: at, message: 'is the usual tier, priced by `pricing`', expected })
   }
   const twin = all.slice(0, all.indexOf(modifier)).map(whenOf)
   const other = twin.find(([of, named, same]) => of === member && same === tier && named !== name)
   if (other !== undefined) {
     const message = `is the tier \`${other[1]}\` by another name, and both modifiers would apply`
-    issues.push({ path: at, message, expected: 'one name for each tier' })
+    issues.push({ path: at, message, expected: 'each tier once, by one name' })
   }
   if ('multiplier' in modifier) return issues
   const { overrides = [], ...prices } = modifier.pricing
@@ -171,7 +171,7 @@ export function checkAccountTier(
   const own = new Set(models.filter((model) => isServedBy(model, slug)).flatMap(serviceTiersOf))
   if (tier !== undefined && own.has(tier)) return []
   const known = new Set([...ACCOUNT_TIERS, ...own])
-  const message = 'is no tier of an account'
+  const message = 'is not an account tier'
   return [{ path: '/account_tier', message, expected: `one of ${[...known].join(', ')}` }]
 }
 
@@ -200,7 +200,7 @@ function serviceTiersOf(model: ModelEntry): readonly string[] {
 function checkFree({ free, pricing, modifiers, video }: Priced, path: string): readonly Issue[] {
   if (free !== true) return []
   if (pricing === undefined && modifiers === undefined && video?.pricing_skus === undefined) return []
-  return [{ path: `${path}/free`, message: 'stands beside a price', expected: 'one of the two' }]
+  return [{ path: `${path}/free`, message: 'must not be combined with a price', expected: 'only one of the two' }]
 }
 
 /** Refuses multipliers whose product with a price that they meet is too fine or too large to count. */
@@ -215,7 +215,7 @@ export function checkProducts(model: ModelEntry): readonly Issue[] {
       if (path === undefined || isFree(endpoint, terms)) continue
       for (const [index, key] of uncountableProducts(endpoint.pricing ?? terms.pricing ?? {}, modifiers)) {
         const at = `${path}/${index}/multiplier`
-        const message = `times \`${key}\` is too fine or too large to count`
+        const message = `times \`${key}\` has too many decimal places or is too large`
         const expected = `products with at most ${TOKEN_PRICE_PLACES} decimal places`
         issues.set(at, { path: at, message, expected })
       }
@@ -355,7 +355,7 @@ function deadOverrides(overrides: readonly PricingOverride[], path: string): rea
     const by = overrides.findIndex((later, at) => at > index && isCovered(override, later))
     if (by === -1) return []
     const message = `never counts: override ${by} holds wherever it does, and the later one wins`
-    return [{ path: pointer(path, index), message, expected: 'the narrower override after the wider one' }]
+    return [{ path: pointer(path, index), message, expected: 'the wider override first, the narrower one after it' }]
   })
 }
 
@@ -372,11 +372,11 @@ function doubtful(pricing: Partial<Pricing> | undefined, path: string): readonly
     if (!isDearer || pricing.input_cache_read === undefined || override.input_cache_read !== undefined)
       return []
     const message = 'raises `prompt`, but not `input_cache_read`, which the price without conditions has'
-    return [{ path: `${path}/overrides/${index}`, message, expected: '`input_cache_read` here too' }]
+    return [{ path: `${path}/overrides/${index}`, message, expected: '`input_cache_read` in this override as well' }]
   })
   const issues = [...unlikely, ...stale]
   if (reasoning === undefined || Number(reasoning) > 0 || Number(completion) === 0) return issues
-  const message = 'is 0 beside a `completion` above 0: reasoning is free'
-  const expected = 'no such member where reasoning costs what `completion` does'
+  const message = 'is 0 while `completion` is above 0, so reasoning is free'
+  const expected = 'no such member if reasoning costs the same as `completion`'
   return [...issues, { path: `${path}/internal_reasoning`, message, expected }]
 }

@@ -5,7 +5,7 @@ import { writesText } from './build-text.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 
 const MEMBERS = ['speaks', 'strict', 'on_leave', 'first_output_ms', 'stall_ms'] as const
-const NO_CALLS = 'is of no use: the protocol local makes no calls'
+const NO_CALLS = 'has no effect: the protocol `local` makes no calls'
 
 /** The built-in models have no connection that a member could describe. */
 export function checkProviderText(provider: ProviderEntry): readonly Issue[] {
@@ -26,12 +26,12 @@ export function checkEndpointText(
   const { speaks, reasoning_field: field } = entry
   if (field !== undefined && (protocol === 'local' || !writesText(model))) {
     const expected = 'no such member'
-    return [{ path: `${path}/reasoning_field`, message: 'is of an endpoint that takes no chat', expected }]
+    return [{ path: `${path}/reasoning_field`, message: 'belongs to an endpoint without chat', expected }]
   }
   if (speaks === undefined) return []
   if (!writesText(model)) {
-    const expected = '`text` among the output modalities'
-    return [{ path: `${path}/speaks`, message: 'is of a model that writes no text', expected }]
+    const expected = '`text` in the output modalities'
+    return [{ path: `${path}/speaks`, message: 'belongs to a model without text output', expected }]
   }
   if (protocol !== 'local') return []
   return [{ path: `${path}/speaks`, message: NO_CALLS, expected: 'no such member' }]

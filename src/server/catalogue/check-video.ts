@@ -11,7 +11,7 @@ import type { ModelVideoEntry } from './video-format.ts'
 
 type Skus = ModelVideoEntry['pricing_skus']
 const SKU_NAMES =
-  '`duration_seconds`, with `_with_audio` or `_without_audio` and a resolution as `_720p` behind it, or `per_video`'
+  '`duration_seconds`, optionally followed by `_with_audio` or `_without_audio` and a resolution such as `_720p`; or `per_video`'
 
 export function checkProviderVideo({ protocol, video }: ProviderEntry): readonly Issue[] {
   if (video === undefined) return []
@@ -30,7 +30,7 @@ export function checkProviderVideo({ protocol, video }: ProviderEntry): readonly
     issues.push({
       path: '/video/token_header',
       message: 'is never sent',
-      expected: '`"submit": "token"` beside it',
+      expected: '`"submit": "token"` as well',
     })
   }
   if (first !== undefined && most !== undefined && first > most) {
@@ -49,7 +49,7 @@ export function checkModelVideo(model: ModelEntry): readonly Issue[] {
   if (!makesVideo(model)) {
     return video === undefined
       ? []
-      : [{ path: '/video', message: 'is of a model that makes no video', expected: NEEDS_VIDEO }]
+      : [{ path: '/video', message: 'belongs to a model without video output', expected: NEEDS_VIDEO }]
   }
   return [
     ...checkTokenPrice(model, pricing, '/pricing'),
@@ -58,7 +58,7 @@ export function checkModelVideo(model: ModelEntry): readonly Issue[] {
   ]
 }
 
-const NEEDS_VIDEO = '`video` among the output modalities'
+const NEEDS_VIDEO = '`video` in the output modalities'
 
 /** @param place path of the endpoint, and its protocol: null when its provider is not known */
 export function checkEndpointVideo(
@@ -70,7 +70,7 @@ export function checkEndpointVideo(
   if (!makesVideo(model)) {
     return endpoint.video === undefined
       ? []
-      : [{ path: `${path}/video`, message: 'is of a model that makes no video', expected: NEEDS_VIDEO }]
+      : [{ path: `${path}/video`, message: 'belongs to a model without video output', expected: NEEDS_VIDEO }]
   }
   const issues = [
     ...checkTokenPrice(model, endpoint.pricing, `${path}/pricing`),
@@ -82,7 +82,7 @@ export function checkEndpointVideo(
     {
       path: `${path}/provider`,
       message: `makes no video: its protocol is ${protocol}`,
-      expected: 'a provider whose protocol has video',
+      expected: 'a provider whose protocol supports video',
     },
   ]
 }
@@ -95,7 +95,7 @@ export function checkTokenPrice(
 ): readonly Issue[] {
   const isVideoAlone = model.architecture?.output_modalities?.every((name) => name === 'video') === true
   if (pricing === undefined || !isVideoAlone) return []
-  return [{ path, message: 'is no price of a video', expected: '`pricing_skus` within `video`' }]
+  return [{ path, message: 'is not a video price', expected: '`pricing_skus` within `video`' }]
 }
 
 /** Checks that every price can be counted and that every advertised kind of video has a price. C14. */
@@ -103,10 +103,10 @@ function checkSkus(skus: Skus, path: string, model: ModelEntry): readonly Issue[
   if (skus === undefined) return []
   const issues = Object.entries(skus).flatMap(([name, usd]): Issue[] => {
     if (!isVideoSku(name))
-      return [{ path: pointer(path, name), message: 'is no SKU that is known', expected: SKU_NAMES }]
+      return [{ path: pointer(path, name), message: 'is not a known SKU', expected: SKU_NAMES }]
     if (videoSkuNano(usd) !== null) return []
     const expected = `USD with at most ${UNIT_PRICE_PLACES} decimal places, and at most ${VIDEO_PRICE_USD_MAX}`
-    return [{ path: pointer(path, name), message: 'is too fine or too large to count', expected }]
+    return [{ path: pointer(path, name), message: 'has too many decimal places or is too large', expected }]
   })
   return issues.length > 0 ? issues : checkCover(skus, path, model.video ?? {})
 }
@@ -124,7 +124,7 @@ function checkCover(skus: NonNullable<Skus>, path: string, video: ModelVideoEntr
       return {
         path,
         message: `names no price for ${kind}`,
-        expected: 'a price for every kind of video that the model makes',
+        expected: 'a price for every kind of video the model can make',
       }
     })
   })
@@ -150,7 +150,7 @@ function checkDefaults({
     return [
       {
         path: `/video/defaults/${name}`,
-        message: 'is not what the model takes',
+        message: 'is not supported by the model',
         expected: `one of ${set.join(', ')}`,
       },
     ]

@@ -92,23 +92,23 @@ function checkHeaders({ headers = {}, api_key_env: key, protocol }: ProviderEntr
     const name = given.toLowerCase()
     const path = pointer('/headers', given)
     if (!/^[!#$%&'*+.^_`|~\w-]{1,64}$/.test(given))
-      return [{ path, message: 'is no name of a header', expected: 'a token of at most 64 characters' }]
+      return [{ path, message: 'is not a valid header name', expected: 'a token of at most 64 characters' }]
     if (RESERVED_HEADERS.has(name) || isOfConnection(name) || name.startsWith('x-sluice-')) {
       return [
         {
           path,
-          message: 'cannot be set: each call writes it itself, or the connection does',
+          message: 'cannot be set, because Sluice sets it for each call or connection',
           expected: 'another header',
         },
       ]
     }
     if (name === ofKey)
       return [
-        { path, message: 'carries the key of api_key_env', expected: 'either api_key_env or this header' },
+        { path, message: 'also carries the key of api_key_env', expected: 'either api_key_env or this header' },
       ]
     const isRepeated = names.findIndex((other) => other.toLowerCase() === name) !== index
     return isRepeated
-      ? [{ path, message: 'is there twice, in another case', expected: 'each header once' }]
+      ? [{ path, message: 'is given twice, in different case', expected: 'each header once' }]
       : []
   })
 }
@@ -160,12 +160,12 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
     if (provider === undefined) {
       const slugs = new Set([...known.providers.values()].map(({ entry }) => entry.slug))
       const expected = `one of ${[...slugs].join(', ')}`
-      issues.push({ path: `${here}/provider`, message: 'names no provider of the catalogue', expected })
+      issues.push({ path: `${here}/provider`, message: 'is not a provider of the catalogue', expected })
     } else if (known.isEmbedding && !hasEmbeddings(provider.protocol)) {
       issues.push({
         path: `${here}/provider`,
         message: `cannot embed: its protocol is ${provider.protocol}`,
-        expected: 'a provider whose protocol has embeddings',
+        expected: 'a provider whose protocol supports embeddings',
       })
     }
     const tag = tagOf(endpoint)
@@ -210,7 +210,7 @@ function checkModalities(models: readonly Placed<ModelEntry>[]): readonly Catalo
             : [
                 {
                   path: `/architecture/${member}/${index}`,
-                  message: `is no modality that is known: ${name}`,
+                  message: `is not a known modality: ${name}`,
                   expected: `one of ${known.join(', ')}`,
                 },
               ],
@@ -225,7 +225,7 @@ function checkDate(created: ModelEntry['created']): readonly Issue[] {
   if (typeof created !== 'string') return []
   const day = new Date(`${created}T00:00:00Z`)
   if (!Number.isNaN(day.getTime()) && day.toISOString().startsWith(created)) return []
-  return [{ path: '/created', message: 'is no day of the calendar', expected: 'a date like `2024-01-25`' }]
+  return [{ path: '/created', message: 'is not a calendar date', expected: 'a date like `2024-01-25`' }]
 }
 
 function at(placed: Placed<unknown>, issues: readonly Issue[]): readonly CatalogueProblem[] {

@@ -30,7 +30,7 @@ function explainObject(schema: TObject, value: Record<string, unknown>, path: st
   const expected = `one of ${known.join(', ')}`
   for (const name of Object.keys(value)) {
     if (!known.includes(name))
-      issues.push({ path: pointer(path, name), message: 'is not known here', expected })
+      issues.push({ path: pointer(path, name), message: 'is unknown', expected })
   }
   return issues
 }

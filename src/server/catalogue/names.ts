@@ -23,7 +23,7 @@ export function checkNames(models: readonly Placed<ModelEntry>[]): readonly Cata
     if (owner === undefined || owner === use || use.member === '/id') return []
     const message = `is ${roleOf(owner)} of ${owner.of === use.of ? 'this model' : owner.of.entry.id} already`
     const path = use.of.path + use.member
-    return [{ file: use.of.file, path, message, expected: 'a name that nothing else has' }]
+    return [{ file: use.of.file, path, message, expected: 'a unique name' }]
   })
 }
 

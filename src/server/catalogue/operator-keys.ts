@@ -50,7 +50,7 @@ export function misplacedAdvice(
       `${variable} holds a key of Sluice (${OWN_KEYS_BEGIN}…), not of ${providers.join(' or ')}`,
   )
   return {
-    detail: `${named.join('; ')}: it counts as not set`,
-    fix: "set the variable to the provider's own key and start again; for Sluice behind Sluice add a provider with its own base_url and variable",
+    detail: `${named.join('; ')}: the variable is ignored`,
+    fix: "set the variable to the provider's own key and restart; to call another Sluice, add a provider with its own base_url and variable",
   }
 }

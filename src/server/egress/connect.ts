@@ -78,7 +78,7 @@ export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places
   const lookup: LookupFunction = (_name, { all }, answer) => {
     const [first] = found
     if (all === true) answer(null, [...found])
-    else if (first === undefined) answer(new Error('nothing was vetted'), '', 0)
+    else if (first === undefined) answer(new Error('no address was checked'), '', 0)
     else answer(null, first.address, first.family)
   }
   const connect = buildConnector({ ...CONNECTION, ...trust, lookup })
@@ -100,8 +100,8 @@ export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places
         // A connection that the other side has closed by now has no address.
         refused(
           remoteAddress === undefined
-            ? new Error('broken as it was made')
-            : new DestinationRefused('an address that nobody vetted'),
+            ? new Error('connection failed while it was opened')
+            : new DestinationRefused('address was not vetted'),
         )
       })
       // Node has called the lookup before `connect` returned: the addresses cannot serve another connection.

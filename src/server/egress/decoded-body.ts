@@ -121,5 +121,5 @@ class DecodedBody implements ByteReader {
   }
 }
 
-const UNKNOWN = 'It sent a content encoding that Sluice does not know.'
-const DAMAGED = 'It sent bytes that are not in its content encoding.'
+const UNKNOWN = 'The response has an unknown content encoding.'
+const DAMAGED = 'The response does not match its content encoding.'

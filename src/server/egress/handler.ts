@@ -77,4 +77,4 @@ export const UNSENT = new Error('not sent')
 /** What `onError` gets for a request that HTTP/1.1 cannot write. */
 export const UNWRITABLE = new Error('a path or a header that cannot be written')
 /** What handlers cut a connection with. */
-export const CUT = new Error('cut by the gate')
+export const CUT = new Error('cut by the egress gate')

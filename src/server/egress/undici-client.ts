@@ -63,7 +63,7 @@ export class UndiciClient implements OriginClient {
         // undici connects once more for a request that was cut, although no request waits for that
         // connection.
         queueMicrotask(() => {
-          if (this.#queued === 0) return connected(new Error('nobody waits for a connection'), null)
+          if (this.#queued === 0) return connected(new Error('no call is waiting for a connection'), null)
           connecting?.()
           this.sockets++
           connect(options, (...made) => connected(...this.#noted(made)))

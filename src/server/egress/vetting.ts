@@ -27,9 +27,9 @@ export interface VettingDeps {
 }
 
 const DETAILS: Readonly<Record<DestinationRule, string>> = {
-  host: 'The host is neither a name in lower case nor an address in its usual form.',
-  port: 'The port is not allowed: 443 is, and 1024 to 65535 less those of databases, mail and the like.',
-  address: 'Its address is not public.',
+  host: 'The host is neither a lower-case name nor an IP address in canonical form.',
+  port: 'The port is not allowed. Allowed are 443 and 1024 to 65535, except ports of databases, mail and similar services.',
+  address: 'The host resolves to an address that is not public.',
 }
 
 /**

@@ -137,7 +137,7 @@ async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOpt
     entries += rest.entries.length
     if (isOpen) {
       if ((await lender.flush({ journalId: id, ...rest })) === 'fenced')
-        throw new Error('somebody else has closed the journal')
+        throw new Error('another process has closed the journal')
     } else await lender.close({ journalId: id, rest, open: [], isComplete: true })
   }
   let last: Batch | null = null

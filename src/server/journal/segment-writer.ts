@@ -114,7 +114,7 @@ export class SegmentWriter {
 
 class ShortWrite extends Error {
   constructor() {
-    super('The disk took a part of what was written.')
+    super('The disk wrote only part of the data.')
   }
 }
 

@@ -27,10 +27,10 @@ export function missingRootKeys(
       const count = vaultKeys + dataKeys
       return {
         isGivenUp: lost.includes(rootKeyId),
-        detail: `root key ${rootKeyId} is not here: ${count} ${count === 1 ? 'key' : 'keys'} that it wraps cannot be opened`,
+        detail: `root key ${rootKeyId} is missing: ${count} ${count === 1 ? 'key' : 'keys'} encrypted with it cannot be opened`,
         fix:
-          'bring it back from its backup, behind the current one, before you start the node; only if it is lost for good, ' +
-          'name its id in SLUICE_ROOT_KEYS_LOST',
+          'restore it from its backup, after the current key, before you start the node; only if it is lost for good, ' +
+          'add its id to SLUICE_ROOT_KEYS_LOST',
       }
     })
 }

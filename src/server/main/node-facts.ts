@@ -5,36 +5,36 @@ import type { DiskFigures, NodeFigures, NodeGauges, StoreFigures } from '../supe
 export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
   return {
     [LOG_LINES_DROPPED]: { help: LOG_LINES_DROPPED_HELP, value: logLinesDropped, isTotal: true },
-    sluice_fronts_ready: { help: 'Fronts that serve.', value: gauges.fronts.ready },
+    sluice_fronts_ready: { help: 'Fronts that are ready to serve.', value: gauges.fronts.ready },
     sluice_fronts_wanted: { help: 'Fronts that should serve.', value: gauges.fronts.wanted },
-    sluice_fronts_configured: { help: 'Fronts that the settings say.', value: gauges.fronts.configured },
+    sluice_fronts_configured: { help: 'Fronts configured in the settings.', value: gauges.fronts.configured },
     sluice_workers_ready: {
-      help: 'Threads for long sessions of the fronts that serve.',
+      help: 'Transfer threads of the fronts that are ready.',
       value: gauges.workers.ready,
     },
     sluice_workers_wanted: {
-      help: 'Threads for long sessions that the fronts should have.',
+      help: 'Transfer threads that the fronts should have.',
       value: gauges.workers.wanted,
     },
     sluice_workers_configured: {
-      help: 'Threads for long sessions that the settings say.',
+      help: 'Transfer threads configured in the settings.',
       value: gauges.workers.configured,
     },
-    sluice_runners_ready: { help: 'Runners that work.', value: gauges.runners.ready },
-    sluice_runners_wanted: { help: 'Runners that should work.', value: gauges.runners.wanted },
-    sluice_child_restarts: { help: 'Children that died after they were ready.', value: gauges.restarts },
+    sluice_runners_ready: { help: 'Runners that are ready.', value: gauges.runners.ready },
+    sluice_runners_wanted: { help: 'Runners that should be ready.', value: gauges.runners.wanted },
+    sluice_child_restarts: { help: 'Child processes that died after they were ready.', value: gauges.restarts },
     sluice_front_hangs_total: {
-      help: 'Fronts that were killed since they did not answer their supervisor.',
+      help: 'Fronts killed because they did not respond to their supervisor.',
       value: gauges.hangs,
       isTotal: true,
     },
-    sluice_postgres_up: { help: '1 while Postgres is reached.', value: Number(gauges.isPostgresUp) },
+    sluice_postgres_up: { help: '1 while the node can reach Postgres, else 0.', value: Number(gauges.isPostgresUp) },
     sluice_storage_up: {
-      help: '1 while the disks that the node writes to have room.',
+      help: '1 while the disks the node writes to have room, else 0.',
       value: Number(gauges.isStorageUp),
     },
     ...surroundings(gauges.figures),
-    sluice_redis_up: { help: '1 while Redis is reached.', value: Number(gauges.isRedisUp) },
+    sluice_redis_up: { help: '1 while the node can reach Redis, else 0.', value: Number(gauges.isRedisUp) },
   }
 }
 
@@ -46,18 +46,18 @@ function surroundings(figures: NodeFigures | null): Facts {
     Object.fromEntries(disks.map((disk) => [disk.place, read(disk)]))
   return {
     sluice_disk_free_bytes: {
-      help: 'Bytes that the node may still write, by what it keeps there.',
+      help: 'Free bytes on the disks of the node, by the kind of data stored there.',
       label: 'place',
       values: byPlace(({ freeBytes }) => freeBytes),
     },
     sluice_disk_size_bytes: {
-      help: 'Bytes of the same disks in all.',
+      help: 'Size of the disks of the node in bytes, by the kind of data stored there.',
       label: 'place',
       values: byPlace(({ sizeBytes }) => sizeBytes),
     },
     ...instant(
       'sluice_tls_certificate_end_timestamp_seconds',
-      'End of the certificate that fronts serve with.',
+      'Expiry of the TLS certificate of the fronts, as a Unix time.',
       certificateEndsAt,
     ),
     ...(store === null ? {} : ofStore(store)),
@@ -68,24 +68,24 @@ function ofStore(figures: StoreFigures): Facts {
   const { connections, abandonedJournals, moneyStepsBehind, backedUpAt, clockSkewMs } = figures
   return {
     sluice_postgres_connections: {
-      help: 'Connections to Postgres that count against its bound, those of other programs too.',
+      help: 'Connections to Postgres that count towards its limit, including those of other programs.',
       value: connections.used,
     },
     sluice_postgres_connections_allowed: {
-      help: 'Connections that Postgres gives: the least of max_connections and the limits of role and database.',
+      help: 'Connections Postgres allows: the lowest of max_connections and the limits of the role and the database.',
       value: connections.allowed,
     },
     sluice_money_abandoned_journals: {
-      help: 'Open journals of all nodes that no process brings into the books: what they hold stays lent.',
+      help: 'Journals of nodes that no longer run: the money they hold stays lent.',
       value: abandonedJournals,
     },
     sluice_money_steps_behind: {
-      help: 'Steps of the money of the node that Postgres lacks; above 0 paid calls are refused.',
+      help: 'Money entries of the node missing in Postgres; above 0, paid calls are refused.',
       value: moneyStepsBehind,
     },
-    ...instant('sluice_backup_end_timestamp_seconds', 'End of the last sluice backup.', backedUpAt),
+    ...instant('sluice_backup_end_timestamp_seconds', 'End of the last `sluice backup`, as a Unix time.', backedUpAt),
     sluice_clock_skew_seconds: {
-      help: 'Seconds by which the clock of Postgres is ahead of the node at least.',
+      help: 'Minimum lead of the Postgres clock over the node in seconds; negative if Postgres is late.',
       value: clockSkewMs / 1_000,
     },
   }

@@ -63,7 +63,7 @@ export function openNodeStore(log: Log): NodeSetup['openStore'] {
           : connectionBudget(store.sql, node, wanted),
       makeFirstKeys: async (keep) => {
         const made = await seedFirst(store, keep)
-        if (!made.ok) throw new Error('the first keys could not be made', { cause: made.failure.cause })
+        if (!made.ok) throw new Error('the first keys could not be created', { cause: made.failure.cause })
         return made.value
       },
       rootKeyUses: () => rootKeyUses(store.sql),

@@ -70,8 +70,8 @@ export function unpricedEndpoints(unpriced: readonly UnpricedEndpoint[]): Advice
   const what =
     unpriced.length === 1 ? '1 endpoint has no price' : `${unpriced.length} endpoints have no price`
   return {
-    detail: `${what} (${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}): calls are charged nothing, and refused under every limit that counts them`,
-    fix: 'give it `pricing`, or `"free": true`, in the file of SLUICE_CATALOG',
+    detail: `${what} (${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}): calls are free of charge, and refused where a spending limit applies`,
+    fix: 'add `pricing` or `"free": true` in the file of SLUICE_CATALOG',
     page: 'models',
   }
 }
@@ -87,8 +87,8 @@ export function firstKeysLeft({ dataDir }: Pick<Config, 'dataDir'>): Advice | nu
   const file = join(dataDir, FIRST_KEYS_FILE)
   if (!existsSync(file)) return null
   return {
-    detail: `${file} holds plain keys`,
-    fix: 'keep them in a safe place and delete the file',
+    detail: `${file} contains unencrypted keys`,
+    fix: 'save them elsewhere, then delete the file',
     page: 'keys',
   }
 }

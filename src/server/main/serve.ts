@@ -219,7 +219,7 @@ function frozenFile(name: string, file: string | null): Texts {
 function roots(frozen: Texts): Texts {
   for (const [name, pem] of Object.entries(frozen)) {
     const count = countRoots(pem)
-    const got = count === null ? 'one that cannot be read' : 'none'
+    const got = count === null ? 'an unreadable file' : 'none'
     if (count === null || count === 0)
       throw new ConfigInvalid([{ name, expected: 'a PEM file of certificates', got }])
   }

@@ -27,19 +27,19 @@ export class AnsweredModels {
     this.#input = new Tally(
       registry,
       'sluice_input_tokens_total',
-      'Tokens of inputs of answered calls, by whether a cache of the provider had them or took them.',
+      'Input tokens of answered calls, by use of the provider\'s cache: read, written or neither.',
       [...labels, 'cache'],
     )
     this.#dropped = new Tally(
       registry,
       'sluice_dropped_fields_total',
-      'Answered calls by the member of their request that the provider did not get.',
+      'Answered calls with a field that was not sent to the provider, by field.',
       [...labels, 'field'],
     )
     this.#unpriced = new Tally(
       registry,
       UNPRICED_TIER_CALLS,
-      'Answers that report a tier without a modifier in the catalogue; they are charged at the base price.',
+      'Answers with a tier that has no price in the catalogue, charged at the base price.',
       [...labels, 'member', 'tier'],
     )
   }

@@ -55,8 +55,8 @@ export function deadLetters({
 }): Advice | null {
   if (dead === 0) return null
   return {
-    detail: `${dead} dead ${dead === 1 ? 'letter' : 'letters'}, ${waiting} wait for an attempt`,
-    fix: 'look at `sluice webhooks list --state dead`, then `sluice webhooks replay --dead`, or one of them by its id',
+    detail: `${dead} failed webhook ${dead === 1 ? 'delivery' : 'deliveries'}, ${waiting} waiting for an attempt`,
+    fix: 'list them with `sluice webhooks list --state dead`, then send all again with `sluice webhooks replay --dead`, or one by its id',
     page: 'webhooks?state=dead',
   }
 }
@@ -69,26 +69,26 @@ function given(advice: Advice | null): readonly Advice[] {
 
 function stores({ readiness }: Found['view']): readonly Judged[] {
   const { postgres, redis, storage } = readiness.dependencies
-  const away = (name: string, { since, effect = 'it is waited for' }: typeof postgres): string =>
-    `${name} is away since ${since}: ${effect}`
+  const away = (name: string, { since, effect = 'Sluice keeps trying to connect' }: typeof postgres): string =>
+    `${name} has been down since ${since}: ${effect}`
   const found: Judged[] = []
   if (readiness.reasons.includes('key_grace_over')) {
     found.push({
       severity: 'bad',
-      detail: 'Postgres is away for longer than SLUICE_KEY_GRACE: no key is served',
+      detail: 'Postgres has been down for longer than SLUICE_KEY_GRACE: calls of all keys are refused',
       fix: BRING_BACK,
     })
   } else if (postgres.state === 'down')
     found.push({ severity: 'bad', detail: away('Postgres', postgres), fix: BRING_BACK })
   if (storage.state === 'down') {
-    const detail = `since ${storage.since} ${storage.effect ?? 'the disk is full'}`
-    found.push({ severity: 'bad', detail, fix: 'make room: `sluice doctor` tells which disk it is' })
+    const detail = `${storage.effect ?? 'the disk is full'} (since ${storage.since})`
+    found.push({ severity: 'bad', detail, fix: 'free disk space; `sluice doctor` shows which disk is full' })
   }
   if (redis.state === 'down') found.push({ severity: 'warn', detail: away('Redis', redis), fix: BRING_BACK })
   return found
 }
 
-const BRING_BACK = '`sluice doctor` tells whether it is reached, and why not'
+const BRING_BACK = '`sluice doctor` shows whether it can be reached, and why not'
 
 function processes({
   view: {
@@ -98,25 +98,25 @@ function processes({
 }: Found): readonly Judged[] {
   const found: Judged[] = silent.map(({ role, pid }) => ({
     severity: 'bad',
-    detail: `the ${role} with pid ${pid} does not answer`,
+    detail: `the ${role} with pid ${pid} does not respond`,
     fix: FIXES_OF_SILENCE[role] ?? FIX_OF_SILENCE,
   }))
-  const fix = 'the log tells why: `child_ended`, `child_failed`'
+  const fix = 'find the cause in the log: `child_ended`, `child_failed`'
   if (fronts.ready < fronts.wanted)
-    found.push({ severity: 'bad', detail: `${fronts.ready} of ${fronts.wanted} fronts serve`, fix })
+    found.push({ severity: 'bad', detail: `${fronts.ready} of ${fronts.wanted} fronts are serving`, fix })
   if (runners.ready < runners.wanted) {
     found.push({
       severity: 'bad',
-      detail: `${runners.ready} of ${runners.wanted} runners work: videos and webhooks wait`,
+      detail: `${runners.ready} of ${runners.wanted} runners are running: videos and webhooks wait`,
       fix,
     })
   }
   return found
 }
 
-const FIX_OF_SILENCE = 'see what holds its CPU; `sluice reload` replaces it'
+const FIX_OF_SILENCE = 'find out what uses its CPU; `sluice reload` replaces it'
 const FIXES_OF_SILENCE: Readonly<Record<string, string>> = {
-  front: 'it is replaced after 10 s of silence; see what holds its CPU, and `front_hung` in the log',
+  front: 'Sluice replaces it after 10 s without an answer; find out what uses its CPU, and look for `front_hung` in the log',
 }
 
 function failing({ calls: { all, failed, worst } }: Found): readonly Judged[] {
@@ -126,23 +126,23 @@ function failing({ calls: { all, failed, worst } }: Found): readonly Judged[] {
     {
       severity: 'bad',
       detail: `${percentText(failed / all)} of calls fail${most}`,
-      fix: 'the log tells why: `call_failed`, by its field `failure`',
+      fix: 'find the cause in the log: `call_failed`, field `failure`',
     },
   ]
 }
 
 function money({ money: { is_journal_broken: isBroken } }: Found['view']): readonly Judged[] {
   if (!isBroken) return []
-  const detail = 'the journal of a front cannot be written: no paid call is served'
-  return [{ severity: 'bad', detail, fix: 'see whether the disk of SLUICE_DATA is full or read-only' }]
+  const detail = 'the journal of a front cannot be written: paid calls are refused'
+  return [{ severity: 'bad', detail, fix: 'check whether the disk of SLUICE_DATA is full or read-only' }]
 }
 
 function behind({ money: { journal_lag_ms: lagMs } }: Found['view']): readonly Advice[] {
   if (lagMs <= JOURNAL_LAG_MS_MAX) return []
   return [
     {
-      detail: `the books are ${msText(lagMs)} behind the journals`,
-      fix: 'nothing is lost; see whether Postgres is slow or away',
+      detail: `the ledger is ${msText(lagMs)} late`,
+      fix: 'nothing is lost; check whether Postgres is slow or down',
     },
   ]
 }
@@ -155,10 +155,10 @@ function providers({ providers: all }: Found['view']): readonly Advice[] {
 }
 
 function breakerAdvice(provider: string, { endpoints, since, next_probe_at: probeAt }: BreakerView): Advice {
-  const next = probeAt === null ? 'the next call probes it' : `the next probe may go out at ${probeAt}`
+  const next = probeAt === null ? 'the next call tests it' : `the next test call may go out at ${probeAt}`
   return {
-    detail: `the circuit breaker of ${provider} is open since ${since} (${endpoints.join(', ')}): calls pass it over, ${next}`,
-    fix: 'it closes by itself once a probe succeeds; see the status page of the provider and its key',
+    detail: `the circuit breaker of ${provider} (${endpoints.join(', ')}) has been open since ${since}: Sluice skips it, ${next}`,
+    fix: "the breaker closes after one success; check the provider's status page and your API key",
     page: 'models',
   }
 }
@@ -167,8 +167,8 @@ function failingProviders(all: Found['view']['providers']): readonly Advice[] {
   return all
     .filter(({ state }) => state === 'failing')
     .map(({ provider }) => ({
-      detail: `at least half of the attempts at ${provider} fail`,
-      fix: 'see its status page and its key; `sluice models list` tells what else serves its models',
+      detail: `at least half of the calls to ${provider} fail`,
+      fix: 'check its status page and your API key; `sluice models list` shows other providers of its models',
       page: 'models',
     }))
 }

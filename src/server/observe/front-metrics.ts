@@ -55,7 +55,7 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
   const gauge = (name: string, help: string, label: 'pool' | null, collect?: () => void) =>
     new Gauge({
       name,
-      help: `${help} since the last look, by slot of the front.`,
+      help: `${help} since the last reading, by front.`,
       labelNames: ['front', ...(label === null ? [] : [label])],
       registers: [registry],
       aggregator: 'max',
@@ -64,14 +64,14 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
   // prom-client collects the gauges in this order: the first one reads for all three.
   const loop = gauge(
     'sluice_front_event_loop_utilization',
-    'Share of the time that the event loop had work,',
+    'Share of time the event loop was busy',
     null,
     () => look(),
   )
-  const wait = gauge('sluice_front_pool_wait_seconds', 'Mean wait for a worker thread,', 'pool')
+  const wait = gauge('sluice_front_pool_wait_seconds', 'Mean wait for a worker thread', 'pool')
   const busy = gauge(
     'sluice_front_pool_utilization',
-    'Share of the time that the worker threads were busy,',
+    'Share of time the worker threads were busy',
     'pool',
   )
   let before = read()
@@ -91,15 +91,15 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
 /** Counters of the short jobs, over all processes, since the start. */
 function watchShortJobs(registry: Registry, read: () => PoolReading): void {
   const { counter } = readMetrics(registry, read)
-  counter('sluice_short_jobs_total', 'Short jobs that began.', ({ begun }) => begun)
+  counter('sluice_short_jobs_total', 'Short jobs started, such as parsing a large body or sealing a secret.', ({ begun }) => begun)
   counter(
     'sluice_short_job_wait_seconds_total',
-    'Seconds that short jobs waited for a thread.',
+    'Seconds short jobs waited for a worker thread.',
     ({ waitS }) => waitS,
   )
   counter(
     'sluice_short_job_busy_seconds_total',
-    'Seconds that the threads for short jobs were busy.',
+    'Seconds the worker threads for short jobs were busy.',
     ({ busyS }) => busyS,
   )
 }

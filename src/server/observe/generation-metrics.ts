@@ -6,7 +6,7 @@ export function countGenerations(registry: Registry): (outcome: 'written' | 'los
   const rows = new Tally(
     registry,
     'sluice_generation_records_total',
-    'Records of calls to models that write, by what became of them.',
+    'Call records of text models, by outcome: written or lost.',
     ['outcome'],
   )
   return (outcome, count) => rows.add(count, outcome)

@@ -57,7 +57,7 @@ export function tooMany(fronts: number, cores: Pick<Cores, 'all'>): Advice | nul
   if (fronts <= cores.all) return null
   return {
     detail: `${fronts} fronts share ${coresText(cores.all)}`,
-    fix: `\`sluice scale --fronts ${cores.all}\`; SLUICE_FRONTS for the next start`,
+    fix: `run \`sluice scale --fronts ${cores.all}\`; set SLUICE_FRONTS for the next start`,
   }
 }
 
@@ -76,7 +76,7 @@ function busyLoops({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
     detail,
     fix:
       hasRoom(cores) && fronts < cores.all
-        ? `\`sluice scale --fronts ${fronts + 1}\`; SLUICE_FRONTS for the next start`
+        ? `run \`sluice scale --fronts ${fronts + 1}\`; set SLUICE_FRONTS for the next start`
         : NO_ROOM,
   }
 }
@@ -93,7 +93,7 @@ function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice 
   return {
     detail,
     fix: hasRoom(cores)
-      ? `\`sluice scale --workers ${workers + fronts}\`; SLUICE_WORKERS for the next start`
+      ? `run \`sluice scale --workers ${workers + fronts}\`; set SLUICE_WORKERS for the next start`
       : NO_ROOM,
   }
 }
@@ -110,12 +110,12 @@ function waitingJobs({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
     detail,
     fix:
       hasRoom(cores) && fronts < cores.all
-        ? `\`sluice scale --fronts ${fronts + 1}\`; SLUICE_FRONTS for the next start`
+        ? `run \`sluice scale --fronts ${fronts + 1}\`; set SLUICE_FRONTS for the next start`
         : NO_ROOM,
   }
 }
 
-const NO_ROOM = 'no core is idle: give the machine more of them, or start another node'
+const NO_ROOM = 'no CPU core is idle: use a larger machine or start another node'
 
 function hasRoom({ idle }: Cores): boolean {
   return idle >= IDLE_CORES_MIN

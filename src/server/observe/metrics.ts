@@ -84,7 +84,7 @@ export interface Metrics extends Meters {
 /** Name of the counter of dropped log lines; the supervisor counts its own lines under the same name. */
 export const LOG_LINES_DROPPED = 'sluice_log_lines_dropped_total'
 /** Help text of that counter. */
-export const LOG_LINES_DROPPED_HELP = 'Log lines that nobody read in time.'
+export const LOG_LINES_DROPPED_HELP = 'Log lines dropped because the reader of the log was too slow.'
 
 /** Seconds of the gateway's own time. */
 const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
@@ -149,25 +149,25 @@ export function createMetrics(front: number | null = null): Metrics {
 }
 
 function talliesOf(registry: Registry) {
-  const calls = new Tally(registry, 'sluice_requests_total', 'Finished calls.', [
+  const calls = new Tally(registry, 'sluice_requests_total', 'Finished calls, by operation, status and failure.', [
     'operation',
     'status',
     'failure',
   ])
-  const upstream = new Tally(registry, 'sluice_upstream_calls_total', 'Attempts at providers.', [
+  const upstream = new Tally(registry, 'sluice_upstream_calls_total', 'Attempts to call a provider.', [
     'provider',
     'outcome',
   ])
   const keys = new Tally(
     registry,
     'sluice_key_lookups_total',
-    'Lookups of API keys by where they were answered.',
+    'API key lookups, by the place that answered: cache or store.',
     ['source'],
   )
   const rates = new Tally(
     registry,
     'sluice_rate_decisions_total',
-    'Decisions of the rate limit by who took them.',
+    'Rate limit decisions, by the component that made them.',
     ['decision', 'source'],
   )
   const by = (decision: string) => ({
@@ -185,13 +185,13 @@ function talliesOf(registry: Registry) {
   const unpriced = new Tally(
     registry,
     'sluice_unpriced_calls_total',
-    'Calls whose endpoint has no price, or tools of whose provider have none: those are not charged.',
+    'Calls not fully charged because the endpoint, or a tool of its provider, has no price.',
     ['operation', 'provider'],
   )
   const traces = new Tally(
     registry,
     'sluice_broadcast_traces_total',
-    'Trace objects by what became of them.',
+    'Traces to the collector, by outcome: sent, dropped or failed.',
     ['outcome'],
   )
   return { calls, upstream, lookups, decisions, unpriced, traces }
@@ -201,11 +201,11 @@ function durationsOf(registry: Registry) {
   const ofCalls = (name: string, help: string, bounds: readonly number[]) =>
     new Durations(registry, { name, help, labels: ['operation'], bounds })
   return {
-    duration: ofCalls('sluice_request_seconds', 'Duration of calls.', CALL_BUCKETS),
-    overhead: ofCalls('sluice_overhead_seconds', 'Duration of calls less their provider.', OVERHEAD_BUCKETS),
+    duration: ofCalls('sluice_request_seconds', 'Duration of calls, from request to the end of the answer.', CALL_BUCKETS),
+    overhead: ofCalls('sluice_overhead_seconds', 'Duration of calls without the time spent waiting for the provider.', OVERHEAD_BUCKETS),
     attempts: new Durations(registry, {
       name: 'sluice_upstream_seconds',
-      help: 'Duration of attempts at providers.',
+      help: 'Duration of attempts to call a provider.',
       labels: ['provider'],
       bounds: CALL_BUCKETS,
     }),
@@ -228,31 +228,31 @@ function watchReadings(registry: Registry): Gauges[] {
     gauge(name, help, (all) => sum(all, read))
   const total = (name: string, help: string, read: (gauges: Gauges) => number) =>
     counter(name, help, (all) => sum(all, read))
-  now('sluice_requests_in_flight', 'Calls under way.', (gauges) => gauges.inFlight?.() ?? 0)
+  now('sluice_requests_in_flight', 'Calls in progress.', (gauges) => gauges.inFlight?.() ?? 0)
   now(
     'sluice_short_jobs_waiting',
-    'Short jobs that wait for a thread.',
+    'Short jobs waiting for a worker thread.',
     (gauges) => gauges.shortJobsWaiting?.() ?? 0,
   )
-  now('sluice_connections', 'Connections of callers.', (gauges) => gauges.connections?.().open ?? 0)
+  now('sluice_connections', 'Open connections from clients.', (gauges) => gauges.connections?.().open ?? 0)
   now(
     'sluice_unread_answer_bytes',
-    'Bytes of answers, streams among them, that are held for callers who read slowly.',
+    'Bytes of answers buffered for clients that read slowly.',
     (gauges) => gauges.unreadBytes?.() ?? 0,
   )
   total(
     'sluice_connections_refused_total',
-    'Connections of callers that were one too many.',
+    'Client connections refused because the connection limit was reached.',
     (gauges) => gauges.connections?.().refused ?? 0,
   )
   total(
     'sluice_model_calls_held_total',
-    'Calls to models that waited because their organization used more than its part of the event loop.',
+    'Model calls delayed because their organization used more than its share of the event loop.',
     (gauges) => gauges.held?.().calls ?? 0,
   )
   total(
     'sluice_model_turns_held_total',
-    'Turns of the event loop that the streams of an organization left out for others.',
+    'Event loop turns in which streams of an organization paused to let others run.',
     (gauges) => gauges.held?.().turns ?? 0,
   )
   total(LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, (gauges) => gauges.logLinesDropped?.() ?? 0)
@@ -264,7 +264,7 @@ function watchReadings(registry: Registry): Gauges[] {
 function watchDivided(registers: Registry[], watched: readonly Gauges[]): void {
   new Counter({
     name: 'sluice_redis_refusals_total',
-    help: 'Scripts that Redis refused, by its error code.',
+    help: 'Scripts refused by Redis, by error code.',
     labelNames: ['code'],
     registers,
     collect() {
@@ -275,7 +275,7 @@ function watchDivided(registers: Registry[], watched: readonly Gauges[]): void {
   })
   new Gauge({
     name: 'sluice_degraded',
-    help: '1 while the mode is on in any process.',
+    help: '1 while any process works in this degraded mode, else 0.',
     labelNames: ['mode'],
     registers,
     aggregator: 'max',

@@ -26,7 +26,7 @@ export function watchProcess(registry: Registry, front: number | null = null): W
   const loop = new LoopSampler(front === null ? OTHER_RESOLUTION_MS : FRONT_RESOLUTION_MS)
   new Gauge({
     name: 'sluice_event_loop_delay_seconds',
-    help: 'Delay of the event loop since the last look; over several processes the largest.',
+    help: 'Event loop delay since the last reading; of several processes, the largest.',
     labelNames: ['percentile'],
     registers,
     aggregator: 'max',
@@ -48,7 +48,7 @@ export function watchProcess(registry: Registry, front: number | null = null): W
       ? null
       : new Gauge({
           name: 'sluice_front_event_loop_delay_seconds',
-          help: 'Delay of the event loop since the last look, by slot of the front.',
+          help: 'Event loop delay since the last reading, by front.',
           labelNames: ['front', 'percentile'],
           registers,
           aggregator: 'max',
@@ -56,7 +56,7 @@ export function watchProcess(registry: Registry, front: number | null = null): W
   let before = { user: 0, system: 0 }
   new Counter({
     name: 'process_cpu_seconds_total',
-    help: 'CPU time of the processes.',
+    help: 'CPU seconds used by the processes of the node.',
     labelNames: ['mode'],
     registers,
     collect() {
@@ -68,7 +68,7 @@ export function watchProcess(registry: Registry, front: number | null = null): W
   })
   new Gauge({
     name: 'process_resident_memory_bytes',
-    help: 'Resident memory of the processes.',
+    help: "Resident memory of the node's processes, in bytes.",
     registers,
     collect() {
       this.set(process.memoryUsage.rss())
@@ -76,7 +76,7 @@ export function watchProcess(registry: Registry, front: number | null = null): W
   })
   new Gauge({
     name: 'sluice_heap_bytes',
-    help: 'Used JavaScript heap of the processes.',
+    help: "JavaScript heap used by the node's processes, in bytes.",
     registers,
     collect() {
       this.set(process.memoryUsage().heapUsed)

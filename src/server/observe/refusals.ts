@@ -23,10 +23,10 @@ export function refusals({ all, refused, codes }: Refused): Advice | null {
     return { detail: `${percentText(refused / all)} of calls are refused (4xx)`, fix: logOf('') }
   const detail = `${percentText(refused / all)} of calls are refused (4xx), most of them with ${code}`
   const { fix = null, page } = OPERATOR_REMEDIES[code] ?? {}
-  const log = logOf(` of the failure \`${code}\``)
+  const log = logOf(` with the failure \`${code}\``)
   return { detail, fix: fix === null ? log : `${fix}; ${log}`, ...(page !== undefined && { page }) }
 }
 
 function logOf(which: string): string {
-  return `the log tells whose calls: \`call_failed\`${which}, by operation and key`
+  return `find the callers in the log: \`call_failed\`${which}, by operation and key`
 }

@@ -12,13 +12,13 @@ export function createRetentionMeters(registry: Registry, now: () => number): Re
   const rows = new Tally(
     registry,
     'sluice_pruned_rows_total',
-    'Rows that were removed since they were kept no longer.',
+    'Rows deleted because their retention time was over.',
     ['kind'],
   )
   const oldest = new Map<RetentionKind, Date | null>()
   new Gauge({
     name: 'sluice_oldest_kept_seconds',
-    help: 'Age of the oldest row that is kept; 0 where there is none.',
+    help: 'Age of the oldest row in seconds; 0 without rows.',
     labelNames: ['kind'],
     registers: [registry],
     aggregator: 'max',

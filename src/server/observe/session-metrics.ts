@@ -21,25 +21,25 @@ export interface SessionReading {
 /** Metrics of the long sessions, read on demand. Design §11. */
 export function watchSessions(registry: Registry, read: () => SessionReading): void {
   const { gauge, counter } = readMetrics(registry, read)
-  gauge('sluice_session_threads', 'Threads for long sessions.', ({ threads }) => threads)
-  gauge('sluice_intakes', 'Files on their way in.', ({ intakes }) => intakes)
-  gauge('sluice_unsealings', 'Sealed files on their way out.', ({ unsealings }) => unsealings)
-  gauge('sluice_sessions_waiting', 'Sessions that wait for their thread.', ({ waiting }) => waiting)
+  gauge('sluice_session_threads', 'Threads that transfer files and other long streams.', ({ threads }) => threads)
+  gauge('sluice_intakes', 'File uploads in progress.', ({ intakes }) => intakes)
+  gauge('sluice_unsealings', 'Downloads of encrypted files in progress.', ({ unsealings }) => unsealings)
+  gauge('sluice_sessions_waiting', 'Transfers waiting for a thread.', ({ waiting }) => waiting)
   gauge(
     'sluice_upload_bytes_waiting',
-    'Bytes of uploads on their way to the threads.',
+    'Bytes of uploads waiting for a transfer thread.',
     ({ waitingBytes }) => waitingBytes,
   )
-  counter('sluice_sessions_total', 'Sessions that began.', ({ begun }) => begun)
+  counter('sluice_sessions_total', 'Transfers started.', ({ begun }) => begun)
   counter(
     'sluice_session_wait_seconds_total',
-    'Seconds that sessions waited for their thread.',
+    'Seconds transfers waited for a thread.',
     ({ waitS }) => waitS,
   )
-  counter('sluice_session_busy_seconds_total', 'Seconds that the threads were busy.', ({ busyS }) => busyS)
+  counter('sluice_session_busy_seconds_total', 'Seconds the transfer threads were busy.', ({ busyS }) => busyS)
   counter(
     'sluice_session_threads_ended_total',
-    'Threads that did not answer.',
+    'Transfer threads ended because they did not respond.',
     ({ silentThreads }) => silentThreads,
   )
 }

@@ -18,13 +18,13 @@ const OTHER = 'other'
 
 /** Answers of models that write, since the start of the process. */
 export interface StreamsReading {
-  /** Streams whose first output has left, and that are not over. */
+  /** Streams in progress that have sent their first output. */
   readonly open: number
   /** Streams by the time to their first output (`FIRST_OUTPUT_BUCKETS`). */
   readonly firstCounts: readonly number[]
   /** Tokens of outputs, those of open streams among them. */
   readonly tokens: number
-  /** Streams that ended before the answer did, by what ended them. */
+  /** Streams cut before the answer was complete, by cause. */
   readonly cuts: Readonly<Record<string, number>>
   readonly models: readonly ModelReading[]
   /** Answers that report a tier without a price. F8. */
@@ -96,29 +96,29 @@ function talliesOf(registry: Registry) {
   return {
     calls: tally(
       'sluice_model_calls_total',
-      'Calls of models that write, by how they ended; without a provider where none has answered.',
+      'Calls to text models, by result; the provider is empty if none answered.',
       'failure',
     ),
-    commits: tally('sluice_stream_commits_total', 'Streamed answers whose first output has left.'),
+    commits: tally('sluice_stream_commits_total', 'Streamed answers that sent their first output.'),
     fallbacks: tally(
       'sluice_stream_fallbacks_total',
-      'Endpoints that failed before the first output, by the provider that answered after them.',
+      'Endpoints that failed before the first output, by the provider that answered instead.',
     ),
     cuts: tally(
       'sluice_streams_cut_total',
-      'Streams that ended before the answer did, by what ended them.',
+      'Streams cut before the answer was complete, by cause.',
       'cause',
     ),
-    drains: tally('sluice_stream_drains_total', 'Streams that were read on when their callers had left.'),
+    drains: tally('sluice_stream_drains_total', 'Streams read to the end after the client had left.'),
     paused: tally(
       'sluice_stream_paused_seconds_total',
-      'Seconds in which providers were not read, since callers did not read.',
+      'Seconds streams were paused because the client did not read.',
     ),
     estimated: tally(
       'sluice_estimated_usage_total',
-      'Answers whose provider told no credible token counts, or that broke off.',
+      'Answers charged by estimated tokens: cut off, or without credible counts from the provider.',
     ),
-    tokens: tally('sluice_output_tokens_total', 'Tokens of outputs, while they are written.'),
+    tokens: tally('sluice_output_tokens_total', 'Output tokens, counted while they are written.'),
   }
 }
 
@@ -133,12 +133,12 @@ function durationsOf(registry: Registry) {
     ),
     own: durations(
       'sluice_gateway_ttft_seconds',
-      "Of sluice_ttft_seconds Sluice's own part: until the first attempt.",
+      "Time from the request to the first attempt at a provider.",
       OWN_BUCKETS,
     ),
     rate: durations(
       'sluice_output_tokens_per_second',
-      'Tokens a second of a stream behind its first output, without the time in which it was paused.',
+      'Output tokens per second of a stream after its first output, excluding pauses.',
       RATE_BUCKETS,
     ),
   }
@@ -163,7 +163,7 @@ function watchOpen(registry: Registry): Open {
   let all = 0
   new Gauge({
     name: 'sluice_streams_open',
-    help: 'Streams whose first output has left, and that are not over.',
+    help: 'Streams in progress that have sent their first output.',
     labelNames: [...LABELS],
     registers: [registry],
     collect() {

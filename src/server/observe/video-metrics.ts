@@ -33,41 +33,41 @@ export function createVideoMeters(
     if (ATTEMPTS.has(name)) live?.attempts(counts, (labels) => UNANSWERED.has(labels[label] ?? ''))
     return (provider: string, value: string): void => counts.add(1, of(provider), value)
   }
-  const claims = new Tally(registry, 'sluice_video_claims_total', 'Video jobs that runners took.', [
+  const claims = new Tally(registry, 'sluice_video_claims_total', 'Video jobs taken by runners.', [
     'provider',
   ])
   const lost = new Tally(
     registry,
     'sluice_video_leases_lost_total',
-    'Video jobs that their runner held no longer when it wanted to go on.',
+    'Video jobs whose runner lost its lease while working on them.',
     [],
   )
   const lag = new Histogram({
     name: 'sluice_video_poll_lag_seconds',
-    help: 'How late polls of providers are.',
+    help: 'Delay of provider polls after their planned time, in seconds.',
     labelNames: ['provider'],
     buckets: LAG_BUCKETS,
     registers: [registry],
   })
-  const polled = tally('sluice_video_polls_total', 'Polls of providers, by what they said.', 'result')
+  const polled = tally('sluice_video_polls_total', 'Polls of video jobs at providers, by result.', 'result')
   return {
     claimed: (provider, count) => claims.add(count, of(provider)),
     submitted: tally(
       'sluice_video_submissions_total',
-      'Submissions to providers, by what became of them.',
+      'Video jobs submitted to providers, by result.',
       'result',
     ),
-    looked: tally('sluice_video_lookups_total', 'Looks for jobs whose submission was in doubt.', 'result'),
+    looked: tally('sluice_video_lookups_total', 'Lookups of video jobs whose submission was uncertain, by result.', 'result'),
     polled(provider, result, lagMs) {
       polled(provider, result)
       lag.observe({ provider: of(provider) }, lagMs / 1000)
     },
     stored: tally(
       'sluice_video_stores_total',
-      'Clips of jobs that were fetched, by what became of them.',
+      'Clips fetched from providers, by result.',
       'result',
     ),
-    ended: tally('sluice_video_ends_total', 'Video jobs that ended in a runner, by status.', 'status'),
+    ended: tally('sluice_video_ends_total', 'Video jobs ended, by final status.', 'status'),
     lost: (count) => lost.add(count),
   }
 }
@@ -79,7 +79,7 @@ export function watchHeldVideos(
 ): void {
   new Gauge({
     name: 'sluice_video_jobs_held',
-    help: 'Open video jobs that runners hold.',
+    help: 'Open video jobs held by runners.',
     labelNames: ['state'],
     registers: [registry],
     collect() {

@@ -11,12 +11,12 @@ export function watchWebhooks(registry: Registry, read: () => DeliveryCounts | n
   const attempts = new Tally(
     registry,
     'sluice_webhook_attempts_total',
-    'Attempts to deliver webhooks by what came of them.',
+    'Attempts to deliver webhooks, by outcome.',
     ['outcome'],
   )
   new Gauge({
     name: 'sluice_webhook_deliveries',
-    help: 'Webhooks that wait for an attempt, and dead letters.',
+    help: 'Webhook deliveries waiting for an attempt, and those given up.',
     labelNames: ['state'],
     registers: [registry],
     aggregator: 'max',

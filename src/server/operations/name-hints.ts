@@ -7,7 +7,7 @@ import type { CallableModel, ModelCatalogue } from '../ports/models/models.ts'
 
 type Models = Pick<ModelCatalogue, 'models'>
 
-const LIST = '`GET /api/v1/models?output_modalities=all` lists all.'
+const LIST = 'List all models with `GET /api/v1/models?output_modalities=all`.'
 
 /**
  * `model_unknown` with the requested name and the names of the catalogue that it may stand for. C39.
@@ -82,7 +82,7 @@ export function modelUnfit(
     if (made(other).includes(makes)) fit.push(`\`${other.id}\``)
     if (fit.length === EXAMPLES_MAX) break
   }
-  const [what = 'neither texts nor embeddings nor videos'] = made(model)
+  const [what = 'no text, embeddings or videos'] = made(model)
   const { verb, list } = MAKES[makes]
   const others = fit.length === 0 ? '' : ` ${verb} made by ${fit.join(', ')}: see \`GET ${list}\`.`
   return fail('model_unfit', { detail: `\`${model.id}\` makes ${what}.${others}`, askedModel: model.id })

@@ -17,8 +17,8 @@ export function namedOrganization(
     return ok(queried ?? written)
   const issue = {
     path: '/organization_id',
-    message: 'is another one than that of the body',
-    expected: 'one organization, in the query or in the body',
+    message: 'differs from the one in the body',
+    expected: 'one organization, in the query or the body',
   }
   return fail('query_invalid', { metadata: { issues: [issue] } })
 }

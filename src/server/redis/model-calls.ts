@@ -107,7 +107,7 @@ export function openCallAuthority(state: State, run: RunScript = openScripts(sta
     onReturn: (listener) => state.onChange((isReachable) => void (isReachable && listener())),
     async take(call, want, waitMsMax) {
       const grant = grantOf(await run({ script: TAKE, ...inputOf(call, want), waitMsMax }), call)
-      if (grant === null) throw new Error('Redis answered with something else')
+      if (grant === null) throw new Error('Redis returned an unexpected answer')
       return grant
     },
     giveBack(call, tokens) {

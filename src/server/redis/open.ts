@@ -206,7 +206,7 @@ export class State {
     const late = setTimeout(
       () =>
         setImmediate(() => {
-          if (!isAnswered) this.#set(false, 'a heartbeat is not answered')
+          if (!isAnswered) this.#set(false, 'Redis does not answer heartbeats')
         }),
       PING_MS_MAX,
     )
@@ -305,13 +305,13 @@ function clientOf(url: string, log: Log): Redis {
 
 /** What the codes of Redis mean for an operator. */
 const CAUSES: Readonly<Record<string, string>> = {
-  READONLY: 'READONLY, it is a replica',
-  OOM: 'OOM, its maxmemory is reached',
-  MISCONF: 'MISCONF, it cannot save to its disk',
-  NOPERM: 'NOPERM, its user may not run scripts or use keys of sluice:*',
-  NOSCRIPT: 'NOSCRIPT, it keeps losing scripts',
-  NOREPLICAS: 'NOREPLICAS, it has too few replicas',
-  MOVED: 'MOVED, it is a node of a Redis Cluster, which Sluice does not use',
+  READONLY: 'READONLY, this Redis is a replica',
+  OOM: 'OOM, Redis has reached its maxmemory',
+  MISCONF: 'MISCONF, Redis cannot save to its disk',
+  NOPERM: 'NOPERM, the Redis user may not run scripts or use keys of sluice:*',
+  NOSCRIPT: 'NOSCRIPT, Redis keeps losing scripts',
+  NOREPLICAS: 'NOREPLICAS, Redis has too few replicas',
+  MOVED: 'MOVED, Redis runs as a cluster, which Sluice does not support',
 }
 
 /** True for an error that Redis answered, and no loss of the connection. */

@@ -49,7 +49,7 @@ export function openRateAuthority(state: State, run: RunScript = openScripts(sta
     async lend(ask) {
       const [key, ...args] = argsOf(ask)
       const grant = grantOf(await run({ script: STEP, keys: [key], args, waitMsMax: ask.waitMsMax }))
-      if (grant === null) throw new Error('Redis answered with something else')
+      if (grant === null) throw new Error('Redis returned an unexpected answer')
       return grant
     },
   }

@@ -23,7 +23,7 @@ export async function reachDisk<T>(work: () => Promise<Outcome<T>>): Promise<Out
 
 /** The thrown value as an Error that can be thrown later. */
 export function errorOf(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error('something that is no error was thrown', { cause })
+  return cause instanceof Error ? cause : new Error('a value that is not an error was thrown', { cause })
 }
 
 export function codeOf(cause: unknown): string {

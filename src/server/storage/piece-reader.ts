@@ -53,7 +53,7 @@ export class PieceReader implements ByteReader {
 
   async next(): Promise<Outcome<Uint8Array | null>> {
     if (this.#isClosed || this.#isAsked)
-      throw new Error('a reader is asked once at a time, and not after its end')
+      throw new Error('internal: a reader was read twice at once, or after its end')
     const { signal } = this.#options
     if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
     this.#takeBack()

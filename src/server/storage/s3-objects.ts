@@ -138,7 +138,7 @@ export async function deleteListed(
   key: string,
   etag: string | undefined,
 ): Promise<Outcome<boolean>> {
-  if (etag === undefined) return fail('storage_unavailable', { cause: new Error('the list has no ETag') })
+  if (etag === undefined) return fail('storage_unavailable', { cause: new Error('the listing has no ETag') })
   const command = new DeleteObjectCommand({ Bucket: calls.bucket, Key: key, IfMatch: etag })
   const removed = await calls.run(
     (ending) => calls.client.send(command, { abortSignal: ending }),

@@ -90,14 +90,14 @@ class RangeReader implements ByteReader {
       if (!opened.ok) return opened
       const { stream, chunks } = opened.value
       const chunk = await withinStall(chunks, this.#calls.stallMs, () =>
-        stream.destroy(new Error('the body stalls')),
+        stream.destroy(new Error('the body of the object stalls')),
       )
       if (chunk !== null) return ok(chunk)
       this.#drop()
       if (breaks === BREAKS_MAX)
         return fail('storage_unavailable', {
           retryAfterS: 1,
-          cause: new Error('the body breaks off again and again'),
+          cause: new Error('the body of the object keeps breaking off'),
         })
       await this.#calls.pause(breaks, signal)
     }
@@ -165,7 +165,7 @@ async function getRange(
     { abortSignal: signal },
   )
   const { Body: body, ContentLength: length } = answer
-  if (!(body instanceof Readable)) throw new WrongRange('the answer has no body')
+  if (!(body instanceof Readable)) throw new WrongRange('the storage returned no body')
   if (length !== to - from || !(answer.ContentRange ?? '').startsWith(`bytes ${from}-`)) {
     body.destroy()
     // The bytes of a server that ignores ranges would pass for the requested ones.

@@ -75,7 +75,7 @@ export function banner({
     row('Files', facts.objects),
     ...(rootKeyFile === null
       ? []
-      : [row('Root key', `made in ${rootKeyFile}: back it up, no stored file opens without it`)]),
+      : [row('Root key', `created in ${rootKeyFile}: back it up, stored files cannot be decrypted without it`)]),
     ...keyRows(keys, row),
     '',
     '  Try it:',

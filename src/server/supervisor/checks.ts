@@ -63,10 +63,10 @@ export interface ListenPlace {
 }
 
 /** Text for an address that the machine does not have: then the host is wrong, not the port. */
-const NOT_OURS = 'this machine has no such address'
+const NOT_OURS = 'this machine does not have that address'
 const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'something else listens there',
-  EACCES: 'this user may not',
+  EADDRINUSE: 'another program uses the port',
+  EACCES: 'this user has no permission',
   EADDRNOTAVAIL: NOT_OURS,
   ENOTFOUND: NOT_OURS,
 }

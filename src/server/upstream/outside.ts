@@ -29,7 +29,7 @@ export interface OutsideDeps {
 export async function openOutside(url: string, deps: OutsideDeps): Promise<Outcome<EgressStream>> {
   let at = urlIn(url)
   for (let nth = 0; nth <= VIDEO_REDIRECTS_MAX; nth++) {
-    if (at === null) return fail('destination_refused', { detail: 'It is no HTTPS address.' })
+    if (at === null) return fail('destination_refused', { detail: 'The address is not HTTPS.' })
     const opened = await openAt(at, deps)
     if (!opened.ok || !REDIRECTS.has(opened.value.status)) return opened
     const location = opened.value.header('location')
@@ -38,7 +38,7 @@ export async function openOutside(url: string, deps: OutsideDeps): Promise<Outco
     if (next !== null && next.origin !== at.origin && at.origin !== deps.home?.origin) break
     at = next
   }
-  return fail('upstream_failed', { detail: 'It redirects to another host, or too often.' })
+  return fail('upstream_failed', { detail: 'The address redirects to another host or too many times.' })
 }
 
 function openAt(
@@ -47,7 +47,7 @@ function openAt(
 ): Promise<Outcome<EgressStream>> {
   if (home !== undefined && url.origin === home.origin) return home.open(url)
   if (url.protocol !== 'https:')
-    return Promise.resolve(fail('destination_refused', { detail: 'It is no HTTPS address.' }))
+    return Promise.resolve(fail('destination_refused', { detail: 'The address is not HTTPS.' }))
   const port = url.port === '' ? null : Number(url.port)
   const host = url.hostname.replace(/\.$/, '')
   const vetted = egress.vetted({ host, port, purpose: 'caller', workspaceId })

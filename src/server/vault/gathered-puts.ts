@@ -97,7 +97,7 @@ export class GatheredPuts {
 }
 
 function only(secret: SecretMetadata | undefined): Stored {
-  if (secret === undefined) throw new Error('a secret was stored and not told')
+  if (secret === undefined) throw new Error('internal: a stored secret was not reported')
   return ok(secret)
 }
 

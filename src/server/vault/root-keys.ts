@@ -62,7 +62,7 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
     return [...given, ...readMade(own)]
   }
   let byId = byIds(read())
-  if (byId.size === 0) throw new RootKeyInvalid(`there is no root key: neither a setting has one nor ${own}`)
+  if (byId.size === 0) throw new RootKeyInvalid(`there is no root key in the settings, nor in ${own}`)
   const refresh = (): Map<string, Buffer> => {
     const now = stampsOf(files)
     if (now === stamps || now === null) return byId
@@ -182,7 +182,7 @@ function parseKey(entry: string, place: string): Buffer {
     throw new RootKeyInvalid(`${place}: expected 32 bytes as 64 hex digits or base64`)
   }
   if (parts.length === 2 && parts[0] !== idOf(key))
-    throw new RootKeyInvalid(`${place}: it is not the key of the id before it`)
+    throw new RootKeyInvalid(`${place}: the key does not match the id before it`)
   return key
 }
 

@@ -20,7 +20,7 @@ export function fastStart(mp4: Uint8Array, timing: Timing): Uint8Array<ArrayBuff
   const table = inside(mp4, 'moov', 'trak', 'mdia', 'minf', 'stbl')
   const sizes = sizesOf(inside(table, 'stsz'))
   if (sizes.reduce((sum, size) => sum + size, 0) !== pictures.length)
-    throw new RangeError('frames do not lie one behind the other')
+    throw new RangeError('frames are not stored one after another')
   const samples = {
     sizes,
     keyFrames: keyFramesOf(pictures, sizes),

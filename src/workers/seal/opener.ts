@@ -51,15 +51,15 @@ export interface Opener {
 export function createOpener(options: OpenerOptions): Outcome<Opener> {
   const { dataKey, dataKeyId, objectId, objectBytes, header } = options
   const layout = layoutOf(options.sizeBytes)
-  if (objectBytes !== layout.objectBytes) return damaged('its length is not that of the row')
+  if (objectBytes !== layout.objectBytes) return damaged('the length differs from the database record')
   const known = readHeader(header)
-  if (known === null) return damaged('its header is not valid')
-  if (known.dataKeyId !== dataKeyId) return damaged('its header names another data key')
+  if (known === null) return damaged('the header is invalid')
+  if (known.dataKeyId !== dataKeyId) return damaged('the header names another data key')
   const keys = deriveKeys(dataKey, known.salt, objectId)
   // GCM does not commit to its key: a ciphertext can be crafted that opens under two keys.
   if (!timingSafeEqual(keys.commitment, known.commitment)) {
     keys.wipe()
-    return damaged('it was sealed with another key or for another object')
+    return damaged('the object was sealed with another key or for another object')
   }
   const aad = associatedData(header, objectId)
   const lastIndex = layout.segmentCount - 1
@@ -70,8 +70,8 @@ export function createOpener(options: OpenerOptions): Outcome<Opener> {
     sealedBytesOf,
     openSegment(index, bytes) {
       if (isOver) throw new Error('the opener has ended')
-      if (!Number.isInteger(index) || index < 0 || index > lastIndex) return damaged('it has no such segment')
-      if (bytes.length !== sealedBytesOf(index)) return damaged('a segment has another length')
+      if (!Number.isInteger(index) || index < 0 || index > lastIndex) return damaged('the object has no such segment')
+      if (bytes.length !== sealedBytesOf(index)) return damaged('a segment has the wrong length')
       return openOne(keys.objectKey, nonceOf(keys.noncePrefix, index, index === lastIndex), aad, bytes)
     },
     discard() {
@@ -96,7 +96,7 @@ function openOne(
     return ok(plain)
   } catch {
     plain.fill(0)
-    return damaged('a segment does not verify')
+    return damaged('a segment fails verification')
   }
 }
 

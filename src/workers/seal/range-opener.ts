@@ -46,7 +46,7 @@ export function openRange(opener: Opener, start: number, end: number): RangeOpen
       const plain: Uint8Array[] = []
       for (let at = 0; at < piece.length;) {
         if (index > plan.lastSegment)
-          return fail('content_damaged', { cause: new Error('storage gave more than was asked for') })
+          return fail('content_damaged', { cause: new Error('storage returned more bytes than requested') })
         const whole = opener.sealedBytesOf(index)
         if (partial === null && piece.length - at >= whole) {
           const opened = openNext(piece.subarray(at, at + whole), plain)

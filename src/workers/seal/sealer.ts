@@ -78,7 +78,7 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
     },
     finish() {
       const pieces = begin()
-      if (index > 0 && heldBytes === 0) throw new Error('bytes that were announced did not come')
+      if (index > 0 && heldBytes === 0) throw new Error('announced bytes did not arrive')
       seal(held.subarray(0, heldBytes), true, pieces)
       discard()
       return pieces

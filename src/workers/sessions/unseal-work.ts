@@ -41,7 +41,7 @@ export class UnsealWork implements ThreadSession {
   receive(message: ToThread): void {
     if (message.kind === 'more') this.#room.push(message)
     else if (message.kind === 'piece') this.#arrive(Buffer.from(message.bytes, 0, message.length))
-    else if (message.kind === 'end') this.#end(damaged('it is shorter than its row says'))
+    else if (message.kind === 'end') this.#end(damaged('the object is shorter than its database record'))
     else throw new Error(`an unsealing session got ${message.kind}`)
   }
 
@@ -92,7 +92,7 @@ export class UnsealWork implements ThreadSession {
     // A file of some systems gives less than it has.
     for (let more = -1; more !== 0 && count < wanted; count += more)
       more = readSync(descriptor, scratch, count, wanted - count, this.#at + count)
-    if (count === 0) return damaged('it is shorter than its row says')
+    if (count === 0) return damaged('the object is shorter than its database record')
     this.#at += count
     return range.push(scratch.subarray(0, count))
   }

@@ -215,7 +215,7 @@ t.test('what no maximum would bound is named first, and makes all of the tools u
   t.match(toolsOf('messages', { tools }), { path: '/tools/2/type', uses: null, remedy: null, price: 'other' })
   t.match(toolsOf('messages', { tools: tools.slice(0, 2) }), {
     ...{ path: '/tools/1/max_uses', uses: null, price: 'search' },
-    remedy: 'a whole number of at least 1',
+    remedy: 'a whole number, at least 1',
   })
   const mixed = [{ type: 'web_search' }, { type: 'code_interpreter' }]
   t.match(toolsOf('responses', { tools: mixed }), { path: '/tools/1/type', uses: null })

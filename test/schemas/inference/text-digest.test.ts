@@ -74,7 +74,7 @@ const DEAR: readonly (readonly [object, string | null])[] = [
 ]
 
 t.test(
-  'members by which a call may cost more than the catalogue says are named, in all dialects',
+  'members by which a call may cost more than the price in the catalogue are named, in all dialects',
   async (t) => {
     for (const dialect of DIALECTS)
       for (const [more, name] of DEAR)

@@ -25,7 +25,7 @@ t.test('parameters of libpq and Prisma are named with what stands in their place
     remarks.map((remark) => remark.split(' ')[0]),
     ['channel_binding', 'application_name', 'connect_timeout', 'schema', 'pgbouncer'],
   )
-  t.match(remarks[0], /^channel_binding is ignored: sslmode=verify-full authenticates the server$/)
+  t.match(remarks[0], /^channel_binding is ignored: use sslmode=verify-full to authenticate the server$/)
   t.end()
 })
 

@@ -68,7 +68,7 @@ t.test(
     t.match(await exchange(), {
       failure: {
         name: 'destination_refused',
-        detail: 'Its address is not public.',
+        detail: 'The host resolves to an address that is not public.',
         fields: { rule: 'address' },
       },
     })

@@ -93,16 +93,16 @@ const REFUSED = calls({
 const paid = (money: Partial<LiveView['money']>) => found({ money: { ...QUIET.money, ...money } })
 
 for (const [what, severity, text, given] of [
-  ['Postgres is away', 'bad', `Postgres is away since ${SINCE}: it is missed`, away('postgres')],
+  ['Postgres is away', 'bad', `Postgres has been down since ${SINCE}: it is missed`, away('postgres')],
   [
     'Postgres is away for too long',
     'bad',
-    /^Postgres is away for longer than SLUICE_KEY_GRACE/,
+    /^Postgres has been down for longer than SLUICE_KEY_GRACE/,
     away('postgres', ['key_grace_over']),
   ],
-  ['Redis is away', 'warn', /^Redis is away since/, away('redis')],
-  ['a front is missing', 'bad', '1 of 2 fronts serve', counted('fronts', 1, 2)],
-  ['a runner is missing', 'bad', /^0 of 1 runners work/, counted('runners', 0, 1)],
+  ['Redis is away', 'warn', /^Redis has been down since/, away('redis')],
+  ['a front is missing', 'bad', '1 of 2 fronts are serving', counted('fronts', 1, 2)],
+  ['a runner is missing', 'bad', /^0 of 1 runners are running/, counted('runners', 0, 1)],
   [
     'a process is silent',
     'bad',
@@ -142,13 +142,13 @@ for (const [what, severity, text, given] of [
   [
     'the books are behind',
     'warn',
-    'the books are 10001 ms behind the journals',
+    'the ledger is 10001 ms late',
     paid({ journal_lag_ms: JOURNAL_LAG_MS_MAX + 1 }),
   ],
   [
     'webhooks were given up',
     'warn',
-    '1 dead letter, 2 wait for an attempt',
+    '1 failed webhook delivery, 2 waiting for an attempt',
     found({ webhooks: { waiting: 2, dead: 1 } }),
   ],
   [
@@ -182,7 +182,7 @@ t.test('what most refused calls have in common decides what is advised', (t) => 
     /^raise the requests a minute of the key.*`call_failed` of the failure `rate_limited`/,
   )
   t.match(fixFor('budget_exceeded'), /^raise the budget/)
-  t.match(fixFor('body_invalid'), /^the log tells whose calls/)
+  t.match(fixFor('body_invalid'), /^find the callers in the log/)
   t.end()
 })
 

@@ -12,7 +12,7 @@ t.test(
     t.match(await messageOf(front, { model: 'lexical-1' }), /Nearest: `sluice\/lexical-1`\./)
     t.match(
       await messageOf(front, { model: 'completely/other' }),
-      /`GET \/api\/v1\/models\?output_modalities=all` lists all\./,
+      /List all models with `GET \/api\/v1\/models\?output_modalities=all`\./,
     )
     t.notMatch(await messageOf(front, { model: `sk-sluice-v1-${'i'.repeat(43)}` }), /iiii/)
     const narrow = await openEmbeddings(t, { keys: { allowedModels: ['acme/one'] } })

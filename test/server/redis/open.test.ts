@@ -50,13 +50,13 @@ function runOne(state: State): Promise<unknown> {
 }
 
 for (const [refusal, cause] of [
-  ["READONLY You can't write against a read only replica.", /READONLY, it is a replica/],
+  ["READONLY You can't write against a read only replica.", /READONLY, this Redis is a replica/],
   ["ERR Error running script (call to f_1): @user_script:1: -READONLY You can't write", /READONLY/],
-  ["OOM command not allowed when used memory > 'maxmemory'.", /OOM, its maxmemory is reached/],
+  ["OOM command not allowed when used memory > 'maxmemory'.", /OOM, Redis has reached its maxmemory/],
   ['MISCONF Redis is configured to save RDB snapshots', /MISCONF/],
   ["NOPERM User s has no permissions to run the 'evalsha' command", /NOPERM/],
   ['NOSCRIPT No matching script.', /NOSCRIPT/],
-  ['MOVED 3999 127.0.0.1:6381', /MOVED, it is a node of a Redis Cluster/],
+  ['MOVED 3999 127.0.0.1:6381', /MOVED, Redis runs as a cluster/],
 ] as const) {
   t.test(`a Redis that answers pings and refuses scripts is away: ${refusal.slice(0, 24)}`, async (t) => {
     const redis = await openScriptedRedis(t)

@@ -171,7 +171,7 @@ t.test('a port that is taken refuses the start and names the setting', async (t)
     server.close()
     await once(server, 'close')
     t.equal(refused.code, 1, setting)
-    t.match(refused.stderr, new RegExp(`something else listens there; set ${setting}`))
+    t.match(refused.stderr, new RegExp(`another program uses the port; set ${setting}`))
   }
 })
 

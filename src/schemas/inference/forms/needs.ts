@@ -139,7 +139,7 @@ function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Ne
     add('id', {
       ...need(path, TEXT_PROTOCOLS),
       message: 'names a file that the provider of the endpoint does not know',
-      expected: 'the content of the file, or its URL',
+      expected: 'the content of the file or its URL',
     })
   if (part.kind === 'video') {
     add('video', need(path, lacking('video')))

@@ -98,7 +98,7 @@ export function valueIssues({ body }: Pick<SentRequest, 'body'>): readonly Issue
 
 const MANY_VALUES: Issue = {
   path: '',
-  message: 'has more values than are written in another form',
+  message: 'has too many values to translate',
   expected: `at most ${JSON_VALUES_MAX} objects, lists and members, or an endpoint of your own form`,
 }
 

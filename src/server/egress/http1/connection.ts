@@ -161,7 +161,7 @@ export class Connection implements Line, ResponseSink {
       this.#fail(bug)
     }
     if (this.#reader.isBroken)
-      return this.#end(new ConnectionError('HTTP_INVALID', 'the response is no valid HTTP/1.1'))
+      return this.#end(new ConnectionError('HTTP_INVALID', 'the response is not valid HTTP/1.1'))
     if (!this.#isOpen) return true
     if (this.#handler === null) return this.#served(at === length)
     if (!this.#reader.isPaused) return true
@@ -235,7 +235,7 @@ export class Connection implements Line, ResponseSink {
 
   readonly #onFin = (): void => {
     if (this.#isPaused) this.#isEnded = true
-    else if (this.#reader.close()) this.#end(new Error('the response ended with its connection'))
+    else if (this.#reader.close()) this.#end(new Error('the connection closed before the response was complete'))
     else this.#break(new ConnectionError('HTTP_CLOSED', 'the other side closed the connection'), true)
   }
 
@@ -259,5 +259,5 @@ class ConnectionError extends Error {
 
 const NOTHING = Buffer.alloc(0)
 const POISON = 0x21
-const UNASKED = new Error('bytes without a request')
-const NOT_KEPT = new Error('not kept alive')
+const UNASKED = new Error('received bytes without a request')
+const NOT_KEPT = new Error('connection is not kept alive')

@@ -136,6 +136,6 @@ export class Connections implements ConnectionHome {
 }
 
 const NO_ERROR = new Error('none')
-const NO_CONNECTION = new Error('broken as it was made')
-const NOT_KEPT = new Error('kept no longer')
-const CLOSED = new Error('the gate closes')
+const NO_CONNECTION = new Error('connection failed while it was opened')
+const NOT_KEPT = new Error('idle for too long')
+const CLOSED = new Error('the egress gate is closing')

@@ -11,7 +11,7 @@ const UNADMITTED_BYTES_MAX = 64 * 1024
 const EMPTY = new Uint8Array(0)
 const BUSY = fail('busy', { retryAfterS: 1 })
 const OVER = fail('client_gone')
-const TOO_TINY = fail('body_invalid', { detail: 'It comes in too many tiny chunks.' })
+const TOO_TINY = fail('body_invalid', { detail: 'The body arrives in too many tiny chunks.' })
 
 /**
  * Share of a body's announced length that must have arrived before a buffer of the whole length is allocated.

@@ -47,8 +47,8 @@ export class FormTrail {
     if (this.#hasBareLine) return malformed(BARE_LINES)
     return malformed(
       this.#hasDelimiter
-        ? 'It ends before its last boundary.'
-        : 'The boundary of its content type does not stand in it.',
+        ? 'The form ends before its last boundary.'
+        : 'The form does not contain the boundary named in its content type.',
     )
   }
 
@@ -70,7 +70,7 @@ export class FormTrail {
       const issue = filenameIssue('\0')
       return { name: 'filename_invalid', ...(issue !== null && { metadata: { issues: [issue] } }) }
     }
-    return malformed('A part of it has a header that is not valid.')
+    return malformed('A part of the form has an invalid header.')
   }
 
   #text(): string {
@@ -78,7 +78,7 @@ export class FormTrail {
   }
 }
 
-const BARE_LINES = 'Its lines do not end with CR LF.'
+const BARE_LINES = 'Lines of the form do not end with CR LF.'
 
 function malformed(detail: string): Failure {
   return { name: 'form_malformed', detail }

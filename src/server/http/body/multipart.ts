@@ -226,7 +226,7 @@ const ONE_FILE = refusal('', 'has a second file', 'one part named `file`')
 const OTHER_PART = refusal(
   '',
   'has a file in a part that is not named `file`',
-  'the file in one part named `file`',
+  'the file in a single part named `file`',
 )
 const NAMELESS = refusal('/file', 'has no filename', 'a filename in its content-disposition')
 const FIELD_TOO_LARGE = refusal(
@@ -234,14 +234,14 @@ const FIELD_TOO_LARGE = refusal(
   'has a field that is too large',
   `at most ${FORM_FIELD_BYTES_MAX} bytes a field`,
 )
-const ENCODED = refusal('/file', 'is encoded', 'the bytes as they are. RFC 7578 §4.7')
+const ENCODED = refusal('/file', 'is encoded', 'unencoded bytes (RFC 7578 §4.7)')
 /**
  * Values of `content-transfer-encoding` that change no byte; busboy reports `7bit` when the header is
  * missing.
  */
 const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
-const TOO_MANY = refusal('', 'has too many fields', `at most ${FORM_FIELDS_MAX} beside the file`)
-const TOO_MUCH = refusal('', 'is too large beside its file', `at most ${FORM_EXTRA_BYTES_MAX} bytes`)
+const TOO_MANY = refusal('', 'has too many fields', `at most ${FORM_FIELDS_MAX} besides the file`)
+const TOO_MUCH = refusal('', 'is too large, not counting its file', `at most ${FORM_EXTRA_BYTES_MAX} bytes`)
 
 function refusal(path: string, message: string, expected: string): Failure {
   return { name: 'form_invalid', metadata: { issues: [{ path, message, expected }] } }

@@ -179,7 +179,7 @@ export function uploadOf(kind: 'form' | 'raw', head: RequestHead, body: UploadBo
   if (boundary === null) {
     const expected = 'multipart/form-data with a boundary of at most 70 characters'
     return fail('header_invalid', {
-      metadata: { issues: [{ path: '/content-type', message: 'is not that of a form', expected }] },
+      metadata: { issues: [{ path: '/content-type', message: 'is not a form', expected }] },
     })
   }
   const isTooLarge = declared !== null && declared > uploadBytesMax(kind)
@@ -217,5 +217,5 @@ export class RawUpload implements Upload {
 
 const NO_FIELDS: ReadonlyMap<string, string> = new Map()
 const EMPTY = new Uint8Array(0)
-const TOO_TINY: Failure = { name: 'body_invalid', detail: 'It comes in too many tiny chunks.' }
+const TOO_TINY: Failure = { name: 'body_invalid', detail: 'The body arrives in too many tiny chunks.' }
 const TOO_LARGE: Failure = { name: 'file_too_large', fields: { limit: FILE_BYTES_MAX } }

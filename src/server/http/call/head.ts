@@ -246,7 +246,7 @@ export function contentRefusal({
     const issues = [
       {
         path: '/content-type',
-        message: 'is not a JSON type',
+        message: 'is not a JSON content type',
         expected: 'application/json, or a type that ends in +json',
       },
     ]
@@ -272,7 +272,7 @@ export function encodingRefusal({ contentEncoding }: Pick<RequestHead, 'contentE
 export function partialRefusal(head: Pick<RequestHead, 'kept'>): Failure | null {
   const found = WHOLE_ONLY.find((name) => head.kept(name) !== undefined)
   if (found === undefined) return null
-  return refusal(found, 'is not supported by writes', 'a whole file without conditions')
+  return refusal(found, 'is not supported by writes', 'a whole file, without conditions')
 }
 
 const WHOLE_ONLY = ['content-range', 'if-match', 'if-none-match', 'if-unmodified-since'] as const

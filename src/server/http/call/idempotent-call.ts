@@ -77,7 +77,7 @@ export class IdempotentCall {
     try {
       const outcome = await operation()
       if (outcome.ok) {
-        if (outcome.value.kind !== 'json') throw new Error('only answers in JSON are kept')
+        if (outcome.value.kind !== 'json') throw new Error('only JSON answers can be kept')
         await this.#port.remember(claim, {
           bodySha256: this.#bodySha256,
           json: JSON.stringify(outcome.value.value),
@@ -124,8 +124,8 @@ const KEY_REFUSED = fail('header_invalid', {
     issues: [
       {
         path: '/idempotency-key',
-        message: 'is not taken here',
-        expected: 'none: a key is shown once, and no repetition gets it again',
+        message: 'is not supported here',
+        expected: 'no such header: a key is shown only once, so the call cannot be repeated',
       },
     ],
   },

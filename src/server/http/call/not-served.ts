@@ -12,9 +12,9 @@ const below = (path: string, instead: string): NotServed => ({ path: API_PREFIX 
 const at = (method: string, path: string): string => `\`${method} ${API_PREFIX}${path}\``
 
 const WRITING = ['/chat/completions', '/responses', '/messages'].map((path) => at('POST', path)).join(', ')
-const SPENT = `what was spent by day, key, workspace and model (${at('GET', '/activity')})`
-const HEARD = `sound in chats, where the model takes or makes it (${at('POST', '/chat/completions')})`
-const MADE = `keys that a management key makes (${at('POST', '/keys')})`
+const SPENT = `spend by day, key, workspace and model (${at('GET', '/activity')})`
+const HEARD = `audio in chats, if the model supports it (${at('POST', '/chat/completions')})`
+const MADE = `API keys created by a management key (${at('POST', '/keys')})`
 const SHAPED = `answers in a JSON schema (${at('POST', '/chat/completions')} with \`response_format\`)`
 const TEXTS = `${WRITING}, ${at('POST', '/embeddings')}, ${at('GET', '/models')}`
 
@@ -26,7 +26,7 @@ export const NOT_SERVED: readonly NotServed[] = [
   below('/messages', TEXTS),
   below(
     '/interns/{id}/chat/completions',
-    `chats under the key of the intern (${at('POST', '/chat/completions')})`,
+    `chats with the key of the intern (${at('POST', '/chat/completions')})`,
   ),
   below('/analytics', SPENT),
   below('/classifications', SPENT),
@@ -36,7 +36,7 @@ export const NOT_SERVED: readonly NotServed[] = [
   below('/oauth', MADE),
   below(
     '/benchmarks',
-    `models with the scores of the catalogue, by which they are sorted (${at('GET', '/models')})`,
+    `models sorted by their scores in the catalogue (${at('GET', '/models')})`,
   ),
   below('/generation/feedback', `the record of a call (${at('GET', '/generation')})`),
   below(
@@ -46,7 +46,7 @@ export const NOT_SERVED: readonly NotServed[] = [
   ),
   below(
     '/images',
-    `pictures from models that write them (${at('POST', '/chat/completions')} with \`modalities\`), ` +
+    `images from models that create them (${at('POST', '/chat/completions')} with \`modalities\`), ` +
       `and videos (${at('POST', '/videos')})`,
   ),
   below(
@@ -54,7 +54,7 @@ export const NOT_SERVED: readonly NotServed[] = [
     `\`trace\` of each call, which the operator has posted to \`SLUICE_BROADCAST\`, and the record of a call ` +
       `(${at('GET', '/generation')})`,
   ),
-  below('/rerank', `vectors, by which documents are ordered (${at('POST', '/embeddings')})`),
+  below('/rerank', `embeddings, to rank documents yourself (${at('POST', '/embeddings')})`),
   below('/systemone', SHAPED),
   below('/api/alpha', SHAPED),
   // The client sends this call without the prefix.

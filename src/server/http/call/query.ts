@@ -47,7 +47,7 @@ export function compileUrlReader(schema: TSchema, failure: 'params_invalid' | 'q
         const first = given?.[0]
         if (given === undefined || first === undefined) continue
         if (given.length === 1) value[name] = coerced(member, first)
-        else return refuse([{ path: `/${name}`, message: 'is given more than once', expected: 'one value' }])
+        else return refuse([{ path: `/${name}`, message: 'is repeated', expected: 'one value' }])
       }
       return validator.Check(value)
         ? ok(value)
@@ -108,7 +108,7 @@ function reworded(
   const kinds = kindsOf(schema)
   if (kinds.has('string')) return issue
   if (kinds.has('integer') && NUMBER.test(text))
-    return { ...issue, message: 'is not a whole number in plain digits' }
+    return { ...issue, message: 'is not a whole number in decimal digits' }
   if (kinds.has('integer') || kinds.has('number')) return { ...issue, message: 'is not a number' }
   return kinds.has('boolean') ? { ...issue, message: 'is not a boolean' } : issue
 }

@@ -37,14 +37,14 @@ export function takeInputs(call: RequestCall, taken: InputsTaken): void {
 /** @returns whether the call goes on */
 function takeLine(call: RequestCall, { kind, route, params }: Routed): boolean {
   if (kind === 'undecodable') {
-    call.fail({ name: 'params_invalid', detail: 'A percent-encoding in it is not UTF-8.' })
+    call.fail({ name: 'params_invalid', detail: 'A percent-encoded part is not UTF-8.' })
     return false
   }
   if (route.params !== null && !takeUrl(call, 'params', route.params, params)) return false
   if (route.query === null) return true
   const query = parseQuery(call.head.query)
   if (query !== null) return takeUrl(call, 'query', route.query, query)
-  call.fail({ name: 'query_invalid', detail: 'A percent-encoding in it is not UTF-8.' })
+  call.fail({ name: 'query_invalid', detail: 'A percent-encoded part is not UTF-8.' })
   return false
 }
 
@@ -176,7 +176,7 @@ function takeOthers(call: RequestCall, others: readonly OtherMember[]): readonly
 
 function formOf({ match }: RequestCall): NamedForm {
   const { body } = match.route
-  if (body === null) throw new Error('an operation without JSON asked for it')
+  if (body === null) throw new Error('internal: JSON was read by an operation without a JSON body')
   return body
 }
 

@@ -53,7 +53,7 @@ async function show(input: HTMLInputElement, results: HTMLElement): Promise<void
       element('a', { href: path }, title, ...(title === page ? [] : [element('small', {}, page)])),
     ),
   )
-  results.replaceChildren(...(items.length > 0 ? items : [element('li', {}, 'Nothing was found.')]))
+  results.replaceChildren(...(items.length > 0 ? items : [element('li', {}, 'No results.')]))
   results.hidden = question === ''
 }
 

@@ -25,7 +25,7 @@ export function tryForm(call: TriedCall): HTMLElement {
     'form',
     { autocomplete: 'off' },
     ...[key, ...inputs, body, file].flatMap((one) => (one === null ? [] : [one.label])),
-    element('p', {}, send, ' The key is sent to this node alone, and it is not stored.'),
+    element('p', {}, send, ' The key is sent only to this node and is not stored.'),
     status,
     answer,
   )

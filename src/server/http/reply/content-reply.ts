@@ -71,7 +71,7 @@ async function open(content: Content, from: number, to: number): Promise<Outcome
     reader = opened.value
     const piece = await reader.next()
     if (!piece.ok) return piece
-    if (piece.value === null) return fail('content_damaged', { cause: new Error('it is empty') })
+    if (piece.value === null) return fail('content_damaged', { cause: new Error('the content is empty') })
     const { value } = opened
     const ready = (): Uint8Array | null => value.ready?.() ?? null
     return ok({ bytes: to - from, first: piece.value, next: () => value.next(), ready, close })

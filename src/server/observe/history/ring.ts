@@ -87,7 +87,7 @@ export class Ring {
   /** Throws for a ring of another shape. */
   restore({ newest, cells }: SavedRing): void {
     if (cells.length !== this.#cells.length || !Number.isSafeInteger(newest))
-      throw new Error('the ring has another shape')
+      throw new Error('the stored history has a different shape')
     this.#cells.set(cells)
     this.#newest = newest
   }

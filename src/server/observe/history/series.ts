@@ -78,7 +78,7 @@ export class Series {
   restore(saved: SavedSeries): this {
     for (const [nth, ring] of this.#rings.entries()) {
       const one = saved[nth]
-      if (one === undefined) throw new Error('the series has another shape')
+      if (one === undefined) throw new Error('the stored series has a different shape')
       ring.restore(one)
     }
     return this

@@ -7,7 +7,7 @@ export function countRequests(registry: Registry): CountRequests {
   const calls = new Tally(
     registry,
     'sluice_request_log_calls_total',
-    'Calls on their way to the request log, by what became of them; the ledger has paid ones that were lost.',
+    'Calls for the request log, by outcome; paid calls lost here are still in the ledger.',
     ['outcome'],
   )
   return (outcome, count) => calls.add(count, outcome)

@@ -27,7 +27,7 @@ export const listAudit = defineOperation({
     const faults = faultsOfInstants(call.query)
     if (faults.length > 0)
       return fail('query_invalid', {
-        metadata: { issues: faults.map((fault) => ({ ...fault, message: 'is not an instant' })) },
+        metadata: { issues: faults.map((fault) => ({ ...fault, message: 'is not a date and time' })) },
       })
     const page = await ports.auditLog.find(queryOf(call.key.organizationId, call.query))
     return page.ok ? ok(answerOf(page.value)) : page

@@ -34,7 +34,7 @@ export const listContainerFiles = defineOperation({
       const issue = {
         path: '/after',
         message: 'is not the id of a container file',
-        expected: 'the last_id of a page',
+        expected: 'the `last_id` of a page',
       }
       return fail('query_invalid', { metadata: { issues: [issue] } })
     }

@@ -69,7 +69,7 @@ export class BodyFlow {
   #fail(failure: Failure): void {
     this.failure = failure
     // The stream ends with an error, so that the destination does not take a part for the whole.
-    this.stream.destroy(new Error('the client did not send the rest'))
+    this.stream.destroy(new Error('the client did not send the whole body'))
     this.#failed()
   }
 

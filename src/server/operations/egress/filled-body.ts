@@ -26,13 +26,13 @@ export interface BodyTemplate {
 export async function bodyTemplate({ headers, body }: RelayedRequest): Promise<Outcome<BodyTemplate>> {
   const encoding = valueOf(headers, 'content-encoding')
   if (encoding !== '' && encoding.toLowerCase() !== 'identity')
-    return fail('header_invalid', { detail: 'Placeholders in a body that is encoded cannot be found.' })
+    return fail('header_invalid', { detail: 'Placeholders cannot be replaced in an encoded body.' })
   const received = await wholeBody(body, EGRESS_SUBSTITUTED_BODY_BYTES_MAX)
   if (!received.ok) return received
   const type = valueOf(headers, 'content-type')
   const place = JSON_TYPE.test(type) ? 'json' : FORM_TYPE.test(type) ? 'query' : 'plain'
   const text = received.value.toString('latin1')
-  if (holdsKey(text)) return fail('body_invalid', { detail: 'It holds a key of this installation.' })
+  if (holdsKey(text)) return fail('body_invalid', { detail: 'The body contains a key of this installation.' })
   const template = templateOf(text, place === 'query')
   return template === null ? malformed('body_invalid') : ok({ template, place })
 }

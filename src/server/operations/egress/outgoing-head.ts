@@ -39,10 +39,10 @@ const URL_TEXT = /^[\x21\x22\x24-\x7e]*$/
 /** Failures: params_invalid (path), query_invalid, header_invalid. */
 export function outgoingHead(path: string, request: RelayedRequest): Outcome<OutgoingHead> {
   if (!URL_TEXT.test(path))
-    return fail('params_invalid', { detail: 'The path holds characters that a URL cannot hold.' })
+    return fail('params_invalid', { detail: 'The path contains characters that are not allowed in a URL.' })
   if (hasPlaceholder(percentDecoded(path)))
-    return fail('params_invalid', { detail: 'A path cannot hold the placeholder of a secret.' })
-  if (holdsKey(path)) return fail('params_invalid', { detail: 'The path holds a key of this installation.' })
+    return fail('params_invalid', { detail: 'A placeholder is not allowed in the path.' })
+  if (holdsKey(path)) return fail('params_invalid', { detail: 'The path contains a key of this installation.' })
   const query = request.query === null ? ok(null) : queryOf(request.query)
   if (!query.ok) return query
   const headers: { name: string; value: Template }[] = []
@@ -77,8 +77,8 @@ export function filledHead(
     if (!text.ok)
       return refused(
         name,
-        'cannot hold the value of its secret',
-        'a value without line breaks and other control characters',
+        'cannot carry the value of its secret',
+        'a value without line breaks or other control characters',
       )
     headers.push(name, text.value)
     bytes += name.length + text.value.length
@@ -114,27 +114,27 @@ function isWithheld(name: string, named: ReadonlySet<string>): boolean {
 }
 
 function headerOf(name: string, value: string): Outcome<Template> {
-  if (!TOKEN.test(name)) return fail('header_invalid', { detail: 'A header has a name that is none.' })
+  if (!TOKEN.test(name)) return fail('header_invalid', { detail: 'A header has an invalid name.' })
   if (holdsKey(name))
-    return fail('header_invalid', { detail: 'The name of a header holds a key of this installation.' })
-  if (!ASCII_VALUE.test(value)) return refused(name, 'holds characters that are not ASCII', 'ASCII')
+    return fail('header_invalid', { detail: 'The name of a header contains a key of this installation.' })
+  if (!ASCII_VALUE.test(value)) return refused(name, 'contains characters that are not ASCII', 'ASCII')
   if (holdsKey(value))
-    return refused(name, 'holds a key of this installation', 'a key for the destination, or a placeholder')
+    return refused(name, 'contains a key of this installation', 'a key of the destination, or a placeholder')
   const template = templateOf(value)
   return template === null
-    ? refused(name, 'holds a placeholder that is none', '`{{secret:name}}` with the name of a secret')
+    ? refused(name, 'contains an invalid placeholder', '`{{secret:name}}` with the name of a secret')
     : ok(template)
 }
 
 /** The template of a query: values may contain placeholders, names may not. */
 function queryOf(text: string): Outcome<Template> {
   if (!URL_TEXT.test(text))
-    return fail('query_invalid', { detail: 'It holds characters that a URL cannot hold.' })
-  if (holdsKey(text)) return fail('query_invalid', { detail: 'It holds a key of this installation.' })
+    return fail('query_invalid', { detail: 'The query contains characters that are not allowed in a URL.' })
+  if (holdsKey(text)) return fail('query_invalid', { detail: 'The query contains a key of this installation.' })
   const isInName = text.split('&').some((pair) => hasPlaceholder(percentDecoded(pair.split('=', 1)[0] ?? '')))
   if (isInName)
     return fail('query_invalid', {
-      detail: 'The name of a parameter cannot hold the placeholder of a secret.',
+      detail: 'A placeholder is not allowed in the name of a parameter.',
     })
   const template = templateOf(text, true)
   return template === null ? malformed('query_invalid') : ok(template)
@@ -142,7 +142,7 @@ function queryOf(text: string): Outcome<Template> {
 
 export function malformed(name: Failure['name']): Outcome<never> {
   return fail(name, {
-    detail: 'A placeholder is `{{secret:name}}` with the name of a secret, and nothing else.',
+    detail: 'Write placeholders as `{{secret:name}}`, with the name of a secret.',
   })
 }
 

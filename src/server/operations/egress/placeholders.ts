@@ -57,7 +57,7 @@ export function filled(
   let text = literals[0] ?? ''
   for (const [index, name] of names.entries()) {
     const value = values.get(name)
-    if (value === undefined) throw new Error('a secret that was not asked for')
+    if (value === undefined) throw new Error('internal: a secret was not requested')
     if (place === 'header' && !HEADER_VALUE.test(value)) return unfit(name)
     text += written(value, place) + (literals[index + 1] ?? '')
   }
@@ -81,7 +81,7 @@ export function leastBytes({ literals, names }: Template, bytes: ReadonlyMap<str
 const HEADER_VALUE = /^[^\x00-\x08\x0a-\x1f\x7f]*$/
 
 function unfit(name: string): Outcome<never> {
-  const detail = `The value of \`${name}\` has characters that a header cannot hold.`
+  const detail = `The value of \`${name}\` has characters that are not allowed in a header.`
   return { ok: false, failure: { name: 'header_invalid', detail } }
 }
 

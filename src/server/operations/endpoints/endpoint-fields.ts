@@ -52,13 +52,13 @@ export function baseUrlOf(given: string, { endpointProber }: Pick<Ports, 'endpoi
 const NOT_ALLOWED = {
   message: 'is not allowed',
   expected:
-    'an https: address without credentials, query and fragment, on 443 or a port from 1024 that is not refused',
+    'an https: URL without credentials, query or fragment, on port 443 or an allowed port from 1024',
 }
 
 const PLAIN = {
   message: 'begins with http:',
   expected:
-    'the address with https:; the operator decides where plain HTTP is spoken in its place (SLUICE_EGRESS_ALLOW)',
+    'the URL with https:; the operator can allow plain HTTP with SLUICE_EGRESS_ALLOW',
 }
 
 /** Two bodies with the same prices in another order are the same fields, whose digests are compared. */
@@ -76,12 +76,12 @@ function inOrder(pricing: EndpointPricing): EndpointPricing {
 export function countable(pricing: EndpointPricing): Outcome<null> {
   const issues = uncountable(pricing).map((name): Issue => ({
     path: `/pricing/${name}`,
-    message: 'cannot be counted',
-    expected: 'at most 15 decimal places, and at most 9 USD',
+    message: 'is too fine or too large',
+    expected: 'at most 15 decimal places and at most $9',
   }))
   return issues.length === 0 ? ok(null) : fail('body_invalid', { metadata: { issues } })
 }
 
 const MISSING_URL = fail('body_invalid', {
-  metadata: { issues: [{ path: '/base_url', message: 'is missing', expected: 'an https: address' }] },
+  metadata: { issues: [{ path: '/base_url', message: 'is missing', expected: 'an https: URL' }] },
 })

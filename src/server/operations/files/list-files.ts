@@ -83,15 +83,15 @@ const PLACES = ['page', 'cursor', 'after', 'after_id', 'before_id'] as const
 function placeOf(query: ListFilesQuery): Outcome<Place> {
   const given = PLACES.filter((name) => query[name] !== undefined)
   if (query.ids !== undefined && (given.length > 0 || query.limit !== undefined)) {
-    return refuse('/ids', 'goes with no place and no limit', `ids without ${given[0] ?? 'limit'}`)
+    return refuse('/ids', 'cannot be combined with a cursor or a limit', `ids without ${given[0] ?? 'limit'}`)
   }
   const [placeName = 'after', ...others] = given
   const isDecided = placeName === 'page' && query.cursor === undefined
   if (others.length > 0 && !isDecided)
     return refuse(
       '',
-      'has more than one place to continue at',
-      'one of cursor, page, after, after_id and before_id',
+      'has more than one cursor',
+      'only one of cursor, page, after, after_id and before_id',
     )
   const text = query[placeName] ?? null
   if (placeName === 'before_id') return ok({ after: null, before: text, placeName })
@@ -99,7 +99,7 @@ function placeOf(query: ListFilesQuery): Outcome<Place> {
     return ok({ after: text, before: null, placeName })
   const [after, before] = [idOfCursor(text), idOfBackCursor(text)]
   if (after === null && before === null)
-    return refuse(`/${placeName}`, 'is not one that a page gave', 'that of the page before')
+    return refuse(`/${placeName}`, 'is not a valid cursor', 'the cursor returned with the previous page')
   return ok({ after, before, placeName })
 }
 

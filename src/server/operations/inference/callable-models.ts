@@ -37,11 +37,11 @@ export function callableModels(
 
 const FALLBACKS_REFUSED = fail('model_not_allowed', {
   metadata: {
-    issues: [{ path: '/fallbacks', message: 'may reach other models', expected: '`models`, or nothing' }],
+    issues: [{ path: '/fallbacks', message: 'could reach other models', expected: '`models`, or no value' }],
   },
 })
 
 function atPath(path: string, failure: Failure): Failure {
-  const issue = { path, message: 'is no model for this call', expected: 'model that your key may call' }
+  const issue = { path, message: 'is not a model for this call', expected: 'a model your key may call' }
   return { ...failure, metadata: { ...failure.metadata, issues: [issue] } }
 }

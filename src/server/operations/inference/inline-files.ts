@@ -107,20 +107,20 @@ function inlineFile(
 /** The same for a file of another workspace: its existence is not told. */
 function unknown(reference: FileReference): Outcome<never> {
   return refused('file_unknown', reference, {
-    message: 'names no file of this workspace',
+    message: 'does not name a file of this workspace',
     expected: 'the id of a file',
   })
 }
 
 function refusedType(reference: FileReference): Outcome<never> {
   return refused('body_invalid', reference, {
-    message: 'names a file of a type that is not taken here',
+    message: 'names a file of an unsupported type',
     expected: typesTaken(reference.use),
   })
 }
 
 function tooLarge(reference: FileReference): Outcome<never> {
-  const issue = { message: 'names a larger file', expected: `at most ${INLINE_FILE_BYTES_MAX} bytes` }
+  const issue = { message: 'names a file that is too large', expected: `at most ${INLINE_FILE_BYTES_MAX} bytes` }
   return refused('file_too_large', reference, issue)
 }
 

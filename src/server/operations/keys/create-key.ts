@@ -90,15 +90,15 @@ function mismatchIn(
   kind: ApiKeyKind,
 ): Outcome<never> | null {
   if (kind === 'intern' && internId === undefined)
-    return wrongMember('/intern_id', 'is missing', 'the id of the intern whose key it is')
+    return wrongMember('/intern_id', 'is missing', 'the id of the intern that owns the key')
   if (kind !== 'intern' && internId !== undefined)
     return wrongMember('/intern_id', `does not go with a key of the kind ${kind}`, 'the kind `intern`')
   if (kind === 'management' && Array.isArray(scopes)) return fail('key_unscoped')
   if (kind === 'inference' || workspaceId === undefined) return null
   const expected =
     kind === 'intern'
-      ? "nothing: it acts in its intern's workspace"
-      : 'nothing: it belongs to the organization'
+      ? "no value: the key acts in its intern's workspace"
+      : 'no value: the key belongs to the organization'
   return wrongMember(
     '/workspace_id',
     `does not go with ${kind === 'intern' ? 'an intern' : 'a management'} key`,

@@ -140,7 +140,7 @@ export function expiryFrom(text: string | null): Outcome<Date | null> {
   if (instant === null) return wrongMember('/expires_at', 'has the wrong form', INSTANT_RULES)
   return instant.getTime() > Date.now()
     ? ok(instant)
-    : wrongMember('/expires_at', 'has passed', 'an instant in the future')
+    : wrongMember('/expires_at', 'is in the past', 'a date and time in the future')
 }
 
 export function wrongMember(path: string, message: string, expected: string): Outcome<never> {

@@ -64,8 +64,8 @@ async function internRefusal(
   if (found.value.internId === internId) return null
   const expected =
     found.value.internId === null
-      ? 'no intern_id: POST /keys makes a key of an intern'
-      : "the key's own, or no intern_id"
+      ? 'no intern_id; create keys of interns with POST /keys'
+      : 'the intern_id of the key, or none'
   return fail('body_invalid', {
     metadata: { issues: [{ path: '/intern_id', message: 'cannot be changed', expected }] },
   })

@@ -40,7 +40,7 @@ export const listActivity = defineOperation({
     const fault = faultOfDays(rest)
     if (fault !== null)
       return fail('query_invalid', {
-        metadata: { issues: [{ ...fault, message: 'is not a day that it can be' }] },
+        metadata: { issues: [{ ...fault, message: 'is not a valid day' }] },
       })
     const found = await ports.activity.list({
       organizationId: call.key.organizationId,

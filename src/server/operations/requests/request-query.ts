@@ -14,7 +14,7 @@ export function requestQueryOf(query: ListRequestsQuery): Outcome<Asked> {
   const before = query.cursor === undefined ? undefined : placeOfCursor(query.cursor)
   const faults = faultsOfInstants({ since: query.from, until: query.to }).map(({ path, expected }) => ({
     path: path === '/since' ? '/from' : '/to',
-    message: 'is not an instant',
+    message: 'is not a date and time',
     expected,
   }))
   if (before === null)

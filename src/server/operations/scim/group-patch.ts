@@ -21,7 +21,7 @@ export function groupNameOf(given: unknown): Outcome<string> {
 
 /** The input of a whole group; names of members may have any case. Failure: scim_value_invalid. */
 export function groupInputOf(given: Attributes): Outcome<ScimGroupInput> {
-  if (hasNul(given)) return fail('scim_value_invalid', { detail: 'A text has the character U+0000.' })
+  if (hasNul(given)) return fail('scim_value_invalid', { detail: 'A string contains the character U+0000.' })
   const { displayName, externalId, members } = canonicalMembers(given)
   const [name, external, userIds] = [
     groupNameOf(displayName),
@@ -88,7 +88,7 @@ function groupStepOf(groupId: string, step: PatchStep): Outcome<ScimGroupStep | 
 
 function membersStepOf({ op, path: { filter, sub }, value }: PatchStep): Outcome<ScimGroupStep> {
   if (sub !== null)
-    return fail('scim_immutable', { detail: 'Of a member nothing is changed but that it is one.' })
+    return fail('scim_immutable', { detail: 'Members can only be added or removed, not changed.' })
   if (filter !== null) {
     const userIds = idsOf(filter)
     return userIds === null || op !== 'remove' ? wrongPath() : ok({ kind: 'remove', userIds })

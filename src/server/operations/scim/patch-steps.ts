@@ -50,7 +50,7 @@ export async function patchStepsOf(body: Attributes): Promise<Outcome<readonly P
   if (!Array.isArray(given) || given.length === 0 || given.length > SCIM_PATCH_OPERATIONS_MAX) {
     return invalid(`\`Operations\` is not an array of 1 to ${SCIM_PATCH_OPERATIONS_MAX}.`)
   }
-  if (hasNul(given)) return invalid('A text has the character U+0000.')
+  if (hasNul(given)) return invalid('A string contains the character U+0000.')
   const steps: PatchStep[] = []
   for (const [at, operation] of (given as readonly unknown[]).entries()) {
     // The parser takes 50 ms for a thousand filters.
@@ -78,7 +78,7 @@ function stepsOf(operation: unknown): Outcome<readonly Step[]> {
   const { op: given, path, value } = operation
   const op = typeof given === 'string' ? given.toLowerCase() : ''
   if (op !== 'add' && op !== 'replace' && op !== 'remove')
-    return invalid('`op` is none of add, replace, remove.')
+    return invalid('`op` must be add, replace or remove.')
   if (op !== 'remove' && value === undefined) return invalid('An operation has no `value`.')
   if (path === undefined || path === null || path === '') {
     if (op === 'remove') return fail('scim_target_missing', { detail: '`remove` has no `path`.' })

@@ -28,7 +28,7 @@ const IGNORED = ['schemas', 'id', 'meta', 'groups', 'password']
  * existing user keeps its state. Failure: scim_value_invalid.
  */
 export function userInputOf(given: Attributes, before: ScimUser | null): Outcome<ScimUserInput> {
-  if (hasNul(given)) return invalid('A text has the character U+0000.')
+  if (hasNul(given)) return invalid('A string contains the character U+0000.')
   const { userName, externalId, displayName, active, ...rest } = canonicalMembers(given)
   if (typeof userName !== 'string' || userName.trim() === '' || userName.length > SCIM_NAME_CHARS_MAX) {
     return invalid(`\`userName\` is not a string of 1 to ${SCIM_NAME_CHARS_MAX} characters.`)

@@ -50,7 +50,7 @@ export const copySecrets = defineOperation<
     if (repeated >= 0) {
       const issue = {
         path: `/names/${repeated}`,
-        message: 'is given more than once',
+        message: 'is repeated',
         expected: 'each name once',
       }
       return fail('body_invalid', { metadata: { issues: [issue] } })

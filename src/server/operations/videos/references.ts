@@ -63,7 +63,7 @@ function checkUrl(url: string, path: string, findings: Findings): void {
   if (url.startsWith('data:')) return
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (parsed === null || parsed.username !== '' || parsed.password !== '')
-    findings.invalid(path, 'is not one', EXPECTED)
+    findings.invalid(path, 'is not a URL', EXPECTED)
 }
 
 const EXPECTED = `${oneOf(['https:', 'data:'])} URL, without credentials`.replaceAll('"', '')

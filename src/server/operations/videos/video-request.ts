@@ -62,8 +62,8 @@ function promptOf(
   const hasImage = frames.length > 0 || references.some(({ kind }) => kind === 'image')
   if (facts.isPromptOptional && hasImage) return null
   const expected = facts.isPromptOptional
-    ? 'a text that is not blank, or an image'
-    : 'a text that is not blank'
+    ? 'a non-blank text or an image'
+    : 'a non-blank text'
   findings.invalid('/prompt', prompt === undefined ? 'is required' : 'is blank', expected)
   return null
 }
@@ -74,7 +74,7 @@ function audioOf(
   findings: Findings,
 ): boolean {
   if (wanted === true && generatesAudio === false)
-    findings.unsupported('/generate_audio', 'is not made by the model', 'false')
+    findings.unsupported('/generate_audio', 'is not supported by the model', 'false')
   return wanted ?? generatesAudio ?? false
 }
 
@@ -87,10 +87,10 @@ function enlargementOf(
 ): Enlargement {
   const { creativity: wanted, upscale_factor: factor } = body
   if (wanted !== undefined && creativity === null)
-    findings.unsupported('/creativity', 'is for models that enlarge a video', 'none')
+    findings.unsupported('/creativity', 'is only for models that enlarge videos', 'none')
   else findings.among('/creativity', wanted, creativity)
   if (factor !== undefined && upscaleFactor === null)
-    findings.unsupported('/upscale_factor', 'is for models that enlarge a video', 'none')
+    findings.unsupported('/upscale_factor', 'is only for models that enlarge videos', 'none')
   else if (factor !== undefined && upscaleFactor !== null) {
     const { min = 0, max = Infinity } = upscaleFactor
     const range = max === Infinity ? `at least ${min}` : `${min} to ${max}`

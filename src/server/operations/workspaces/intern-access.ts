@@ -35,4 +35,4 @@ export function internAnswer(intern: Intern): InternAnswer {
 }
 
 /** Why an intern is neither started nor stopped. B2.4. */
-export const NOT_RUN = 'It keeps records of interns, and does not run them.'
+export const NOT_RUN = 'Sluice keeps records of interns but does not run them.'

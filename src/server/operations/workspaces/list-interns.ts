@@ -59,7 +59,7 @@ export const listInterns = defineOperation({
 
 function noCursor(path: string): Outcome<never> {
   const issues = [
-    { path, message: 'is not one that a page gave', expected: 'the `next_cursor` of the page before' },
+    { path, message: 'is not a valid cursor', expected: 'the `next_cursor` of the previous page' },
   ]
   return fail('query_invalid', { metadata: { issues } })
 }

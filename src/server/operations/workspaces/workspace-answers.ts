@@ -136,7 +136,7 @@ export async function targetOf(
   const issues = [
     {
       path: pointer('', other),
-      message: "is the organization's own to change",
+      message: "can only be changed by the organization itself",
       expected: OF_OPERATOR.join(', '),
     },
   ]

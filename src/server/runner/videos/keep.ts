@@ -15,7 +15,7 @@ export async function keep(deps: EngineDeps, job: HeldJob, provider: VideoProvid
   const sources = job.claim.made?.sources ?? []
   // No row is in `storing` without sources.
   if (sources.length === 0)
-    return fail(deps, job, { error: 'internal: nothing is known of the clips', mayHaveCost: true })
+    return fail(deps, job, { error: 'internal: the clips of the job are unknown', mayHaveCost: true })
   const order = await wholeOrder(deps, job)
   if (order === null) return GONE
   while (job.clips.length < sources.length) {

@@ -236,5 +236,5 @@ function kindOf({ claim: { state } }: HeldJob): Kind {
 }
 
 function expired(deps: EngineDeps, job: HeldJob): Promise<Next> {
-  return finish(deps, job, { kind: 'expired', error: 'expired: the video was not made in time' })
+  return finish(deps, job, { kind: 'expired', error: 'expired: the provider did not make the video in time' })
 }

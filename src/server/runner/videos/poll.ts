@@ -29,7 +29,7 @@ export async function poll(deps: EngineDeps, job: HeldJob, { provider, crowdMs }
   const { upstreamId } = job.claim
   // No row is in `running` without an id.
   if (upstreamId === null)
-    return fail(deps, job, { error: 'internal: the job has no id at its provider', mayHaveCost: true })
+    return fail(deps, job, { error: 'internal: the job has no provider id', mayHaveCost: true })
   const lagMs = Math.max(0, clock.now() - job.dueAt)
   job.countPoll()
   const polled = await provider.poll(job.order(), upstreamId, callTimes(deps, job, VIDEO_CALL_MS_MAX))

@@ -73,7 +73,7 @@ export function unknown(
   return fail(deps, job, { error, mayHaveCost: true })
 }
 
-export const CRASHED = 'provider_outcome_unknown: it is not known whether the provider took the job'
+export const CRASHED = 'provider_outcome_unknown: the provider may or may not have accepted the job'
 
 interface Answer {
   readonly provider: VideoProvider

@@ -41,7 +41,7 @@ export class TestPlaces {
 }
 
 function refused(holder: 'host' | 'workspace', limit: number): Outcome<never> {
-  const fields = { holder, limit, what: 'test webhooks under way', retry: RETRY_S }
+  const fields = { holder, limit, what: 'test webhooks in progress', retry: RETRY_S }
   return fail('rate_limited', { fields, retryAfterS: RETRY_S })
 }
 

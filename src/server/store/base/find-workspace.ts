@@ -45,7 +45,7 @@ export async function workspaceIdOf(
 /** Slugs are unique only within an organization. */
 const AMBIGUOUS = {
   what: 'workspaces',
-  remedy: 'name the organization as well (--organization), or the workspace by its id',
+  remedy: 'also name the organization (--organization), or give the id of the workspace',
 }
 
 /**

@@ -49,7 +49,7 @@ export class HostChoice {
   async socket(): Promise<Duplex> {
     try {
       const { host, port } = await this.#chosen()
-      if (this.#isEnded) throw new Error('the client has ended')
+      if (this.#isEnded) throw new Error('the Postgres client is closed')
       const socket = connect(port, host).once('error', () => this.forget())
       // The library reads from them which name the certificate must have.
       return Object.assign(socket, { host, port })

@@ -96,7 +96,7 @@ async function begin(sql: Queryable): Promise<void> {
     await sql`BEGIN`
   } catch (cause) {
     throw new PoolerRefused(
-      'DATABASE_URL leads to a pooler that refuses transactions: let it pool by transaction or by session',
+      'DATABASE_URL points to a pooler that refuses transactions: set its pool mode to transaction or session',
       { cause },
     )
   }

@@ -57,9 +57,9 @@ export async function removeWorkspace(
   return ok(invalidations)
 }
 
-const ONLY_ONE = 'It is the only one, which cannot be deleted.'
+const ONLY_ONE = 'The only workspace of an organization cannot be deleted.'
 const UNCONFIRMED =
-  'To delete it all the same, send `confirm_default_workspace_deletion=true`; the oldest other workspace becomes the default.'
+  'To delete it anyway, send `confirm_default_workspace_deletion=true`; the oldest other workspace becomes the default.'
 
 async function oldestBeside(tx: Transaction, { id, organizationId }: Workspace): Promise<Workspace | null> {
   const [row] = await tx<WorkspaceRow[]>`

@@ -116,7 +116,7 @@ async function put(
     await tx`UPDATE accounts SET counts_byok = ${input.countsByok} WHERE id = ${account.id}`
   const after = await read(tx, workspaceId)
   const limit = after.limits.find(({ span }) => span === ref.span)
-  if (limit === undefined) throw new Error('the limit is not there')
+  if (limit === undefined) throw new Error('the budget to change does not exist')
   const change = {
     before: before === undefined ? null : toAudit(account, before),
     after: toAudit(after, limit),

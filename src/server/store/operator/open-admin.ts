@@ -66,4 +66,4 @@ async function session(
     : fail('operator_only', { detail: UNSET, cause: found.failure.name })
 }
 
-const UNSET = 'The setting SLUICE_OPERATOR_ORGANIZATION names none, or several.'
+const UNSET = 'SLUICE_OPERATOR_ORGANIZATION does not name exactly one organization.'

@@ -137,7 +137,7 @@ function wrapped({ some }: Several, inner: Outcome<Condition>): Outcome<Conditio
 function termOf(toSql: TermToSql, path: string, term: FilterTerm): Outcome<Condition> {
   const { op, value } = term
   if (typeof value === 'string' && value.includes('\0'))
-    return refuse('A value of it has the character U+0000.')
+    return refuse('A value in the filter contains the character U+0000.')
   const isTest = op !== 'pr' && value === null
   if (isTest && op !== 'eq' && op !== 'ne') return unfit(path, op)
   const tested: FilterTerm = isTest ? { op: 'pr', value: null } : term
@@ -150,7 +150,7 @@ function termOf(toSql: TermToSql, path: string, term: FilterTerm): Outcome<Condi
 const PROBE = (() => ({})) as unknown as Queryable
 
 function unknownAttribute(path: string): Outcome<never> {
-  return refuse(`It names an attribute that cannot be filtered by: ${path}.`)
+  return refuse(`The filter uses an attribute that cannot be filtered by: ${path}.`)
 }
 
 function unfit(path: string, op: string): Outcome<never> {

@@ -112,7 +112,7 @@ async function namedUsers(
   const expected = isActive
     ? 'the id of an active user of the organization'
     : 'the id of a user of the organization'
-  const issues = issuesOf(userIds, (id) => (byId.has(id) ? null : { message: 'is none', expected }))
+  const issues = issuesOf(userIds, (id) => (byId.has(id) ? null : { message: 'is not a known id', expected }))
   if (issues.length > 0) return fail('body_invalid', { metadata: { issues } })
   const ids = new Set(userIds.map((id) => id.toLowerCase()))
   return ok([...ids].flatMap((id) => byId.get(id) ?? []))
@@ -141,12 +141,12 @@ async function keptMembers(
     if (isMapped.has(id))
       return {
         message: 'is a member by a SCIM mapping',
-        expected: 'a change of the group in the identity provider',
+        expected: 'remove the user from the group in the identity provider',
       }
     if (isCreator.has(id))
       return {
         message: 'is the creator of a live key of the workspace',
-        expected: 'that the key is deleted first',
+        expected: 'a user without such keys; delete the key first',
       }
     return null
   })

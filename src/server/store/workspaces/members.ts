@@ -178,7 +178,7 @@ export function removeMember(
       if (!user.ok) return user
       const before = await revokeByHand(tx, { workspaceId: workspace.id, userId: user.value.id })
       if (before === null)
-        return fail('user_unknown', { detail: 'Nobody of this name was made a member by hand.' })
+        return fail('user_unknown', { detail: 'No user of this name was added by hand.' })
       await appendAudit(
         tx,
         memberEvent({ ...input, user: user.value }, by, {

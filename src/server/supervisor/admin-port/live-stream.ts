@@ -43,7 +43,7 @@ export function followLive({ silenceMs = LIVE_SILENCE_MS_MAX, ...input }: LiveIn
       },
     )
     request.setTimeout(silenceMs, () => {
-      resolve({ kind: 'away', reason: `it is silent for ${silenceMs / 1_000} s` })
+      resolve({ kind: 'away', reason: `no data for ${silenceMs / 1_000} s` })
       request.destroy()
     })
     request.once('error', (cause) => resolve({ kind: 'away', reason: connectionReason(cause) }))
@@ -60,21 +60,21 @@ function reading(answer: IncomingMessage, { onView, signal }: LiveInput, end: (h
   answer.on('data', (piece: string) => {
     text += piece
     if (answer.statusCode !== OK)
-      return text.length > LIVE_EVENT_CHARS_MAX ? away('its refusal has no end') : undefined
+      return text.length > LIVE_EVENT_CHARS_MAX ? away('the error response is incomplete') : undefined
     const events = text.split('\n\n')
     text = events.pop() ?? ''
     for (const event of events) {
       if (signal.aborted) return
       const view = viewOf(event)
-      if (view === 'other') return away('what it tells is of another version than this command')
+      if (view === 'other') return away('the node has a different version than this command')
       if (view !== null) onView(view)
     }
-    if (text.length > LIVE_EVENT_CHARS_MAX) away('it tells too much at once')
+    if (text.length > LIVE_EVENT_CHARS_MAX) away('the node sent too much data at once')
   })
   answer.once('error', () => away('the connection broke'))
   answer.once('close', () => away('the connection broke'))
   answer.once('end', () =>
-    end(answer.statusCode === OK ? { kind: 'away', reason: 'it ended the view' } : refusalOf(answer, text)),
+    end(answer.statusCode === OK ? { kind: 'away', reason: 'the node ended the live view' } : refusalOf(answer, text)),
   )
 }
 

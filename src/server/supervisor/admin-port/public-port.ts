@@ -176,7 +176,7 @@ class PinnedAgent extends TlsAgent {
       ending?.removeEventListener('abort', giveUp)
       const certificate = socket.getPeerX509Certificate()
       if (certificate === undefined || !this.#isOurs(certificate.raw)) {
-        socket.destroy(new Error('the public port shows another certificate'))
+        socket.destroy(new Error('the public port uses another certificate'))
         return
       }
       socket.off('error', failed)

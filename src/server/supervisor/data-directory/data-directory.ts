@@ -154,7 +154,7 @@ export interface Holder extends ProcessIdentity {
 
 /** Words for a message, followed by the directory. */
 export function whatHas({ isVerb }: Holder): string {
-  return isVerb ? 'another command uses' : 'a node runs on'
+  return isVerb ? 'another command is using' : 'a node is running on'
 }
 
 /** The supervisor that runs on this directory now, or null. */

@@ -19,7 +19,7 @@ export async function firstKeys(
   const made = await make((keys) => Promise.resolve(write(data, baseUrl, keys)))
   const text = data.read(FIRST_KEYS_FILE)
   if (made === null && text !== null && !refresh(data, baseUrl, text)) {
-    log.warn('first_keys_unreadable', { file: FIRST_KEYS_FILE, effect: 'it is left as it is' })
+    log.warn('first_keys_unreadable', { file: FIRST_KEYS_FILE, effect: 'the file is left unchanged' })
   }
   return {
     inference: made?.inferenceKey ?? null,

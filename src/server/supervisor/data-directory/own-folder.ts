@@ -42,10 +42,10 @@ export function openOwnFolder(input: OwnFolderInput): string | null {
 /** The same check of an existing folder, without a change to it. */
 export function whyNotOwn(input: OwnFolderInput): string | null {
   const stats = lstatSync(input.path)
-  if (stats.isSymbolicLink()) return 'is a link: name the directory itself'
+  if (stats.isSymbolicLink()) return 'is a link: give the directory itself'
   if (!stats.isDirectory()) return 'is no directory'
   if (!isOwn(stats)) return `belongs to user ${stats.uid}`
-  return isOursOrEmpty(input) ? null : 'holds something else'
+  return isOursOrEmpty(input) ? null : 'contains other files'
 }
 
 /** Writes a file that only its owner may read, whole or not at all; never follows a link in its place. */

@@ -120,7 +120,7 @@ function unboundedTools(targets: Targets, serverTools: ServerTools): Issue | nul
   if (uses === null) return { path, ...(remedy === null ? BOUNDLESS : { ...UNBOUNDED, expected: remedy }) }
   const unpriced = targets.find(({ endpoint }) => lacksSearchPrice(endpoint, serverTools))
   if (unpriced !== undefined) {
-    const message = `needs a price of searches of the web at ${unpriced.endpoint.tag}`
+    const message = `needs a price for web searches at ${unpriced.endpoint.tag}`
     return { path, message, expected: '`web_search` in its `pricing`' }
   }
   return unknownContext(targets, path)
@@ -129,16 +129,16 @@ function unboundedTools(targets: Targets, serverTools: ServerTools): Issue | nul
 function unknownContext(targets: Targets, path: string): Issue | null {
   const unknown = targets.find(({ endpoint }) => known(endpoint.contextLength) === null && !isFree(endpoint))
   if (unknown === undefined) return null
-  const message = `reads the whole context at each use, which is not known of ${unknown.endpoint.tag}`
+  const message = `reads the whole context at each use, but the context length is unknown for ${unknown.endpoint.tag}`
   return { path, message, expected: '`context_length` in the catalogue' }
 }
 
 const BOUNDLESS = {
-  message: 'lets the provider run tools, whose cost nothing bounds',
-  expected: 'tools that you run',
+  message: 'lets the provider run tools of unlimited cost',
+  expected: 'tools you run yourself',
 }
-const DEARER = { message: 'may cost more than the catalogue says', expected: 'its usual value, or none' }
-const UNBOUNDED = { message: 'has to bound a tool that the provider runs' }
+const DEARER = { message: 'may cost more than the price in the catalogue', expected: 'the default value, or none' }
+const UNBOUNDED = { message: 'must limit a tool run by the provider' }
 
 type Asked = Pick<TextBoundInput, 'dearMember' | 'tiers'>
 

@@ -160,7 +160,7 @@ function inputOf(request: TextRequest): Outcome<ShortJobTypes['echo']['in']> {
   const { tokensMax } = size
   if (!request.isFormMet) return formRefused(request)
   if (tool !== null && !hasTool)
-    return refused('/tool_choice', 'names no tool of the request', 'a tool of the list `tools`')
+    return refused('/tool_choice', 'does not name a tool of the request', 'a tool of the list `tools`')
   const isJson = request.form === JSON_SCHEMA
   const isCall = tool !== null
   const unread = unreadOf(request)
@@ -180,7 +180,7 @@ function formRefused({ dialect, form }: TextInput): Outcome<never> {
   return form === JSON_SCHEMA
     ? refused(
         paths.schema,
-        'may refuse `{"text": …}`',
+        'does not allow `{"text": …}`',
         'a plain schema that takes `{"text": "<the last text>"}`',
       )
     : refused(`${paths.form}/type`, 'is not a form of this model', '`text` or `json_schema`')

@@ -36,8 +36,8 @@ export function fittingEndpoints(model: CallableModel, asked: Asked): Outcome<re
 function stateless(path: string): Outcome<never> {
   const issue = {
     path,
-    message: 'needs an account of your own',
-    expected: 'the conversation itself in the request',
+    message: 'needs an account with the provider',
+    expected: 'the whole conversation in the request',
   }
   return fail('stateless', { metadata: { issues: [issue] } })
 }

@@ -51,9 +51,9 @@ function faultOf({ status, header }: EgressStream, bytesMax: number): Failure | 
   if (GONE.has(status)) return { name: 'video_clip_gone' }
   if (status !== OK) return { name: 'upstream_failed', detail: `It answered ${status}.`, fields: { status } }
   if (!CLIP_TYPE.test(header('content-type') ?? ''))
-    return { name: 'upstream_invalid', detail: 'What it sent is no video.' }
+    return { name: 'upstream_invalid', detail: 'The provider sent a file that is not a video.' }
   if (!/^(?:identity)?$/i.test(header('content-encoding') ?? ''))
-    return { name: 'upstream_invalid', detail: 'It sent an encoding that was not asked for.' }
+    return { name: 'upstream_invalid', detail: 'The provider sent an unsupported content encoding.' }
   return Number(header('content-length') ?? 0) > bytesMax ? tooLarge(bytesMax) : null
 }
 

@@ -58,7 +58,7 @@ export const googleVeo: VideoProtocol = {
   lookup(): Promise<LookedUp> {
     return Promise.resolve({
       kind: 'unavailable',
-      error: jobError('provider_unavailable', 'It lists no jobs.'),
+      error: jobError('provider_unavailable', 'This provider cannot list its jobs.'),
     })
   },
 
@@ -83,7 +83,7 @@ async function operationOf(
   times: VideoCallTimes,
 ): Promise<{ readonly body: Json } | Polled> {
   if (!isOperation(name))
-    return { kind: 'failed', error: jobError('provider_failed', 'Its name is none of an operation.') }
+    return { kind: 'failed', error: jobError('provider_failed', 'The provider returned an invalid operation name.') }
   const answer = await link.get(`/${name}`, times, VIDEO_INLINE_ANSWER_BYTES_MAX)
   const unpolled = unpolledBy(answer, { link, upstreamId: name, gone })
   if (unpolled !== null || !answer.ok) return unpolled ?? unavailable('')
@@ -173,6 +173,6 @@ async function videoOf(
   if (source?.kind === 'url') return source.url
   return {
     kind: 'refused',
-    error: jobError('provider_refused', 'The clip to go on from is not there any more.'),
+    error: jobError('provider_refused', 'The clip to continue from no longer exists.'),
   }
 }

@@ -78,7 +78,7 @@ export class Images {
       workspaceId,
       key: keyHash,
     })
-    if (room === null) return unsent('There is no room for its images now.')
+    if (room === null) return unsent('There is no memory for the images at the moment; retry.')
     const images: Image[] = []
     const endsAt = Math.min(times.endsAt, performance.now() + VIDEO_IMAGES_MS)
     for (const { url, place } of urls) {
@@ -96,7 +96,7 @@ export class Images {
     const bytes = url.startsWith('data:') ? decoded(url) : await this.#fetched(url, workspaceId, times)
     if (!bytes.ok) return bytes
     const type = imageTypeOf(bytes.value)
-    return type === null ? invalid('It is no PNG, JPEG, WebP or GIF.') : ok({ bytes: bytes.value, type })
+    return type === null ? invalid('The image is not PNG, JPEG, WebP or GIF.') : ok({ bytes: bytes.value, type })
   }
 
   async #fetched(url: string, workspaceId: string, { endsAt, signal }: Times): Promise<Outcome<Buffer>> {
@@ -115,10 +115,10 @@ export class Images {
 
 function decoded(url: string): Outcome<Buffer> {
   const head = DATA_URL.exec(url)?.[0]
-  if (head === undefined) return invalid('It is no base64 `data:` URL.')
+  if (head === undefined) return invalid('The image is not a base64 `data:` URL.')
   if ((url.length - head.length) * 3 > (VIDEO_IMAGE_BYTES_MAX + 2) * 4) return tooLarge()
   const text = url.slice(head.length)
-  if (text === '' || !BASE64.test(text)) return invalid('It is not valid base64.')
+  if (text === '' || !BASE64.test(text)) return invalid('The image is not valid base64.')
   return ok(Buffer.from(text, 'base64'))
 }
 
@@ -133,11 +133,11 @@ function invalid(detail: string): Outcome<never> {
 function ofFailure({ name, detail }: Failure, place: string): Loaded {
   switch (name) {
     case 'busy':
-      return unsent('There is no room for its images now.')
+      return unsent('There is no memory for the images at the moment; retry.')
     case 'client_gone':
     case 'draining':
     case 'deadline_exceeded':
-      return unsent('It was not asked for any more.')
+      return unsent('The image is no longer needed.')
     case 'upstream_slow':
       return refused(`${place}: It did not come in time.`)
     case 'destination_refused':

@@ -103,7 +103,7 @@ function unsentWords(failure: Failure): string {
     case 'client_gone':
     case 'draining':
     case 'deadline_exceeded':
-      return 'was not asked any more.'
+      return 'was not asked, because the job was cancelled.'
     default:
       return `could not be reached.${brokenBy(failure)}`
   }

@@ -168,7 +168,7 @@ class RemoteVideos implements VideoProvider {
 
   #keyWords({ name }: Failure): string {
     return name === 'credential_unavailable'
-      ? `The key for ${this.#provider.name} is not there.`
-      : `The key for ${this.#provider.name} cannot be had now.`
+      ? `There is no key for ${this.#provider.name}.`
+      : `The key for ${this.#provider.name} cannot be read at the moment.`
   }
 }

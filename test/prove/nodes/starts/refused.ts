@@ -25,7 +25,7 @@ export async function brokenData(proof: Proof): Promise<void> {
   rmSync(file)
   await refused(proof, settings, {
     what: 'the root key is gone',
-    says: /root key [0-9a-f]{16} is not here: \d+ keys? that it wraps cannot be opened; bring it back/,
+    says: /root key [0-9a-f]{16} is missing: \d+ keys? encrypted with it cannot be opened; restore it/,
   })
   proof.check('no other key is made', !existsSync(file), existsSync(file) ? 'one was' : 'none')
   writeFileSync(file, key, { mode: 0o600 })

@@ -187,7 +187,7 @@ t.test('an `expires_after` in another field than the two that are read is refuse
     t.match(await sendForm(port, form([fieldPart(name, value), filePart('content')])), {
       status: 400,
       type: 'form_invalid',
-      message: /\/expires_after comes in another field .* `expires_after\[seconds\]`/,
+      message: /\/expires_after is sent in the wrong field.* `expires_after\[seconds\]`/,
     })
 })
 
@@ -314,8 +314,8 @@ t.test('a malformed form is told what is wrong with it', async (t) => {
   const bare = good.toString().replaceAll('\r\n', '\n')
   const cases: readonly (readonly [Buffer | string, RegExp])[] = [
     [good.subarray(0, -10), /ends before its last boundary/],
-    [form([filePart('content')], 'another'), /boundary of its content type does not stand in it/],
-    ['', /does not stand in it/],
+    [form([filePart('content')], 'another'), /does not contain the boundary named in its content type/],
+    ['', /does not contain the boundary/],
     [bare, /do not end with CR LF/],
     [good.toString().replace('a.txt"\r\n', 'a.txt"\n'), /do not end with CR LF/],
     [good.toString().replace('Content-Type', 'Content Type'), /header that is not valid/],

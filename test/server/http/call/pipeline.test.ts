@@ -170,7 +170,7 @@ t.test('path and query come decoded once, coerced and checked', async (t) => {
         {
           error: {
             metadata: {
-              issues: [{ path: '/limit', message: 'is not a whole number in plain digits' }],
+              issues: [{ path: '/limit', message: 'is not a whole number in decimal digits' }],
             },
           },
         },
@@ -183,11 +183,11 @@ t.test('path and query come decoded once, coerced and checked', async (t) => {
   ])
   t.match(await ask('a/b?tags=x&tags=y'), [
     400,
-    { error: { metadata: { issues: [{ path: '/tags', message: 'is given more than once' }] } } },
+    { error: { metadata: { issues: [{ path: '/tags', message: 'is repeated' }] } } },
   ])
   t.match(await ask('a/b?limit=1&limit=2'), [
     400,
-    { error: { metadata: { issues: [{ message: 'is given more than once' }] } } },
+    { error: { metadata: { issues: [{ message: 'is repeated' }] } } },
   ])
   t.match(await ask('a/b?limit=%E0%A4'), [
     400,

@@ -141,7 +141,7 @@ t.test('containers.write_file 400: a path on which something else stands is told
   t.match(await write(stand, 'out/a.csv/b'), {
     status: 400,
     type: 'container_path_invalid',
-    message: /file or link where it needs a folder/,
+    message: /file or a link in place of a folder/,
   })
 })
 

@@ -182,12 +182,12 @@ t.test('a refusal of a header names the header, and tells neither its value nor 
     (await errorOf(await ask('/', { headers: { [name]: value } }))).message
   t.match(
     await messageOf('x-a', 'Bearer {{secret:Not A Name}}'),
-    /^A header is not valid: \/x-a holds a placeholder that is none, expected `{{secret:name}}`/,
+    /^A header is not valid: \/x-a contains an invalid placeholder, expected `{{secret:name}}`/,
   )
   const broken = await messageOf('x-b', '{{secret:broken}}')
   t.match(
     broken,
-    /^A header is not valid: \/x-b cannot hold the value of its secret, expected a value without line breaks/,
+    /^A header is not valid: \/x-b cannot carry the value of its secret, expected a value without line breaks/,
   )
   t.notMatch(broken, 'injected')
 })

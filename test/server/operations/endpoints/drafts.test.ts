@@ -150,7 +150,7 @@ t.test('a base_url of plain HTTP is told who decides where that is spoken', asyn
   })
   t.match(
     told.body.error?.message,
-    /begins with http:, expected the address with https:; the operator decides/,
+    /begins with http:, expected the URL with https:; the operator can allow/,
   )
 })
 
@@ -258,7 +258,7 @@ t.test('private_endpoints.update 409: only a draft can be changed', async (t) =>
     if (verb !== '') await call('post', `/private-endpoints/${id}${verb}`)
     const told = await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm' })
     t.same([told.status, errorTypeOf(told)], [409, 'endpoint_not_draft'])
-    t.match(JSON.stringify(told.body), /Make a new private endpoint; only prices /)
+    t.match(JSON.stringify(told.body), /Create a new private endpoint; only the prices /)
   }
 })
 

@@ -54,7 +54,7 @@ t.test('a scope that no operation needs is described as reserved, and no other i
     ['presets:write'],
   )
   const reserved =
-    /presets:write`?,? (?:which )?is reserved: no operation needs it today, since management keys alone write presets/
+    /presets:write`?,? (?:which )?is reserved: no operation uses it yet, because only management keys can write presets/
   const { stdout: out } = await runVerb({}, ['keys', 'create', '--help'])
   const bodies = [CreateKeyBody, UpdateKeyBody].map(({ properties: { scopes } }) => JSON.stringify(scopes))
   const page = readFileSync(`${ROOT}docs/use/keys.md`, 'utf8')

@@ -175,7 +175,7 @@ t.test('budgets.get 404: a workspace without a budget on that interval', async (
   t.same(textOf(await front.call('GET', '/workspaces/default/budgets/weekly')), [
     404,
     'budget_unknown',
-    'The workspace has no budget on this interval.',
+    'The workspace has no budget for this interval.',
   ])
 })
 

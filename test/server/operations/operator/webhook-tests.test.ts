@@ -217,7 +217,7 @@ t.test('admin.test_webhook 429: tests under way at a host have the bound of deli
     t.match(await testOf(front, { url, workspace_id: 'other' }), {
       status: 429,
       type: 'rate_limited',
-      body: { error: { message: /host is over its limit of 16 test webhooks under way/ } },
+      body: { error: { message: /host is over its limit of 16 test webhooks in progress/ } },
     })
   t.match((await testOf(front, { url: receiver.url('b') })).body, { data: { delivered: true } })
   for (const res of held.splice(0)) res.writeHead(204).end()

@@ -334,7 +334,7 @@ for (const title of ['interns.provision 400: /provision', 'interns.suspend 400: 
       status: 400,
       type: 'not_supported',
       body: {
-        error: { message: 'Sluice does not do this. It keeps records of interns, and does not run them.' },
+        error: { message: 'Sluice does not do this. Sluice keeps records of interns but does not run them.' },
       },
     })
     t.equal(refused.headers.get('x-should-retry'), 'false')

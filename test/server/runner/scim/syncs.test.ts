@@ -65,7 +65,7 @@ t.test(
       },
     })
     const job = await ended(await startSync())
-    t.match(job, { status: 'failed', errorMessage: /^The sync ended by an error of Sluice/ })
+    t.match(job, { status: 'failed', errorMessage: /^The sync stopped with an internal error/ })
     t.notMatch(job.errorMessage, /SELECT/)
     t.match(await ended(await startSync()), { status: 'succeeded' })
   },

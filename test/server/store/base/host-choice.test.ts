@@ -94,5 +94,5 @@ t.test('a client that ended while it chose a host opens no connection', async (t
   choice.end()
   const socket = await choice.socket()
   socket.write('')
-  await t.rejects(once(socket, 'close'), { message: 'the client has ended' })
+  await t.rejects(once(socket, 'close'), { message: 'the Postgres client is closed' })
 })

@@ -195,11 +195,11 @@ t.test(
     const part = { from: 3, to: 9, entries: [settlement(owners, DAY, 1)] }
     await t.rejects(
       lender.flush({ journalId: front.id, ...part }),
-      /stand at 0, and a batch leads from 3 to 9/,
+      /applied up to 0, got a batch from 3 to 9/,
     )
     await t.rejects(
       lender.close({ journalId: front.id, rest: part, open: [], isComplete: true }),
-      /stand at 0, and its rest leads from 3 to 9/,
+      /applied up to 0, got entries from 3 to 9/,
     )
   },
 )

@@ -241,7 +241,7 @@ t.test('a provider fails when at least half of its attempts do, and is idle when
     { provider: 'b', per_second: 0, failed_per_second: 0, state: 'idle', breaker: null },
     { provider: 'c', per_second: 10, failed_per_second: 0, state: 'ok', breaker: null },
   ])
-  t.match(view.findings, [{ severity: 'warn', text: /^at least half of the attempts at a fail/ }])
+  t.match(view.findings, [{ severity: 'warn', text: /^at least half of the calls to a fail/ }])
   t.end()
 })
 

@@ -61,7 +61,7 @@ t.test('each event is a look, however it is cut into packets; comments are none'
     HEAD.slice(30),
     ...(whole.match(/[^]{1,97}/g) ?? []),
   ])
-  t.same([versions, end], [['a', 'ö'], { kind: 'away', reason: 'it ended the view' }])
+  t.same([versions, end], [['a', 'ö'], { kind: 'away', reason: 'the node ended the live view' }])
   t.match(head, /^GET \/api\/v1\/admin\/live HTTP\/1\.1\r\n[^]*authorization: Bearer sk-secret/i)
 })
 
@@ -138,7 +138,7 @@ t.test('a node that says nothing any more is away', async (t) => {
     onView: () => undefined,
     silenceMs: 50,
   })
-  t.same(end, { kind: 'away', reason: 'it is silent for 0.05 s' })
+  t.same(end, { kind: 'away', reason: 'no data for 0.05 s' })
   t.equal(LIVE_SILENCE_MS_MAX, 5_000)
 })
 

@@ -68,7 +68,7 @@ t.test('a directory that holds something else is refused, as /tmp would be', asy
   const path = folder(t)
   chmodSync(path, 0o755)
   writeFileSync(join(path, 'letter.txt'), 'mine')
-  t.match(await refusal(path), { why: /holds something else: set SLUICE_DATA/, isUntouched: true })
+  t.match(await refusal(path), { why: /contains other files: set SLUICE_DATA/, isUntouched: true })
   t.same(readdirSync(path), ['letter.txt'])
 })
 
@@ -83,7 +83,7 @@ t.test('a link to a directory is refused', async (t) => {
 t.test('the name of a node that is a link does not make a directory ours', async (t) => {
   const path = folder(t)
   symlinkSync('/etc/hostname', join(path, 'node-id'))
-  t.match(await refusal(path), { why: /holds something else/, isUntouched: true })
+  t.match(await refusal(path), { why: /contains other files/, isUntouched: true })
 })
 
 t.test('a directory of another user is refused, though root could write to it', asRoot, async (t) => {
@@ -96,7 +96,7 @@ t.test('a directory that another user marked as ours is refused', asRoot, async 
   const path = folder(t)
   writeFileSync(join(path, 'node-id'), 'planted')
   chownSync(join(path, 'node-id'), NOBODY, NOBODY)
-  t.match(await refusal(path), { why: /holds something else/, isUntouched: true })
+  t.match(await refusal(path), { why: /contains other files/, isUntouched: true })
 })
 
 t.test('files are written beside what was laid in their way, never through it', async (t) => {

@@ -20,13 +20,13 @@ t.test('a node whose rows need a root key that is gone ends with a sentence, and
   t.notMatch(stdout, /"event":"ready"/)
   t.match(
     stderr,
-    `root key ${MISSING} is not here: 1 key that it wraps cannot be opened; bring it back from its backup`,
+    `root key ${MISSING} is missing: 1 key encrypted with it cannot be opened; restore it from its backup`,
   )
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'first-keys.json')))
   await t.test('another key in its stead is none, and one that is given up is not waited for', async (t) => {
     const other = { ...settings, SLUICE_ROOT_KEY: 'ab'.repeat(32) }
-    t.match(await runToEnd(other), { code: 1, stderr: `root key ${MISSING} is not here` })
+    t.match(await runToEnd(other), { code: 1, stderr: `root key ${MISSING} is missing` })
     const node = await startNode(t, { ...other, SLUICE_ROOT_KEYS_LOST: MISSING })
     t.equal((await node.admin('/readyz')).status, 200)
     t.equal(await node.stop(), 0)

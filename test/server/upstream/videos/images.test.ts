@@ -68,11 +68,11 @@ t.test('a provider that takes URLs gets the URL, and nobody fetches it', async (
 })
 
 for (const [why, url, words] of [
-  ['no base64', 'data:image/png,abc', 'no base64'],
+  ['not a base64 `data:` URL', 'data:image/png,abc', 'not a base64 `data:` URL'],
   ['broken base64', 'data:image/png;base64,%%%', 'not valid base64'],
   ['empty', 'data:image/png;base64,', 'not valid base64'],
-  ['a text', 'data:image/png;base64,aGVsbG8=', 'no PNG, JPEG, WebP or GIF'],
-  ['plain HTTP', 'http://images.example/secret-path', 'no HTTPS address'],
+  ['a text', 'data:image/png;base64,aGVsbG8=', 'not PNG, JPEG, WebP or GIF'],
+  ['plain HTTP', 'http://images.example/secret-path', 'not HTTPS'],
   ['a port of a database', 'https://images.example:5432/x', 'port'],
 ] as const) {
   t.test(`an image that is none ends the job, and says where it stands: ${why}`, async (t) => {

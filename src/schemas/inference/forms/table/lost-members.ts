@@ -103,5 +103,5 @@ function issueOf(name: string, takers: readonly (string | null)[], path = pathOf
 
 function lostAt(path: string, taker: string): Issue {
   const expected = `${taker}, or \`require_parameters\` that is not true`
-  return { path, message: 'would be left out', expected }
+  return { path, message: 'would be dropped', expected }
 }

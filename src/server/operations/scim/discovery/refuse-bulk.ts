@@ -18,5 +18,5 @@ export const refuseBulk = defineOperation({
   statuses: [400, 403, 500, 501],
   failures: ['scim_unsupported'],
   example: {},
-  run: () => fail('scim_unsupported', { fields: { what: 'requests in bulk' } }),
+  run: () => fail('scim_unsupported', { fields: { what: 'bulk requests' } }),
 })

@@ -19,5 +19,5 @@ export const refuseMe = defineOperation({
   failures: ['scim_unsupported'],
   example: {},
   run: () =>
-    fail('scim_unsupported', { fields: { what: 'a token stands for no user, so that there is no `/Me`' } }),
+    fail('scim_unsupported', { fields: { what: '`/Me`, because a token does not belong to a user' } }),
 })

@@ -20,6 +20,6 @@ export const refuseSearch = defineOperation({
   example: {},
   run: () =>
     fail('scim_unsupported', {
-      fields: { what: 'searches over all kinds of resources; each kind has its own `.search`' },
+      fields: { what: 'searches over all resource types; use the `.search` of one type' },
     }),
 })

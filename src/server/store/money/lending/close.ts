@@ -70,7 +70,7 @@ function freshOf(
   if (journal === undefined) throw new Error(`the journal ${journalId} was never opened, and has entries`)
   if (rest.from === Number(journal.applied)) return rest.entries
   throw new Error(
-    `the books of ${journalId} stand at ${journal.applied}, and its rest leads from ${rest.from} to ${rest.to}`,
+    `journal ${journalId} applied up to ${journal.applied}, got entries from ${rest.from} to ${rest.to}`,
   )
 }
 

@@ -48,6 +48,6 @@ async function standing(
   if (standsAt === to) return 'applied'
   if (standsAt > from) return { standsAt }
   throw new Error(
-    `the books of ${journalId} stand at ${journal.applied}, and a batch leads from ${from} to ${to}`,
+    `journal ${journalId} applied up to ${journal.applied}, got a batch from ${from} to ${to}`,
   )
 }

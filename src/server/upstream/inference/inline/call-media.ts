@@ -146,22 +146,22 @@ const OK = 200
 const FILENAME = 'file'
 
 const ONE_TOO_MANY = {
-  message: 'is one address too many',
+  message: 'exceeds the number of addresses allowed',
   expected: `at most ${FETCHED_MEDIA_MAX} addresses`,
 }
 const UNFETCHED = {
   message: 'names an address that could not be fetched',
-  expected: 'a public address of HTTPS, or the content itself',
+  expected: 'a public HTTPS address, or the content itself',
 }
 const TOO_LARGE = {
-  message: 'names a larger medium',
+  message: 'names a file that is too large',
   expected: `at most ${FETCHED_MEDIUM_BYTES_MAX} bytes`,
 }
 const NO_MEDIUM = {
-  message: 'names another content',
+  message: 'names content of another type',
   expected: 'a PNG, JPEG, GIF or WebP image, PDF, or MP3 or WAV audio',
 }
-const NO_IMAGE = { message: 'names no image', expected: 'a PNG, JPEG, GIF or WebP image' }
+const NO_IMAGE = { message: 'does not name an image', expected: 'a PNG, JPEG, GIF or WebP image' }
 
 /** The address itself is not told: it may have a secret. */
 function failed({ name, ...failure }: Failure, wanted: MediumUrl): Outcome<never> {

@@ -95,7 +95,7 @@ t.test(
       { holderMsMax: HOUR_MS },
     )
     t.match(await ports(look), [
-      { level: 'problem', detail: /something else listens there.*\(\S+ \(pid \d+\) has it\)$/ },
+      { level: 'problem', detail: /another program uses the port.*\(\S+ \(pid \d+\) has it\)$/ },
       { level: 'ok', detail: /is free$/ },
     ])
   },

@@ -35,7 +35,7 @@ for (const setting of ['SLUICE_PORT', 'SLUICE_ADMIN_PORT']) {
   condition({
     what: `somebody else listens on ${setting}`,
     check: 'port',
-    detail: /something else listens there/,
+    detail: /another program uses the port/,
     fix: new RegExp(`set ${setting} to another port`),
     async make(t) {
       const server = createServer()
@@ -51,7 +51,7 @@ for (const setting of ['SLUICE_PORT', 'SLUICE_ADMIN_PORT']) {
 condition({
   what: 'an address that this machine has not got',
   check: 'port',
-  detail: /192\.0\.2\.1.*no such address/,
+  detail: /192\.0\.2\.1.*does not have that address/,
   fix: /set SLUICE_HOST/,
   make: () => ({ SLUICE_HOST: '192.0.2.1', SLUICE_PUBLIC_URL: 'https://sluice.example' }),
 })

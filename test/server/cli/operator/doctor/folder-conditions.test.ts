@@ -25,7 +25,7 @@ condition({
 condition({
   what: 'a data directory that holds something else',
   check: 'data_directory',
-  detail: /holds something else/,
+  detail: /contains other files/,
   fix: /a directory of its own/,
   make: (t) => ({ SLUICE_DATA: t.testdir({ 'letter.txt': '' }) }),
 })

@@ -150,7 +150,7 @@ condition({
 condition({
   what: 'a root key that rows need and that is not here',
   check: 'root_key',
-  detail: /^root key 0123456789abcdef is not here: 1 key that/,
+  detail: /^root key 0123456789abcdef is missing: 1 key encrypted/,
   fix: /before you start the node/,
   async make(t) {
     const { url } = await openTestDatabase(t)
@@ -166,7 +166,7 @@ condition({
 condition({
   what: 'the file of the first keys',
   check: 'first_keys',
-  detail: /first-keys\.json holds plain keys/,
+  detail: /first-keys\.json contains unencrypted keys/,
   fix: /delete the file/,
   async make(t) {
     const dataDir = await madeDirectory(t)

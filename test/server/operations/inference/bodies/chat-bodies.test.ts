@@ -18,7 +18,7 @@ t.test('what is not offered is refused by its name', async (t) => {
   const { post } = await openChat(t)
   const plugged = await post({ ...hello, plugins: [{ id: 'web' }] })
   t.match(await plugged.json(), {
-    error: { code: 400, type: 'not_supported', param: '/plugins', message: /\/plugins is not offered/ },
+    error: { code: 400, type: 'not_supported', param: '/plugins', message: /\/plugins is not available/ },
   })
   t.equal(plugged.headers.get('x-should-retry'), 'false')
 })

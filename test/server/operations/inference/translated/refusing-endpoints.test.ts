@@ -122,7 +122,7 @@ t.test('where required, an endpoint that would leave a field out is left out its
           issues: [
             {
               path: '/seed',
-              message: 'would be left out',
+              message: 'would be dropped',
               expected: 'an endpoint that speaks chat or gemini, or `require_parameters` that is not true',
             },
           ],

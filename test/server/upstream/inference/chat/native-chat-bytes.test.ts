@@ -80,7 +80,7 @@ function compare(text: string, stream: NativeChatStream, before: Before): string
     before.created ??= expected.created
     expected.created = before.created
   }
-  if (given.some(({ created }) => created !== before.created)) return 'another time'
+  if (given.some(({ created }) => created !== before.created)) return 'a different time'
   const roles = (expected?.choices ?? []).filter(({ index, delta }) => {
     const isNew = !begun.has(index)
     begun.add(index)
