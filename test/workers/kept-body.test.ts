@@ -128,7 +128,9 @@ t.test('strict JSON alone is kept, on the loop and in a thread', async (t) => {
     for (const isOnLoop of [true, false])
       t.match(read(text, isOnLoop), { ok: false, failure: { name: 'body_malformed', detail } }, text)
   for (const isOnLoop of [true, false]) {
-    t.match(read(Buffer.from([0x7b, 0xff, 0x7d]), isOnLoop), { failure: { detail: 'The body is not UTF-8.' } })
+    t.match(read(Buffer.from([0x7b, 0xff, 0x7d]), isOnLoop), {
+      failure: { detail: 'The body is not UTF-8.' },
+    })
     t.match(read('[]', isOnLoop), { failure: { name: 'body_invalid' } })
     t.match(read(`{${START},"x":"1e400"}`, isOnLoop), { ok: true })
   }

@@ -117,7 +117,7 @@ export const Settings = Type.Object({
   SLUICE_KEEP_GENERATIONS: kept('days', KEPT_DAYS_MAX, GENERATION_DAYS_DEFAULT),
   SLUICE_KEEP_REQUESTS: keptOrOff(KEPT_DAYS_MAX, REQUEST_DAYS_DEFAULT),
   SLUICE_PUBLIC_URL: Type.Optional(
-    text('the origin that callers reach it by, without a path: https://sluice.example', { pattern: ORIGIN }),
+    text('public origin of the API, without a path: https://sluice.example', { pattern: ORIGIN }),
   ),
   SLUICE_VIDEO_JOB_HOURS: count('a number of hours from 1 to 720', 1, VIDEO_JOB_HOURS_MAX, 24),
   SLUICE_VIDEO_CLIP_DAYS: count('a number of days from 1 to 3650', 1, VIDEO_CLIP_DAYS_MAX, 7),

@@ -18,7 +18,13 @@ const IGNORED: Readonly<Record<string, string>> = {
     'keepalives_interval',
     'keepalives_count',
   ]),
-  ...alike('the operating system decides', ['tcp_user_timeout', 'gssencmode', 'gsslib', 'krbsrvname', 'gssdelegation']),
+  ...alike('the operating system decides', [
+    'tcp_user_timeout',
+    'gssencmode',
+    'gsslib',
+    'krbsrvname',
+    'gssdelegation',
+  ]),
   ...alike('Node.js decides', [
     'sslcompression',
     'sslsni',
@@ -27,9 +33,21 @@ const IGNORED: Readonly<Record<string, string>> = {
     'sslcrldir',
   ]),
   ...alike('Node.js decides', ['ssl_max_protocol_version', 'sslcertmode', 'sslpassword']),
-  ...alike('only libpq supports it', ['passfile', 'service', 'servicefile', 'hostaddr', 'load_balance_hosts']),
+  ...alike('only libpq supports it', [
+    'passfile',
+    'service',
+    'servicefile',
+    'hostaddr',
+    'load_balance_hosts',
+  ]),
   ...alike('only libpq supports it', ['require_auth', 'replication', 'requirepeer']),
-  ...alike('only Prisma supports it', ['schema', 'pgbouncer', 'connection_limit', 'pool_timeout', 'sslaccept']),
+  ...alike('only Prisma supports it', [
+    'schema',
+    'pgbouncer',
+    'connection_limit',
+    'pool_timeout',
+    'sslaccept',
+  ]),
   ...alike('only Prisma supports it', [
     'socket_timeout',
     'statement_cache_size',

@@ -44,11 +44,19 @@ function checkPricing(pricing: Partial<Pricing> | undefined, path: string): read
   const issues = [...checkCountable(pricing, path), ...checkOverrides(overrides, `${path}/overrides`)]
   if (discount !== 0) {
     const expected = '0, or remove it; enter the price you pay'
-    issues.push({ path: `${path}/discount`, message: 'is not 0, but this kind of use is not counted', expected })
+    issues.push({
+      path: `${path}/discount`,
+      message: 'is not 0, but this kind of use is not counted',
+      expected,
+    })
   }
   if (Number(output) > 0) {
     const expected = '`"0"`, or remove it'
-    issues.push({ path: `${path}/image_output`, message: 'is above 0, but this kind of use is not counted', expected })
+    issues.push({
+      path: `${path}/image_output`,
+      message: 'is above 0, but this kind of use is not counted',
+      expected,
+    })
   }
   return issues
 }
@@ -113,9 +121,7 @@ function checkConditions(model: ModelEntry, { pricing, modifiers }: Priced, path
     issues.push({ path: `${path}/pricing/overrides`, message, expected })
   }
   if (modifiers !== undefined && (makesVideo(model) || !writesText(model))) {
-    const message = makesVideo(model)
-      ? 'belongs to a video model'
-      : 'belongs to a model without text output'
+    const message = makesVideo(model) ? 'belongs to a video model' : 'belongs to a model without text output'
     issues.push({ path: `${path}/modifiers`, message, expected })
   }
   return issues
@@ -200,7 +206,9 @@ function serviceTiersOf(model: ModelEntry): readonly string[] {
 function checkFree({ free, pricing, modifiers, video }: Priced, path: string): readonly Issue[] {
   if (free !== true) return []
   if (pricing === undefined && modifiers === undefined && video?.pricing_skus === undefined) return []
-  return [{ path: `${path}/free`, message: 'must not be combined with a price', expected: 'only one of the two' }]
+  return [
+    { path: `${path}/free`, message: 'must not be combined with a price', expected: 'only one of the two' },
+  ]
 }
 
 /** Refuses multipliers whose product with a price that they meet is too fine or too large to count. */
@@ -355,7 +363,13 @@ function deadOverrides(overrides: readonly PricingOverride[], path: string): rea
     const by = overrides.findIndex((later, at) => at > index && isCovered(override, later))
     if (by === -1) return []
     const message = `never counts: override ${by} holds wherever it does, and the later one wins`
-    return [{ path: pointer(path, index), message, expected: 'the wider override first, the narrower one after it' }]
+    return [
+      {
+        path: pointer(path, index),
+        message,
+        expected: 'the wider override first, the narrower one after it',
+      },
+    ]
   })
 }
 
@@ -372,7 +386,13 @@ function doubtful(pricing: Partial<Pricing> | undefined, path: string): readonly
     if (!isDearer || pricing.input_cache_read === undefined || override.input_cache_read !== undefined)
       return []
     const message = 'raises `prompt`, but not `input_cache_read`, which the price without conditions has'
-    return [{ path: `${path}/overrides/${index}`, message, expected: '`input_cache_read` in this override as well' }]
+    return [
+      {
+        path: `${path}/overrides/${index}`,
+        message,
+        expected: '`input_cache_read` in this override as well',
+      },
+    ]
   })
   const issues = [...unlikely, ...stale]
   if (reasoning === undefined || Number(reasoning) > 0 || Number(completion) === 0) return issues

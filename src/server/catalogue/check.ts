@@ -104,7 +104,11 @@ function checkHeaders({ headers = {}, api_key_env: key, protocol }: ProviderEntr
     }
     if (name === ofKey)
       return [
-        { path, message: 'also carries the key of api_key_env', expected: 'either api_key_env or this header' },
+        {
+          path,
+          message: 'also carries the key of api_key_env',
+          expected: 'either api_key_env or this header',
+        },
       ]
     const isRepeated = names.findIndex((other) => other.toLowerCase() === name) !== index
     return isRepeated

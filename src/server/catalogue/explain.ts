@@ -29,8 +29,7 @@ function explainObject(schema: TObject, value: Record<string, unknown>, path: st
   const known = Object.keys(schema.properties)
   const expected = `one of ${known.join(', ')}`
   for (const name of Object.keys(value)) {
-    if (!known.includes(name))
-      issues.push({ path: pointer(path, name), message: 'is unknown', expected })
+    if (!known.includes(name)) issues.push({ path: pointer(path, name), message: 'is unknown', expected })
   }
   return issues
 }

@@ -22,13 +22,19 @@ export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
     },
     sluice_runners_ready: { help: 'Runners that are ready.', value: gauges.runners.ready },
     sluice_runners_wanted: { help: 'Runners that should be ready.', value: gauges.runners.wanted },
-    sluice_child_restarts: { help: 'Child processes that died after they were ready.', value: gauges.restarts },
+    sluice_child_restarts: {
+      help: 'Child processes that died after they were ready.',
+      value: gauges.restarts,
+    },
     sluice_front_hangs_total: {
       help: 'Fronts killed because they did not respond to their supervisor.',
       value: gauges.hangs,
       isTotal: true,
     },
-    sluice_postgres_up: { help: '1 while the node can reach Postgres, else 0.', value: Number(gauges.isPostgresUp) },
+    sluice_postgres_up: {
+      help: '1 while the node can reach Postgres, else 0.',
+      value: Number(gauges.isPostgresUp),
+    },
     sluice_storage_up: {
       help: '1 while the disks the node writes to have room, else 0.',
       value: Number(gauges.isStorageUp),
@@ -83,7 +89,11 @@ function ofStore(figures: StoreFigures): Facts {
       help: 'Money entries of the node missing in Postgres; above 0, paid calls are refused.',
       value: moneyStepsBehind,
     },
-    ...instant('sluice_backup_end_timestamp_seconds', 'End of the last `sluice backup`, as a Unix time.', backedUpAt),
+    ...instant(
+      'sluice_backup_end_timestamp_seconds',
+      'End of the last `sluice backup`, as a Unix time.',
+      backedUpAt,
+    ),
     sluice_clock_skew_seconds: {
       help: 'Minimum lead of the Postgres clock over the node in seconds; negative if Postgres is late.',
       value: clockSkewMs / 1_000,

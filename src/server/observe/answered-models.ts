@@ -27,7 +27,7 @@ export class AnsweredModels {
     this.#input = new Tally(
       registry,
       'sluice_input_tokens_total',
-      'Input tokens of answered calls, by use of the provider\'s cache: read, written or neither.',
+      "Input tokens of answered calls, by use of the provider's cache: read, written or neither.",
       [...labels, 'cache'],
     )
     this.#dropped = new Tally(

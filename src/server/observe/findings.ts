@@ -69,8 +69,10 @@ function given(advice: Advice | null): readonly Advice[] {
 
 function stores({ readiness }: Found['view']): readonly Judged[] {
   const { postgres, redis, storage } = readiness.dependencies
-  const away = (name: string, { since, effect = 'Sluice keeps trying to connect' }: typeof postgres): string =>
-    `${name} has been down since ${since}: ${effect}`
+  const away = (
+    name: string,
+    { since, effect = 'Sluice keeps trying to connect' }: typeof postgres,
+  ): string => `${name} has been down since ${since}: ${effect}`
   const found: Judged[] = []
   if (readiness.reasons.includes('key_grace_over')) {
     found.push({
@@ -116,7 +118,8 @@ function processes({
 
 const FIX_OF_SILENCE = 'find out what uses its CPU; `sluice reload` replaces it'
 const FIXES_OF_SILENCE: Readonly<Record<string, string>> = {
-  front: 'Sluice replaces it after 10 s without an answer; find out what uses its CPU, and look for `front_hung` in the log',
+  front:
+    'Sluice replaces it after 10 s without an answer; find out what uses its CPU, and look for `front_hung` in the log',
 }
 
 function failing({ calls: { all, failed, worst } }: Found): readonly Judged[] {

@@ -69,11 +69,7 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
     () => look(),
   )
   const wait = gauge('sluice_front_pool_wait_seconds', 'Mean wait for a worker thread', 'pool')
-  const busy = gauge(
-    'sluice_front_pool_utilization',
-    'Share of time the worker threads were busy',
-    'pool',
-  )
+  const busy = gauge('sluice_front_pool_utilization', 'Share of time the worker threads were busy', 'pool')
   let before = read()
   const look = (): void => {
     const now = read()
@@ -91,7 +87,11 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
 /** Counters of the short jobs, over all processes, since the start. */
 function watchShortJobs(registry: Registry, read: () => PoolReading): void {
   const { counter } = readMetrics(registry, read)
-  counter('sluice_short_jobs_total', 'Short jobs started, such as parsing a large body or sealing a secret.', ({ begun }) => begun)
+  counter(
+    'sluice_short_jobs_total',
+    'Short jobs started, such as parsing a large body or sealing a secret.',
+    ({ begun }) => begun,
+  )
   counter(
     'sluice_short_job_wait_seconds_total',
     'Seconds short jobs waited for a worker thread.',

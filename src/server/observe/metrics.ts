@@ -149,11 +149,12 @@ export function createMetrics(front: number | null = null): Metrics {
 }
 
 function talliesOf(registry: Registry) {
-  const calls = new Tally(registry, 'sluice_requests_total', 'Finished calls, by operation, status and failure.', [
-    'operation',
-    'status',
-    'failure',
-  ])
+  const calls = new Tally(
+    registry,
+    'sluice_requests_total',
+    'Finished calls, by operation, status and failure.',
+    ['operation', 'status', 'failure'],
+  )
   const upstream = new Tally(registry, 'sluice_upstream_calls_total', 'Attempts to call a provider.', [
     'provider',
     'outcome',
@@ -201,8 +202,16 @@ function durationsOf(registry: Registry) {
   const ofCalls = (name: string, help: string, bounds: readonly number[]) =>
     new Durations(registry, { name, help, labels: ['operation'], bounds })
   return {
-    duration: ofCalls('sluice_request_seconds', 'Duration of calls, from request to the end of the answer.', CALL_BUCKETS),
-    overhead: ofCalls('sluice_overhead_seconds', 'Duration of calls without the time spent waiting for the provider.', OVERHEAD_BUCKETS),
+    duration: ofCalls(
+      'sluice_request_seconds',
+      'Duration of calls, from request to the end of the answer.',
+      CALL_BUCKETS,
+    ),
+    overhead: ofCalls(
+      'sluice_overhead_seconds',
+      'Duration of calls without the time spent waiting for the provider.',
+      OVERHEAD_BUCKETS,
+    ),
     attempts: new Durations(registry, {
       name: 'sluice_upstream_seconds',
       help: 'Duration of attempts to call a provider.',

@@ -21,7 +21,11 @@ export interface SessionReading {
 /** Metrics of the long sessions, read on demand. Design §11. */
 export function watchSessions(registry: Registry, read: () => SessionReading): void {
   const { gauge, counter } = readMetrics(registry, read)
-  gauge('sluice_session_threads', 'Threads that transfer files and other long streams.', ({ threads }) => threads)
+  gauge(
+    'sluice_session_threads',
+    'Threads that transfer files and other long streams.',
+    ({ threads }) => threads,
+  )
   gauge('sluice_intakes', 'File uploads in progress.', ({ intakes }) => intakes)
   gauge('sluice_unsealings', 'Downloads of encrypted files in progress.', ({ unsealings }) => unsealings)
   gauge('sluice_sessions_waiting', 'Transfers waiting for a thread.', ({ waiting }) => waiting)
@@ -31,12 +35,12 @@ export function watchSessions(registry: Registry, read: () => SessionReading): v
     ({ waitingBytes }) => waitingBytes,
   )
   counter('sluice_sessions_total', 'Transfers started.', ({ begun }) => begun)
+  counter('sluice_session_wait_seconds_total', 'Seconds transfers waited for a thread.', ({ waitS }) => waitS)
   counter(
-    'sluice_session_wait_seconds_total',
-    'Seconds transfers waited for a thread.',
-    ({ waitS }) => waitS,
+    'sluice_session_busy_seconds_total',
+    'Seconds the transfer threads were busy.',
+    ({ busyS }) => busyS,
   )
-  counter('sluice_session_busy_seconds_total', 'Seconds the transfer threads were busy.', ({ busyS }) => busyS)
   counter(
     'sluice_session_threads_ended_total',
     'Transfer threads ended because they did not respond.',

@@ -104,11 +104,7 @@ function talliesOf(registry: Registry) {
       'sluice_stream_fallbacks_total',
       'Endpoints that failed before the first output, by the provider that answered instead.',
     ),
-    cuts: tally(
-      'sluice_streams_cut_total',
-      'Streams cut before the answer was complete, by cause.',
-      'cause',
-    ),
+    cuts: tally('sluice_streams_cut_total', 'Streams cut before the answer was complete, by cause.', 'cause'),
     drains: tally('sluice_stream_drains_total', 'Streams read to the end after the client had left.'),
     paused: tally(
       'sluice_stream_paused_seconds_total',
@@ -133,7 +129,7 @@ function durationsOf(registry: Registry) {
     ),
     own: durations(
       'sluice_gateway_ttft_seconds',
-      "Time from the request to the first attempt at a provider.",
+      'Time from the request to the first attempt at a provider.',
       OWN_BUCKETS,
     ),
     rate: durations(

@@ -57,16 +57,16 @@ export function createVideoMeters(
       'Video jobs submitted to providers, by result.',
       'result',
     ),
-    looked: tally('sluice_video_lookups_total', 'Lookups of video jobs whose submission was uncertain, by result.', 'result'),
+    looked: tally(
+      'sluice_video_lookups_total',
+      'Lookups of video jobs whose submission was uncertain, by result.',
+      'result',
+    ),
     polled(provider, result, lagMs) {
       polled(provider, result)
       lag.observe({ provider: of(provider) }, lagMs / 1000)
     },
-    stored: tally(
-      'sluice_video_stores_total',
-      'Clips fetched from providers, by result.',
-      'result',
-    ),
+    stored: tally('sluice_video_stores_total', 'Clips fetched from providers, by result.', 'result'),
     ended: tally('sluice_video_ends_total', 'Video jobs ended, by final status.', 'status'),
     lost: (count) => lost.add(count),
   }

@@ -75,7 +75,12 @@ export function banner({
     row('Files', facts.objects),
     ...(rootKeyFile === null
       ? []
-      : [row('Root key', `created in ${rootKeyFile}: back it up, stored files cannot be decrypted without it`)]),
+      : [
+          row(
+            'Root key',
+            `created in ${rootKeyFile}: back it up, stored files cannot be decrypted without it`,
+          ),
+        ]),
     ...keyRows(keys, row),
     '',
     '  Try it:',

@@ -12,7 +12,9 @@ export function sealedValue(
   { vaultId, workspaceId, name, hosts, version, sealed, key }: StoredSecret,
 ): Outcome<SealedValue> {
   if (key === null || hosts === null)
-    return fail('data_key_unavailable', { cause: new Error('the stored secret refers to no key of its vault') })
+    return fail('data_key_unavailable', {
+      cause: new Error('the stored secret refers to no key of its vault'),
+    })
   const sealingKey = keys.open(key)
   if (!sealingKey.ok) return sealingKey
   // The bytes of a row share a buffer with others, and a transfer would send the thread all of them.

@@ -70,7 +70,8 @@ export function createOpener(options: OpenerOptions): Outcome<Opener> {
     sealedBytesOf,
     openSegment(index, bytes) {
       if (isOver) throw new Error('the opener has ended')
-      if (!Number.isInteger(index) || index < 0 || index > lastIndex) return damaged('the object has no such segment')
+      if (!Number.isInteger(index) || index < 0 || index > lastIndex)
+        return damaged('the object has no such segment')
       if (bytes.length !== sealedBytesOf(index)) return damaged('a segment has the wrong length')
       return openOne(keys.objectKey, nonceOf(keys.noncePrefix, index, index === lastIndex), aad, bytes)
     },

@@ -60,9 +60,15 @@ export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unse
 /** Failures that are found without a thread. */
 function refusalOf({ file, object, dataKey }: UnsealInput): Failure | null {
   if (dataKey.id !== file.dataKeyId)
-    return { name: 'data_key_unavailable', cause: new Error('the key differs from the one in the database record') }
+    return {
+      name: 'data_key_unavailable',
+      cause: new Error('the key differs from the one in the database record'),
+    }
   if (object.sizeBytes === layoutOf(file.sizeBytes).objectBytes) return null
-  return { name: 'content_damaged', cause: new Error('the length of the object differs from its database record') }
+  return {
+    name: 'content_damaged',
+    cause: new Error('the length of the object differs from its database record'),
+  }
 }
 
 /** Pieces that have arrived and wait for a call of `next`, or the call that waits for a piece. */

@@ -34,6 +34,6 @@ t.test('a node whose Postgres was restored from before its last drain', async (t
       { code: 0, stdout: /^node \S+ goes on; Postgres lacks 1 steps of its money\n$/ },
     )
     await until('it is ready', async () => !/restore_not_accepted/.test(await readyz()))
-    t.match((await runVerb(settings, ['accept-restore'])).stdout, /^no node waits/)
+    t.match((await runVerb(settings, ['accept-restore'])).stdout, /^no node is waiting/)
   })
 })

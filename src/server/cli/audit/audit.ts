@@ -28,26 +28,26 @@ const LISTED_DEFAULT = 50
 
 /** `audit list|export|verify`. */
 export function addAuditVerbs(program: Command): void {
-  const group = program.command('audit').description('who changed, was given or was refused what')
-  addVerb(group, 'list', 'the newest events of an organization first')
-    .option('--organization <ref>', 'id or name; left out: the only one')
-    .option('--workspace <ref>', 'events of this workspace: id or slug')
-    .option('--operation <id>', 'events of this operation, such as vault.put_secret')
-    .option('--object <kind/id>', 'events of this object, such as secret/openai_key')
-    .option('--actor <id>', 'events of this key (its name or hash), SCIM token (its hash) or user')
-    .option('--since <time>', 'events from this time on (ISO 8601)', timeOf)
-    .option('--before <n>', 'the page before this number', countOf)
-    .option('--limit <count>', 'events at most', countOf, LISTED_DEFAULT)
+  const group = program.command('audit').description('read the audit log')
+  addVerb(group, 'list', 'list the events of an organization, newest first')
+    .option('--organization <ref>', 'id or name; optional if there is only one')
+    .option('--workspace <ref>', 'only events of this workspace (id or slug)')
+    .option('--operation <id>', 'only events of this operation, such as vault.put_secret')
+    .option('--object <kind/id>', 'only events of this object, such as secret/openai_key')
+    .option('--actor <id>', 'only events of this key (name or hash), SCIM token (hash) or user')
+    .option('--since <time>', 'only events from this time on (ISO 8601)', timeOf)
+    .option('--before <n>', 'the page of events before this number', countOf)
+    .option('--limit <count>', 'maximum number of events', countOf, LISTED_DEFAULT)
     .action((options: ListOptions) => withDatabase((database) => list(database, options)))
-  addVerb(group, 'export', 'every event as a line of JSON, oldest first, each with the hash that chains it')
-    .option('--organization <ref>', 'id or name; left out: all')
+  addVerb(group, 'export', 'print every event as a line of JSON with its chained hash, oldest first')
+    .option('--organization <ref>', 'id or name; default: all')
     .action((options: OfOrganization) => withDatabase((database) => exportAll(database, options)))
   addVerb(
     group,
     'verify',
-    'compute the chain of hashes again and name the first bad event; exit code 1 when there is one',
+    'recompute the hash chain and report the first bad event; exit code 1 if there is one',
   )
-    .option('--organization <ref>', 'id or name; left out: all')
+    .option('--organization <ref>', 'id or name; default: all')
     .action((options: OfOrganization) => withDatabase((database) => verify(database, options)))
 }
 

@@ -28,7 +28,7 @@ const LIST = 'endpoints list'
 
 /** `endpoints list|validate`. */
 export function addEndpointVerbs(program: Command, outcome: { code: number | null }): void {
-  const group = program.command('endpoints').description('private endpoints of models')
+  const group = program.command('endpoints').description('manage private endpoints')
   inOrganization(addVerb(group, 'list', 'list the private endpoints, oldest first')).action(
     (options: Options) =>
       withDatabase(async (database) => {
@@ -43,7 +43,7 @@ export function addEndpointVerbs(program: Command, outcome: { code: number | nul
 }
 
 function inOrganization(verb: Command): Command {
-  return verb.option('--organization <ref>', 'id or name; may be left out when there is one')
+  return verb.option('--organization <ref>', 'id or name; optional if there is only one')
 }
 
 async function organizationOf({ store }: DatabaseHandle, { organization }: Options): Promise<string> {
@@ -55,7 +55,7 @@ function addValidate(group: Command, outcome: { code: number | null }): void {
     addVerb(
       group,
       'validate',
-      'send a real minimal request in each form, and keep what was found; exit code 1 where it did not pass',
+      'send a minimal test request in each API form and store the result; exit code 1 if it fails',
     ),
   )
     .argument(
@@ -64,12 +64,12 @@ function addValidate(group: Command, outcome: { code: number | null }): void {
     )
     .option(
       '--workspace <ref>',
-      'id or slug of the workspace that it is for; left out: its own, else the default workspace',
+      'workspace the endpoint is for (id or slug); default: its own, else the default workspace',
     )
     .addOption(
       new Option(
         '--forms <form...>',
-        'forms that have to pass; left out: those of the draft, else any that its server has',
+        'API forms that must pass; default: those of the draft, else any form of the server',
       ).choices(ENDPOINT_FORMS),
     )
     .action((named: string, options: ValidateOptions) =>
@@ -137,7 +137,7 @@ function textOf({ passed, checks, forms }: ExaminedEndpoint): string {
   const verdict = passed ? 'passed' : 'not passed'
   const rows = forms.map(({ form, checks: found, is_unprobed: isUnprobed }) => [
     form,
-    isUnprobed === true ? 'not probed: the node had no room' : causeOf(found),
+    isUnprobed === true ? 'not tested: the node was busy' : causeOf(found),
   ])
   return rows.length === 0 ? `${verdict}: ${causeOf(checks)}` : `${table(rows)}\n${verdict}`
 }

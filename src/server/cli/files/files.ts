@@ -30,27 +30,27 @@ const PAGE = 1_000
 
 /** `files list|rm|verify` and `sweep`. */
 export function addFileVerbs(program: Command): void {
-  const group = program.command('files').description('stored files')
+  const group = program.command('files').description('manage stored files')
   addVerb(group, 'list', 'list the files of a workspace, oldest first')
-    .option('--workspace <ref>', 'id or slug; left out: the default one')
-    .option('--limit <count>', 'files at most; left out: all of them', countOf)
+    .option('--workspace <ref>', 'id or slug; default: the default workspace')
+    .option('--limit <count>', 'maximum number of files; default: all', countOf)
     .option('--after <id>', 'begin behind this file')
     .action((options: ListOptions) => withDatabase((database) => list(database, options)))
-  addVerb(group, 'rm', 'remove files and free their quota')
+  addVerb(group, 'rm', 'delete files and free their quota')
     .argument('<id...>', 'ids of files')
-    .option('--workspace <ref>', 'id or slug; left out: the default one')
+    .option('--workspace <ref>', 'id or slug; default: the default workspace')
     .action((ids: readonly string[], options: WorkspaceOptions) =>
       withDatabase((database) => remove(database, ids, options)),
     )
   addVerb(
     group,
     'verify',
-    'read every object again: its seal, its size, its SHA-256; and report what has no counterpart',
+    'read every stored file, verify its encryption, size and SHA-256, and report objects without a record and records without an object',
   ).action((options: { json?: boolean }) => withDatabase((database) => verify(database, options)))
-  addVerb(program, 'sweep', 'remove expired and orphaned objects, as the node does every few minutes')
+  addVerb(program, 'sweep', 'delete expired and orphaned objects, as the node does every few minutes')
     .option(
       '--min-age <seconds>',
-      'leave objects without a row alone while they are younger; left out: an hour',
+      'keep objects without a record that are younger than this; default: one hour',
       secondsOf,
     )
     .action((options: { json?: boolean; minAge?: number }) =>
@@ -92,7 +92,7 @@ async function list({ store }: DatabaseHandle, options: ListOptions): Promise<vo
       quota_bytes: usage.quotaBytes,
     }
     const more = hasMore ? `there are more: --after ${data.at(-1)?.id ?? ''}\n` : ''
-    const foot = `${more}${usage.usedBytes} of ${usage.quotaBytes} bytes are used, ${usage.reservedBytes} reserved`
+    const foot = `${more}${usage.usedBytes} of ${usage.quotaBytes} bytes used, ${usage.reservedBytes} reserved`
     print(options, answer, `${table([['ID', 'BYTES', 'TYPE', 'CREATED', 'NAME'], ...rows])}\n${foot}`)
   } finally {
     files.close()
@@ -182,7 +182,7 @@ async function sweepNow(
 function openOwnStorage(config = loadGeneration().config): Promise<Storage> {
   if (config.objects.kind === 'disk' && !existsSync(config.objects.folder)) {
     throw new CliFailure(
-      `there is no folder ${config.objects.folder}: set SLUICE_OBJECTS or SLUICE_DATA as the node has them`,
+      `there is no folder ${config.objects.folder}: set SLUICE_OBJECTS or SLUICE_DATA to the values of the node`,
     )
   }
   return openStorage(config)

@@ -80,7 +80,7 @@ async function verifyObject(
     // The file may have been deleted since the page was read.
     const isGone = await rows.withoutRow([file.id])
     if (!isGone.ok || isGone.value.length > 0) return isGone.ok ? ok(null) : isGone
-    return ok({ problem: 'missing', id: file.id, detail: 'there is no object' })
+    return ok({ problem: 'missing', id: file.id, detail: 'the object is missing' })
   }
   try {
     const key = await keyRing.byId(file.workspaceId, 'files', file.dataKeyId)
@@ -94,7 +94,7 @@ async function verifyObject(
     return ok(
       sha256.value === file.sha256
         ? null
-        : { problem: 'damaged', id: file.id, detail: 'its SHA-256 is another one' },
+        : { problem: 'damaged', id: file.id, detail: 'its SHA-256 differs' },
     )
   } finally {
     await opened.value.close()
@@ -125,7 +125,7 @@ async function digestOf(
   dataKey: Uint8Array,
 ): Promise<Outcome<string>> {
   if (object.sizeBytes < HEADER_BYTES)
-    return fail('content_damaged', { cause: new Error('it is shorter than its header') })
+    return fail('content_damaged', { cause: new Error('the object is shorter than its header') })
   const header = await headerOf(object)
   if (!header.ok) return header
   const { id: objectId, dataKeyId, sizeBytes } = file
@@ -152,7 +152,7 @@ async function digestOf(
     }
     return range.isComplete
       ? ok(hash.digest('hex'))
-      : fail('content_damaged', { cause: new Error('it ends early') })
+      : fail('content_damaged', { cause: new Error('the object ends early') })
   } finally {
     reader.close()
     opener.value.discard()

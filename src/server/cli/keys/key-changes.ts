@@ -30,7 +30,7 @@ export function keysOf({ store, publish, rateLimitRpm }: DatabaseHandle): ApiKey
 export const KEY_TEXT = 'name of the key, or its hash or the beginning of it, as `keys list` shows them'
 
 export function addGet(group: Command): void {
-  addVerb(group, 'get', 'show a key: its limits, and what it used')
+  addVerb(group, 'get', 'show a key with its limits and usage')
     .argument('<key>', KEY_TEXT)
     .action((named: string, options: { json?: boolean }) =>
       withDatabase(async (database) => {
@@ -51,19 +51,16 @@ interface UpdateOptions extends LimitOptions {
 }
 
 export function addUpdate(group: Command): void {
-  const verb = addVerb(group, 'update', 'change a key; every front obeys')
+  const verb = addVerb(group, 'update', 'change a key on all nodes')
     .argument('<key>', KEY_TEXT)
-    .option('--name <name>', 'its name', nameOf)
+    .option('--name <name>', 'name of the key', nameOf)
     .addOption(
-      new Option('--state <on|off>', 'off: its calls are refused until it is on again').choices([
-        'on',
-        'off',
-      ]),
+      new Option('--state <on|off>', 'off: refuse its calls until it is on again').choices(['on', 'off']),
     )
   addLimitOptions(verb).action((named: string, options: UpdateOptions, command: Command) => {
     const changes = changesOf(options)
     if (Object.keys(changes).length === 0)
-      command.error('error: name what to change; --help lists it', { exitCode: 2 })
+      command.error('error: give at least one option to change; see --help', { exitCode: 2 })
     return withDatabase(async (database) => {
       const by = { ...database.by, operation: 'cli.keys-update' }
       const hash = await idOf(database.store.sql, 'key', named)
@@ -99,13 +96,13 @@ export function addRotate(group: Command): void {
   addVerb(
     group,
     'rotate',
-    'make a key in the place of one, which works on for a while; prints the new one this once',
+    'replace a key: create a new one, print it once, and keep the old one working for a while',
   )
     .argument('<key>', KEY_TEXT)
-    .option('--overlap <seconds>', 'for so long both work', overlapOf, KEY_OVERLAP_S_DEFAULT)
+    .option('--overlap <seconds>', 'how long both keys work, in seconds', overlapOf, KEY_OVERLAP_S_DEFAULT)
     .option(
       '--expires <instant>',
-      'of the new key, ISO 8601 with an offset; left out: as the key had it',
+      'expiry of the new key (ISO 8601 with an offset); default: that of the old key',
       expiryOf,
     )
     .action((named: string, options: { json?: boolean; overlap: number; expires?: Date }) =>

@@ -40,33 +40,33 @@ export interface LimitOptions extends CallLimitOptions {
 
 export function addLimitOptions(verb: Command): Command {
   const limited = verb
-    .option('--limit <usd>', `USD that it may spend, or ${NONE}`, usdOf)
+    .option('--limit <usd>', `spending limit in USD, or ${NONE}`, usdOf)
     .option(
       '--limit-reset <interval>',
-      `${LIMIT_RESETS.join(', ')}, or ${NONE}: the limit is for its lifetime`,
+      `${LIMIT_RESETS.join(', ')}, or ${NONE} for a lifetime limit`,
       resetOf,
     )
     .addOption(
       new Option(
         '--byok <on|off>',
-        "whether calls by a workspace's own credentials count against the limit",
+        "whether calls with the workspace's own provider keys count towards the limit",
       ).choices(['on', 'off']),
     )
-    .option('--rpm <count>', `requests a minute at most, or ${NONE}`, countFrom(1, RATE_LIMIT_RPM_MAX))
+    .option('--rpm <count>', `maximum requests per minute, or ${NONE}`, countFrom(1, RATE_LIMIT_RPM_MAX))
     .option(
       '--burst <count>',
-      `requests that may come at once, 1 to the requests a minute, or ${NONE}: the default`,
+      `requests allowed at once, from 1 to the requests per minute, or ${NONE} for the default`,
       countFrom(1, RATE_LIMIT_RPM_MAX),
     )
   return addCallLimitOptions(limited)
     .option(
       '--scopes <scope...>',
-      `what it may do, of ${KEY_SCOPES.join(', ')}; ${NONE}: no list, all; ${RESERVED_SCOPE_TEXT}`,
+      `scopes of the key: ${KEY_SCOPES.join(', ')}; ${NONE}: all scopes; ${RESERVED_SCOPE_TEXT}`,
       scopeOf,
     )
     .option(
       '--allow-model <model...>',
-      `models that it may use, each as ${ALLOWED_MODEL_RULES}; ${NONE}: no list, all`,
+      `models the key may use, each as ${ALLOWED_MODEL_RULES}; ${NONE}: all models`,
       modelOf,
     )
 }
@@ -151,7 +151,7 @@ export function overlapOf(text: string): number {
 export function expiryOf(text: string): Date {
   const instant = instantOf(text)
   if (instant === null) throw new InvalidArgumentError(`Expected ${INSTANT_RULES}.`)
-  if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('This instant has passed.')
+  if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('This time is in the past.')
   return instant
 }
 

@@ -56,10 +56,10 @@ export function addKeyVerbs(program: Command): void {
   addGet(group)
   addUpdate(group)
   addRotate(group)
-  addVerb(group, 'revoke', 'end a key for good')
+  addVerb(group, 'revoke', 'delete a key for good')
     .alias('delete')
     .argument('<key>', KEY_TEXT)
-    .option('--wait', 'return when every live front has obeyed')
+    .option('--wait', 'wait until every running front refuses the key')
     .action((named: string, options: { json?: boolean; wait?: boolean }) =>
       withDatabase(async ({ store, publish, by }) => {
         const hash = await idOf(store.sql, 'key', named)
@@ -87,9 +87,9 @@ interface ListOptions {
 }
 
 function addList(group: Command): void {
-  addVerb(group, 'list', 'list the keys, newest first; never the keys themselves')
-    .option('--organization <ref>', 'id or name; left out: of all organizations')
-    .option('--workspace <ref>', 'id or slug; left out: of all workspaces')
+  addVerb(group, 'list', 'list keys, newest first, without the keys themselves')
+    .option('--organization <ref>', 'id or name; default: all organizations')
+    .option('--workspace <ref>', 'id or slug; default: all workspaces')
     .action((options: ListOptions) =>
       withDatabase(async (database) => {
         const { organization, workspace } = options
@@ -116,19 +116,19 @@ async function allKeys(
 }
 
 function addCreate(group: Command): void {
-  const verb = addVerb(group, 'create', 'make a key, and print it this once')
-    .requiredOption('--name <name>', 'its name', nameOf)
+  const verb = addVerb(group, 'create', 'create a key and print it once')
+    .requiredOption('--name <name>', 'name of the key', nameOf)
     .addOption(
-      new Option('--kind <kind>', 'what it may call')
+      new Option('--kind <kind>', 'kind of key')
         .choices(['inference', 'management', 'intern'])
         .makeOptionMandatory(),
     )
-    .option('--workspace <ref>', 'id or slug, for inference keys; left out: the default workspace')
+    .option('--workspace <ref>', 'id or slug, for inference keys; default: the default workspace')
     .option('--intern <ref>', 'name or id of the intern, for intern keys')
-    .option('--organization <ref>', 'id or name; may be left out when there is one')
-    .option('--expires <instant>', 'ISO 8601 with an offset; left out: never', expiryOf)
-    .option('--creator <id>', 'who made it, as you know people')
-    .option('--user <id>', 'for whom it is, as you know people')
+    .option('--organization <ref>', 'id or name; optional if there is only one')
+    .option('--expires <instant>', 'expiry (ISO 8601 with an offset); default: never', expiryOf)
+    .option('--creator <id>', 'id of the user who creates the key')
+    .option('--user <id>', 'id of the user the key is for')
   addLimitOptions(verb).action((options: CreateOptions, command: Command) => {
     const mistake = mistakeIn(options)
     if (mistake !== null) command.error(`error: ${mistake}`, { exitCode: 2 })
@@ -144,13 +144,13 @@ function addCreate(group: Command): void {
 /** The mistake in the options of a kind, or null. */
 function mistakeIn({ kind, intern, workspace, scopes }: CreateOptions): string | null {
   if (kind === 'management' && scopes !== undefined)
-    return 'only inference and intern keys have scopes: leave --scopes out'
-  if (kind === 'intern' && intern === undefined) return 'an intern key needs its intern: --intern <ref>'
+    return 'only inference and intern keys have scopes: remove --scopes'
+  if (kind === 'intern' && intern === undefined) return 'an intern key needs an intern: add --intern <ref>'
   if (kind !== 'intern' && intern !== undefined) return `--intern goes with --kind intern, not with ${kind}`
   if (kind === 'inference' || workspace === undefined) return null
   return kind === 'intern'
-    ? "an intern key acts in its intern's workspace: leave --workspace out"
-    : 'a management key belongs to an organization, not to a workspace'
+    ? "an intern key acts in its intern's workspace: remove --workspace"
+    : 'a management key belongs to an organization: remove --workspace'
 }
 
 async function made(

@@ -45,7 +45,7 @@ export function fieldText(reached: readonly Reached[]): string {
   return [
     table([['endpoint', 'speaks', 'gets'], ...endpoints]),
     table([['field', ...kinds.keys()], ...cells]),
-    'Where the request is translated, any other field is dropped, and any other part, item or tool refused.\n' +
+    'If the request is translated, all other fields are dropped, and other parts, items and tools are refused.\n' +
       'Of mapped parts, items and tools, those members are listed that some provider does not get.',
   ].join('\n\n')
 }
@@ -55,7 +55,7 @@ function kindName({ kind: { protocol, isStrict } }: Pick<Reached, 'kind'>): stri
 }
 
 function howCalled({ isNative }: Reached): string {
-  return isNative ? 'your own bytes' : 'a translation'
+  return isNative ? 'unchanged' : 'a translation'
 }
 
 /** What no endpoint gets is the same for all. */
@@ -66,7 +66,7 @@ function isShown({ class: of }: FieldRow): boolean {
 function cellOf(row: FieldRow | undefined): string {
   if (row === undefined) return '-'
   const { class: of, to = [], limit, defaults = [] } = row
-  if (of === 'passed') return 'as it came'
+  if (of === 'passed') return 'unchanged'
   const usual = of === 'refused' ? defaults.map((one) => JSON.stringify(one)).join(', ') : ''
   const said = to.length > 0 ? to.join(', ') : of
   const but = usual === '' ? said : `${said}, but ${usual}`

@@ -27,11 +27,15 @@ export function addExplain(models: Command): void {
   addVerb(
     models,
     'explain <model>',
-    'show the prices of a call at the endpoints of a model, or with --from what becomes of each field of a request',
+    'show the prices of a call for each endpoint of a model, or with --from how each field of a request is translated',
   )
     .addOption(new Option('--from <form>', 'list the fields of a request in this form').choices(DIALECTS))
-    .option('--tokens <count>', 'prices for a prompt of so many tokens, caches and media included', tokensOf)
-    .option('--at <time>', 'prices at a UTC time such as 2026-11-26T03:00Z; without it, now', instantOf)
+    .option(
+      '--tokens <count>',
+      'prices for a prompt of this many tokens, including cached tokens and media',
+      tokensOf,
+    )
+    .option('--at <time>', 'prices at a UTC time such as 2026-11-26T03:00Z; default: now', instantOf)
     .option('--tier <name>', 'prices of an answer with this service_tier', tierName)
     .option('--speed <name>', 'prices of an answer with this speed', tierName)
     .option('--geo <name>', 'prices of an answer with this inference_geo', tierName)

@@ -14,8 +14,8 @@ import { linesOf, loadModels } from './load-models.ts'
 
 /** `models list`, `models explain`, `catalog check`. */
 export function addModelVerbs(program: Command, outcome: { code: number | null }): void {
-  const models = program.command('models').description('the models of this installation')
-  addVerb(models, 'list', 'list every model of the catalogue').action((options: { json?: boolean }) => {
+  const models = program.command('models').description('list and explain models')
+  addVerb(models, 'list', 'list all models of the catalogue').action((options: { json?: boolean }) => {
     const { config, providerKeys } = loadGeneration()
     const catalogue = loadModels(config.catalogFile)
     const { unset } = unsetKeys(catalogue, providerKeys)
@@ -36,8 +36,8 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
 
   addExplain(models)
 
-  const catalog = program.command('catalog').description('catalogue files')
-  addVerb(catalog, 'check <file>', 'check a file for SLUICE_CATALOG, and list every mistake').action(
+  const catalog = program.command('catalog').description('check catalogue files')
+  addVerb(catalog, 'check <file>', 'check a file for SLUICE_CATALOG and list every error').action(
     (file: string, options: { json?: boolean }) => {
       const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
       if (!loaded.ok) {

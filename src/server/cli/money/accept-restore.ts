@@ -14,7 +14,7 @@ export function addAcceptRestoreVerb(program: Command): void {
   addVerb(
     program,
     'accept-restore',
-    'have nodes take paid calls again after Postgres was restored from an older snapshot',
+    'let nodes serve paid calls again after Postgres was restored from an older snapshot',
   ).action((options: Options) => withDatabase((database) => accept(database, options)))
 }
 
@@ -25,6 +25,7 @@ async function accept({ store }: DatabaseHandle, options: Options): Promise<void
   const lines = accepted.map(
     ({ node, behind }) => `node ${node} goes on; Postgres lacks ${behind} steps of its money`,
   )
-  const text = lines.length > 0 ? lines.join('\n') : 'no node waits for this: Postgres is not older than them'
+  const text =
+    lines.length > 0 ? lines.join('\n') : 'no node is waiting for this: Postgres is not older than the nodes'
   print(options, { accepted }, text)
 }

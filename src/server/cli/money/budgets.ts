@@ -24,7 +24,7 @@ interface PutOptions extends Options {
 export function addBudgetVerbs(program: Command): void {
   const group = program
     .command('budgets')
-    .description('what a workspace may spend a day, a week, a month and in all')
+    .description('manage budgets of workspaces: daily, weekly, monthly and lifetime')
   budgetVerb(group, 'list', 'list the budgets of a workspace').action((workspace: string, options: Options) =>
     withBudgets(async (budgets, database) => {
       const all = need(await budgets.list(await workspaceOf(database, workspace, options)))
@@ -46,13 +46,13 @@ export function addBudgetVerbs(program: Command): void {
         )
       }),
     )
-  budgetVerb(group, 'put', 'set a budget: lifetime > monthly > weekly > daily')
+  budgetVerb(group, 'put', 'set a budget; longer intervals need larger limits')
     .addArgument(interval())
-    .addArgument(new Argument('<usd>', 'the limit, up to nine decimal places').argParser(limitOf))
+    .addArgument(new Argument('<usd>', 'limit in USD, up to nine decimal places').argParser(limitOf))
     .addOption(
       new Option(
         '--include-byok <on|off>',
-        "whether spend on the workspace's own provider keys counts; left out: as before",
+        "whether spend on the workspace's own provider keys counts; default: unchanged",
       ).choices(['on', 'off']),
     )
     .action((workspace: string, span: Span, limitNano: bigint, options: PutOptions) =>
@@ -72,7 +72,7 @@ export function addBudgetVerbs(program: Command): void {
         )
       }),
     )
-  budgetVerb(group, 'delete', 'take a budget away; what was spent stays counted')
+  budgetVerb(group, 'delete', 'delete a budget; past spend stays counted')
     .addArgument(interval())
     .action((workspace: string, span: Span, options: Options) =>
       withBudgets(async (budgets, database) => {
@@ -111,7 +111,7 @@ function interval(): Argument {
 function budgetVerb(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description)
     .argument('<workspace>', 'id or slug')
-    .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
+    .option('--organization <ref>', 'id or name; optional if the slug is unique')
 }
 
 function withBudgets(use: (budgets: Budgets, database: DatabaseHandle) => Promise<void>): Promise<void> {

@@ -18,10 +18,10 @@ interface Options {
 export function addCreditVerbs(program: Command): void {
   const group = program
     .command('credits')
-    .description('what an organization may spend in all; unlimited until the first top-up')
-  creditVerb(group, 'add', 'book a top-up, or below 0 a correction')
-    .addArgument(new Argument('<usd>', 'the amount, up to nine decimal places').argParser(amountOf))
-    .requiredOption('--note <text>', 'what it is for', noteOf)
+    .description('manage credit of organizations; unlimited until the first top-up')
+  creditVerb(group, 'add', 'add credit; a negative amount is a correction')
+    .addArgument(new Argument('<usd>', 'amount in USD, up to nine decimal places').argParser(amountOf))
+    .requiredOption('--note <text>', 'reason for the entry', noteOf)
     .action((amountNano: bigint, options: Options & { note: string }) =>
       withDatabase(async (database) => {
         const organizationId = await organizationOf(database, options)
@@ -37,14 +37,14 @@ export function addCreditVerbs(program: Command): void {
         )
       }),
     )
-  creditVerb(group, 'show', 'what there is, and what was spent').action((options: Options) =>
+  creditVerb(group, 'show', 'show the remaining credit and the spend').action((options: Options) =>
     withDatabase(async (database) => {
       const credits = openCredits({ store: database.store, hints: database })
       const state = need(await credits.get(await organizationOf(database, options)))
       print(options, { data: creditTotals(state) }, linesOf(state))
     }),
   )
-  creditVerb(group, 'list', 'the entries, newest first').action((options: Options) =>
+  creditVerb(group, 'list', 'list the credit entries, newest first').action((options: Options) =>
     withDatabase(async (database) => {
       const entries = need(await listCredits(database.store, await organizationOf(database, options)))
       const rows = entries.map((entry) => [
@@ -62,7 +62,7 @@ export function addCreditVerbs(program: Command): void {
 function creditVerb(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description).option(
     '--organization <ref>',
-    'id or name; may be left out when there is one',
+    'id or name; optional if there is only one',
   )
 }
 
@@ -72,7 +72,7 @@ async function organizationOf({ store }: DatabaseHandle, { organization }: Optio
 
 function amountOf(text: string): bigint {
   const nano = usdAmountOf(text)
-  if (nano === 0n) throw new InvalidArgumentError('Expected another amount than 0.')
+  if (nano === 0n) throw new InvalidArgumentError('Expected an amount other than 0.')
   return nano
 }
 

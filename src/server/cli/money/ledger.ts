@@ -33,13 +33,11 @@ interface ExportOptions {
 
 /** `ledger check|export|close-node|forfeits|forgive`. */
 export function addLedgerVerbs(program: Command): void {
-  const group = program
-    .command('ledger')
-    .description('what every call came to, and what counts against limits')
+  const group = program.command('ledger').description('check and export the ledger of all calls')
   addVerb(
     group,
     'check',
-    'compute every counter and roll-up again from the ledger; exit code 1 when one differs',
+    'recompute all sums from the ledger and compare; exit code 1 if one differs',
   ).action((options: { json?: boolean }) =>
     withDatabase(async ({ store }) => tellCheck(options, need(await checkLedger(store)))),
   )
@@ -49,22 +47,26 @@ export function addLedgerVerbs(program: Command): void {
     .requiredOption('--csv', 'as CSV (RFC 4180), with a header line')
     .option('--from <day>', 'first day, such as 2026-01-01', dayOf)
     .option('--to <day>', 'last day', dayOf)
-    .option('--organization <ref>', 'id or name; left out: all')
+    .option('--organization <ref>', 'id or name; default: all')
     .action((options: ExportOptions) => withDatabase((database) => exportCsv(database, options)))
   addCloseNode(group)
   wished(
-    addVerb(group, 'forfeits', 'what dead fronts held for calls of which nobody knows the end, newest first'),
+    addVerb(
+      group,
+      'forfeits',
+      'list money that dead fronts held for calls with an unknown end, newest first',
+    ),
   )
-    .option('--limit <count>', 'forfeits at most', countOf, FORFEITS_LISTED_DEFAULT)
+    .option('--limit <count>', 'maximum number of forfeits', countOf, FORFEITS_LISTED_DEFAULT)
     .action((options: Inputs & { limit: number }) =>
       withDatabase((database) => tellForfeits(database, options)),
     )
-  wished(addVerb(group, 'forgive', 'let forfeits go: what they counted is free again'))
-    .requiredOption('--note <text>', 'why, for the audit log')
+  wished(addVerb(group, 'forgive', 'release forfeits, so that they no longer count towards limits'))
+    .requiredOption('--note <text>', 'reason, for the audit log')
     .action((options: Inputs & { note: string }, command: Command) => {
       const query = queryOf(options)
       if (Object.keys(query).length === 0)
-        command.error('error: say which: --journal <id>, --request <id> or --before <day>', { exitCode: 2 })
+        command.error('error: give one of --journal <id>, --request <id> or --before <day>', { exitCode: 2 })
       return withDatabase(async ({ store, by }) => {
         const meant = await queryMeant(store.sql, query)
         const { forfeits, amountNano } = need(await forgive(store, { ...meant, note: options.note }, by))
@@ -83,13 +85,9 @@ interface CloseOptions {
 }
 
 function addCloseNode(group: Command): void {
-  addVerb(
-    group,
-    'close-node',
-    'take back what the fronts of a node held that is gone for good, with its disk',
-  )
-    .argument('<node>', 'id of the node, as `sluice doctor` names it, or its first digits')
-    .option('--force', 'also when its journals are here, or its fronts may only be stopped')
+  addVerb(group, 'close-node', 'settle the money held by a node that is gone for good with its disk')
+    .argument('<node>', 'id of the node from `sluice doctor`, or its first digits')
+    .option('--force', 'even if its journals are on this machine or its fronts may only be stopped')
     .action((named: string, options: CloseOptions) =>
       withDatabase(async ({ store, by }) => {
         const node = await idIfAny(store.sql, 'node', named)
@@ -138,9 +136,9 @@ function mayBeClosed(
 
 function wished(verb: Command): Command {
   return verb
-    .option('--journal <id>', 'those of this journal, which is of one front: its id or the first digits')
-    .option('--request <id>', 'that of this request: its id or the beginning of it')
-    .option('--before <day>', 'those of days before this one', dayOf)
+    .option('--journal <id>', 'forfeits of this journal (id or first digits)')
+    .option('--request <id>', 'forfeit of this request (id or its beginning)')
+    .option('--before <day>', 'forfeits before this day', dayOf)
 }
 
 function queryOf({ journal, request, before }: Inputs): ForfeitQuery {

@@ -30,16 +30,16 @@ const HASH_DIGITS = 12
 
 /** `usage`: the spend, with totals. */
 export function addUsageVerb(program: Command): void {
-  addVerb(program, 'usage', 'what was spent, by day, key, workspace or model')
-    .addOption(new Option('--by <what>', 'a line for each').choices(ACTIVITY_GROUPS).default('day'))
-    .option('--from <day>', 'first day (UTC), such as 2027-01-01; left out: 30 days up to the last', dayOf)
+  addVerb(program, 'usage', 'show spend by day, key, workspace or model')
+    .addOption(new Option('--by <what>', 'group by').choices(ACTIVITY_GROUPS).default('day'))
+    .option('--from <day>', 'first day (UTC), such as 2027-01-01; default: 30 days before the last', dayOf)
     .option(
       '--to <day>',
       `last day; left out: today, or the last of ${ACTIVITY_DAYS_MAX} days from the first`,
       dayOf,
     )
-    .option('--workspace <ref>', 'of this workspace alone: id or slug')
-    .option('--organization <ref>', 'id or name; may be left out when there is one')
+    .option('--workspace <ref>', 'only this workspace (id or slug)')
+    .option('--organization <ref>', 'id or name; optional if there is only one')
     .action((options: Options, command: Command) => {
       const fault = faultOfDays(options)
       if (fault !== null)

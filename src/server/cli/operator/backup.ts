@@ -21,8 +21,11 @@ interface BackupOptions {
 /** `backup` and `restore`. */
 export function addBackupVerbs(program: Command): void {
   addVerb(program, 'backup', 'copy everything into a new folder, also while the node runs')
-    .argument('<folder>', 'a folder that does not exist yet, or is empty')
-    .option('--without-root-key', 'leave the root keys out: without them nothing sealed can be opened')
+    .argument('<folder>', 'new or empty folder')
+    .option(
+      '--without-root-key',
+      'do not include the root keys: encrypted files and secrets cannot be opened without them',
+    )
     .action((folder: string, options: BackupOptions) =>
       withDatabase(async (database) => {
         await backUp(database, resolve(folder), options)
@@ -30,8 +33,8 @@ export function addBackupVerbs(program: Command): void {
         await noteBackupEnd(database.store.sql).catch(() => undefined)
       }),
     )
-  addVerb(program, 'restore', 'bring a backup up again, into an installation that is empty')
-    .argument('<folder>', 'what `sluice backup` wrote')
+  addVerb(program, 'restore', 'restore a backup into an empty installation')
+    .argument('<folder>', 'folder written by `sluice backup`')
     .action((folder: string, options: { json?: boolean }) => restore(resolve(folder), options))
 }
 
@@ -82,7 +85,7 @@ async function backUp({ store }: DatabaseHandle, folder: string, options: Backup
     [
       `${to.files} files, ${to.bytes} bytes in ${folder}`,
       ...(storage === null
-        ? ['objects are in a bucket and stay there: keep it as you keep this folder']
+        ? ['stored files are in a bucket, not in the backup: keep the bucket as long as this folder']
         : []),
       ...(missing.length === 0
         ? []
@@ -94,14 +97,14 @@ async function backUp({ store }: DatabaseHandle, folder: string, options: Backup
         : [`${containers.torn} container files were written to while they were copied`]),
       keys === null
         ? `root keys are not in it: keep ${rows.manifest.root_key_ids.join(', ')} elsewhere`
-        : 'WHOEVER HAS THIS FOLDER OPENS EVERYTHING: the root keys are in it (--without-root-key leaves them out)',
+        : 'WARNING: this folder contains the root keys, which decrypt everything in it (exclude them with --without-root-key)',
       ...(isNoted
         ? []
         : [
             `that the root keys are backed up could not be noted in ${config.dataDir}: ` +
               pasteable(`\`sluice doctor\` will ask for it (\`sluice vault confirm-root ${folder}\`)`),
           ]),
-      'not in it: settings, catalogue, first-keys.json and what Redis holds',
+      'not included: settings, catalogue, first-keys.json and the data in Redis',
     ].join('\n'),
   )
 }

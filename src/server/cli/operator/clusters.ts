@@ -19,12 +19,12 @@ interface Options {
 export function addClusterVerbs(program: Command): void {
   const clusters = program
     .command('clusters')
-    .description('embedded Postgres that a node run as root keeps outside of its data directory')
-  addVerb(clusters, 'list', 'list them, with the data directory of each').action(list)
-  addVerb(clusters, 'remove', 'remove one, or those whose data directory is gone')
-    .argument('[folder]', 'as `clusters list` names it')
-    .option('--unused', 'all that no data directory names')
-    .option('--force', 'also one that a data directory names, with all that its node keeps in Postgres')
+    .description('manage the embedded Postgres data of nodes that run as root')
+  addVerb(clusters, 'list', 'list clusters with their data directories').action(list)
+  addVerb(clusters, 'remove', 'delete one cluster, or all whose data directory is gone')
+    .argument('[folder]', 'name from `clusters list`')
+    .option('--unused', 'delete all clusters that belong to no data directory')
+    .option('--force', 'also delete a cluster in use by a data directory, with all its data')
     .action(remove)
 }
 
@@ -51,7 +51,7 @@ async function list(options: Options): Promise<void> {
   print(
     options,
     { data },
-    rows.length === 0 ? 'there is none' : table([['CLUSTER', 'DATA DIRECTORY', 'STATE', 'SIZE'], ...rows]),
+    rows.length === 0 ? 'no clusters' : table([['CLUSTER', 'DATA DIRECTORY', 'STATE', 'SIZE'], ...rows]),
   )
 }
 
@@ -77,6 +77,6 @@ async function remove(folder: string | undefined, options: Options): Promise<voi
     if (why === null) removed.push(cluster.folder)
     else left.push(`${cluster.folder} stays: ${why}`)
   }
-  print(options, { removed }, removed.length === 0 ? 'nothing was removed' : `removed ${removed.join(', ')}`)
+  print(options, { removed }, removed.length === 0 ? 'nothing was deleted' : `removed ${removed.join(', ')}`)
   if (left.length > 0) throw new CliFailure(left.join('; '))
 }

@@ -16,14 +16,14 @@ const SCRIPTS: Readonly<Record<Shell, (tree: VerbNode) => string>> = {
 
 const HOW = `
 bash:  source <(sluice completion bash)                     in ~/.bashrc
-zsh:   source <(sluice completion zsh)                      in ~/.zshrc, behind compinit
+zsh:   source <(sluice completion zsh)                      in ~/.zshrc, after compinit
 fish:  sluice completion fish | source                      in ~/.config/fish/config.fish
 `
 
 /** `completion`: prints the script for the program that it is part of, which must have every verb. */
 export function addCompletion(program: Command): void {
-  addVerb(program, 'completion', 'print a script by which a shell completes verbs, options and their values')
-    .addArgument(new Argument('<shell>', 'which one').choices([...SHELLS]))
+  addVerb(program, 'completion', 'print a completion script for a shell')
+    .addArgument(new Argument('<shell>', 'shell').choices([...SHELLS]))
     .addHelpText('after', HOW)
     .action((shell: Shell, options: { json?: boolean }) => {
       const script = SCRIPTS[shell](treeOf(program))

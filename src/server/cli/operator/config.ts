@@ -3,8 +3,8 @@ import { addVerb, loadGeneration, print } from '../parts/verb.ts'
 
 /** `config print`. */
 export function addConfigVerbs(program: Command): void {
-  const config = program.command('config').description('the configuration')
-  const verb = addVerb(config, 'print', 'print the effective settings, secrets masked')
+  const config = program.command('config').description('show the configuration')
+  const verb = addVerb(config, 'print', 'print the effective settings with secrets masked')
   verb.action((options: { json?: boolean }) => {
     const { report, unknown } = loadGeneration()
     const width = Math.max(...report.map(({ name }) => name.length))

@@ -15,12 +15,8 @@ interface Options {
  * node from working, so that a script which waits for a node that works does not fail by it.
  */
 export function addDoctor(program: Command, outcome: { code: number | null }): void {
-  addVerb(
-    program,
-    'doctor',
-    'look for what is wrong with this machine or installation, and say how to mend it; changes nothing',
-  )
-    .option('--strict', 'exit code 1 after a warning too')
+  addVerb(program, 'doctor', 'check this machine and installation for problems and suggest fixes (read-only)')
+    .option('--strict', 'exit with code 1 also for warnings')
     .action(async (options: Options) => {
       const found = await examine(loadGeneration())
       const findings = found.map((one) => ({
@@ -61,6 +57,6 @@ function summaryOf(findings: readonly Finding[]): string {
   const count = (level: Finding['level']): number =>
     findings.filter((finding) => finding.level === level).length
   const [problems, warnings] = [count('problem'), count('warning')]
-  if (problems + warnings === 0) return 'all is well'
+  if (problems + warnings === 0) return 'no problems found'
   return `${problems} ${problems === 1 ? 'problem' : 'problems'}, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`
 }

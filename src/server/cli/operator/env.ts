@@ -50,16 +50,18 @@ export function addEnv(program: Command): void {
   addVerb(
     program,
     'env',
-    'print variables by which clients of OpenAI, Anthropic and OpenRouter call this node',
+    'print environment variables for clients of OpenAI, Anthropic and OpenRouter to call this node',
   )
     .addOption(new Option('--for <client...>', 'only for these clients').choices([...CLIENTS]))
-    .addOption(new Option('--shell <shell>', 'whose commands').choices([...SHELLS]).default('sh'))
-    .option('--with-key', `print the key too: that of ${KEY_VARIABLE}, or the first one`)
-    .option('--key-file <file>', 'holds the key, with --with-key')
+    .addOption(
+      new Option('--shell <shell>', 'shell to print commands for').choices([...SHELLS]).default('sh'),
+    )
+    .option('--with-key', `also print the key: the one in ${KEY_VARIABLE}, or the first one`)
+    .option('--key-file <file>', 'file with the key, for --with-key')
     .addHelpText('after', HOW)
     .action((options: Options, command: Command) => {
       if (options.keyFile !== undefined && options.withKey !== true)
-        command.error('error: --key-file goes with --with-key', { exitCode: 2 })
+        command.error('error: --key-file requires --with-key', { exitCode: 2 })
       const origin = ownOrigin()
       const key = options.withKey === true ? keyOf(options) : null
       const assigned = assignmentsOf(origin, options.for ?? CLIENTS, key)

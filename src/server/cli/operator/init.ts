@@ -43,11 +43,11 @@ export function addInit(program: Command): void {
   const verb = addVerb(
     program,
     'init',
-    'write a file of settings; on a terminal it asks, else it takes options and defaults',
+    'write a settings file, by questions on a terminal, otherwise from options and defaults',
   )
-    .argument('[file]', 'where to', FILE)
-    .option('--yes', 'ask nothing')
-    .option('--force', 'replace the file where there is one; a root key is never replaced')
+    .argument('[file]', 'file to write', FILE)
+    .option('--yes', 'ask no questions')
+    .option('--force', 'replace an existing file; a root key is never replaced')
   const texts = new Map<SettingName, string>()
   for (const { setting, flags, about } of OPTIONS) {
     verb.option(flags, `${about} (${setting})`, (text: string) => void texts.set(setting, text))
@@ -73,7 +73,7 @@ async function answersOf(file: string, given: Answers, { yes = false }: Options)
   const keyFileOf = (answers: Answers): string | undefined => rootKeyFileFor(file, answers)
   if (mayAsk) {
     const { openTerminal } = await import('./init/terminal.ts')
-    return askAll(openTerminal('Sluice: a file of settings'), given, keyFileOf)
+    return askAll(openTerminal('Sluice: settings file'), given, keyFileOf)
   }
   const keyFile = keyFileOf(given)
   return keyFile === undefined ? given : { ...given, SLUICE_ROOT_KEY_FILE: keyFile }
@@ -92,7 +92,7 @@ function write(file: string, answers: Answers, isForced: boolean): { readonly ma
     writeDraft(draft, fileText(answers))
     // Another user may have put the key file there and know its key.
     if (isNew && !makeRootKeyFile(keyFile))
-      throw new CliFailure(`something else is at ${keyFile}: no root key was made`)
+      throw new CliFailure(`something else is at ${keyFile}: no root key was created`)
     // A file that appeared meanwhile stays.
     if (isForced) renameSync(draft, file)
     else linkSync(draft, file)
@@ -121,7 +121,7 @@ function writeDraft(draft: string, text: string): void {
 }
 
 const BACK_IT_UP =
-  'back it up now, no stored file and no secret opens without it; `sluice vault confirm-root COPY` notes that you did'
+  'back it up now, stored files and secrets cannot be decrypted without it; `sluice vault confirm-root COPY` records the backup'
 
 interface Done {
   readonly file: string
@@ -133,7 +133,7 @@ function tell(options: Options, { file, answers, madeRootKey }: Done): void {
   const others = overruled(answers)
   const next = `SLUICE_CONFIG=${quoted(file)} ${commandName()} serve`
   const lines = [
-    `wrote ${file}; only its owner may read it`,
+    `wrote ${file}; readable only by its owner`,
     ...(madeRootKey === null ? [] : [`made the root key ${madeRootKey}: ${pasteable(BACK_IT_UP)}`]),
     ...(others.length === 0
       ? []

@@ -6,11 +6,11 @@ import { addVerb, CliFailure, loadGeneration, print, tell } from '../parts/verb.
 
 /** `serve`, `migrate`, `reload`. */
 export function addNodeVerbs(program: Command, outcome: { code: number | null }): void {
-  addVerb(program, 'serve', 'run a node until it is told to end').action(async () => {
+  addVerb(program, 'serve', 'run a node until it is stopped').action(async () => {
     const { serve } = await import('../../main.ts')
     outcome.code = await serve()
   })
-  const migrate = addVerb(program, 'migrate', 'bring the schema of the database up to this version')
+  const migrate = addVerb(program, 'migrate', 'migrate the database schema to this version')
   migrate.action(async (options: { json?: boolean }) => {
     const { migrateNow } = await import('../parts/stores.ts')
     const { at } = await migrateNow()
@@ -19,7 +19,7 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
   const reload = addVerb(
     program,
     'reload',
-    'make the running node read its configuration again, and wait until it runs on it',
+    'reload the configuration of the running node and wait until it is active',
   )
   reload.action(async (options: { json?: boolean }) => {
     // The node would refuse mistakes too, but only its log would show them.
@@ -30,13 +30,13 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     try {
       process.kill(running.pid, 'SIGHUP')
     } catch (cause) {
-      const hint = 'does it belong to another user?'
-      throw new CliFailure(`the node (pid ${running.pid}) cannot be told: ${hint}`, { cause })
+      const hint = 'it may belong to another user'
+      throw new CliFailure(`the node (pid ${running.pid}) cannot be signalled: ${hint}`, { cause })
     }
     const node = `the node (pid ${running.pid})`
     // A node that is starting, or of another version, has received the signal, and only its log shows the
     // result.
-    if (before === null) return print(options, { pid: running.pid }, `${node} was told; look at its log`)
+    if (before === null) return print(options, { pid: running.pid }, `${node} was signalled; check its log`)
     if (options.json !== true) tell({}, null, `${node} replaces its children one by one`)
     const { needRestart } = wellEnded(node, await untilReloaded(config.dataDir, before.number))
     const left = needRestart.length === 0 ? '' : `; ${needRestart.join(', ')} need a restart`

@@ -11,8 +11,8 @@ interface Options {
 
 /** `open`. */
 export function addOpen(program: Command): void {
-  addVerb(program, 'open', 'open the dashboard of the running node in a browser, and print its address')
-    .option('--print', 'only print the address, as without a terminal')
+  addVerb(program, 'open', 'open the dashboard of the running node in a browser and print its address')
+    .option('--print', 'only print the address (always so without a terminal)')
     .action(async (options: Options) => {
       const { dataDir } = loadGeneration().config
       const runtime = runtimeOf(dataDir)
@@ -20,7 +20,7 @@ export function addOpen(program: Command): void {
       const url = `${runtime.adminUrl}${DASHBOARD_PATH}`
       print(options, { url }, url)
       if (options.print === true || options.json === true || !process.stdout.isTTY) return
-      if (!(await isOpened(url))) tell({}, null, 'nothing here opens an address: open it yourself')
+      if (!(await isOpened(url))) tell({}, null, 'no browser found: open the address yourself')
     })
 }
 

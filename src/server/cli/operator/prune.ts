@@ -18,9 +18,9 @@ export function addPruneVerb(program: Command): void {
   addVerb(
     program,
     'prune',
-    'remove what the settings keep no longer, as the node does every ten minutes; beside calls, with rests',
+    'delete records past their retention time, as the node does every ten minutes; pauses so that calls are not slowed down',
   )
-    .option('--dry-run', 'only count what would go')
+    .option('--dry-run', 'only count what would be deleted')
     .action((options: Options) => withDatabase((database) => pruneNow(database, options)))
 }
 
@@ -44,10 +44,10 @@ async function pruneNow({ store }: DatabaseHandle, options: Options): Promise<vo
     isEnding: () => false,
   })
   if (report === null)
-    throw new CliFailure('another process prunes already: a runner of a node does it every ten minutes')
+    throw new CliFailure('another process is already pruning: runners do it every ten minutes')
   await tell(options, steps, new Map(Object.entries(report.rows) as [RetentionKind, number][]))
   if (report.failed.length > 0) throw new CliFailure(`not all could be pruned: ${report.failed.join(', ')}`)
-  if (!report.isWhole) throw new CliFailure('another process took over before all was pruned')
+  if (!report.isWhole) throw new CliFailure('another process took over before everything was pruned')
 }
 
 async function tell(
@@ -67,7 +67,7 @@ async function tell(
   const isDry = options.dryRun === true
   const rows = removals.map(({ kind, kept, rows: count, oldest_at: at }) => [
     kind,
-    kept ?? 'for ever',
+    kept ?? 'forever',
     String(count),
     at ?? '',
   ])

@@ -58,7 +58,7 @@ export async function restore(folder: string, options: { readonly json?: boolean
       })
       try {
         if (!(await isEmptyDatabase(store.sql)))
-          throw new CliFailure('the database is not empty: name an empty one in DATABASE_URL')
+          throw new CliFailure('the database is not empty: set DATABASE_URL to an empty database')
         await bringUp(store, config, backup)
         await tell(store, backup, { ...options, ended: await endFronts(store) })
       } finally {

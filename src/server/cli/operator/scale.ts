@@ -16,11 +16,11 @@ export function addScaleVerb(program: Command): void {
   const verb = addVerb(
     program,
     'scale',
-    'change how many fronts and worker threads the running node has, and wait until they serve',
+    'change the number of fronts and worker threads of the running node and wait until they are ready',
   )
   verb
-    .option('--fronts <n>', 'HTTP processes', countOf)
-    .option('--workers <n>', 'threads for long sessions of all fronts together', countOf)
+    .option('--fronts <n>', 'number of fronts (processes that serve the API)', countOf)
+    .option('--workers <n>', 'number of transfer threads of all fronts together', countOf)
   verb.action(async (options: Options) => {
     const { fronts = null, workers = null } = options
     if (fronts === null && workers === null) verb.error('error: give --fronts, --workers, or both')
@@ -55,7 +55,7 @@ function signalled<T>(node: string, signal: () => T): T {
   try {
     return signal()
   } catch (cause) {
-    throw new CliFailure(`${node} cannot be told: does it belong to another user?`, { cause })
+    throw new CliFailure(`${node} cannot be signalled: it may belong to another user`, { cause })
   }
 }
 

@@ -17,12 +17,12 @@ const PRINTED_COLUMNS = 120
 
 /** `top`. */
 export function addTop(program: Command): void {
-  addVerb(program, 'top', 'show load and problems of the running node, each second; q ends')
+  addVerb(program, 'top', 'show load and problems of the running node, updated every second; q quits')
     .option(
       '--key-file <file>',
-      "holds a management key of the operator's organization; left out: SLUICE_MANAGEMENT_KEY, or the first keys",
+      "file with a management key of the operator's organization; default: SLUICE_MANAGEMENT_KEY or the first keys",
     )
-    .option('--once', 'print one look and end, as without a terminal')
+    .option('--once', 'print once and exit (always so without a terminal)')
     .action(async (options: Options) => {
       const { dataDir } = loadGeneration().config
       if (runtimeOf(dataDir) === null)

@@ -1,12 +1,12 @@
 /** The headings of `sluice --help`, each with its verbs in the order of the list. */
 const HEADINGS: Readonly<Record<string, readonly string[]>> = {
-  'A node:': ['init', 'serve', 'open', 'env', 'top', 'doctor', 'reload', 'scale', 'config', 'migrate'],
-  'Who may call:': ['organizations', 'workspaces', 'members', 'keys', 'scim'],
-  'Models and their secrets:': ['models', 'catalog', 'endpoints', 'vault'],
+  'Nodes:': ['init', 'serve', 'open', 'env', 'top', 'doctor', 'reload', 'scale', 'config', 'migrate'],
+  'Organizations, workspaces and keys:': ['organizations', 'workspaces', 'members', 'keys', 'scim'],
+  'Models and secrets:': ['models', 'catalog', 'endpoints', 'vault'],
   'Money:': ['budgets', 'credits', 'usage', 'ledger', 'accept-restore'],
   'Webhooks:': ['webhooks', 'test-webhook', 'listen'],
   'Records and files:': ['logs', 'audit', 'files', 'sweep', 'prune', 'backup', 'restore', 'clusters'],
-  'For shells and programs:': ['openapi', 'completion', 'help'],
+  'Shells and programs:': ['openapi', 'completion', 'help'],
 }
 
 const HEADING_OF = new Map(

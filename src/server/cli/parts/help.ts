@@ -64,7 +64,7 @@ function pathsTo(command: Command, word: string, path = ''): readonly string[] {
 }
 
 function helpVerb(): Command {
-  const verb = new Command('help').argument('[verb]').description('show the help of a verb').helpOption(false)
+  const verb = new Command('help').argument('[verb]').description('show help for a command').helpOption(false)
   return verb.helpGroup(headingOf('help') ?? '')
 }
 

@@ -17,8 +17,11 @@ export interface NodeOptions {
 
 export function addNodeOptions(verb: Command): Command {
   return verb
-    .option('--url <url>', 'where the node is; left out: the one that runs here', originOf)
-    .option('--key-file <file>', 'holds a management key; left out: SLUICE_MANAGEMENT_KEY, or the first keys')
+    .option('--url <url>', 'URL of the node; default: the node on this machine', originOf)
+    .option(
+      '--key-file <file>',
+      'file with a management key; default: SLUICE_MANAGEMENT_KEY or the first keys',
+    )
 }
 
 /** A node, and the management key by which a verb calls it. */
@@ -93,9 +96,7 @@ export async function callNode<T extends TSchema>(
 function valueOf<T extends TSchema>({ text }: HttpCallAnswer, shape: T): Static<T> {
   const value = parsedJson(text)
   if (Compile(shape).Check(value)) return value
-  throw new CliFailure(
-    'the node answers in a form that this command does not know: is it of another version?',
-  )
+  throw new CliFailure('the node sent an unknown answer: it may have another version than this command')
 }
 
 async function reach(origin: string, call: () => Promise<HttpCallAnswer>): Promise<HttpCallAnswer> {

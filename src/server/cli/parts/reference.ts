@@ -75,7 +75,7 @@ async function idMeant(sql: Queryable, kind: ReferredKind, text: string): Promis
 
 /** The message about a plain key in the place of its name. */
 function plainKey(key: string): string {
-  return `every user of this machine sees arguments: name the key by its hash, ${hashOfKey(key)}, or by its name`
+  return `arguments are visible to every user of this machine: give the hash of the key, ${hashOfKey(key)}, or by its name`
 }
 
 function isWhole(kind: ReferredKind, text: string): boolean {
@@ -93,7 +93,7 @@ async function refuseUnknown(sql: Queryable, kind: NeededKind, text: string): Pr
 function ambiguous(kind: ReferredKind, found: readonly Referred[]): ReturnType<typeof fail> {
   const names = found.slice(0, CANDIDATES_MAX).map(candidateText).join(', ')
   return fail('reference_ambiguous', {
-    fields: { what: SEVERAL[kind], remedy: 'name one by more digits' },
+    fields: { what: SEVERAL[kind], remedy: 'give more digits of the id' },
     detail: `They are ${names}${found.length > CANDIDATES_MAX ? ' and more' : ''}.`,
   })
 }

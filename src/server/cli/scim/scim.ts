@@ -18,13 +18,11 @@ interface Options {
 
 /** `scim tokens create|list|revoke`. */
 export function addScimVerbs(program: Command): void {
-  const scim = program.command('scim').description('identity providers')
-  const group = scim
-    .command('tokens')
-    .description('bearer tokens by which identity providers keep users and groups')
+  const scim = program.command('scim').description('manage SCIM provisioning by identity providers')
+  const group = scim.command('tokens').description('manage bearer tokens of identity providers')
   addCreate(group)
-  addVerb(group, 'list', 'list the tokens, newest first; never the tokens themselves')
-    .option('--organization <ref>', 'id or name; left out: of all organizations')
+  addVerb(group, 'list', 'list tokens, newest first, without the tokens themselves')
+    .option('--organization <ref>', 'id or name; default: all organizations')
     .action((options: Options) =>
       withDatabase(async ({ store }) => {
         const { organization } = options
@@ -34,7 +32,7 @@ export function addScimVerbs(program: Command): void {
         print(options, { data: tokens.map(wireOf) }, tableOf(tokens))
       }),
     )
-  addVerb(group, 'revoke', 'end a token for good; every front obeys')
+  addVerb(group, 'revoke', 'delete a token for good, on all nodes')
     .argument(
       '<token>',
       'name of the token, or its id or the beginning of it, as `scim tokens list` shows them',
@@ -50,10 +48,10 @@ export function addScimVerbs(program: Command): void {
 }
 
 function addCreate(group: Command): void {
-  addVerb(group, 'create', 'make a token, and print it this once')
-    .requiredOption('--name <name>', 'its name, as that of the identity provider', nameOf)
-    .option('--organization <ref>', 'id or name; may be left out when there is one')
-    .option('--expires <instant>', 'ISO 8601 with an offset; left out: never', expiryOf)
+  addVerb(group, 'create', 'create a token and print it once')
+    .requiredOption('--name <name>', 'name, such as that of the identity provider', nameOf)
+    .option('--organization <ref>', 'id or name; optional if there is only one')
+    .option('--expires <instant>', 'expiry (ISO 8601 with an offset); default: never', expiryOf)
     .action((options: Options & { readonly name: string; readonly expires?: Date }) =>
       withDatabase(async ({ store, publish, by }) => {
         const { name, organization = null, expires: expiresAt = null } = options

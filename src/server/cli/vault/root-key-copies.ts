@@ -13,15 +13,8 @@ const STANDARD_INPUT = 0
 
 /** `vault confirm-root`. */
 export function addConfirmRootVerb(group: Command): void {
-  addVerb(
-    group,
-    'confirm-root',
-    'read a copy of the root keys and, when they are these, note that they are backed up',
-  )
-    .argument(
-      '<copy>',
-      'a copy of the file of root keys, a folder of `sluice backup`, or - for standard input',
-    )
+  addVerb(group, 'confirm-root', 'check a backup of the root keys and record that they are backed up')
+    .argument('<copy>', 'copy of the root key file, folder of `sluice backup`, or - for standard input')
     .action((copy: string, options: { json?: boolean }) => {
       const { config } = loadGeneration()
       const ids = rootKeyIdsInFiles(config, ownRootKeys())
@@ -29,7 +22,7 @@ export function addConfirmRootVerb(group: Command): void {
       const text =
         ids.length > 0
           ? `noted: root keys ${ids.join(', ')} are backed up`
-          : 'SLUICE_ROOT_KEY brings every root key: there is nothing to note'
+          : 'all root keys come from SLUICE_ROOT_KEY: there is nothing to record'
       print(options, { confirmed: ids }, text)
     })
 }
@@ -61,7 +54,7 @@ function confirm(copy: string, ids: readonly string[], config: Config): void {
   try {
     note(config, ids, 'shown')
   } catch (cause) {
-    const why = existsSync(config.dataDir) ? 'cannot be written' : 'is not there: start the node once'
+    const why = existsSync(config.dataDir) ? 'cannot be written' : 'does not exist: start the node once'
     throw new CliFailure(`${config.dataDir} ${why}`, { cause })
   }
 }

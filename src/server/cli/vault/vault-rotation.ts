@@ -37,24 +37,21 @@ type Outcome = { code: number | null }
 
 /** `vault rotate-root|rotate-data|confirm-root|status`. */
 export function addRotationVerbs(group: Command, outcome: Outcome): void {
-  addVerb(group, 'rotate-root', 'wrap every key of vaults and of files with the current root key')
-    .option('--new', 'make a root key first, before the others in the file of the data directory')
+  addVerb(group, 'rotate-root', 'encrypt all keys of vaults and files with the current root key')
+    .option('--new', 'first create a root key, at the top of the key file in the data directory')
     .action((options: Options & { new?: true }) =>
       withDatabase(({ store, by }) => {
         return runRoot({ store, by, options, outcome })
       }),
     )
-  addVerb(group, 'rotate-data', 'give vaults new sealing keys and seal every secret anew')
-    .option('--workspace <ref>', 'id or slug; left out: of all workspaces')
-    .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
+  addVerb(group, 'rotate-data', 'create new keys for vaults and encrypt every secret again')
+    .option('--workspace <ref>', 'id or slug; default: all workspaces')
+    .option('--organization <ref>', 'id or name; optional if the slug is unique')
     .option(
       '--vault <ref>',
-      'this vault alone: its id, the beginning of its id or, of an attachable vault, its name',
+      'only this vault: its id or the beginning of it, or the name of an attachable vault',
     )
-    .option(
-      '--made-before <time>',
-      'leave the keys that were made then or later: goes on with an interrupted run',
-    )
+    .option('--made-before <time>', 'keep keys created at or after this time, to continue an interrupted run')
     .action((options: DataOptions) =>
       withDatabase(({ store, by }) => runData({ store, by, options, outcome })),
     )
@@ -78,7 +75,7 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
     tell(
       options,
       { made: made.id, file: made.file },
-      `made root key ${made.id} in ${made.file}: back it up now (\`vault confirm-root COPY\`)`,
+      `created root key ${made.id} in ${made.file}: back it up now (\`vault confirm-root COPY\`)`,
     )
   await untilFrontsWrapWith(store, rootKeyId)
   const progress = every(options, (done: RootRotation) => [
@@ -99,7 +96,7 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
   if (broken.length > 0 || done.isUnfinished) outcome.code = 1
 }
 
-const REASONS = { root_key_missing: 'its root key is not here', does_not_open: 'it does not open' }
+const REASONS = { root_key_missing: 'its root key is missing', does_not_open: 'it cannot be decrypted' }
 
 /**
  * Waits until every live front wraps with the current root key: a front without that key could not open what
@@ -156,7 +153,7 @@ async function runData({ store, by, options, outcome }: Run<DataOptions>): Promi
 }
 
 function noVault(vault: string): string {
-  return `There is no such vault, or it never had a secret. ${remedyOf({ name: vault, list: 'vault list' })}`
+  return `There is no such vault, or it has never had a secret. ${remedyOf({ name: vault, list: 'vault list' })}`
 }
 
 async function scopeOf(store: Store, { workspace, organization, vault }: DataOptions) {
@@ -199,7 +196,7 @@ function report(options: Options, done: DataRotation): void {
 }
 
 function unfinished({ isUnfinished }: { readonly isUnfinished: boolean }): readonly string[] {
-  return isUnfinished ? ['others changed what is left meanwhile: run this again'] : []
+  return isUnfinished ? ['other changes interfered: run this again'] : []
 }
 
 function every<T>(options: Options, lineOf: (done: T) => readonly [unknown, string]): (done: T) => void {

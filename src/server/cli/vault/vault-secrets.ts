@@ -31,11 +31,11 @@ export function addVaultSecretVerbs(group: Command): void {
   addVerb(
     group,
     'put',
-    'store a secret in an attachable vault; its value is read from standard input, less one line break at its end',
+    'store a secret in an attachable vault; the value is read from standard input without its last line break',
   )
     .argument('<name>', SECRET_NAME_RULES, nameOf)
-    .requiredOption('--vault <ref>', 'name or id of the vault, or the beginning of its id')
-    .requiredOption('--host <host...>', 'exact hostnames that the value is released to')
+    .requiredOption('--vault <ref>', 'name or id of the vault (or the beginning of its id)')
+    .requiredOption('--host <host...>', 'exact hostnames the value may be sent to')
     .action(async (name: string, options: Options & { host: readonly string[] }, command: Command) => {
       const hosts = hostsOf(options.host, command)
       const value = valueOf(readFileSync(STANDARD_INPUT), command)
@@ -48,9 +48,9 @@ export function addVaultSecretVerbs(group: Command): void {
         print(options, secretAnswer(stored), `${name}: stored for ${hosts.join(', ')}`)
       })
     })
-  addVerb(group, 'rm', 'remove a secret of an attachable vault')
+  addVerb(group, 'rm', 'delete a secret of an attachable vault')
     .argument('<name>', SECRET_NAME_RULES, nameOf)
-    .requiredOption('--vault <ref>', 'name or id of the vault, or the beginning of its id')
+    .requiredOption('--vault <ref>', 'name or id of the vault (or the beginning of its id)')
     .action((name: string, options: Options) =>
       withDatabase(async ({ store, by }) => {
         const scope = await scopeOf(store, options.vault)
@@ -60,8 +60,8 @@ export function addVaultSecretVerbs(group: Command): void {
         print(options, { name, deleted: true }, `${name}: removed`)
       }),
     )
-  addVerb(group, 'secrets', 'list the secrets of an attachable vault; never their values')
-    .requiredOption('--vault <ref>', 'name or id of the vault, or the beginning of its id')
+  addVerb(group, 'secrets', 'list the secrets of an attachable vault, without their values')
+    .requiredOption('--vault <ref>', 'name or id of the vault (or the beginning of its id)')
     .action((options: Options) =>
       withDatabase(async ({ store }) => {
         const secrets = await everySecret(store, await scopeOf(store, options.vault))

@@ -12,7 +12,7 @@ export function addStatusVerb(group: Command, outcome: { code: number | null }):
   addVerb(
     group,
     'status',
-    'what each root key wraps, which can be destroyed, and secrets on old sealing keys',
+    'show the use of each root key, which keys can be destroyed, and secrets encrypted with old keys',
   ).action((options: { json?: boolean }) =>
     withDatabase(async ({ store }) => {
       const status = await statusOf(store)

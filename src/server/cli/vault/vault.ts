@@ -20,14 +20,12 @@ interface Options {
 
 /** `vault create|list|delete`, the verbs of such a vault's secrets, and `rotate-root|rotate-data|status`. */
 export function addVaultVerbs(program: Command, outcome: { code: number | null }): void {
-  const group = program
-    .command('vault')
-    .description('vaults that interns may have attached, and the keys of all vaults')
+  const group = program.command('vault').description('manage attachable vaults and the keys of all vaults')
   addRotationVerbs(group, outcome)
-  addVerb(group, 'create', 'make a vault that interns of a workspace may have attached')
-    .requiredOption('--name <name>', 'its name, unique in the workspace', nameOf)
+  addVerb(group, 'create', 'create a vault that can be attached to interns of a workspace')
+    .requiredOption('--name <name>', 'name, unique in the workspace', nameOf)
     .requiredOption('--workspace <ref>', 'id or slug')
-    .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
+    .option('--organization <ref>', 'id or name; optional if the slug is unique')
     .action((options: Options & { name: string; workspace: string }) =>
       withDatabase(async ({ store, by }) => {
         const { organization } = options
@@ -42,8 +40,8 @@ export function addVaultVerbs(program: Command, outcome: { code: number | null }
         print(options, wireOf(vault), vault.id)
       }),
     )
-  addVerb(group, 'list', 'list the vaults that interns may have attached')
-    .option('--organization <ref>', 'id or name; left out: of all organizations')
+  addVerb(group, 'list', 'list attachable vaults')
+    .option('--organization <ref>', 'id or name; default: all organizations')
     .action((options: Options) =>
       withDatabase(async ({ store }) => {
         const { organization } = options
@@ -54,8 +52,8 @@ export function addVaultVerbs(program: Command, outcome: { code: number | null }
         print(options, { data: vaults.map(wireOf) }, table([['ID', 'NAME', 'SECRETS', 'WORKSPACE'], ...rows]))
       }),
     )
-  addVerb(group, 'delete', 'remove such a vault with every secret in it')
-    .argument('<vault>', 'name or id of the vault, or the beginning of its id')
+  addVerb(group, 'delete', 'delete an attachable vault with all its secrets')
+    .argument('<vault>', 'name or id of the vault (or the beginning of its id)')
     .action((named: string, options: Options) =>
       withDatabase(async ({ store, by }) => {
         const id = await idOf(store.sql, 'vault', named)

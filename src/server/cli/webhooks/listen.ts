@@ -26,16 +26,16 @@ export function addListen(program: Command, outcome: { code: number | null }): v
   const verb = addVerb(
     program,
     'listen',
-    'forward the webhooks of a workspace to a receiver on this machine, and verify both signatures of each',
+    'forward webhooks of a workspace to a receiver on this machine and verify both signatures of each',
   )
-    .argument('<to>', 'a port of this machine, or an address such as http://127.0.0.1:3000/hooks', receiverOf)
-    .option('--workspace <ref>', 'id or slug; left out: the default workspace')
+    .argument('<to>', 'port on this machine, or URL such as http://127.0.0.1:3000/hooks', receiverOf)
+    .option('--workspace <ref>', 'id or slug; default: the default workspace')
     .option(
       '--secret-file <file>',
-      'holds the signing secret; left out: SLUICE_WEBHOOK_SECRET, or that of the node that runs here',
+      'file with the signing secret; default: SLUICE_WEBHOOK_SECRET, or the secret of the node on this machine',
     )
     .option('--since <seconds>', 'begin with the events of the last seconds', secondsOf, 0)
-    .option('--count <count>', 'end after so many events', countOf)
+    .option('--count <count>', 'exit after this many events', countOf)
   addNodeOptions(verb).action(async (to: URL, options: Options) => {
     const { dataDir } = loadGeneration().config
     const node = { origin: nodeOrigin(options, dataDir), key: managementKey(dataDir, options.keyFile) }
@@ -65,7 +65,7 @@ export function addListen(program: Command, outcome: { code: number | null }): v
 }
 
 const UNVERIFIED =
-  'signatures are not verified: give the secret of the workspace by --secret-file or SLUICE_WEBHOOK_SECRET'
+  'signatures are not verified: give the secret of the workspace with --secret-file or SLUICE_WEBHOOK_SECRET'
 
 /** A named node is not asked for its secret: no call of the API tells it. */
 async function secretsOf(

@@ -16,10 +16,10 @@ export function addTestWebhook(program: Command, outcome: { code: number | null 
   const verb = addVerb(
     program,
     'test-webhook',
-    'have the node send a signed test event once, and print the answer of the receiver',
+    'send a signed test event once and print the answer of the receiver',
   )
-    .option('--workspace <ref>', 'id or slug; left out: the default workspace')
-    .option('--to <url>', 'where it goes; left out: the callback URL of the workspace')
+    .option('--workspace <ref>', 'id or slug; default: the default workspace')
+    .option('--to <url>', 'URL to send it to; default: the callback URL of the workspace')
   addNodeOptions(verb).action(async (options: Options) => {
     const { dataDir } = loadGeneration().config
     const origin = nodeOrigin(options, dataDir)
@@ -37,13 +37,13 @@ export function addTestWebhook(program: Command, outcome: { code: number | null 
 }
 
 const REASONS: Readonly<Record<WebhookReason, string>> = {
-  refused: 'webhooks may not go to this address, or its name leads to a forbidden one now',
-  unreachable: 'no connection, or none that lasted until the answer',
+  refused: 'webhooks may not be sent to this address',
+  unreachable: 'no connection, or the connection broke before the answer',
   timeout: 'no answer in time',
-  status: 'the receiver answered with an error: the node would try a delivery again',
-  redirect: 'the receiver answered with a redirect, which is never followed',
-  gone: 'the receiver answered 410: nothing more of the workspace would go there',
-  url_disabled: 'the address answered a delivery with 410 before: `sluice webhooks replay` lifts that',
+  status: 'the receiver returned an error: the node would retry a real delivery',
+  redirect: 'the receiver returned a redirect, which Sluice never follows',
+  gone: 'the receiver returned 410: no more webhooks of the workspace would be sent there',
+  url_disabled: 'the address returned 410 to an earlier delivery: `sluice webhooks replay` sends to it again',
 }
 
 function textOf({

@@ -19,19 +19,24 @@ interface Options {
 
 /** `webhooks list|replay` and `webhooks secret show|rotate`. */
 export function addWebhookVerbs(program: Command): void {
-  const group = program.command('webhooks').description('what workspaces are told of the ends of their jobs')
+  const group = program.command('webhooks').description('manage webhooks about finished jobs')
   addList(group)
   addReplay(group)
-  const secret = group.command('secret').description('what the webhooks of a workspace are signed with')
-  addSecretVerb(secret, 'show', 'print the signing secret, and those that still sign beside it').action(
+  const secret = group.command('secret').description('manage the signing secrets of a workspace')
+  addSecretVerb(secret, 'show', 'print the current signing secret and older ones still in use').action(
     (workspace: string, options: Options) =>
       withDatabase(async (database) => {
         const found = await workspaceOf(database, workspace, options)
         tellSecrets(options, await shownSecrets(database, found))
       }),
   )
-  addSecretVerb(secret, 'rotate', 'make a new signing secret; the one before it signs beside it for a while')
-    .option('--overlap <duration>', 'how long: 0s, 30m, 24h, at most 720h', overlapOf, 24 * HOUR_MS)
+  addSecretVerb(secret, 'rotate', 'create a new signing secret; the old one also signs for a while')
+    .option(
+      '--overlap <duration>',
+      'how long the old secret still signs: 0s, 30m, 24h, at most 720h',
+      overlapOf,
+      24 * HOUR_MS,
+    )
     .action((workspace: string, options: Options & { overlap: number }) =>
       withDatabase(async (database) => {
         const { id } = await workspaceOf(database, workspace, options)
@@ -46,11 +51,11 @@ const HOUR_MS = 3_600_000
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: HOUR_MS }
 
 function addList(group: Command): void {
-  addVerb(group, 'list', 'list deliveries, newest first; of each address only its host')
-    .option('--workspace <ref>', 'id or slug; left out: of all workspaces')
-    .option('--organization <ref>', 'id or name, where a slug is not the only one')
-    .addOption(new Option('--state <state>', 'only those').choices(DELIVERY_STATES))
-    .option('--limit <count>', 'how many at most', countOf, LISTED)
+  addVerb(group, 'list', 'list deliveries, newest first, with only the host of each address')
+    .option('--workspace <ref>', 'id or slug; default: all workspaces')
+    .option('--organization <ref>', 'id or name; needed if the slug is not unique')
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
+    .option('--limit <count>', 'maximum number of deliveries', countOf, LISTED)
     .action((options: Options & { state?: DeliveryState; limit: number }) =>
       withDatabase(async (database) => {
         const { workspace, state = null, limit } = options
@@ -63,20 +68,16 @@ function addList(group: Command): void {
 }
 
 function addReplay(group: Command): void {
-  addVerb(
-    group,
-    'replay',
-    'deliver again, with all attempts anew: one delivery, or all dead letters; addresses that answered 410 are tried again',
-  )
-    .argument('[id]', 'id of the delivery or the beginning of it, as `webhooks list` shows it')
-    .option('--dead', 'all dead letters')
-    .option('--workspace <ref>', 'with --dead: those of one workspace, by id or slug')
-    .option('--organization <ref>', 'id or name, where a slug is not the only one')
+  addVerb(group, 'replay', 'send one delivery or all failed ones again, also to addresses that returned 410')
+    .argument('[id]', 'id of the delivery from `webhooks list`, or its beginning')
+    .option('--dead', 'all deliveries that were given up')
+    .option('--workspace <ref>', 'with --dead: only those of one workspace (id or slug)')
+    .option('--organization <ref>', 'id or name; needed if the slug is not unique')
     .action((named: string | undefined, options: Options & { dead?: true }, command: Command) => {
       if ((named === undefined) !== (options.dead === true))
-        command.error('error: it takes an id, or --dead', { exitCode: 2 })
+        command.error('error: give an id or --dead', { exitCode: 2 })
       if (named !== undefined && options.workspace !== undefined)
-        command.error('error: --workspace goes with --dead', { exitCode: 2 })
+        command.error('error: --workspace requires --dead', { exitCode: 2 })
       return withDatabase(async (database) => {
         const { workspace } = options
         const id = named === undefined ? undefined : await idOf(database.store.sql, 'delivery', named)
@@ -97,12 +98,12 @@ function addReplay(group: Command): void {
     })
 }
 
-const NOT_FOUND = 'There is no such delivery, or it waits for its next attempt anyway.'
+const NOT_FOUND = 'There is no such delivery, or it is already waiting for its next attempt.'
 
 function addSecretVerb(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description)
     .argument('<workspace>', 'id or slug')
-    .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
+    .option('--organization <ref>', 'id or name; optional if the slug is unique')
 }
 
 async function workspaceOf(

@@ -17,7 +17,7 @@ interface Options {
 
 /** `members list|add|remove`. */
 export function addMemberVerbs(program: Command): void {
-  const group = program.command('members').description('members of workspaces')
+  const group = program.command('members').description('manage members of workspaces')
   ofWorkspace(group, 'list', 'list the members of a workspace').action((ref: string, options: Options) =>
     withDatabase(async ({ store }) => {
       const workspace = await workspaceOf(store, ref, options)
@@ -35,15 +35,9 @@ export function addMemberVerbs(program: Command): void {
       )
     }),
   )
-  ofWorkspace(
-    group,
-    'add',
-    'make somebody a member, or give a member another role; a user who is not known is made',
-  )
+  ofWorkspace(group, 'add', 'add a member or change its role; an unknown user is created')
     .argument('<user>', `user name, 1 to ${NAME_CHARS_MAX} characters`, nameOf)
-    .addOption(
-      new Option('--role <role>', 'what the member may do').choices([...MEMBER_ROLES]).default('member'),
-    )
+    .addOption(new Option('--role <role>', 'role of the member').choices([...MEMBER_ROLES]).default('member'))
     .action((ref: string, userName: string, options: Options & { role: MemberRole }) =>
       withDatabase(async ({ store, by }) => {
         const workspace = await workspaceOf(store, ref, options)
@@ -57,7 +51,7 @@ export function addMemberVerbs(program: Command): void {
         print(options, result, `${user.userName} is ${options.role} of ${workspace.slug}`)
       }),
     )
-  ofWorkspace(group, 'remove', 'take away a membership that was given by `members add`; others stay')
+  ofWorkspace(group, 'remove', 'remove a member that was added with `members add`; other memberships stay')
     .argument('<user>', 'user name or id')
     .action((ref: string, userName: string, options: Options) =>
       withDatabase(async ({ store, by }) => {
@@ -92,7 +86,7 @@ const ALL = 1_000_000
 function ofWorkspace(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description)
     .argument('<workspace>', 'id or slug')
-    .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
+    .option('--organization <ref>', 'id or name; optional if the slug is unique')
 }
 
 async function workspaceOf(store: Store, ref: string, { organization }: Options): Promise<Workspace> {

@@ -25,13 +25,13 @@ interface CapsOptions
     Partial<Record<'workspaces' | 'apiKeys' | 'interns' | 'vaults' | 'secrets', number | typeof DEFAULT>> {}
 
 function addCaps(group: Command): void {
-  addVerb(group, 'caps', 'show what an organization may have at most, and has; change what is named')
+  addVerb(group, 'caps', 'show the limits of an organization and their use, and change those given')
     .argument('<ref>', 'id or name')
-    .option('--workspaces <count>', 'workspaces at most, or default', capOf)
-    .option('--api-keys <count>', 'API keys at most, or default', capOf)
-    .option('--interns <count>', 'interns at most, or default', capOf)
-    .option('--vaults <count>', 'attachable vaults at most, or default', capOf)
-    .option('--secrets <count>', 'secrets in attachable vaults at most, or default', capOf)
+    .option('--workspaces <count>', 'maximum number of workspaces, or default', capOf)
+    .option('--api-keys <count>', 'maximum number of API keys, or default', capOf)
+    .option('--interns <count>', 'maximum number of interns, or default', capOf)
+    .option('--vaults <count>', 'maximum number of attachable vaults, or default', capOf)
+    .option('--secrets <count>', 'secrets in maximum number of attachable vaults, or default', capOf)
     .action((ref: string, { json, apiKeys, ...others }: CapsOptions) =>
       withDatabase(async ({ store, by }) => {
         const { id } = need(await findOrganization(store.sql, ref))
@@ -67,9 +67,9 @@ function capOf(text: string): number | typeof DEFAULT {
 
 /** `organizations create|list|caps`. */
 export function addOrganizationVerbs(program: Command): void {
-  const group = program.command('organizations').description('organizations of this installation')
-  addVerb(group, 'create', 'make an organization with its workspace `default`')
-    .requiredOption('--name <name>', 'its name', nameOf)
+  const group = program.command('organizations').description('manage organizations')
+  addVerb(group, 'create', 'create an organization with a workspace named `default`')
+    .requiredOption('--name <name>', 'name of the key', nameOf)
     .action((options: Json & { name: string }) =>
       withDatabase(async ({ store, by }) => {
         const actor = { ...by, operation: 'cli.organizations-create' }
@@ -78,7 +78,7 @@ export function addOrganizationVerbs(program: Command): void {
       }),
     )
   addCaps(group)
-  addVerb(group, 'list', 'list the organizations').action((options: Json) =>
+  addVerb(group, 'list', 'list organizations').action((options: Json) =>
     withDatabase(async ({ store }) => {
       const organizations = need(await listOrganizations(store))
       const rows = organizations.map(({ id, name }) => [id, name])

@@ -35,7 +35,7 @@ const STANDARD_INPUT = 0
 export function keyHosts(): KeyHosts {
   const { config } = loadGeneration()
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
-  if (!loaded.ok) throw new CliFailure('the catalogue has mistakes: see `sluice catalog check`')
+  if (!loaded.ok) throw new CliFailure('the catalogue has errors: run `sluice catalog check`')
   const { providers } = loaded
   const addresses = [
     ...FILE_PROVIDERS.map((slug) => [slug, filesAddress(slug, providers)] as const),
@@ -63,7 +63,7 @@ export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyInpu
   const key = given === '-' ? readFileSync(STANDARD_INPUT, 'utf8').trim() : given
   return isProviderKey(key)
     ? { provider, host, key: new Secret(key) }
-    : 'a provider key has visible ASCII characters and nothing else'
+    : 'a provider key may only contain visible ASCII characters'
 }
 
 /**

@@ -30,16 +30,16 @@ export interface ChangeOptions extends CallLimitOptions {
 export function addChangeOptions(verb: Command): Command {
   return addCallLimitOptions(verb)
     .option('--description <text>', `at most ${DESCRIPTION_CHARS_MAX} characters`, descriptionOf)
-    .option('--callback-url <url>', 'where webhooks go that name no other address; "none" takes it away')
-    .option('--storage-quota <bytes>', 'of all its files; "none": that of the installation', (text) =>
+    .option('--callback-url <url>', 'default URL for webhooks; "none" removes it')
+    .option('--storage-quota <bytes>', 'storage quota in bytes; "none": that of the installation', (text) =>
       text === NONE ? NONE : bytesOf(text),
     )
-    .addOption(switchOf('--programme <on|off>', 'interns and vaults; off: they answer 404'))
-    .addOption(switchOf('--vault-writes <on|off>', 'changes of its vaults; off: they answer 503'))
+    .addOption(switchOf('--programme <on|off>', 'enable interns and vaults; off: their calls get 404'))
+    .addOption(switchOf('--vault-writes <on|off>', 'allow changes of its vaults; off: changes get 503'))
     .addOption(
       switchOf(
         '--byok-in-budgets <on|off>',
-        "calls by the workspace's own credentials count against its budgets",
+        "count calls with the workspace's own provider keys towards its budgets",
       ),
     )
 }

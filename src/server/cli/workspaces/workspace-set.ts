@@ -30,16 +30,16 @@ export function addSetVerb(group: Command): void {
     .argument('<ref>', 'id or slug')
     .option(
       '--provider-key <provider=key...>',
-      'its own key for a provider, kept in its vault; "-" reads it from standard input, nothing removes it',
+      'own key of the workspace for a provider, stored in its vault; "-" reads it from standard input, an empty key removes it',
     )
-    .addOption(switchOf('--programme <on|off>', 'interns and vaults; off: they answer 404'))
-    .addOption(switchOf('--vault-writes <on|off>', 'changes of its vaults; off: they answer 503'))
-    .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
+    .addOption(switchOf('--programme <on|off>', 'enable interns and vaults; off: their calls get 404'))
+    .addOption(switchOf('--vault-writes <on|off>', 'allow changes of its vaults; off: changes get 503'))
+    .option('--organization <ref>', 'id or name; optional if the slug is unique')
     .action(async (ref: string, options: SetOptions, command: Command) => {
       const inputs = inputsOf(options, command)
       const settings = settingsOf(options)
       if (inputs.length === 0 && settings === null) {
-        command.error('error: name what to set: --programme, --vault-writes or --provider-key', {
+        command.error('error: give at least one of --programme, --vault-writes or --provider-key', {
           exitCode: 2,
         })
       }

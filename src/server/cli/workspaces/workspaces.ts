@@ -20,10 +20,10 @@ type CreateOptions = Options & ChangeOptions & { readonly name: string; readonly
 
 /** `workspaces create|list|get|update|set|delete`. */
 export function addWorkspaceVerbs(program: Command): void {
-  const group = program.command('workspaces').description('workspaces of the organizations')
+  const group = program.command('workspaces').description('manage workspaces')
   addCreate(group)
-  addVerb(group, 'list', 'list the workspaces')
-    .option('--organization <ref>', 'id or name; left out: of all organizations')
+  addVerb(group, 'list', 'list workspaces')
+    .option('--organization <ref>', 'id or name; default: all organizations')
     .action((options: Options) =>
       withDatabase(async ({ store }) => {
         const workspaces = need(await listWorkspaces(store, await organizationOf(store, options)))
@@ -52,14 +52,14 @@ export function addWorkspaceVerbs(program: Command): void {
 }
 
 function addCreate(group: Command): void {
-  const verb = addVerb(group, 'create', 'make a workspace')
-    .requiredOption('--name <name>', 'its name', nameOf)
+  const verb = addVerb(group, 'create', 'create a workspace')
+    .requiredOption('--name <name>', 'name of the key', nameOf)
     .requiredOption(
       '--slug <slug>',
       'lower-case letters, digits and single hyphens; unique in the organization',
       slugOf,
     )
-    .option('--organization <ref>', 'id or name; may be left out when there is one')
+    .option('--organization <ref>', 'id or name; optional if there is only one')
   addChangeOptions(verb).action((options: CreateOptions) =>
     withDatabase(async ({ store, by }) => {
       const { id } = need(await findOrganization(store.sql, options.organization ?? null))
@@ -74,9 +74,9 @@ function addCreate(group: Command): void {
 }
 
 function addUpdate(group: Command): void {
-  const verb = ofWorkspace(group, 'update', 'change a workspace; what is left out stays')
-    .option('--name <name>', 'its name', nameOf)
-    .option('--slug <slug>', 'its new slug; the old one is free at once', slugOf)
+  const verb = ofWorkspace(group, 'update', 'change a workspace; options not given stay as they are')
+    .option('--name <name>', 'name of the key', nameOf)
+    .option('--slug <slug>', 'new slug; the old one can be used again at once', slugOf)
   addChangeOptions(verb).action((ref: string, options: Partial<CreateOptions>, command: Command) =>
     withDatabase(async ({ store, publish, by }) => {
       const { name, slug } = options
@@ -86,7 +86,7 @@ function addUpdate(group: Command): void {
         ...(await changesOf(options)),
       }
       if (Object.keys(changes).length === 0)
-        command.error('error: name what to change, see --help', { exitCode: 2 })
+        command.error('error: give at least one option to change; see --help', { exitCode: 2 })
       const found = need(await findWorkspace(store.sql, ref, await organizationOf(store, options)))
       const at = { organizationId: found.organizationId, reference: found.id }
       const { workspace, change } = need(
@@ -99,8 +99,11 @@ function addUpdate(group: Command): void {
 }
 
 function addDelete(group: Command): void {
-  ofWorkspace(group, 'delete', 'end a workspace with its keys, interns, vaults and files')
-    .option('--confirm-default', 'also when it is the default one; the oldest other becomes the default')
+  ofWorkspace(group, 'delete', 'delete a workspace with its keys, interns, vaults and files')
+    .option(
+      '--confirm-default',
+      'also delete the default workspace; the oldest other one becomes the default',
+    )
     .action((ref: string, options: Options & { confirmDefault?: boolean }) =>
       withDatabase(async ({ store, publish, by }) => {
         const { id, slug, organizationId } = need(
@@ -119,7 +122,7 @@ function addDelete(group: Command): void {
 function ofWorkspace(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description)
     .argument('<ref>', 'id or slug')
-    .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
+    .option('--organization <ref>', 'id or name; optional if the slug is unique')
 }
 
 /** Null = any organization. */

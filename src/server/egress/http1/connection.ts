@@ -235,7 +235,8 @@ export class Connection implements Line, ResponseSink {
 
   readonly #onFin = (): void => {
     if (this.#isPaused) this.#isEnded = true
-    else if (this.#reader.close()) this.#end(new Error('the connection closed before the response was complete'))
+    else if (this.#reader.close())
+      this.#end(new Error('the connection closed before the response was complete'))
     else this.#break(new ConnectionError('HTTP_CLOSED', 'the other side closed the connection'), true)
   }
 

@@ -34,10 +34,7 @@ export const NOT_SERVED: readonly NotServed[] = [
   below('/audio', HEARD),
   below('/auth', MADE),
   below('/oauth', MADE),
-  below(
-    '/benchmarks',
-    `models sorted by their scores in the catalogue (${at('GET', '/models')})`,
-  ),
+  below('/benchmarks', `models sorted by their scores in the catalogue (${at('GET', '/models')})`),
   below('/generation/feedback', `the record of a call (${at('GET', '/generation')})`),
   below(
     '/guardrails',

@@ -102,7 +102,8 @@ export class PullWriter implements ReplyWriter {
   #take(next: Outcome<Uint8Array | null>): void {
     if (this.#isOver) return
     if (!next.ok) return this.#cut(next.failure)
-    if (next.value === null) return this.#cut({ name: 'content_damaged', cause: new Error('the content ended early') })
+    if (next.value === null)
+      return this.#cut({ name: 'content_damaged', cause: new Error('the content ended early') })
     this.#piece = next.value
     this.#options.res.cork(() => void this.#pump(this.#before))
   }

@@ -179,7 +179,8 @@ export class RelayWriter implements ReplyWriter {
   /** The source has no more bytes. */
   #end(): void {
     const { res, body, isLast } = this.#options
-    if (body.bytes !== null) return this.#cut({ name: 'upstream_failed', cause: new Error('the content ended early') })
+    if (body.bytes !== null)
+      return this.#cut({ name: 'upstream_failed', cause: new Error('the content ended early') })
     if (isLast) {
       this.#cork(() => (this.#before === 0 ? endHead(res) : endChunks(res)))
       return this.#linger()

@@ -9,7 +9,8 @@ const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^:@[\]%\\]+)(?::(\d{1,5}))?$/
  */
 export function destinationOf(authority: string): Outcome<Destination> {
   const [, name, port] = AUTHORITY.exec(authority.toLowerCase()) ?? []
-  if (name === undefined) return fail('destination_refused', { detail: 'The destination is not `host` or `host:port`.' })
+  if (name === undefined)
+    return fail('destination_refused', { detail: 'The destination is not `host` or `host:port`.' })
   const host = name.endsWith('.') ? name.slice(0, -1) : name
   return ok({ host, port: port === undefined ? null : Number(port), purpose: 'caller' })
 }

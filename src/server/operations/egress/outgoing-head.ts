@@ -42,7 +42,8 @@ export function outgoingHead(path: string, request: RelayedRequest): Outcome<Out
     return fail('params_invalid', { detail: 'The path contains characters that are not allowed in a URL.' })
   if (hasPlaceholder(percentDecoded(path)))
     return fail('params_invalid', { detail: 'A placeholder is not allowed in the path.' })
-  if (holdsKey(path)) return fail('params_invalid', { detail: 'The path contains a key of this installation.' })
+  if (holdsKey(path))
+    return fail('params_invalid', { detail: 'The path contains a key of this installation.' })
   const query = request.query === null ? ok(null) : queryOf(request.query)
   if (!query.ok) return query
   const headers: { name: string; value: Template }[] = []
@@ -130,7 +131,8 @@ function headerOf(name: string, value: string): Outcome<Template> {
 function queryOf(text: string): Outcome<Template> {
   if (!URL_TEXT.test(text))
     return fail('query_invalid', { detail: 'The query contains characters that are not allowed in a URL.' })
-  if (holdsKey(text)) return fail('query_invalid', { detail: 'The query contains a key of this installation.' })
+  if (holdsKey(text))
+    return fail('query_invalid', { detail: 'The query contains a key of this installation.' })
   const isInName = text.split('&').some((pair) => hasPlaceholder(percentDecoded(pair.split('=', 1)[0] ?? '')))
   if (isInName)
     return fail('query_invalid', {

@@ -51,14 +51,12 @@ export function baseUrlOf(given: string, { endpointProber }: Pick<Ports, 'endpoi
 
 const NOT_ALLOWED = {
   message: 'is not allowed',
-  expected:
-    'an https: URL without credentials, query or fragment, on port 443 or an allowed port from 1024',
+  expected: 'an https: URL without credentials, query or fragment, on port 443 or an allowed port from 1024',
 }
 
 const PLAIN = {
   message: 'begins with http:',
-  expected:
-    'the URL with https:; the operator can allow plain HTTP with SLUICE_EGRESS_ALLOW',
+  expected: 'the URL with https:; the operator can allow plain HTTP with SLUICE_EGRESS_ALLOW',
 }
 
 /** Two bodies with the same prices in another order are the same fields, whose digests are compared. */

@@ -88,11 +88,7 @@ function placeOf(query: ListFilesQuery): Outcome<Place> {
   const [placeName = 'after', ...others] = given
   const isDecided = placeName === 'page' && query.cursor === undefined
   if (others.length > 0 && !isDecided)
-    return refuse(
-      '',
-      'has more than one cursor',
-      'only one of cursor, page, after, after_id and before_id',
-    )
+    return refuse('', 'has more than one cursor', 'only one of cursor, page, after, after_id and before_id')
   const text = query[placeName] ?? null
   if (placeName === 'before_id') return ok({ after: null, before: text, placeName })
   if (text === null || placeName === 'after' || placeName === 'after_id')

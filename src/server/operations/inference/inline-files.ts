@@ -120,7 +120,10 @@ function refusedType(reference: FileReference): Outcome<never> {
 }
 
 function tooLarge(reference: FileReference): Outcome<never> {
-  const issue = { message: 'names a file that is too large', expected: `at most ${INLINE_FILE_BYTES_MAX} bytes` }
+  const issue = {
+    message: 'names a file that is too large',
+    expected: `at most ${INLINE_FILE_BYTES_MAX} bytes`,
+  }
   return refused('file_too_large', reference, issue)
 }
 

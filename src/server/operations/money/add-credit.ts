@@ -67,7 +67,8 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
 function amountOf({ amount_usd: usd, note = '' }: CreditBody): Outcome<bigint> {
   const nano = nanoOfUsd(usd)
   if (nano === null || nano === 0n) return invalid('/amount_usd', 'is zero', 'at least 0.000000001 USD')
-  if (nano < 0n && note.trim() === '') return invalid('/note', 'is missing', 'a reason for the negative amount')
+  if (nano < 0n && note.trim() === '')
+    return invalid('/note', 'is missing', 'a reason for the negative amount')
   return ok(nano)
 }
 

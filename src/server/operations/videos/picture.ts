@@ -56,7 +56,11 @@ function bySize(text: string, body: VideoBody, { facts, findings }: PictureConte
     findings.invalid('/size', 'contradicts resolution', 'a size of that resolution, or one of the two alone')
   }
   if (body.aspect_ratio !== undefined && !isOfAspectRatio(size, body.aspect_ratio)) {
-    findings.invalid('/size', 'contradicts aspect_ratio', 'a size with that aspect ratio, or only one of the two')
+    findings.invalid(
+      '/size',
+      'contradicts aspect_ratio',
+      'a size with that aspect ratio, or only one of the two',
+    )
   }
   const resolutions = facts.resolutions ?? VIDEO_RESOLUTIONS
   const usual = resolutions.find((name) => name === resolutionOfSize(text))
@@ -69,10 +73,18 @@ function bySize(text: string, body: VideoBody, { facts, findings }: PictureConte
   // Where the model lists its sizes, the check of the list has decided.
   if (facts.sizes === null) {
     if (resolution === null && facts.resolutions !== null) {
-      findings.unsupported('/size', 'does not match a resolution of the model', `a size of ${oneOf(facts.resolutions)}`)
+      findings.unsupported(
+        '/size',
+        'does not match a resolution of the model',
+        `a size of ${oneOf(facts.resolutions)}`,
+      )
     }
     if (aspectRatio === null && facts.aspectRatios !== null) {
-      findings.unsupported('/size', 'does not match an aspect ratio of the model', `a size of ${oneOf(facts.aspectRatios)}`)
+      findings.unsupported(
+        '/size',
+        'does not match an aspect ratio of the model',
+        `a size of ${oneOf(facts.aspectRatios)}`,
+      )
     }
   }
   return { resolution, aspectRatio, size }

@@ -61,9 +61,7 @@ function promptOf(
   if (isGiven) return prompt
   const hasImage = frames.length > 0 || references.some(({ kind }) => kind === 'image')
   if (facts.isPromptOptional && hasImage) return null
-  const expected = facts.isPromptOptional
-    ? 'a non-blank text or an image'
-    : 'a non-blank text'
+  const expected = facts.isPromptOptional ? 'a non-blank text or an image' : 'a non-blank text'
   findings.invalid('/prompt', prompt === undefined ? 'is required' : 'is blank', expected)
   return null
 }

@@ -136,7 +136,7 @@ export async function targetOf(
   const issues = [
     {
       path: pointer('', other),
-      message: "can only be changed by the organization itself",
+      message: 'can only be changed by the organization itself',
       expected: OF_OPERATOR.join(', '),
     },
   ]

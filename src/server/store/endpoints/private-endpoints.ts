@@ -227,7 +227,8 @@ async function hasRoom(tx: Transaction, workspaceId: string | null): Promise<Out
   return fail('workspace_endpoints_full', { fields: { limit: ACTIVE_ENDPOINTS_MAX } })
 }
 
-const NO_DRAFT = 'Create a new private endpoint; only the prices of this one can be changed, with `PUT …/pricing`.'
+const NO_DRAFT =
+  'Create a new private endpoint; only the prices of this one can be changed, with `PUT …/pricing`.'
 
 async function hasSecret(
   sql: Queryable,

@@ -135,7 +135,13 @@ async function sourcesOf(
   const issues = names.flatMap((name, at) =>
     byName.has(name)
       ? []
-      : [{ path: `/names/${at}`, message: 'is not a known id', expected: 'the name of a secret of the workspace' }],
+      : [
+          {
+            path: `/names/${at}`,
+            message: 'is not a known id',
+            expected: 'the name of a secret of the workspace',
+          },
+        ],
   )
   return fail('secret_unknown', { metadata: { issues: issues.slice(0, ISSUES_MAX) } })
 }

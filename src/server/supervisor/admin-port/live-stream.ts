@@ -74,7 +74,11 @@ function reading(answer: IncomingMessage, { onView, signal }: LiveInput, end: (h
   answer.once('error', () => away('the connection broke'))
   answer.once('close', () => away('the connection broke'))
   answer.once('end', () =>
-    end(answer.statusCode === OK ? { kind: 'away', reason: 'the node ended the live view' } : refusalOf(answer, text)),
+    end(
+      answer.statusCode === OK
+        ? { kind: 'away', reason: 'the node ended the live view' }
+        : refusalOf(answer, text),
+    ),
   )
 }
 

@@ -43,7 +43,7 @@ export function openOwnFolder(input: OwnFolderInput): string | null {
 export function whyNotOwn(input: OwnFolderInput): string | null {
   const stats = lstatSync(input.path)
   if (stats.isSymbolicLink()) return 'is a link: give the directory itself'
-  if (!stats.isDirectory()) return 'is no directory'
+  if (!stats.isDirectory()) return 'is not a directory'
   if (!isOwn(stats)) return `belongs to user ${stats.uid}`
   return isOursOrEmpty(input) ? null : 'contains other files'
 }

@@ -50,7 +50,8 @@ export const FRONT_HEAP: readonly string[] = [
 /** Signal by which the runtime ends a process with a full heap. */
 const HEAP_FULL_SIGNAL = 'SIGABRT'
 /** Reason for the log of such an end. */
-const HEAP_FULL_TEXT = 'the JavaScript runtime aborted; "heap out of memory" on stderr means its heap was full'
+const HEAP_FULL_TEXT =
+  'the JavaScript runtime aborted; "heap out of memory" on stderr means its heap was full'
 
 /** What the node's history has to do with a child. */
 export interface ChildHistory {

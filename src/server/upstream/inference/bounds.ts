@@ -137,7 +137,10 @@ const BOUNDLESS = {
   message: 'lets the provider run tools of unlimited cost',
   expected: 'tools you run yourself',
 }
-const DEARER = { message: 'may cost more than the price in the catalogue', expected: 'the default value, or none' }
+const DEARER = {
+  message: 'may cost more than the price in the catalogue',
+  expected: 'the default value, or none',
+}
 const UNBOUNDED = { message: 'must limit a tool run by the provider' }
 
 type Asked = Pick<TextBoundInput, 'dearMember' | 'tiers'>

@@ -83,7 +83,10 @@ async function operationOf(
   times: VideoCallTimes,
 ): Promise<{ readonly body: Json } | Polled> {
   if (!isOperation(name))
-    return { kind: 'failed', error: jobError('provider_failed', 'The provider returned an invalid operation name.') }
+    return {
+      kind: 'failed',
+      error: jobError('provider_failed', 'The provider returned an invalid operation name.'),
+    }
   const answer = await link.get(`/${name}`, times, VIDEO_INLINE_ANSWER_BYTES_MAX)
   const unpolled = unpolledBy(answer, { link, upstreamId: name, gone })
   if (unpolled !== null || !answer.ok) return unpolled ?? unavailable('')

@@ -96,7 +96,9 @@ export class Images {
     const bytes = url.startsWith('data:') ? decoded(url) : await this.#fetched(url, workspaceId, times)
     if (!bytes.ok) return bytes
     const type = imageTypeOf(bytes.value)
-    return type === null ? invalid('The image is not PNG, JPEG, WebP or GIF.') : ok({ bytes: bytes.value, type })
+    return type === null
+      ? invalid('The image is not PNG, JPEG, WebP or GIF.')
+      : ok({ bytes: bytes.value, type })
   }
 
   async #fetched(url: string, workspaceId: string, { endsAt, signal }: Times): Promise<Outcome<Buffer>> {

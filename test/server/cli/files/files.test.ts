@@ -34,7 +34,7 @@ t.test('files list shows every file, oldest first, with what of the quota is use
   const { code, stdout } = await run('files', 'list', '--workspace', 'default')
   t.equal(code, 0)
   t.match(stdout, new RegExp(`^${ids[0] ?? ''}  1000 +text/plain`, 'm'))
-  t.match(stdout, /24096 of 10737418240 bytes are used, 0 reserved\n$/)
+  t.match(stdout, /24096 of 10737418240 bytes used, 0 reserved\n$/)
   t.notMatch(stdout, /[\u001b\u0007\u009b\u202e]/, 'a name may not write to the terminal')
 })
 

@@ -205,7 +205,7 @@ t.test('a workspace is made once for each slug of an organization', async (t) =>
   })
   t.match(await sluice('workspaces', 'create', '--name', 'Team', '--slug', 'team'), {
     code: 1,
-    error: /slug is taken/,
+    error: /slug is already used/,
   })
   t.match((await sluice('workspaces', 'list')).out, { data: [{ slug: 'default' }, { slug: 'team' }] })
 })

@@ -227,7 +227,7 @@ t.test('models explain tells what becomes of each field at each endpoint of a mo
   const env = writers(t)
   const { status, stdout, stderr } = await sluice(['models', 'explain', 'mine/writer', '--from', 'chat'], env)
   t.equal(status, 0, stderr)
-  t.match(stdout, /^here\/m0 +chat +your own bytes$/m)
+  t.match(stdout, /^here\/m0 +chat +unchanged$/m)
   t.match(stdout, /^here\/m2 +messages +a translation$/m)
   t.match(stdout, /^field +chat +chat, strict +messages +gemini$/m)
   t.match(stdout, /^seed +as it came +as it came +dropped +generationConfig\.seed \(/m)

@@ -51,7 +51,7 @@ t.test('budgets put, get, list and delete work as their routes do', async (t) =>
     include_byok_in_budgets: true,
   })
   t.match(await run('budgets', 'delete', 'default', 'daily'), { code: 0, stdout: 'no daily budget\n' })
-  t.match(await run('budgets', 'get', 'default', 'daily'), { code: 1, stderr: /no budget on this interval/ })
+  t.match(await run('budgets', 'get', 'default', 'daily'), { code: 1, stderr: /no budget for this interval/ })
   t.match(await auditOf(store), [
     { operation: 'cli.budgets-put', actor: { kind: 'cli' } },
     {},

@@ -94,7 +94,7 @@ t.test(
     )
     t.match(await runVerb(from, ['backup', join(folder, 'b')]), {
       code: 0,
-      stdout: /WHOEVER HAS THIS FOLDER OPENS EVERYTHING/,
+      stdout: /WARNING: this folder contains the root keys/,
     })
     await node.stop()
     const restored = await runVerb(to, ['restore', join(folder, 'b')])

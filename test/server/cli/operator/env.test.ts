@@ -103,7 +103,7 @@ t.test('the key comes from the named file, then SLUICE_KEY, then the first keys'
   t.equal(await keyOf({}), FIRST.inference_key)
   t.equal(await keyOf({ SLUICE_KEY: 'sk-mine' }), 'sk-mine')
   t.equal(await keyOf({ SLUICE_KEY: 'sk-mine' }, '--key-file', file), 'sk-from-file')
-  t.match(await runVerb(settings, ['env', '--key-file', file]), { code: 2, stderr: /goes with --with-key/ })
+  t.match(await runVerb(settings, ['env', '--key-file', file]), { code: 2, stderr: /requires --with-key/ })
 })
 
 t.test('the program itself: a shell that evaluates its lines has every client’s variables', async (t) => {

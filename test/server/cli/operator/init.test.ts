@@ -207,12 +207,12 @@ t.test('answers of a person become settings: TLS, stores, a bucket', async (t) =
     answering({
       'Data folder': '/var/lib/sluice',
       Address: '0.0.0.0',
-      'Port for callers': '443',
+      'Port for API calls': '443',
       TLS: 'by the node',
       'File of the certificate': join(folder, 'c.pem'),
-      'File of its key': join(folder, 'k.pem'),
-      'URL that callers': 'https://sluice.example',
-      Postgres: 'one of yours',
+      'File of the private key': join(folder, 'k.pem'),
+      'Public URL': 'https://sluice.example',
+      Postgres: 'your own server',
       'Its URL: postgres': 'postgres://db.example/sluice',
       Redis: 'embedded',
       'Stored files': 'in a bucket',
@@ -243,7 +243,7 @@ t.test('answers of a person become settings: TLS, stores, a bucket', async (t) =
 for (const { what, script, fault } of [
   {
     what: 'a port that is none',
-    script: { 'Port for callers': 'http' },
+    script: { 'Port for API calls': 'http' },
     fault: /Expected a port from 1 to 65535/,
   },
   {
@@ -254,7 +254,7 @@ for (const { what, script, fault } of [
   { what: 'nothing', script: { 'Data folder': ' ' }, fault: /It needs an answer/ },
   {
     what: 'an address of another store',
-    script: { Postgres: 'one of yours', 'Its URL: postgres': 'mysql://db' },
+    script: { Postgres: 'your own server', 'Its URL: postgres': 'mysql://db' },
     fault: /Expected postgres:/,
   },
   {
@@ -277,7 +277,7 @@ t.test('on a terminal it asks, and Enter takes what is offered', { skip: noPty }
   let shown = await pty.until(/Data folder/)
   const questions = [
     /Address to listen/,
-    /Port for callers/,
+    /Port for API calls/,
     /Port for the operator/,
     /TLS/,
     /Postgres/,
@@ -308,7 +308,7 @@ t.test('a terminal that does not know its size is asked all the same', { skip: n
     rows: 0,
     columns: 0,
   })
-  await pty.until(/Data folder: all that the node keeps/)
+  await pty.until(/Data folder: everything the node stores/)
   pty.keys('\u0003')
   t.same(await pty.ended, { code: 1, is_restored: true })
 })
@@ -320,7 +320,7 @@ t.test(
     const folder = t.testdir({})
     const pty = openPty(t, { command: sluice('init'), env: BARE, cwd: folder, rows: 40, columns: 120 })
     let shown = await pty.until(/Data folder/)
-    for (const next of [/Address to listen/, /Port for callers/]) {
+    for (const next of [/Address to listen/, /Port for API calls/]) {
       pty.keys('\r')
       shown = await pty.until(next, shown)
     }

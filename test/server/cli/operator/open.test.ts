@@ -68,5 +68,5 @@ t.test('on a terminal without such a program it tells the user', { skip: noPty }
   const { settings } = await stand(t)
   const pty = openPty(t, { command: sluice('open'), env: { ...settings, PATH: '/nowhere' } })
   t.match(await pty.ended, { code: 0 })
-  t.match(plainText(pty.output()), /nothing here opens an address/)
+  t.match(plainText(pty.output()), /no browser found/)
 })

@@ -87,5 +87,5 @@ t.test('prune counts what is due, then removes that and tells how long each is k
 t.test('prune leaves it to a runner that is at it', async (t) => {
   const { run, store } = await stand(t)
   await openRetentionLeases(store).begin()
-  t.match(await run(), { code: 1, stderr: /another process prunes already/ })
+  t.match(await run(), { code: 1, stderr: /another process is already pruning/ })
 })

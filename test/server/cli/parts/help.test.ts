@@ -71,9 +71,9 @@ t.test('the list of verbs is in groups, in their order', async (t) => {
   const { stdout } = await runToEnd({}, sluice('--help'))
   t.match(
     stdout,
-    /^A node:\n {2}init [^]*^ {2}serve [^]*^ {2}migrate [^]*^Who may call:\n {2}organizations /m,
+    /^Nodes:\n {2}init [^]*^ {2}serve [^]*^ {2}migrate [^]*^Organizations, workspaces and keys:\n {2}organizations /m,
   )
-  for (const heading of ['A node:', 'Who may call:', 'Money:', 'Webhooks:'])
+  for (const heading of ['Nodes:', 'Organizations, workspaces and keys:', 'Money:', 'Webhooks:'])
     t.match(stdout, new RegExp(`^${heading}$`, 'm'))
   t.notMatch(stdout, /^Commands:$/m)
 })
@@ -106,7 +106,7 @@ t.test('colours of doctor: the level of each finding, and none in JSON', async (
 t.test('on a terminal the help has colours, and with NO_COLOR none', { skip: noPty }, async (t) => {
   const coloured = openPty(t, { command: sluice('--help') })
   t.match(await coloured.ended, { code: 0 })
-  t.match(coloured.output(), /\u001b\[1mA node:\u001b\[0m/)
+  t.match(coloured.output(), /\u001b\[1mNodes:\u001b\[0m/)
   const plain = openPty(t, { command: sluice('--help'), env: { NO_COLOR: '1' } })
   t.match(await plain.ended, { code: 0 })
   t.notMatch(plain.output(), '\u001b[')

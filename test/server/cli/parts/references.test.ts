@@ -41,7 +41,7 @@ t.test('a name that is the beginning of the hash of another key means neither', 
   const decoy = await keyNamed(prefix)
   const { code, stderr } = await run(`keys revoke ${prefix}`)
   t.equal(code, 1)
-  t.match(stderr, /^Several API keys match; name one by more digits\. They are /)
+  t.match(stderr, /^Several API keys match; give more digits of the id\. They are /)
   for (const hash of [victim, decoy]) t.match(stderr, hash.slice(0, 16))
   t.equal(await nameOf(victim), 'victim')
   t.equal(await nameOf(decoy), prefix)

@@ -139,7 +139,7 @@ t.test(
     const wrong: readonly [readonly string[], RegExp][] = [
       [['--kind', 'intern'], /--intern <ref>/],
       [['--kind', 'inference', '--intern', 'x'], /--kind intern/],
-      [['--kind', 'intern', '--intern', 'x', '--workspace', 'default'], /leave --workspace out/],
+      [['--kind', 'intern', '--intern', 'x', '--workspace', 'default'], /remove --workspace/],
     ]
     for (const [args, stderr] of wrong)
       t.match(await run('keys', 'create', '--name', 'k', ...args), { code: 2, stderr })

@@ -169,7 +169,7 @@ t.test('an answer that is none of a node is told in a sentence', async (t) => {
   for (const text of ['<html>', '{}', '{"data":[{}],"has_more":false,"next":"1."}']) {
     const origin = `http://127.0.0.1:${await served(t, () => ({ status: 200, text }))}`
     const { code, stderr } = await listen(SETTINGS, port, '--url', origin)
-    t.match([code, stderr], [1, /in a form that this command does not know[^\n]*\n$/], text)
+    t.match([code, stderr], [1, /an unknown answer: it may have another version[^\n]*\n$/], text)
   }
 })
 
@@ -261,7 +261,7 @@ t.test('a real node: a job without a callback URL is told to a port of this mach
   t.equal(code, 0, stderr)
   t.match(
     stdout,
-    new RegExp(`video\\.generation\\.completed {2}${id} {2}answered 204 {2}both signatures genuine\n$`),
+    new RegExp(`video\\.generation\\.completed {2}${id} {2}answered 204 {2}both signatures valid\n$`),
   )
   const [first] = received
   const secret = (await runToEnd(settings, sluice('webhooks', 'secret', 'show', 'default'))).stdout.trim()
@@ -280,5 +280,5 @@ t.test('a real node: a job without a callback URL is told to a port of this mach
   )
   t.match(await runToEnd(settings, sluice('organizations', 'create', '--name', 'Other')), { code: 0 })
   const beside = await listen(settings, port, '--since', 600, '--count', 1)
-  t.match(beside, { code: 0, stdout: /both signatures genuine\n$/ }, 'the secret of the key’s organization')
+  t.match(beside, { code: 0, stdout: /both signatures valid\n$/ }, 'the secret of the key’s organization')
 })

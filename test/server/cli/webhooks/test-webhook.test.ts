@@ -24,9 +24,12 @@ t.test('without a receiver it tells what is missing', async (t) => {
 t.test('an address inside the network is refused by the node', async (t) => {
   t.match(await run('--to', 'https://127.0.0.1:1/in'), {
     code: 1,
-    stderr: /no address that webhooks may go to/,
+    stderr: /Webhooks cannot be sent to this URL/,
   })
-  t.match(await run('--to', 'https://10.0.0.1/in'), { code: 1, stderr: /no address that webhooks may go to/ })
+  t.match(await run('--to', 'https://10.0.0.1/in'), {
+    code: 1,
+    stderr: /Webhooks cannot be sent to this URL/,
+  })
   t.equal(receiver.received.length, 0)
 })
 

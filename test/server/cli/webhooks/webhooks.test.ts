@@ -84,7 +84,7 @@ t.test(
     t.match(await openDeliveries({ store }).claim(input()), [
       { id, body: told.body, idempotencyKey: told.idempotencyKey, tries: 0 },
     ])
-    t.match(await run('webhooks', 'replay', id), { code: 1, stderr: /waits for its next attempt anyway/ })
+    t.match(await run('webhooks', 'replay', id), { code: 1, stderr: /already waiting for its next attempt/ })
     t.match(await run('webhooks', 'replay', 'nothing'), { code: 1 })
     t.match(await auditOf(store), [
       { operation: 'cli.webhooks-replay', object_id: id, actor: { kind: 'cli' }, before: { state: 'dead' } },
@@ -165,11 +165,11 @@ t.test('doctor tells of dead letters', async (t) => {
     (JSON.parse((await run('doctor', '--json')).stdout) as { findings: { check: string }[] }).findings.find(
       ({ check }) => check === 'webhooks',
     )
-  t.match(await told(), { level: 'ok', detail: '1 wait for an attempt, no dead letters' })
+  t.match(await told(), { level: 'ok', detail: '1 waiting for an attempt, none given up' })
   await end(FAILED)
   t.match(await told(), {
     level: 'warning',
-    detail: /^1 dead letter,/,
+    detail: /^1 failed webhook delivery,/,
     fix: / webhooks list --state dead`, then `.* webhooks replay --dead`/,
   })
 })

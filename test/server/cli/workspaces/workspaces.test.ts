@@ -56,7 +56,7 @@ t.test('workspaces create, get, update and delete: as the API has them, and audi
   ]
   t.match(await run('workspaces', 'update', 'team', ...changes), {
     code: 1,
-    stderr: /no address that webhooks may go to/,
+    stderr: /Webhooks cannot be sent to this URL/,
   })
   t.match(await json('workspaces', 'update', 'team', ...changes.slice(0, 6)), {
     storage_quota_bytes: null,

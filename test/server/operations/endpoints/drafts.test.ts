@@ -148,10 +148,7 @@ t.test('a base_url of plain HTTP is told who decides where that is spoken', asyn
     ...endpointBody(baseUrl),
     base_url: 'http://models.acme.example:8000/v1',
   })
-  t.match(
-    told.body.error?.message,
-    /begins with http:, expected the URL with https:; the operator can allow/,
-  )
+  t.match(told.body.error?.message, /begins with http:, expected the URL with https:; the operator can allow/)
 })
 
 t.test('a base_url is stored in one way of writing it', async (t) => {

@@ -334,7 +334,9 @@ for (const title of ['interns.provision 400: /provision', 'interns.suspend 400: 
       status: 400,
       type: 'not_supported',
       body: {
-        error: { message: 'Sluice does not do this. Sluice keeps records of interns but does not run them.' },
+        error: {
+          message: 'Sluice does not support this. Sluice keeps records of interns but does not run them.',
+        },
       },
     })
     t.equal(refused.headers.get('x-should-retry'), 'false')

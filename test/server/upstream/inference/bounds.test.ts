@@ -78,7 +78,10 @@ t.test('tools without a maximum, a price or a context have no bound, and say why
   }
   t.match(unbounded(at(PRICED, context), UNBOUNDED), { path: '/tools/0/max_uses', expected: 'a number' })
   const other = { ...UNBOUNDED, path: '/tools/1/type', price: 'other', remedy: null } as const
-  t.match(unbounded(at(PRICED, context), other), { path: '/tools/1/type', expected: 'tools you run yourself' })
+  t.match(unbounded(at(PRICED, context), other), {
+    path: '/tools/1/type',
+    expected: 'tools you run yourself',
+  })
   t.match(unbounded(at({}, context), SEARCH), { path: '/tools/0', message: /price .* acme\/m/ })
   t.match(unbounded(at(PRICED), SEARCH), { path: '/tools/0', message: /context .* acme\/m/ })
   t.match(unbounded(at({ ...PRICED, inputNanoPerMillionMax: 0 }, context), UNBOUNDED), { path: /max_uses/ })
@@ -112,16 +115,19 @@ t.test('what the catalogue has no price for is told', async (t) => {
   for (const price of ['search', 'other'] as const) t.same(priced(free, price), [true, true])
 })
 
-t.test("what may cost more than the price in the catalogue has no bound by the operator's keys", async (t) => {
-  const dear = { ...ASKED, tiers: { service_tier: 'priority' } }
-  const usual = textBoundOf([at()], ASKED)
-  t.match(textBoundOf([at()], dear), { ...both(null), unbounded: { path: '/service_tier' } })
-  t.same(textBoundOf([at({}, OWN)], dear), { paidNano: 0, anyNano: usual.anyNano })
-  t.match(textBoundOf([at({}, OWN), at()], dear), { ...both(null), unbounded: { path: '/service_tier' } })
-  const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 })
-  t.same(textBoundOf([free], dear), both(0), 'what is free is free in every tier')
-  t.equal(affordableOutputTokens([at()], dear, 1e9), 0)
-})
+t.test(
+  "what may cost more than the price in the catalogue has no bound by the operator's keys",
+  async (t) => {
+    const dear = { ...ASKED, tiers: { service_tier: 'priority' } }
+    const usual = textBoundOf([at()], ASKED)
+    t.match(textBoundOf([at()], dear), { ...both(null), unbounded: { path: '/service_tier' } })
+    t.same(textBoundOf([at({}, OWN)], dear), { paidNano: 0, anyNano: usual.anyNano })
+    t.match(textBoundOf([at({}, OWN), at()], dear), { ...both(null), unbounded: { path: '/service_tier' } })
+    const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 })
+    t.same(textBoundOf([free], dear), both(0), 'what is free is free in every tier')
+    t.equal(affordableOutputTokens([at()], dear, 1e9), 0)
+  },
+)
 
 t.test("stored input counts as the context where the key is the caller's own", async (t) => {
   const stored = { ...ASKED, hasStored: true, tokensMax: 1 }

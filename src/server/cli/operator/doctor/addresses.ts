@@ -22,10 +22,10 @@ export function addresses(config: Addresses, own: readonly string[] = ownAddress
 
 /** The finding without TLS. A public origin of https means that a proxy has the certificate. */
 function plain({ host, publicOrigin }: Addresses): Finding {
-  if (isLoopback(host)) return good('tls', `none is needed: only this machine reaches ${host}`)
+  if (isLoopback(host)) return good('tls', `not needed: only this machine can reach ${host}`)
   if (publicOrigin.startsWith('https://'))
     return good('tls', `left to the proxy of SLUICE_PUBLIC_URL (${publicOrigin})`)
-  const detail = `keys come to ${host} in plain text: there is no certificate`
+  const detail = `API keys are sent to ${host} unencrypted: there is no certificate`
   return doubtful(
     'tls',
     detail,
@@ -42,10 +42,10 @@ function withTls(tls: NonNullable<Config['tls']>): Finding {
     return doubtful(
       'tls',
       `the certificate ends on ${endsAt.toISOString()}`,
-      'put a new one into the file of SLUICE_TLS_CERT, then `sluice reload`',
+      'replace the file of SLUICE_TLS_CERT, then run `sluice reload`',
     )
   } catch (cause) {
-    return bad('tls', reasonOf(cause), 'correct SLUICE_TLS_CERT and SLUICE_TLS_KEY')
+    return bad('tls', reasonOf(cause), 'fix SLUICE_TLS_CERT and SLUICE_TLS_KEY')
   }
 }
 
@@ -61,7 +61,7 @@ function admin({ adminHost }: Addresses, own: readonly string[]): Finding {
     return good('admin_address', `${adminHost}: keep its port to a network of your own`)
   return doubtful(
     'admin_address',
-    `whoever reaches ${exposed.join(', ')} reads the metrics`,
+    `anyone who can reach ${exposed.join(', ')} can read the metrics`,
     'set SLUICE_ADMIN_HOST to 127.0.0.1 or to a private address',
   )
 }

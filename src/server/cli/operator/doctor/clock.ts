@@ -14,5 +14,9 @@ export function clock(whose: string, { offsetMs, uncertaintyMs }: ClockReading):
   if (apart - uncertaintyMs <= CLOCK_SKEW_MS_MAX)
     return good('clock', `that of ${whose} is within ${msText(Math.ceil(apart + uncertaintyMs))} of ours`)
   const detail = `that of ${whose} is ${(apart / 1_000).toFixed(1)} s ${offsetMs > 0 ? 'ahead of' : 'behind'} ours`
-  return doubtful('clock', detail, 'let both machines follow the same time servers (`timedatectl`, chrony)')
+  return doubtful(
+    'clock',
+    detail,
+    'synchronize both machines with the same time servers (`timedatectl`, chrony)',
+  )
 }

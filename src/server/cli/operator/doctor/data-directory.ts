@@ -14,7 +14,7 @@ export async function dataDirectory({
   },
   running,
 }: Look): Promise<readonly Finding[]> {
-  const fix = 'set SLUICE_DATA to a directory of its own that this user may write'
+  const fix = 'set SLUICE_DATA to a separate directory that this user can write to'
   const isThere = existsSync(dataDir)
   // When root runs doctor, the directory of a running node may belong to another user.
   const foreign = isThere && running === null ? whyForeign(dataDir) : null
@@ -23,14 +23,14 @@ export async function dataDirectory({
   if (problem !== null) return [bad('data_directory', problem, fix)]
   const free = await roomAt(dataDir)
   const state =
-    running !== null ? `, in use by the node (pid ${running.pid})` : isThere ? '' : ', not made yet'
+    running !== null ? `, in use by the node (pid ${running.pid})` : isThere ? '' : ', not created yet'
   const detail = `${dataDir}${state}, ${roomText(free)}`
   if (free.bytes >= DATA_FREE_BYTES_MIN && free.inodesLeft === null) return [good('data_directory', detail)]
   return [
     doubtful(
       'data_directory',
       detail,
-      'make room on that disk: journals and an embedded Postgres are written there',
+      'free space on that disk: journals and an embedded Postgres are written there',
     ),
   ]
 }

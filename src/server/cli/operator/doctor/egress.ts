@@ -9,9 +9,9 @@ import { reasonOf } from '../../parts/reasons.ts'
 const RISKY: Readonly<Record<string, string>> = {
   '127.0.0.1': 'this machine',
   '::1': 'this machine',
-  '169.254.169.254': 'the metadata service of clouds',
-  'fd00:ec2::254': 'the metadata service of a cloud',
-  '100.100.100.200': 'the metadata service of a cloud',
+  '169.254.169.254': 'the cloud metadata service',
+  'fd00:ec2::254': 'a cloud metadata service',
+  '100.100.100.200': 'a cloud metadata service',
   '168.63.129.16': 'the host of a virtual machine',
 }
 const ANY_PORT = 443
@@ -37,18 +37,19 @@ function allowed(entries: readonly string[]): Finding {
   return doubtful(
     'egress_allow',
     `callers may reach ${what}`,
-    'narrow SLUICE_EGRESS_ALLOW, or name a port in the entry',
+    'narrow SLUICE_EGRESS_ALLOW, or add a port to the entry',
   )
 }
 
 function roots(file: string): Finding {
-  const fix = 'correct the file of SLUICE_EGRESS_CA'
+  const fix = 'fix the file of SLUICE_EGRESS_CA'
   try {
     const count = countRoots(readFileSync(file, 'utf8'))
-    if (count !== null && count > 0) return good('egress_ca', `${count} roots beside those of Node`)
+    if (count !== null && count > 0)
+      return good('egress_ca', `${count} root certificates in addition to those of Node.js`)
     return bad(
       'egress_ca',
-      count === null ? 'a certificate in it cannot be read' : 'no certificate in it',
+      count === null ? 'it contains an unreadable certificate' : 'it contains no certificate',
       fix,
     )
   } catch (cause) {

@@ -45,19 +45,19 @@ const OF_MACHINE: readonly Check<Generation>[] = [
     stuck: 'install Sluice again with this Node',
     look: async (_, signal) => [await frontEnd({ signal })],
   },
-  { name: 'settings', stuck: 'look at the files that the settings name', look: settings },
-  { name: 'catalogue', stuck: 'look at the file of SLUICE_CATALOG', look: catalogue },
+  { name: 'settings', stuck: 'check the files named in the settings', look: settings },
+  { name: 'catalogue', stuck: 'check the file of SLUICE_CATALOG', look: catalogue },
   {
     name: 'tls',
-    stuck: 'look at the files of SLUICE_TLS_CERT and SLUICE_TLS_KEY',
+    stuck: 'check the files of SLUICE_TLS_CERT and SLUICE_TLS_KEY',
     look: ({ config }) => addresses(config),
   },
   {
     name: 'egress_allow',
-    stuck: 'look at SLUICE_EGRESS_ALLOW and SLUICE_EGRESS_CA',
+    stuck: 'check SLUICE_EGRESS_ALLOW and SLUICE_EGRESS_CA',
     look: ({ config }) => egress(config),
   },
-  { name: 'clusters', stuck: "look at the folder of root's clusters", look: () => clusters() },
+  { name: 'clusters', stuck: "check the folder of root's clusters", look: () => clusters() },
   { name: 'hard_kill', stuck: 'install setpriv (util-linux)', look: () => [hardKill()] },
 ]
 
@@ -65,30 +65,30 @@ const OF_MACHINE: readonly Check<Generation>[] = [
 const OF_INSTALLATION: readonly Check<Look>[] = [
   {
     name: 'descriptors',
-    stuck: 'look at `ulimit -n`',
+    stuck: 'check `ulimit -n`',
     look: (at) => descriptors(at, at.generation.config.streams),
   },
-  { name: 'memory', stuck: 'look at the control group of the node', look: (at) => memory(at) },
-  { name: 'data_directory', stuck: 'is the disk of SLUICE_DATA there?', look: dataDirectory },
+  { name: 'memory', stuck: 'check the control group of the node', look: (at) => memory(at) },
+  { name: 'data_directory', stuck: 'check that the disk of SLUICE_DATA is mounted', look: dataDirectory },
   { name: 'port', stuck: 'set SLUICE_PORT and SLUICE_ADMIN_PORT', look: ports },
-  { name: 'postgres', stuck: 'look at DATABASE_URL and at the server itself', look: postgres },
+  { name: 'postgres', stuck: 'check DATABASE_URL and the server', look: postgres },
   {
     name: 'redis',
-    stuck: 'look at REDIS_URL and at the server itself',
+    stuck: 'check REDIS_URL and the server',
     look: async (at) => [await redis(at)],
   },
-  { name: 'storage', stuck: 'is the disk, or the server, of SLUICE_OBJECTS there?', look: storage },
+  { name: 'storage', stuck: 'check that the disk or server of SLUICE_OBJECTS is available', look: storage },
   {
     name: 'root_key',
-    stuck: 'look at the file of SLUICE_ROOT_KEY_FILE',
+    stuck: 'check the file of SLUICE_ROOT_KEY_FILE',
     look: ({ generation }) => [rootKey(generation.config)],
   },
   {
     name: 'first_keys',
-    stuck: 'is the disk of SLUICE_DATA there?',
+    stuck: 'check that the disk of SLUICE_DATA is mounted',
     look: ({ generation }) => firstKeys(generation.config),
   },
-  { name: 'workers', stuck: 'look at the log of the node', look: workers },
+  { name: 'workers', stuck: 'check the log of the node', look: workers },
   {
     name: 'listener_migration',
     stuck: 'sysctl -w net.ipv4.tcp_migrate_req=1',
@@ -128,14 +128,14 @@ async function runCheck<T>(
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<readonly Finding[]>((resolve) => {
     timer = setTimeout(() => {
-      resolve([bad(name, `it could not be looked at within ${msMax / 1_000} s`, stuck)])
+      resolve([bad(name, `the check did not finish within ${msMax / 1_000} s`, stuck)])
       ending.abort()
     }, msMax)
   })
   try {
     return await Promise.race([look(at, ending.signal), late])
   } catch (cause) {
-    return [bad(name, `it could not be looked at: ${reasonOf(cause)}`, stuck)]
+    return [bad(name, `the check failed: ${reasonOf(cause)}`, stuck)]
   } finally {
     clearTimeout(timer)
   }

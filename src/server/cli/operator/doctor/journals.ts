@@ -17,7 +17,11 @@ export async function money(
   if (behind === 0) return []
   const detail = `Postgres is older than the data directory by ${behind} steps of its money, as after a restore: paid calls are refused`
   return [
-    bad('money', detail, 'compare the ledger with the bills of providers, then `sluice accept-restore`'),
+    bad(
+      'money',
+      detail,
+      'compare the ledger with the bills of your providers, then run `sluice accept-restore`',
+    ),
   ]
 }
 

@@ -5,7 +5,7 @@ import { doubtful, good, type Finding } from './finding.ts'
 /** Checks whether the kernel ends the embedded services when the supervisor is killed. */
 export function hardKill(find: () => string | null = findSetpriv): Finding {
   const isSafe = process.platform !== 'linux' || find() !== null
-  if (isSafe) return good('hard_kill', 'embedded services end with the node')
+  if (isSafe) return good('hard_kill', 'embedded services stop with the node')
   const detail = 'a hard kill of the node may leave its services running until the next start'
   return doubtful('hard_kill', detail, 'install setpriv (util-linux)')
 }

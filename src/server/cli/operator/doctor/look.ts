@@ -48,7 +48,7 @@ export function lookAt(generation: Generation): Look | LookProblem {
       holderMsMax: HOLDER_MS_MAX,
     }
   } catch (cause) {
-    const why = codeOf(cause) === 'ENOTDIR' ? 'is no directory' : `cannot be read: ${reasonOf(cause)}`
+    const why = codeOf(cause) === 'ENOTDIR' ? 'is not a directory' : `cannot be read: ${reasonOf(cause)}`
     return {
       finding: bad(
         'data_directory',

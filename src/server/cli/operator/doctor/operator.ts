@@ -15,7 +15,7 @@ export async function operator(
   const found = await operatorOrganization(sql, reference)
   if (found.ok) return [good('operator', `keys of the organization ${found.value.name} open the dashboard`)]
   const which = found.failure.name === 'reference_ambiguous' ? 'several organizations' : 'no organization'
-  const fix = 'set SLUICE_OPERATOR_ORGANIZATION to the id that `sluice organizations list` tells'
+  const fix = 'set SLUICE_OPERATOR_ORGANIZATION to the id from `sluice organizations list`'
   return [
     doubtful('operator', `SLUICE_OPERATOR_ORGANIZATION names ${which}: no key opens the dashboard`, fix),
   ]

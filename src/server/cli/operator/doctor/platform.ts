@@ -40,8 +40,8 @@ export function frontEnd({
       if (error === null) return resolve(good('front_end', 'the binary of uWebSockets.js loads'))
       const silent =
         error.killed === true
-          ? `it did not load within ${FRONT_END_MS_MAX / 1_000} s`
-          : `it ended its process (${endOf(error)})`
+          ? `the binary did not load within ${FRONT_END_MS_MAX / 1_000} s`
+          : `the binary ended its process (${endOf(error)})`
       resolve(
         bad(
           'front_end',

@@ -63,7 +63,7 @@ async function lookAtPlace(place: Place, { running, holderMsMax }: Look): Promis
     return bad(
       'port',
       `nothing listens on ${address}, though the node (pid ${pid}) runs`,
-      'look at the log of the node, and restart it',
+      'check the log of the node, and restart it',
     )
   return good(
     'port',
@@ -84,7 +84,7 @@ async function detailOf(cause: unknown, port: number, msMax: number): Promise<st
 }
 
 function fixOf(refusal: string | null, setting: Place['setting']): string {
-  if (refusal === PORT_TAKEN) return `end what listens there, or set ${setting} to another port`
+  if (refusal === PORT_TAKEN) return `stop the program that uses the port, or set ${setting} to another port`
   if (refusal === 'EACCES') return `set ${setting} to 1024 or more, or give the program CAP_NET_BIND_SERVICE`
   return `set ${setting.replace('_PORT', '_HOST')} to an address of this machine`
 }

@@ -41,8 +41,8 @@ export async function postgres(look: Look): Promise<readonly Finding[]> {
     )
     return isCurrent ? [...reached, ...(await inRows(store, look))] : reached
   } catch (cause) {
-    const place = where === EXTERNAL ? 'DATABASE_URL and at the server itself' : 'the log of the node'
-    return [bad('postgres', reasonOf(cause), `look at ${place}`)]
+    const place = where === EXTERNAL ? 'DATABASE_URL and the server' : 'the log of the node'
+    return [bad('postgres', reasonOf(cause), `check ${place}`)]
   } finally {
     await store?.close()
   }
@@ -65,9 +65,9 @@ async function reach(sql: Sql, { where, remarks, pooler }: Place, { now }: Look)
   const through = pooler === null ? '' : `, through a pooler in ${pooler} mode`
   const answered = good('postgres', `${where}${through}, version ${version}, answers in ${msText(tripMs)}`)
   const readOnly = (await isReadOnly(sql))
-    ? [bad('postgres', 'it is read-only: Sluice can change nothing', READ_ONLY_FIX)]
+    ? [bad('postgres', 'it is read-only: Sluice cannot write', READ_ONLY_FIX)]
     : []
-  const ignored = remarks.map((remark) => doubtful('postgres', remark, 'take it out of DATABASE_URL'))
+  const ignored = remarks.map((remark) => doubtful('postgres', remark, 'remove it from DATABASE_URL'))
   return {
     reached: [answered, ...readOnly, ...ignored, clock('Postgres', reading), schema],
     isCurrent: schema.level === 'ok',
@@ -94,8 +94,8 @@ async function inRows(
     return [
       doubtful(
         'postgres',
-        `its tables could not be looked into: ${reasonOf(cause)}`,
-        'look at what keeps the server busy (`pg_stat_activity`)',
+        `its tables could not be read: ${reasonOf(cause)}`,
+        'find out what keeps the server busy (`pg_stat_activity`)',
       ),
     ]
   }
@@ -122,8 +122,8 @@ export function embedded(
   if (folder !== null && !existsSync(folder)) {
     return bad(
       'postgres',
-      `its files are gone: ${folder} is not there`,
-      'bring the folder back, or restore a backup into a new SLUICE_DATA',
+      `its files are gone: ${folder} is missing`,
+      'restore the folder, or restore a backup into a new SLUICE_DATA',
     )
   }
   try {
@@ -179,7 +179,7 @@ async function migrations(sql: Sql): Promise<Finding> {
     return bad(
       'migrations',
       cause.message,
-      'set DATABASE_URL to the database of this installation, or do what the line above says',
+      'set DATABASE_URL to the database of this installation, or follow the fix above',
     )
   }
 }

@@ -15,7 +15,7 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
   const url = config.redisUrl?.reveal() ?? null
   const address = url === null ? runtime?.redis : { url }
   if (address === undefined) return embedded()
-  const fix = url === null ? 'look at the log of the node' : 'look at REDIS_URL and at the server itself'
+  const fix = url === null ? 'check the log of the node' : 'check REDIS_URL and the server'
   const away = (why: string): Finding =>
     doubtful('redis', `${why}: rate limits are only shared out evenly`, fix)
   let cause: unknown = null
@@ -52,7 +52,7 @@ function answers(state: State, msMax: number): Promise<boolean> {
 }
 
 function whyAway(cause: unknown): string {
-  if (typeof cause !== 'string' || cause === '') return 'it does not answer'
+  if (typeof cause !== 'string' || cause === '') return 'Redis does not answer'
   return reasonOf(new Error(cause))
 }
 

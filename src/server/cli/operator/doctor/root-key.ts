@@ -13,11 +13,11 @@ type Sources = Pick<Config, 'rootKey' | 'rootKeyFile' | 'dataDir'>
 
 /** Checks the root key without creating one. */
 export function rootKey(config: Sources): Finding {
-  if (!hasRootKey(config)) return good('root_key', 'made by the first start')
+  if (!hasRootKey(config)) return good('root_key', 'created at the first start')
   try {
     return copied(config, ownRootKeysOf(config))
   } catch (cause) {
-    return bad('root_key', reasonOf(cause), 'correct SLUICE_ROOT_KEY or SLUICE_ROOT_KEY_FILE')
+    return bad('root_key', reasonOf(cause), 'fix SLUICE_ROOT_KEY or SLUICE_ROOT_KEY_FILE')
   }
 }
 
@@ -49,7 +49,7 @@ function copied(config: Sources, keys: RootKeys): Finding {
   const file = rootKeyFile ?? join(dataDir, ROOT_KEY_FILE)
   const where = setting !== null ? 'given by SLUICE_ROOT_KEY' : file
   const older = keys.ids.length - 1
-  const all = older === 0 ? where : `${where}; ${older} more, which \`sluice vault status\` tells the use of`
+  const all = older === 0 ? where : `${where}; ${older} more (see their use with \`sluice vault status\`)`
   const advice = loneRootKeys(config, keys)
   if (advice !== null) return doubtful('root_key', `${all}; ${advice.detail}`, advice.fix)
   const [copies, inFiles] = [rootKeyCopies(dataDir), rootKeyIdsInFiles(config, keys)]

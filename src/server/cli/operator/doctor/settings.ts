@@ -25,7 +25,7 @@ export function catalogue({ config: { catalogFile }, providerKeys }: Generation)
     const unpriced = unpricedEndpoints(loaded.unpriced)
     const prices =
       unpriced === null
-        ? good('prices', 'every endpoint has a price, or is free')
+        ? good('prices', 'all endpoints have a price or are free')
         : doubtful('prices', unpriced.detail, unpriced.fix)
     return [
       good('catalogue', `${loaded.catalogue.models.length} models`),
@@ -50,7 +50,7 @@ function keysOf(loaded: ModelCatalogue, providerKeys: Generation['providerKeys']
   const { unset, misplaced } = unsetKeys(loaded, providerKeys)
   const advice = misplacedAdvice(misplaced)
   return [
-    good('provider_keys', unset.length === 0 ? 'all are set' : `not set: ${unset.join(', ')}`),
+    good('provider_keys', unset.length === 0 ? 'all provider keys are set' : `not set: ${unset.join(', ')}`),
     ...(advice === null ? [] : [doubtful('provider_keys', advice.detail, advice.fix)]),
   ]
 }

@@ -35,7 +35,7 @@ async function onDisk({ generation: { config } }: Look, { folder }: OnDisk): Pro
   const problem = await whyNotWritable([folder, ...made])
   if (problem !== null)
     return [bad('storage', problem, 'set SLUICE_OBJECTS to a directory that this user may write')]
-  return [await room(existsSync(folder) ? place : `${place}, not made yet`, folder)]
+  return [await room(existsSync(folder) ? place : `${place}, not created yet`, folder)]
 }
 
 async function inBucket(
@@ -53,7 +53,7 @@ async function inBucket(
     return [await room(`${place}, answers in ${msText(tripMs)}`, config.dataDir, ' for staging'), ...clocks]
   const why = refused.cause === undefined ? 'no answer in time' : reasonOf(refused.cause)
   const fix =
-    'look at SLUICE_OBJECTS, SLUICE_S3_ENDPOINT, and what the access key may do (list, read, write, delete)'
+    'check SLUICE_OBJECTS, SLUICE_S3_ENDPOINT and the permissions of the access key (list, read, write, delete)'
   return [bad('storage', `${place}: cannot ${refused.what}: ${why}`, fix), ...clocks]
 }
 
@@ -66,7 +66,7 @@ async function room(place: string, folder: string, what = ''): Promise<Finding> 
   return doubtful(
     'storage',
     detail,
-    'make room (bytes, and inodes, of which each small file takes one): uploads are refused when none is left',
+    'free space and inodes (one per file): uploads are refused when none are left',
   )
 }
 

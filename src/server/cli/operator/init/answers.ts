@@ -19,21 +19,21 @@ export const OPTIONS: readonly {
   readonly flags: string
   readonly about: string
 }[] = [
-  { setting: 'SLUICE_DATA', flags: '--data <folder>', about: 'the data folder' },
-  { setting: 'SLUICE_HOST', flags: '--host <address>', about: 'where it listens' },
-  { setting: 'SLUICE_PORT', flags: '--port <port>', about: 'for callers' },
-  { setting: 'SLUICE_ADMIN_PORT', flags: '--admin-port <port>', about: 'for the operator' },
-  { setting: 'SLUICE_PUBLIC_URL', flags: '--public-url <url>', about: 'the origin that callers reach it by' },
+  { setting: 'SLUICE_DATA', flags: '--data <folder>', about: 'data folder' },
+  { setting: 'SLUICE_HOST', flags: '--host <address>', about: 'address to listen on' },
+  { setting: 'SLUICE_PORT', flags: '--port <port>', about: 'port for API calls' },
+  { setting: 'SLUICE_ADMIN_PORT', flags: '--admin-port <port>', about: 'port for the operator' },
+  { setting: 'SLUICE_PUBLIC_URL', flags: '--public-url <url>', about: 'public origin of the API' },
   { setting: 'SLUICE_TLS_CERT', flags: '--tls-cert <file>', about: 'PEM file' },
   { setting: 'SLUICE_TLS_KEY', flags: '--tls-key <file>', about: 'PEM file' },
   {
     setting: 'SLUICE_OBJECTS',
     flags: '--objects <place>',
-    about: 'where files are kept: a folder, or s3://bucket/prefix',
+    about: 'storage for files: a folder or s3://bucket/prefix',
   },
-  { setting: 'SLUICE_S3_ENDPOINT', flags: '--s3-endpoint <url>', about: 'of a server that speaks S3' },
-  { setting: 'AWS_REGION', flags: '--region <name>', about: 'of the bucket' },
-  { setting: 'SLUICE_ROOT_KEY_FILE', flags: '--root-key <file>', about: 'made where there is none' },
+  { setting: 'SLUICE_S3_ENDPOINT', flags: '--s3-endpoint <url>', about: 'URL of an S3-compatible server' },
+  { setting: 'AWS_REGION', flags: '--region <name>', about: 'region of the bucket' },
+  { setting: 'SLUICE_ROOT_KEY_FILE', flags: '--root-key <file>', about: 'root key file; created if missing' },
 ]
 
 /** Settings that come from the environment or a hidden prompt. */
@@ -80,7 +80,7 @@ export function defaultOf(name: SettingName): string {
 
 /** The fault of one answer together with the others; undefined: none. */
 export function faultOf(name: SettingName, text: string, others: Answers): string | undefined {
-  if (text.trim() === '') return 'It needs an answer.'
+  if (text.trim() === '') return 'An answer is required.'
   const found = problemsOf({ ...others, [name]: text.trim() }).find((problem) => problem.name === name)
   return found === undefined ? undefined : (found.said ?? `Expected ${found.expected}.`)
 }

@@ -78,27 +78,30 @@ export async function askAll(
   rootKeyFile: (answers: Answers) => string | undefined,
 ): Promise<Answers> {
   const talk = new Talk(asker, given)
-  await talk.text('SLUICE_DATA', 'Data folder: all that the node keeps')
-  await talk.text('SLUICE_HOST', 'Address to listen on; 0.0.0.0 is every one of this machine')
-  await talk.text('SLUICE_PORT', 'Port for callers')
-  await talk.text('SLUICE_ADMIN_PORT', 'Port for the operator, on this machine alone: dashboard, metrics')
+  await talk.text('SLUICE_DATA', 'Data folder: everything the node stores')
+  await talk.text('SLUICE_HOST', 'Address to listen on; 0.0.0.0 means all addresses of this machine')
+  await talk.text('SLUICE_PORT', 'Port for API calls')
+  await talk.text(
+    'SLUICE_ADMIN_PORT',
+    'Port for the operator (dashboard, metrics), reachable only from this machine',
+  )
   await askTls(talk)
   await askStore(talk, 'DATABASE_URL', {
     name: 'Postgres',
     form: 'postgres://user:password@host/database',
-    embedded: 'kept in the data folder',
+    embedded: 'stored in the data folder',
   })
   await askStore(talk, 'REDIS_URL', {
     name: 'Redis',
     form: 'redis://host:port',
-    embedded: 'a redis-server of this machine, or one in memory',
+    embedded: 'a redis-server on this machine, or one in memory',
   })
   await askObjects(talk)
   const keyFile = rootKeyFile(talk.answers)
   if (keyFile === undefined) return talk.answers
   await talk.text(
     'SLUICE_ROOT_KEY_FILE',
-    'File of the root key, which every stored file and secret needs; made where there is none',
+    'File of the root key, which encrypts all stored files and secrets; created if missing',
     keyFile,
   )
   return talk.answers
@@ -109,19 +112,19 @@ async function askTls(talk: Talk): Promise<void> {
   const how = await talk.choose(
     'TLS',
     [
-      { value: 'none', label: 'none', hint: 'callers are on this machine or in a network of yours' },
+      { value: 'none', label: 'none', hint: 'callers are on this machine or in your own network' },
       { value: 'files', label: 'by the node', hint: 'with a certificate and a key in PEM files' },
-      { value: 'proxy', label: 'by a proxy before it' },
+      { value: 'proxy', label: 'by a proxy in front of the node' },
     ],
     cert !== undefined ? 'files' : publicUrl?.startsWith('https:') === true ? 'proxy' : 'none',
   )
   if (how === 'files') {
     talk.leaveOut('SLUICE_TLS_KEY')
     await talk.text('SLUICE_TLS_CERT', 'File of the certificate')
-    await talk.text('SLUICE_TLS_KEY', 'File of its key')
+    await talk.text('SLUICE_TLS_KEY', 'File of the private key')
   } else talk.leaveOut('SLUICE_TLS_CERT', 'SLUICE_TLS_KEY')
   if (how === 'none') return talk.leaveOut('SLUICE_PUBLIC_URL')
-  await talk.text('SLUICE_PUBLIC_URL', 'URL that callers reach it by, such as https://sluice.example')
+  await talk.text('SLUICE_PUBLIC_URL', 'Public URL of the API, such as https://sluice.example')
 }
 
 async function askStore(
@@ -135,7 +138,7 @@ async function askStore(
     [
       { value: 'embedded', label: 'embedded', hint: embedded },
       ...(isGiven ? [{ value: 'given', label: `the one of ${setting}` } as const] : []),
-      { value: 'own', label: isGiven ? 'another one' : 'one of yours' },
+      { value: 'own', label: isGiven ? 'another server' : 'your own server' },
     ],
     isGiven ? 'given' : 'embedded',
   )
@@ -150,7 +153,7 @@ async function askObjects(talk: Talk): Promise<void> {
     [
       { value: 'data', label: 'in the data folder' },
       { value: 'folder', label: 'in another folder' },
-      { value: 'bucket', label: 'in a bucket', hint: 'S3 and servers that speak it; for more than one node' },
+      { value: 'bucket', label: 'in a bucket', hint: 'S3 or a compatible server; needed for several nodes' },
     ],
     given === undefined ? 'data' : given.startsWith('s3://') ? 'bucket' : 'folder',
   )
@@ -159,11 +162,11 @@ async function askObjects(talk: Talk): Promise<void> {
   if (where === 'data') return talk.leaveOut('SLUICE_OBJECTS')
   if (where === 'folder') return talk.text('SLUICE_OBJECTS', 'Folder')
   await talk.text('SLUICE_OBJECTS', 'Bucket: s3://bucket or s3://bucket/prefix')
-  await talk.mayBeEmpty('SLUICE_S3_ENDPOINT', "URL of the server; empty: Amazon's")
+  await talk.mayBeEmpty('SLUICE_S3_ENDPOINT', 'URL of the server; leave empty for Amazon S3')
   await talk.text('AWS_REGION', 'Region')
   for (const [name, message] of [
-    ['AWS_ACCESS_KEY_ID', 'Id of its access key'],
-    ['AWS_SECRET_ACCESS_KEY', 'Secret of that key'],
+    ['AWS_ACCESS_KEY_ID', 'Access key id'],
+    ['AWS_SECRET_ACCESS_KEY', 'Secret access key'],
   ] as const) {
     if (talk.answers[name] === undefined) await talk.hidden(name, message)
   }

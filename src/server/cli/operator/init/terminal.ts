@@ -51,5 +51,5 @@ async function answered(answer: Promise<string | symbol>): Promise<string> {
   // A symbol means that the user cancelled.
   if (typeof given === 'string') return given
   cancel('Nothing was written.', { output })
-  throw new CliFailure('broken off')
+  throw new CliFailure('cancelled')
 }

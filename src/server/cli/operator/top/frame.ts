@@ -22,7 +22,7 @@ export function frameOf({ view, trouble, columns, rows, hasColour }: FrameInput)
   return lines.map((line) => lineText(line, columns, hasColour))
 }
 
-const HINT: Line = [piece('q ends', 'faint')]
+const HINT: Line = [piece('q quits', 'faint')]
 
 function fitting(title: Line, sections: readonly Section[], rows: number): readonly Line[] {
   const hint = rows > 2 ? [HINT] : []

@@ -97,7 +97,7 @@ export async function watchLive(
   }
 }
 
-const NO_NODE = 'no node runs here that is ready'
+const NO_NODE = 'no node is ready on this machine'
 
 function messageOf({ kind, reason }: LiveEnd): string {
   return kind === 'refused' ? `the node refuses this key: ${reason}` : `the node cannot be watched: ${reason}`

@@ -47,7 +47,5 @@ async function standing(
   const standsAt = Number(journal.applied)
   if (standsAt === to) return 'applied'
   if (standsAt > from) return { standsAt }
-  throw new Error(
-    `journal ${journalId} applied up to ${journal.applied}, got a batch from ${from} to ${to}`,
-  )
+  throw new Error(`journal ${journalId} applied up to ${journal.applied}, got a batch from ${from} to ${to}`)
 }

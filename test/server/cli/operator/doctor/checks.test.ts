@@ -70,7 +70,11 @@ t.test(
       fix,
     })
     writeFileSync(join(folder, 'uws.js'), "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)")
-    t.match(await frontEnd({ root }), { level: 'problem', detail: 'it ended its process (SIGSEGV)', fix })
+    t.match(await frontEnd({ root }), {
+      level: 'problem',
+      detail: 'the binary ended its process (SIGSEGV)',
+      fix,
+    })
     t.match(await frontEnd({ root: '/' }), {
       level: 'problem',
       detail: /Cannot find package 'uWebSockets\.js'/,
@@ -220,7 +224,7 @@ t.test('a table that somebody has locked is told of, and Postgres is not called 
   )
   t.match(found[3], {
     level: 'warning',
-    detail: /its tables could not be looked into: /,
+    detail: /its tables could not be read: /,
     fix: /pg_stat_activity/,
   })
 })
@@ -241,7 +245,7 @@ for (const kind of REDIS_KINDS) {
     t.match(await redis(look), {
       level: 'warning',
       detail: /^it does not answer: /,
-      fix: 'look at the log of the node',
+      fix: 'check the log of the node',
     })
     server.thaw()
     await server.kill()
@@ -249,7 +253,7 @@ for (const kind of REDIS_KINDS) {
     t.match(await redis(lookFor({}, { runtime })), {
       level: 'warning',
       detail: /ENOENT|ECONNREFUSED/,
-      fix: 'look at the log of the node',
+      fix: 'check the log of the node',
     })
   })
 }
@@ -284,9 +288,9 @@ t.test('a check that does not end, or fails, is a finding and keeps back no othe
     { name: 'well', stuck: '', look: () => [good('well', 'it is')] },
   ]
   t.same(await runChecks(checks, null, 20), [
-    { check: 'hangs', level: 'problem', detail: 'it could not be looked at within 0.02 s', fix: 'end it' },
-    { check: 'fails', level: 'problem', detail: 'it could not be looked at: no', fix: 'mend it' },
-    { check: 'throws', level: 'problem', detail: 'it could not be looked at: never', fix: 'mend that' },
+    { check: 'hangs', level: 'problem', detail: 'the check did not finish within 0.02 s', fix: 'end it' },
+    { check: 'fails', level: 'problem', detail: 'the check failed: no', fix: 'mend it' },
+    { check: 'throws', level: 'problem', detail: 'the check failed: never', fix: 'mend that' },
     { check: 'well', level: 'ok', detail: 'it is' },
   ])
   t.ok(isTold)

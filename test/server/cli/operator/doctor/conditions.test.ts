@@ -59,7 +59,7 @@ condition({
 condition({
   what: 'an address that others reach, without TLS',
   check: 'tls',
-  detail: /keys come to 0\.0\.0\.0 in plain text/,
+  detail: /API keys are sent to 0\.0\.0\.0 unencrypted/,
   fix: /SLUICE_TLS_CERT.*SLUICE_PUBLIC_URL/,
   make: () => ({ SLUICE_HOST: '0.0.0.0' }),
 })
@@ -176,7 +176,7 @@ t.test('a node that runs without listening is found for each of its ports', asyn
   )
   t.match(
     all.find(({ check }) => check === 'redis'),
-    { level: 'warning', fix: 'look at the log of the node' },
+    { level: 'warning', fix: 'check the log of the node' },
   )
   const elsewhere = await examined({
     ...base.settings,

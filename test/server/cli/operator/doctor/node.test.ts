@@ -89,7 +89,7 @@ t.test(
       all.find(({ check }) => check === 'postgres'),
       { detail: /^external, version \d+\.\d+, answers in [\d.]+ ms$/ },
     )
-    await until('all is well', async () =>
+    await until('no problems found', async () =>
       (await runVerb(settings, ['doctor'])).stdout.endsWith('\nall is well\n'),
     )
   },
@@ -177,7 +177,7 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
     (await told(settings)).all.find(({ check }) => check === 'root_key')
   const confirm = (path: string, input = '') => runVerb(settings, ['vault', 'confirm-root', path], input)
   t.match(await of(), { level: 'warning', detail: /keys; 1 more, .*; no backup of 2 root keys/ })
-  t.match(await confirm(copy), { code: 1, stderr: /is not there: start the node once/ })
+  t.match(await confirm(copy), { code: 1, stderr: /does not exist: start the node once/ })
   t.match(await runVerb(settings, ['backup', backup]), {
     code: 0,
     stdout: /could not be noted in .*confirm-root/,

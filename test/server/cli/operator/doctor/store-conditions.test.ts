@@ -42,14 +42,14 @@ condition({
   what: 'a parameter of DATABASE_URL that is not obeyed',
   check: 'postgres',
   detail: /^channel_binding is ignored: /,
-  fix: /take it out of DATABASE_URL/,
+  fix: /remove it from DATABASE_URL/,
   make: () => ({ DATABASE_URL: `${settings['DATABASE_URL'] ?? ''}?channel_binding=prefer` }),
 })
 
 condition({
   what: 'an embedded Postgres whose files are gone',
   check: 'postgres',
-  detail: /its files are gone: .*\/gone is not there/,
+  detail: /its files are gone: .*\/gone is missing/,
   fix: /restore a backup/,
   async make(t) {
     const dataDir = await madeDirectory(t)

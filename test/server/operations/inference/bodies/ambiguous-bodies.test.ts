@@ -123,7 +123,9 @@ t.test('chat 400: a misspelled member is named with the name that it needs', asy
       message: /`n`/,
       type: 'body_invalid',
       param: '/N',
-      metadata: { issues: [{ path: '/N', message: 'differs from `n` in its case alone', expected: '`n`' }] },
+      metadata: {
+        issues: [{ path: '/N', message: 'differs from `n` only in upper and lower case', expected: '`n`' }],
+      },
     },
   })
 })
