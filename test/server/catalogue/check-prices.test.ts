@@ -50,7 +50,7 @@ const MISTAKES: readonly (readonly [string, Json, string, RegExp])[] = [
     'an empty window',
     overridden({ utc_start: 100, utc_end: 100, prompt: '1' }),
     '/pricing/overrides/0/utc_end',
-    /another/,
+    /a different time/,
   ],
   [
     'a minute that no hour has',
@@ -113,20 +113,20 @@ const MISTAKES: readonly (readonly [string, Json, string, RegExp])[] = [
         `the usual tier ${name}`,
         modified({ when: { service_tier: name }, multiplier: '2' }),
         '/modifiers/0/when/service_tier',
-        /a price of its own/,
+        /a tier with its own price/,
       ] as const,
   ),
   [
     'the usual speed',
     modified({ when: { speed: 'standard' }, multiplier: '2' }),
     '/modifiers/0/when/speed',
-    /a price of its own/,
+    /a tier with its own price/,
   ],
   [
     'the usual place',
     modified({ when: { inference_geo: 'global' }, pricing: BASE }),
     '/modifiers/0/when/inference_geo',
-    /a price of its own/,
+    /a tier with its own price/,
   ],
   [
     'one tier by two names',

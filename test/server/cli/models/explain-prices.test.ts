@@ -83,7 +83,7 @@ t.test('models explain counts a call without a tier as the tier of the account',
 
 t.test('models explain shows fields and prices where both are asked for', async (t) => {
   const { stdout } = await explain(t, 'mine/model', '--from', 'chat', '--speed', 'fast')
-  t.match(stdout, /^completion +.*\n[\s\S]*^seed +as it came/m)
+  t.match(stdout, /^completion +.*\n[\s\S]*^seed +unchanged/m)
   const plain = await explain(t, 'mine/model', '--from', 'chat')
   t.notMatch(plain.stdout, /USD per million tokens/)
 })

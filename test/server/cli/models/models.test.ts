@@ -230,16 +230,16 @@ t.test('models explain tells what becomes of each field at each endpoint of a mo
   t.match(stdout, /^here\/m0 +chat +unchanged$/m)
   t.match(stdout, /^here\/m2 +messages +a translation$/m)
   t.match(stdout, /^field +chat +chat, strict +messages +gemini$/m)
-  t.match(stdout, /^seed +as it came +as it came +dropped +generationConfig\.seed \(/m)
+  t.match(stdout, /^seed +unchanged +unchanged +dropped +generationConfig\.seed \(/m)
   t.match(
     stdout,
-    /^top_k +as it came +dropped +top_k \(dropped for Claude from 4\.7 on\) +generationConfig\.topK \(/m,
+    /^top_k +unchanged +dropped +top_k \(dropped for Claude from 4\.7 on\) +generationConfig\.topK \(/m,
   )
   t.match(
     stdout,
-    /^reasoning +as it came +reasoning_effort +thinking, output_config\.effort \(.*\) +generationConfig\.thinkingConfig \(models/m,
+    /^reasoning +unchanged +reasoning_effort +thinking, output_config\.effort \(.*\) +generationConfig\.thinkingConfig \(models/m,
   )
-  t.match(stdout, /^n +as it came +as it came +refused, but 1 +refused, but 1$/m)
+  t.match(stdout, /^n +unchanged +unchanged +refused, but 1 +refused, but 1$/m)
   t.notMatch(stdout, /^models/m, 'no endpoint gets what is for Sluice')
 })
 

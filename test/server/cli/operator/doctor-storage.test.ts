@@ -39,7 +39,7 @@ t.test('doctor looks at storage and the root key, and makes neither', async (t) 
     [
       { SLUICE_DATA: dataDir },
       { level: 'ok', detail: /\/data\/files, not created yet, \d+ MiB free$/ },
-      { level: 'ok', detail: 'made by the first start' },
+      { level: 'ok', detail: 'created at the first start' },
     ],
     [
       bucket,

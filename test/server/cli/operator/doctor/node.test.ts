@@ -143,12 +143,12 @@ t.test(
     })
     t.match(of('port'), {
       level: 'problem',
-      detail: /cannot listen on 0\.0\.0\.0:80: this user may not/,
+      detail: /cannot listen on 0\.0\.0\.0:80: this user has no permission/,
       fix: /1024 or more.*CAP_NET_BIND_SERVICE/,
     })
     t.match(of('descriptors'), {
       level: 'warning',
-      detail: `a front may open ${DESCRIPTORS_MIN - 1} and holds 5119 connections beside 2048 streams`,
+      detail: `a front may open ${DESCRIPTORS_MIN - 1} and holds 5119 connections in addition to 2048 streams`,
       fix: /LimitNOFILE=/,
     })
     t.match(of('listener_migration'), { level: 'warning', fix: /^sysctl -w net\.ipv4\.tcp_migrate_req=1/ })
@@ -176,7 +176,7 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   const of = async (): Promise<Finding | undefined> =>
     (await told(settings)).all.find(({ check }) => check === 'root_key')
   const confirm = (path: string, input = '') => runVerb(settings, ['vault', 'confirm-root', path], input)
-  t.match(await of(), { level: 'warning', detail: /keys; 1 more, .*; no backup of 2 root keys/ })
+  t.match(await of(), { level: 'warning', detail: /keys; 1 more \(.*; no backup of 2 root keys/ })
   t.match(await confirm(copy), { code: 1, stderr: /does not exist: start the node once/ })
   t.match(await runVerb(settings, ['backup', backup]), {
     code: 0,
