@@ -106,8 +106,8 @@ t.test(
     for (let n = 0; n < REQUESTS_ORGANIZATION_SPILLED_MAX; n += flood.length)
       t.equal(await write(batchOfCalls(...flood)), flood.length)
     const last = batchOfCalls(
-      { organizationId: 'a' },
-      { organizationId: 'b', requestId: 'paid', status: 201 },
+      { organizationId: 'a', reason: () => ({ message: 'of a' }) },
+      { organizationId: 'b', requestId: 'paid', status: 201, reason: () => ({ message: 'of b' }) },
       { organizationId: 'a' },
     )
     t.equal(await write(last), 1)
@@ -115,6 +115,7 @@ t.test(
     const kept = (await spill.read((await spill.list()).at(-1) ?? ''))?.at(-1)
     t.same(kept?.requestIds, ['paid'])
     t.same(kept?.figures, last.figures.slice(FIGURES, 2 * FIGURES))
+    t.same(kept?.reasons, [[0, 2]], 'the place of the call is another')
     t.equal(await write(batchOfCalls({ organizationId: 'a' })), 0)
     for (const name of await spill.list()) await spill.remove(name)
     t.equal(await write(batchOfCalls({ organizationId: 'a' })), 1, 'what was taken counts no more')

@@ -141,6 +141,7 @@ t.test('files.upload 502: a provider that fails is named, and its key is not', a
 t.test('files.list 502: a provider that fails is named, and its key is not', async (t) => {
   const answer = await failing(t, '/files?provider=openai', {})
   t.match(answer, { status: 502, error_type: 'upstream_failed', provider_name: 'OpenAI' })
+  t.equal(answer['message'], 'The provider OpenAI failed. It answered 500.')
 })
 
 t.test('files.get 502: a provider that fails is named, and its key is not', async (t) => {
@@ -175,7 +176,7 @@ async function failing(t: Test, path: string, init: RequestInit): Promise<Readon
   const body = await answer.text()
   t.notMatch(body + lines.join(''), PROVIDER_KEY)
   const { error } = JSON.parse(body) as {
-    readonly error: { readonly metadata: Readonly<Record<string, unknown>> }
+    readonly error: { readonly message: string; readonly metadata: Readonly<Record<string, unknown>> }
   }
-  return { status: answer.status, ...error.metadata }
+  return { status: answer.status, message: error.message, ...error.metadata }
 }

@@ -121,7 +121,7 @@ t.test(
       [],
     )
     await host.close()
-    t.match(await submit(url), { kind: 'refused', error: /could not be reached/ })
+    t.match(await submit(url), { kind: 'refused', error: /It refused the connection/ })
     t.ok(VIDEO_IMAGES_MS > 150)
   },
 )
