@@ -1,8 +1,8 @@
 // `npm run lint` checks the layout (Prettier), the typed rules over src, bench and test (ESLint), the
-// generated OpenAPI document (Redocly), the manifests against the types of the Kubernetes API, and that the
-// generated WebAssembly belongs to its text. A run checks what changed since the last good one; `--all` checks
-// everything. The tools have a lock file of their own (see tools/package.json); this command installs them
-// when it changes.
+// generated OpenAPI document (Redocly), words in texts that users read, the manifests against the types of
+// the Kubernetes API, and that the generated WebAssembly belongs to its text. A run checks what changed since
+// the last good one; `--all` checks everything. The tools have a lock file of their own (see
+// tools/package.json); this command installs them when it changes.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,6 +13,7 @@ import { codeFiles } from './code.mjs'
 import { install } from './install.mjs'
 import { isClean, isFormatted } from './lint-code.mjs'
 import { digestOf, Kept } from './lint-kept.mjs'
+import { areWordsPlain, filesOfWords } from './lint-words.mjs'
 import { codeText, MODULES } from './wat.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
@@ -37,6 +38,7 @@ const checks = [
   await isFormatted(kept),
   await isClean(kept),
   await document,
+  await once('words', filesOfWords(), areWordsPlain),
   await once('manifests', [...manifestFiles(), 'tools/manifests.mjs', LOCK], kubernetes),
   await once(
     'webassembly',

@@ -11,13 +11,13 @@ const MARKS = STRICT_CUT_INSIDE.map((name) => `\`${name}\``).join(', ')
 
 const INTRO = `# What becomes of each field
 
-This page lists what becomes of each field of a request at providers that speak another form.
-[Models that speak another form](translation.md) says what the words mean. Where a request is translated, a
+This page lists what becomes of each field of a request at providers with another API.
+[Translation between APIs](translation.md) explains the terms. If a request is translated, a
 field that is not listed is dropped, and a part, an item or a tool that is not listed is refused. The type of
-an object of a list stands in brackets; of a mapped object, those members are listed that some provider does
-not get. Marks of the cache (${MARKS}) in turns, parts and
+an object of a list is in brackets; of a mapped object, those members are listed that some provider does
+not get. Cache marks (${MARKS}) in turns, parts and
 tools are mapped at chat and messages, and dropped at responses and gemini. The command line prints the same
-for the endpoints of a model, with what a provider does not get that knows OpenAI's members alone:
+for the endpoints of a model, including fields not sent to a provider that only accepts OpenAI's fields:
 
 \`\`\`sh elsewhere
 bin/sluice models explain anthropic/claude-fable-5.1 --from chat

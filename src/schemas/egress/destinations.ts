@@ -128,13 +128,14 @@ export function parseAllowEntry(text: string): AllowEntry | string {
   const bits = Number(bracketedBits ?? ipv6Bits ?? ipv4Bits ?? most)
   if (bits > most) return `at most /${most}`
   const first = (isV4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(`${address}/${bits}`).toString()
-  if (first !== address) return `${first}/${bits}, the begin of that range`
+  if (first !== address) return `${first}/${bits}, the start of that range`
   if (port !== undefined && !isPortAllowed(Number(port)))
-    return 'a port that destinations may have: 443, or 1024 to 65535 less the refused ones'
+    return 'an allowed port: 443, or 1024 to 65535 except the forbidden ones'
   return { isPlain: plain !== undefined, address, bits, port: port === undefined ? null : Number(port) }
 }
 
-const GRAMMAR = 'a comma list of [http:]CIDR[:port]: 10.0.0.0/8, http:10.0.0.7:8000, [fd00::/8]:8443'
+const GRAMMAR =
+  'a comma-separated list of [http:]CIDR[:port]: 10.0.0.0/8, http:10.0.0.7:8000, [fd00::/8]:8443'
 
 /** Accepts the spelling of RFC 5952, but no IPv4 address in IPv6 form. */
 function isIpv6(text: string): boolean {

@@ -77,7 +77,7 @@ export function historyInput(
   if (nowS - sinceS > reachS + LATE_S)
     return {
       path: '/from',
-      message: 'is older than what is kept',
+      message: 'is older than the stored history',
       expected: `an instant in the last ${reachS / HISTORY_HOUR_S} hours for the grain ${chosen}`,
     }
   const aligned = {
@@ -88,7 +88,7 @@ export function historyInput(
   if (aligned.untilS - aligned.sinceS > HISTORY_POINTS_MAX * seconds + LATE_S)
     return {
       path: '/grain',
-      message: 'makes too many points',
+      message: 'would have too many points',
       expected: `at most ${HISTORY_POINTS_MAX} points`,
     }
   const { untilS: endS } = aligned
@@ -107,10 +107,10 @@ function timesOf(
   nowS: number,
 ): Pick<HistoryInput, 'sinceS' | 'untilS'> | HistoryFault {
   const untilS = to === undefined ? nowS : secondOf(to)
-  if (untilS === null) return { path: '/to', message: 'is no instant', expected: 'an instant' }
+  if (untilS === null) return { path: '/to', message: 'is not a date and time', expected: 'an instant' }
   const ended = Math.min(untilS, nowS)
   const sinceS = from === undefined ? ended - HISTORY_HOUR_S : secondOf(from)
-  if (sinceS === null) return { path: '/from', message: 'is no instant', expected: 'an instant' }
+  if (sinceS === null) return { path: '/from', message: 'is not a date and time', expected: 'an instant' }
   return sinceS < ended
     ? { sinceS, untilS: ended }
     : { path: '/from', message: 'is not before the end', expected: 'an instant before `to`, and before now' }

@@ -53,9 +53,12 @@ export const Settings = Type.Object({
   SLUICE_TLS_KEY: file('a readable PEM file'),
   SLUICE_KEY_GRACE: text('a duration: 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
   SLUICE_CATALOG: file('a readable JSON file'),
-  SLUICE_CORS_ORIGINS: list('a comma list of origins: https://app.example', '^(\\*|https?://[^/,\\s]+)$'),
+  SLUICE_CORS_ORIGINS: list(
+    'a comma-separated list of origins: https://app.example',
+    '^(\\*|https?://[^/,\\s]+)$',
+  ),
   SLUICE_REGIONAL_HOSTS: list(
-    'a comma list of exact host names, without wildcards and ports: eu.sluice.example',
+    'a comma-separated list of exact host names without wildcards or ports: eu.sluice.example',
     HOST_NAME,
   ),
   SLUICE_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
@@ -68,7 +71,7 @@ export const Settings = Type.Object({
   }),
   SLUICE_BROADCAST: url('an http or https URL', '^https?://.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: url('an http or https URL', '^https?://.'),
-  SLUICE_EGRESS_ALLOW: list('a comma list of [http:]CIDR[:port]', '^\\S{1,80}$'),
+  SLUICE_EGRESS_ALLOW: list('a comma-separated list of [http:]CIDR[:port]', '^\\S{1,80}$'),
   SLUICE_EGRESS_CA: file('a readable PEM file'),
   SLUICE_OBJECTS: Type.Optional(
     text(
@@ -89,22 +92,42 @@ export const Settings = Type.Object({
   AWS_ACCESS_KEY_ID: Type.Optional(text('the id of an access key', { mask: 'whole' })),
   AWS_SECRET_ACCESS_KEY: Type.Optional(text('the secret of that access key', { mask: 'whole' })),
   SLUICE_ROOT_KEY: Type.Optional(
-    text('32 bytes as 64 hex digits or base64; several parted by commas, the current one first', {
+    text('32 bytes as 64 hex digits or base64; several keys separated by commas, the current one first', {
       pattern: ROOT_KEYS,
       mask: 'whole',
     }),
   ),
-  SLUICE_ROOT_KEYS_LOST: list('a comma list of ids of root keys, 16 hex digits each', '^[0-9a-f]{16}$'),
-  SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
+  SLUICE_ROOT_KEYS_LOST: list('a comma-separated list of root key ids, 16 hex digits each', '^[0-9a-f]{16}$'),
+  SLUICE_ROOT_KEY_FILE: file('a readable file with root keys in the format of SLUICE_ROOT_KEY'),
   SLUICE_OPERATOR_ORGANIZATION: Type.Optional(
     text('the id or the name of an organization', { pattern: '^[^\\u0000]{1,200}$' }),
   ),
-  SLUICE_WORKSPACES_MAX: count('workspaces of an organization', 0, CAP_MAX, CAPS_DEFAULT.workspaces),
-  SLUICE_API_KEYS_MAX: count('API keys of an organization', 0, CAP_MAX, CAPS_DEFAULT.api_keys),
-  SLUICE_INTERNS_MAX: count('interns of an organization', 0, CAP_MAX, CAPS_DEFAULT.interns),
-  SLUICE_VAULTS_MAX: count('attachable vaults of an organization', 0, CAP_MAX, CAPS_DEFAULT.vaults),
+  SLUICE_WORKSPACES_MAX: count(
+    'the maximum number of workspaces of an organization',
+    0,
+    CAP_MAX,
+    CAPS_DEFAULT.workspaces,
+  ),
+  SLUICE_API_KEYS_MAX: count(
+    'the maximum number of API keys of an organization',
+    0,
+    CAP_MAX,
+    CAPS_DEFAULT.api_keys,
+  ),
+  SLUICE_INTERNS_MAX: count(
+    'the maximum number of interns of an organization',
+    0,
+    CAP_MAX,
+    CAPS_DEFAULT.interns,
+  ),
+  SLUICE_VAULTS_MAX: count(
+    'the maximum number of attachable vaults of an organization',
+    0,
+    CAP_MAX,
+    CAPS_DEFAULT.vaults,
+  ),
   SLUICE_SECRETS_MAX: count(
-    'secrets in attachable vaults of an organization',
+    'the maximum number of secrets in attachable vaults of an organization',
     0,
     CAP_MAX,
     CAPS_DEFAULT.secrets,
@@ -134,7 +157,7 @@ export const Settings = Type.Object({
     UPSTREAM_LONG_CALLS_MAX,
     UPSTREAM_LONG_CALLS_DEFAULT,
   ),
-  SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, RATE_LIMIT_RPM_MAX)),
+  SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests per minute, at least 1', 1, RATE_LIMIT_RPM_MAX)),
   SLUICE_RATE_LIMIT_BURST: Type.Optional(count('requests at once, at least 1', 1, RATE_LIMIT_RPM_MAX)),
 })
 export type Settings = Static<typeof Settings>

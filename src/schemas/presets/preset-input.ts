@@ -108,8 +108,8 @@ function refusalOf(body: Body): Outcome<never> | null {
   const { previous_response_id: previous, max_tool_calls: steps } = body
   const chained = chainedModels(body).map((path) => ({
     path,
-    message: 'names a preset',
-    expected: 'name of a model; a preset cannot use another',
+    message: 'is the name of a preset',
+    expected: 'the name of a model; a preset cannot use another preset',
   }))
   if (chained.length > 0) return fail('body_invalid', { metadata: { issues: chained } })
   if (previous !== undefined && previous !== null) {

@@ -35,7 +35,7 @@ const Slug = Type.String({
   minLength: 1,
   maxLength: SLUG_CHARS_MAX,
   pattern: SLUG_SHAPE.source,
-  title: `string of 1 to ${SLUG_CHARS_MAX} lower-case letters and digits, joined by single hyphens, that is no UUID`,
+  title: `string of 1 to ${SLUG_CHARS_MAX} lower-case letters and digits, joined by single hyphens, and not a UUID`,
 })
 const Description = Type.String({
   maxLength: DESCRIPTION_CHARS_MAX,

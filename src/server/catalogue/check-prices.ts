@@ -385,7 +385,7 @@ function doubtful(pricing: Partial<Pricing> | undefined, path: string): readonly
     const isDearer = Number(override.prompt ?? 0) > Number(prompt)
     if (!isDearer || pricing.input_cache_read === undefined || override.input_cache_read !== undefined)
       return []
-    const message = 'raises `prompt`, but not `input_cache_read`, which the price without conditions has'
+    const message = 'raises `prompt`, but not the `input_cache_read` of the base price'
     return [
       {
         path: `${path}/overrides/${index}`,

@@ -19,7 +19,7 @@ export function checkProviderVideo({ protocol, video }: ProviderEntry): readonly
     return [
       {
         path: '/video',
-        message: `is of no use: the protocol ${protocol} has no calls for video`,
+        message: `has no effect: the protocol ${protocol} has no video calls`,
         expected: 'no such member',
       },
     ]
@@ -81,7 +81,7 @@ export function checkEndpointVideo(
     ...issues,
     {
       path: `${path}/provider`,
-      message: `makes no video: its protocol is ${protocol}`,
+      message: `cannot make videos: its protocol is ${protocol}`,
       expected: 'a provider whose protocol supports video',
     },
   ]
@@ -123,7 +123,7 @@ function checkCover(skus: NonNullable<Skus>, path: string, video: ModelVideoEntr
       const kind = `${resolution ?? 'whatever resolution'} ${hasAudio ? 'with' : 'without'} sound`
       return {
         path,
-        message: `names no price for ${kind}`,
+        message: `has no price for ${kind}`,
         expected: 'a price for every kind of video the model can make',
       }
     })

@@ -53,7 +53,7 @@ export function contradictions(
     problems.push({ name: 'DATABASE_URL', expected, got: shown(given) })
   }
   if (port === adminPort && port !== undefined) {
-    const expected = 'another port than SLUICE_PORT'
+    const expected = 'a port other than SLUICE_PORT'
     problems.push({ name: 'SLUICE_ADMIN_PORT', expected, got: String(adminPort) })
   }
   return problems

@@ -27,7 +27,7 @@ export function readSettingsFile(path: string): {
     // The catalogue names the providers' keys: a name in capitals that is no setting may be such a key.
     const mayBeKey = /^[A-Z][A-Z0-9_]*$/.test(name) && !name.startsWith('SLUICE_')
     if (!mayBeKey && !Object.hasOwn(Settings.properties, name)) {
-      problems.push({ name, expected: 'a setting of this version', got: 'an unknown name in the file' })
+      problems.push({ name, expected: 'a setting of this version', got: 'an unknown setting in the file' })
     } else if (asText === null) {
       problems.push({ name, expected: 'a text, a number or a list of texts', got: 'another JSON value' })
     } else if (asText !== '') texts[name] = asText

@@ -70,7 +70,7 @@ export function unpricedTiers(counts: readonly UnpricedTier[]): Advice | null {
   }
 }
 
-const OTHER_NAME = '; `service_tier` of GET /api/v1/generation has the name that counts as `other`'
+const OTHER_NAME = '; `service_tier` of GET /api/v1/generation has its real name if it is counted as `other`'
 
 /** Number of models and tiers that the advice names. Decision. */
 const TIERS_NAMED_MAX = 3

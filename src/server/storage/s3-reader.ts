@@ -169,7 +169,7 @@ async function getRange(
   if (length !== to - from || !(answer.ContentRange ?? '').startsWith(`bytes ${from}-`)) {
     body.destroy()
     // The bytes of a server that ignores ranges would pass for the requested ones.
-    throw new WrongRange(`asked for ${from} to ${to}, got ${answer.ContentRange ?? 'everything'}`)
+    throw new WrongRange(`requested ${from} to ${to}, got ${answer.ContentRange ?? 'everything'}`)
   }
   return body
 }

@@ -52,9 +52,9 @@ export function banner({
 }: BannerOptions): string {
   const paint = (code: number, text: string): string => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text)
   const row = (name: string, value: string): string => `  ${paint(2, name.padEnd(12))}${value}`
-  const kind = facts.redis === 'in-memory' ? ' (forgets rate windows when it ends)' : ''
+  const kind = facts.redis === 'in-memory' ? ' (loses rate limit state when the node stops)' : ''
   const note = facts.degraded.includes('redis')
-    ? paint(33, ' (cannot be reached: each front holds its share of every limit)')
+    ? paint(33, ' (cannot be reached: each front grants its share of every limit)')
     : kind
   const workersNote =
     facts.workers === configuredWorkers
@@ -97,7 +97,7 @@ function counted(count: number, noun: string): string {
 type Row = (name: string, value: string) => string
 
 function keyRows({ inference, management, file }: BannerKeys, row: Row): readonly string[] {
-  const kept = file === null ? [] : [row('Keys', `in ${file}; keep them elsewhere and delete it`)]
+  const kept = file === null ? [] : [row('Keys', `in ${file}; save them elsewhere, then delete the file`)]
   if (inference === null || management === null) return kept
   const shown = (name: string, key: string): string => row(name, `${key}  (shown once)`)
   return [shown('Inference', inference), shown('Management', management), ...kept]

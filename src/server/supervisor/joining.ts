@@ -63,7 +63,9 @@ export async function keepRedisMark(
   if (!(await redis.isUp())) return
   const seen = await seenAt(redis.mark)
   if (seen !== null && seen !== 'away' && seen !== mark)
-    log.error('redis_of_another_installation', { fix: `set REDIS_URL to a Redis of this installation alone` })
+    log.error('redis_of_another_installation', {
+      fix: 'set REDIS_URL to a Redis used only by this installation',
+    })
   if (seen === null) await put(redis.mark, seen, mark)
 }
 
@@ -75,7 +77,7 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
       `REDIS_URL is not set, and the other nodes share a Redis: this node would count rates by itself; ${SAME}`,
     )
   if (isOther(marks.redis, found))
-    reasons.push(`REDIS_URL leads to the Redis of another installation than DATABASE_URL; ${SAME}`)
+    reasons.push(`REDIS_URL and DATABASE_URL belong to different installations; ${SAME}`)
   if (kind === 'folder' && found.objects === 'bucket')
     reasons.push(
       `SLUICE_OBJECTS is the folder ${place}, and the other nodes keep files in a bucket: they would not find ` +
@@ -83,18 +85,18 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
     )
   else if (isOther(marks.objects, found))
     reasons.push(
-      `SLUICE_OBJECTS, ${place}, has the files of another installation than DATABASE_URL; set it as the other ` +
-        'nodes do',
+      `SLUICE_OBJECTS, ${place}, has the files of another installation than DATABASE_URL; use the value of the other ` +
+        'nodes',
     )
   else if (kind === 'bucket' && found.objects === 'bucket' && marks.objects === null)
     reasons.push(
-      `SLUICE_OBJECTS, ${place}, has no file \`installation\` as the bucket of the other nodes has: they keep ` +
-        `files elsewhere; ${SAME}`,
+      `SLUICE_OBJECTS, ${place}, has no file \`installation\`, so the other nodes use another ` +
+        `bucket; ${SAME}`,
     )
   return reasons
 }
 
-const SAME = 'set it as they do, or stop them first'
+const SAME = 'use their value, or stop them first'
 
 function refusalsAlone({ objects }: JoinInput, found: Installation, marks: Marks): readonly string[] {
   if (!isOther(marks.objects, found)) return []
@@ -110,10 +112,10 @@ export function placeOfAnother({ place, markAt }: Pick<ObjectsPlace, 'place' | '
   return {
     detail:
       `SLUICE_OBJECTS, ${place}, has the files of another installation than the database, and a sweep would ` +
-      'remove them',
+      'delete them',
     fix:
-      'use the database of these files, set SLUICE_OBJECTS to another place, or, if this installation is to ' +
-      `take over the place, remove its mark ${markAt}`,
+      'use the database of these files, set SLUICE_OBJECTS to another storage, or, to use the storage for ' +
+      `this installation, delete its id file ${markAt}`,
   }
 }
 

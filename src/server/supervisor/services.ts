@@ -155,8 +155,8 @@ export async function checkConnections(
   const processes = `${config.fronts} fronts and ${config.runners} runners`
   const { limit, cure } = postgres === 'embedded' ? EMBEDDED : CONNECTION_LIMITS[by]
   throw new StartRefused(
-    `${processes} may need ${wanted} connections; Postgres gives ${available} by ${limit}, ` +
-      `and other nodes hold ${elsewhere}: ${cure} or lower SLUICE_FRONTS`,
+    `${processes} may need ${wanted} connections; Postgres allows ${available} by ${limit}, ` +
+      `and other nodes use ${elsewhere}: ${cure} or lower SLUICE_FRONTS`,
   )
 }
 
@@ -172,8 +172,8 @@ export async function checkRedis(
   await redis.isUp(REDIS_WAIT_MS)
   if (!(await redis.isCluster())) return
   throw new StartRefused(
-    'REDIS_URL leads to a node of a Redis Cluster, which Sluice does not use: ' +
-      'name one server, or the Sentinels of a primary (redis+sentinel://host:port,host:port/name)',
+    'REDIS_URL is a node of a Redis Cluster, which is not supported: ' +
+      'use a single server, or the Sentinels of a primary (redis+sentinel://host:port,host:port/name)',
   )
 }
 

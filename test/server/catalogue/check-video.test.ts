@@ -294,7 +294,7 @@ t.test('a problem of a price set names the kind of video that is left out', asyn
       },
     }),
     [
-      '/models/0/video/pricing_skus names no price for 4K without sound; expected a price for every kind of video the model can make',
+      '/models/0/video/pricing_skus has no price for 4K without sound; expected a price for every kind of video the model can make',
     ],
   )
 })

@@ -89,10 +89,10 @@ t.test('while another node lives, a node with places of its own is refused by th
   for (const [settings, reason] of [
     [{ bucket }, /^REDIS_URL is not set, and the other nodes share a Redis/],
     [{ redis }, /^SLUICE_OBJECTS is the folder \/srv\/files, and the other nodes keep files in a bucket/],
-    [{ redis: other, bucket }, /^REDIS_URL leads to the Redis of another installation/],
+    [{ redis: other, bucket }, /^REDIS_URL and DATABASE_URL belong to different installations/],
     [
       { redis, bucket: other },
-      /^SLUICE_OBJECTS, s3:\/\/b\/p\/, has the files of another installation than DATABASE_URL; set it as/,
+      /^SLUICE_OBJECTS, s3:\/\/b\/p\/, has the files of another installation than DATABASE_URL; use the value/,
     ],
     [{ redis, bucket: new Place() }, /^SLUICE_OBJECTS, s3:\/\/b\/p\/, has no file `installation`/],
     [{}, /^REDIS_URL .*\nSLUICE_OBJECTS .*; set it as they do, or stop them first$/],
@@ -150,7 +150,7 @@ t.test(
       const place = Object.assign(new Place(), { text: other })
       await t.rejects(join(store, { node: 'one', [kind]: place }), {
         message: new RegExp(
-          `^SLUICE_OBJECTS, .* has the files of another installation.* remove its mark ${at}$`,
+          `^SLUICE_OBJECTS, .* has the files of another installation.* delete its id file ${at}$`,
         ),
       })
       t.equal(place.text, other, 'the mark of the other installation is left')

@@ -46,7 +46,7 @@ t.test(
     await checkConnections(given, { config: withFronts(128) }, services.postgres)
     await t.rejects(checkConnections(given, { config: withFronts(256) }, services.postgres), {
       message:
-        /need 5137 connections; Postgres gives 2589 by its max_connections, .*: restart the node with so many, or lower SLUICE_FRONTS/,
+        /need 5137 connections; Postgres allows 2589 by its max_connections, .*: restart the node with so many, or lower SLUICE_FRONTS/,
     })
   },
 )
@@ -60,7 +60,7 @@ t.test(
     }
     await t.rejects(checkConnections(given, { config: withFronts(9) }, 'external'), {
       message:
-        '9 fronts and 1 runners may need 197 connections; Postgres gives 97 by its max_connections, and other nodes hold 10: ' +
+        '9 fronts and 1 runners may need 197 connections; Postgres allows 97 by its max_connections, and other nodes use 10: ' +
         'raise its max_connections or lower SLUICE_FRONTS',
     })
   },

@@ -75,7 +75,10 @@ t.test(
 
 t.test('without a terminal the output names the file of the first keys and holds no key', async (t) => {
   const { inference_key: inference = '', management_key: management = '' } = firstKeys(node.dataDir)
-  t.match(node.output(), `in ${join(node.dataDir, 'first-keys.json')}; keep them elsewhere and delete it`)
+  t.match(
+    node.output(),
+    `in ${join(node.dataDir, 'first-keys.json')}; save them elsewhere, then delete the file`,
+  )
   t.notOk(node.output().includes(inference) || node.output().includes(management))
 })
 

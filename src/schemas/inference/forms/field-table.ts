@@ -83,17 +83,17 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
   },
   topP: {
     ...tuned('number', 'top_p', TEXT_PROTOCOLS, 1),
-    limits: { messages: `dropped beside \`temperature\`; ${UNSAMPLED}` },
+    limits: { messages: `dropped together with \`temperature\`; ${UNSAMPLED}` },
   },
   topK: {
     ...tuned('number', 'top_k', TEXT_PROTOCOLS, 0, -1),
-    limits: { messages: UNSAMPLED, gemini: 'dropped where it is no integer' },
+    limits: { messages: UNSAMPLED, gemini: 'dropped if it is not an integer' },
   },
   minP: tuned('number', 'min_p', ['chat'], 0),
   topA: tuned('number', 'top_a', ['chat'], 0),
   seed: {
     ...tuned('number', 'seed', ['chat', 'gemini']),
-    limits: { gemini: 'dropped where it is no integer of 32 bits' },
+    limits: { gemini: 'dropped if it is not a 32-bit integer' },
   },
   presencePenalty: tuned('number', 'presence_penalty', ['chat', 'responses', 'gemini'], 0),
   frequencyPenalty: tuned('number', 'frequency_penalty', ['chat', 'responses', 'gemini'], 0),
@@ -110,8 +110,8 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
       gemini: ['service_tier'],
     },
     limits: {
-      messages: '`default` alone, others are dropped',
-      gemini: '`default`, `flex` and `priority`, others are dropped; all of them at Vertex',
+      messages: 'only `default`; others are dropped',
+      gemini: '`default`, `flex` and `priority`; others are dropped, and all of them at Vertex',
     },
   },
   cacheKey: tuned('text', 'prompt_cache_key', ['chat', 'responses']),
@@ -169,8 +169,8 @@ export const CARRIED: readonly CarriedField[] = [
     ),
     aliases: { chat: ['include_reasoning'] },
     limits: {
-      messages: 'dropped beside a forced tool',
-      gemini: 'models that do not think get none',
+      messages: 'dropped if a tool is forced',
+      gemini: 'not sent to models without thinking',
     },
   },
   {
@@ -185,8 +185,8 @@ export const CARRIED: readonly CarriedField[] = [
     names: { chat: ['stop'], messages: ['stop_sequences'], gemini: ['generationConfig.stopSequences'] },
     lost: 'refused',
     limits: {
-      chat: `more than ${STRICT_STOPS_MAX} are refused where a provider knows OpenAI's members alone`,
-      messages: 'a text of white space alone is refused',
+      chat: `more than ${STRICT_STOPS_MAX} are refused if a provider only accepts OpenAI's fields`,
+      messages: 'a string of only white space is refused',
       gemini: `more than ${GEMINI_STOPS_MAX} are refused`,
     },
   },

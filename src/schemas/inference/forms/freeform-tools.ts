@@ -12,7 +12,9 @@ export const FREEFORM_INPUT = 'input'
 
 const SCHEMA = {
   type: 'object',
-  properties: { [FREEFORM_INPUT]: { type: 'string', description: 'The whole input of the tool, as it is.' } },
+  properties: {
+    [FREEFORM_INPUT]: { type: 'string', description: 'The whole input of the tool, unchanged.' },
+  },
   required: [FREEFORM_INPUT],
   additionalProperties: false,
 } as const
@@ -50,7 +52,7 @@ function grammarOf(format: Members | null): string | null {
   if (format?.['type'] !== 'grammar') return null
   const { syntax, definition } = isObject(format['grammar']) ? membersOf(format['grammar']) : format
   if (typeof definition !== 'string') return null
-  return `The input has to follow this grammar (${textOf(syntax) ?? 'lark'}):\n${definition}`
+  return `The input must follow this grammar (${textOf(syntax) ?? 'lark'}):\n${definition}`
 }
 
 /** The arguments of the function. */

@@ -55,7 +55,7 @@ function need(path: string, protocols: readonly TextProtocol[], values: string |
   const endpoint = takers.length === 0 ? null : `an endpoint that speaks ${takers.join(' or ')}`
   const expected = [values, endpoint].filter((one) => one !== null).join(', or ')
   return {
-    ...{ path, message: 'cannot be sent in the form that the provider speaks' },
+    ...{ path, message: 'is not supported by the API of the provider' },
     ...{ expected: expected === '' ? 'nothing here' : expected, protocols },
   }
 }
@@ -138,7 +138,7 @@ function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Ne
   if (media.kind === 'file_id' && !isFileId(media.id))
     add('id', {
       ...need(path, TEXT_PROTOCOLS),
-      message: 'names a file that the provider of the endpoint does not know',
+      message: 'names a file unknown to the provider of the endpoint',
       expected: 'the content of the file or its URL',
     })
   if (part.kind === 'video') {
@@ -153,7 +153,7 @@ function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Ne
   if (media.kind !== 'url') return
   if (media.url.startsWith('data:')) add('data', need(path, ['messages', 'gemini']))
   else if (!isWebAddress(media.url) && !GOOGLE_STORED.test(media.url))
-    add('address', { ...need(path, ['gemini']), expected: 'an address of http or https' })
+    add('address', { ...need(path, ['gemini']), expected: 'an http or https URL' })
 }
 
 const LAX_CHAT = "chat with more than OpenAI's members"

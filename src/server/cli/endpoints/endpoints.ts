@@ -58,10 +58,7 @@ function addValidate(group: Command, outcome: { code: number | null }): void {
       'send a minimal test request in each API form and store the result; exit code 1 if it fails',
     ),
   )
-    .argument(
-      '<endpoint>',
-      `model of the endpoint, or its id or the beginning of it, as \`${LIST}\` shows them`,
-    )
+    .argument('<endpoint>', `model or id of the endpoint, or the beginning of the id (see \`${LIST}\`)`)
     .option(
       '--workspace <ref>',
       'workspace the endpoint is for (id or slug); default: its own, else the default workspace',

@@ -27,7 +27,7 @@ export function keysOf({ store, publish, rateLimitRpm }: DatabaseHandle): ApiKey
 }
 
 /** Description of the argument by which verbs name a key. */
-export const KEY_TEXT = 'name of the key, or its hash or the beginning of it, as `keys list` shows them'
+export const KEY_TEXT = 'name or hash of the key, or the beginning of the hash'
 
 export function addGet(group: Command): void {
   addVerb(group, 'get', 'show a key with its limits and usage')

@@ -48,7 +48,7 @@ function keyOf(sought: Sought, dataDir: string, keyFile: string | undefined): Se
   } catch (problem) {
     if (problem instanceof CliFailure) throw problem
     throw new CliFailure(
-      `no ${sought.kind}: name a file that holds one with --key-file, or set ${sought.variable} (${first} cannot be read)`,
+      `no ${sought.kind}: give a file with one by --key-file, or set ${sought.variable} (${first} cannot be read)`,
     )
   }
 }

@@ -67,12 +67,12 @@ function modelNamed(name: string, catalogue: ModelCatalogue): ResolvedModel {
   const ids = catalogue.models.filter(({ video }) => video === null).map(({ id }) => id)
   if (model === null) throw new CliFailure(`there is no model ${shown(name)}.${hintOf(nearest(name, ids))}`)
   if (model.video !== null)
-    throw new CliFailure(`\`${model.id}\` makes videos: \`sluice models list\` shows its prices`)
+    throw new CliFailure(`\`${model.id}\` makes videos: see its prices with \`sluice models list\``)
   return model
 }
 
 function reachedBy(model: ResolvedModel, from: Dialect): readonly Reached[] {
-  if (!model.isWriter) throw new CliFailure(`\`${model.id}\` writes no text`)
+  if (!model.isWriter) throw new CliFailure(`\`${model.id}\` is not a text model`)
   const reached = model.endpoints.flatMap((endpoint) => reachedAt(endpoint, from) ?? [])
   if (reached.length === 0) throw new CliFailure(unreached(model, from))
   return reached
@@ -80,7 +80,7 @@ function reachedBy(model: ResolvedModel, from: Dialect): readonly Reached[] {
 
 function unreached({ id, endpoints }: ResolvedModel, from: Dialect): string {
   return endpoints.some(({ provider }) => provider.protocol === 'local')
-    ? `\`${id}\` is built in: it takes chat, responses and messages itself, and no provider gets the request`
+    ? `\`${id}\` is built in: it serves chat, responses and messages itself, without a provider`
     : `no endpoint of \`${id}\` can be called with ${from}`
 }
 

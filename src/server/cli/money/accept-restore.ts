@@ -23,7 +23,8 @@ async function accept({ store }: DatabaseHandle, options: Options): Promise<void
   const node = nodeIn(dataDir)
   const accepted = await acceptRestore(store.sql, node === null ? null : { node, kept: readCount(dataDir) })
   const lines = accepted.map(
-    ({ node, behind }) => `node ${node} goes on; Postgres lacks ${behind} steps of its money`,
+    ({ node, behind }) =>
+      `node ${node} accepts paid calls again; Postgres lacks ${behind} steps of its money entries`,
   )
   const text =
     lines.length > 0 ? lines.join('\n') : 'no node is waiting for this: Postgres is not older than the nodes'

@@ -117,19 +117,19 @@ function mayBeClosed(
   { force = false }: CloseOptions,
 ): void {
   if (!isKnown)
-    throw new CliFailure(`no node ${node} ever kept a journal here; \`sluice doctor\` names those that did`)
+    throw new CliFailure(`node ${node} is unknown here; \`sluice doctor\` lists the nodes with journals`)
   if (liveFronts > 0) throw new CliFailure(`node ${node} has ${liveFronts} live fronts: end it first`)
   if (force) return
   const here = new Set(segmentFiles(journalsFolder(loadGeneration().config.dataDir)).map(({ id }) => id))
   if (open.some((id) => here.has(id))) {
     throw new CliFailure(
-      `journals of node ${node} are in the data directory: start it, and it settles what they say; or use --force`,
+      `journals of node ${node} are in the data directory: start the node to settle them, or use --force`,
     )
   }
   if (silentFronts > 0) {
     throw new CliFailure(
-      `${silentFronts} fronts of node ${node} fell silent without leaving: one that is only stopped may still spend; see that ` +
-        'none runs, and use --force',
+      `${silentFronts} fronts of node ${node} stopped responding without a shutdown and may still spend: make sure that none is ` +
+        'running, then use --force',
     )
   }
 }
@@ -204,9 +204,9 @@ function tellCheck(options: { readonly json?: boolean }, { sums, differences, co
     `USD spent ${usdText(sums.spentNano)}, by own credentials ${usdText(sums.byokNano)}, forfeited ${usdText(sums.forfeitedNano)}, ` +
       `lent ${usdText(sums.lentNano)}, held by video jobs ${usdText(sums.heldNano)}, in dropped months ${usdText(sums.prunedNano)}`,
   )
-  lines.push(count === 0 ? 'the books balance' : `${count} differences`)
+  lines.push(count === 0 ? 'the ledger balances' : `${count} differences`)
   print(options, result, lines.join('\n'))
-  if (count > 0) throw new CliFailure(`the books do not balance: ${count} differences`)
+  if (count > 0) throw new CliFailure(`the ledger does not balance: ${count} differences`)
 }
 
 async function exportCsv(

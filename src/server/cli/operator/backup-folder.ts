@@ -66,14 +66,14 @@ export class BackupWriter {
   /** Creates the folder. Throws CliFailure when the folder is not empty. */
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    if (readdirSync(folder).length > 0) throw new CliFailure(`${folder} is not empty: name a new folder`)
+    if (readdirSync(folder).length > 0) throw new CliFailure(`${folder} is not empty: give a new folder`)
     this.folder = folder
     this.#sums = openSync(join(folder, SUMS_FILE), 'wx', 0o600)
   }
 
   /** Writes one file and syncs it to the disk. @param path a path that PATH allows */
   async add(path: string, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
-    if (!PATH.test(path)) throw new Error(`no path of a backup: ${path}`)
+    if (!PATH.test(path)) throw new Error(`not a path of a backup: ${path}`)
     const at = join(this.folder, path)
     mkdirSync(dirname(at), { recursive: true, mode: 0o700 })
     const hash = createHash('sha256')
@@ -123,13 +123,13 @@ export interface Backup {
 export async function openBackup(folder: string): Promise<Backup> {
   const manifest = readManifest(folder)
   if ((await sha256Of(join(folder, SUMS_FILE))) !== manifest.sums_sha256)
-    throw new CliFailure(`${folder}: ${SUMS_FILE} is not the one that the manifest names`)
+    throw new CliFailure(`${folder}: ${SUMS_FILE} differs from the manifest`)
   const paths: string[] = []
   for await (const line of createInterface({ input: createReadStream(join(folder, SUMS_FILE)) })) {
     const [sum = '', path = ''] = line.split('  ')
     if (!PATH.test(path))
       throw new CliFailure(
-        `${folder}: ${SUMS_FILE} names ${JSON.stringify(path)}, which is no file of a backup`,
+        `${folder}: ${SUMS_FILE} names ${JSON.stringify(path)}, which is not a file of a backup`,
       )
     if ((await sha256Of(join(folder, path))) !== sum) throw new CliFailure(`${folder}: ${path} is damaged`)
     paths.push(path)
@@ -160,12 +160,9 @@ function readManifest(folder: string): Manifest {
   } catch (cause) {
     if (cause instanceof SyntaxError)
       throw new CliFailure(`${folder}: ${MANIFEST_FILE} is not JSON`, { cause })
-    throw new CliFailure(
-      `${folder} is no backup, or one that was not finished: it has no readable ${MANIFEST_FILE}`,
-      { cause },
-    )
+    throw new CliFailure(`${folder} is not a complete backup: it has no readable ${MANIFEST_FILE}`, { cause })
   }
-  throw new CliFailure(`${folder}: ${MANIFEST_FILE} is not of a backup that this version can read`)
+  throw new CliFailure(`${folder}: ${MANIFEST_FILE} is from a backup that this version cannot read`)
 }
 
 async function sha256Of(path: string): Promise<string> {

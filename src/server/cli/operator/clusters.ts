@@ -67,9 +67,9 @@ async function remove(folder: string | undefined, options: Options): Promise<voi
       ? all.filter(({ isUsed }) => !isUsed)
       : all.filter((one) => folder !== undefined && one.folder === resolve(folder))
   if (folder === undefined && options.unused !== true)
-    throw new CliFailure('name a cluster of `sluice clusters list`, or give --unused')
+    throw new CliFailure('give a cluster of `sluice clusters list`, or --unused')
   if (chosen.length === 0 && folder !== undefined)
-    throw new CliFailure(`there is no cluster ${folder}: \`sluice clusters list\` names them`)
+    throw new CliFailure(`there is no cluster ${folder}: see \`sluice clusters list\``)
   const removed: string[] = []
   const left: string[] = []
   for (const cluster of chosen) {

@@ -11,7 +11,7 @@ export function addConfigVerbs(program: Command): void {
     const lines = report.map(
       ({ name, value, source }) => `${name.padEnd(width)}  ${value === '' ? '-' : value}  (${source})`,
     )
-    const slips = unknown.map((name) => `${name.padEnd(width)}  is no setting of this version`)
+    const slips = unknown.map((name) => `${name.padEnd(width)}  is not a setting of this version`)
     print(options, { settings: report, unknown }, [...lines, ...slips].join('\n'))
   })
 }

@@ -54,7 +54,7 @@ export function addInit(program: Command): void {
   }
   verb.addHelpText(
     'after',
-    `\n${HIDDEN.join(', ')} are taken from the environment, and so is what an option leaves out.`,
+    `\n${HIDDEN.join(', ')} are taken from the environment, and so are values without an option.`,
   )
   verb.action(async (name: string, options: Options) => {
     const file = resolve(name)
@@ -134,7 +134,7 @@ function tell(options: Options, { file, answers, madeRootKey }: Done): void {
   const next = `SLUICE_CONFIG=${quoted(file)} ${commandName()} serve`
   const lines = [
     `wrote ${file}; readable only by its owner`,
-    ...(madeRootKey === null ? [] : [`made the root key ${madeRootKey}: ${pasteable(BACK_IT_UP)}`]),
+    ...(madeRootKey === null ? [] : [`created the root key ${madeRootKey}: ${pasteable(BACK_IT_UP)}`]),
     ...(others.length === 0
       ? []
       : [`the environment of this shell has ${others.join(', ')} too, and wins over the file`]),

@@ -140,7 +140,7 @@ async function mustHoldNothing(storage: Storage, config: Config): Promise<void> 
   // A mark that cannot be read is left to the start of a node, which writes it.
   if ((await mark.read().catch(() => null)) === null) return
   throw new CliFailure(
-    `${place} is the place of another installation: ${cure}; if no installation uses it any more, remove its mark ${markAt}`,
+    `${place} belongs to another installation: ${cure}; if no installation uses it any more, delete its id file ${markAt}`,
   )
 }
 
@@ -213,31 +213,31 @@ async function tell(store: Store, { manifest }: Backup, options: TellOptions): P
     options,
     result,
     [
-      `restored what was backed up at ${manifest.made_at}: ${manifest.tables.length} tables, ${manifest.objects ?? 0} objects, ` +
+      `restored the backup of ${manifest.made_at}: ${manifest.tables.length} tables, ${manifest.objects ?? 0} objects, ` +
         `${manifest.container_files ?? 0} container files`,
       `${ledger.count} differences in the ledger of ${ledger.sums.rows} rows, ${audit.faults.length} broken chains in ${audit.checked} audit events`,
       ...(manifest.objects === null
-        ? ['objects are not in the backup: set SLUICE_OBJECTS to the bucket that has them']
+        ? ['stored files are not in the backup: set SLUICE_OBJECTS to their bucket']
         : []),
       ...(ended.journals === 0
         ? []
         : [
-            `${ended.journals} fronts held money when the backup was made: ${usdText(ended.forfeitedNano)} USD of it are forfeits, ` +
-              pasteable('which `sluice ledger forgive` frees'),
+            `${ended.journals} fronts had reserved money at the time of the backup: ${usdText(ended.forfeitedNano)} USD of it are now forfeits, ` +
+              pasteable('which `sluice ledger forgive` releases'),
           ]),
       ...(open === 0
         ? []
         : [
-            `${open} video jobs were open when the backup was made, and go on: what the old installation has done of them since is done again`,
+            `${open} video jobs were open at the time of the backup and continue: steps done since then by the old installation are repeated`,
           ]),
       ...(keys.length === 0
         ? []
-        : [`root keys are missing, and what they sealed cannot be opened without them: ${keys.join(', ')}`]),
+        : [`root keys are missing; data encrypted with them cannot be decrypted: ${keys.join(', ')}`]),
     ].join('\n'),
   )
   if (!isWell)
     throw new CliFailure(
-      'the restored books or the audit log do not hold: run `sluice ledger check` and `sluice audit verify`',
+      'the restored ledger or audit log has errors: run `sluice ledger check` and `sluice audit verify`',
     )
 }
 

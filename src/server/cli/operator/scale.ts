@@ -33,7 +33,7 @@ export function addScaleVerb(program: Command): void {
       return left
     })
     const { before, now } = wellEnded(node, await untilScaled(dataDir, name))
-    const line = `${node} serves with ${textOf(now)}; before with ${textOf(before)}. A restart takes what the settings say`
+    const line = `${node} serves with ${textOf(now)}; before with ${textOf(before)}. A restart uses the settings again`
     print(options, { pid, ...now, before }, line)
   })
 }
@@ -47,7 +47,7 @@ function nodeOn(dataDir: string): number {
   const runtime = runtimeOf(dataDir)
   if (runtime === null) throw new CliFailure(`the node (pid ${running.pid}) is still starting`)
   if (runtime.scalesBy !== 'SIGUSR2')
-    throw new CliFailure(`the node (pid ${running.pid}) is of a version that cannot be scaled: restart it`)
+    throw new CliFailure(`the node (pid ${running.pid}) has a version that cannot be scaled: restart it`)
   return running.pid
 }
 
@@ -60,9 +60,9 @@ function signalled<T>(node: string, signal: () => T): T {
 }
 
 function wellEnded(node: string, end: ScaleEnd | null): ScaleEnd & { readonly state: 'done' } {
-  if (end === null) throw new CliFailure(`${node} ended before it had the new number`)
+  if (end === null) throw new CliFailure(`${node} ended before it reached the new number`)
   if (end.state === 'done') return end
-  throw new CliFailure(`${node} goes on with what it has: ${end.reason}`)
+  throw new CliFailure(`${node} keeps its numbers: ${end.reason}`)
 }
 
 function textOf({ fronts, workers }: Counts): string {

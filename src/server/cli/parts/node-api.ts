@@ -36,7 +36,7 @@ export function nodeOrigin({ url }: NodeOptions, dataDir: string): string {
   const runtime = runtimeOf(dataDir)
   if (runtime !== null) return runtime.adminUrl
   throw new CliFailure(
-    `no node runs on ${dataDir}, or it is still starting: name another one with --url https://…`,
+    `no node runs on ${dataDir}, or it is still starting: set another one with --url https://…`,
   )
 }
 

@@ -63,7 +63,7 @@ function sentenceOf(problem: unknown): string | null {
   if (isRefusal) return reasonOf(problem)
   const code = codeOf(problem) ?? ''
   if (TLS_CODES.test(code))
-    return `${placed()} cannot be reached: ${reasonOf(problem)} (${code}); SLUICE_STORES_CA names a file of authorities`
+    return `${placed()} cannot be reached: ${reasonOf(problem)} (${code}); set SLUICE_STORES_CA to a file with its certificate authority`
   if (code === NO_RIGHT)
     return `the database refuses: ${reasonOf(problem)} (${code}); the role must own the schema and its tables`
   if (!isAway(problem)) return null

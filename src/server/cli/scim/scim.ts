@@ -33,10 +33,7 @@ export function addScimVerbs(program: Command): void {
       }),
     )
   addVerb(group, 'revoke', 'delete a token for good, on all nodes')
-    .argument(
-      '<token>',
-      'name of the token, or its id or the beginning of it, as `scim tokens list` shows them',
-    )
+    .argument('<token>', 'name or id of the token, or the beginning of the id')
     .action((named: string, options: Options) =>
       withDatabase(async ({ store, publish, by }) => {
         const id = await idOf(store.sql, 'scim token', named)

@@ -46,7 +46,7 @@ function confirm(copy: string, ids: readonly string[], config: Config): void {
   const path = copy === '-' ? null : fileOf(resolve(copy))
   const place = path ?? 'standard input'
   if (path !== null && isLostWith(config, path))
-    throw new CliFailure(`${path} would be lost with the key itself: show a copy that lies elsewhere`)
+    throw new CliFailure(`${path} would be lost together with the key: give a copy stored elsewhere`)
   const found = idsIn(path, place)
   const missing = ids.filter((id) => !found.includes(id))
   if (missing.length > 0)

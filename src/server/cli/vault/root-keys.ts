@@ -43,12 +43,12 @@ export function newOwnRootKey(): { readonly file: string; readonly id: string } 
   const { rootKey, rootKeyFile, dataDir } = loadGeneration().config
   if (rootKey !== null) {
     throw new CliFailure(
-      'the root keys are those of SLUICE_ROOT_KEY: put a new one before the others there, restart every node, and leave --new out',
+      'the root keys are those of SLUICE_ROOT_KEY: add a new one before the others there, restart every node, and run this without --new',
     )
   }
   if (rootKeyFile !== null) {
     throw new CliFailure(
-      `the root keys are those of ${rootKeyFile}: put a new one before the others there, and leave --new out`,
+      `the root keys are those of ${rootKeyFile}: add a new one before the others there, and run this without --new`,
     )
   }
   ownRootKeys()

@@ -109,8 +109,8 @@ async function untilFrontsWrapWith(store: Store, rootKeyId: string): Promise<voi
     if (nodes.length === 0) return
     if (performance.now() > endsAt) {
       throw new CliFailure(
-        `fronts of ${nodes.join(', ')} do not wrap with root key ${rootKeyId}: nothing was changed. ` +
-          'Give every node the same root keys, the new one first (a changed SLUICE_ROOT_KEY takes a restart), then run this again',
+        `fronts of ${nodes.join(', ')} do not use root key ${rootKeyId}: nothing was changed. ` +
+          'Give every node the same root keys, the new one first (a changed SLUICE_ROOT_KEY needs a restart), then run this again',
       )
     }
     await sleep(FRONTS_LOOK_MS)
@@ -133,7 +133,7 @@ async function runData({ store, by, options, outcome }: Run<DataOptions>): Promi
   tell(
     options,
     { made_before: madeBefore },
-    `if this is interrupted, go on with --made-before '${madeBefore}'`,
+    `if this is interrupted, continue with --made-before '${madeBefore}'`,
   )
   const keys = new VaultKeys({ rootKeys, rows: openSecretRows(store) })
   const progress = every(options, (now: DataRotation) => [
@@ -169,7 +169,7 @@ async function scopeOf(store: Store, { workspace, organization, vault }: DataOpt
 /** A time as given: the store reads it to the microsecond. */
 function timeOf(text: string | undefined): string | undefined {
   if (text !== undefined && !/^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$/.test(text)) {
-    throw new CliFailure('--made-before takes a time with its zone such as 2026-01-31 09:00:00Z')
+    throw new CliFailure('--made-before needs a time with a time zone, such as 2026-01-31 09:00:00Z')
   }
   return text
 }

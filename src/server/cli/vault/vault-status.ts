@@ -66,7 +66,7 @@ function textOf(status: Awaited<ReturnType<typeof statusOf>>): string {
     String(key.data_keys),
     mayGo ? 'can be destroyed' : '',
   ])
-  const behind = status.nodes_on_other_root_keys.map((node) => `fronts of ${node} wrap with another root key`)
+  const behind = status.nodes_on_other_root_keys.map((node) => `fronts of ${node} use another root key`)
   return [
     table([['ROOT KEY', 'IS', 'VAULT KEYS', 'DATA KEYS', ''], ...rows]),
     `${status.secrets} secrets in ${status.vaults} vaults; on old sealing keys: ${status.secrets_on_old_sealing_keys}, ` +

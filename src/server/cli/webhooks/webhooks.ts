@@ -92,7 +92,7 @@ function addReplay(group: Command): void {
         print(
           options,
           { replayed },
-          `${replayed} ${replayed === 1 ? 'delivery' : 'deliveries'} to be made again`,
+          `${replayed} ${replayed === 1 ? 'delivery' : 'deliveries'} to be sent again`,
         )
       })
     })

@@ -117,7 +117,7 @@ function errorOf({ name, detail }: Failure, { slug }: VideoProvider): string {
     return `result_invalid: the clip of ${slug} is larger than ${VIDEO_CLIP_BYTES_MAX} bytes`
   if (name === 'file_empty') return `result_invalid: the clip of ${slug} is empty`
   if (name === 'destination_refused')
-    return `result_invalid: the clip of ${slug} lies at an address that is not allowed`
-  if (BROKEN.has(name)) return `result_invalid: the clip of ${slug} breaks off`
+    return `result_invalid: the clip of ${slug} is at a URL that is not allowed`
+  if (BROKEN.has(name)) return `result_invalid: the clip of ${slug} is incomplete`
   return `result_invalid: ${slug}: ${FAILURES[name].text}`
 }

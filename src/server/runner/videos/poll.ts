@@ -61,12 +61,12 @@ async function book(deps: EngineDeps, job: HeldJob, { provider, polled, crowdMs 
       const { sources } = polled
       if (sources.length === 0 || sources.length > VIDEO_CLIPS_MAX) {
         return fail(deps, job, {
-          error: `provider_invalid: ${provider.slug} says that it made ${sources.length} clips`,
+          error: `provider_invalid: ${provider.slug} reported ${sources.length} clips`,
           mayHaveCost: true,
         })
       }
       if (sources.some((source) => source.kind === 'url' && source.url.length > VIDEO_URL_CHARS_MAX)) {
-        const error = `provider_invalid: ${provider.slug} names a clip by an address of more than ${VIDEO_URL_CHARS_MAX} characters`
+        const error = `provider_invalid: ${provider.slug} returned a clip URL of more than ${VIDEO_URL_CHARS_MAX} characters`
         return fail(deps, job, { error, mayHaveCost: true })
       }
       const row = await write(deps, job, () => deps.work.made(job.claim, { sources }))

@@ -92,7 +92,7 @@ async function book(deps: EngineDeps, job: HeldJob, { provider, answer }: Answer
       // looked for.
       if (provider.video.submit === 'lookup') return unknown(deps, job, { provider, error: CRASHED })
       return fail(deps, job, {
-        error: `provider_invalid: ${provider.slug} gave the id of another job`,
+        error: `provider_invalid: ${provider.slug} returned the id of another job`,
         mayHaveCost: true,
       })
     }

@@ -17,7 +17,7 @@ export async function passOn(deps: EngineDeps, job: HeldJob): Promise<Next> {
   }
   log.warn('video.endpoint_unknown', { id: job.id, endpoint })
   return fail(deps, job, {
-    error: `provider_gone: ${provider} does not serve this model any more`,
+    error: `provider_gone: ${provider} no longer serves this model`,
     mayHaveCost: claim.state !== 'accepted',
   })
 }

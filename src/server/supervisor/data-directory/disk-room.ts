@@ -62,7 +62,7 @@ async function haveRoom(disks: Disks): Promise<boolean> {
 export function explainFullDisk(problem: unknown, disks: Disks): unknown {
   if (!isOfFullDisk(problem)) return problem
   const place = foldersOf(disks).find(isFull) ?? disks.dataDir
-  return new StartRefused(`the disk of ${place} is full: make room on it, and start again`, {
+  return new StartRefused(`the disk of ${place} is full: free space on it and start again`, {
     cause: problem,
   })
 }

@@ -50,7 +50,7 @@ export function watchSignals(actions: SignalActions): () => void {
   process.stderr.on('error', onStreamError)
   const looks = isStartedByNpm()
     ? every(PARENT_LOOK_MS, () => {
-        if (process.ppid !== firstParent && firstAtMs === null) end('npm is gone')
+        if (process.ppid !== firstParent && firstAtMs === null) end('npm has ended')
       })
     : null
   return () => {

@@ -79,7 +79,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const isRoot = process.getuid?.() === 0
   const account = stepDownAccount()
   if (isRoot && account === null)
-    throw new EmbeddedPostgresError('it refuses to run as root, and there is no user `postgres` or `nobody`')
+    throw new EmbeddedPostgresError(
+      'Postgres refuses to run as root, and there is no user `postgres` or `nobody`',
+    )
   if (isRoot) await openOutsideDir(outsideDir)
   const place = await placeCluster({ dataDir, outsideDir, account })
   await claim(place.folder)

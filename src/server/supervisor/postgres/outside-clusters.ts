@@ -97,7 +97,7 @@ export async function removeCluster(
   const { outsideDir = OUTSIDE_DIR, force = false } = options
   if (pid !== null) return `process ${pid} runs on it`
   if (isUsed && !force)
-    return `the data directory ${dataDir} uses it, and a node that has stopped keeps its data there; --force removes it all the same`
+    return `the data directory ${dataDir} uses it, and a stopped node has its data there; --force deletes it anyway`
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   if ((await outsideClusters(outsideDir)).length === 0) await rm(outsideDir, { recursive: true, force: true })
   return null

@@ -99,7 +99,7 @@ async function readRecord(file: string): Promise<string | null> {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null
   }
   throw new EmbeddedPostgresError(
-    `${file} cannot be read: restore it, or remove it to start without the data it names`,
+    `${file} cannot be read: restore the file, or delete it to start without the data it refers to`,
   )
 }
 
@@ -176,7 +176,7 @@ export async function checkClusterVersion(
   const way =
     theirs > ours
       ? 'start it with that Sluice or a newer one'
-      : 'with the Sluice that made it run `sluice backup`, and with this one `sluice restore` into a new data directory'
+      : 'run, with the version of Sluice that created it, `sluice backup`, and with this one `sluice restore` into a new data directory'
   throw new StartRefused(
     `the cluster ${folder} is of Postgres ${theirs}, and this Sluice brings Postgres ${ours}: ${way}`,
   )
@@ -191,7 +191,7 @@ async function recordedPlace(folder: string, request: PlaceInput, record: string
       () => false,
     )
     if (isEmptyPlace) return { folder, data, account: request.account }
-    throw new EmbeddedPostgresError(`${record} names the cluster ${folder}, which is gone`)
+    throw new EmbeddedPostgresError(`${record} refers to the data in ${folder}, which is gone`)
   }
   const ourUid = process.getuid?.() ?? owner.uid
   if (owner.uid === ourUid) return { folder, data, account: null }

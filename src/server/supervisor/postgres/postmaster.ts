@@ -153,7 +153,7 @@ async function untilReady(data: string, child: ChildProcess): Promise<string | n
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return null
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  return `it was not ready after ${START_MS / 1000} s`
+  return `Postgres was not ready after ${START_MS / 1000} s`
 }
 
 /** True when the end of the child was reported: a signal leaves no exit code. */

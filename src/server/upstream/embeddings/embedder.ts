@@ -101,7 +101,7 @@ class RoutingEmbedder implements Embedder {
     const foreign = shape.kind === 'objects' ? foreignTo(model.inputModalities, mediaOf(request.input)) : null
     if (foreign !== null)
       return fail('input_unsupported', {
-        detail: `It does not take ${foreign}; it takes ${model.inputModalities.join(', ')}.`,
+        detail: `The model does not support ${foreign}; it supports ${model.inputModalities.join(', ')}.`,
       })
     return targets.length === 0
       ? fail('input_unsupported', { detail: this.#formsOf(routed.value) })
@@ -116,7 +116,7 @@ class RoutingEmbedder implements Embedder {
     const taken = kinds.filter((kind) =>
       protocols.some((protocol) => protocol.takes({ kind, count: 1, pictures: 0 })),
     )
-    return `It takes: ${taken.map((kind) => FORMS[kind]).join(', ')}.`
+    return `The model supports: ${taken.map((kind) => FORMS[kind]).join(', ')}.`
   }
 }
 

@@ -72,7 +72,8 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     if (!sliced.ok) return sliced
     if (sliced.value.ok) return this.#inTurn(sliced.value.slices, dimensions, attempt)
     const { longAt } = sliced.value
-    if (longAt === null) return fail('input_unsupported', { detail: 'It takes parts of type text only.' })
+    if (longAt === null)
+      return fail('input_unsupported', { detail: 'The model only accepts parts of type text.' })
     return tooMuch(pathOf(request, longAt), LEXICAL_TEXT_UNITS_MAX, ' UTF-16 units')
   }
 
@@ -129,6 +130,6 @@ function pathOf({ input }: EmbeddingsRequest, index: number): string {
 }
 
 function tooMuch(path: string, most: number, unit = ''): Outcome<Reading> {
-  const issue = { path, message: 'more than this model takes', expected: `at most ${most}${unit}` }
+  const issue = { path, message: 'more than this model accepts', expected: `at most ${most}${unit}` }
   return fail('body_invalid', { metadata: { issues: [issue] } })
 }

@@ -47,4 +47,4 @@ export async function parseAnswer(
  * The cause of `upstream_invalid` when only the number of vectors was wrong: some inputs make a sound
  * provider lose a vector.
  */
-export const MISCOUNTED = new Error('another number of vectors')
+export const MISCOUNTED = new Error('an unexpected number of vectors')

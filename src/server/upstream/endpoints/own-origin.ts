@@ -43,6 +43,9 @@ function asProvider(origin: VettedOrigin): LinkOrigin {
 
 function ofDestination<T>(outcome: Outcome<T>): Outcome<T> {
   return !outcome.ok && outcome.failure.name === 'destination_refused'
-    ? fail('upstream_failed', { detail: 'Its address is not public.', cause: outcome.failure })
+    ? fail('upstream_failed', {
+        detail: 'The host resolves to an address that is not public.',
+        cause: outcome.failure,
+      })
     : outcome
 }

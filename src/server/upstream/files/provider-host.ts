@@ -124,7 +124,7 @@ export class ProviderHost implements FileHost {
     const { mimeType, sizeBytes, sha256 } = verdict
     if (file.sizeBytes !== null && file.sizeBytes !== sizeBytes) {
       await this.remove(file.id, unending())
-      return this.#link.invalid(new Error('it stored another number of bytes'))
+      return this.#link.invalid(new Error('the provider stored a different number of bytes'))
     }
     return ok({ file: { ...file, mimeType: file.mimeType ?? mimeType, sizeBytes }, sha256, isReplay: false })
   }
@@ -136,7 +136,7 @@ export class ProviderHost implements FileHost {
     const skipBytes = skipOf(opened.value, { from, to, sizeBytes })
     if (skipBytes !== null) return ok(new PartReader(opened.value.body, skipBytes, to - from))
     opened.value.body.close()
-    return this.#link.invalid(new Error('other bytes than its record says'))
+    return this.#link.invalid(new Error('the content differs from its record'))
   }
 
   /** ETag of a file. Files of providers never change: the same facts mean the same bytes. */

@@ -143,7 +143,7 @@ class Sending implements UploadSink {
     if (this.#verdict !== null || !value.isSuccess)
       return this.#over(ok({ answer: value, verdict: this.#verdict }))
     value.release()
-    this.#over(fail('upstream_invalid', { detail: 'It answered before it had the file.' }))
+    this.#over(fail('upstream_invalid', { detail: 'The provider answered before it had the whole file.' }))
   }
 
   readonly #onAbort = (): void => this.fail(endedBy(this.#deps.signal))

@@ -12,7 +12,7 @@ type Job = ShortJobTypes['native_answer']
 function noAnswer(dialect: Dialect): NoAnswer {
   return {
     ok: false,
-    failure: { name: 'upstream_invalid', detail: `It sent no answer in the form ${dialect}.` },
+    failure: { name: 'upstream_invalid', detail: `The provider sent no answer in the form ${dialect}.` },
   }
 }
 

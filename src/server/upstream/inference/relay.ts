@@ -22,7 +22,10 @@ import { readOut } from './response-end.ts'
 import { areLarge, slicesOf } from './sliced-parts.ts'
 
 const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: STREAM_BYTES_MAX } }
-const NO_OUTPUT: Failure = { name: 'upstream_invalid', detail: 'Its stream began without an output.' }
+const NO_OUTPUT: Failure = {
+  name: 'upstream_invalid',
+  detail: 'The stream of the provider began without an output.',
+}
 
 /** Counts the streams of a front that are read to their end although their callers have left. D27. */
 export class Drains {

@@ -140,5 +140,5 @@ export function mayReadOther(
 export function spokenBy({ id, endpoints }: CallableModel, dialect: Dialect): string {
   const spoken = [...new Set(endpoints.flatMap(({ text }) => text?.speaks ?? []))]
   const forms = spoken.length === 0 ? 'no form that is served' : spoken.join(', ')
-  return `The endpoints of \`${id}\` speak ${forms}; this path needs ${dialect}.`
+  return `The endpoints of \`${id}\` support ${forms}; this path needs ${dialect}.`
 }

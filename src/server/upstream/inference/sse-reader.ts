@@ -35,11 +35,11 @@ export interface SseRead {
 
 const TOO_MANY_LINES: Failure = {
   name: 'upstream_invalid',
-  detail: 'Its stream has too many lines that belong to no event.',
+  detail: 'The stream of the provider has too many lines outside of events.',
 }
 const TOO_MANY_EVENTS: Failure = {
   name: 'upstream_invalid',
-  detail: 'Its stream has too many events without an output.',
+  detail: 'The stream of the provider has too many events without an output.',
 }
 const S_MS = 1_000
 const LF = 0x0a

@@ -105,7 +105,7 @@ function polledOf(body: Json, order: VideoOrder, { provider: { name }, redacted 
   if (objectOf(body['error']) !== null) {
     return {
       kind: 'failed',
-      error: jobError('provider_failed', `${name} says that the job has failed${because(body['error'])}`),
+      error: jobError('provider_failed', `${name} reported that the job failed${because(body['error'])}`),
     }
   }
   const samples = samplesIn(body)
@@ -124,7 +124,7 @@ function polledOf(body: Json, order: VideoOrder, { provider: { name }, redacted 
     }
   return {
     kind: 'failed',
-    error: jobError('provider_failed', `${name} made no video, and does not say why.`),
+    error: jobError('provider_failed', `${name} made no video and gave no reason.`),
   }
 }
 

@@ -108,7 +108,7 @@ export class Images {
     const read =
       status === 200
         ? await readOutside(opened.value, { endsAt, bytesMax: VIDEO_IMAGE_BYTES_MAX })
-        : invalid(`Its host answered ${status}.`)
+        : invalid(`The host of the image returned ${status}.`)
     body.close()
     if (read.ok) return ok(Buffer.concat(read.value))
     return read.failure.name === 'upstream_too_large' ? tooLarge() : read
@@ -125,7 +125,7 @@ function decoded(url: string): Outcome<Buffer> {
 }
 
 function tooLarge(): Outcome<never> {
-  return invalid(`It has more than ${VIDEO_IMAGE_BYTES_MAX} bytes.`)
+  return invalid(`The image has more than ${VIDEO_IMAGE_BYTES_MAX} bytes.`)
 }
 
 function invalid(detail: string): Outcome<never> {
@@ -141,7 +141,7 @@ function ofFailure({ name, detail }: Failure, place: string): Loaded {
     case 'deadline_exceeded':
       return unsent('The image is no longer needed.')
     case 'upstream_slow':
-      return refused(`${place}: It did not come in time.`)
+      return refused(`${place}: The image did not arrive in time.`)
     case 'destination_refused':
       return refused(`${place}: ${detail ?? 'Its address is not allowed.'}`)
     default:

@@ -47,7 +47,7 @@ export async function bodyOf(order: VideoOrder, deps: RequestDeps): Promise<Requ
   const images = frames.length > 0 ? frames : references
   const [image] = images
   const { name, rename } = deps.provider
-  if (images.length > 1) return refused(`${name} takes one image.`)
+  if (images.length > 1) return refused(`${name} accepts only one image.`)
   const fields = Object.entries(fieldsOf(order, deps.endpoint)).map(
     ([field, value]) => [rename[field] ?? field, value] as const,
   )

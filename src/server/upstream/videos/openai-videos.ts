@@ -91,6 +91,6 @@ function failedBy(
   const error = objectOf(job['error'])
   const reason = reasonOf({ error }, { redacted, order })
   const isFiltered = typeof error?.['code'] === 'string' && FILTERED.test(error['code'])
-  const words = `${name} says that the job has ${job['status'] === 'failed' ? 'failed' : 'ended'}${reason === null ? '.' : `: ${reason}`}`
+  const words = `${name} reported that the job has ${job['status'] === 'failed' ? 'failed' : 'ended'}${reason === null ? '.' : `: ${reason}`}`
   return { kind: 'failed', error: jobError(isFiltered ? 'provider_filtered' : 'provider_failed', words) }
 }

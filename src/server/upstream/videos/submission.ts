@@ -97,9 +97,9 @@ function unsent(name: string, failure: Failure): Submitted {
 function unsentWords(failure: Failure): string {
   switch (failure.name) {
     case 'busy':
-      return 'has as many calls of ours as it gets.'
+      return 'has the maximum number of our calls.'
     case 'upstream_slow':
-      return 'did not take the request in time.'
+      return 'did not accept the request in time.'
     case 'client_gone':
     case 'draining':
     case 'deadline_exceeded':

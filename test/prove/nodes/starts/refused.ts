@@ -55,7 +55,7 @@ export async function fullDisk(proof: Proof): Promise<void> {
   fill(ballast)
   await refused(proof, settings, {
     what: 'the disk is full',
-    says: /the disk of \S+ is full: make room on it/,
+    says: /the disk of \S+ is full: free space on it/,
   })
   rmSync(ballast)
   const node = await startNode(proof, settings)

@@ -29,12 +29,12 @@ t.test(
   async (t) => {
     const { store, accounts, book, run } = await stand(t)
     await book({ cost: 5 })
-    t.match(await run('check'), { code: 0, stdout: /USD spent 0\.000000005, .*\nthe books balance\n$/ })
+    t.match(await run('check'), { code: 0, stdout: /USD spent 0\.000000005, .*\nthe ledger balances\n$/ })
     await store.sql`UPDATE accounts SET weekly_spent_nano = 6 WHERE id = ${accounts.key}`
     t.match(await run('check'), {
       code: 1,
       stdout: new RegExp(`${accounts.key} +weekly_spent_nano +5 +6\n`),
-      stderr: /do not balance: 1 difference/,
+      stderr: /does not balance: 1 difference/,
     })
   },
 )
@@ -49,7 +49,7 @@ t.test(
     await store.sql`INSERT INTO leases VALUES (${journal}, ${accounts.workspace}, '2026-03-18', 40)`
     await store.sql`
     UPDATE accounts SET daily_lent_nano = 40, weekly_lent_nano = 40, monthly_lent_nano = 40, lifetime_lent_nano = 40 WHERE id = ${accounts.workspace}`
-    t.match(await run('close-node', 'gnoe'), { code: 1, stderr: /no node gnoe ever kept a journal/ })
+    t.match(await run('close-node', 'gnoe'), { code: 1, stderr: /node gnoe is unknown here/ })
     await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${newId()}, 'gone', 1, 0, now() + interval '1 h')`
     t.match(await run('close-node', 'gone', '--force'), {
       code: 1,

@@ -194,7 +194,7 @@ t.test('a restore refuses a bucket that holds files, and changes nothing', async
   s3.put(`${prefix}installation`, Buffer.from(randomUUID()))
   t.match(await runVerb(settings, ['restore', join(folder, 'b')]), {
     code: 1,
-    stderr: /is the place of another installation: set SLUICE_OBJECTS .*remove its mark s3:.*installation/,
+    stderr: /belongs to another installation: set SLUICE_OBJECTS .*delete its id file s3:.*installation/,
   })
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
 })
@@ -208,7 +208,7 @@ t.test('a backup of which one byte is another, or that names a file elsewhere, i
   const sums = join(folder, 'SHA256SUMS')
   const changed = readFileSync(sums, 'utf8').replace('objects/_1', '../../x')
   writeFileSync(sums, changed)
-  await t.rejects(openBackup(folder), { message: /SHA256SUMS is not the one/ })
+  await t.rejects(openBackup(folder), { message: /SHA256SUMS differs from the manifest/ })
   const manifest = join(folder, 'manifest.json')
   const value = JSON.parse(readFileSync(manifest, 'utf8')) as object
   writeFileSync(
@@ -223,7 +223,7 @@ t.test('a backup needs a folder of its own, and one that was cut short is none',
   await written(folder)
   t.throws(() => new BackupWriter(folder), { message: /is not empty/ })
   rmSync(join(folder, 'manifest.json'))
-  await t.rejects(openBackup(folder), { message: /is no backup, or one that was not finished/ })
+  await t.rejects(openBackup(folder), { message: /is not a complete backup/ })
 })
 
 t.test('a backup of a newer schema is refused', async (t) => {

@@ -49,7 +49,7 @@ t.test('without a terminal it asks nothing, and writes what a node starts with',
       .length,
     1,
   )
-  t.match(stdout, /made the root key .*: back it up now/)
+  t.match(stdout, /created the root key .*: back it up now/)
   t.match(stdout.trimEnd().split('\n').at(-1), new RegExp(`^next: SLUICE_CONFIG=${file} .* serve$`))
 })
 
@@ -249,7 +249,7 @@ for (const { what, script, fault } of [
   {
     what: 'the same port twice',
     script: { 'Port for the operator': '8080' },
-    fault: /Expected another port than SLUICE_PORT/,
+    fault: /Expected a port other than SLUICE_PORT/,
   },
   { what: 'nothing', script: { 'Data folder': ' ' }, fault: /It needs an answer/ },
   {

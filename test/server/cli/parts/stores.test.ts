@@ -45,7 +45,7 @@ t.test('a certificate that is not trusted names the setting', { skip: NO_OPENSSL
   const { port } = await openTlsServer(t, startAuthority(t).issue(['DNS:localhost']))
   t.match(
     await refusal(t, `postgres://u:p@localhost:${port}/d?sslmode=verify-full`),
-    /^the database of DATABASE_URL, at localhost:\d+, cannot be reached: .* \(\w+\); SLUICE_STORES_CA names a file of authorities\n$/,
+    /^the database of DATABASE_URL, at localhost:\d+, cannot be reached: .* \(\w+\); set SLUICE_STORES_CA to a file with its certificate authority\n$/,
   )
 })
 

@@ -88,7 +88,7 @@ t.test('rotate-root changes nothing while a front wraps with another root key', 
     VALUES (${newId()}, 'north', 1, 0, ${oldId}, now() + interval '1 h')`
   t.match(await run(['rotate-root', '--new']), {
     code: 1,
-    stderr: /fronts of north do not wrap .* nothing was changed/,
+    stderr: /fronts of north do not use .* nothing was changed/,
   })
   t.match(await json('status'), {
     ok: false,
@@ -109,7 +109,7 @@ t.test(
     const given = { SLUICE_ROOT_KEY: 'a'.repeat(64) }
     t.match(await run(['rotate-root', '--new'], given), {
       code: 1,
-      stderr: /SLUICE_ROOT_KEY: put a new one before/,
+      stderr: /SLUICE_ROOT_KEY: add a new one before/,
     })
     const text = readFileSync(file, 'utf8')
     await store.sql`UPDATE vault_keys SET root_key_id = '0123456789abcdef' WHERE purpose = 'sealing'`
@@ -146,7 +146,7 @@ t.test(
     t.match(await json('rotate-data', '--vault', vault?.vault_id ?? ''), { new_keys: 1, resealed: 2 })
     t.match(await run(['rotate-data', '--vault', newId()]), { code: 1, stderr: /no such vault/ })
     t.match(await run(['rotate-data', '--vault', 'x']), { code: 1, stderr: /no such vault/ })
-    t.match(await run(['rotate-data', '--made-before', 'yesterday']), { code: 1, stderr: /takes a time/ })
+    t.match(await run(['rotate-data', '--made-before', 'yesterday']), { code: 1, stderr: /needs a time/ })
     const { stderr } = await run(['rotate-data', '--json'])
     const { made_before: time } = JSON.parse(stderr.split('\n')[0] ?? '') as { made_before: string }
     t.match(await json('rotate-data', '--made-before', time), { vaults: 1, new_keys: 0, resealed: 0 })

@@ -9,7 +9,7 @@ import { until } from '../../../support/wait.ts'
 
 t.test('whatever a full disk stopped a start by, it is told in one sentence that says where', async (t) => {
   const disks = { dataDir: '/data of a node', objects: null }
-  const sentence = 'the disk of /data of a node is full: make room on it, and start again'
+  const sentence = 'the disk of /data of a node is full: free space on it and start again'
   const system = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
   for (const problem of [
     system,

@@ -43,7 +43,7 @@ t.test('a node that is killed while it grows leaves nobody waiting', async (t) =
   const growing = runToEnd(settings, sluice('scale', '--fronts', '4'))
   await until('it is taken', () => inputsIn(node.dataDir).some((text) => text.includes('taken')))
   await node.killHard()
-  t.match(await growing, { code: 1, stderr: /ended before it had the new number/ })
+  t.match(await growing, { code: 1, stderr: /ended before it reached the new number/ })
   t.match(await runToEnd(settings, sluice('scale', '--fronts', '2')), { code: 1, stderr: /no node runs on/ })
 })
 
@@ -98,7 +98,7 @@ async function refuses(t: Test, { node, settings }: Running): Promise<void> {
   const connections = await runToEnd(settings, sluice('scale', '--fronts', '256', '--json'))
   t.match(connections, {
     code: 1,
-    stderr: /256 fronts and 1 runners may need \d+ connections; Postgres gives \d+ by its max_connections/,
+    stderr: /256 fronts and 1 runners may need \d+ connections; Postgres allows \d+ by its max_connections/,
   })
   t.match(await runToEnd(settings, sluice('scale')), {
     code: 2,

@@ -14,7 +14,7 @@ t.test(
     }
     await t.rejects(checkClusterVersion(place(ours - 1), ours), {
       message: new RegExp(
-        `is of Postgres ${ours - 1}, and this Sluice brings Postgres ${ours}: with the Sluice that made it run .sluice backup.`,
+        `is of Postgres ${ours - 1}, and this Sluice brings Postgres ${ours}: run, with the version of Sluice that created it, .sluice backup.`,
       ),
     })
     await t.rejects(checkClusterVersion(place(ours + 1), ours), {

@@ -187,7 +187,7 @@ t.test(
     const kept = readFileSync(record)
     t.teardown(() => writeFileSync(record, kept))
     writeFileSync(record, '{"clus')
-    await t.rejects(made.start(), /postgres\.json cannot be read: restore it/)
+    await t.rejects(made.start(), /postgres\.json cannot be read: restore the file/)
   },
 )
 
@@ -214,5 +214,5 @@ t.test('a data directory whose cluster is gone is refused instead of starting em
   const away = `${first.clusterFolder}-away`
   renameSync(first.clusterFolder, away)
   t.teardown(() => renameSync(away, first.clusterFolder))
-  await t.rejects(made.start(), /names the cluster .* which is gone/)
+  await t.rejects(made.start(), /refers to the data in .* which is gone/)
 })

@@ -34,7 +34,7 @@ t.test('a cluster is used while its data directory names it, and unused once tha
   t.match(await outsideClusters(outsideDir), [{ isUsed: false }])
   const [finding] = await clusters(outsideDir, true)
   t.match(finding, { level: 'ok', detail: /`sluice clusters remove --unused`/ })
-  t.ok(finding?.detail.startsWith(`no data directory names ${folder} (of ${dataDir}): `))
+  t.ok(finding?.detail.startsWith(`no data directory uses ${folder} (of ${dataDir}): `))
   t.same(await clusters(outsideDir, false), [], 'another account than root has none')
 })
 

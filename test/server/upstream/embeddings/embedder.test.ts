@@ -130,7 +130,7 @@ t.test('an input of a form that the model does not take is told the forms that i
   const image = { type: 'image_url', image_url: { url: `data:${'x'.repeat(100_000)}` } }
   t.match(
     await told([{ content: [image] }]),
-    /(It takes parts of type text only|It does not take image; it takes text)\.$/,
+    /(The model only accepts parts of type text|The model does not support image; it supports text)\.$/,
   )
 })
 

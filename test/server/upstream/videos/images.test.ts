@@ -164,7 +164,7 @@ t.test('two images are more than OpenAI takes', async (t) => {
   const references = [1, 2].map(() => ({ kind: 'image', url: 'data:image/png;base64,aGVsbG8=' }) as const)
   t.match(await provider.submit(orderOf('a', { request: { references } }), timesOf()), {
     kind: 'refused',
-    error: /takes one image/,
+    error: /accepts only one image/,
   })
 })
 

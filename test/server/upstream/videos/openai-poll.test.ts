@@ -43,7 +43,10 @@ t.test('what a provider says of costs changes nothing', async (t) => {
 t.test('a failed job says why, without its prompt', async (t) => {
   const { provider, order, id } = await taken(t, 'a fox in the snow [make=0 fail]')
   const polled = await provider.poll(order, id, timesOf())
-  t.match(polled, { kind: 'failed', error: /^provider_filtered: Fake says that the job has failed: Blocked/ })
+  t.match(polled, {
+    kind: 'failed',
+    error: /^provider_filtered: Fake reported that the job has failed: Blocked/,
+  })
   t.notMatch(polled, { error: /fox/ })
 })
 

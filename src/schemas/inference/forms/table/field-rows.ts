@@ -120,7 +120,7 @@ export function nestedField({ dialect, place, type }: At): string {
 type Told = Pick<FieldRow, 'limit'> & { readonly class: FieldClass }
 
 const MAPPED: Told = { class: 'mapped' }
-const REASONING: Told = { class: 'mapped', limit: 'dropped where the provider does not take it back' }
+const REASONING: Told = { class: 'mapped', limit: 'dropped if the provider does not accept it' }
 
 function toldOffer({ dialect, place, type }: At): Pick<FieldRow, 'limit'> {
   const offer = dialect === 'responses' && place === 'tools' ? offerOf(type) : null

@@ -35,7 +35,7 @@ export function nativeIssue(dialect: Dialect, name: string): Issue {
   const path = isGiven || WITHIN_TURNS[dialect].includes(name) ? turnsPathOf(dialect) : pathOf(name)
   return lostAt(
     path,
-    isGiven ? 'the provider that gave it' : `an endpoint that speaks ${dialect} ${WITH_MORE}`,
+    isGiven ? 'the provider that created it' : `an endpoint that speaks ${dialect} ${WITH_MORE}`,
   )
 }
 

@@ -22,7 +22,7 @@ export async function clusters(
   return [
     good(
       'clusters',
-      `no data directory names ${named}: \`sluice clusters remove --unused\` removes what is not wanted any more`,
+      `no data directory uses ${named}: \`sluice clusters remove --unused\` deletes unused data`,
     ),
   ]
 }

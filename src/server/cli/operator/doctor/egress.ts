@@ -32,11 +32,11 @@ function allowed(entries: readonly string[]): Finding {
   // An entry with a port names one service intentionally.
   const risky = Object.keys(RISKY).filter((address) => list.schemeFor(address, ANY_PORT, 'caller') !== null)
   if (risky.length === 0)
-    return good('egress_allow', `callers may reach ${entries.length} ranges that are not public`)
+    return good('egress_allow', `calls may reach ${entries.length} ranges that are not public`)
   const what = [...new Set(risky.map((address) => RISKY[address]))].join(', ')
   return doubtful(
     'egress_allow',
-    `callers may reach ${what}`,
+    `calls may reach ${what}`,
     'narrow SLUICE_EGRESS_ALLOW, or add a port to the entry',
   )
 }

@@ -59,5 +59,5 @@ function findingOf(node: string, those: readonly OpenJournal[], isOwn: boolean):
       `start the node; if it never comes back, ${close}`,
     )
   const fix = those.some(({ isNodeLive }) => isNodeLive) ? `end the node, then ${close}` : close
-  return doubtful('journals', `this node has no file of ${what}: what they hold stays lent`, fix)
+  return doubtful('journals', `this node has no file of ${what}: their money stays reserved`, fix)
 }

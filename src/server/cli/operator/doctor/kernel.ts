@@ -18,5 +18,9 @@ export function listenerMigration(isRunning: boolean): Finding {
   if (process.platform !== 'linux' || listenerMigrationIsOn()) return good(check, 'tcp_migrate_req is on')
   if (!isRunning && mayAllowListenerMigration()) return good(check, 'the node will turn tcp_migrate_req on')
   const detail = 'about 1 new connection in 65,000 is reset while fronts are replaced at full speed'
-  return doubtful(check, detail, 'sysctl -w net.ipv4.tcp_migrate_req=1 (in a container: give it that sysctl)')
+  return doubtful(
+    check,
+    detail,
+    'sysctl -w net.ipv4.tcp_migrate_req=1 (for a container, set it as a sysctl of the container)',
+  )
 }

@@ -17,7 +17,7 @@ export function memory({ running, generation }: Pick<Look, 'running' | 'generati
 
 export function memoryFinding(allowedBytes: number, fronts: number): Finding {
   const needed = fronts * FRONT_BYTES_MAX + NODE_REST_BYTES
-  const most = `${fronts === 1 ? 'one front' : `${fronts} fronts`} and the rest of the node may take ${mib(needed)}`
+  const most = `${fronts === 1 ? 'one front' : `${fronts} fronts`} and the rest of the node may use ${mib(needed)}`
   const detail = `its control group allows ${mib(allowedBytes)}; ${most}`
   if (allowedBytes >= needed) return good('memory', detail)
   const fix = `allow ${mib(needed)} (MemoryMax= of a unit, the limit of a container), or set SLUICE_FRONTS to fewer`

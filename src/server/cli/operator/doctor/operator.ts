@@ -17,6 +17,6 @@ export async function operator(
   const which = found.failure.name === 'reference_ambiguous' ? 'several organizations' : 'no organization'
   const fix = 'set SLUICE_OPERATOR_ORGANIZATION to the id from `sluice organizations list`'
   return [
-    doubtful('operator', `SLUICE_OPERATOR_ORGANIZATION names ${which}: no key opens the dashboard`, fix),
+    doubtful('operator', `SLUICE_OPERATOR_ORGANIZATION matches ${which}: no key can open the dashboard`, fix),
   ]
 }

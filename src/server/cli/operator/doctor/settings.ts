@@ -15,7 +15,7 @@ export function settings({ unknown }: Generation): readonly Finding[] {
     const near = nearest(name, Object.keys(Settings.properties))
     const fix = near.length === 0 ? '' : `did you mean ${near.join(' or ')}? `
     const all = '`sluice config print` lists all names'
-    return doubtful('settings', `${name} is no setting of this version`, `${fix}${all}`)
+    return doubtful('settings', `${name} is not a setting of this version`, `${fix}${all}`)
   })
 }
 

@@ -34,7 +34,7 @@ async function onDisk({ generation: { config } }: Look, { folder }: OnDisk): Pro
   const made = ['staging', 'objects'].map((name) => join(folder, name)).filter((path) => existsSync(path))
   const problem = await whyNotWritable([folder, ...made])
   if (problem !== null)
-    return [bad('storage', problem, 'set SLUICE_OBJECTS to a directory that this user may write')]
+    return [bad('storage', problem, 'set SLUICE_OBJECTS to a directory this user can write to')]
   return [await room(existsSync(folder) ? place : `${place}, not created yet`, folder)]
 }
 

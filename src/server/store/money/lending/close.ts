@@ -67,7 +67,7 @@ function freshOf(
   journal: Standing | undefined,
 ): NonNullable<Closing['rest']>['entries'] {
   if (rest === null || rest.to === Number(journal?.applied ?? 0)) return []
-  if (journal === undefined) throw new Error(`the journal ${journalId} was never opened, and has entries`)
+  if (journal === undefined) throw new Error(`journal ${journalId} has entries but was never opened`)
   if (rest.from === Number(journal.applied)) return rest.entries
   throw new Error(
     `journal ${journalId} applied up to ${journal.applied}, got entries from ${rest.from} to ${rest.to}`,

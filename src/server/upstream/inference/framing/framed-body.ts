@@ -14,8 +14,8 @@ interface FramedBodyInput {
 }
 
 /** The usual cause of either is a `base_url` that leads elsewhere. */
-const PAGE = 'It sent an HTML page in place of a stream of events.'
-const NO_ANSWER = 'It sent JSON in place of a stream of events, and no answer.'
+const PAGE = 'The provider sent an HTML page instead of an event stream.'
+const NO_ANSWER = 'The provider sent JSON instead of an event stream, and no answer.'
 
 type Read = Outcome<Uint8Array | null>
 

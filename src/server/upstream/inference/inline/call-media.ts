@@ -114,7 +114,7 @@ export class CallMedia {
         ? await readOutside(opened.value, { endsAt, bytesMax: FETCHED_MEDIUM_BYTES_MAX, room })
         : refused('media_unavailable', wanted, {
             ...UNFETCHED,
-            message: `names a host that answered ${status}`,
+            message: `names a host that returned ${status}`,
           })
     signal.removeEventListener('abort', end)
     body.close()
@@ -150,7 +150,7 @@ const ONE_TOO_MANY = {
   expected: `at most ${FETCHED_MEDIA_MAX} addresses`,
 }
 const UNFETCHED = {
-  message: 'names an address that could not be fetched',
+  message: 'names a URL that could not be fetched',
   expected: 'a public HTTPS address, or the content itself',
 }
 const TOO_LARGE = {
@@ -179,7 +179,7 @@ function failed({ name, ...failure }: Failure, wanted: MediumUrl): Outcome<never
     case 'destination_refused':
       return refused('media_unavailable', wanted, {
         ...UNFETCHED,
-        message: 'names an address that is not allowed',
+        message: 'names a URL that is not allowed',
       })
     default:
       return refused('media_unavailable', wanted, UNFETCHED)

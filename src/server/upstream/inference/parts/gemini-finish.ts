@@ -44,7 +44,7 @@ export function geminiFinish(native: string, hasCalls: boolean): GeminiFinish {
   if (FAILED.has(native)) {
     return {
       kind: 'failure',
-      failure: { name: 'upstream_failed', detail: `Its answer ended with ${native}.` },
+      failure: { name: 'upstream_failed', detail: `The answer ended with ${native}.` },
     }
   }
   if (FILTERED.has(native)) return { kind: 'finish', reason: 'content_filter' }

@@ -10,7 +10,7 @@ export const HELD_UNITS_MAX = 1_048_576
 export const PART_UNITS = 64
 
 const TOO_MUCH: Failure = { name: 'upstream_too_large', fields: { limit: HELD_UNITS_MAX } }
-const NAMELESS: Failure = { name: 'upstream_invalid', detail: 'It called a tool without a name.' }
+const NAMELESS: Failure = { name: 'upstream_invalid', detail: 'The model called a tool without a name.' }
 
 export interface QueueOptions {
   readonly write: (part: WrittenPart) => void

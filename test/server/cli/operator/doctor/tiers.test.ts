@@ -65,6 +65,6 @@ t.test('doctor passes over tiers that the catalogue has a price of by now', asyn
 
 t.test('doctor names the field with the tier that metrics count as `other`', async (t) => {
   t.match(await found(t, sample('service_tier', 'other', 1)), {
-    fix: `${FIX}; \`service_tier\` of GET /api/v1/generation has the name that counts as \`other\``,
+    fix: `${FIX}; \`service_tier\` of GET /api/v1/generation has its real name if it is counted as \`other\``,
   })
 })

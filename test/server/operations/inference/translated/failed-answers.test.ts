@@ -53,7 +53,7 @@ t.test('the error of a failed Gemini answer names its finish reason, whole as st
         {
           status: 502,
           error: {
-            message: new RegExp(`Its answer ended with ${word}\\.`),
+            message: new RegExp(`The answer ended with ${word}\\.`),
             metadata: { error_type: 'upstream_failed' },
           },
         },

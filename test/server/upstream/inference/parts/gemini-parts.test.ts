@@ -125,7 +125,7 @@ t.test('each word for an end has its reason', async (t) => {
 t.test('an answer that went wrong fails, behind what came of it', async (t) => {
   for (const native of ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'OTHER']) {
     const { parts, failure, stream } = read(streamOf(said('Hi', native), said('more', 'STOP')))
-    t.match(failure, { name: 'upstream_failed', detail: `Its answer ended with ${native}.` })
+    t.match(failure, { name: 'upstream_failed', detail: `The answer ended with ${native}.` })
     t.same(parts, [{ kind: 'text', choice: 0, text: 'Hi' }])
     t.equal(stream.finishReason, native)
   }
