@@ -79,6 +79,12 @@ export const ASKED_MODELS_COMPARED_MAX = 8
 export const REQUESTS_ROW_REST_MS = 10
 /** Characters of a key's hash that a filter names at least. Decision. */
 export const REQUESTS_KEY_PREFIX_MIN = 6
+/** Keys that a search by the name of a key covers, the newest ones. Decision. */
+export const REQUESTS_KEYS_NAMED_MAX = 1_000
+/** Rows of an export of the request log at most, the newest ones. Decision. */
+export const REQUESTS_EXPORT_MAX = 100_000
+/** Rows that an export reads at once: their text fits into one piece of an answer. Decision. */
+export const REQUESTS_EXPORT_PAGE = 200
 /** Milliseconds between two comparisons of the log with the ledger. Decision. */
 export const REQUESTS_COMPARE_MS = 30_000
 /** Milliseconds behind a paid call until the log has to have it: later it is taken from the ledger. Decision. */

@@ -1,8 +1,11 @@
 import Type, { type Static, type TSchema } from 'typebox'
+import { NAME_CHARS_MAX } from '../workspaces/workspace-limits.ts'
 import { INSTANT_RULES } from '../values/instants.ts'
 import { FailureWords } from '../failure-words.ts'
 import {
   ASKED_MODELS_COMPARED_MAX,
+  REQUESTS_EXPORT_MAX,
+  REQUESTS_KEYS_NAMED_MAX,
   REQUESTS_KEY_PREFIX_MIN,
   REQUESTS_PAGE_DEFAULT,
   REQUESTS_PAGE_MAX,
@@ -29,9 +32,24 @@ export const ListRequestsQuery = Type.Object({
       description: 'Calls of this key, by its hash as `GET /keys` lists it, or by the begin of the hash.',
     }),
   ),
+  key_name: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: NAME_CHARS_MAX,
+      pattern: '^[^\\u0000]+$',
+      title: 'the name of a key, or the first characters of it',
+      description:
+        'Calls of the keys of the organization whose name begins with this text; upper and lower case are the same. ' +
+        `Deleted keys count too, up to ${REQUESTS_KEYS_NAMED_MAX} keys.`,
+    }),
+  ),
   request_id: word('id of a request', 'The call with this `x-request-id`.'),
   operation: word('id of an operation', 'Calls of this operation, such as `embeddings.create`.'),
   model: word('id of a model', 'Calls of this model, such as `openai/text-embedding-3-small`.'),
+  model_prefix: word(
+    'the first characters of the id of a model',
+    'Calls of models whose id, or the part of it after the author, begins with this text: `openai/gpt` or `gpt`.',
+  ),
   provider: word('slug of a provider', 'Calls that this provider answered, or was the last to fail.'),
   status: Type.Optional(
     Type.String({
@@ -78,6 +96,13 @@ export const ListRequestsQuery = Type.Object({
       description:
         'The form of the answer: a page of JSON, or its rows as a table or as one object a line. ' +
         'The cursor of the next page is in `x-sluice-next-cursor` then.',
+    }),
+  ),
+  all: Type.Optional(
+    Type.Boolean({
+      description:
+        '`true`, with `format=csv` or `format=ndjson`: all rows that the search finds in one streamed download, ' +
+        `up to the newest ${REQUESTS_EXPORT_MAX}; without \`limit\` and \`cursor\`.`,
     }),
   ),
 })
@@ -144,6 +169,7 @@ export const RequestShape = Type.Object({
     'Null: a key of the organization, or no valid key.',
   ),
   key: nullable(Type.String(), 'Hash of the key.'),
+  key_name: nullable(Type.String(), 'Name of the key.'),
   model: nullable(
     Type.String(),
     'Id of the model. Of `model_unknown` the name that the call asked for, where it is like that of a model.',

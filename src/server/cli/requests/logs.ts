@@ -183,7 +183,7 @@ function cellsOf(row: RequestShape): readonly string[] {
     row.ended_at,
     String(row.status ?? '?'),
     weight === 1 ? row.operation : `${row.operation} ×${weight}`,
-    row.key?.slice(0, HASH_CHARS) ?? '-',
+    row.key_name ?? row.key?.slice(0, HASH_CHARS) ?? '-',
     row.model ?? '-',
     row.provider ?? '-',
     row.duration_ms === null ? '?' : row.duration_ms.toFixed(1),

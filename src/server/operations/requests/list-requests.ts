@@ -10,7 +10,8 @@ import type { RequestPage } from '../../ports/requests/request-log.ts'
 import { defineOperation, type Success } from '../define.ts'
 import { cursorOf, requestWire } from './request-answers.ts'
 import { requestQueryOf } from './request-query.ts'
-import { csvOf, ndjsonOf } from './request-tables.ts'
+import { exportOf } from './request-export.ts'
+import { csvOf, CSV_TYPE, NDJSON_TYPE, ndjsonOf } from './request-tables.ts'
 import { wordsOf, type Models } from './request-words.ts'
 
 /** Lists finished calls, newest first. Source: an extension of Sluice; C4. */
@@ -46,7 +47,9 @@ export const listRequests = defineOperation({
       if (!operator.ok) return operator
     }
     const organizationId = query.unauthenticated === true ? null : key.organizationId
-    const page = await requestLog.find({ organizationId, ...asked.value }, signal)
+    const search = { organizationId, ...asked.value }
+    if (query.all === true) return exportOf({ search, format: query.format, requestLog }, signal)
+    const page = await requestLog.find(search, signal)
     return page.ok ? ok(answerOf(page.value, query.format ?? 'json', models)) : page
   },
 })
@@ -65,7 +68,7 @@ function answerOf({ rows, next }: RequestPage, format: RequestFormat, models: Mo
   return {
     kind: 'bytes',
     parts: [Buffer.from(isCsv ? csvOf(data) : ndjsonOf(data))],
-    contentType: isCsv ? 'text/csv; charset=utf-8; header=present' : 'application/x-ndjson',
+    contentType: isCsv ? CSV_TYPE : NDJSON_TYPE,
     headers: cursor === null ? {} : { 'x-sluice-next-cursor': cursor },
   }
 }

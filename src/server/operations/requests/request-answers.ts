@@ -24,6 +24,7 @@ export function requestWire(row: LoggedRequest): RequestShape {
     limit: row.limit,
     workspace_id: row.workspaceId,
     key: row.keyHash,
+    key_name: row.keyName,
     model: row.model,
     provider: row.provider,
     attempts: row.attempts ?? 0,

@@ -19,14 +19,17 @@ export function requestQueryOf(query: ListRequestsQuery): Outcome<Asked> {
   }))
   if (before === null)
     faults.push({ path: '/cursor', message: 'is not a cursor', expected: 'the `next_cursor` of a page' })
+  if (query.all === true) faults.push(...faultsOfExport(query))
   if (faults.length > 0) return fail('query_invalid', { metadata: { issues: faults } })
   const { limit = REQUESTS_PAGE_DEFAULT, min_cost_usd: minCostUsd } = query
   const given = {
     workspace: query.workspace_id,
     key: query.key,
+    keyName: query.key_name,
     requestId: query.request_id,
     operation: query.operation,
     model: query.model,
+    modelPrefix: query.model_prefix,
     provider: query.provider,
     error: query.error_type,
     isFailed: query.failed,
@@ -39,6 +42,17 @@ export function requestQueryOf(query: ListRequestsQuery): Outcome<Asked> {
     before: before ?? undefined,
   }
   return ok({ limit, ...(withoutGaps(given) as Omit<Asked, 'limit'>) })
+}
+
+/** An export is a table or lines, and has no pages. */
+function faultsOfExport({ format, limit, cursor }: ListRequestsQuery) {
+  const faults: { path: string; message: string; expected: string }[] = []
+  if (format !== 'csv' && format !== 'ndjson')
+    faults.push({ path: '/format', message: 'is not the format of an export', expected: '`csv` or `ndjson` with `all`' })
+  for (const [name, value] of Object.entries({ limit, cursor }))
+    if (value !== undefined)
+      faults.push({ path: `/${name}`, message: 'does not go with `all`', expected: 'no `limit` and no `cursor`' })
+  return faults
 }
 
 function withoutGaps(given: Readonly<Record<string, unknown>>): object {

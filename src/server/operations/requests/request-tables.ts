@@ -1,6 +1,9 @@
 import { reasonText } from '../../../schemas/requests/failure-reason.ts'
 import type { RequestShape } from '../../../schemas/requests/requests.ts'
 
+export const CSV_TYPE = 'text/csv; charset=utf-8; header=present'
+export const NDJSON_TYPE = 'application/x-ndjson'
+
 type Cell = string | number | boolean | null
 
 /** The columns of a table, one figure each. */
@@ -15,6 +18,7 @@ const COLUMNS: Readonly<Record<string, (row: RequestShape) => Cell>> = {
   limit: (row) => row.limit,
   workspace_id: (row) => row.workspace_id,
   key: (row) => row.key,
+  key_name: (row) => row.key_name,
   model: (row) => row.model,
   provider: (row) => row.provider,
   attempts: (row) => row.attempts,
@@ -43,12 +47,21 @@ const COLUMNS: Readonly<Record<string, (row: RequestShape) => Cell>> = {
 
 /** RFC 4180, with a line of names. */
 export function csvOf(rows: readonly RequestShape[]): string {
-  const lines = rows.map((row) => Object.values(COLUMNS).map((of) => cellOf(of(row))))
-  return [Object.keys(COLUMNS), ...lines].map((cells) => `${cells.join(',')}\r\n`).join('')
+  return CSV_HEAD + csvLinesOf(rows)
+}
+
+export const CSV_HEAD = lineOf(Object.keys(COLUMNS))
+
+export function csvLinesOf(rows: readonly RequestShape[]): string {
+  return rows.map((row) => lineOf(Object.values(COLUMNS).map((of) => cellOf(of(row))))).join('')
 }
 
 export function ndjsonOf(rows: readonly RequestShape[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+}
+
+function lineOf(cells: readonly string[]): string {
+  return `${cells.join(',')}\r\n`
 }
 
 function cellOf(value: Cell): string {

@@ -27,6 +27,8 @@ export interface LoggedRequest {
   readonly limit: string | null
   readonly workspaceId: string | null
   readonly keyHash: string | null
+  /** Also of a deleted key. */
+  readonly keyName: string | null
   readonly model: string | null
   readonly provider: string | null
   readonly durationMs: number | null
@@ -63,11 +65,15 @@ export interface RequestQuery {
   readonly organizationId: string | null
   /** UUID or slug. */
   readonly workspace?: string
-  /** The hash of a key, or its begin. */
+  /** The hash of a key, or the first characters of it. */
   readonly key?: string
+  /** The name of a key, or the first characters of it; upper and lower case are the same. */
+  readonly keyName?: string
   readonly requestId?: string
   readonly operation?: string
   readonly model?: string
+  /** The first characters of a model's id, or of the part after its author. */
+  readonly modelPrefix?: string
   readonly provider?: string
   readonly error?: string
   /** With any failure, or without one. */

@@ -1,4 +1,5 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { REQUESTS_KEYS_NAMED_MAX } from '../../../schemas/requests/request-limits.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type { RequestLog, RequestPage, RequestQuery } from '../../ports/requests/request-log.ts'
 import { workspaceIdOf } from '../base/find-workspace.ts'
@@ -38,8 +39,9 @@ export function findRequests(
       const { workspace } = query
       const place = workspace === undefined ? null : await workspaceIdOf(tx, organizationId, workspace)
       if (place?.ok === false) return place
+      const keys = query.keyName === undefined ? null : await keysNamed(tx, organizationId, query.keyName)
       const [fromUs, toUs] = await usOf(tx, query)
-      const search = { query, organizationId, workspaceId: place?.value ?? null, fromUs, toUs }
+      const search = { query, organizationId, workspaceId: place?.value ?? null, keys, fromUs, toUs }
       // With outdated statistics the planner would fetch and sort all rows that a search may find. Those of one
       // request are few, and their index has no order.
       if (query.requestId === undefined) await tx`SET LOCAL enable_sort = off`
@@ -47,7 +49,7 @@ export function findRequests(
       if (signal !== undefined && hasEnded(signal)) return { ok: false, failure: endedBy(signal) }
       const calls = await findSegmentCalls(tx, search, signal)
       if (signal !== undefined && hasEnded(signal)) return { ok: false, failure: endedBy(signal) }
-      return ok(pageOf([rows, calls], query.limit))
+      return ok(await withNames(tx, organizationId, pageOf([rows, calls], query.limit)))
     }),
   )
 }
@@ -66,6 +68,24 @@ function pageOf(found: readonly Found[], limit: number): RequestPage {
     .sort(newestFirst)
   const page = rows.slice(0, limit)
   return { rows: page, next: rows.length > limit ? (page.at(-1) ?? null) : end }
+}
+
+/** Keys of the organization alone; deleted ones keep their names. */
+async function keysNamed(sql: Queryable, organizationId: string, name: string): Promise<readonly string[]> {
+  const rows = await sql<{ hash: string }[]>`
+    SELECT hash FROM api_keys WHERE organization_id = ${organizationId} AND starts_with(lower(name), lower(${name}))
+    ORDER BY created_at DESC, hash LIMIT ${REQUESTS_KEYS_NAMED_MAX}`
+  return rows.map(({ hash }) => hash)
+}
+
+async function withNames(sql: Queryable, organizationId: string, page: RequestPage): Promise<RequestPage> {
+  const hashes = [...new Set(page.rows.flatMap(({ keyHash }) => keyHash ?? []))]
+  if (hashes.length === 0) return page
+  const rows = await sql<{ hash: string; name: string }[]>`
+    SELECT hash, name FROM api_keys
+    WHERE organization_id = ${organizationId} AND hash = ANY(string_to_array(${hashes.join(',')}, ','))`
+  const names = new Map(rows.map(({ hash, name }) => [hash, name]))
+  return { ...page, rows: page.rows.map((row) => ({ ...row, keyName: names.get(row.keyHash ?? '') ?? null })) }
 }
 
 /** The instants of a query in Unix microseconds, as Postgres reads them. */

@@ -58,8 +58,8 @@ function conditionsOf(sql: Queryable, search: Search): Conditions {
 }
 
 /** Durations are rounded as their column is, which refuses numbers that it cannot hold. */
-function restOf(sql: Queryable, { query, workspaceId }: Search): readonly Fragment[] {
-  const { key, operation, model, provider, error, isFailed, isLeft, status } = query
+function restOf(sql: Queryable, { query, workspaceId, keys }: Search): readonly Fragment[] {
+  const { key, operation, model, modelPrefix, provider, error, isFailed, isLeft, status } = query
   const { minDurationMs, minCostNano } = query
   return [
     error === undefined ? null : sql`error = ${error}`,
@@ -67,8 +67,12 @@ function restOf(sql: Queryable, { query, workspaceId }: Search): readonly Fragme
     isLeft === undefined ? null : sql`((flags & ${FLAG.clientGone}::int) <> 0) = ${isLeft}`,
     workspaceId === null ? null : sql`workspace_id = ${workspaceId}`,
     key === undefined ? null : sql`starts_with(key_hash, ${key})`,
+    keys === null ? null : sql`key_hash = ANY(string_to_array(${keys.join(',')}, ','))`,
     operation === undefined ? null : sql`operation = ${operation}`,
     model === undefined ? null : sql`model = ${model}`,
+    modelPrefix === undefined
+      ? null
+      : sql`(starts_with(lower(model), lower(${modelPrefix})) OR starts_with(lower(split_part(model, '/', 2)), lower(${modelPrefix})))`,
     provider === undefined ? null : sql`provider = ${provider}`,
     status === undefined ? null : sql`status BETWEEN ${status[0]}::int AND ${status[1]}::int`,
     minDurationMs === undefined ? null : sql`duration_ms >= ${Math.fround(minDurationMs)}::float4`,
@@ -148,6 +152,7 @@ function requestOf(row: Row): LoggedRequest {
     limit: row.limit_kind,
     workspaceId: row.workspace_id,
     keyHash: row.key_hash,
+    keyName: null,
     model: row.model,
     provider: row.provider,
     durationMs: row.duration_ms,

@@ -5,6 +5,8 @@ export interface Search {
   readonly query: RequestQuery
   readonly organizationId: string
   readonly workspaceId: string | null
+  /** Hashes of the keys with the name that is searched for; null: no name is. */
+  readonly keys: readonly string[] | null
   /** Unix microseconds; null: without end. */
   readonly fromUs: number | null
   readonly toUs: number | null

@@ -107,28 +107,13 @@ interface Match extends RequestPlace {
 type Test = (nth: number) => boolean
 
 /** Conditions on a call of a segment; null: no call of it can fit. */
-function testsOf(calls: PackedCalls, { query, workspaceId }: Search): readonly Test[] | null {
-  const { key, requestId, operation, model, provider, error, isFailed, isLeft, status } = query
-  const { minDurationMs, minCostNano } = query
+function testsOf(calls: PackedCalls, search: Search): readonly Test[] | null {
+  const { requestId, isFailed, isLeft, status, minDurationMs, minCostNano } = search.query
   const tests: Test[] = []
-  const texts = [
-    ['workspace', workspaceId],
-    ['operation', operation],
-    ['model', model],
-    ['provider', provider],
-    ['error', error],
-  ] as const
-  for (const [figure, text] of texts) {
-    if (text === undefined || text === null) continue
-    const numbers = calls.numbersOf((known) => known === text)
+  for (const [figure, isIt] of textsOf(search)) {
+    const numbers = calls.numbersOf(isIt)
     if (numbers.size === 0) return null
     const column = calls.figures(figure)
-    tests.push((nth) => numbers.has(column[nth] ?? 0))
-  }
-  if (key !== undefined) {
-    const numbers = calls.numbersOf((known) => known.startsWith(key))
-    if (numbers.size === 0) return null
-    const column = calls.figures('key')
     tests.push((nth) => numbers.has(column[nth] ?? 0))
   }
   if (requestId !== undefined) tests.push((nth) => calls.requestIdAt(nth) === requestId)
@@ -153,6 +138,29 @@ function testsOf(calls: PackedCalls, { query, workspaceId }: Search): readonly T
   return tests
 }
 
+type TextFigure = 'workspace' | 'operation' | 'model' | 'provider' | 'error' | 'key'
+
+/** Conditions on the texts of a call. */
+function textsOf({ query, workspaceId, keys }: Search): readonly (readonly [TextFigure, IsText])[] {
+  const { key, modelPrefix, operation, model, provider, error } = query
+  const found: (readonly [TextFigure, IsText])[] = []
+  const whole = { workspace: workspaceId, operation, model, provider, error }
+  for (const [figure, text] of Object.entries(whole) as [TextFigure, string | null | undefined][])
+    if (text !== undefined && text !== null) found.push([figure, (known) => known === text])
+  if (key !== undefined) found.push(['key', (known) => known.startsWith(key)])
+  if (keys !== null) found.push(['key', (known) => keys.includes(known)])
+  if (modelPrefix !== undefined) found.push(['model', (known) => hasPrefix(known, modelPrefix)])
+  return found
+}
+
+type IsText = (known: string) => boolean
+
+/** As the rows are searched: by the id of a model, or by the part after its author. */
+function hasPrefix(model: string, prefix: string): boolean {
+  const [id, begin] = [model.toLowerCase(), prefix.toLowerCase()]
+  return id.startsWith(begin) || (id.split('/')[1] ?? '').startsWith(begin)
+}
+
 function requestAt(calls: PackedCalls, { endedUs, batch, n, nth }: Match): LoggedRequest {
   const failed = calls.failedAt(nth)
   const reason = calls.reasonAt(nth)
@@ -167,6 +175,7 @@ function requestAt(calls: PackedCalls, { endedUs, batch, n, nth }: Match): Logge
     limit: calls.textAt(nth, 'limit'),
     workspaceId: calls.textAt(nth, 'workspace'),
     keyHash: calls.textAt(nth, 'key'),
+    keyName: null,
     model: calls.textAt(nth, 'model'),
     provider: calls.textAt(nth, 'provider'),
     durationMs: calls.figureAt(nth, 'durationMs'),

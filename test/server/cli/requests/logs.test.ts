@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
+import { insertKey } from '../../../../src/server/store/keys/api-keys.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { must } from '../../../support/must.ts'
 import { openFolder } from '../../../support/files/storage.ts'
@@ -11,7 +12,14 @@ t.setTimeout(600_000)
 
 async function stand(t: Test): Promise<(...args: readonly string[]) => ReturnType<typeof runVerb>> {
   const store = await openTestStore(t)
-  const organizationId = must(await createOrganization(store, { name: 'o' })).organization.id
+  const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
+  const organizationId = organization.id
+  const { apiKey } = await store.sql.begin((tx) =>
+    insertKey(tx, {
+      ...{ kind: 'inference', name: 'shop search', organizationId, workspaceId: workspace.id },
+      ...{ rateLimitRpm: null, expiresAt: null },
+    }),
+  )
   const endedMs = Date.parse('2026-03-18T12:00:00Z')
   await insertRequests(
     store,
@@ -27,6 +35,7 @@ async function stand(t: Test): Promise<(...args: readonly string[]) => ReturnTyp
         organizationId,
         endedMs: endedMs + 1,
         requestId: 'r1',
+        keyHash: apiKey.hash,
         status: 402,
         failure: 'key_limit_exceeded',
         limit: 'key daily',
@@ -60,6 +69,7 @@ t.test('logs shows calls, newest first, and nothing that moves the cursor of a t
     newest,
     /^2026-03-18T12:00:00\.001Z +402 +embeddings\.create ×10 .*key_limit_exceeded \(key daily\) +r1 +The limit of the key does not cover this call\./,
   )
+  t.match(newest, ' shop search ', 'a key is shown by its name')
   t.match(older, / 200 .*abababababab +a\/one .* 0\.5 +- +r0$/)
   t.notMatch(stdout, '\u001b')
 })
