@@ -80,7 +80,7 @@ t.test('says what is wrong with a key that is none for it', { skip }, async (t) 
   }
   t.match(await refusal(inferenceKey), 'This is not a management key.')
   t.match(await refusal(`${managementKey.slice(0, -2)}zz`), 'This API key is not known.')
-  t.match(await refusal('clé'), 'A key has letters, digits, hyphens and underscores alone.')
+  t.match(await refusal('clé'), 'A key has only letters, digits, hyphens and underscores.')
   t.equal(await page.getByRole('navigation').count(), 0)
 })
 
@@ -105,11 +105,7 @@ t.test('lets another key in, in another window', { skip }, async (t) => {
 t.test('shows figures that move under load, the operation that is called among them', { skip }, async (t) => {
   const dashboard = opened()
   const { page, inferenceKey } = dashboard
-  await page
-    .getByText('Nothing hurts.')
-    .or(page.getByRole('region', { name: 'What hurts' }))
-    .first()
-    .waitFor()
+  await page.getByRole('region', { name: 'Findings' }).waitFor()
   await until('nothing is called', async () => /^0\/s/.test(await rate(dashboard)))
   const load = callAgainAndAgain(() => dashboard.call('embeddings', inferenceKey, embeddings))
   try {
@@ -118,7 +114,7 @@ t.test('shows figures that move under load, the operation that is called among t
       .getByRole('table', { name: 'Requests by operation' })
       .getByRole('row', { name: /^embeddings\.create/ })
       .waitFor()
-    await page.getByRole('img', { name: /^Requests a second\. Last: all [1-9]/ }).waitFor()
+    await page.getByRole('img', { name: /^Requests per second\. Last: total [1-9]/ }).waitFor()
   } finally {
     await load.end()
   }
@@ -132,15 +128,15 @@ t.test('shows what models write: tokens a second, and the time to the first of t
     page.locator('.tile', { hasText: name }).locator('dd').innerText()
   const load = callAgainAndAgain(() => dashboard.call('chat/completions', inferenceKey, chat))
   try {
-    await until('tokens are shown', async () => /^[1-9][\d,.]*\/s/.test(await tile('Tokens written')))
-    await until('a time is shown', async () => /first output \d/.test(await tile('Open streams')))
+    await until('tokens are shown', async () => /^[1-9][\d,.]*\/s/.test(await tile('Output tokens')))
+    await until('a time is shown', async () => /first token \d/.test(await tile('Open streams')))
   } finally {
     await load.end()
   }
-  t.match(await tile('Tokens written'), /\$\d\.\d\d a minute/, 'what calls of the last seconds cost')
-  await page.getByRole('img', { name: /^Time to the first output of a stream\. Last: p50 \d/ }).waitFor()
+  t.match(await tile('Output tokens'), /\$\d\.\d\d\/min/, 'what calls of the last seconds cost')
+  await page.getByRole('img', { name: /^Time to first token\. Last: p50 \d/ }).waitFor()
   await page
-    .getByRole('table', { name: 'Input of models' })
+    .getByRole('table', { name: 'Input tokens and dropped fields' })
     .getByRole('row', { name: /^sluice\/echo-1/ })
     .waitFor()
 })
@@ -156,11 +152,14 @@ t.test(
     )
     const finding = page.getByRole('listitem').filter({ hasText: 'most of them with key_unknown' })
     try {
+      await page.locator('details.findings summary').click()
       await finding.waitFor()
       await until(
         'the tile counts them',
         async () =>
-          !/^0\/s/.test(await page.locator('.tile', { hasText: 'Refused (4xx)' }).locator('dd').innerText()),
+          !/^0\/s/.test(
+            await page.locator('.tile', { hasText: 'Client errors (4xx)' }).locator('dd').innerText(),
+          ),
       )
       const good = callAgainAndAgain(() => dashboard.call('embeddings', inferenceKey, embeddings))
       try {
@@ -173,7 +172,7 @@ t.test(
       } finally {
         await good.end()
       }
-      await finding.getByRole('link', { name: 'Look at keys' }).click()
+      await finding.getByRole('link', { name: 'View keys' }).click()
     } finally {
       await load.end()
     }

@@ -19,7 +19,7 @@ t.test('Files tells what a workspace stores of what it may, and of the last swee
   const row = page.getByRole('table', { name: 'What workspaces store' }).getByRole('row', { name: /Default/ })
   t.match(await row.innerText(), /\b1\b[\s\S]*4 KiB/)
   t.match(await row.getByRole('meter').getAttribute('aria-valuetext'), /^4 KiB of /)
-  await page.getByText(/None has ended yet|It ended/).waitFor()
+  await page.getByText(/No sweep has finished yet|Finished/).waitFor()
 })
 
 t.test('Files says in words what a sweep did, and marks a quota that is nearly used', { skip }, async (t) => {
@@ -40,11 +40,7 @@ t.test('Files says in words what a sweep did, and marks a quota that is nearly u
   const body = { data: { workspaces, sweep: { ended_at: new Date().toISOString(), report } }, total_count: 1 }
   await page.route('**/api/v1/admin/storage?*', (route) => route.fulfill({ json: body }))
   await page.getByRole('button', { name: 'Reload' }).click()
-  await page
-    .getByText(
-      'It removed 1 upload that nobody would finish, 2 containers that were long unused and 3 odd things.',
-    )
-    .waitFor()
+  await page.getByText('Deleted 1 abandoned upload, 2 unused containers and 3 odd things.').waitFor()
   await page.getByText('1 container file counts with another size now.').waitFor()
   await page.locator('.meter.warn').getByText('900 bytes of 1,000 bytes').waitFor()
   t.match(await page.getByRole('row', { name: /Full/ }).innerText(), '100,000 or more')

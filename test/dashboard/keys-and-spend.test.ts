@@ -34,17 +34,17 @@ t.test('says that a list cannot be had, and has it when it is asked again', { sk
 t.test('creates a key that is shown once and works, and deletes it', { skip }, async (t) => {
   const dashboard = opened()
   const { page } = dashboard
-  await page.getByRole('button', { name: 'Create a key' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Create a key' })
+  await page.getByRole('button', { name: 'Create key' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Create key' })
   await dialog.getByLabel('Name').fill('made in the browser')
   await dialog.getByLabel('Limit in USD').fill('25')
-  t.ok(await dialog.getByLabel('Requests at once').isDisabled(), 'without a limit of requests')
-  await dialog.getByLabel('Requests a minute').fill('600')
-  await dialog.getByLabel('Requests at once').fill('601')
+  t.ok(await dialog.getByLabel('Burst').isDisabled(), 'without a limit of requests')
+  await dialog.getByLabel('Requests per minute').fill('600')
+  await dialog.getByLabel('Burst').fill('601')
   await dialog.getByRole('button', { name: 'Create' }).click()
   await dialog.getByText('exceeds the limit of 600 requests a minute').first().waitFor()
-  t.equal(await dialog.getByLabel('Requests at once').getAttribute('aria-invalid'), 'true')
-  await dialog.getByLabel('Requests at once').fill('50')
+  t.equal(await dialog.getByLabel('Burst').getAttribute('aria-invalid'), 'true')
+  await dialog.getByLabel('Burst').fill('50')
   await dialog.getByRole('button', { name: 'Create' }).click()
   const box = page.getByLabel('API key made in the browser')
   const key = await box.inputValue()
@@ -60,12 +60,12 @@ t.test('creates a key that is shown once and works, and deletes it', { skip }, a
   t.notMatch(await page.content(), key)
   t.equal((await dashboard.call('embeddings', key, embeddings)).status, 200)
   const row = page.getByRole('row', { name: /made in the browser/ })
-  t.match(await row.innerText(), /active[\s\S]*of \$25\.00[\s\S]*600 requests a minute, 50 at once/)
+  t.match(await row.innerText(), /active[\s\S]*of \$25\.00[\s\S]*600 requests\/min, burst 50/)
   await row.getByText('active').click()
   await page.locator('h1', { hasText: 'Key made in the browser' }).waitFor()
   await page.getByRole('button', { name: 'Delete' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete the key' }).click()
-  await page.getByText('made in the browser is deleted.').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete key' }).click()
+  await page.getByText('made in the browser deleted.').waitFor()
   await page.locator('h1:focus', { hasText: 'Keys' }).waitFor()
   await page.getByRole('table', { name: 'API keys' }).waitFor()
   t.equal(await row.count(), 0)
@@ -77,7 +77,7 @@ t.test('creates a key that is shown once and works, and deletes it', { skip }, a
 
 t.test('tells at the field what is wrong with it, as the API says it', { skip }, async (t) => {
   const { page } = opened()
-  await page.getByRole('button', { name: 'Create a key' }).click()
+  await page.getByRole('button', { name: 'Create key' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Name').fill('late')
   await dialog.getByLabel('Expires').fill('2001-01-01T00:00')
@@ -86,7 +86,7 @@ t.test('tells at the field what is wrong with it, as the API says it', { skip },
   t.equal(await dialog.getByLabel('Expires').getAttribute('aria-invalid'), 'true')
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Create a key' }).and(page.locator(':focus')).waitFor()
+  await page.getByRole('button', { name: 'Create key' }).and(page.locator(':focus')).waitFor()
 })
 
 t.test('disables a key and enables it, and rotates it', { skip }, async (t) => {
@@ -110,35 +110,56 @@ t.test('disables a key and enables it, and rotates it', { skip }, async (t) => {
   await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click()
   await about.getByText('active').waitFor()
   await about.getByRole('button', { name: 'Rotate' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Make a new key' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Create new key' }).click()
   const next = await page.getByLabel('API key turned').inputValue()
   await page.getByRole('button', { name: 'Done' }).click()
   t.equal((await dashboard.call('embeddings', next, embeddings)).status, 200)
   t.not(next, made.key)
 })
 
+t.test(
+  'selected keys are disabled together, and the table says when keys were last used',
+  { skip },
+  async () => {
+    const dashboard = opened()
+    const { page, managementKey } = dashboard
+    for (const name of ['twin', 'twin', 'stays'])
+      await dashboard.call('keys', managementKey, { body: { name } })
+    await dashboard.visit('Spend')
+    await dashboard.visit('Keys')
+    const table = page.getByRole('table', { name: 'API keys' })
+    const twins = table.getByRole('row', { name: /twin …\w{4}/ })
+    await until('both are there', async () => (await twins.count()) === 2)
+    await until('last uses are there', async () => /second|minute/.test(await table.innerText()))
+    for (const twin of await twins.getByRole('checkbox').all()) await twin.check()
+    await page.getByRole('button', { name: 'Disable 2 keys' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable 2 keys' }).click()
+    await page.getByText('2 keys disabled.').waitFor()
+    await until('they are gone from the list', async () => (await twins.count()) === 0)
+    await table.getByRole('row', { name: /stays/ }).waitFor()
+  },
+)
+
 t.test('sets a budget, and lowers it until a call is refused', { skip }, async (t) => {
   const dashboard = opened()
   const { page, inferenceKey } = dashboard
   await dashboard.visit('Spend')
-  await page.getByRole('button', { name: 'Set a budget' }).click()
-  await page.getByLabel('Limit in USD each month').fill('1000')
-  await page.getByRole('dialog').getByRole('button', { name: 'Set' }).click()
-  const row = page
-    .getByRole('table', { name: 'Budgets of workspaces' })
-    .getByRole('row', { name: /each month/ })
+  await page.getByRole('button', { name: 'Create budget' }).click()
+  await page.getByLabel('Limit (USD)').fill('1000')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+  const row = page.getByRole('table', { name: 'Budgets of workspaces' }).getByRole('row', { name: /monthly/ })
   await row.getByText('of $1,000.00').waitFor()
   t.equal((await dashboard.call('embeddings', inferenceKey, embeddings)).status, 200)
-  await row.getByRole('button', { name: /^Change/ }).click()
-  await page.getByLabel('Limit in USD each month').fill('0.001')
-  await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click()
+  await row.getByRole('button', { name: /^Edit/ }).click()
+  await page.getByLabel('Limit (USD)').fill('0.001')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
   await row.getByText('of $0.001').waitFor()
   await until('the call is refused', async () =>
     [402, 403].includes((await dashboard.call('embeddings', inferenceKey, embeddings)).status),
   )
-  await row.getByText('each month').click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete the budget…' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete the budget', exact: true }).click()
+  await row.getByText('monthly').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete budget…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete budget', exact: true }).click()
   await row.waitFor({ state: 'detached' })
   await until(
     'calls are answered',
@@ -149,7 +170,7 @@ t.test('sets a budget, and lowers it until a call is refused', { skip }, async (
 t.test('shows what was spent, by model, key and workspace, and adds credit', { skip }, async (t) => {
   const dashboard = opened()
   const { page } = dashboard
-  const spent = page.getByRole('region', { name: 'Where it went' })
+  const spent = page.getByRole('region', { name: 'Spend breakdown' })
   await until('the books have it', async () => {
     await dashboard.visit('Keys')
     await dashboard.visit('Spend')
@@ -167,7 +188,11 @@ t.test('shows what was spent, by model, key and workspace, and adds credit', { s
     async () => (await page.locator('.head time').getAttribute('datetime')) !== before,
   )
   page.off('request', hear)
-  t.same(asked.sort(), ['/activity', '/credits', '/keys', '/workspaces//budgets'])
+  t.same(asked.sort(), [
+    '/activity',
+    ...['/admin/requests', '/admin/requests', '/admin/requests'],
+    ...['/credits', '/keys', '/workspaces//budgets'],
+  ])
   await spent.getByLabel('By', { exact: true }).selectOption('key')
   await spent
     .getByRole('row', { name: /sk-sluice-v1-/ })

@@ -70,7 +70,7 @@ t.test(
     t.same(forecastOf(burned({}), NOW), { usdADay: 0, atEnd: 0, usedUpMs: null })
     for (const more of [{ limit: 0 }, { limit: 5, spent: 7, days: upTo(7) }, { limit: 5, spent: 5 }]) {
       t.equal(forecastOf(burned(more), NOW).usedUpMs, NOW)
-      t.equal(forecastText(burned(more), NOW), 'used up')
+      t.equal(forecastText(burned(more), NOW), 'refusing calls now (none in the last hour)')
       const left = leftOver(burned(more), NOW).map(([, usd]) => usd)
       t.ok(
         left.every((usd) => usd >= 0 && usd <= (more.limit ?? 0)),
@@ -101,13 +101,13 @@ t.test(
     const fast = burned({ limit: 10, spent: 6, interval: 'weekly', days: upTo(0, 1, 3, 2) })
     const { usedUpMs } = forecastOf(fast, NOW)
     t.equal(cents(((usedUpMs ?? 0) - NOW) / DAY_MS), cents(4 / 2.4), 'days')
-    t.equal(forecastText(fast, NOW), 'used up tomorrow, at $2.40 a day')
+    t.equal(forecastText(fast, NOW), 'runs out tomorrow at $2.40/day')
     t.equal(forecastText({ ...fast, interval: 'daily', days: upTo(1) }, NOW), '$7.00 at the end, in 12 hours')
-    t.equal(forecastText({ ...fast, days: [] }, NOW), 'nothing spent in seven days')
+    t.equal(forecastText({ ...fast, days: [] }, NOW), 'no spend in seven days')
     const credit = { ...fast, interval: 'lifetime', limit: 106 }
-    t.equal(forecastText(credit, NOW), 'used up next month, at $2.40 a day', 'no window ends it')
+    t.equal(forecastText(credit, NOW), 'runs out next month at $2.40/day', 'no window ends it')
     for (const limit of [1e9, Number.MAX_VALUE])
-      t.equal(forecastText({ ...credit, limit }, NOW), 'lasts, at $2.40 a day')
+      t.equal(forecastText({ ...credit, limit }, NOW), 'lasts, at $2.40/day')
   },
 )
 

@@ -8,14 +8,14 @@ const PAGE = `${ROOT}dist/src/server/dashboard/page/`
  * Bytes of everything that a visit to all pages loads, as it is served: a budget, of which the two vendored
  * packages take 27 KB.
  */
-const PAGE_BYTES_MAX = 90_000
+const PAGE_BYTES_MAX = 95_000
 
 const files = readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((path) =>
   /\.(?:html|css|js)$/.test(path),
 )
 const textOf = (path: string): string => readFileSync(PAGE + path, 'utf8')
 
-t.test('the whole page is at most 90 KB, compressed', async (t) => {
+t.test('the whole page is at most 95 KB, compressed', async (t) => {
   const packed = files.map((path) => readFileSync(`${PAGE}${path}.br`))
   const bytes = packed.reduce((sum, { length }) => sum + length, 0)
   t.same(

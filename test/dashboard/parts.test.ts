@@ -54,7 +54,7 @@ interface Budgets {
   ): string
 }
 
-const { forceOf } = await moduleOf<Budgets>('pages/budgets.js')
+const { forceOf } = await moduleOf<Budgets>('pages/budget-dialog.js')
 
 t.test('figures of the dashboard are written as people read them', async (t) => {
   t.same(
@@ -96,8 +96,8 @@ t.test('what models did not get and what ended their streams is said with its co
   ]
   t.equal(droppedText({ dropped }), 'seed 1,200, top_k 1')
   t.equal(droppedText({ dropped: [] }), '')
-  t.equal(cutText([{ cause: 'client_gone', streams: 3 }]), 'Streams cut: 3 client_gone.')
-  t.equal(cutText([]), 'No stream was cut.')
+  t.equal(cutText([{ cause: 'client_gone', streams: 3 }]), 'Interrupted streams: 3 client_gone.')
+  t.equal(cutText([]), 'No interrupted streams.')
 })
 
 interface Scale {

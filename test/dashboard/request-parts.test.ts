@@ -35,7 +35,7 @@ t.test('the parts of a call stand one behind the other, attempts where they bega
       ['Reservation', 3, 0.5, 'own'],
       ['first', 4, 10, 'failed'],
       ['second', 14, 40, 'provider'],
-      ['Rest', 54, 6, 'own'],
+      ['Other', 54, 6, 'own'],
     ],
   )
   const nothing = {

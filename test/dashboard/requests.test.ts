@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { openStore } from '../../src/server/store/base/open.ts'
 import { insertRequests } from '../../src/server/store/requests/request-rows.ts'
@@ -19,6 +20,10 @@ await dashboard?.signIn()
 const opened = (): Dashboard => present(dashboard)
 /** More than one answer has: it ends by its bytes. */
 const OLD_CALLS = 1_200
+
+/** Pixels by which the list is wider than its box. */
+const LOG_BEYOND =
+  "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.log'))"
 
 t.setTimeout(600_000)
 
@@ -49,17 +54,17 @@ t.test('a click in a row opens what the call did, and the ways on from there', {
   const dialog = page.getByRole('dialog', { name: 'embeddings.create 200' })
   await dialog.waitFor()
   t.match(await dialog.innerText(), /Key[\s\S]*Body and checks[\s\S]*Reservation[\s\S]*Charged[\s\S]*\$0\.00/)
-  const command = await dialog.getByLabel('The same call, for a terminal', { exact: true }).inputValue()
+  const command = await dialog.getByLabel('Command to repeat this call', { exact: true }).inputValue()
   t.match(command, /^curl "\$SLUICE_URL\/api\/v1\/embeddings"/)
   await page.evaluate(
     "Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })",
   )
   await dialog.getByRole('button', { name: 'Copy' }).click()
-  await dialog.getByText('it is selected now').waitFor()
+  await dialog.getByText('The text is selected').waitFor()
   const selected = `(({ value, selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))(
     document.querySelector('dialog textarea'))`
   t.equal(await page.evaluate<string>(selected), command)
-  t.ok(await dialog.getByRole('link', { name: 'What it changed' }).isVisible())
+  t.ok(await dialog.getByRole('link', { name: 'Changes made by this key' }).isVisible())
   t.same(await findingsInAllLooks(page), [])
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
@@ -69,7 +74,7 @@ t.test('a click in a row opens what the call did, and the ways on from there', {
     .focus()
   await page.keyboard.press('Enter')
   const failed = page.getByRole('dialog', { name: 'embeddings.create 404' })
-  const docs = failed.getByRole('link', { name: 'What it means, and what helps' })
+  const docs = failed.getByRole('link', { name: 'Cause and fix' })
   t.equal(await docs.getAttribute('href'), '/docs/errors/model_unknown')
   t.equal((await fetch(new URL('/docs/errors/model_unknown', page.url()))).status, 200)
   await page.keyboard.press('Escape')
@@ -112,12 +117,71 @@ t.test('any number of rows is scrolled, and only those in sight are drawn', { sk
 t.test('a search that finds nothing says what would be there', { skip }, async (t) => {
   const { page, seen } = opened()
   await page.getByLabel('Model').fill('nobody/nothing')
-  await page.getByText('No call is like that.').waitFor()
+  await page.getByText('No calls match.').waitFor()
   const look = await page.waitForRequest((request) => /admin\/requests\?.*nothing/.test(request.url()))
   const from = Date.parse(new URL(look.url()).searchParams.get('from') ?? '')
   t.ok(Date.now() - from < 60_000, 'a look reads what has come since, not the whole log')
   await page.getByLabel('Status').fill('what')
   await page.getByRole('alert').waitFor()
   t.match(await page.getByRole('alert').innerText(), /query parameter/)
+  t.same([seen.abroad, seen.errors], [[], []])
+})
+
+t.test('duration, tokens and cost stand within 1,280 pixels, and cards within 380', { skip }, async (t) => {
+  const { page } = opened()
+  await page.evaluate("location.hash = '#/requests'")
+  const row = page.locator('.log tbody tr[aria-rowindex]').first()
+  await row.waitFor()
+  for (const title of ['Duration', 'Tokens', 'Cost']) {
+    const box = present((await page.getByRole('columnheader', { name: title }).boundingBox()) ?? undefined)
+    t.ok(box.x + box.width <= 1_280, title)
+  }
+  t.equal(await page.evaluate<number>(LOG_BEYOND), 0)
+  await page.setViewportSize({ width: 380, height: 800 })
+  const card = present((await row.boundingBox()) ?? undefined)
+  t.ok(card.height > 90, 'a row is a card')
+  t.equal(await page.evaluate<number>(LOG_BEYOND), 0)
+  t.equal(await page.getByLabel('Model').isVisible(), false)
+  await page.getByRole('button', { name: 'Filters' }).click()
+  await page.getByLabel('Model').waitFor()
+  t.same(await findingsInAllLooks(page), [])
+  await page.setViewportSize({ width: 1_280, height: 900 })
+})
+
+t.test(
+  'filters stand in the address, suggestions complete them, and one button clears them',
+  { skip },
+  async (t) => {
+    const { page } = opened()
+    await page.evaluate("location.hash = '#/requests?key_name=nothing&show=failed'")
+    await until('the field follows', async () => (await page.getByLabel('Key').inputValue()) === 'nothing')
+    await page.getByText('No calls match.').waitFor()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    t.notMatch(page.url(), /key_name|show/)
+    await page.getByLabel('Model').fill('pric')
+    await page.getByRole('option', { name: PRICED_MODEL }).waitFor()
+    t.same(await findingsInAllLooks(page), [])
+    await page.getByLabel('Model').press('ArrowDown')
+    await page.getByLabel('Model').press('Enter')
+    await until('the model is in the address', () => page.url().includes(encodeURIComponent(PRICED_MODEL)))
+    t.equal(await page.getByLabel('Model').inputValue(), PRICED_MODEL)
+  },
+)
+
+t.test('the calls of the filters are exported as a file', { skip }, async (t) => {
+  const { page, seen } = opened()
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Export calls' })
+  await dialog.getByLabel('Format').selectOption('csv')
+  const coming = page.waitForEvent('download')
+  await dialog.getByRole('button', { name: 'Export', exact: true }).click()
+  const file = await coming
+  t.equal(file.suggestedFilename(), 'requests.csv')
+  const [head = '', ...lines] = readFileSync(await file.path(), 'utf8')
+    .trimEnd()
+    .split('\r\n')
+  t.match(head, /^id,request_id/)
+  t.ok(lines.length > 0 && lines.every((line) => line.includes(PRICED_MODEL)))
+  await dialog.waitFor({ state: 'detached' })
   t.same([seen.abroad, seen.errors], [[], []])
 })

@@ -141,7 +141,7 @@ interface Search {
 }
 
 const SEARCHES: readonly Search[] = [
-  { field: 'Show', value: 'failed', query: 'failed=true', column: 'Error', found: /./ },
+  { field: 'Result', value: 'failed', query: 'failed=true', column: 'Error', found: /./ },
   {
     field: 'Error',
     value: 'upstream_failed',
@@ -153,7 +153,7 @@ const SEARCHES: readonly Search[] = [
   {
     field: 'Model',
     value: 'maker/model-3',
-    query: 'model=maker',
+    query: 'model_prefix=maker',
     column: 'Model',
     found: /^maker\/model-3$/,
   },
@@ -165,8 +165,10 @@ async function searched(proof: Proof, page: Page, search: Search, repeats: numbe
   const took: number[] = []
   const put = async (value: string): Promise<void> => {
     const field = page.getByLabel(search.field, { exact: true })
-    if (search.field === 'Show') await field.selectOption(value)
+    if (search.field === 'Result') await field.selectOption(value)
     else await field.fill(value)
+    // Fields that take no part of a name search when they are entered.
+    if (search.field !== 'Result') await field.press('Enter')
   }
   for (let round = 0; round < repeats; round++) {
     await page.evaluate('performance.clearResourceTimings()')

@@ -1,6 +1,6 @@
 /** The dashboard of a whole node in a real browser. */
 import type { Browser, Page } from 'playwright-core'
-import { axeFindings, LOOKS, openBrowser, showAs, watch, type Seen } from '../wire/browser.ts'
+import { axeFindings, GRAVE, LOOKS, openBrowser, showAs, watch, type Look, type Seen } from '../wire/browser.ts'
 import { catalogueFile } from '../models/catalogue.ts'
 import { firstKeys, nodeSettings, startNode, until, type Settings, type TestNode } from '../nodes/node.ts'
 import type { Teardown } from '../teardown.ts'
@@ -97,14 +97,18 @@ export async function openWatchedPage(
 }
 
 /** What axe-core finds in the page that is shown, in each of its looks; with the name of the look. */
-export async function findingsInAllLooks(page: Page): Promise<readonly string[]> {
+export async function findingsInAllLooks(
+  page: Page,
+  looks: readonly Look[] = LOOKS,
+  impacts: readonly string[] = GRAVE,
+): Promise<readonly string[]> {
   const found: string[] = []
-  for (const look of LOOKS) {
+  for (const look of looks) {
     await showAs(page, look)
     let told: readonly string[] = []
     await until('all is loaded, and still is when it was looked at', async () => {
       if (!(await isAtRest(page))) return false
-      told = await axeFindings(page)
+      told = await axeFindings(page, impacts)
       return told.length === 0 || (await isAtRest(page))
     })
     found.push(...told.map((finding) => `${look.name}: ${finding}`))
@@ -123,4 +127,11 @@ async function isAtRest(page: Page): Promise<boolean> {
  */
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+}
+
+/** Captions of the tables of which a part is beyond the edge of their boxes. */
+export function tablesBeyond(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(`[...document.querySelectorAll('main :is(.scroll, .log)')]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+    .map((box) => box.querySelector('caption')?.textContent ?? '')`)
 }

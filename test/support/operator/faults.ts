@@ -29,7 +29,7 @@ export const FAULTS: readonly Fault[] = [
     customer: 'Ada',
     error: 'key_limit_exceeded',
     cause:
-      /The limit of the key does not cover this call\. .* are used, .* It is the lifetime limit of the key\./,
+      /The limit of the key does not cover this call\. .* are used, .* Limit: lifetime, of the key\./,
     remedy:
       /Let callers send max_tokens, set default_max_output_tokens on the key, or raise the limit of the key\./,
     page: 'Ada',
@@ -45,14 +45,14 @@ export const FAULTS: readonly Fault[] = [
     customer: 'Cleo',
     error: 'budget_exceeded',
     cause:
-      /The daily budget of the workspace does not cover this call\. .* It is the daily limit of the workspace\./,
+      /The daily budget of the workspace does not cover this call\. .* Limit: daily, of the workspace\./,
     remedy: /Let callers send max_tokens, .*, or raise the budget of the workspace\./,
     page: 'Spend',
   },
   {
     customer: 'Dan',
     error: 'model_unknown',
-    cause: /There is no such model\. The call asked for test\/pricde\. Nearest: test\/priced\./,
+    cause: /There is no such model\. Requested model: test\/pricde\. Nearest: test\/priced\./,
     remedy: /See what the catalogue calls its models\./,
     page: 'test/priced',
   },

@@ -51,17 +51,17 @@ export async function signInTyped(
  * @returns the key that was made, and the call to paste
  */
 export async function copiedCall(page: Page): Promise<{ readonly key: string; readonly call: string }> {
-  // The first one behind "Choose one".
+  // The first one behind "Choose a provider".
   await page.keyboard.press('Home')
   await page.keyboard.press('ArrowDown')
   await step(page, '1. Choose').getByText('ready').waitFor()
-  await tabTo(page, /^BUTTON Make a key/)
+  await tabTo(page, /^BUTTON Create key/)
   await page.keyboard.press('Enter')
-  await step(page, '2. Make').getByText('made', { exact: true }).waitFor()
+  await page.getByText('Copy it now: it is not shown again.').waitFor()
   await tabTo(page, /^BUTTON Copy API key/)
   const key = await copied(page)
-  await page.getByText('Waiting for a first call…').waitFor()
-  await tabTo(page, /^BUTTON Copy A call of sluice\/echo-1/)
+  await page.getByText('Waiting for the first call…').waitFor()
+  await tabTo(page, /^BUTTON Copy Call of sluice\/echo-1/)
   return { key, call: await copied(page) }
 }
 

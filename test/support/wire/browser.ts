@@ -66,20 +66,38 @@ export const LOOKS = [
   { name: 'dark', colorScheme: 'dark', width: 1_280, height: 900 },
   { name: 'narrow', colorScheme: 'light', width: 380, height: 800 },
 ] as const
-export type Look = (typeof LOOKS)[number]
+/** Each width of a proof, light and dark. */
+export const ALL_LOOKS = [1_280, 1_024, 380].flatMap((width) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({
+    ...{ name: `${width}-${colorScheme}`, colorScheme, width, height: width > 380 ? 900 : 800 },
+  })),
+)
+export interface Look {
+  readonly name: string
+  readonly colorScheme: 'light' | 'dark'
+  readonly width: number
+  readonly height: number
+}
 
 export async function showAs(page: Page, { colorScheme, width, height }: Look): Promise<void> {
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
   await page.setViewportSize({ width, height })
 }
 
-/** What axe-core finds serious or critical in what is shown now, a line each. */
-export async function axeFindings(page: Page): Promise<readonly string[]> {
+/** Impacts of what axe-core finds: those that shut somebody out, and all. */
+export const GRAVE = ['serious', 'critical'] as const
+export const ALL_IMPACTS = ['minor', 'moderate', ...GRAVE] as const
+
+/** What axe-core finds of these impacts in what is shown now, a line each. */
+export async function axeFindings(
+  page: Page,
+  impacts: readonly string[] = GRAVE,
+): Promise<readonly string[]> {
   await page.evaluate(axeScript())
   return page.evaluate<
     readonly string[]
   >(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ impact }) => ${JSON.stringify(impacts)}.includes(impact))
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ': ' + failureSummary)))`)
 }
 

@@ -1,9 +1,11 @@
 import { h, type ComponentChild } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ApiKey } from '../../../schemas/keys/keys.ts'
 import type { StartAnswer } from '../../../schemas/operator/start.ts'
 import { ApiError, beginSession, createApi, endSession, messageOf, type Api } from './api.ts'
 import { openLiveFeed, type LiveFeed } from './live.ts'
 import type { Session } from './page.ts'
+import { callingKeys, readyProviders } from './pages/start.tsx'
 import { forgetToken, storedToken, storeToken, watchToken } from './session-token.ts'
 import { Shell, type SignedIn } from './shell.tsx'
 import { Resuming, SignIn } from './sign-in.tsx'
@@ -39,9 +41,9 @@ export function App(): ComponentChild {
       forgetToken(pageToken)
       if (own !== null && own === live.current) leave(`You were signed out. ${reason}`)
     })
-    const [{ data: session }, isFresh] = await Promise.all([
+    const [{ data: session }, begun] = await Promise.all([
       api.get<{ data: Session }>(['admin', 'session']),
-      isFreshNode(api),
+      begunOf(api),
     ])
     live.current?.close()
     own = live.current = openLiveFeed(api)
@@ -53,7 +55,7 @@ export function App(): ComponentChild {
       forgetToken(pageToken)
       leave(null)
     }
-    setShown({ kind: 'in', signedIn: { api, live: own, session, isFresh, signOut } })
+    setShown({ kind: 'in', signedIn: { api, live: own, session, ...begun, signOut } })
   }
   const resume = (pageToken: string | null): void => {
     if (pageToken === null) return leave(null)
@@ -83,13 +85,19 @@ export function App(): ComponentChild {
   }
 }
 
-/** True while no model was called. A node that cannot tell is not begun with. */
-async function isFreshNode(api: Api): Promise<boolean> {
+/** How far the steps of the page Start are. A node that cannot say so counts as begun. */
+async function begunOf(api: Api): Promise<Pick<SignedIn, 'isFresh' | 'isStarting'>> {
   try {
-    const { data } = await api.get<StartAnswer>(['admin', 'start'])
-    return !data.has_called
+    const [{ data }, own, keys] = await Promise.all([
+      api.get<StartAnswer>(['admin', 'start']),
+      api.get<{ data: readonly unknown[] }>(['byok']),
+      api.get<{ data: readonly ApiKey[] }>(['keys']),
+    ])
+    const isReady =
+      (readyProviders(data).length > 0 || own.data.length > 0) && callingKeys(keys.data).length > 0
+    return { isFresh: !data.has_called, isStarting: !data.has_called || !isReady }
   } catch {
-    return false
+    return { isFresh: false, isStarting: false }
   }
 }
 

@@ -41,6 +41,6 @@ export const PAGES: readonly Page[] = [
 /** Where a session begins: while no model was ever called there is nothing to see. */
 export const landingOf = (isFresh: boolean): Page => (isFresh ? startPage : nowPage)
 
-/** Pages of the navigation. */
-export const shownPages = (isFresh: boolean): readonly Page[] =>
-  PAGES.filter((page) => page.under === undefined && (isFresh || page !== startPage))
+/** Pages of the navigation: Start while one of its steps is open. */
+export const shownPages = (isStarting: boolean): readonly Page[] =>
+  PAGES.filter((page) => page.under === undefined && (isStarting || page !== startPage))

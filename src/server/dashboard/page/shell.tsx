@@ -4,6 +4,7 @@ import { useLive, type LiveFeed } from './live.ts'
 import { hashOf, placeOf, type Page, type PageContext, type Place, type Session } from './page.ts'
 import { landingOf, PAGES, shownPages } from './pages.ts'
 import { fixedEntries } from './palette/actions.ts'
+import { countText } from './pages/now/findings.tsx'
 import { Palette } from './palette/palette.tsx'
 import { useShortcuts } from './shortcuts.ts'
 import { ThemeSwitch } from './theme.tsx'
@@ -25,12 +26,14 @@ export interface SignedIn {
   readonly session: Session
   /** No model was called yet. */
   readonly isFresh: boolean
+  /** A step of the page Start is open. */
+  readonly isStarting: boolean
   signOut(): void
 }
 
 /** What stands around every page, and which one it is. */
 export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
-  const { isFresh } = signedIn
+  const { isFresh, isStarting } = signedIn
   const { place, setQuery } = usePlace()
   const { message, say } = useMessage()
   const { page, subject, title, heading, setSubject } = useHeaded(place, isFresh)
@@ -43,14 +46,14 @@ export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
   return (
     <div class="shell">
       <a class="skip" href="#main" onClick={skip}>
-        Skip to the page
+        Skip to content
       </a>
       <header class="top">
         <strong class="brand">
           <img src="mark.svg" width={22} height={22} alt="" />
           Sluice
         </strong>
-        <Navigation pages={shownPages(isFresh)} current={page?.under ?? page?.path} />
+        <Navigation pages={shownPages(isStarting)} current={page?.under ?? page?.path} />
         <Corner {...signedIn} signOut={signOut} openCommands={() => setCommanding(true)} />
       </header>
       <main id="main">
@@ -59,9 +62,9 @@ export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
         </h1>
         {page === undefined ? (
           <p class="notice warn">
-            {'There is nothing at '}
+            {'No page at '}
             <code>{`#/${place.path}`}</code>
-            <a href={hashOf('now')}>To the page Now</a>
+            <a href={hashOf('now')}>Go to Now</a>
           </p>
         ) : (
           <PageView
@@ -121,7 +124,7 @@ function PageView({ page, context }: { readonly page: Page; readonly context: Pa
   if (problem !== undefined)
     return (
       <div class="notice bad" role="alert">
-        <p>{`This page has failed: ${messageOf(problem)}`}</p>
+        <p>{`This page failed: ${messageOf(problem)}`}</p>
         <button type="button" onClick={reset}>
           Try again
         </button>
@@ -162,7 +165,7 @@ function LiveState({ live }: Pick<SignedIn, 'live'>): ComponentChild {
     : findings.length > 0
       ? 'warn'
       : 'good'
-  const text = isStale ? 'not live' : findings.length === 0 ? 'all is well' : `${findings.length} to look at`
+  const text = isStale ? 'not live' : findings.length === 0 ? 'no findings' : countText(findings.length)
   return (
     <a href={hashOf('now')} class={`live ${isStale ? 'plain' : worst}`} title={problem ?? undefined}>
       {text}
@@ -191,7 +194,7 @@ function useHeaded({ path: wanted, query }: Place, isFresh: boolean): Headed {
   const heading = useRef<HTMLHeadingElement | null>(null)
   const [named, setNamed] = useState({ subject, name: '' })
   const name = named.subject === subject ? named.name : ''
-  const title = page === undefined ? 'No such page' : `${page.title} ${name}`.trim()
+  const title = page === undefined ? 'Page not found' : `${page.title} ${name}`.trim()
   useLayoutEffect(() => {
     document.title = `${title} – Sluice`
   }, [title])

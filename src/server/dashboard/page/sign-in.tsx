@@ -8,10 +8,8 @@ import { Awaited } from './parts/loaded.tsx'
 const KEY_SHAPE = /^[!-~]+$/
 /** Answers to a key that is none for this page, by their code. */
 const REFUSALS: Readonly<Record<string, string>> = {
-  wrong_key_kind:
-    'This is not a management key. Keys that call models cannot sign in here: take a key of the kind “management”.',
-  operator_only:
-    'This management key belongs to another organization than the one that operates this installation.',
+  wrong_key_kind: 'This is not a management key. Sign in with a key of the kind “management”.',
+  operator_only: 'This management key belongs to an organization that does not operate this installation.',
 }
 
 export interface SignInProps {
@@ -40,15 +38,15 @@ export function SignIn({ message, signIn }: SignInProps): ComponentChild {
       </Form>
       <div class="hint">
         <p>
-          The key is sent once and kept nowhere in this browser. You stay signed in while the page is used: up
-          to 12 hours, and 15 minutes without use.
+          The key is sent once and not stored in this browser. A session lasts up to 12 hours, or 15 minutes
+          without use.
         </p>
         <p>
-          {'The first one stands in '}
+          {'On a new installation, find the first key in '}
           <code>first-keys.json</code>
-          {' in the data directory of a fresh installation. '}
+          {' in the data folder. '}
           <code>sluice keys create --kind management --name ops</code>
-          {' makes another.'}
+          {' creates another.'}
         </p>
       </div>
     </main>
@@ -82,7 +80,7 @@ export function Resuming({
 
 function checked(text: string): string {
   const key = text.trim()
-  if (!KEY_SHAPE.test(key)) throw new ApiError('A key has letters, digits, hyphens and underscores alone.')
+  if (!KEY_SHAPE.test(key)) throw new ApiError('A key has only letters, digits, hyphens and underscores.')
   return key
 }
 

@@ -67,7 +67,10 @@ class ExportReader implements ByteReader {
     const { requestLog, search } = this.#asked
     const page =
       first === null
-        ? await requestLog.find({ ...search, ...(this.#place !== null && { before: this.#place }) }, this.#left.signal)
+        ? await requestLog.find(
+            { ...search, ...(this.#place !== null && { before: this.#place }) },
+            this.#left.signal,
+          )
         : ok(first)
     if (page.ok) this.#place = page.value.next
     return page

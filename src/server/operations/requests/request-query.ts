@@ -48,10 +48,18 @@ export function requestQueryOf(query: ListRequestsQuery): Outcome<Asked> {
 function faultsOfExport({ format, limit, cursor }: ListRequestsQuery) {
   const faults: { path: string; message: string; expected: string }[] = []
   if (format !== 'csv' && format !== 'ndjson')
-    faults.push({ path: '/format', message: 'is not the format of an export', expected: '`csv` or `ndjson` with `all`' })
+    faults.push({
+      path: '/format',
+      message: 'is not the format of an export',
+      expected: '`csv` or `ndjson` with `all`',
+    })
   for (const [name, value] of Object.entries({ limit, cursor }))
     if (value !== undefined)
-      faults.push({ path: `/${name}`, message: 'does not go with `all`', expected: 'no `limit` and no `cursor`' })
+      faults.push({
+        path: `/${name}`,
+        message: 'does not go with `all`',
+        expected: 'no `limit` and no `cursor`',
+      })
   return faults
 }
 

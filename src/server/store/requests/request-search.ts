@@ -85,7 +85,10 @@ async function withNames(sql: Queryable, organizationId: string, page: RequestPa
     SELECT hash, name FROM api_keys
     WHERE organization_id = ${organizationId} AND hash = ANY(string_to_array(${hashes.join(',')}, ','))`
   const names = new Map(rows.map(({ hash, name }) => [hash, name]))
-  return { ...page, rows: page.rows.map((row) => ({ ...row, keyName: names.get(row.keyHash ?? '') ?? null })) }
+  return {
+    ...page,
+    rows: page.rows.map((row) => ({ ...row, keyName: names.get(row.keyHash ?? '') ?? null })),
+  }
 }
 
 /** The instants of a query in Unix microseconds, as Postgres reads them. */

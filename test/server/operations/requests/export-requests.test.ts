@@ -54,24 +54,27 @@ t.test('requests.list 200: an export that finds nothing has the names of its col
   t.equal(await (await download(front, 'all=true&format=ndjson')).text(), '')
 })
 
-t.test(`requests.list 200: an export ends at REQUESTS_EXPORT_MAX (${REQUESTS_EXPORT_MAX}) rows`, async (t) => {
-  const row = await rowOf(t)
-  let pages = 0
-  const requestLog: RequestLog = {
-    find: async ({ limit }) => {
-      pages++
-      return ok({ rows: Array.from({ length: limit }, () => row), next: row })
-    },
-  }
-  const front = await openInternsFront(t, { requestLog })
-  const answer = await download(front, 'all=true&format=ndjson')
-  let lines = 0
-  const decoder = new TextDecoder()
-  for await (const piece of present(answer.body ?? undefined))
-    lines += decoder.decode(piece as Uint8Array, { stream: true }).split('\n').length - 1
-  t.equal(lines, REQUESTS_EXPORT_MAX)
-  t.equal(pages, REQUESTS_EXPORT_MAX / REQUESTS_EXPORT_PAGE)
-})
+t.test(
+  `requests.list 200: an export ends at REQUESTS_EXPORT_MAX (${REQUESTS_EXPORT_MAX}) rows`,
+  async (t) => {
+    const row = await rowOf(t)
+    let pages = 0
+    const requestLog: RequestLog = {
+      find: async ({ limit }) => {
+        pages++
+        return ok({ rows: Array.from({ length: limit }, () => row), next: row })
+      },
+    }
+    const front = await openInternsFront(t, { requestLog })
+    const answer = await download(front, 'all=true&format=ndjson')
+    let lines = 0
+    const decoder = new TextDecoder()
+    for await (const piece of present(answer.body ?? undefined))
+      lines += decoder.decode(piece as Uint8Array, { stream: true }).split('\n').length - 1
+    t.equal(lines, REQUESTS_EXPORT_MAX)
+    t.equal(pages, REQUESTS_EXPORT_MAX / REQUESTS_EXPORT_PAGE)
+  },
+)
 
 t.test('requests.list 503: an export whose first page finds no turn is refused', async (t) => {
   const requestLog = { find: async () => fail('busy', { retryAfterS: 1 }) }

@@ -16,13 +16,20 @@ async function stand(t: Test): Promise<Stand> {
   return {
     ...front,
     async found(query, key) {
-      const { status, body } = await front.call('GET', `/admin/requests?${query}`, key === undefined ? {} : { key })
+      const { status, body } = await front.call(
+        'GET',
+        `/admin/requests?${query}`,
+        key === undefined ? {} : { key },
+      )
       if (status !== 200) throw new Error(JSON.stringify(body))
       const { data } = body as unknown as { data: readonly RequestShape[] }
       return data.map(({ key_name: name, request_id: id }) => [name, id] as const)
     },
     async named(name, by) {
-      const { body } = await front.call('POST', '/keys', { body: { name }, ...(by !== undefined && { key: by }) })
+      const { body } = await front.call('POST', '/keys', {
+        body: { name },
+        ...(by !== undefined && { key: by }),
+      })
       return (body as { data: { hash: string } }).data.hash
     },
   }
@@ -64,17 +71,20 @@ t.test('requests.list 200: a row has no name of a key that another organization 
   t.same(await found(''), [[null, 'own']])
 })
 
-t.test('requests.list 200: the first characters of a model find it, with its author or without', async (t) => {
-  const { store, organizationId, found } = await stand(t)
-  const call = (requestId: string, model: string) => ({ organizationId, requestId, notes: { model } })
-  await insertRequests(
-    store,
-    batchOfCalls(call('a', 'openai/gpt-5'), call('b', 'openai/gpt-5-mini'), call('c', 'acme/own_1')),
-  )
-  const ids = async (prefix: string) => (await found(`model_prefix=${prefix}`)).map(([, id]) => id).sort()
-  t.same(await ids('openai/gpt-5'), ['a', 'b'])
-  t.same(await ids('GPT-5-'), ['b'])
-  t.same(await ids('own_'), ['c'])
-  t.same(await ids('o_n'), [], 'no wildcard')
-  t.same(await ids('mini'), [], 'no part of a name')
-})
+t.test(
+  'requests.list 200: the first characters of a model find it, with its author or without',
+  async (t) => {
+    const { store, organizationId, found } = await stand(t)
+    const call = (requestId: string, model: string) => ({ organizationId, requestId, notes: { model } })
+    await insertRequests(
+      store,
+      batchOfCalls(call('a', 'openai/gpt-5'), call('b', 'openai/gpt-5-mini'), call('c', 'acme/own_1')),
+    )
+    const ids = async (prefix: string) => (await found(`model_prefix=${prefix}`)).map(([, id]) => id).sort()
+    t.same(await ids('openai/gpt-5'), ['a', 'b'])
+    t.same(await ids('GPT-5-'), ['b'])
+    t.same(await ids('own_'), ['c'])
+    t.same(await ids('o_n'), [], 'no wildcard')
+    t.same(await ids('mini'), [], 'no part of a name')
+  },
+)

@@ -1,4 +1,5 @@
 import { h, type ComponentChild } from 'preact'
+import { refusingText, type Refused } from '../pages/subjects/refusals.ts'
 import { relative, usd } from '../parts/figures.tsx'
 import { drawnUntil, forecastOf, leftOver, windowOf, type Burned, type Left } from './forecast.ts'
 
@@ -9,10 +10,12 @@ export interface BurnDownProps {
   readonly burned: Burned
   /** Of the node. */
   readonly nowMs: number
+  /** Calls that the limit refused in the last hour. */
+  readonly refused?: Refused
 }
 
 /** What was left of a limit since its window began, and what is forecast to its end, drawn and in words. */
-export function BurnDown({ burned, nowMs }: BurnDownProps): ComponentChild {
+export function BurnDown({ burned, nowMs, refused = NONE_REFUSED }: BurnDownProps): ComponentChild {
   const { limit, interval } = burned
   const { startMs } = windowOf(interval, nowMs)
   const untilMs = drawnUntil(burned, nowMs)
@@ -25,34 +28,42 @@ export function BurnDown({ burned, nowMs }: BurnDownProps): ComponentChild {
   const left = past.at(-1)?.[1] ?? 0
   const endMs = Math.min(untilMs, usedUpMs ?? untilMs)
   const last = usedUpMs === null ? Math.max(0, left - (usdADay * (untilMs - nowMs)) / DAY_MS) : 0
-  const isBad = usedUpMs !== null
+  const isRefusing = usedUpMs === nowMs || refused.calls > 0
+  const isBad = usedUpMs !== null || isRefusing
   return (
     <div class={isBad ? 'burn bad' : 'burn'}>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} aria-hidden="true">
         <path class="rule" d={`M0 ${HEIGHT - 1}H${WIDTH}M${x(nowMs)} 0V${HEIGHT}`} />
         <path d={pathOf(past)} />
-        <path
-          class="ahead"
-          d={pathOf([
-            [nowMs, left],
-            [endMs, last],
-          ])}
-        />
+        {!isRefusing && (
+          <path
+            class="ahead"
+            d={pathOf([
+              [nowMs, left],
+              [endMs, last],
+            ])}
+          />
+        )}
       </svg>
-      <span class="hint">{forecastText(burned, nowMs)}</span>
+      <span class="hint">{forecastText(burned, nowMs, refused)}</span>
     </div>
   )
 }
 
 const DAY_MS = 86_400_000
 
-/** `$12.30 at the end, in 9 days`; `used up in 3 days, at $4.10 a day`. */
-export function forecastText(burned: Burned, nowMs: number): string {
+const NONE_REFUSED: Refused = { calls: 0, isPartial: false }
+
+/**
+ * `$12.30 at the end, in 9 days`; `runs out in 3 days at $4.10/day`; of a limit that refuses calls no forecast,
+ * but `refusing calls now (142 in the last hour)`.
+ */
+export function forecastText(burned: Burned, nowMs: number, refused: Refused = NONE_REFUSED): string {
   const { usdADay, atEnd, usedUpMs } = forecastOf(burned, nowMs)
   const { endMs } = windowOf(burned.interval, nowMs)
   const on = (atMs: number): string => relative(new Date(atMs).toISOString(), nowMs)
-  if (usedUpMs === nowMs) return 'used up'
-  if (usedUpMs !== null) return `used up ${on(usedUpMs)}, at ${usd(usdADay)} a day`
-  if (usdADay === 0) return 'nothing spent in seven days'
-  return endMs === null ? `lasts, at ${usd(usdADay)} a day` : `${usd(atEnd)} at the end, ${on(endMs)}`
+  if (usedUpMs === nowMs || refused.calls > 0) return refusingText(refused)
+  if (usedUpMs !== null) return `runs out ${on(usedUpMs)} at ${usd(usdADay)}/day`
+  if (usdADay === 0) return 'no spend in seven days'
+  return endMs === null ? `lasts, at ${usd(usdADay)}/day` : `${usd(atEnd)} at the end, ${on(endMs)}`
 }

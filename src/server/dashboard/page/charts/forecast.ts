@@ -14,7 +14,7 @@ const FORESEEN_MS = 3_650 * DAY_MS
 
 /** The rule of a forecast, in words. */
 export const FORECAST_RULE =
-  'A forecast goes on at the mean rate of the last seven days (UTC, with today), from the first of them with spend, to the end of the window.'
+  'Forecasts extend your average daily spend of the last seven days (UTC) to the end of the budget period.'
 
 export interface Day {
   /** Seconds since 1970 at which it begins. */

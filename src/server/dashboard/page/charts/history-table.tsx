@@ -52,7 +52,7 @@ function Points({ title, sinceS, grainS, lines, format, timeOf }: HistoryTablePr
       columns={columns}
       rows={rows}
       keyOf={({ point }) => String(sinceS + point * grainS)}
-      empty="Nothing was measured."
+      empty="No measurements."
     />
   )
 }

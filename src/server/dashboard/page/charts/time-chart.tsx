@@ -98,8 +98,8 @@ export function TimeChart(props: TimeChartProps): ComponentChild {
       <Drawing {...props} scale={scale} width={width} range={range} />
       <p id={help} class="unseen">
         {onRange === undefined
-          ? 'Left and right look at a point.'
-          : 'Left and right look at a point, with shift they mark a range, enter shows it alone, escape shows all.'}
+          ? 'Left and right arrows select a point.'
+          : 'Left and right arrows select a point; with Shift they mark a range. Enter zooms in, Escape zooms out.'}
       </p>
       <p class="unseen" aria-live="polite">
         {at !== null &&

@@ -2,9 +2,10 @@ import { h, type ComponentChild } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { ListAuditQuery } from '../../../../schemas/audit/audit.ts'
 import type { PageContext } from '../page.ts'
+import { ComboField } from '../parts/combo-field.tsx'
 import { SelectField, TextField } from '../parts/fields.tsx'
 import { WorkspaceFilter } from '../parts/filters.tsx'
-import { useWorkspaces } from '../parts/workspaces.ts'
+import type { AuditNames } from './audit/names.ts'
 
 type Name = Exclude<keyof ListAuditQuery, 'before' | 'limit'>
 export type Search = Readonly<Record<Name, string>>
@@ -37,11 +38,12 @@ export function searchOf(query: URLSearchParams): Search {
  * nothing.
  */
 export function AuditSearch({
-  context: { api, query, setQuery },
+  context: { query, setQuery },
+  names: { keys, workspaces },
 }: {
   readonly context: PageContext
+  readonly names: AuditNames
 }): ComponentChild {
-  const workspaces = useWorkspaces(api)
   const asked = searchOf(query)
   const [input, setInput] = useState(() => fieldsOf(asked))
   useEffect(() => setInput(fieldsOf(asked)), [JSON.stringify(asked)])
@@ -56,6 +58,23 @@ export function AuditSearch({
     <TextField label={label} type="datetime-local" step={1} value={input[name]} onInput={set(name)} />
   )
   const search = (fields: Search): void => setQuery({ ...soughtBy(fields), before: null, event: null })
+  const choices = keys.keys.map(({ hash, kind }) => ({ value: hash, text: keys.nameOf(hash), note: kind }))
+  const objects = (workspaces.loaded.value ?? []).map(({ id, name }) => ({
+    ...{ value: id, text: name, note: 'workspace' },
+  }))
+  const named = (name: 'object_id' | 'actor_id', label: string, placeholder: string): ComponentChild => {
+    const all = name === 'actor_id' ? choices : [...choices, ...objects]
+    return (
+      <ComboField
+        label={label}
+        placeholder={placeholder}
+        text={all.find(({ value }) => value === asked[name])?.text ?? asked[name]}
+        choices={all}
+        onChoose={({ value }) => search({ ...input, [name]: value })}
+        onText={(text) => search({ ...input, [name]: text })}
+      />
+    )
+  }
   const submit = (event: Event): void => {
     event.preventDefault()
     search(input)
@@ -63,9 +82,9 @@ export function AuditSearch({
   return (
     <form class="filters" role="search" aria-label="Events" onSubmit={submit}>
       {field('operation', 'Operation', 'keys.create')}
-      {field('object_kind', 'Kind of object', 'key, secret, …')}
-      {field('object_id', 'Object', 'hash, name or id')}
-      {field('actor_id', 'By', 'hash of a key, or a user')}
+      {field('object_kind', 'Object kind', 'key, secret, …')}
+      {named('object_id', 'Object', 'Name, hash or id')}
+      {named('actor_id', 'By', 'Key or user')}
       <SelectField label="Outcome" value={input.outcome} options={OUTCOMES} onInput={set('outcome')} />
       <WorkspaceFilter workspaces={workspaces} value={input.workspace_id} onChoose={set('workspace_id')} />
       {instant('since', 'From')}
@@ -75,7 +94,7 @@ export function AuditSearch({
           Search
         </button>
         <button type="button" onClick={() => search(NOTHING)}>
-          All
+          Clear
         </button>
       </div>
     </form>

@@ -4,10 +4,10 @@ import type { AuditAnswer } from '../../../../schemas/audit/audit.ts'
 import { hashOf, type Page, type PageContext } from '../page.ts'
 import { LoadedTable, type Column } from '../parts/data-table.tsx'
 import { NONE, Time } from '../parts/figures.tsx'
-import { useKeyNames } from '../parts/key-names.ts'
 import { linkWith, Reload, rowsOf } from '../parts/lists.tsx'
 import { useLoaded } from '../parts/loaded.tsx'
 import { OutcomeBadge, type AuditEvent } from '../parts/outcome-badge.tsx'
+import { useAuditNames, type AuditNames } from './audit/names.ts'
 import { AuditSearch, searchOf } from './audit-search.tsx'
 import { EventDialog } from './event-dialog.tsx'
 
@@ -18,15 +18,13 @@ export const auditPage: Page = {
   view: (context) => <Audit {...context} />,
 }
 
-/** Characters of an object's id in the list. */
-const SHOWN_CHARS = 20
-/** Characters of a call's id there. */
+/** Characters of a call's id in the list. */
 const CALL_CHARS = 8
 
-/** Who changed, was given or was refused what, newest first. */
+/** Changes, releases of secrets and refusals, newest first. */
 function Audit(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
-  const nameOf = useKeyNames(context)
+  const names = useAuditNames(context)
   const search = searchOf(query)
   const before = query.get('before') ?? ''
   const loaded = useLoaded(
@@ -37,36 +35,31 @@ function Audit(context: PageContext): ComponentChild {
   const looked = value?.data.find(({ n }) => String(n) === query.get('event'))
   return (
     <div>
-      <AuditSearch context={context} />
+      <AuditSearch context={context} names={names} />
       <section class="panel" aria-label="Events">
         <div class="head">
           <p class="hint">
-            Each change and each release of what is secret is an event of one chain. A link searches for more
-            of the same.
+            Every change and every release of a secret, in one chain of hashes. Click a value to filter by it.
           </p>
           <Reload loaded={loaded} />
         </div>
         <LoadedTable<AuditEvent>
           caption="Events, newest first"
-          columns={columnsOf(query, nameOf)}
+          columns={columnsOf(query, names)}
+          isFixed
           loaded={rowsOf(loaded)}
           keyOf={({ n }) => String(n)}
           isMarked={({ n }) => n === looked?.n}
           empty={
             value?.next_before === null || value === undefined
-              ? 'No event is like that.'
-              : 'None among those that were looked at; there may be older ones.'
+              ? 'No events match.'
+              : 'No matches among the newest events; there may be older ones.'
           }
         />
         <Steps before={before} next={value?.next_before ?? null} setQuery={setQuery} />
       </section>
       {looked !== undefined && (
-        <EventDialog
-          key={looked.n}
-          event={looked}
-          nameOf={nameOf}
-          onClose={() => setQuery({ event: null })}
-        />
+        <EventDialog key={looked.n} event={looked} names={names} onClose={() => setQuery({ event: null })} />
       )}
     </div>
   )
@@ -87,7 +80,7 @@ function Steps({
     window.scrollTo(0, 0)
   }
   return (
-    <nav class="pager" aria-label="Pages">
+    <nav class="pager" aria-label="Pagination">
       <button type="button" disabled={before === ''} onClick={go(null)}>
         Newest
       </button>
@@ -98,40 +91,45 @@ function Steps({
   )
 }
 
-function columnsOf(query: URLSearchParams, nameOf: (hash: string) => string): readonly Column<AuditEvent>[] {
+function columnsOf(query: URLSearchParams, names: AuditNames): readonly Column<AuditEvent>[] {
   const more = (name: string, value: string, text: string): ComponentChild => (
-    <a href={hashOf('audit', { [name]: value })} title={`More like this: ${value}`}>
+    <a href={hashOf('audit', { [name]: value })} title={value}>
       {text}
     </a>
   )
-  const named = (kind: string, id: string): string => (kind === 'key' ? nameOf(id) : short(id))
   return [
     {
       title: 'Event',
+      kind: 'event',
       isName: true,
       cell: ({ n }) => (
-        <a href={linkWith('audit', query, { event: String(n) })} aria-label={`Event #${n}, before and after`}>
+        <a href={linkWith('audit', query, { event: String(n) })} aria-label={`Event #${n}: details`}>
           {`#${n}`}
         </a>
       ),
     },
-    { title: 'When', cell: ({ at }) => <Time at={at} /> },
+    { title: 'When', kind: 'when', cell: ({ at }) => <Time at={at} /> },
     { title: 'Operation', cell: ({ operation }) => more('operation', operation, operation) },
     {
       title: 'Outcome',
-      cell: ({ outcome, count }) => [<OutcomeBadge outcome={outcome} />, count !== undefined && ` ×${count}`],
+      kind: 'outcome',
+      cell: (event) => [
+        <OutcomeBadge key="outcome" event={event} />,
+        event.count !== undefined && ` ×${event.count}`,
+      ],
     },
     {
       title: 'By',
-      cell: ({ actor: { kind, id } }) =>
-        id === null ? kind : [kind === 'key' ? '' : `${kind} `, more('actor_id', id, named(kind, id))],
+      cell: (event) =>
+        event.actor.id === null ? event.actor.kind : more('actor_id', event.actor.id, names.actor(event)),
     },
     {
       title: 'Object',
-      cell: ({ object_kind: kind, object_id: id }) => [`${kind} `, more('object_id', id, named(kind, id))],
+      cell: (event) => [`${event.object_kind} `, more('object_id', event.object_id, names.object(event))],
     },
     {
       title: 'Call',
+      kind: 'call',
       cell: ({ request_id: id }) => (id === null ? NONE : <CallLink id={id} />),
     },
   ]
@@ -144,8 +142,4 @@ function CallLink({ id }: { readonly id: string }): ComponentChild {
       {`…${id.slice(-CALL_CHARS)}`}
     </a>
   )
-}
-
-function short(text: string): string {
-  return text.length <= SHOWN_CHARS ? text : `${text.slice(0, SHOWN_CHARS)}…`
 }

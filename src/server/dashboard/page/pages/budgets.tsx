@@ -1,31 +1,25 @@
 import { Fragment, h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Static } from 'typebox'
-import type { Budget, BudgetInterval, BudgetListAnswer } from '../../../../schemas/money/budgets.ts'
+import type { Budget, BudgetListAnswer } from '../../../../schemas/money/budgets.ts'
 import type { Api } from '../api.ts'
 import { BurnDown } from '../charts/burn-down.tsx'
 import type { Burned } from '../charts/forecast.ts'
 import { nodeNow } from '../live.ts'
 import type { PageContext } from '../page.ts'
-import { Badge, Meter, type Tone } from '../parts/badge.tsx'
+import { Badge, Meter } from '../parts/badge.tsx'
 import { LoadedTable, type Column } from '../parts/data-table.tsx'
-import { Confirm, Dialog, useAction } from '../parts/dialog.tsx'
-import { errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
+import { Confirm } from '../parts/dialog.tsx'
 import { Time, usd } from '../parts/figures.tsx'
 import { Awaited, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf, Pager } from '../parts/pager.tsx'
 import type { Workspaces } from '../parts/workspaces.ts'
+import { BudgetDialog, forceOf, FORCES, inputOf, INTERVALS, leftOf, newInput } from './budget-dialog.tsx'
 import { counted, daysOf, type Spend } from './spend-sums.ts'
+import type { Refusals } from './subjects/refusals.ts'
 
 /** Workspaces whose budgets are shown at once: each is a call of its own. */
 const WORKSPACES_SHOWN = 10
-const INTERVALS: Readonly<Record<BudgetInterval, string>> = {
-  daily: 'each day',
-  weekly: 'each week',
-  monthly: 'each month',
-  lifetime: 'for its lifetime',
-}
-
 /** A budget, and whether spend on the workspace's own provider keys counts. */
 export interface LimitedBudget extends Budget {
   readonly isByok: boolean
@@ -38,23 +32,10 @@ interface BudgetsProps {
   readonly ids: readonly string[] | undefined
   readonly budgets: Loaded<readonly LimitedBudget[]>
   readonly recent: Spend
+  readonly refusals: Refusals
   /** Below the table. */
   readonly children?: ComponentChildren
 }
-/** A budget that is to be set or changed; without a limit it is a new one. */
-interface Input {
-  readonly workspace: string
-  readonly interval: BudgetInterval
-  readonly limit: string
-}
-
-const newInput = (workspace = 'default'): Input => ({ workspace, interval: 'monthly', limit: '' })
-const inputOf = ({ workspace_id: workspace, reset_interval: interval, limit_usd: limit }: Budget): Input => ({
-  workspace,
-  interval,
-  limit: String(limit),
-})
-
 /** What workspaces may spend in each interval, how much of it is gone, and when it begins anew. */
 export function Budgets({
   context,
@@ -62,16 +43,20 @@ export function Budgets({
   ids,
   budgets,
   recent,
+  refusals,
   children,
 }: BudgetsProps): ComponentChild {
   const [changed, setChanged] = useState<Budget | null>(null)
-  const columns = columnsOf({ workspaces, recent, nowMs: nodeNow(context), change: setChanged })
+  const columns = columnsOf({
+    ...{ workspaces, recent, refusals, nowMs: nodeNow(context), change: setChanged },
+    all: budgets.value ?? [],
+  })
   return (
     <section class="panel" aria-label="Budgets">
       <div class="head">
         <h2>Budgets</h2>
         <button type="button" onClick={() => context.setQuery({ do: 'budget' })}>
-          Set a budget
+          Create budget
         </button>
       </div>
       {workspaces.loaded.problem === null ? (
@@ -81,7 +66,7 @@ export function Budgets({
           loaded={budgets}
           {...(children !== undefined && { found: context })}
           keyOf={({ id }) => id}
-          empty="No budget is set: calls are limited by credit and by the limits of keys alone."
+          empty="No budgets. Only credit and key limits apply."
         />
       ) : (
         <Awaited {...workspaces.loaded} />
@@ -163,17 +148,17 @@ interface DeleteBudgetProps {
 
 function DeleteBudget({ context, budget, workspaces, onDone, onClose }: DeleteBudgetProps): ComponentChild {
   const { workspace_id: id, reset_interval: interval } = budget
-  const name = `${workspaces.nameOf(id)} ${INTERVALS[interval]}`
+  const name = `${INTERVALS[interval]} budget of ${workspaces.nameOf(id)}`
   return (
     <Confirm
-      title={`Delete the budget of ${name}?`}
-      text="Its workspace may then spend what credit and its other budgets allow."
-      action="Delete the budget"
+      title={`Delete the ${name}?`}
+      text="Spend of the workspace is then limited by its other budgets and by credit."
+      action="Delete budget"
       isDestructive
       onClose={onClose}
       run={async () => {
         await context.api.send('DELETE', ['workspaces', id, 'budgets', interval])
-        context.say(`The budget of ${name} is deleted.`)
+        context.say(`Deleted the ${name}.`)
         onDone()
       }}
     />
@@ -236,12 +221,14 @@ function burnedOf({ workspace_id: id, isByok, ...budget }: LimitedBudget, recent
   }
 }
 
-interface ColumnsInput extends Pick<BudgetsProps, 'workspaces' | 'recent'> {
+interface ColumnsInput extends Pick<BudgetsProps, 'workspaces' | 'recent' | 'refusals'> {
   readonly nowMs: number
+  readonly all: readonly LimitedBudget[]
   change(budget: Budget): void
 }
 
-function columnsOf({ workspaces, recent, nowMs, change }: ColumnsInput): readonly Column<LimitedBudget>[] {
+function columnsOf(input: ColumnsInput): readonly Column<LimitedBudget>[] {
+  const { workspaces, recent, refusals, nowMs, all, change } = input
   const name = ({ workspace_id: id }: Budget): string => workspaces.nameOf(id)
   const said = (budget: Budget): string => `${name(budget)} ${INTERVALS[budget.reset_interval]}`
   return [
@@ -253,7 +240,7 @@ function columnsOf({ workspaces, recent, nowMs, change }: ColumnsInput): readonl
         <button
           type="button"
           class="link"
-          aria-label={`Change the budget of ${said(budget)}`}
+          aria-label={`Edit budget of ${said(budget)}`}
           onClick={() => change(budget)}
         >
           {name(budget)}
@@ -274,127 +261,30 @@ function columnsOf({ workspaces, recent, nowMs, change }: ColumnsInput): readonl
       ),
     },
     { title: 'Left', isNumber: true, cell: (budget) => usd(Math.max(0, leftOf(budget))), sortBy: leftOf },
-    { title: 'Held by fronts', isNumber: true, cell: ({ lent_usd: lent }) => usd(lent) },
+    { title: 'Reserved', isNumber: true, cell: ({ lent_usd: lent }) => usd(lent) },
     {
-      title: 'Burn-down and forecast',
-      cell: (budget) => <BurnDown burned={burnedOf(budget, recent)} nowMs={nowMs} />,
+      title: 'Forecast',
+      cell: (budget) => (
+        <BurnDown
+          burned={burnedOf(budget, recent)}
+          nowMs={nowMs}
+          {...(isTightest(budget, all) && { refused: refusals.of('workspace', budget.workspace_id) })}
+        />
+      ),
     },
     {
       title: 'Resets',
       cell: ({ resets_at: at }) => (at === null ? <span class="hint">never</span> : <Time at={at} />),
     },
     {
-      title: 'In force',
+      title: 'Status',
       cell: (budget) => <Badge {...FORCES[forceOf(budget)]} />,
     },
   ]
 }
 
-const leftOf = ({ spent_usd: spent, limit_usd: limit }: Pick<Budget, 'spent_usd' | 'limit_usd'>): number =>
-  limit - spent
-
-type Force = 'now' | 'overdrawn' | 'pending'
-
-/**
- * How far a limit applies. When an overdrawn limit has no borrowed money left, no more money is spent: the
- * API's `pending` then means only that the limit must start anew or be raised.
- */
-export function forceOf(budget: Pick<Budget, 'effective' | 'lent_usd' | 'spent_usd' | 'limit_usd'>): Force {
-  if (budget.effective === 'now') return 'now'
-  return budget.lent_usd === 0 && leftOf(budget) < 0 ? 'overdrawn' : 'pending'
-}
-
-const FORCES: Readonly<
-  Record<Force, { readonly text: string; readonly tone: Tone; readonly title?: string }>
-> = {
-  now: { text: 'now', tone: 'good' },
-  overdrawn: {
-    text: 'overdrawn',
-    tone: 'bad',
-    title: 'More than that is spent already: calls are refused until it resets or is raised.',
-  },
-  pending: {
-    text: 'pending',
-    tone: 'warn',
-    title: 'Nothing more is lent; what fronts held before the change may still be spent.',
-  },
-}
-
-interface BudgetDialogProps extends Pick<PageContext, 'api' | 'say'> {
-  readonly workspaces: Workspaces
-  readonly first: Input
-  onDone(): void
-  onDelete(): void
-  onClose(): void
-}
-
-function BudgetDialog(props: BudgetDialogProps): ComponentChild {
-  const { api, say, workspaces, first, onDone, onDelete, onClose } = props
-  const [input, setInput] = useState(first)
-  const isNew = first.limit === ''
-  const set =
-    (name: keyof Input) =>
-    (value: string): void =>
-      setInput((last) => ({ ...last, [name]: value }))
-  const { isBusy, problem, start } = useAction(async () => {
-    const { data } = await api.send<{ data: Budget }>(
-      'PUT',
-      ['workspaces', input.workspace, 'budgets', input.interval],
-      { limit_usd: Number(input.limit) },
-    )
-    const set = `${workspaces.nameOf(data.workspace_id)} may spend ${usd(data.limit_usd)} ${INTERVALS[data.reset_interval]}.`
-    const { title } = FORCES[forceOf(data)]
-    say(title === undefined ? set : `${set} ${title}`)
-    onClose()
-  }, onDone)
-  return (
-    <Dialog
-      title={isNew ? 'Set a budget' : `Change the budget of ${workspaces.nameOf(first.workspace)}`}
-      onClose={onClose}
-    >
-      <Form
-        action={isNew ? 'Set' : 'Change'}
-        isBusy={isBusy}
-        problem={problem}
-        onSubmit={start}
-        onCancel={onClose}
-      >
-        {isNew && (
-          <div class="pair">
-            <SelectField
-              label="Workspace"
-              value={input.workspace}
-              options={workspaces.options()}
-              onInput={set('workspace')}
-            />
-            <SelectField
-              label="Interval"
-              value={input.interval}
-              options={Object.entries(INTERVALS)}
-              onInput={set('interval')}
-            />
-          </div>
-        )}
-        <TextField
-          label={`Limit in USD ${INTERVALS[input.interval]}`}
-          type="number"
-          min={0}
-          step="any"
-          value={input.limit}
-          onInput={set('limit')}
-          isRequired
-          hint="A shorter interval has the smaller limit. All limits of a workspace hold at once."
-          hasFocus
-          error={errorAbout(problem, 'limit_usd')}
-        />
-        {!isNew && (
-          <p>
-            <button type="button" class="link" onClick={onDelete}>
-              Delete the budget…
-            </button>
-          </p>
-        )}
-      </Form>
-    </Dialog>
-  )
+/** Of the budgets of a workspace the one that refuses calls, when one does. */
+function isTightest(budget: Budget, all: readonly Budget[]): boolean {
+  const others = all.filter(({ workspace_id: id }) => id === budget.workspace_id)
+  return others.every((other) => leftOf(other) >= leftOf(budget))
 }

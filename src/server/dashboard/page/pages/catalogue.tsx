@@ -23,7 +23,7 @@ const KINDS = [
   ['video', 'Videos'],
 ] as const
 const SORTS: readonly (readonly [ModelSort | '', string])[] = [
-  ['', 'As in the catalogue'],
+  ['', 'Catalogue order'],
   ['newest', 'Newest'],
   ['pricing-low-to-high', 'Cheapest'],
   ['context-high-to-low', 'Longest context'],
@@ -86,11 +86,11 @@ export function Catalogue({ context, provider: only }: CatalogueProps): Componen
         <SelectField label="Order" value={sort} options={SORTS} onInput={choose('sort')} />
       </div>
       <LoadedTable<Model>
-        caption="Models of the catalogue"
+        caption="Models"
         columns={columnsOf(videos)}
         loaded={rowsOf(loaded)}
         keyOf={({ id }) => id}
-        empty="No model is like that."
+        empty="No models match."
       />
       <ListPager context={context} loaded={loaded} />
     </section>
@@ -116,9 +116,9 @@ function columnsOf(videos: VideoPrices): readonly Column<Model>[] {
       isNumber: true,
       cell: ({ context_length: length }) => (length === null || length === 0 ? NONE : count(length)),
     },
-    { title: 'Input, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.prompt) },
+    { title: 'Input per 1M tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.prompt) },
     {
-      title: 'Output, a million tokens',
+      title: 'Output per 1M tokens',
       isNumber: true,
       cell: ({ pricing }) => perMillion(pricing.completion),
     },

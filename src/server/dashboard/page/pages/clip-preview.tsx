@@ -53,7 +53,7 @@ export function ClipPreview({
     <div class="stack">
       <div class="head">
         <p>
-          {`Clip ${clip.index}, ${bytes(clip.bytes)}, made `}
+          {`Clip ${clip.index}, ${bytes(clip.bytes)}, created `}
           <Time at={clip.created_at} />
         </p>
         <LoadButton clip={clip} shown={shown} load={load} />
@@ -87,7 +87,7 @@ function LoadButton({
   load(): void
 }): ComponentChild {
   if (clip.bytes > PREVIEW_BYTES_MAX)
-    return <p class="hint">{`Too large to be shown here: at most ${bytes(PREVIEW_BYTES_MAX)}.`}</p>
+    return <p class="hint">{`Too large to preview: the limit is ${bytes(PREVIEW_BYTES_MAX)}.`}</p>
   if (shown.kind === 'shown') return null
   if (shown.kind === 'loading')
     return (
@@ -97,9 +97,9 @@ function LoadButton({
     )
   return (
     <p>
-      <span class="hint">{'A look at it is kept in the audit log. '}</span>
+      <span class="hint">{'Viewing is recorded in the audit log. '}</span>
       <button type="button" onClick={load}>
-        Show the clip
+        Show clip
       </button>
     </p>
   )
@@ -123,7 +123,7 @@ async function fetchClip(api: Api, { jobId, clip, signal, onPart }: ClipInput): 
     held += read.value.byteLength
     if (held > Math.min(clip.bytes, PREVIEW_BYTES_MAX)) {
       await reader?.cancel()
-      throw new ApiError('The clip is larger than it was said to be.')
+      throw new ApiError('The clip is larger than announced.')
     }
     parts.push(read.value)
     onPart(held / clip.bytes)

@@ -73,7 +73,7 @@ function EndpointFacts({ endpoint }: { readonly endpoint: WholeEndpoint }): Comp
         ['Address', endpoint.base_url === null ? NONE : <code>{endpoint.base_url}</code>],
         ['Secret', endpoint.secret_name === null ? 'none' : <code>{endpoint.secret_name}</code>],
         [
-          'A million tokens',
+          'Per 1M tokens',
           `${perMillion(pricing.prompt)} in, ${perMillion(pricing.completion)} out${cachePrices(pricing)}`,
         ],
         ['Region', endpoint.declared_region ?? 'not declared'],
@@ -82,7 +82,7 @@ function EndpointFacts({ endpoint }: { readonly endpoint: WholeEndpoint }): Comp
           endpoint.declared_zdr === null ? 'not declared' : endpoint.declared_zdr ? 'declared' : 'no',
         ],
         ['Created', <Time at={endpoint.created_at} />],
-        ['Audit', <a href={hashOf('audit', { object_id: endpoint.id })}>What was done with it</a>],
+        ['Audit', <a href={hashOf('audit', { object_id: endpoint.id })}>Change history</a>],
       ]}
     />
   )
@@ -108,12 +108,12 @@ function Deeds({
   const turn = TURNS[endpoint.status]
   const run = async (): Promise<void> => {
     await api.send('POST', ['private-endpoints', endpoint.id, turn])
-    say(`The endpoint of ${endpoint.model_permaslug} is ${turn}d.`)
+    say(`Endpoint of ${endpoint.model_permaslug} ${turn}d.`)
     onChange()
   }
   const remove = async (): Promise<void> => {
     await api.send('DELETE', ['private-endpoints', endpoint.id])
-    say(`The endpoint of ${endpoint.model_permaslug} is deleted.`)
+    say(`Endpoint of ${endpoint.model_permaslug} deleted.`)
     onDeleted()
   }
   const { isBusy, problem, start } = useAction(run, () => undefined)
@@ -140,8 +140,8 @@ function Deeds({
       )}
       {asked === 'disable' && (
         <Confirm
-          title="Disable the endpoint?"
-          text="No call is sent to it from then on, until it is enabled again."
+          title="Disable endpoint?"
+          text="It gets no calls until it is enabled again."
           action="Disable"
           isDestructive
           run={run}
@@ -150,9 +150,9 @@ function Deeds({
       )}
       {asked === 'delete' && (
         <Confirm
-          title="Delete the endpoint?"
-          text={`${endpoint.model_permaslug} is no longer served by it, and it cannot be brought back.`}
-          action="Delete the endpoint"
+          title="Delete endpoint?"
+          text={`It no longer serves ${endpoint.model_permaslug}. This cannot be undone.`}
+          action="Delete endpoint"
           isDestructive
           run={remove}
           onClose={close}

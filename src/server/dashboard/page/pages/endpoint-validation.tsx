@@ -17,7 +17,7 @@ const CHECKS: Readonly<Record<CheckName, string>> = {
   workspace_ok: 'Workspace',
   provider_ok: 'Provider',
   base_url_ok: 'Address',
-  limit_ok: 'Room for another endpoint',
+  limit_ok: 'Endpoint limit',
   credential_ok: 'Secret',
   auth_ok: 'Authentication',
   response_ok: 'Answer',
@@ -26,17 +26,17 @@ const CHECKS: Readonly<Record<CheckName, string>> = {
   usage_ok: 'Usage',
 }
 const REASONS: Readonly<Record<CheckReason, string>> = {
-  workspace_not_found: 'there is no such workspace',
-  provider_not_found: 'there is no such provider',
-  invalid_base_url: 'the address may not be reached',
-  no_byok_key: 'the workspace has no such secret for that host',
-  key_decryption_failed: 'the secret cannot be opened',
-  endpoint_limit_reached: 'the workspace has as many as it may',
-  upstream_error: 'the upstream refused',
-  model_not_found: 'the upstream does not know the model',
-  invalid_response: 'the answer is none of its protocol',
-  invalid_stream: 'the stream did not come to its end',
-  missing_usage: 'the answer does not say what was used',
+  workspace_not_found: 'workspace not found',
+  provider_not_found: 'provider not found',
+  invalid_base_url: 'address not allowed',
+  no_byok_key: 'no such secret for this host in the workspace',
+  key_decryption_failed: 'secret cannot be decrypted',
+  endpoint_limit_reached: 'endpoint limit of the workspace reached',
+  upstream_error: 'refused by the upstream',
+  model_not_found: 'model not found at the upstream',
+  invalid_response: 'response does not match the protocol',
+  invalid_stream: 'stream ended early',
+  missing_usage: 'response has no usage',
   model_mismatch: 'another model answered',
 }
 
@@ -85,7 +85,7 @@ export function Validation({ context: { api }, endpoint, onValidated }: Validati
           error={errorAbout(problem, 'workspace_id')}
         />
         <button type="button" disabled={isBusy || workspace === ''} onClick={start}>
-          {isBusy ? 'Asking the upstream…' : 'Validate'}
+          {isBusy ? 'Validating…' : 'Validate'}
         </button>
       </div>
       {problem !== null && (
@@ -101,7 +101,9 @@ export function Validation({ context: { api }, endpoint, onValidated }: Validati
 function Checks({ found: { passed, checks } }: { readonly found: Validated }): ComponentChild {
   return (
     <div class="stack" role="status">
-      <p class={`notice ${passed ? 'good' : 'bad'}`}>{passed ? 'It passed.' : 'It did not pass.'}</p>
+      <p class={`notice ${passed ? 'good' : 'bad'}`}>
+        {passed ? 'Validation passed.' : 'Validation failed.'}
+      </p>
       <ul class="checks">
         {checks.map((check) => (
           <li key={check.name}>

@@ -3,21 +3,21 @@ import { DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { OutcomeBadge, type AuditEvent } from '../parts/outcome-badge.tsx'
+import type { AuditNames } from './audit/names.ts'
 import { changesOf, type Change } from './changes.ts'
 
 interface EventDialogProps {
   readonly event: AuditEvent
-  nameOf(hash: string): string
+  readonly names: AuditNames
   onClose(): void
 }
 
 /** One event: who did it to what, and what can be seen of it before and after. */
-export function EventDialog({ event, nameOf, onClose }: EventDialogProps): ComponentChild {
+export function EventDialog({ event, names, onClose }: EventDialogProps): ComponentChild {
   const {
     n,
     at,
     actor,
-    outcome,
     operation,
     object_kind: kind,
     object_id: id,
@@ -32,36 +32,41 @@ export function EventDialog({ event, nameOf, onClose }: EventDialogProps): Compo
           facts={[
             ['When', `${new Date(at).toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })}`],
             ['Instant', <code>{at}</code>],
-            ['Outcome', <OutcomeBadge outcome={outcome} />],
+            ['Outcome', <OutcomeBadge event={event} />],
             [
               'Counted',
               count === undefined
                 ? null
-                : `${count} equal ones since ${new Date(since ?? at).toLocaleString()}`,
+                : `${count} more like this since ${new Date(since ?? at).toLocaleString()}`,
             ],
             [
               'By',
               [
                 actor.kind,
-                actor.kind === 'key' && actor.id !== null && ` ${nameOf(actor.id)}`,
+                actor.kind === 'key' && ` ${names.actor(event)}`,
                 ' ',
                 actor.id !== null && <code key="id">{actor.id}</code>,
               ],
             ],
-            ['Object', [`${kind} `, <code key="id">{id}</code>]],
-            ['Workspace', workspace === null ? null : <code>{workspace}</code>],
+            ['Object', [`${kind} ${names.object(event)} `, <code key="id">{id}</code>]],
+            [
+              'Workspace',
+              workspace === null
+                ? null
+                : [`${names.workspace(workspace)} `, <code key="id">{workspace}</code>],
+            ],
             ['Call', call === null ? null : <code>{call}</code>],
-            ['Hash in the chain', <code>{hash}</code>],
+            ['Chain hash', <code>{hash}</code>],
           ]}
         />
         <h3>Before and after</h3>
         <DataTable<Change>
-          caption="What was changed"
+          caption="Changes"
           columns={COLUMNS}
           rows={changesOf(before, after)}
           keyOf={({ field }) => field}
           isMarked={({ isOther }) => isOther}
-          empty="The event tells nothing of them."
+          empty="No details recorded."
         />
       </div>
     </Dialog>

@@ -35,7 +35,7 @@ const columnsOf = (query: URLSearchParams): readonly Column<AdminStorageShape>[]
     title: 'Workspace',
     isName: true,
     cell: ({ name, slug, workspace_id: id }) => [
-      <a key="name" href={linkWith('files', query, { of: id })} title="Its files by type">
+      <a key="name" href={linkWith('files', query, { of: id })} title="Files by type">
         {name}
       </a>,
       <small key="slug" class="hint line">
@@ -50,9 +50,9 @@ const columnsOf = (query: URLSearchParams): readonly Column<AdminStorageShape>[]
     sortBy: ({ files }) => files,
     cell: ({ files }) => (files >= FILES_COUNTED_MAX ? `${count(files)} or more` : count(files)),
   },
-  { title: 'Size of files', isNumber: true, cell: (row) => bytes(row.bytes), sortBy: (row) => row.bytes },
+  { title: 'File size', isNumber: true, cell: (row) => bytes(row.bytes), sortBy: (row) => row.bytes },
   {
-    title: 'In containers',
+    title: 'Containers',
     isNumber: true,
     cell: (row) => bytes(row.containers_bytes),
     sortBy: (row) => row.containers_bytes,
@@ -92,13 +92,13 @@ function Files(context: PageContext): ComponentChild {
           <Reload loaded={loaded} />
         </div>
         <LoadedTable<AdminStorageShape>
-          caption="What workspaces store"
+          caption="Storage by workspace"
           columns={columnsOf(query)}
           loaded={{ ...loaded, value: listed?.data }}
           keyOf={(row) => row.workspace_id}
           isMarked={(row) => row.workspace_id === looked}
           found={context}
-          empty="There is no workspace."
+          empty="No workspaces."
         />
         <ListPager context={context} loaded={{ ...loaded, value: listed }} />
       </section>
@@ -123,12 +123,10 @@ function LastSweep({ sweep }: { readonly sweep: Sweep | null }): ComponentChild 
     <section class="panel">
       <h2>Last sweep</h2>
       {sweep === null ? (
-        <p class="hint">
-          None has ended yet. A runner looks for what nobody will come back for, and removes it.
-        </p>
+        <p class="hint">No sweep has finished yet. A runner deletes expired and orphaned objects.</p>
       ) : (
         <p>
-          {'It ended '}
+          {'Finished '}
           <Time at={sweep.ended_at} />
           {'. '}
           {sentenceOf(sweep.report)}

@@ -21,9 +21,9 @@ import { DeliveryDialog } from './delivery-dialog.tsx'
 
 const STEPS: Readonly<Record<AdminJobStep, string>> = {
   accepted: 'Accepted',
-  submitted: 'Brought to the provider',
-  running: 'Taken by the provider',
-  storing: 'Made, being stored',
+  submitted: 'Submitted to the provider',
+  running: 'Running at the provider',
+  storing: 'Storing the result',
   ended: 'Ended',
 }
 
@@ -77,13 +77,13 @@ function Details({ context, job, onChange }: JobPart): ComponentChild {
       )}
       <JobFacts context={context} job={job} />
       <section class="stack">
-        <h3>What happened</h3>
+        <h3>Steps</h3>
         <Timeline job={job} />
       </section>
       <section class="stack">
         <h3>Clips</h3>
         {clips.length === 0 ? (
-          <p class="hint">{job.clips_made === 0 ? 'None was made.' : 'They are no longer kept.'}</p>
+          <p class="hint">{job.clips_made === 0 ? 'No clips.' : 'Clips are no longer kept.'}</p>
         ) : (
           clips.map((clip) => <ClipPreview key={clip.index} api={context.api} jobId={job.id} clip={clip} />)
         )}
@@ -100,28 +100,28 @@ function JobFacts({
   readonly context: PageContext
   readonly job: AdminJobDetailsShape
 }): ComponentChild {
-  const nameOf = useKeyNames(context)
+  const { nameOf } = useKeyNames(context)
   const { lease, status } = job
   return (
     <Facts
       facts={[
         ['State', <JobBadge status={status} />],
         ['Workspace', job.workspace_slug],
-        ['Asked for by', [nameOf(job.key_hash), ' in call ', <code key="call">{job.request_id}</code>]],
+        ['Requested by', [nameOf(job.key_hash), ' in call ', <code key="call">{job.request_id}</code>]],
         ['Model', `${job.model}, ${count(job.seconds)} s`],
         [
           'Provider',
           `${job.provider}: ${job.upstream_model}${job.is_byok ? ', by the workspace’s own key' : ''}`,
         ],
         ['Endpoint', job.endpoint],
-        ['Provider’s id', job.upstream_id === null ? 'not known' : <code>{job.upstream_id}</code>],
+        ['Provider’s id', job.upstream_id === null ? 'unknown' : <code>{job.upstream_id}</code>],
         ['Attempts', `${times(job.submissions)} submitted, ${times(job.polls)} polled`],
         ['Cost', costOf(job)],
         ['Generation', job.generation_id === null ? null : <code>{job.generation_id}</code>],
         ['Claimed', claimOf(lease)],
-        ['Given up', isOpen(job) ? <Time at={job.expires_at} /> : null],
-        ['Clips removed', job.clips_expire_at === null ? null : <Time at={job.clips_expire_at} />],
-        ['Audit', <a href={hashOf('audit', { object_id: job.id })}>What was done with it</a>],
+        ['Expires', isOpen(job) ? <Time at={job.expires_at} /> : null],
+        ['Clips expire', job.clips_expire_at === null ? null : <Time at={job.clips_expire_at} />],
+        ['Audit', <a href={hashOf('audit', { object_id: job.id })}>Change history</a>],
       ]}
     />
   )
@@ -168,7 +168,7 @@ function Deliveries({ context, job, onChange }: JobPart): ComponentChild {
   const replay = useReplay(context, () => (onChange(), heading.focus()))
   const [looked, setLooked] = useState<AdminDeliveryShape | null>(null)
   const { callback_host: host, deliveries } = job
-  const empty = host === null ? 'Nobody is told of its end.' : `${host} is told when it ends.`
+  const empty = host === null ? 'No callback URL.' : `A webhook goes to ${host} when the job ends.`
   return (
     <section class="stack">
       <h3 ref={heading.ref} tabIndex={-1}>

@@ -5,7 +5,7 @@ import { LoadedTable, type Column } from '../parts/data-table.tsx'
 import { DeliveryBadge } from '../parts/deliveries.tsx'
 import { GuideLink } from '../parts/empty-links.tsx'
 import { SelectField } from '../parts/fields.tsx'
-import { count, NONE, Time, usd } from '../parts/figures.tsx'
+import { NONE, Time, usd } from '../parts/figures.tsx'
 import { SearchField, WorkspaceFilter } from '../parts/filters.tsx'
 import { isOpen, JobBadge, JOB_STATES } from '../parts/job-state.tsx'
 import { linkWith, ListPager, LIST_PAGE, Reload, rowsOf, total, type Listed } from '../parts/lists.tsx'
@@ -69,11 +69,11 @@ function Jobs(context: PageContext): ComponentChild {
           isMarked={({ id }) => id === looked}
           empty={
             isFiltered
-              ? 'No job is like that.'
+              ? 'No jobs match.'
               : [
-                  'There is no video job yet: ',
+                  'No video jobs yet. Create one with ',
                   <code key="call">POST /api/v1/videos</code>,
-                  ' makes one. ',
+                  '. ',
                   <GuideLink key="guide" page="videos" />,
                 ]
           }
@@ -138,14 +138,12 @@ function columnsOf(query: URLSearchParams): readonly Column<AdminJobShape>[] {
     {
       title: 'Provider',
       cell: ({ provider }) => (
-        <a href={linkWith('jobs', query, { provider, offset: null })} title="Only those of this provider">
+        <a href={linkWith('jobs', query, { provider, offset: null })} title="Filter by this provider">
           {provider}
         </a>
       ),
     },
     { title: 'Workspace', cell: ({ workspace_slug: slug }) => <SubjectLink to="workspace" id={slug} /> },
-    { title: 'Submissions', isNumber: true, cell: ({ submissions }) => count(submissions) },
-    { title: 'Polls', isNumber: true, cell: ({ polls }) => count(polls) },
     { title: 'Cost', isNumber: true, cell: ({ cost_usd: cost }) => usd(cost) },
     {
       title: 'Webhook',
@@ -161,7 +159,7 @@ function columnsOf(query: URLSearchParams): readonly Column<AdminJobShape>[] {
 }
 
 /** Characters that tell two ids apart for the eye. */
-const SHOWN_CHARS = 18
+const SHOWN_CHARS = 14
 
 function shortId(id: string): string {
   return id.length <= SHOWN_CHARS ? id : `${id.slice(0, SHOWN_CHARS)}…`

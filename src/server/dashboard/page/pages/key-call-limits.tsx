@@ -17,23 +17,23 @@ interface CallField {
 const FIELDS: readonly CallField[] = [
   {
     name: 'max_parallel',
-    label: 'Calls to models at once',
+    label: 'Concurrent calls',
     min: 1,
-    hint: 'Empty: no limit',
+    hint: 'Optional. No limit if empty.',
     text: (value) => `${count(value)} calls to models at once`,
   },
   {
     name: 'rate_limit_tpm',
-    label: 'Tokens a minute',
+    label: 'Tokens per minute',
     min: 1,
-    hint: 'Empty: no limit',
+    hint: 'Optional. No limit if empty.',
     text: (value) => `${count(value)} tokens a minute`,
   },
   {
     name: 'default_max_output_tokens',
-    label: 'Default maximum of output tokens',
+    label: 'Default max. output tokens',
     min: 16 satisfies typeof DEFAULT_OUTPUT_TOKENS_MIN,
-    hint: "Empty: the endpoint's own",
+    hint: "Optional. The endpoint's own if empty.",
     text: (value) => `${count(value)} output tokens unless asked`,
   },
 ]

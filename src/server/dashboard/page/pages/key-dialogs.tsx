@@ -20,17 +20,17 @@ interface RotatedKey extends NewKey {
 }
 
 const KINDS = [
-  ['inference', 'Inference: calls models'],
-  ['management', 'Management: operates the organization'],
+  ['inference', 'Inference: call models'],
+  ['management', 'Management: manage the organization'],
 ] as const
 const RESETS: readonly (readonly [LimitReset | '', string])[] = [
-  ['', 'Never: it is for the life of the key'],
-  ['daily', 'Each day'],
-  ['weekly', 'Each week'],
-  ['monthly', 'Each month'],
+  ['', 'Never (lifetime limit)'],
+  ['daily', 'Daily'],
+  ['weekly', 'Weekly'],
+  ['monthly', 'Monthly'],
 ]
 const OVERLAPS = [
-  ['0', 'None: the old key ends at once'],
+  ['0', 'None: the old key stops working now'],
   ['300', '5 minutes'],
   ['3600', '1 hour'],
   ['86400', '1 day'],
@@ -75,19 +75,19 @@ export function KeyDialog({
       ...limitsBody(input),
       ...scopesBody(input, changed.kind),
     })
-    say(`${input.name} is changed.`)
+    say(`${input.name} saved.`)
     onClose()
   }, onDone)
-  if (made !== null) return <MadeDialog title="The new key" made={made} onClose={onClose} />
+  if (made !== null) return <MadeDialog title="New key" made={made} onClose={onClose} />
   const set =
     (name: Exclude<keyof Input, 'scopes' | 'calls'>) =>
     (value: string): void =>
       setInput((last) => ({ ...last, [name]: value }))
   const isNew = changed === null
   return (
-    <Dialog title={isNew ? 'Create a key' : `Change ${changed.name}`} onClose={onClose}>
+    <Dialog title={isNew ? 'Create key' : `Edit ${changed.name}`} onClose={onClose}>
       <Form
-        action={isNew ? 'Create' : 'Change'}
+        action={isNew ? 'Create' : 'Save'}
         isBusy={isBusy}
         problem={problem}
         onSubmit={start}
@@ -140,17 +140,17 @@ function LimitFields({ input, set, problem }: LimitFieldsProps): ComponentChild 
   return (
     <div class="pair">
       <TextField
-        label="Limit in USD"
+        label="Limit (USD)"
         type="number"
         min={0}
         step="any"
         value={input.limit}
         onInput={set('limit')}
-        hint="Empty: none"
+        hint="Optional. No limit if empty."
         error={errorAbout(problem, 'limit')}
       />
       <SelectField
-        label="It begins anew"
+        label="Resets"
         value={input.reset}
         options={RESETS}
         onInput={set('reset')}
@@ -170,23 +170,23 @@ function RateFields({
   return (
     <div class="pair">
       <TextField
-        label="Requests a minute"
+        label="Requests per minute"
         type="number"
         min={1}
         step={1}
         value={input.rate}
         onInput={set('rate')}
-        hint="Empty: no limit"
+        hint="Optional. No limit if empty."
         error={errorAbout(problem, 'rate_limit_rpm')}
       />
       <TextField
-        label="Requests at once"
+        label="Burst"
         type="number"
         min={1}
         step={1}
         value={input.burst}
         onInput={set('burst')}
-        hint="Empty: the default"
+        hint="Optional. Requests that may come at once."
         error={errorAbout(problem, 'rate_limit_burst')}
         isDisabled={input.rate === ''}
       />
@@ -196,7 +196,7 @@ function RateFields({
           type="datetime-local"
           value={input.expires}
           onInput={set('expires')}
-          hint="Your time; empty: never"
+          hint="Local time. Optional."
           error={errorAbout(problem, 'expires_at')}
         />
       )}
@@ -226,15 +226,16 @@ export function RotateDialog({
       ),
     onDone,
   )
-  const ends = ['The old one ends ', <Time key="at" at={made?.previous.expires_at} />, '.']
+  const ends = ['The old key stops working ', <Time key="at" at={made?.previous.expires_at} />, '.']
   if (made !== null)
-    return <MadeDialog title={`The new key of ${apiKey.name}`} made={made} note={ends} onClose={onClose} />
+    return <MadeDialog title={`New key for ${apiKey.name}`} made={made} note={ends} onClose={onClose} />
   return (
     <Dialog title={`Rotate ${apiKey.name}`} onClose={onClose}>
-      <Form action="Make a new key" isBusy={isBusy} problem={problem} onSubmit={start} onCancel={onClose}>
-        <p>The new key has the same name, limits and rights, and goes on with what was spent.</p>
+      <Form action="Create new key" isBusy={isBusy} problem={problem} onSubmit={start} onCancel={onClose}>
+        <p>The new key keeps the name, limits, scopes and spend.</p>
         <SelectField
-          label="For so long both work"
+          label="Overlap"
+          hint="Both keys work during this time."
           value={overlap}
           options={OVERLAPS}
           onInput={setOverlap}

@@ -1,16 +1,20 @@
 import { h, type ComponentChild } from 'preact'
+import { useState } from 'preact/hooks'
 import type { ApiKey } from '../../../../schemas/keys/keys.ts'
 import type { Page, PageContext } from '../page.ts'
 import { Badge, Meter } from '../parts/badge.tsx'
 import { LoadedTable, type Column } from '../parts/data-table.tsx'
 import { CheckField, SelectField } from '../parts/fields.tsx'
-import { count, relative, Time, usd } from '../parts/figures.tsx'
+import { count, NONE, relative, Time, usd } from '../parts/figures.tsx'
+import { namesOf } from '../parts/key-names.ts'
 import { useLoaded, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf, Pager } from '../parts/pager.tsx'
 import { SubjectLink } from '../parts/subject-link.tsx'
 import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
 import { callLimitLines } from './key-call-limits.tsx'
 import { KeyDialog } from './key-dialogs.tsx'
+import { DisableSelected, selectColumn, type Selection } from './key-selection.tsx'
+import { useLastUses, type LastUse } from './key-usage.ts'
 
 export const keysPage: Page = {
   path: 'keys',
@@ -29,7 +33,10 @@ function Keys(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
   const { workspace, offset, showsDisabled, loaded } = useKeys(context)
-  const columns = keyColumns(workspaces, context.session.key.hash)
+  const [hashes, setHashes] = useState<ReadonlySet<string>>(new Set())
+  const selection = { hashes, set: setHashes }
+  const uses = useLastUses(context)
+  const columns = listColumns({ context, workspaces, selection, uses, keys: loaded.value ?? [] })
   return (
     <div>
       <div class="head">
@@ -47,17 +54,23 @@ function Keys(context: PageContext): ComponentChild {
           />
         </div>
         <button type="button" class="primary" onClick={() => setQuery({ do: 'create' })}>
-          Create a key
+          Create key
         </button>
       </div>
       <section class="panel">
+        <DisableSelected
+          context={context}
+          selection={selection}
+          keys={loaded.value ?? []}
+          onDone={loaded.reload}
+        />
         <LoadedTable<ApiKey>
           caption="API keys"
           columns={columns}
           loaded={loaded}
           found={context}
           keyOf={({ hash }) => hash}
-          empty={`${workspace === '' ? 'There is no key yet' : 'This workspace has no key'}: programs need one for each call. Create it above.`}
+          empty={`${workspace === '' ? 'No keys yet' : 'No keys in this workspace'}. Create one to call models.`}
         />
         <Pager
           offset={offset}
@@ -109,15 +122,61 @@ interface AskedKeys {
   readonly loaded: Loaded<readonly ApiKey[]>
 }
 
-/** What each row of a table of keys tells. @param ownHash of the key of the session */
-export function keyColumns(workspaces: Workspaces, ownHash: string): readonly Column<ApiKey>[] {
+interface ListInput {
+  readonly context: PageContext
+  readonly workspaces: Workspaces
+  readonly selection: Selection
+  /** Undefined: not loaded yet. */
+  readonly uses: ReadonlyMap<string, LastUse> | undefined
+  readonly keys: readonly ApiKey[]
+}
+
+/** The columns of the page: those of every table of keys, when keys were last used, and a box to select them. */
+function listColumns({ context, workspaces, selection, uses, keys }: ListInput): readonly Column<ApiKey>[] {
+  const ownHash = context.session.key.hash
+  const names = namesOf(keys)
+  const nameOf = (hash: string): string => names.get(hash) ?? hash
+  return [
+    ...keyColumns(workspaces, ownHash, nameOf),
+    {
+      title: 'Last used',
+      cell: ({ hash, created_at: at }) => [
+        uses !== undefined && <LastUsed key="used" use={uses.get(hash)} />,
+        <span key="created" class="hint line">
+          {'created '}
+          <Time at={at} />
+        </span>,
+      ],
+      sortBy: ({ hash }) => uses?.get(hash)?.at ?? '',
+    },
+    selectColumn(selection, { nameOf, ownHash }),
+  ]
+}
+
+function LastUsed({ use }: { readonly use: LastUse | undefined }): ComponentChild {
+  if (use === undefined) return <span title="No calls in the last 31 days">{NONE}</span>
+  if (!use.isDay) return <Time at={use.at} />
+  const day = new Date(use.at)
+  return (
+    <time dateTime={use.at.slice(0, 10)} title={`${use.at.slice(0, 10)} (UTC)`}>
+      {day.toLocaleDateString('en-GB', { day: '2-digit', month: 'short', timeZone: 'UTC' })}
+    </time>
+  )
+}
+
+/** The columns of a table of keys. @param ownHash of the key of the session @param nameOf left out: their names */
+export function keyColumns(
+  workspaces: Workspaces,
+  ownHash: string,
+  nameOf?: (hash: string) => string,
+): readonly Column<ApiKey>[] {
   return [
     {
       title: 'Name',
       isName: true,
       sortBy: ({ name }) => name,
       cell: (key) => [
-        <SubjectLink key="name" to="key" id={key.hash} text={key.name} />,
+        <SubjectLink key="name" to="key" id={key.hash} text={nameOf?.(key.hash) ?? key.name} />,
         ' ',
         key.hash === ownHash && <Badge key="own" text="this session" />,
         <span key="label" class="hint line">
@@ -136,13 +195,12 @@ export function keyColumns(workspaces: Workspaces, ownHash: string): readonly Co
     {
       title: 'State',
       sortBy: (key) => key.created_at,
-      cell: (key) => [
-        <KeyState key="state" apiKey={key} />,
-        <span key="made" class="hint">
-          {'made '}
-          <Time at={key.created_at} />
-        </span>,
-      ],
+      cell: (key) => <KeyState apiKey={key} />,
+    },
+    {
+      title: 'Expires',
+      sortBy: ({ expires_at: at }) => at ?? '9',
+      cell: ({ expires_at: at }) => (at === undefined ? <span class="hint">never</span> : <Time at={at} />),
     },
     { title: 'Limits', cell: (key) => <KeyLimits apiKey={key} /> },
     {
@@ -160,19 +218,12 @@ export function KeyState({
   readonly apiKey: ApiKey
 }): ComponentChild {
   if (disabled) return <Badge text="disabled" tone="warn" />
-  if (at === undefined) return <Badge text="active" tone="good" />
-  const isOver = Date.parse(at) <= Date.now()
-  return (
-    <Badge
-      text={`${isOver ? 'expired' : 'expires'} ${relative(at)}`}
-      tone={isOver ? 'bad' : 'warn'}
-      title={at}
-    />
-  )
+  if (at === undefined || Date.parse(at) > Date.now()) return <Badge text="active" tone="good" />
+  return <Badge text={`expired ${relative(at)}`} tone="bad" title={at} />
 }
 
 function rateText(rate: number, burst: number | null): string {
-  return `${count(rate)} requests a minute${burst === null ? '' : `, ${count(burst)} at once`}`
+  return `${count(rate)} requests/min${burst === null ? '' : `, burst ${count(burst)}`}`
 }
 
 export function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChild {
@@ -186,10 +237,10 @@ export function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChi
     <div>
       {limit !== null && (
         <Meter
-          label={`Spent of the limit of ${name}`}
+          label={`Spend of ${name} against its limit`}
           value={spent}
           max={limit}
-          text={`${usd(spent)} of ${usd(limit)} ${reset ?? 'for life'}`}
+          text={`${usd(spent)} of ${usd(limit)} ${reset ?? '(lifetime)'}`}
         />
       )}
       {rate !== null && <span class="hint line">{rateText(rate, burst)}</span>}
@@ -199,7 +250,7 @@ export function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChi
         </span>
       ))}
       {scopes !== null && (
-        <span class="hint line">{scopes.length === 0 ? 'no scope' : scopes.join(', ')}</span>
+        <span class="hint line">{scopes.length === 0 ? 'no scopes' : scopes.join(', ')}</span>
       )}
     </div>
   )

@@ -39,18 +39,15 @@ function Providers({ live }: PageContext): ComponentChild {
       </div>
       {latest === null ? (
         <p class="waiting" role="status">
-          Waiting for the first look…
+          Loading live figures…
         </p>
       ) : (
         <DataTable<ProviderView>
-          caption="Providers that were asked"
+          caption="Providers with calls"
           columns={COLUMNS}
           rows={latest.providers}
           keyOf={({ provider }) => provider}
-          empty={[
-            'No provider was asked since the node started. The health of each will stand here. ',
-            <StartLink key="start" />,
-          ]}
+          empty={['No calls to providers since the node started. ', <StartLink key="start" />]}
         />
       )}
     </section>

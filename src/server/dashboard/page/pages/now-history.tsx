@@ -24,16 +24,16 @@ import { Awaited, useLoaded } from '../parts/loaded.tsx'
 import { useRefresh } from '../parts/refresh.ts'
 
 const METRICS = [
-  ['requests', 'Requests a second'],
-  ['refused', 'Refused (4xx) a second'],
-  ['failed', 'Failed (5xx) a second'],
+  ['requests', 'Requests per second'],
+  ['refused', 'Client errors (4xx) per second'],
+  ['failed', 'Server errors (5xx) per second'],
   ['latency', 'Latency'],
-  ['first_output', 'Time to the first output'],
-  ['tokens', 'Tokens a second'],
-  ['cost', 'Cost a minute'],
+  ['first_output', 'Time to first token'],
+  ['tokens', 'Output tokens per second'],
+  ['cost', 'Cost per minute'],
 ] as const
 const BY = [
-  ['all', 'All together'],
+  ['all', 'Total'],
   ['operation', 'By operation'],
   ['provider', 'By provider'],
   ['model', 'By model'],
@@ -187,7 +187,7 @@ function Choices({
     />,
     from !== null && (
       <button key="z" type="button" onClick={() => setQuery({ from: null, to: null })}>
-        Up to now
+        Until now
       </button>
     ),
   ]
@@ -201,7 +201,7 @@ interface LinesProps {
 }
 
 function Lines({ data, choice: { quantile }, context, of }: LinesProps): ComponentChild {
-  const nameOf = useKeyNames(context)
+  const { nameOf } = useKeyNames(context)
   const lines = useMemo(() => drawn(data, { quantile, nameOf, of }), [data, quantile, nameOf])
   const { metric, grain_seconds: grainS, events } = data
   const [sinceS, untilS] = [Date.parse(data.from) / 1_000, Date.parse(data.to) / 1_000]
@@ -223,7 +223,7 @@ function Lines({ data, choice: { quantile }, context, of }: LinesProps): Compone
   )
 }
 
-const NOTHING = 'Nothing was called in this time.'
+const NOTHING = 'No calls in this period.'
 /** Names of each dimension that have lines. */
 const LINES_OF: { readonly [by in HistoryDimension]: number } = {
   operation: 16 satisfies typeof HISTORY_OPERATIONS_MAX,
@@ -232,7 +232,7 @@ const LINES_OF: { readonly [by in HistoryDimension]: number } = {
   key: 12 satisfies typeof HISTORY_KEYS_MAX,
 }
 const lineText = ({ by }: Subject): string =>
-  `Or others were busier: a node keeps the lines of its ${LINES_OF[by]} busiest ${by}s.`
+  `A node keeps history for its ${LINES_OF[by]} busiest ${by}s only.`
 
 /** Of latencies by name one quantile is shown: three of each would be a thicket. */
 function drawn(

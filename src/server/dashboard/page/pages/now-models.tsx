@@ -20,12 +20,12 @@ const COLUMNS: readonly Column<ModelView>[] = [
     sortBy: (row) => row.input_tokens,
   },
   {
-    title: 'From caches',
+    title: 'Cached',
     isNumber: true,
     cell: (row) => share(row.cached_share),
     sortBy: (row) => row.cached_share ?? -1,
   },
-  { title: 'Fields left out', isText: true, cell: droppedText },
+  { title: 'Dropped fields', isText: true, cell: droppedText },
 ]
 
 /** What models were asked, and what ended their streams, since the processes started. */
@@ -33,16 +33,13 @@ export function Models({ models, cut }: Pick<LiveView['streams'], 'models' | 'cu
   return (
     <div>
       <DataTable<ModelView>
-        caption="Input of models, and what their providers did not get"
+        caption="Input tokens and dropped fields by model"
         columns={COLUMNS}
         rows={models}
         keyOf={({ model }) => model}
-        empty={[
-          'No model has answered yet. Tokens of each model will stand here, with the share that came from caches. ',
-          <StartLink key="start" />,
-        ]}
+        empty={['No model calls yet. ', <StartLink key="start" />]}
       />
-      <p class="hint">{`${cutText(cut)} Since the processes started.`}</p>
+      <p class="hint">{`${cutText(cut)} Figures since the node started.`}</p>
     </div>
   )
 }
@@ -53,6 +50,6 @@ export function droppedText({ dropped }: Pick<ModelView, 'dropped'>): string {
 }
 
 export function cutText(cut: LiveView['streams']['cut']): string {
-  if (cut.length === 0) return 'No stream was cut.'
-  return `Streams cut: ${cut.map(({ cause, streams }) => `${count(streams)} ${cause}`).join(', ')}.`
+  if (cut.length === 0) return 'No interrupted streams.'
+  return `Interrupted streams: ${cut.map(({ cause, streams }) => `${count(streams)} ${cause}`).join(', ')}.`
 }

@@ -20,9 +20,9 @@ export function Plots({ looks, busiest }: Busiest & { readonly looks: readonly L
     return {
       at: looks.map(({ at }) => Date.parse(at) / 1_000),
       requests: [
-        line('all', 'line-1', (look) => look.requests_per_second),
-        line('refused', 'line-5', (look) => look.refused_per_second),
-        line('failed', 'line-2', (look) => look.failed_per_second),
+        line('total', 'line-1', (look) => look.requests_per_second),
+        line('4xx', 'line-5', (look) => look.refused_per_second),
+        line('5xx', 'line-2', (look) => look.failed_per_second),
       ],
       latency: [
         line('p50', 'line-3', (look) => named(look, busiest)?.p50_ms ?? null),
@@ -44,7 +44,7 @@ export function Plots({ looks, busiest }: Busiest & { readonly looks: readonly L
   return (
     <div class="grid" style={{ '--least': '20rem' }}>
       <section class="panel">
-        <Plot title="Requests a second" at={at} lines={requests} format={figure} />
+        <Plot title="Requests per second" at={at} lines={requests} format={figure} />
       </section>
       <section class="panel">
         <Plot
@@ -55,10 +55,10 @@ export function Plots({ looks, busiest }: Busiest & { readonly looks: readonly L
         />
       </section>
       <section class="panel">
-        <Plot title="Time to the first output of a stream" at={at} lines={first} format={duration} />
+        <Plot title="Time to first token" at={at} lines={first} format={duration} />
       </section>
       <section class="panel">
-        <Plot title="Tokens a second" at={at} lines={tokens} format={figure} />
+        <Plot title="Output tokens per second" at={at} lines={tokens} format={figure} />
       </section>
       <section class="panel">
         <Plot title="Event-loop delay, slowest front" at={at} lines={loop} format={duration} />

@@ -1,20 +1,18 @@
-import { Fragment, h, type ComponentChild, type ComponentChildren } from 'preact'
+import { h, type ComponentChild } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { FrontView, LiveView, OperationView } from '../../../../schemas/operator/live-view.ts'
 import { useLive } from '../live.ts'
-import { hashOf, type Page, type PageContext } from '../page.ts'
+import type { Page, PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.tsx'
 import { DataTable, type Column } from '../parts/data-table.tsx'
 import { StartLink } from '../parts/empty-links.tsx'
 import { bytes, count, duration, figure, share, Time, usd } from '../parts/figures.tsx'
-import { ProviderBadge } from '../parts/provider-badge.tsx'
-import { SubjectLink } from '../parts/subject-link.tsx'
 import { Tile } from '../parts/tile.tsx'
-import { withCode } from '../parts/with-code.tsx'
-import { failedLately } from './calls/request-filters.tsx'
 import { History } from './now-history.tsx'
 import { Models } from './now-models.tsx'
 import { named, Plots, type Busiest } from './now-plots.tsx'
+import { Findings } from './now/findings.tsx'
+import { Providers, Stores } from './now/stores.tsx'
 
 export const nowPage: Page = {
   path: 'now',
@@ -26,7 +24,7 @@ export const nowPage: Page = {
 /** Times the calls of the operation that is shown by which another must be busier to be shown instead. */
 const OVERTAKES = 1.5
 
-/** What the node is doing, and what hurts. */
+/** The state of the node: problems, figures, history, operations, models and processes. */
 function Now(context: PageContext): ComponentChild {
   const { live } = context
   const { latest, looks, isStale, problem } = useLive(live)
@@ -34,7 +32,7 @@ function Now(context: PageContext): ComponentChild {
   if (latest === null)
     return (
       <p class={problem === null ? 'waiting' : 'notice bad'} role="status">
-        {problem ?? 'Waiting for the first look…'}
+        {problem ?? 'Loading live figures…'}
       </p>
     )
   return (
@@ -45,7 +43,7 @@ function Now(context: PageContext): ComponentChild {
             {'These figures are from '}
             <Time at={latest.at} />
             {'. '}
-            {problem ?? 'The stream stands still.'}
+            {problem ?? 'The live view is interrupted.'}
           </span>
         </p>
       )}
@@ -58,15 +56,21 @@ function Now(context: PageContext): ComponentChild {
         <h2>Operations</h2>
         <Operations latest={latest} />
       </section>
-      <section class="panel" aria-label="Models that write">
-        <h2>Models that write</h2>
+      <section class="panel" aria-label="Text models">
+        <h2>Text models</h2>
         <Models {...latest.streams} />
       </section>
       <div class="grid">
-        <section class="panel" aria-label="Processes">
-          <h2>Processes</h2>
-          <Processes latest={latest} />
-        </section>
+        <div class="stack">
+          <section class="panel" aria-label="Processes">
+            <h2>Processes</h2>
+            <Processes latest={latest} />
+          </section>
+          <section class="panel" aria-label="Providers">
+            <h2>Providers</h2>
+            <Providers latest={latest} />
+          </section>
+        </div>
         <section class="panel" aria-label="Stores and queues">
           <h2>Stores and queues</h2>
           <Stores latest={latest} />
@@ -90,44 +94,6 @@ interface Latest {
   readonly latest: LiveView
 }
 
-function Findings({ latest: { findings } }: Latest): ComponentChild {
-  const keys = keysOf(findings)
-  return (
-    <section aria-label="What hurts">
-      {findings.length === 0 ? (
-        <p class="notice good">Nothing hurts.</p>
-      ) : (
-        <ul class="findings">
-          {findings.map(({ severity, text, fix, page }, at) => (
-            <li key={keys[at]} class={severity}>
-              <strong>{text}</strong>
-              <span class="hint">{withCode(fix)}</span>
-              {page !== undefined && <a href={`#/${page}`}>{`Look at ${page.replace(/\?.*/, '')}`}</a>}
-            </li>
-          ))}
-        </ul>
-      )}
-      <a class="hint" href={hashOf('requests', failedLately())}>
-        Calls that failed in the last hour
-      </a>
-    </section>
-  )
-}
-
-/**
- * Keeps the key of a finding while only its figures change: an element must not be recreated under the
- * pointer.
- */
-function keysOf(findings: LiveView['findings']): readonly string[] {
-  const counts = new Map<string, number>()
-  return findings.map(({ text }) => {
-    const kind = text.replace(/[\d.,]+/g, '#')
-    const nth = counts.get(kind) ?? 0
-    counts.set(kind, nth + 1)
-    return `${kind} ${nth}`
-  })
-}
-
 function Tiles({ latest, busiest: name }: Latest & Busiest): ComponentChild {
   const busiest = named(latest, name)
   const { requests_per_second: requests, refused_per_second: refused, failed_per_second: failed } = latest
@@ -135,25 +101,25 @@ function Tiles({ latest, busiest: name }: Latest & Busiest): ComponentChild {
   const loop = Math.max(0, ...fronts.map(({ loop_p99_ms: p99 }) => p99))
   return (
     <dl class="tiles">
-      <Tile name="Requests" value={`${figure(requests)}/s`} note={`${count(inflight)} under way`} />
+      <Tile name="Requests" value={`${figure(requests)}/s`} note={`${count(inflight)} in progress`} />
       <Tile
-        name="Refused (4xx)"
+        name="Client errors (4xx)"
         value={`${figure(refused)}/s`}
         note={requests > 0 ? share(refused / requests) : undefined}
       />
       <Tile
-        name="Failures of ours"
+        name="Server errors (5xx)"
         value={`${figure(failed)}/s`}
         note={requests > 0 ? share(failed / requests) : undefined}
         tone={failed > 0 ? 'bad' : undefined}
       />
       <Tile
-        name={`p99${busiest === undefined ? '' : ` of ${busiest.operation}`}`}
+        name={`p99 latency${busiest === undefined ? '' : `, ${busiest.operation}`}`}
         value={duration(busiest?.p99_ms)}
         note={`event loop ${duration(loop)}`}
       />
       <Tile
-        name={`CPU, ${count(readiness.fronts.ready)} of ${count(readiness.fronts.wanted)} fronts`}
+        name={`CPU, ${count(readiness.fronts.ready)} of ${count(readiness.fronts.wanted)} fronts ready`}
         value={share(cpu)}
         note={bytes(memory)}
         tone={readiness.fronts.ready < readiness.fronts.wanted ? 'warn' : undefined}
@@ -161,12 +127,12 @@ function Tiles({ latest, busiest: name }: Latest & Busiest): ComponentChild {
       <Tile
         name="Open streams"
         value={count(streams.open)}
-        note={`first output ${duration(streams.ttft_p50_ms)}, p99 ${duration(streams.ttft_p99_ms)}`}
+        note={`first token ${duration(streams.ttft_p50_ms)}, p99 ${duration(streams.ttft_p99_ms)}`}
       />
       <Tile
-        name="Tokens written"
+        name="Output tokens"
         value={`${figure(streams.tokens_per_second)}/s`}
-        note={`${usd(money.spent_usd_per_minute)} a minute`}
+        note={`${usd(money.spent_usd_per_minute)}/min`}
       />
     </dl>
   )
@@ -186,13 +152,13 @@ const OPERATION_COLUMNS: readonly Column<OperationView>[] = [
     sortBy: (row) => row.per_second,
   },
   {
-    title: 'Refused (4xx)',
+    title: 'Client errors (4xx)',
     isNumber: true,
     cell: (row) => figure(row.refused_per_second),
     sortBy: (row) => row.refused_per_second,
   },
   {
-    title: 'Failed (5xx)',
+    title: 'Server errors (5xx)',
     isNumber: true,
     sortBy: (row) => row.failed_per_second,
     cell: (row) =>
@@ -219,7 +185,7 @@ const FRONT_COLUMNS: readonly Column<FrontView>[] = [
     title: 'Front',
     isName: true,
     cell: ({ front, pid }) => [
-      `front ${front} `,
+      `${front} `,
       <small class="hint" key="pid">
         {`pid ${pid}`}
       </small>,
@@ -232,8 +198,8 @@ const FRONT_COLUMNS: readonly Column<FrontView>[] = [
     cell: (row) => duration(row.loop_p99_ms),
     sortBy: (row) => row.loop_p99_ms,
   },
-  { title: 'Short jobs', isNumber: true, cell: (row) => poolText(row, 'short_jobs') },
-  { title: 'Sessions', isNumber: true, cell: (row) => poolText(row, 'sessions') },
+  { title: 'Job threads', isNumber: true, cell: (row) => poolText(row, 'short_jobs') },
+  { title: 'Transfer threads', isNumber: true, cell: (row) => poolText(row, 'sessions') },
 ]
 
 function poolText({ pools }: FrontView, name: 'short_jobs' | 'sessions'): string {
@@ -254,92 +220,12 @@ function Processes({
         columns={FRONT_COLUMNS}
         rows={fronts}
         keyOf={({ pid }) => String(pid)}
-        empty="No front has answered."
+        empty="No front process is running."
       />
       <p class="hint">
-        {`${count(workers.ready)} of ${count(workers.wanted)} session threads, ${count(runners.ready)} of ${count(runners.wanted)} runners are ready. `}
-        Of a pool: how busy its threads are, and how long work waits for one.
+        {`Ready: ${count(workers.ready)} of ${count(workers.wanted)} transfer threads, ${count(runners.ready)} of ${count(runners.wanted)} runners. `}
+        Threads: busy share and mean wait.
       </p>
     </div>
-  )
-}
-
-const DEPENDENCIES = { postgres: 'Postgres', redis: 'Redis', storage: 'Disks' } as const
-const NODE_TONES = { ready: 'good', degraded: 'warn', unavailable: 'bad' } as const
-
-function Stores({ latest }: Latest): ComponentChild {
-  const {
-    version,
-    readiness: { dependencies, status, reasons },
-    videos,
-    webhooks,
-    money,
-    providers,
-  } = latest
-  const held = Object.entries(videos.held)
-  return (
-    <dl class="facts">
-      <Fact name="Node">
-        <Badge text={status} tone={NODE_TONES[status]} />
-        {` version ${version} `}
-        {reasons.join(', ')}
-      </Fact>
-      {Object.entries(dependencies).map(([name, { state, mode, since, effect }]) => (
-        <Fact key={name} name={DEPENDENCIES[name as keyof typeof DEPENDENCIES]}>
-          <Badge text={state} tone={state === 'up' ? 'good' : 'bad'} />
-          {` ${mode}, since `}
-          <Time at={since} />
-          {effect !== undefined && <span class="hint">{` ${effect}`}</span>}
-        </Fact>
-      ))}
-      <Fact name="Money">
-        {money.is_journal_broken && <Badge text="journal broken" tone="bad" />}
-        {` ${count(money.calls_open)} paid calls under way, ${count(money.calls_waiting)} wait; books ${duration(money.journal_lag_ms)} behind`}
-      </Fact>
-      <Fact name="Videos">
-        {held.length === 0
-          ? 'No open job is held.'
-          : held.map(([state, jobs]) => `${count(jobs)} ${state}`).join(', ')}
-      </Fact>
-      <Fact name="Webhooks">
-        {webhooks === null
-          ? 'not counted yet'
-          : [
-              `${count(webhooks.waiting)} waiting, `,
-              webhooks.dead > 0 ? (
-                <a key="dead" href={hashOf('webhooks', { state: 'dead' })}>
-                  <Badge text={`${count(webhooks.dead)} dead`} tone="bad" />
-                </a>
-              ) : (
-                'none dead'
-              ),
-            ]}
-      </Fact>
-      <Fact name="Providers">
-        {providers.length === 0
-          ? 'None was asked yet.'
-          : providers.map((row) => (
-              <span key={row.provider}>
-                <SubjectLink to="provider" id={row.provider} /> <ProviderBadge {...row} />
-                {` ${figure(row.per_second)}/s `}
-              </span>
-            ))}
-      </Fact>
-    </dl>
-  )
-}
-
-function Fact({
-  name,
-  children,
-}: {
-  readonly name: string
-  readonly children?: ComponentChildren
-}): ComponentChild {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
   )
 }

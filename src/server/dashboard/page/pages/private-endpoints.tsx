@@ -36,9 +36,9 @@ export function PrivateEndpoints({ context }: { readonly context: PageContext })
         keyOf={({ id }) => id}
         isMarked={({ id }) => id === looked}
         empty={[
-          'None. ',
+          'No private endpoints. Create one for your own server with ',
           <code key="call">POST /api/v1/private-endpoints</code>,
-          ' makes one of a server of your own. ',
+          '. ',
           <GuideLink key="guide" page="endpoints" />,
         ]}
       />

@@ -17,6 +17,7 @@ import { useWorkspaces } from '../parts/workspaces.ts'
 import { Budgets, budgetsOf, BudgetsPager, isPending, shownOf, type LimitedBudget } from './budgets.tsx'
 import { BREAKDOWNS, daysOf, DAYS_DEFAULT, loadRecent, loadSpend, type Spend } from './spend-sums.ts'
 import { LimitsOfKeys } from './subjects/key-limits.tsx'
+import { loadRefusals, type Refusals } from './subjects/refusals.ts'
 import { daysAsked, Spent } from './subjects/spent.tsx'
 
 export const spendPage: Page = {
@@ -37,7 +38,7 @@ function SpendView(context: PageContext): ComponentChild {
   const workspace = query.get('workspace') ?? ''
   const ids = shownOf(workspaces, query)
   const loaded = useLoaded(
-    (signal) => lookAt(api, { days, workspace, ids }, signal),
+    (signal) => lookAt(api, { days, workspace, ids, nowMs: nodeNow(context) }, signal),
     [api, days, workspace, ids?.join()],
   )
   const { value, reload } = loaded
@@ -58,10 +59,11 @@ function SpendView(context: PageContext): ComponentChild {
             ids={ids}
             budgets={{ ...loaded, value: value.budgets, problem: null }}
             recent={value.recent}
+            refusals={value.refusals}
           >
             <BudgetsPager context={context} workspaces={workspaces} />
           </Budgets>
-          <LimitsOfKeys context={context} recent={value.recent} />
+          <LimitsOfKeys context={context} recent={value.recent} refusals={value.refusals} />
           <Spent context={context} workspaces={workspaces} spend={value.spend} choices={ALL}>
             <SelectField
               label="Workspace"
@@ -85,6 +87,7 @@ interface SpendLook {
   readonly spend: Spend
   /** Of everything, and as far back as the longest window of a limit. */
   readonly recent: Spend
+  readonly refusals: Refusals
 }
 
 interface SpendInput {
@@ -92,24 +95,26 @@ interface SpendInput {
   readonly workspace: string
   /** Workspaces whose budgets are shown; undefined: not known yet. */
   readonly ids: readonly string[] | undefined
+  readonly nowMs: number
 }
 
 async function lookAt(
   api: Api,
-  { days, workspace, ids }: SpendInput,
+  { days, workspace, ids, nowMs }: SpendInput,
   signal: AbortSignal,
 ): Promise<SpendLook> {
   if (ids === undefined) return new Promise(() => undefined)
   const at = new Date()
   const recent = loadRecent(api, signal)
   const isRecent = days === DAYS_DEFAULT && workspace === ''
-  const [credit, budgets, all, spend] = await Promise.all([
+  const [credit, budgets, all, spend, refusals] = await Promise.all([
     api.get<{ data: CreditTotals }>(['credits'], {}, signal),
     budgetsOf(api, ids, signal),
     recent,
     isRecent ? recent : loadSpend(api, { days: Number(days), search: { workspace_id: workspace } }, signal),
+    loadRefusals(api, { nowMs }, signal),
   ])
-  return { at, credit: credit.data, budgets, spend, recent: all }
+  return { at, credit: credit.data, budgets, spend, recent: all, refusals }
 }
 
 function AsOf({ at }: { readonly at: Date | undefined }): ComponentChild {
@@ -132,7 +137,7 @@ interface CreditProps {
   reload(): void
 }
 
-function Credit({ context, look: { credit, recent }, reload }: CreditProps): ComponentChild {
+function Credit({ context, look: { credit, recent, refusals }, reload }: CreditProps): ComponentChild {
   const { api, say } = context
   const [isAdding, setAdding] = useState(false)
   return (
@@ -152,15 +157,16 @@ function Credit({ context, look: { credit, recent }, reload }: CreditProps): Com
         />
         <Tile name="Added" value={usd(credit.total_credits)} />
         <Tile name="Used" value={usd(credit.total_usage)} />
-        <Tile name="Held by fronts" value={usd(credit.lent)} note="comes back if unused" />
+        <Tile name="Reserved" value={usd(credit.lent)} note="released if unused" />
       </dl>
       {credit.is_unlimited ? (
         <p class="hint">
-          Credit is unlimited until the first top-up. From then on calls are refused when it is used up.
+          Credit is unlimited until the first top-up. After that, calls are refused when credit runs out.
         </p>
       ) : (
         <BurnDown
           nowMs={nodeNow(context)}
+          refused={refusals.of('organization', '')}
           burned={{
             limit: credit.total_credits,
             spent: credit.total_usage,
@@ -177,7 +183,11 @@ function Credit({ context, look: { credit, recent }, reload }: CreditProps): Com
           onDone={reload}
           add={async (body, idempotencyKey) => {
             await api.send('POST', ['credits'], body, { idempotencyKey })
-            say(`${usd(body.amount_usd)} of credit ${body.amount_usd < 0 ? 'are taken off' : 'are added'}.`)
+            say(
+              body.amount_usd < 0
+                ? `Credit reduced by ${usd(-body.amount_usd)}.`
+                : `${usd(body.amount_usd)} of credit added.`,
+            )
           }}
         />
       )}
@@ -205,18 +215,16 @@ function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): Com
   return (
     <Dialog title="Add credit" onClose={onClose}>
       <Form action="Add" isBusy={isBusy} problem={problem} onSubmit={start} onCancel={onClose}>
-        {isFirst && (
-          <p class="notice warn">The first top-up ends unlimited credit: what was spent before counts.</p>
-        )}
+        {isFirst && <p class="notice warn">The first top-up ends unlimited credit. Earlier spend counts.</p>}
         <TextField
-          label="Amount in USD"
+          label="Amount (USD)"
           type="number"
           step="any"
           value={amount}
           onInput={setAmount}
           isRequired
           hasFocus
-          hint="Below 0 it corrects, and needs a note."
+          hint="A negative amount corrects credit and needs a note."
           error={errorAbout(problem, 'amount_usd')}
         />
         <TextField

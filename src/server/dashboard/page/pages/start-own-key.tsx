@@ -11,17 +11,15 @@ interface OwnProviderKey {
   readonly provider: string
 }
 
-/** The keys that workspaces have of their own for a provider; none for no provider. */
+/** The keys that workspaces have of their own, for one provider or for any. */
 export function useOwnKeys(
   { api }: PageContext,
   provider: StartProvider | undefined,
 ): Loaded<readonly OwnProviderKey[]> {
   const slug = provider?.slug
   return useLoaded(
-    async (signal) => {
-      if (slug === undefined) return []
-      return (await api.get<{ data: readonly OwnProviderKey[] }>(['byok'], { provider: slug }, signal)).data
-    },
+    async (signal) =>
+      (await api.get<{ data: readonly OwnProviderKey[] }>(['byok'], { provider: slug }, signal)).data,
     [api, slug],
   )
 }
@@ -40,19 +38,19 @@ export function OwnKey({ context: { api, say }, provider, onStored }: OwnKeyProp
     () => api.send('POST', ['byok'], { provider: slug, key: key.trim() }),
     () => {
       setKey('')
-      say(`The key of ${name} is stored.`)
+      say(`${name} key stored.`)
       onStored()
     },
   )
   return (
-    <Form action="Store the key" isBusy={isBusy} problem={problem} onSubmit={start}>
+    <Form action="Store key" isBusy={isBusy} problem={problem} onSubmit={start}>
       <TextField
-        label={`Key of ${name}`}
+        label={`${name} key`}
         type="password"
         value={key}
         onInput={setKey}
         isRequired
-        hint={`Sealed in the vault as ${secret?.name ?? ''}, and sent to ${secret?.host ?? ''} alone.`}
+        hint={`Encrypted in the vault as ${secret?.name ?? ''} and sent only to ${secret?.host ?? ''}.`}
         error={errorAbout(problem, 'key')}
       />
     </Form>

@@ -7,25 +7,28 @@ export const LANGUAGES = [
 ] as const
 export type Language = (typeof LANGUAGES)[number][0]
 
-/** What stands in the place of a key that the page does not know. */
-const NO_KEY = 'your inference key'
+/** In a text between single quotes of a shell. */
+const UNSAFE = /[^\w .-]/g
 
 export interface Trial {
   /** `http://127.0.0.1:8080/api/v1`. */
   readonly apiUrl: string
-  /** Null: none was made here. */
+  /** Null: none was created here. */
   readonly key: string | null
+  /** Name of the key; null: there is none. */
+  readonly name: string | null
   readonly model: NonNullable<StartProvider['model']>
 }
 
 /** A first call, to be pasted into a terminal. */
-export function sampleOf(language: Language, { apiUrl, key, model: { id, kind } }: Trial): string {
+export function sampleOf(language: Language, { apiUrl, key, name, model: { id, kind } }: Trial): string {
+  const value = key ?? (name === null ? 'your inference key' : `value of the key ${name.replace(UNSAFE, '')}`)
   const [path, input] =
     kind === 'chat'
       ? ['chat/completions', { messages: [{ role: 'user', content: 'Hello there' }] }]
       : ['embeddings', { input: 'Hello there' }]
   const call = { url: `${apiUrl}/${path}`, body: JSON.stringify({ model: id, ...input }) }
-  return [`export SLUICE_KEY='${key ?? NO_KEY}'`, ...WRITERS[language](call), ''].join('\n')
+  return [`export SLUICE_KEY='${value}'`, ...WRITERS[language](call), ''].join('\n')
 }
 
 interface Call {

@@ -2,11 +2,13 @@ import { h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { StartAnswer, StartProvider } from '../../../../schemas/operator/start.ts'
 import { useLive } from '../live.ts'
+import type { ApiKey } from '../../../../schemas/keys/keys.ts'
 import { hashOf, type Page, type PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.tsx'
 import { CopyBox } from '../parts/copy-box.tsx'
 import { useAction } from '../parts/dialog.tsx'
 import { errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
+import { useKeyNames, type KeyNames } from '../parts/key-names.ts'
 import { Awaited, useLoaded } from '../parts/loaded.tsx'
 import { useRefresh } from '../parts/refresh.ts'
 import { firstCallOf, type FirstCall } from './first-call.ts'
@@ -22,12 +24,13 @@ export const startPage: Page = {
 
 type Facts = StartAnswer['data']
 
-/** Three steps to the first call, each green once it has happened. */
+/** Three steps to the first call, each green once it has happened, here or elsewhere. */
 function Start(context: PageContext): ComponentChild {
   const { api, live, query, say } = context
-  const [key, setKey] = useState<string | null>(null)
+  const [made, setMade] = useState<MadeKey | null>(null)
   const loaded = useLoaded((signal) => api.get<StartAnswer>(['admin', 'start'], {}, signal), [api])
   const facts = loaded.value?.data
+  const keys = useKeyNames(context)
   const { looks } = useLive(live)
   const call = firstCallOf(looks, facts?.has_called ?? false)
   useRefresh(call.kind !== 'seen', loaded)
@@ -42,8 +45,15 @@ function Start(context: PageContext): ComponentChild {
     <div>
       <ol class="begin">
         <ChooseProvider context={context} facts={facts} provider={provider} />
-        <MakeKey context={context} made={key} onMade={setKey} />
-        <PasteCall context={context} facts={facts} provider={provider} apiKey={key} call={call} />
+        <MakeKey context={context} made={made} keys={keys} onMade={setMade} />
+        <PasteCall
+          context={context}
+          facts={facts}
+          provider={provider}
+          made={made}
+          known={callingKeys(keys.keys)[0]?.name ?? null}
+          call={call}
+        />
       </ol>
     </div>
   )
@@ -78,19 +88,24 @@ interface ProviderProps {
 
 function ChooseProvider({ context, facts, provider }: ProviderProps): ComponentChild {
   const ownKeys = useOwnKeys(context, provider)
-  const hasOwnKey = ownKeys.value?.some((key) => key.provider === provider?.slug) === true
+  const own = ownKeys.value ?? []
+  const hasOwnKey = own.some((key) => key.provider === provider?.slug)
+  const slugs = new Set([...readyProviders(facts).map(({ slug }) => slug), ...own.map((key) => key.provider)])
+  const ready = facts.providers.filter(({ slug }) => slugs.has(slug))
+  const isDone = provider === undefined ? ready.length > 0 : provider.is_set || hasOwnKey
   const options = facts.providers.map((one) => [one.slug, optionOf(one)] as const)
   return (
-    <Step title="1. Choose a provider" isDone={provider?.is_set === true || hasOwnKey} done="ready">
+    <Step title="1. Choose a provider" isDone={isDone} done="ready">
       <SelectField
         label="Provider"
         value={provider?.slug ?? ''}
-        options={[['', 'Choose one'], ...options]}
+        options={[['', 'Choose a provider'], ...options]}
         onInput={(slug) => context.setQuery({ provider: slug })}
       />
-      {provider !== undefined && hasOwnKey && (
-        <p>{`A workspace has a key of its own for ${provider.name}.`}</p>
+      {provider === undefined && ready.length > 0 && (
+        <p>{`Ready: ${ready.map(({ name }) => name).join(', ')}.`}</p>
       )}
+      {provider !== undefined && hasOwnKey && <p>{`A workspace has its own ${provider.name} key.`}</p>}
       {provider?.is_set === false && !hasOwnKey && (
         <KeyWanted key={provider.slug} context={context} provider={provider} onStored={ownKeys.reload} />
       )}
@@ -99,13 +114,23 @@ function ChooseProvider({ context, facts, provider }: ProviderProps): ComponentC
 }
 
 function optionOf({ slug, name, variables, is_set: isSet }: StartProvider): string {
-  if (slug === BUILT_IN) return `${name}: built-in models, no key and no cost`
-  if (variables.length === 0) return `${name}: needs no key`
-  return isSet ? `${name}: its key is set` : name
+  if (slug === BUILT_IN) return `${name}: built-in models, free, no key`
+  if (variables.length === 0) return `${name}: no key needed`
+  return isSet ? `${name}: key set` : name
 }
 
 /** Slug of the provider whose models are built in. */
 const BUILT_IN = 'local'
+
+/** Providers for which the operator has set a key. */
+export function readyProviders({ providers }: Pick<Facts, 'providers'>): readonly StartProvider[] {
+  return providers.filter(({ variables, is_set: isSet }) => variables.length > 0 && isSet)
+}
+
+/** Keys that may call models, the newest first. */
+export function callingKeys(keys: readonly ApiKey[]): readonly ApiKey[] {
+  return keys.filter(({ kind, disabled }) => kind === 'inference' && !disabled)
+}
 
 /** The two ways by which the key of a provider comes to the node. */
 function KeyWanted(props: OwnKeyProps): ComponentChild {
@@ -115,20 +140,20 @@ function KeyWanted(props: OwnKeyProps): ComponentChild {
       {misplaced.length > 0 && (
         <p>
           <code>{misplaced.join(' and ')}</code>
-          {` holds a key of Sluice, which ${name} does not know. So it counts as not set.`}
+          {` contains a Sluice key, which ${name} cannot accept. It is ignored.`}
         </p>
       )}
       <p>
-        {`The node has no key of ${name}. Set `}
+        {`The node has no ${name} key. Set `}
         <code>{variables.join(' and ')}</code>
-        {' in the environment of the node and start it again: this step turns green when it is there.'}
+        {' in its environment and restart it. This step turns green when the key is there.'}
       </p>
       {secret !== null && [
         <p key="own">
           {'Or store a key for the workspace '}
           <code>default</code>
-          {' alone. '}
-          <a href="/docs/guides/provider-keys">What such a key is for</a>
+          {' only. '}
+          <a href="/docs/guides/provider-keys">Provider keys of workspaces</a>
         </p>,
         <OwnKey key="form" {...props} />,
       ]}
@@ -136,42 +161,61 @@ function KeyWanted(props: OwnKeyProps): ComponentChild {
   )
 }
 
-interface MakeKeyProps {
-  readonly context: PageContext
-  /** Null: none was made here. */
-  readonly made: string | null
-  onMade(key: string): void
+/** A key that was created on this page. */
+interface MadeKey {
+  readonly key: string
+  readonly name: string
 }
 
-function MakeKey({ context: { api, say }, made, onMade }: MakeKeyProps): ComponentChild {
+interface MakeKeyProps {
+  readonly context: PageContext
+  /** Null: none was created here. */
+  readonly made: MadeKey | null
+  readonly keys: KeyNames
+  onMade(key: MadeKey): void
+}
+
+/** Keys that are named; the others are counted. */
+const NAMED_KEYS = 3
+
+function keysText({ keys, nameOf }: KeyNames): string {
+  const known = callingKeys(keys)
+  const names = known.slice(0, NAMED_KEYS).map(({ hash }) => nameOf(hash))
+  const more = known.length - names.length
+  return `Existing keys: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}. Use one of them, or create another.`
+}
+
+function MakeKey({ context: { api, say }, made, keys, onMade }: MakeKeyProps): ComponentChild {
   const [name, setName] = useState('First app')
+  const hasKey = made !== null || callingKeys(keys.keys).length > 0
   const { isBusy, problem, start } = useAction(
     async () => {
       const { key } = await api.send<{ key: string }>('POST', ['keys'], { name: name.trim() })
-      onMade(key)
+      onMade({ key, name: name.trim() })
     },
-    () => say('The key is made.'),
+    () => say('Key created.'),
   )
   return (
-    <Step title="2. Make a key" isDone={made !== null} done="made">
+    <Step title="2. Create a key" isDone={hasKey} done="created">
+      {made === null && hasKey && <p>{keysText(keys)}</p>}
       {made === null ? (
-        <Form action="Make a key" isBusy={isBusy} problem={problem} onSubmit={start}>
+        <Form action="Create key" isBusy={isBusy} problem={problem} onSubmit={start}>
           <TextField
-            label="Name of the key"
+            label="Key name"
             value={name}
             onInput={setName}
             isRequired
-            hint="Programs call models with it. It is shown once."
+            hint="Programs call models with this key. Its value is shown once."
             error={errorAbout(problem, 'name')}
           />
         </Form>
       ) : (
         [
           <p key="once">
-            <strong>Copy it now: it is not shown again.</strong> {'Limits and expiry are on the page '}
+            <strong>Copy it now: it is not shown again.</strong> {'Set limits on the page '}
             <a href={hashOf('keys')}>Keys</a>.
           </p>,
-          <CopyBox key="box" label="API key" text={made} />,
+          <CopyBox key="box" label={`API key ${made.name}`} text={made.key} />,
         ]
       )}
     </Step>
@@ -179,23 +223,27 @@ function MakeKey({ context: { api, say }, made, onMade }: MakeKeyProps): Compone
 }
 
 interface PasteCallProps extends ProviderProps {
-  readonly apiKey: string | null
+  /** Null: no key was created here. */
+  readonly made: MadeKey | null
+  /** Name of a key that there is; null: none. */
+  readonly known: string | null
   readonly call: FirstCall
 }
 
-function PasteCall({ facts, provider, apiKey, call }: PasteCallProps): ComponentChild {
+function PasteCall({ facts, provider, made, known, call }: PasteCallProps): ComponentChild {
   const [language, setLanguage] = useState<Language>('curl')
   const model = provider?.model ?? facts.providers.find(({ slug }) => slug === BUILT_IN)?.model ?? null
+  const name = made?.name ?? known
   const choose = (value: string): void => setLanguage(LANGUAGES.find(([one]) => one === value)?.[0] ?? 'curl')
   return (
-    <Step title="3. Paste a call" isDone={call.kind === 'seen'} done="first call seen">
+    <Step title="3. Call a model" isDone={call.kind === 'seen'} done="first call seen">
       <SelectField label="Language" value={language} options={LANGUAGES} onInput={choose} />
       {model === null ? (
-        <p class="empty">This provider serves no model that writes or embeds.</p>
+        <p class="empty">This provider has no chat or embeddings model.</p>
       ) : (
         <CopyBox
-          label={`A call of ${model.id}, for a terminal`}
-          text={sampleOf(language, { apiUrl: facts.api_url, key: apiKey, model })}
+          label={`Call of ${model.id}${name === null ? '' : ` with the key ${name}`}, for a terminal`}
+          text={sampleOf(language, { apiUrl: facts.api_url, key: made?.key ?? null, name, model })}
           isCode
         />
       )}
@@ -207,19 +255,19 @@ function PasteCall({ facts, provider, apiKey, call }: PasteCallProps): Component
 function CallState({ call }: { readonly call: FirstCall }): ComponentChild {
   switch (call.kind) {
     case 'none':
-      return <p class="empty">Waiting for a first call…</p>
+      return <p class="empty">Waiting for the first call…</p>
     case 'refused':
       return (
         <p class="notice warn" role="status">
-          {`A call of ${call.operation} came and was refused: its answer says why. `}
-          <a href={hashOf('now')}>View problems</a>
+          {`A call of ${call.operation} was refused. `}
+          <a href={hashOf('requests', { show: 'failed' })}>View failed calls</a>
         </p>
       )
     case 'seen':
       return (
         <p class="notice good">
           {call.operation === null ? 'First call seen.' : `First call seen: ${call.operation}.`}
-          <a href={hashOf('now')}>See what the node does now</a>
+          <a href={hashOf('now')}>View live figures</a>
         </p>
       )
   }

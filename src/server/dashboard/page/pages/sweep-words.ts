@@ -2,13 +2,13 @@ import { count } from '../parts/figures.tsx'
 
 /** What a sweep tells by number, as one thing and as several of it. */
 const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
-  uploads: ['upload that nobody would finish', 'uploads that nobody would finish'],
-  expired: ['file whose time had come', 'files whose time had come'],
-  objects: ['object that no file stands for', 'objects that no file stands for'],
+  uploads: ['abandoned upload', 'abandoned uploads'],
+  expired: ['expired file', 'expired files'],
+  objects: ['orphaned object', 'orphaned objects'],
   staging_files: ['temporary file', 'temporary files'],
-  containers: ['container that was long unused', 'containers that were long unused'],
+  containers: ['unused container', 'unused containers'],
   container_files: ['container file', 'container files'],
-  idempotency: ['answer kept for a repeated call', 'answers kept for repeated calls'],
+  idempotency: ['idempotency record', 'idempotency records'],
 }
 
 /** A sweep's report as a sentence or two. */
@@ -22,8 +22,8 @@ export function sentenceOf({ recounted = 0, ...removed }: Readonly<Record<string
   const last = told.pop()
   const first =
     last === undefined
-      ? 'There was nothing to remove.'
-      : `It removed ${told.length === 0 ? last : `${told.join(', ')} and ${last}`}.`
+      ? 'Nothing to delete.'
+      : `Deleted ${told.length === 0 ? last : `${told.join(', ')} and ${last}`}.`
   return recounted === 0
     ? first
     : `${first} ${count(recounted)} container ${recounted === 1 ? 'file counts' : 'files count'} with another size now.`

@@ -26,15 +26,15 @@ export function SendTest({ context, workspace, workspaces }: SendTestProps): Com
   return (
     <span>
       <button type="button" onClick={() => setQuery({ do: 'test' })}>
-        Send a test
+        Send test
       </button>
       {query.get('do') === 'test' && (
         <Confirm
-          title="Send a test event?"
+          title="Send test event?"
           action="Send"
           run={run}
           onClose={() => setQuery({ do: null })}
-          text={`One signed event, webhook.test, goes to the default callback URL of ${name}.`}
+          text={`Sends one signed webhook.test event to the default callback URL of ${name}.`}
         />
       )}
     </span>

@@ -36,10 +36,10 @@ const TITLES: Readonly<Record<Shown, string>> = {
   all: 'All',
 }
 const EMPTY: Readonly<Record<Shown, string>> = {
-  dead: 'No dead letters: every webhook was taken by its receiver, or is still to be sent.',
-  waiting: 'None waits to be sent.',
-  delivered: 'None was delivered yet.',
-  all: 'No webhook was to be sent yet. A video job that names a callback URL makes one when it ends.',
+  dead: 'No dead letters: every webhook was delivered or is still waiting.',
+  waiting: 'No webhooks waiting.',
+  delivered: 'No webhooks delivered yet.',
+  all: 'No webhooks yet. A video job with a callback URL sends one when it ends.',
 }
 const isShown = (text: string | null): text is Shown => text !== null && Object.hasOwn(TITLES, text)
 
@@ -189,7 +189,7 @@ function ReplayAll({
   const where = workspace === '' ? 'of all workspaces' : `of ${workspaceName}`
   const run = async (): Promise<void> => {
     const replayed = await replayDead(api, workspace)
-    say(`${count(replayed)} ${replayed === 1 ? 'webhook is' : 'webhooks are'} sent again.`)
+    say(`${count(replayed)} ${replayed === 1 ? 'webhook' : 'webhooks'} queued for another delivery.`)
     onDone()
   }
   return (
@@ -203,7 +203,7 @@ function ReplayAll({
           action={`Replay ${total(listed)}`}
           run={run}
           onClose={() => setAsking(false)}
-          text={`All dead letters ${where} are sent again, each with all its attempts anew. Addresses that answered 410 are tried again, too.`}
+          text={`All dead letters ${where} are sent again with a full set of attempts, including those whose address answered 410.`}
         />
       )}
     </span>

@@ -6,7 +6,7 @@ import type { Entry } from './entries.ts'
 const DEEDS: readonly (readonly [text: string, path: string, query: Readonly<Record<string, string>>])[] = [
   ['Create a key', 'keys', { do: 'create' }],
   ['Set a budget', 'spend', { do: 'budget' }],
-  ['Send a test webhook', 'webhooks', { do: 'test' }],
+  ['Send test webhook', 'webhooks', { do: 'test' }],
   ['Show failed calls', 'requests', { show: 'failed' }],
   ['Show dead letters', 'webhooks', { state: 'dead' }],
 ]

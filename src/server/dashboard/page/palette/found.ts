@@ -6,6 +6,7 @@ import type { RequestShape } from '../../../../schemas/requests/requests.ts'
 import type { WorkspaceShape } from '../../../../schemas/workspaces/workspaces.ts'
 import type { Api, Path, Query } from '../api.ts'
 import { hashOf } from '../page.ts'
+import { listKeys } from '../parts/key-names.ts'
 import { useLoaded } from '../parts/loaded.tsx'
 import { useWorkspaces } from '../parts/workspaces.ts'
 import { isJobId, isRequestId, type Entry } from './entries.ts'
@@ -14,9 +15,6 @@ import { isJobId, isRequestId, type Entry } from './entries.ts'
 const TYPING_MS = 150
 /** Models that are asked for at once. */
 const MODELS_SHOWN = 8
-/** Keys that are known by their names at most, and those of one answer. */
-const KEYS_MAX = 500
-const KEYS_PAGE = 100
 /** Characters of a hash that tell keys apart for the eye. */
 const HASH_CHARS = 12
 
@@ -36,7 +34,7 @@ const go =
 export function useFound(api: Api, typed: string): Found {
   const text = typed.trim()
   const settled = useSettled(text)
-  const keys = useLoaded((signal) => keysOf(api, signal), [api])
+  const keys = useLoaded((signal) => listKeys(api, signal), [api])
   const workspaces = useWorkspaces(api).loaded
   const providers = useLoaded((signal) => rowsOf<ProviderShape>(api, ['providers'], {}, signal), [api])
   const asked = useLoaded((signal) => askedFor(api, settled, signal), [api, settled])
@@ -62,16 +60,6 @@ function useSettled(text: string): string {
     return () => clearTimeout(timer)
   }, [text])
   return settled
-}
-
-async function keysOf(api: Api, signal: AbortSignal): Promise<readonly ApiKey[]> {
-  const found: ApiKey[] = []
-  for (let offset = 0; offset < KEYS_MAX; offset += KEYS_PAGE) {
-    const page = await rowsOf<ApiKey>(api, ['keys'], { include_disabled: true, offset }, signal)
-    found.push(...page)
-    if (page.length < KEYS_PAGE) break
-  }
-  return found
 }
 
 interface Asked {

@@ -120,7 +120,7 @@ function ranked(found: readonly Entry[], fixed: readonly Entry[], text: string):
 
 function saidOf(entries: number, isLoading: boolean): string {
   if (isLoading) return 'Searching…'
-  if (entries === 0) return 'Nothing here is called that, and the request log has no call with this id.'
+  if (entries === 0) return 'No matches.'
   return `${entries} found. Arrow keys choose, Enter opens, Escape closes.`
 }
 

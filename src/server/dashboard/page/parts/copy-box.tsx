@@ -22,7 +22,7 @@ export function CopyBox({ label, text, isCode = false, hasFocus = false }: CopyB
       setNote('Copied.')
     } catch {
       select()
-      setNote('The browser does not let the page copy: it is selected now.')
+      setNote('The browser does not allow copying. The text is selected: copy it yourself.')
     }
   }
   return (

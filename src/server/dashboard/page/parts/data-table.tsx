@@ -15,6 +15,8 @@ export interface Column<Row> {
   readonly isName?: boolean
   /** May break into lines. */
   readonly isText?: boolean
+  /** Name of the column in the style sheet, which gives it its width. */
+  readonly kind?: string
 }
 
 export interface TableProps<Row> {
@@ -25,6 +27,8 @@ export interface TableProps<Row> {
   keyOf(row: Row): string
   /** Instead of the rows when there are none. */
   readonly empty: ComponentChildren
+  /** Columns have the widths of the style sheet, and long texts are cut. */
+  readonly isFixed?: boolean
   /** Marks a row, as the one that is looked into. */
   isMarked?(row: Row): boolean
 }
@@ -41,6 +45,7 @@ export function DataTable<Row>({
   rows,
   keyOf,
   empty,
+  isFixed = false,
   isMarked,
 }: TableProps<Row>): ComponentChild {
   const [order, setOrder] = useState<Order | null>(null)
@@ -53,7 +58,7 @@ export function DataTable<Row>({
   // Roles are said again: a table that is laid out as cards loses its own.
   return (
     <div ref={box} class="scroll" {...(isWide && { tabIndex: 0, role: 'region', 'aria-label': caption })}>
-      <table role="table" class="data">
+      <table role="table" class={isFixed ? 'data fixed' : 'data'}>
         <caption class="unseen">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">{columns.map((column) => header(column, order, () => turn(column)))}</tr>
@@ -117,18 +122,14 @@ export function LoadedTable<Row>({ loaded, found, ...props }: LoadedTableProps<R
       {found !== undefined && (words !== '' || (value?.length ?? 0) > 0) && (
         <div class="filters">
           <SearchField
-            label="Find in these rows"
+            label="Find in this list"
             value={words}
             onSearch={(find) => found.setQuery({ find })}
           />
         </div>
       )}
       {rows !== undefined && problem === null && (
-        <DataTable<Row>
-          {...props}
-          rows={rows}
-          {...(words !== '' && { empty: 'None of these rows is like that.' })}
-        />
+        <DataTable<Row> {...props} rows={rows} {...(words !== '' && { empty: 'No rows match.' })} />
       )}
     </div>
   )
@@ -144,7 +145,7 @@ export function hasWords(row: unknown, words: string): boolean {
 }
 
 function header<Row>(column: Column<Row>, order: Order | null, turn: () => void): ComponentChild {
-  const { title, isNumber, sortBy } = column
+  const { title, sortBy } = column
   const isOrdered = order?.title === title
   const direction = order?.isDown === true ? 'descending' : 'ascending'
   return (
@@ -152,7 +153,7 @@ function header<Row>(column: Column<Row>, order: Order | null, turn: () => void)
       key={title}
       scope="col"
       role="columnheader"
-      class={isNumber === true ? 'n' : undefined}
+      class={classOf(column)}
       aria-sort={isOrdered ? direction : undefined}
     >
       {sortBy === undefined ? (
@@ -166,9 +167,15 @@ function header<Row>(column: Column<Row>, order: Order | null, turn: () => void)
   )
 }
 
-function cell<Row>({ title, isNumber, isName, isText, cell }: Column<Row>, row: Row): ComponentChild {
-  const names = [isNumber === true && 'n', isText === true && 'text'].filter(Boolean).join(' ')
-  const props = { key: title, 'data-title': title, class: names === '' ? undefined : names }
+/** Of the cells of a column. */
+export function classOf<Row>({ isNumber, isText, kind }: Column<Row>): string | undefined {
+  const names = [isNumber === true && 'n', isText === true && 'text', kind !== undefined && `c-${kind}`]
+  return names.filter(Boolean).join(' ') || undefined
+}
+
+function cell<Row>(column: Column<Row>, row: Row): ComponentChild {
+  const { title, isName, cell } = column
+  const props = { key: title, 'data-title': title, class: classOf(column) }
   // Inside one element of its own: on a card the title of the column stands beside it.
   return isName === true ? (
     <th {...props} scope="row" role="rowheader">

@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<WebhookReason, string>> = {
   timeout: 'no answer in time',
   status: 'refused',
   redirect: 'redirects, which are not followed',
-  gone: 'gone for good',
+  gone: 'address gone (410)',
   url_disabled: 'not sent: the address was gone before',
 }
 
@@ -69,7 +69,7 @@ export function deliveryColumns(
         ]),
     { title: 'Created', cell: ({ created_at: at }) => <Time at={at} /> },
     {
-      title: 'Next attempt or end',
+      title: 'Next attempt or end time',
       cell: ({ due_at: due, ended_at: ended }) => <Time at={due ?? ended} />,
     },
   ]
@@ -99,7 +99,7 @@ export function useReplay({ api, say }: PageContext, onDone: () => void): Replay
   const [asked, setAsked] = useState<AdminDeliveryShape | null>(null)
   const run = async ({ id, host }: AdminDeliveryShape): Promise<void> => {
     await api.send('POST', ['admin', 'webhooks', id, 'replay'])
-    say(`The webhook is sent to ${host} again.`)
+    say(`Webhook to ${host} queued for another delivery.`)
     onDone()
   }
   const start = (delivery: AdminDeliveryShape): void => {
@@ -110,8 +110,8 @@ export function useReplay({ api, say }: PageContext, onDone: () => void): Replay
   const dialog =
     asked === null ? null : (
       <Confirm
-        title="Send it once more?"
-        text={`${asked.host} has taken this webhook already, and gets it a second time, with the same id.`}
+        title="Send again?"
+        text={`${asked.host} already accepted this webhook. It gets it a second time with the same id.`}
         action="Send again"
         run={() => run(asked)}
         onClose={() => setAsked(null)}

@@ -8,5 +8,5 @@ export function StartLink(): ComponentChild {
 
 /** From a page that is empty while a part of Sluice is not used. @param page of the guides */
 export function GuideLink({ page }: { readonly page: string }): ComponentChild {
-  return <a href={`/docs/guides/${page}`}>The guide shows how</a>
+  return <a href={`/docs/guides/${page}`}>Open the guide</a>
 }

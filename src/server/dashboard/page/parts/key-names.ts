@@ -1,21 +1,60 @@
 import { useMemo } from 'preact/hooks'
 import type { ApiKey } from '../../../../schemas/keys/keys.ts'
+import type { Api } from '../api.ts'
 import type { PageContext } from '../page.ts'
 import { useLoaded } from './loaded.tsx'
 
 /** Characters of a hash that tell keys apart for the eye. */
 const HASH_CHARS = 12
+/** Last characters of a key, which tell apart keys of one name. */
+const END_CHARS = 4
+/** Keys that are known by their names at most, and those of one answer. */
+const KEYS_MAX = 500
+const KEYS_PAGE = 100
 
-/** What people know keys by: the names of the newest ones, and of others the begin of the hash. */
-export function useKeyNames({ api, session }: PageContext): (hash: string) => string {
-  const { value } = useLoaded(
-    (signal) => api.get<{ data: readonly ApiKey[] }>(['keys'], { include_disabled: true }, signal),
-    [api],
-  )
+export interface KeyNames {
+  readonly keys: readonly ApiKey[]
+  /** The name of a key, with its last letters where another one has that name. @param known a name from the log */
+  nameOf(hash: string, known?: string | null): string
+}
+
+/** What people know keys by: names, and of unknown keys the first characters of the hash. */
+export function useKeyNames({ api, session }: PageContext): KeyNames {
+  const { value } = useLoaded((signal) => listKeys(api, signal), [api])
   return useMemo(() => {
-    const names = new Map(value?.data.map(({ hash, name }) => [hash, name]))
+    const keys = value ?? []
+    const names = namesOf(keys)
     const own = session.key
-    return (hash: string) =>
-      hash === own.hash ? `${own.name} (you)` : (names.get(hash) ?? `${hash.slice(0, HASH_CHARS)}…`)
+    return {
+      keys,
+      nameOf: (hash, known = null) => {
+        const name = names.get(hash) ?? known ?? `${hash.slice(0, HASH_CHARS)}…`
+        return hash === own.hash ? `${own.name} (you)` : name
+      },
+    }
   }, [value, session])
+}
+
+/** By hash: `shop`, or `shop …x7Qa` where several keys have that name. */
+export function namesOf(keys: readonly ApiKey[]): ReadonlyMap<string, string> {
+  const counts = new Map<string, number>()
+  for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return new Map(
+    keys.map(({ hash, name, label }) => [
+      hash,
+      (counts.get(name) ?? 0) > 1 ? `${name} …${label.slice(-END_CHARS)}` : name,
+    ]),
+  )
+}
+
+/** The newest keys, disabled ones too. */
+export async function listKeys(api: Api, signal: AbortSignal): Promise<readonly ApiKey[]> {
+  const found: ApiKey[] = []
+  while (found.length < KEYS_MAX) {
+    const query = { include_disabled: true, offset: found.length }
+    const { data } = await api.get<{ data: readonly ApiKey[] }>(['keys'], query, signal)
+    found.push(...data)
+    if (data.length < KEYS_PAGE) break
+  }
+  return found
 }

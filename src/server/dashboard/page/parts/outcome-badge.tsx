@@ -5,12 +5,23 @@ import { Badge, type Tone } from './badge.tsx'
 
 export type AuditEvent = Static<typeof AuditEventShape>
 
-const TONES: Readonly<Record<AuditEvent['outcome'], Tone>> = {
+type Deed = AuditEvent['outcome'] | 'created' | 'deleted'
+
+const TONES: Readonly<Record<Deed, Tone>> = {
+  created: 'good',
   changed: 'plain',
-  released: 'good',
+  deleted: 'warn',
+  released: 'plain',
   refused: 'bad',
 }
 
-export function OutcomeBadge({ outcome }: { readonly outcome: AuditEvent['outcome'] }): ComponentChild {
-  return <Badge text={outcome} tone={TONES[outcome]} />
+/** What an event did to its object: it was not there before, or is gone since. */
+export function deedOf({ outcome, before, after }: Pick<AuditEvent, 'outcome' | 'before' | 'after'>): Deed {
+  if (outcome !== 'changed' || (before === null && after === null)) return outcome
+  return before === null ? 'created' : after === null ? 'deleted' : 'changed'
+}
+
+export function OutcomeBadge({ event }: { readonly event: AuditEvent }): ComponentChild {
+  const deed = deedOf(event)
+  return <Badge text={deed} tone={TONES[deed]} />
 }

@@ -17,7 +17,7 @@ export function Pager({ offset, limit, shown, total, onMove }: PagerProps): Comp
   if (offset === 0 && !hasMore) return null
   const range = shown === 0 ? 'none' : `${count(offset + 1)}–${count(offset + shown)}`
   return (
-    <nav class="pager" aria-label="Pages">
+    <nav class="pager" aria-label="Pagination">
       <button type="button" disabled={offset === 0} onClick={() => onMove(Math.max(0, offset - limit))}>
         Previous
       </button>

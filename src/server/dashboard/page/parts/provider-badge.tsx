@@ -18,12 +18,12 @@ export interface ProviderBadgeProps {
 
 /** How a provider did lately; with an open circuit breaker since when, and when a call may probe it next. */
 export function ProviderBadge({ state, breaker = null }: ProviderBadgeProps): ComponentChild {
-  if (state === undefined) return <span class="hint">not asked yet</span>
+  if (state === undefined) return <span class="hint">no calls yet</span>
   const badge = <Badge text={state} tone={TONES[state]} />
   if (breaker === null) return badge
   const { endpoints, since, next_probe_at: probeAt } = breaker
   const next =
-    probeAt === null ? ', the next call probes' : [', next probe ', <Time key="probe" at={probeAt} />]
+    probeAt === null ? ', the next call tests it' : [', next test ', <Time key="probe" at={probeAt} />]
   return (
     <span title={`Open circuit breakers: ${endpoints.join(', ')}`}>
       {badge}

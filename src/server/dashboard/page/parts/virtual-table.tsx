@@ -1,9 +1,11 @@
 import { h, type ComponentChild } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Column } from './data-table.tsx'
+import { classOf, type Column } from './data-table.tsx'
 
-/** Pixels of a row, as the style sheet has it. */
+/** Pixels of a row and of a card, as the style sheet has them, and the width up to which rows are cards. */
 const ROW_PX = 34
+const CARD_PX = 104
+const CARDS = '(max-width: 46rem)'
 /** Rows that are drawn beyond both edges. */
 const BEYOND = 8
 
@@ -30,49 +32,52 @@ export function VirtualTable<Row>({
   onEnd,
 }: VirtualTableProps<Row>): ComponentChild {
   const { box, view } = useView()
-  const first = Math.max(0, Math.floor(view.top / ROW_PX) - BEYOND)
-  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / ROW_PX) + BEYOND)
+  const rowPx = useRowPx()
+  const first = Math.max(0, Math.floor(view.top / rowPx) - BEYOND)
+  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPx) + BEYOND)
   // With each drawing: what was asked for at another time may have kept the last rows from being asked for.
   useLayoutEffect(() => {
     if (view.height > 0 && last >= rows.length - BEYOND) onEnd()
   })
   return (
     <div ref={box} class="log" tabIndex={0} role="region" aria-label={caption}>
-      <table aria-rowcount={rows.length + 1}>
+      {/* Roles are said again: rows that are laid out as cards lose their own. */}
+      <table role="table" aria-rowcount={rows.length + 1}>
         <caption class="unseen">{caption}</caption>
-        <thead>
-          <tr>
-            {columns.map(({ title, isNumber }) => (
-              <th key={title} scope="col" class={isNumber === true ? 'n' : undefined}>
-                {title}
+        <thead role="rowgroup">
+          <tr role="row">
+            {columns.map((column) => (
+              <th key={column.title} scope="col" role="columnheader" class={classOf(column)}>
+                {column.title}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
-          {first > 0 && <tr aria-hidden="true" style={{ height: `${first * ROW_PX}px` }} />}
+        <tbody role="rowgroup">
+          {first > 0 && <tr aria-hidden="true" style={{ height: `${first * rowPx}px` }} />}
           {rows.slice(first, last).map((row, nth) => (
             <tr
               key={keyOf(row)}
+              role="row"
               aria-rowindex={first + nth + 2}
               class={isMarked?.(row) === true ? 'marked' : undefined}
               onClick={() => onChoose(row)}
             >
-              {columns.map(({ title, isNumber, isName, cell }) =>
-                isName === true ? (
-                  <th key={title} scope="row">
-                    {cell(row)}
+              {columns.map((column) =>
+                column.isName === true ? (
+                  <th key={column.title} scope="row" role="rowheader" class={classOf(column)}>
+                    {column.cell(row)}
                   </th>
                 ) : (
-                  <td key={title} class={isNumber === true ? 'n' : undefined}>
-                    {cell(row)}
+                  <td key={column.title} role="cell" class={classOf(column)}>
+                    {column.cell(row)}
                   </td>
                 ),
               )}
             </tr>
           ))}
           {last < rows.length && (
-            <tr aria-hidden="true" style={{ height: `${(rows.length - last) * ROW_PX}px` }} />
+            <tr aria-hidden="true" style={{ height: `${(rows.length - last) * rowPx}px` }} />
           )}
         </tbody>
       </table>
@@ -100,4 +105,17 @@ function useView(): {
     }
   }, [])
   return { box, view }
+}
+
+/** Pixels of a row in a window of this width. */
+function useRowPx(): number {
+  const [isCards, setCards] = useState(() => matchMedia(CARDS).matches)
+  useLayoutEffect(() => {
+    const list = matchMedia(CARDS)
+    const look = (): void => setCards(list.matches)
+    look()
+    list.addEventListener('change', look)
+    return () => list.removeEventListener('change', look)
+  }, [])
+  return isCards ? CARD_PX : ROW_PX
 }

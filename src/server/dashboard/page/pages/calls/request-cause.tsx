@@ -24,8 +24,8 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
       <p>
         <b>{error}</b>
         {` ${reason?.message ?? cause}`}
-        {limit !== null && ` It is the ${interval} limit of the ${owner}.`}
-        {asked !== undefined && ` The call asked for ${asked}.`}
+        {limit !== null && ` Limit: ${interval}, of the ${owner}.`}
+        {asked !== undefined && ` Requested model: ${asked}.`}
         {near !== undefined && near.length > 0 && ` Nearest: ${near.join(', ')}.`}
         {last !== undefined &&
           ` ${last.provider}: ${last.status ?? 'no answer'} (${last.code}) after ${duration(last.duration_ms)}.`}
@@ -34,17 +34,17 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
         <ul aria-label="Invalid inputs">
           {reason.issues.map(({ path, expected }) => (
             <li>
-              <code>{path === '' ? 'the whole' : path}</code>
+              <code>{path === '' ? 'the whole body' : path}</code>
               {expected !== null && `: expected ${expected}`}
             </li>
           ))}
         </ul>
       )}
       <p>{withCode(remedy)}</p>
-      {place !== null && <a href={place[1]}>{`Look at ${place[0]}`}</a>}
+      {place !== null && <a href={place[1]}>{`View ${place[0]}`}</a>}
       {/* The pages about errors stand beside the dashboard, and need no key. */}
       <a href={docs} target="_blank" rel="noreferrer">
-        What it means, and what helps
+        Cause and fix
       </a>
     </div>
   )

@@ -13,7 +13,7 @@ import { commandFor, stepsOf, type Step } from './request-steps.ts'
 interface RequestDialogProps {
   readonly request: RequestShape
   readonly words: Words
-  nameOf(hash: string): string
+  nameOf(hash: string, known?: string | null): string
   onClose(): void
 }
 
@@ -27,13 +27,13 @@ export function RequestDialog({ request, words, nameOf, onClose }: RequestDialog
         <Cause request={request} words={words} />
         {isRecovered && (
           <p class="notice warn">
-            The log had lost this call, as its process was killed or the disk was full. The ledger has what is
-            shown.
+            The request log lost this call because a process was killed or the disk was full. These details
+            come from the ledger.
           </p>
         )}
         <Steps request={request} />
         <Facts facts={factsOf(request, nameOf)} />
-        {command !== null && <CopyBox label="The same call, for a terminal" text={command} isCode />}
+        {command !== null && <CopyBox label="Command to repeat this call" text={command} isCode />}
       </div>
     </Dialog>
   )
@@ -41,23 +41,23 @@ export function RequestDialog({ request, words, nameOf, onClose }: RequestDialog
 
 function factsOf(
   request: RequestShape,
-  nameOf: (hash: string) => string,
+  nameOf: RequestDialogProps['nameOf'],
 ): readonly (readonly [string, ComponentChild])[] {
   const { key, model, provider, workspace_id: workspace, tokens, cost_usd: cost, weight } = request
   const more = (name: string, value: string): ComponentChild => (
-    <a href={hashOf('requests', { [name]: value })}>Its calls</a>
+    <a href={hashOf('requests', { [name]: value })}>View calls</a>
   )
   return [
     ['Ended', new Date(request.ended_at).toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })],
     ['Request', <code>{request.request_id}</code>],
-    ['Stands for', weight === 1 ? null : `${count(weight)} equal calls, of which one in so many is kept`],
+    ['Sample', weight === 1 ? null : `stands for ${count(weight)} similar calls`],
     [
       'Key',
       key === null ? null : (
         <span>
-          <SubjectLink to="key" id={key} text={nameOf(key)} /> {more('key', key)}{' '}
-          <a href={hashOf('audit', { actor_id: key })}>What it changed</a>{' '}
-          <a href={hashOf('audit', { object_id: key })}>Who changed it</a>
+          <SubjectLink to="key" id={key} text={nameOf(key, request.key_name)} /> {more('key', key)}{' '}
+          <a href={hashOf('audit', { actor_id: key })}>Changes made by this key</a>{' '}
+          <a href={hashOf('audit', { object_id: key })}>Change history</a>
         </span>
       ),
     ],
@@ -89,15 +89,15 @@ function factsOf(
     ['Tokens', tokens.input === null ? null : tokensText(tokens)],
     ['Charged', cost === null ? null : chargedText(request)],
     ['Bytes', `${bytes(request.request_bytes)} in, ${bytes(request.reply_bytes)} out`],
-    ['First output', request.parts.first_byte_ms === null ? null : duration(request.parts.first_byte_ms)],
-    ['Client', request.is_client_gone ? 'left before the end of the answer' : null],
+    ['First token', request.parts.first_byte_ms === null ? null : duration(request.parts.first_byte_ms)],
+    ['Client', request.is_client_gone ? 'disconnected before the end of the response' : null],
   ]
 }
 
 function tokensText({ input, output, cached }: RequestShape['tokens']): string {
   const parts = [`${count(input)} in`]
   if (output !== null) parts.push(`${count(output)} out`)
-  if (cached !== null && cached > 0) parts.push(`${count(cached)} of the input from a cache`)
+  if (cached !== null && cached > 0) parts.push(`${count(cached)} cached`)
   return parts.join(', ')
 }
 
@@ -109,8 +109,8 @@ function chargedText({
   is_unpriced,
 }: RequestShape): string {
   const remarks = [
-    owners.length === 0 ? 'no limit counts it' : `counts against the limits of ${owners.join(', ')}`,
-    isByok && "the workspace's own provider key",
+    owners.length === 0 ? 'no spending limit' : `counts against limits of: ${owners.join(', ')}`,
+    isByok && "workspace's own provider key",
     is_estimated && 'tokens estimated',
     is_unpriced && 'no price',
   ].filter((remark) => remark !== false)

@@ -42,7 +42,7 @@ export function stepsOf({
     steps.push({ name: provider ?? 'Provider', fromMs: at, ms: parts.provider_ms, tone: 'provider' })
     at += parts.provider_ms
   }
-  if (duration !== null && duration - at > REST_MS_MIN) own('Rest', duration - at)
+  if (duration !== null && duration - at > REST_MS_MIN) own('Other', duration - at)
   return steps
 }
 

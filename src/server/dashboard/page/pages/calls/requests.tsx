@@ -6,9 +6,10 @@ import { Badge, type Tone } from '../../parts/badge.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { CheckField } from '../../parts/fields.tsx'
 import { count, duration, NONE, usd } from '../../parts/figures.tsx'
-import { useKeyNames } from '../../parts/key-names.ts'
+import { useKeyNames, type KeyNames } from '../../parts/key-names.ts'
 import { linkWith } from '../../parts/lists.tsx'
 import { VirtualTable } from '../../parts/virtual-table.tsx'
+import { ExportDialog } from './request-export.tsx'
 import { RequestDialog } from './request-dialog.tsx'
 import { useRequestFeed } from './request-feed.ts'
 import { RequestFilters, RequestPresets, searchOf } from './request-filters.tsx'
@@ -23,9 +24,11 @@ export const requestsPage: Page = {
 /** Finished calls: whose, why they failed, how long they took, what they cost. */
 function Requests(context: PageContext): ComponentChild {
   const { query, setQuery } = context
-  const nameOf = useKeyNames(context)
+  const keys = useKeyNames(context)
+  const { nameOf } = keys
   const search = searchOf(query)
   const [isLive, setLive] = useState(true)
+  const [isExporting, setExporting] = useState(false)
   const { rows, words, isLoading, problem, hasMore, loadMore, reload } = useRequestFeed(
     context,
     search,
@@ -43,16 +46,26 @@ function Requests(context: PageContext): ComponentChild {
   return (
     <div>
       <RequestPresets setQuery={setQuery} />
-      <RequestFilters context={context} />
+      <RequestFilters context={context} keys={keys} rows={rows} />
       <section class="panel" aria-label="Calls" aria-busy={isLoading && isEmpty}>
         <div class="head">
-          <p class="hint" role="status">
-            {isEmpty ? '' : `${count(rows.length)}${hasMore ? ' and older ones' : ''}`}
+          <p class="hint">
+            <span role="status">{isEmpty ? '' : `${count(rows.length)} shown`}</span>
+            {!isEmpty &&
+              hasMore && [
+                '; ',
+                <button key="older" type="button" class="link" onClick={loadMore}>
+                  load older
+                </button>,
+              ]}
           </p>
           <div class="actions">
             <CheckField label="Live" isOn={isLive} onChange={setLive} />
             <button type="button" onClick={reload}>
               Reload
+            </button>
+            <button type="button" onClick={() => setExporting(true)}>
+              Export
             </button>
           </div>
         </div>
@@ -75,6 +88,14 @@ function Requests(context: PageContext): ComponentChild {
           />
         )}
       </section>
+      {isExporting && (
+        <ExportDialog
+          api={context.api}
+          say={context.say}
+          search={search}
+          onClose={() => setExporting(false)}
+        />
+      )}
       {looked !== undefined && (
         <RequestDialog
           key={looked.id}
@@ -107,23 +128,22 @@ function Nothing({
   if (hasMore)
     return (
       <p class="empty">
-        {'None among the newest calls. '}
+        {'No matches among the newest calls. '}
         <button type="button" onClick={loadMore}>
-          Look further back
+          Search older calls
         </button>
       </p>
     )
   return (
     <p class="empty">
-      {'No call is like that. Each call to '}
-      <code>/api/v1</code>
-      {' is here a second after its end, unless '}
-      <code>SLUICE_KEEP_REQUESTS=off</code>
-      {' is set.'}
+      {'No calls match. Calls appear one second after they end, unless '}
+      <code>SLUICE_KEEP_REQUESTS</code>
+      {' is off.'}
     </p>
   )
 }
 
+const MINUTE_CHARS = 'hh:mm'.length
 const FAILED_FROM = 500
 const REFUSED_FROM = 400
 
@@ -133,14 +153,15 @@ export function toneOf({ status, error_type: error }: Pick<RequestShape, 'status
   return status >= REFUSED_FROM ? 'warn' : 'good'
 }
 
-/** What each row of a table of calls tells. @param query of the page Requests, where a call is opened */
+/** The columns of a table of calls. @param query of the page Requests, where a call is opened */
 export function callColumns(
   query: URLSearchParams,
-  nameOf: (hash: string) => string,
+  nameOf: KeyNames['nameOf'],
 ): readonly Column<RequestShape>[] {
   return [
     {
       title: 'Ended',
+      kind: 'ended',
       isName: true,
       cell: ({ id, ended_at: at, request_id: name }) => (
         <a href={linkWith('requests', query, { call: id })} title={`${at} ${name}`}>
@@ -150,24 +171,33 @@ export function callColumns(
     },
     {
       title: 'Status',
+      kind: 'status',
       cell: (row) => <Badge text={row.status === null ? '?' : String(row.status)} tone={toneOf(row)} />,
     },
     {
       title: 'Operation',
-      cell: ({ operation, weight }) => (weight === 1 ? operation : `${operation} ×${count(weight)}`),
+      kind: 'operation',
+      cell: ({ operation, weight }) => cut(weight === 1 ? operation : `${operation} ×${count(weight)}`),
     },
+    { title: 'Error', kind: 'error', cell: (row) => cut(errorText(row)) },
     {
-      title: 'Error',
-      cell: ({ error_type: error, limit }) =>
-        error === null ? '' : limit === null ? error : `${error} · ${limit}`,
+      title: 'Key',
+      kind: 'key',
+      cell: (row) => cut(row.key === null ? NONE : nameOf(row.key, row.key_name)),
     },
-    { title: 'Key', cell: ({ key }) => (key === null ? NONE : nameOf(key)) },
-    { title: 'Model', cell: ({ model }) => model ?? NONE },
-    { title: 'Provider', cell: ({ provider }) => provider ?? NONE },
-    { title: 'Duration', isNumber: true, cell: ({ duration_ms: ms }) => duration(ms) },
-    { title: 'Tokens', isNumber: true, cell: ({ tokens }) => tokensText(tokens) },
-    { title: 'Cost', isNumber: true, cell: ({ cost_usd: cost }) => usd(cost) },
+    { title: 'Model', kind: 'model', cell: ({ model }) => cut(model ?? NONE) },
+    { title: 'Provider', kind: 'provider', cell: ({ provider }) => cut(provider ?? NONE) },
+    { title: 'Duration', kind: 'duration', isNumber: true, cell: ({ duration_ms: ms }) => duration(ms) },
+    { title: 'Tokens', kind: 'tokens', isNumber: true, cell: ({ tokens }) => tokensText(tokens) },
+    { title: 'Cost', kind: 'cost', isNumber: true, cell: ({ cost_usd: cost }) => usd(cost) },
   ]
+}
+
+/** A text that its column may cut: whole on hover. */
+const cut = (text: string): ComponentChild => <span title={text}>{text}</span>
+
+function errorText({ error_type: error, limit }: RequestShape): string {
+  return error === null ? '' : limit === null ? error : `${error} · ${limit}`
 }
 
 function tokensText({ input, output }: RequestShape['tokens']): string {
@@ -175,11 +205,11 @@ function tokensText({ input, output }: RequestShape['tokens']): string {
   return output === null ? count(input) : `${count(input)} → ${count(output)}`
 }
 
-/** The time on the wall; with the day, when that is not today. */
+/** The time of day to the second; of another day its date, to the minute. */
 function timeOf(at: string): string {
   const when = new Date(at)
   const time = when.toLocaleTimeString('en-GB')
   return when.toDateString() === new Date().toDateString()
     ? time
-    : `${when.toLocaleDateString('en-GB', { day: '2-digit', month: 'short' })} ${time}`
+    : `${when.toLocaleDateString('en-GB', { day: '2-digit', month: 'short' })} ${time.slice(0, MINUTE_CHARS)}`
 }

@@ -53,7 +53,7 @@ function Directory(context: PageContext): ComponentChild {
               disabled={groups.value === undefined || groups.value.length === 0}
               onClick={() => setQuery({ do: 'map' })}
             >
-              Map a group
+              Map group
             </button>
             <Sync context={context} />
             <Reload loaded={mappings} />
@@ -66,7 +66,7 @@ function Directory(context: PageContext): ComponentChild {
           keyOf={({ id }) => id}
           isMarked={({ id }) => id === looked?.id}
           empty={[
-            'No group has a role in a workspace. A mapping gives each active member of a group a role, for as long as they are members. ',
+            'No group mappings. A mapping gives the active members of a group a role in a workspace. ',
             <GuideLink key="guide" page="scim" />,
           ]}
         />
@@ -116,9 +116,9 @@ function Groups({ context, groups, mappings, names }: GroupsProps): ComponentChi
         found={context}
         keyOf={({ id }) => id}
         empty={[
-          'The identity provider has pushed no group yet: ',
+          'No groups from the identity provider yet. ',
           <code key="call">sluice scim tokens create</code>,
-          ' makes the token for it. ',
+          ' creates its token. ',
           <GuideLink key="guide" page="scim" />,
         ]}
       />

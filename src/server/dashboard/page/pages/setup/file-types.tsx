@@ -39,7 +39,7 @@ export function FileTypesDialog({ context: { api }, workspace, onClose }: FileTy
             columns={columnsOf(value.types ?? [])}
             rows={value.types ?? []}
             keyOf={({ mime_type: type }) => type}
-            empty="It stores no file."
+            empty="No files."
           />
         )}
       </div>

@@ -43,11 +43,11 @@ export function MapDialog({ context, groups, workspaces, onDone, onClose }: MapD
       workspace_id: workspace,
       role,
     })
-    say('The group is mapped: its active members are members of the workspace.')
+    say('Group mapped. Its active members are now members of the workspace.')
     onClose()
   }, onDone)
   return (
-    <Dialog title="Map a group" onClose={onClose}>
+    <Dialog title="Map group" onClose={onClose}>
       <Form action="Map" isBusy={isBusy} problem={problem} onSubmit={start} onCancel={onClose}>
         <SelectField
           label="Group"
@@ -76,5 +76,5 @@ function sentenceOf(preview: MappingPreviewShape, role: string): string {
     unchanged > 0 && `${count(unchanged)} stay as they are`,
     inactive > 0 && `${count(inactive)} are inactive and get nothing`,
   ].filter((part) => part !== false)
-  return `${isCut ? 'At least: ' : 'If it is made now: '}${parts.join(', ')}.`
+  return `${isCut ? 'At least: ' : 'Effect now: '}${parts.join(', ')}.`
 }

@@ -50,9 +50,7 @@ export function MappingDialog({
   const { value } = members
   const previewed = previewOf(id, value ?? [], change)
   const done = (): void => {
-    say(
-      `The mapping of ${names.group(group)} is ${change !== null && isEnd(change) ? 'deleted' : 'changed'}.`,
-    )
+    say(`Mapping of ${names.group(group)} ${change !== null && isEnd(change) ? 'deleted' : 'saved'}.`)
     onChange()
     onClose()
   }
@@ -63,7 +61,7 @@ export function MappingDialog({
           facts={[
             ['Role', role],
             ['Created', <Time at={mapping.created_at} />],
-            ['Audit', <a href={hashOf('audit', { object_id: id })}>Who changed it</a>],
+            ['Audit', <a href={hashOf('audit', { object_id: id })}>Change history</a>],
           ]}
         />
         <div class="head">
@@ -75,7 +73,7 @@ export function MappingDialog({
           />
           {change !== null && value !== undefined && (
             <button type="button" onClick={() => setAsking(true)}>
-              Do this…
+              Apply…
             </button>
           )}
         </div>
@@ -93,7 +91,7 @@ export function MappingDialog({
         <Confirm
           title={`${WORDS[change]}?`}
           text={sumOf(previewed)}
-          action={isEnd(change) ? 'Delete the mapping' : 'Change the role'}
+          action={isEnd(change) ? 'Delete mapping' : 'Change role'}
           isDestructive={change === 'end'}
           run={() => send(api, id, change).then(done)}
           onClose={() => setAsking(false)}
@@ -113,10 +111,10 @@ function send(api: Api, id: string, change: MappingChange): Promise<unknown> {
 }
 
 const WORDS: Readonly<Record<MappingChange, string>> = {
-  admin: 'Grant the role admin',
-  member: 'Grant the role member',
-  end: 'Delete the mapping, its members leave',
-  keep: 'Delete the mapping, its members stay',
+  admin: 'Grant role admin',
+  member: 'Grant role member',
+  end: 'Delete mapping, remove its members',
+  keep: 'Delete mapping, keep its members',
 }
 
 function changesOf(role: MappingShape['role']): readonly (readonly [string, string])[] {
@@ -135,15 +133,15 @@ function Preview({ previewed, names, isChange, isCut }: PreviewProps): Component
   return (
     <div class="stack">
       <p role="status">
-        {isChange ? sumOf(previewed) : `${count(previewed.length)} members by it.`}
-        {isCut && ` Of the first ${count(MEMBERS_MAX)} members of the workspace.`}
+        {isChange ? sumOf(previewed) : `${count(previewed.length)} members through this mapping.`}
+        {isCut && ` Only the first ${count(MEMBERS_MAX)} members of the workspace were checked.`}
       </p>
       <DataTable<Previewed>
-        caption="Members by this mapping"
+        caption="Members through this mapping"
         columns={columnsOf(names, isChange)}
         rows={previewed}
         keyOf={({ member }) => member.user_id}
-        empty="Nobody: the group has no active member, or its members are on their way."
+        empty="No members: the group has no active member, or they are still being added."
       />
     </div>
   )

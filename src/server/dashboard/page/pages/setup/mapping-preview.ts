@@ -47,7 +47,7 @@ const MANY: Readonly<Record<Effect, string>> = {
   leaves: 'leave the workspace',
   'becomes admin': 'become admin',
   'becomes member': 'become member',
-  stays: 'stay as they are',
+  stays: 'stay unchanged',
 }
 
 /** `2 leave the workspace, 1 stays as it is.` in numbers. */
@@ -57,6 +57,6 @@ export function sumOf(previewed: readonly Previewed[]): string {
     return found === 0 ? [] : [`${found} ${MANY[effect]}`]
   })
   return parts.length === 0
-    ? 'Nobody is a member by it.'
-    : `Of ${previewed.length} by it: ${parts.join(', ')}.`
+    ? 'No members through this mapping.'
+    : `Of ${previewed.length} members: ${parts.join(', ')}.`
 }

@@ -210,17 +210,17 @@ function Deeds({
       {asked === 'designate' && (
         <Confirm
           title={`Designate version ${version} of ${slug}?`}
-          text={`Callers who pin no version get version ${version} instead of ${designated?.version ?? 'none'}. No version is lost.`}
+          text={`Calls without a version get version ${version} instead of ${designated?.version ?? 'none'}. All versions are kept.`}
           action="Designate"
-          run={() => send('designate', { version }, `Callers of ${slug} get version ${version}.`)}
+          run={() => send('designate', { version }, `Calls of ${slug} now use version ${version}.`)}
           onClose={close}
         />
       )}
       {asked === 'archive' && (
         <Confirm
           title={`Archive ${slug}?`}
-          text="Calls that use it get 404, those that pin a version too. Its versions stay."
-          action="Archive the preset"
+          text="Calls with this preset fail with 404, also with a version. Its versions are kept."
+          action="Archive preset"
           isDestructive
           run={() => send('archive', undefined, `${slug} is archived.`)}
           onClose={close}

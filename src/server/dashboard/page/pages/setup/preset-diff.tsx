@@ -50,7 +50,7 @@ export function PresetChanges({ diff }: { readonly diff: PresetDiff }): Componen
         </figure>
       )}
       {ignored.length > 0 && (
-        <p class="hint">{`The request behind version ${to} had fields that a preset does not keep: ${ignored.join(', ')}.`}</p>
+        <p class="hint">{`Fields of the saved request that presets do not keep: ${ignored.join(', ')}.`}</p>
       )}
     </div>
   )

@@ -24,7 +24,7 @@ export const presetsPage: Page = {
 function Presets(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
-  const nameOf = useKeyNames(context)
+  const { nameOf } = useKeyNames(context)
   const workspace = query.get('workspace') ?? ''
   const offset = offsetOf(query)
   const looked = query.get('preset')
@@ -44,7 +44,7 @@ function Presets(context: PageContext): ComponentChild {
           <SelectField
             label="Workspace"
             value={workspace}
-            options={workspaces.options('The default one')}
+            options={workspaces.options('Default workspace')}
             onInput={(value) => setQuery({ workspace: value, offset: null, preset: null })}
           />
         </div>
@@ -59,9 +59,9 @@ function Presets(context: PageContext): ComponentChild {
           keyOf={({ id }) => id}
           isMarked={({ slug }) => slug === looked}
           empty={[
-            'This workspace has no preset: ',
+            'No presets in this workspace. ',
             <code key="call">POST /api/v1/presets/SLUG/chat/completions</code>,
-            ' saves a request under a name that calls use as a model. ',
+            ' saves a request under a name that calls can use as a model. ',
             <GuideLink key="guide" page="presets" />,
           ]}
         />

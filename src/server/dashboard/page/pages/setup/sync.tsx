@@ -36,8 +36,8 @@ export function Sync({ context: { api } }: { readonly context: PageContext }): C
       </button>
       {isAsking && (
         <Confirm
-          title="Compute all grants again?"
-          text="From the groups as they are stored. Grants follow groups by themselves: this changes nothing that is right."
+          title="Recompute all grants?"
+          text="Recomputes grants from the stored groups. Correct grants stay unchanged."
           action="Sync"
           run={run}
           onClose={() => setAsking(false)}
@@ -48,6 +48,6 @@ export function Sync({ context: { api } }: { readonly context: PageContext }): C
 }
 
 function saidOf({ status, synced_groups: groups, error_message: error }: SyncJobShape): string {
-  if (status === 'failed') return `The sync failed: ${error ?? 'no reason is known'}`
+  if (status === 'failed') return `Sync failed: ${error ?? 'unknown reason'}`
   return `Sync ${status}, ${count(groups ?? 0)} groups`
 }

@@ -64,11 +64,11 @@ function Errors({ context, search }: CallsProps): ComponentChild {
     { title: 'Calls', isNumber: true, cell: ({ calls }) => count(calls), sortBy: ({ calls }) => calls },
     { title: 'Last', cell: ({ newest: { ended_at: at } }) => <Time at={at} /> },
     {
-      title: 'Help',
+      title: 'Docs',
       cell: ({ newest: { docs_url: docs } }) =>
         docs !== null && (
           <a href={docs} target="_blank" rel="noreferrer">
-            What helps
+            Cause and fix
           </a>
         ),
     },
@@ -77,14 +77,14 @@ function Errors({ context, search }: CallsProps): ComponentChild {
     <section class="panel" aria-label="Errors">
       <h2>Errors of the last day</h2>
       <LoadedTable<Failure>
-        caption={`Errors of the newest ${CALLS_READ} failed calls of the last day`}
+        caption={`Errors of the last day, from up to ${CALLS_READ} failed calls`}
         columns={columns}
         loaded={{ ...loaded, value: loaded.value && failuresOf(loaded.value.data) }}
         keyOf={({ newest: { id } }) => id}
-        empty="No call failed."
+        empty="No failed calls."
       />
       {loaded.value?.next_cursor !== null && loaded.value !== undefined && (
-        <p class="hint">{`Of the newest ${count(loaded.value.data.length)} failed calls; there are more.`}</p>
+        <p class="hint">{`Counted from the newest ${count(loaded.value.data.length)} failed calls; there are more.`}</p>
       )}
     </section>
   )
@@ -103,7 +103,7 @@ export function failuresOf(rows: readonly RequestShape[]): readonly Failure[] {
 
 function LastCalls({ context, search }: CallsProps): ComponentChild {
   const loaded = useRequests(context, { ...search, limit: CALLS_SHOWN })
-  const nameOf = useKeyNames(context)
+  const { nameOf } = useKeyNames(context)
   // What all calls are of stands above them.
   const columns = useMemo(
     () =>
@@ -116,14 +116,15 @@ function LastCalls({ context, search }: CallsProps): ComponentChild {
     <section class="panel" aria-label="Last calls">
       <div class="head">
         <h2>Last calls</h2>
-        <a href={hashOf('requests', search)}>All of them</a>
+        <a href={hashOf('requests', search)}>View all calls</a>
       </div>
       <LoadedTable<RequestShape>
         caption="Last calls"
         columns={columns}
         loaded={{ ...loaded, value: loaded.value?.data }}
         keyOf={({ id }) => id}
-        empty="The request log has none."
+        isFixed
+        empty="No calls in the request log."
       />
     </section>
   )

@@ -43,7 +43,7 @@ export function KeyDeeds({ apiKey, ...props }: KeyDeedsProps): ComponentChild {
 function deedsOf({ disabled, kind }: ApiKey): readonly (readonly [Deed, string])[] {
   const turn = disabled ? (['enable', 'Enable'] as const) : (['disable', 'Disable'] as const)
   // An intern's key comes and goes with the intern.
-  return kind === 'intern' ? [turn] : [['change', 'Change'], ['rotate', 'Rotate'], turn, ['delete', 'Delete']]
+  return kind === 'intern' ? [turn] : [['change', 'Edit'], ['rotate', 'Rotate'], turn, ['delete', 'Delete']]
 }
 
 interface DeedsProps {
@@ -68,7 +68,7 @@ function Asked({
   const done = (text: string) => (): void => (say(text), onDone())
   const path = ['keys', key.hash]
   const own = key.hash === context.session.key.hash && (
-    <p class="notice warn">You are signed in by this very key.</p>
+    <p class="notice warn">You are signed in with this key.</p>
   )
   switch (deed) {
     case 'change':
@@ -87,21 +87,21 @@ function Asked({
       return (
         <Confirm
           title={`Enable ${key.name}?`}
-          text="Calls with it are answered again."
+          text="Calls with this key work again."
           action="Enable"
           onClose={onClose}
-          run={() => api.send('PATCH', path, { disabled: false }).then(done(`${key.name} is enabled.`))}
+          run={() => api.send('PATCH', path, { disabled: false }).then(done(`${key.name} enabled.`))}
         />
       )
     case 'disable':
       return (
         <Confirm
           title={`Disable ${key.name}?`}
-          text={[own, <p key="what">Calls with it are refused until it is enabled again.</p>]}
+          text={[own, <p key="what">Calls with this key are refused until it is enabled again.</p>]}
           action="Disable"
           isDestructive
           onClose={onClose}
-          run={() => api.send('PATCH', path, { disabled: true }).then(done(`${key.name} is disabled.`))}
+          run={() => api.send('PATCH', path, { disabled: true }).then(done(`${key.name} disabled.`))}
         />
       )
     case 'delete':
@@ -110,14 +110,12 @@ function Asked({
           title={`Delete ${key.name}?`}
           text={[
             own,
-            <p key="what">
-              Calls with it are refused from now on, for ever. What it has spent stays in the books.
-            </p>,
+            <p key="what">Calls with this key are refused permanently. Its spend stays on record.</p>,
           ]}
-          action="Delete the key"
+          action="Delete key"
           isDestructive
           onClose={onClose}
-          run={() => api.send('DELETE', path).then(() => (say(`${key.name} is deleted.`), onDeleted()))}
+          run={() => api.send('DELETE', path).then(() => (say(`${key.name} deleted.`), onDeleted()))}
         />
       )
   }

@@ -7,7 +7,9 @@ import type { PageContext } from '../../page.ts'
 import { Meter } from '../../parts/badge.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { usd } from '../../parts/figures.tsx'
+import { namesOf } from '../../parts/key-names.ts'
 import { SubjectLink } from '../../parts/subject-link.tsx'
+import type { Refusals } from './refusals.ts'
 import { counted, daysOf, type Spend } from '../spend-sums.ts'
 
 /** Limits that are listed: those that are used up first. Decision. */
@@ -37,9 +39,11 @@ interface Row {
 export function LimitsOfKeys({
   context,
   recent,
+  refusals,
 }: {
   readonly context: PageContext
   readonly recent: Spend
+  readonly refusals: Refusals
 }): ComponentChild {
   const nowMs = nodeNow(context)
   const rows = [...recent.keys.values()]
@@ -49,35 +53,41 @@ export function LimitsOfKeys({
     })
     .toSorted((a, b) => urgencyOf(a.burned, nowMs) - urgencyOf(b.burned, nowMs))
     .slice(0, LIMITS_SHOWN)
+  const names = namesOf([...recent.keys.values()])
   const columns: readonly Column<Row>[] = [
     {
       title: 'Key',
       isName: true,
-      cell: ({ apiKey: { hash, name } }) => <SubjectLink to="key" id={hash} text={name} />,
+      cell: ({ apiKey: { hash, name } }) => <SubjectLink to="key" id={hash} text={names.get(hash) ?? name} />,
     },
-    { title: 'Window', cell: ({ burned }) => burned.interval },
+    { title: 'Resets', cell: ({ burned }) => burned.interval },
     {
       title: 'Spent',
       cell: ({ apiKey: { name }, burned: { limit, spent } }) => (
         <Meter
-          label={`Spent of the limit of ${name}`}
+          label={`Spend of ${name} against its limit`}
           value={spent}
           max={limit}
           text={`${usd(spent)} of ${usd(limit)}`}
         />
       ),
     },
-    { title: 'Burn-down and forecast', cell: ({ burned }) => <BurnDown burned={burned} nowMs={nowMs} /> },
+    {
+      title: 'Forecast',
+      cell: ({ apiKey: { hash }, burned }) => (
+        <BurnDown burned={burned} nowMs={nowMs} refused={refusals.of('key', hash)} />
+      ),
+    },
   ]
   return (
-    <section class="panel" aria-label="Limits of keys">
-      <h2>Limits of keys</h2>
+    <section class="panel" aria-label="Key limits">
+      <h2>Key limits</h2>
       <DataTable<Row>
-        caption="Limits of keys, those first that are used up first"
+        caption="Key limits, the first to run out on top"
         columns={columns}
         rows={rows}
         keyOf={({ apiKey }) => apiKey.hash}
-        empty="No key has a limit of money."
+        empty="No key has a spending limit."
       />
     </section>
   )

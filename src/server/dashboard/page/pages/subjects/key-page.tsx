@@ -16,6 +16,7 @@ import type { Answer } from '../calls/request-feed.ts'
 import { Calls, CALLS_READ, DAY_MS, useRequests } from './calls.tsx'
 import { KeyDeeds } from './key-deeds.tsx'
 import { burnedOf } from './key-limits.tsx'
+import { loadRefusals } from './refusals.ts'
 import { SubjectSpent } from './spent.tsx'
 
 export const keyPage: Page = {
@@ -89,17 +90,19 @@ function About({ context, workspaces, apiKey, onDone }: AboutProps): ComponentCh
               <SubjectLink to="workspace" id={id} text={workspaces.nameOf(id)} />
             ),
           ],
-          ['Made', <Time at={apiKey.created_at} />],
+          ['Created', <Time at={apiKey.created_at} />],
+          ['Expires', apiKey.expires_at === undefined ? 'never' : <Time at={apiKey.expires_at} />],
+          ['Last used', <LastUsed context={context} hash={hash} />],
           ['Models', apiKey.allowed_models?.join(', ')],
           ['Limits', <KeyLimits apiKey={apiKey} />],
           ['Forecast', apiKey.limit !== null && <Burn context={context} apiKey={apiKey} />],
           ['Spent', spentText(apiKey)],
-          ['Left early', <LeftCalls context={context} hash={hash} />],
+          ['Client left', <LeftCalls context={context} hash={hash} />],
           [
             'Audit',
             <span>
-              <a href={hashOf('audit', { actor_id: hash })}>What it changed</a>{' '}
-              <a href={hashOf('audit', { object_id: hash })}>Who changed it</a>
+              <a href={hashOf('audit', { actor_id: hash })}>Changes made by this key</a>{' '}
+              <a href={hashOf('audit', { object_id: hash })}>Change history</a>
             </span>,
           ],
         ]}
@@ -108,11 +111,25 @@ function About({ context, workspaces, apiKey, onDone }: AboutProps): ComponentCh
   )
 }
 
+/** The end of the newest call in the log. */
+function LastUsed({
+  context,
+  hash,
+}: {
+  readonly context: PageContext
+  readonly hash: string
+}): ComponentChild {
+  const loaded = useRequests(context, { key: hash, limit: 1 })
+  const at = loaded.value?.data[0]?.ended_at
+  if (loaded.value === undefined) return <Awaited {...loaded} />
+  return at === undefined ? 'no call in the request log' : <Time at={at} />
+}
+
 function spentText({ usage_daily: today, usage_monthly: month, usage }: ApiKey): string {
   return `${usd(today)} today, ${usd(month)} this month, ${usd(usage)} in all`
 }
 
-/** Calls of the last day whose client left before the end: most of them are charged by an estimate. */
+/** Calls of the last day whose client left before the end: most of them are charged by estimate. */
 function LeftCalls({
   context,
   hash,
@@ -145,13 +162,25 @@ function Burn({
 }): ComponentChild {
   const { api } = context
   const { hash } = apiKey
-  const loaded = useLoaded((signal) => loadRecent(api, signal, { key_hash: hash }), [api, hash, apiKey])
-  const burned = loaded.value === undefined ? null : burnedOf(apiKey, loaded.value)
+  const loaded = useLoaded(
+    (signal) =>
+      Promise.all([
+        loadRecent(api, signal, { key_hash: hash }),
+        loadRefusals(api, { nowMs: nodeNow(context), search: { key: hash } }, signal),
+      ]),
+    [api, hash, apiKey],
+  )
+  const [recent, refusals] = loaded.value ?? []
+  const burned = recent === undefined ? null : burnedOf(apiKey, recent)
   return burned === null ? (
     <Awaited {...loaded} />
   ) : (
     <div title={FORECAST_RULE}>
-      <BurnDown burned={burned} nowMs={nodeNow(context)} />
+      <BurnDown
+        burned={burned}
+        nowMs={nodeNow(context)}
+        {...(refusals !== undefined && { refused: refusals.of('key', hash) })}
+      />
     </div>
   )
 }

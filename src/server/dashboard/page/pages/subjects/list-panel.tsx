@@ -34,7 +34,7 @@ export function ListPanel<Row>(props: ListPanelProps<Row>): ComponentChild {
         <h2>{title}</h2>
         <div class="actions">
           {children}
-          {all !== undefined && <a href={all}>All of them</a>}
+          {all !== undefined && <a href={all}>View all</a>}
         </div>
       </div>
       <LoadedTable<Row>

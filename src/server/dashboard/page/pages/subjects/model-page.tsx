@@ -89,13 +89,13 @@ function Served({ context, model, videoPrice }: ServedProps): ComponentChild {
           ],
         ]}
       />
-      <h3>Endpoints</h3>
+      <h2>Endpoints</h2>
       <DataTable<ModelEndpoint>
         caption={`Endpoints of ${model.name}`}
         columns={columnsOf(providers, videoPrice)}
         rows={endpoints}
         keyOf={({ name, tag }) => `${name} ${tag}`}
-        empty="Nobody serves it."
+        empty="No endpoints."
       />
       <Conditions model={model} />
     </div>
@@ -118,7 +118,7 @@ function Conditions({ model }: { readonly model: Endpoints }): ComponentChild {
   if (changes.length === 0) return null
   return (
     <Fragment>
-      <h3>Prices with conditions</h3>
+      <h2>Prices with conditions</h2>
       <DataTable<Change>
         caption={`Prices of ${model.name} with conditions`}
         columns={CHANGES}
@@ -133,7 +133,7 @@ function Conditions({ model }: { readonly model: Endpoints }): ComponentChild {
 const CHANGES: readonly Column<Change>[] = [
   { title: 'Endpoint', isName: true, cell: ({ tag }) => tag },
   { title: 'Condition', isText: true, cell: ({ when }) => when },
-  { title: 'A million tokens', isText: true, cell: changedPrices },
+  { title: 'Per 1M tokens', isText: true, cell: changedPrices },
 ]
 
 function columnsOf(
@@ -160,10 +160,10 @@ function columnsOf(
       isNumber: true,
       cell: ({ context_length: length }) => (length === 0 ? NONE : count(length)),
     },
-    { title: 'Most output', isNumber: true, cell: ({ max_completion_tokens: most }) => count(most) },
-    { title: 'Input, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.prompt) },
+    { title: 'Max. output', isNumber: true, cell: ({ max_completion_tokens: most }) => count(most) },
+    { title: 'Input per 1M tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.prompt) },
     {
-      title: 'Output, a million tokens',
+      title: 'Output per 1M tokens',
       isNumber: true,
       cell: ({ pricing }) => perMillion(pricing.completion),
     },

@@ -39,13 +39,11 @@ function Health({ context, slug }: { readonly context: PageContext; readonly slu
       <Facts
         facts={[
           ['State', <ProviderBadge {...(row ?? { state: undefined })} />],
-          ['Breakers open', row?.breaker?.endpoints.join(', ')],
+          ['Open circuit breakers', row?.breaker?.endpoints.join(', ')],
           ['Attempts', row !== undefined && latest !== null && attemptsText(row, latest)],
           [
             'Spend',
-            <a href={hashOf('provider', { id: slug, metric: 'cost', range: 'month' })}>
-              By the hour, a month
-            </a>,
+            <a href={hashOf('provider', { id: slug, metric: 'cost', range: 'month' })}>Hourly, last month</a>,
           ],
           ['Jobs', <a href={hashOf('jobs', { provider: slug })}>Its video jobs</a>],
         ]}

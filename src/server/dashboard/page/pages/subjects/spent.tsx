@@ -57,9 +57,9 @@ export function Spent({ context, workspaces, spend, choices, children }: SpentPr
     return by === 'key' ? `${name.slice(0, 12)}…` : name
   }
   return (
-    <section class="panel" aria-label="Where it went">
+    <section class="panel" aria-label="Spend breakdown">
       <div class="head">
-        <h2>Where it went</h2>
+        <h2>Spend breakdown</h2>
         <div class="filters">
           <SelectField
             label="Time"
@@ -107,12 +107,12 @@ function Totals({ spend: { total, isPartial, rowsRead } }: Pick<SpentProps, 'spe
       <dl class="tiles">
         <Tile name="Spent" value={usd(total.usage)} />
         <Tile name="Calls" value={count(total.requests)} />
-        <Tile name="By own provider keys" value={usd(total.byok)} />
-        <Tile name="Forfeited" value={usd(total.forfeited)} note="calls cut by a crash" />
+        <Tile name="Own provider keys" value={usd(total.byok)} />
+        <Tile name="Forfeited" value={usd(total.forfeited)} note="calls lost in a crash" />
       </dl>
       {isPartial && (
         <p class="notice warn" role="status">
-          {`There is more than the ${count(rowsRead)} rows that this page reads: these are the newest. Take fewer days or one workspace.`}
+          {`Shows the newest ${count(rowsRead)} rows. Choose fewer days or one workspace to see all.`}
         </p>
       )}
     </div>
@@ -134,7 +134,7 @@ function Days({
   if (groups.length === 0) return null
   return (
     <LegendChart
-      title="By day (UTC)"
+      title="Daily (UTC)"
       sinceS={sinceS}
       grainS={DAY_S}
       points={total.daily.length}
@@ -196,7 +196,7 @@ function Groups({ spend, by, nameOf }: GroupsProps): ComponentChild {
       cell: ({ output }) => count(output),
       sortBy: ({ output }) => output,
     },
-    { title: 'By own keys', isNumber: true, cell: ({ byok }) => usd(byok), sortBy: ({ byok }) => byok },
+    { title: 'Own provider keys', isNumber: true, cell: ({ byok }) => usd(byok), sortBy: ({ byok }) => byok },
     {
       title: 'Forfeited',
       isNumber: true,
@@ -211,10 +211,7 @@ function Groups({ spend, by, nameOf }: GroupsProps): ComponentChild {
       columns={columns}
       rows={spend.groups[by]}
       keyOf={(group) => group.name}
-      empty={[
-        'Nothing was called in this time. Calls, tokens and cost will stand here. ',
-        <StartLink key="start" />,
-      ]}
+      empty={['No calls in this period. ', <StartLink key="start" />]}
     />
   )
 }

@@ -19,7 +19,7 @@ export type Member = Static<typeof MemberShape>
 export const MEMBERS: Shown<Member> = {
   title: 'Members',
   keyOf: ({ user_id: id }) => id,
-  empty: 'No user of the directory is a member.',
+  empty: 'No members from the directory.',
   columns: [
     { title: 'User', isName: true, cell: ({ display_name: name, user_name: user }) => name ?? user },
     { title: 'Role', cell: ({ role }) => role },
@@ -36,7 +36,7 @@ export type Preset = Static<typeof PresetShape>
 export const PRESETS: Shown<Preset> = {
   title: 'Presets',
   keyOf: ({ id }) => id,
-  empty: ['It has no preset. ', <GuideLink key="guide" page="presets" />],
+  empty: ['No presets. ', <GuideLink key="guide" page="presets" />],
   columns: [
     {
       title: 'Preset',
@@ -57,10 +57,10 @@ export type SecretRow = Static<typeof SecretPageAnswer>['data'][number]
 export const SECRETS: Shown<SecretRow> = {
   title: 'Secrets',
   keyOf: ({ name }) => name,
-  empty: 'Its vault is empty.',
+  empty: 'No secrets.',
   columns: [
     { title: 'Name', isName: true, cell: ({ name }) => <code>{name}</code> },
-    { title: 'Released to', isText: true, cell: ({ hosts }) => hosts?.join(', ') ?? 'nobody' },
+    { title: 'Released to', isText: true, cell: ({ hosts }) => hosts?.join(', ') ?? 'no host' },
     { title: 'Stored', cell: ({ created_at: at }) => <Time at={at} /> },
   ],
 }
@@ -77,7 +77,7 @@ export const PROVIDER_KEYS: Shown<ProviderKey> = {
   title: 'Provider keys',
   keyOf: ({ id }) => id,
   empty: [
-    'It calls providers with the keys of the operator. ',
+    'No keys of its own: the keys of the operator are used. ',
     <GuideLink key="guide" page="provider-keys" />,
   ],
   columns: [
@@ -91,12 +91,12 @@ export type Delivery = AdminDeliveryShape
 export const DELIVERIES: Shown<Delivery> = {
   title: 'Webhooks',
   keyOf: ({ id }) => id,
-  empty: 'No webhook was to be sent yet.',
+  empty: 'No webhooks yet.',
   columns: [
     { title: 'Receiver', isName: true, cell: ({ host }) => host },
     { title: 'State', cell: ({ state }) => <DeliveryBadge state={state} /> },
     { title: 'Attempts', isNumber: true, cell: ({ attempts }) => count(attempts) },
     { title: 'Last answer', cell: ({ last_status: status }) => status ?? NONE },
-    { title: 'Made', cell: ({ created_at: at }) => <Time at={at} /> },
+    { title: 'Created', cell: ({ created_at: at }) => <Time at={at} /> },
   ],
 }

@@ -1,6 +1,7 @@
 import { h, type ComponentChild } from 'preact'
 import type { ApiKey } from '../../../../../schemas/keys/keys.ts'
 import type { WorkspaceShape } from '../../../../../schemas/workspaces/workspaces.ts'
+import { nodeNow } from '../../live.ts'
 import { hashOf, useSubject, type Page, type PageContext } from '../../page.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { bytes, Time } from '../../parts/figures.tsx'
@@ -13,6 +14,7 @@ import { keyColumns } from '../keys.tsx'
 import { loadRecent } from '../spend-sums.ts'
 import { SendTest } from '../webhook-test.tsx'
 import { Calls } from './calls.tsx'
+import { loadRefusals } from './refusals.ts'
 import { SubjectSpent } from './spent.tsx'
 import { ListPanel } from './list-panel.tsx'
 import {
@@ -75,7 +77,7 @@ function Parts({ context, workspaces, workspace }: PartsProps): ComponentChild {
         query={own}
         columns={keyColumns(workspaces, context.session.key.hash)}
         keyOf={({ hash }) => hash}
-        empty="This workspace has no key."
+        empty="No keys."
         all={hashOf('keys', { workspace: id })}
       />
       <div class="grid">
@@ -108,13 +110,16 @@ function About({ workspace }: Pick<PartsProps, 'workspace'>): ComponentChild {
           ['Description', description],
           ['Slug', <code>{slug}</code>],
           ['Id', <code>{id}</code>],
-          ['Made', <Time at={workspace.created_at} />],
-          ['Webhooks go to', callback ?? 'no default address'],
-          ['Vault', workspace.vault_writes ? 'open for changes' : 'closed for changes'],
-          ['Interns', workspace.programme ? 'in the programme' : 'not in the programme'],
+          ['Created', <Time at={workspace.created_at} />],
+          ['Default callback URL', callback ?? 'none'],
+          ['Vault', workspace.vault_writes ? 'writable' : 'read-only'],
+          [
+            'Interns',
+            `${workspace.programme ? 'enabled' : 'disabled'}: agents with their own keys and files`,
+          ],
           ['Storage', quota === null ? "the installation's default quota" : `${bytes(quota)} at most`],
-          ['Limits', callLimitLines(workspace).join(', ') || 'none of calls'],
-          ['Audit', <a href={hashOf('audit', { object_id: id })}>Who changed it</a>],
+          ['Limits', callLimitLines(workspace).join(', ') || 'none'],
+          ['Audit', <a href={hashOf('audit', { object_id: id })}>Change history</a>],
         ]}
       />
     </section>
@@ -129,11 +134,13 @@ function OwnBudgets({
   const { api } = context
   const loaded = useLoaded(
     async (signal) => {
-      const [budgets, recent] = await Promise.all([
+      const nowMs = nodeNow(context)
+      const [budgets, recent, refusals] = await Promise.all([
         budgetsOf(api, [id], signal),
         loadRecent(api, signal, { workspace_id: id }),
+        loadRefusals(api, { nowMs, search: { workspace_id: id } }, signal),
       ])
-      return { budgets, recent }
+      return { budgets, recent, refusals }
     },
     [api, id],
   )
@@ -147,6 +154,7 @@ function OwnBudgets({
       ids={[id]}
       budgets={{ ...loaded, value: value.budgets }}
       recent={value.recent}
+      refusals={value.refusals}
     />
   )
 }

@@ -41,7 +41,7 @@ function WorkspacesView(context: PageContext): ComponentChild {
           loaded={loaded}
           found={context}
           keyOf={({ id }) => id}
-          empty="There is no workspace."
+          empty="No workspaces."
         />
       </section>
     </div>

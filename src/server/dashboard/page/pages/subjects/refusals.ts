@@ -1,0 +1,64 @@
+import type { FailureName } from '../../../../../schemas/failures.ts'
+import type { RequestShape } from '../../../../../schemas/requests/requests.ts'
+import type { Api, Query } from '../../api.ts'
+import { count } from '../../parts/figures.tsx'
+
+/** Rows of the log that are counted of one limit. Decision. */
+const ROWS_READ = 500
+const HOUR_MS = 3_600_000
+
+/** The errors of limits of money, by the owner of the limit. */
+const ERRORS = {
+  organization: 'credit_exhausted',
+  workspace: 'budget_exceeded',
+  key: 'key_limit_exceeded',
+} as const satisfies Record<string, FailureName>
+type Owner = keyof typeof ERRORS
+
+export interface Refused {
+  readonly calls: number
+  /** There are more. */
+  readonly isPartial: boolean
+}
+
+/** Calls that limits of money refused in the last hour. */
+export interface Refusals {
+  /** @param id hash of the key, id of the workspace; of an organization any text */
+  of(owner: Owner, id: string): Refused
+}
+
+/** @param search parameters of `GET /admin/requests` */
+export async function loadRefusals(
+  api: Api,
+  { nowMs, search = {} }: { readonly nowMs: number; readonly search?: Query },
+  signal: AbortSignal,
+): Promise<Refusals> {
+  const from = new Date(nowMs - HOUR_MS).toISOString()
+  const read = async (owner: Owner): Promise<readonly [Owner, Page]> => {
+    const query = { ...search, from, error_type: ERRORS[owner], limit: ROWS_READ }
+    return [owner, await api.get<Page>(['admin', 'requests'], query, signal)]
+  }
+  const pages = new Map(await Promise.all((Object.keys(ERRORS) as Owner[]).map(read)))
+  return { of: (owner, id) => refusedOf(pages.get(owner) ?? NOTHING, owner, id) }
+}
+
+type Row = Pick<RequestShape, 'key' | 'workspace_id' | 'weight'>
+interface Page {
+  readonly data: readonly Row[]
+  readonly next_cursor: string | null
+}
+const NOTHING: Page = { data: [], next_cursor: null }
+
+function refusedOf({ data, next_cursor: next }: Page, owner: Owner, id: string): Refused {
+  const own = data.filter(
+    ({ key, workspace_id: workspace }) =>
+      owner === 'organization' || id === (owner === 'key' ? key : workspace),
+  )
+  return { calls: own.reduce((sum, { weight }) => sum + weight, 0), isPartial: next !== null }
+}
+
+/** `refusing calls now (142 in the last hour)`. */
+export function refusingText({ calls, isPartial }: Refused): string {
+  const many = calls === 0 ? 'none' : `${isPartial ? 'more than ' : ''}${count(calls)}`
+  return `refusing calls now (${many} in the last hour)`
+}

@@ -1,0 +1,150 @@
+import { h, type ComponentChild } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+
+/** Suggestions that are shown at once. */
+const SHOWN_MAX = 12
+/** Milliseconds after the last letter in which nothing is searched yet. */
+const TYPING_MS = 350
+
+export interface Choice {
+  readonly value: string
+  readonly text: string
+  /** What tells apart choices with the same text. */
+  readonly note?: string
+}
+
+export interface ComboFieldProps {
+  readonly label: string
+  /** The choice, or the text, that is searched for now. */
+  readonly text: string
+  readonly choices: readonly Choice[]
+  readonly placeholder?: string
+  /** Part of a text is searched for too, when typing pauses. */
+  readonly takesParts?: boolean
+  onChoose(choice: Choice): void
+  /** A text that is no choice; empty: none. */
+  onText(text: string): void
+}
+
+/** A field with suggestions, which takes other texts too. */
+export function ComboField(props: ComboFieldProps): ComponentChild {
+  const { label, choices, placeholder } = props
+  const id = useId()
+  const [typed, setTyped] = useTyped(props)
+  const [isOpen, setOpen] = useState(false)
+  const [at, setAt] = useState(-1)
+  // A choice that stands in the field is changed for any other one.
+  const isChosen = typed === props.text && choices.some((choice) => isCalled(choice, typed))
+  const shown = isOpen ? matching(choices, isChosen ? '' : typed) : []
+  const close = (): void => {
+    setOpen(false)
+    setAt(-1)
+  }
+  const choose = (choice: Choice): void => {
+    setTyped(choice.text)
+    close()
+    props.onChoose(choice)
+  }
+  const take = (): void => {
+    close()
+    if (typed.trim() !== props.text) commit(props, typed)
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const chosen = shown[at]
+    if (step !== undefined) {
+      event.preventDefault()
+      setOpen(true)
+      setAt(Math.max(-1, Math.min(shown.length - 1, at + step)))
+    } else if (event.key === 'Enter') {
+      event.preventDefault()
+      if (chosen === undefined) take()
+      else choose(chosen)
+    } else if (event.key === 'Escape' && isOpen) {
+      event.stopPropagation()
+      close()
+    }
+  }
+  const onInput = (event: Event): void => {
+    const { value } = event.currentTarget as HTMLInputElement
+    setTyped(value)
+    setAt(-1)
+    setOpen(value !== '')
+  }
+  return (
+    <div class="field combo">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type="search"
+        role="combobox"
+        list={undefined}
+        autocomplete="off"
+        spellcheck={false}
+        value={typed}
+        placeholder={placeholder}
+        aria-expanded={shown.length > 0}
+        aria-controls={`${id}-list`}
+        aria-autocomplete="list"
+        aria-activedescendant={shown[at] === undefined ? undefined : `${id}-${at}`}
+        onInput={onInput}
+        onClick={() => setOpen(true)}
+        onBlur={take}
+        onKeyDown={onKeyDown}
+      />
+      <ul id={`${id}-list`} role="listbox" aria-label="Suggestions" hidden={shown.length === 0}>
+        {shown.map((choice, nth) => (
+          <li
+            key={choice.value}
+            id={`${id}-${nth}`}
+            role="option"
+            aria-selected={nth === at}
+            onMouseDown={(event: Event) => event.preventDefault()}
+            onClick={() => choose(choice)}
+          >
+            <span>{choice.text}</span>
+            {choice.note !== undefined && <small>{choice.note}</small>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** What stands in the field; it follows a text that is set elsewhere. */
+function useTyped(props: ComboFieldProps): readonly [string, (text: string) => void] {
+  const { text, takesParts = false } = props
+  const [typed, setTyped] = useState(text)
+  const last = useRef(text)
+  useEffect(() => {
+    if (text !== last.current) setTyped(text)
+    last.current = text
+  }, [text])
+  useEffect(() => {
+    const isWhole = typed === '' || props.choices.some((choice) => isCalled(choice, typed))
+    if (typed.trim() === last.current || !(takesParts || isWhole)) return undefined
+    const timer = setTimeout(() => {
+      last.current = typed.trim()
+      commit(props, typed)
+    }, TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [typed])
+  return [typed, setTyped]
+}
+
+function commit({ choices, onChoose, onText }: ComboFieldProps, typed: string): void {
+  const text = typed.trim()
+  const choice = choices.find((one) => isCalled(one, text))
+  if (choice === undefined || text === '') onText(text)
+  else onChoose(choice)
+}
+
+const isCalled = ({ value, text }: Choice, typed: string): boolean => [value, text].includes(typed.trim())
+
+/** Those that begin with the text come first. */
+export function matching(choices: readonly Choice[], typed: string): readonly Choice[] {
+  const text = typed.trim().toLowerCase()
+  const rankOf = ({ value, text: name, note = '' }: Choice): number =>
+    name.toLowerCase().startsWith(text) ? 0 : `${name} ${value} ${note}`.toLowerCase().includes(text) ? 1 : 2
+  return [0, 1].flatMap((rank) => choices.filter((one) => rankOf(one) === rank)).slice(0, SHOWN_MAX)
+}
