@@ -53,7 +53,7 @@ export const FAILURES = {
     'The {holder} is over its limit of {limit} {what}; try again in {retry} s.',
   ),
   tokens_over_limit: row([400],
-    'caller', 'after_change', 'This call needs about {estimated} tokens, more than the {limit} a minute of the {holder}: no wait lets it in.'),
+    'caller', 'after_change', 'This call needs about {estimated} tokens, more than the {limit} per minute of the {holder}: retrying will not help.'),
   // Money (contract C14, C15)
   credit_exhausted: row([402],
     'caller', 'after_change', 'The credit of the organization does not cover this call.'),
@@ -62,7 +62,7 @@ export const FAILURES = {
   budget_exceeded: row([403, 402],
     'caller', 'after_change', 'The {interval} budget of the workspace does not cover this call.'),
   cost_unbounded: row([403, 402],
-    'caller', 'after_change', 'The maximum cost of this call is unknown, and {scope} has a limit of money.'),
+    'caller', 'after_change', 'The maximum cost of this call is unknown, and {scope} has a spending limit.'),
   budget_unknown: row([404], 'caller', 'after_change', 'The workspace has no budget for this interval.'),
   budgets_unordered: row([400],
     'caller', 'after_change', 'Budgets must strictly decrease: lifetime > monthly > weekly > daily.'),
@@ -195,7 +195,7 @@ export const FAILURES = {
   intern_in_transfer: row([409], 'caller', 'backoff', 'The intern is in transfer; try again later.'),
   intern_unknown: row([404], 'caller', 'after_change', 'There is no such intern.'),
   vault_unknown: row([404], 'caller', 'after_change', 'There is no such vault.'),
-  vault_full: row([409], 'caller', 'after_change', 'A vault holds at most {limit} secrets.'),
+  vault_full: row([409], 'caller', 'after_change', 'A vault can have at most {limit} secrets.'),
   /**
    * The same answer for an unknown name, another host and a row that does not open: callers do not learn
    * which secrets exist.
@@ -208,9 +208,9 @@ export const FAILURES = {
   // Private endpoints (contract B1.10, B2.6, C28)
   endpoint_unknown: row([404], 'caller', 'after_change', 'There is no such private endpoint.'),
   endpoints_full: row([409],
-    'caller', 'after_change', 'An organization has at most {limit} private endpoints.'),
+    'caller', 'after_change', 'An organization can have at most {limit} private endpoints.'),
   workspace_endpoints_full: row([409],
-    'caller', 'after_change', 'A workspace has at most {limit} active private endpoints.'),
+    'caller', 'after_change', 'A workspace can have at most {limit} active private endpoints.'),
   endpoint_not_draft: row([409], 'caller', 'after_change', 'Only a draft can be changed.'),
   endpoint_active: row([409], 'caller', 'after_change', 'The private endpoint is already active.'),
   endpoint_not_active: row([409], 'caller', 'after_change', 'The private endpoint is not active.'),
@@ -251,7 +251,7 @@ export const FAILURES = {
   ),
   preset_too_large: row([400],
     'caller', 'after_change', 'The preset would exceed {limit} bytes.'),
-  presets_full: row([400], 'caller', 'after_change', 'A workspace has at most {limit} presets.'),
+  presets_full: row([400], 'caller', 'after_change', 'A workspace can have at most {limit} presets.'),
   preset_reference_invalid: row(
     [400], 'caller', 'after_change', 'Write presets as `@preset/<slug>`, `@preset/<slug>@<version>` or `<model>@preset/<slug>`.',
   ),
@@ -284,7 +284,7 @@ export const FAILURES = {
   scim_version_differs: row([412],
     'caller', 'after_change', 'The resource was changed: its version differs from the one in `If-Match`.'),
   scim_tokens_full: row([409],
-    'caller', 'after_change', 'An organization has at most {limit} live SCIM tokens.'),
+    'caller', 'after_change', 'An organization can have at most {limit} active SCIM tokens.'),
   scim_token_unknown: row([404], 'caller', 'after_change', 'There is no such SCIM token.'),
   scim_unsupported: row([501], 'caller', 'no', 'Sluice does not support this part of SCIM: {what}.'),
   // Idempotency (contract C16)

@@ -34,7 +34,7 @@ const VALIDATORS = new Map(
   Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]),
 )
 const ENCODER = new TextEncoder()
-const PROTO_ISSUE = { path: '/__proto__', message: 'is not a known member', expected: 'known members alone' }
+const PROTO_ISSUE = { path: '/__proto__', message: 'is not a known member', expected: 'only known members' }
 const PROTO_REFUSED = fail('body_invalid', { metadata: { issues: [PROTO_ISSUE] } })
 const FOR_THREAD = { ...fail('body_invalid'), isForThread: true } as const
 const WITH_MARK = 'The body begins with a byte order mark.'

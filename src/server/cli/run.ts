@@ -129,7 +129,7 @@ async function bareVerb(): Promise<string> {
   const { runningSupervisor } = await import('../supervisor/data-directory/data-directory.ts')
   const node = runningSupervisor(reading.generation.config.dataDir)
   if (node?.isVerb !== false) return 'serve'
-  process.stderr.write(`A node runs already (pid ${node.pid}).\n\n`)
+  process.stderr.write(`A node is already running (pid ${node.pid}).\n\n`)
   return '--help'
 }
 

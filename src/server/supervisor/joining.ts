@@ -74,7 +74,7 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
   const reasons: string[] = []
   if (!isOutside(input) && found.redis === 'outside')
     reasons.push(
-      `REDIS_URL is not set, and the other nodes share a Redis: this node would count rates by itself; ${SAME}`,
+      `REDIS_URL is not set, and the other nodes share a Redis: this node would apply rate limits separately; ${SAME}`,
     )
   if (isOther(marks.redis, found))
     reasons.push(`REDIS_URL and DATABASE_URL belong to different installations; ${SAME}`)

@@ -161,7 +161,7 @@ t.test('a second node on the same data directory is refused, and the first goes 
   const other = await nodeSettings(t)
   const refused = await runToEnd({ ...other, SLUICE_DATA: node.dataDir })
   t.equal(refused.code, 1)
-  t.match(refused.stderr, new RegExp(`a node runs on .* already \\(pid ${node.pid}\\)`))
+  t.match(refused.stderr, new RegExp(`a node is running on .* already \\(pid ${node.pid}\\)`))
   t.equal((await node.get('/api/v1/models/count')).status, 200)
 })
 

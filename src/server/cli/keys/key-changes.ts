@@ -119,7 +119,7 @@ export function addRotate(group: Command): void {
         print(
           options,
           { key, ...wireOf(apiKey), previous: { hash: previous.hash, expires_at: endsAt } },
-          `${key}\nhash ${apiKey.hash}\nThe key is not shown again. The one before works until ${endsAt}.`,
+          `${key}\nhash ${apiKey.hash}\nThe key is not shown again. The old key works until ${endsAt}.`,
         )
       }),
     )

@@ -68,7 +68,7 @@ export function addKeyVerbs(program: Command): void {
         const silent = options.wait === true ? await untilApplied(store, change.n) : null
         if (silent !== null && silent > 0) {
           process.stderr.write(
-            `warning: ${silent} front(s) fell silent without leaving; if one still runs, it obeys when it reaches the store again\n`,
+            `warning: ${silent} front(s) stopped responding without a shutdown; one that is still running refuses the key once it can reach the database again\n`,
           )
         }
         print(
@@ -146,7 +146,7 @@ function mistakeIn({ kind, intern, workspace, scopes }: CreateOptions): string |
   if (kind === 'management' && scopes !== undefined)
     return 'only inference and intern keys have scopes: remove --scopes'
   if (kind === 'intern' && intern === undefined) return 'an intern key needs an intern: add --intern <ref>'
-  if (kind !== 'intern' && intern !== undefined) return `--intern goes with --kind intern, not with ${kind}`
+  if (kind !== 'intern' && intern !== undefined) return `--intern requires --kind intern, not ${kind}`
   if (kind === 'inference' || workspace === undefined) return null
   return kind === 'intern'
     ? "an intern key acts in its intern's workspace: remove --workspace"

@@ -46,7 +46,7 @@ export function fieldText(reached: readonly Reached[]): string {
     table([['endpoint', 'speaks', 'gets'], ...endpoints]),
     table([['field', ...kinds.keys()], ...cells]),
     'If the request is translated, all other fields are dropped, and other parts, items and tools are refused.\n' +
-      'Of mapped parts, items and tools, those members are listed that some provider does not get.',
+      'For mapped parts, items and tools, the list has the fields that some provider does not receive.',
   ].join('\n\n')
 }
 
@@ -55,7 +55,7 @@ function kindName({ kind: { protocol, isStrict } }: Pick<Reached, 'kind'>): stri
 }
 
 function howCalled({ isNative }: Reached): string {
-  return isNative ? 'unchanged' : 'a translation'
+  return isNative ? 'unchanged' : 'translated'
 }
 
 /** What no endpoint gets is the same for all. */

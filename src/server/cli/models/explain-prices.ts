@@ -124,7 +124,7 @@ function caseWords({ promptTokens, at, tiers }: PriceCase): string {
   const named = Object.entries(tiers).flatMap(([member, tier]) =>
     tier === undefined ? [] : [`, ${member}: ${tier}`],
   )
-  return `of a prompt of ${promptTokens.toLocaleString('en-US')} tokens at ${at.toISOString().slice(0, MINUTE_CHARS)}Z${named.join('')}`
+  return `for a prompt of ${promptTokens.toLocaleString('en-US')} tokens at ${at.toISOString().slice(0, MINUTE_CHARS)}Z${named.join('')}`
 }
 
 function overridesOf({ price, written }: PricedEndpoint): string {

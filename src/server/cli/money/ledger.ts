@@ -118,7 +118,7 @@ function mayBeClosed(
 ): void {
   if (!isKnown)
     throw new CliFailure(`node ${node} is unknown here; \`sluice doctor\` lists the nodes with journals`)
-  if (liveFronts > 0) throw new CliFailure(`node ${node} has ${liveFronts} live fronts: end it first`)
+  if (liveFronts > 0) throw new CliFailure(`node ${node} has ${liveFronts} running fronts: stop it first`)
   if (force) return
   const here = new Set(segmentFiles(journalsFolder(loadGeneration().config.dataDir)).map(({ id }) => id))
   if (open.some((id) => here.has(id))) {
@@ -162,7 +162,7 @@ async function queryMeant(sql: Queryable, query: ForfeitQuery): Promise<ForfeitQ
 async function journalMeant(sql: Queryable, named: string): Promise<string> {
   const id = await idIfAny(sql, 'journal', named)
   if (isId(id)) return id
-  throw new CliFailure(`no forfeit is of a journal ${named}; \`sluice ledger forfeits\` shows theirs`)
+  throw new CliFailure(`no forfeit has a journal ${named}; see \`sluice ledger forfeits\``)
 }
 
 function tellCheck(options: { readonly json?: boolean }, { sums, differences, count }: LedgerCheck): void {

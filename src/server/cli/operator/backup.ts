@@ -90,18 +90,18 @@ async function backUp({ store }: DatabaseHandle, folder: string, options: Backup
       ...(missing.length === 0
         ? []
         : [
-            `${missing.length} files were deleted while the backup ran: their rows are in it, their bytes are not`,
+            `${missing.length} files were deleted while the backup ran: the backup has their records but not their content`,
           ]),
       ...(containers === null || containers.torn === 0
         ? []
-        : [`${containers.torn} container files were written to while they were copied`]),
+        : [`${containers.torn} container files changed while they were copied`]),
       keys === null
-        ? `root keys are not in it: keep ${rows.manifest.root_key_ids.join(', ')} elsewhere`
+        ? `root keys are not included: keep ${rows.manifest.root_key_ids.join(', ')} elsewhere`
         : 'WARNING: this folder contains the root keys, which decrypt everything in it (exclude them with --without-root-key)',
       ...(isNoted
         ? []
         : [
-            `that the root keys are backed up could not be noted in ${config.dataDir}: ` +
+            `the backup of the root keys could not be recorded in ${config.dataDir}: ` +
               pasteable(`\`sluice doctor\` will ask for it (\`sluice vault confirm-root ${folder}\`)`),
           ]),
       'not included: settings, catalogue, first-keys.json and the data in Redis',

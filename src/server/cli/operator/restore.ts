@@ -78,7 +78,7 @@ function mustBeEmpty({ dataDir, databaseUrl, objects }: Config): void {
     throw new CliFailure(`${dataDir} has a database: ${another}`)
   if (existsSync(join(dataDir, ROOT_KEY_FILE))) throw new CliFailure(`${dataDir} has a root key: ${another}`)
   if (objects.kind === 'disk' && hasFiles(objects.folder))
-    throw new CliFailure(`${objects.folder} holds files: set SLUICE_OBJECTS to an empty folder`)
+    throw new CliFailure(`${objects.folder} contains files: set SLUICE_OBJECTS to an empty folder`)
 }
 
 function hasFiles(folder: string): boolean {
@@ -94,7 +94,7 @@ function mustBeKnown({ manifest: { migrations, sluice } }: Backup): void {
   if (stranger === -1) return
   throw new CliFailure(
     `the backup was written by Sluice ${sluice} and has migration ${stranger + 1}, \`${migrations[stranger] ?? ''}\`, ` +
-      'which this Sluice does not: use that version or a newer one',
+      'which is unknown to this version: use that version or a newer one',
   )
 }
 
@@ -136,7 +136,7 @@ async function mustHoldNothing(storage: Storage, config: Config): Promise<void> 
   const { place, markAt, mark } = await objectsPlace(config)
   // A first page may contain only names that are not Sluice's.
   if (objects.length + containers.length > 0 || cursor !== null)
-    throw new CliFailure(`${place} holds files: ${cure}`)
+    throw new CliFailure(`${place} contains files: ${cure}`)
   // A mark that cannot be read is left to the start of a node, which writes it.
   if ((await mark.read().catch(() => null)) === null) return
   throw new CliFailure(

@@ -33,7 +33,7 @@ export function addScaleVerb(program: Command): void {
       return left
     })
     const { before, now } = wellEnded(node, await untilScaled(dataDir, name))
-    const line = `${node} serves with ${textOf(now)}; before with ${textOf(before)}. A restart uses the settings again`
+    const line = `${node} now runs ${textOf(now)}; before: ${textOf(before)}. A restart uses the settings again`
     print(options, { pid, ...now, before }, line)
   })
 }

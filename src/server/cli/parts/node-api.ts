@@ -86,7 +86,7 @@ export async function callNode<T extends TSchema>(
   )
   const digit = Math.floor(answer.status / 100)
   if (digit === OK) return valueOf(answer, shape)
-  const message = messageIn(answer.text) ?? `it answers ${answer.status}`
+  const message = messageIn(answer.text) ?? `the node returned ${answer.status}`
   const isNotNow = FAILURES.rate_limited.status.some((status) => status === answer.status)
   throw digit === SERVER || isNotNow
     ? new NodeAway(`the node at ${origin}: ${message}`)

@@ -21,7 +21,7 @@ export function addConfirmRootVerb(group: Command): void {
       if (ids.length > 0) confirm(copy, ids, config)
       const text =
         ids.length > 0
-          ? `noted: root keys ${ids.join(', ')} are backed up`
+          ? `recorded: root keys ${ids.join(', ')} are backed up`
           : 'all root keys come from SLUICE_ROOT_KEY: there is nothing to record'
       print(options, { confirmed: ids }, text)
     })
@@ -50,7 +50,7 @@ function confirm(copy: string, ids: readonly string[], config: Config): void {
   const found = idsIn(path, place)
   const missing = ids.filter((id) => !found.includes(id))
   if (missing.length > 0)
-    throw new CliFailure(`${place} does not hold root key ${missing.join(', ')}: nothing was noted`)
+    throw new CliFailure(`${place} does not hold root key ${missing.join(', ')}: nothing was recorded`)
   try {
     note(config, ids, 'shown')
   } catch (cause) {

@@ -80,7 +80,7 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
   await untilFrontsWrapWith(store, rootKeyId)
   const progress = every(options, (done: RootRotation) => [
     { rewrapped: done.rewrapped },
-    `${done.rewrapped} keys rewrapped`,
+    `${done.rewrapped} keys re-encrypted`,
   ])
   const done = need(await rotateRoot({ rows: openRootRotation(store), rootKeys, rootKeyId, by, progress }))
   const broken = done.broken.map(({ table, id, rootKeyId: root, problem }) => ({
@@ -90,7 +90,7 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
     problem,
   }))
   const lines = broken.map((key) => `${key.table} ${key.id}: ${REASONS[key.problem]} (${key.root_key_id})`)
-  const text = `${done.rewrapped} keys rewrapped by root key ${rootKeyId}; left as they are: ${broken.length}`
+  const text = `${done.rewrapped} keys re-encrypted with root key ${rootKeyId}; left as they are: ${broken.length}`
   const answer = { root_key_id: rootKeyId, rewrapped: done.rewrapped, broken, unfinished: done.isUnfinished }
   print(options, answer, [...lines, text, ...unfinished(done)].join('\n'))
   if (broken.length > 0 || done.isUnfinished) outcome.code = 1
@@ -138,7 +138,7 @@ async function runData({ store, by, options, outcome }: Run<DataOptions>): Promi
   const keys = new VaultKeys({ rootKeys, rows: openSecretRows(store) })
   const progress = every(options, (now: DataRotation) => [
     { vaults: now.vaults, resealed: now.resealed },
-    `${now.vaults} vaults, ${now.resealed} secrets sealed anew`,
+    `${now.vaults} vaults, ${now.resealed} secrets re-encrypted`,
   ])
   try {
     const done = need(
@@ -178,10 +178,10 @@ function report(options: Options, done: DataRotation): void {
   const { vaults, newKeys, resealed, removedKeys, legacy, isUnfinished } = done
   const broken = done.broken.map(({ vaultId, name }) => ({ vault_id: vaultId, name }))
   const lines = broken.map(({ vault_id: id, name }) =>
-    name === null ? `vault ${id}: its key does not open` : `secret ${id}/${name} does not open`,
+    name === null ? `vault ${id}: its key cannot be decrypted` : `secret ${id}/${name} cannot be decrypted`,
   )
   const text =
-    `${vaults} vaults, ${newKeys} new keys, ${resealed} secrets sealed anew, ${removedKeys} old keys removed; ` +
+    `${vaults} vaults, ${newKeys} new keys, ${resealed} secrets re-encrypted, ${removedKeys} old keys removed; ` +
     `left as they are: ${broken.length}, and ${legacy} legacy rows`
   const answer = {
     vaults,

@@ -101,7 +101,7 @@ function nameOf(text: string): string {
 
 function hostsOf(texts: readonly string[], command: Command): readonly string[] {
   if (texts.length > SECRET_HOSTS_MAX)
-    return command.error(`error: --host takes at most ${SECRET_HOSTS_MAX} hosts`, { exitCode: 2 })
+    return command.error(`error: --host allows at most ${SECRET_HOSTS_MAX} hosts`, { exitCode: 2 })
   const { hosts, issues } = normalHosts(texts, '--host')
   if (hosts !== null) return hosts
   const [first] = issues
@@ -117,7 +117,7 @@ function valueOf(bytes: Buffer, command: Command): Secret {
   bytes.fill(0)
   if (text === '' || [...text].length > SECRET_VALUE_CHARS_MAX) {
     return command.error(
-      `error: standard input must hold 1 to ${SECRET_VALUE_CHARS_MAX} characters of UTF-8`,
+      `error: standard input must contain 1 to ${SECRET_VALUE_CHARS_MAX} characters of UTF-8`,
       { exitCode: 2 },
     )
   }

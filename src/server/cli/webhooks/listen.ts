@@ -45,7 +45,7 @@ export function addListen(program: Command, outcome: { code: number | null }): v
     tell(
       options,
       { listening: workspace ?? null, to: to.href },
-      `webhooks of ${workspace ?? 'the default workspace'} go to ${to.href}; Ctrl-C ends`,
+      `webhooks of ${workspace ?? 'the default workspace'} go to ${to.href}; Ctrl-C stops`,
     )
     await forwardEvents({
       node,
@@ -90,7 +90,7 @@ async function secretsOf(
 function checkedSecret(where: string, text: string): string {
   const secret = text.trim()
   if (/^whsec_[A-Za-z0-9+/]{16,}={0,2}$/.test(secret)) return secret
-  throw new CliFailure(`${where} holds no signing secret: \`sluice webhooks secret show\` prints it`)
+  throw new CliFailure(`${where} contains no signing secret: \`sluice webhooks secret show\` prints it`)
 }
 
 const PORT = /^\d{1,5}$/

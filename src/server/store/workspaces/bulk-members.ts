@@ -145,7 +145,7 @@ async function keptMembers(
       }
     if (isCreator.has(id))
       return {
-        message: 'is the creator of a live key of the workspace',
+        message: 'is the creator of an active key of the workspace',
         expected: 'a user without such keys; delete the key first',
       }
     return null

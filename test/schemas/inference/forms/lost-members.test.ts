@@ -67,7 +67,7 @@ t.test('a strict provider of the same form is no taker of what it does not get',
   ] as const)
     t.match(nativeIssue(dialect, name), {
       path,
-      expected: `an endpoint that speaks ${dialect} ${MORE}, or \`require_parameters\` that is not true`,
+      expected: `an endpoint that speaks ${dialect} ${MORE}, or no \`require_parameters: true\``,
     })
   t.end()
 })
@@ -80,7 +80,7 @@ t.test('what another provider gave has the path of the turns, and that provider 
   ] as const)
     t.match(nativeIssue(dialect, name), {
       path,
-      expected: 'the provider that gave it, or `require_parameters` that is not true',
+      expected: 'the provider that created it, or no `require_parameters: true`',
     })
   t.end()
 })

@@ -119,7 +119,7 @@ t.test('catalog check passes a file that extends the shipped catalogue', async (
   })
   t.match(await sluice(['catalog', 'check', file]), {
     status: 0,
-    stdout: /^no mistakes; with this file \d+ models/,
+    stdout: /^no errors; with this file \d+ models/,
   })
   t.match(JSON.parse((await sluice(['catalog', 'check', file, '--json'])).stdout), { ok: true, providers: 7 })
 })
@@ -228,7 +228,7 @@ t.test('models explain tells what becomes of each field at each endpoint of a mo
   const { status, stdout, stderr } = await sluice(['models', 'explain', 'mine/writer', '--from', 'chat'], env)
   t.equal(status, 0, stderr)
   t.match(stdout, /^here\/m0 +chat +unchanged$/m)
-  t.match(stdout, /^here\/m2 +messages +a translation$/m)
+  t.match(stdout, /^here\/m2 +messages +translated$/m)
   t.match(stdout, /^field +chat +chat, strict +messages +gemini$/m)
   t.match(stdout, /^seed +unchanged +unchanged +dropped +generationConfig\.seed \(/m)
   t.match(

@@ -53,10 +53,10 @@ t.test(
     await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${newId()}, 'gone', 1, 0, now() + interval '1 h')`
     t.match(await run('close-node', 'gone', '--force'), {
       code: 1,
-      stderr: /has 1 live fronts: end it first/,
+      stderr: /has 1 running fronts: stop it first/,
     })
     await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '1 day'`
-    t.match(await run('close-node', 'gone'), { code: 1, stderr: /fell silent without leaving/ })
+    t.match(await run('close-node', 'gone'), { code: 1, stderr: /stopped responding without a shutdown/ })
     t.match(await run('close-node', 'gone', '--force'), {
       code: 0,
       stdout: /^1 journals closed, 1 forfeits\nUSD forfeited 0\.00000004, returned 0 /,
@@ -98,7 +98,7 @@ t.test('forfeits are meant by the beginning of their journal or request', async 
     code: 1,
     stderr: /^Several journals match/,
   })
-  t.match(await verb('forgive --journal 0190a1ff --note lost'), { code: 1, stderr: /no forfeit is of a/ })
+  t.match(await verb('forgive --journal 0190a1ff --note lost'), { code: 1, stderr: /no forfeit has a/ })
   t.match(await verb('forgive --request req_aa --note lost'), { code: 1, stderr: /^Several requests match/ })
   t.match(await forgiven('--request req_bbb'), { forfeits: 1, amount_nano_usd: '7' })
   t.match(await forgiven('--request req_aaaa1'), { forfeits: 1, amount_nano_usd: '3' })

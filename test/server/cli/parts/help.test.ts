@@ -120,7 +120,7 @@ t.test(
     const data = await openDataDirectory(settings['SLUICE_DATA'] ?? '', keptLog())
     const pty = openPty(t, { command: sluice(), env: settings })
     t.match(await pty.ended, { code: 0 })
-    t.match(plainText(pty.output()), /^A node runs already \(pid \d+\)\.[^]*Usage: sluice/)
+    t.match(plainText(pty.output()), /^A node is already running \(pid \d+\)\.[^]*Usage: sluice/)
     data.release()
     // A setting that is wrong: the node that it would start refuses.
     const alone = openPty(t, { command: sluice(), env: { ...settings, SLUICE_PORT: 'none' } })

@@ -144,7 +144,7 @@ t.test(
     const list = await runVerb(settings, ['keys', 'list', '--json'])
     t.match(JSON.parse(list.stderr), { message: /^another command uses / })
     const restore = await runVerb(settings, ['restore', 'backup', '--json'])
-    t.match(JSON.parse(restore.stderr), { message: /^another command uses .*: set SLUICE_DATA/ })
+    t.match(JSON.parse(restore.stderr), { message: /^another command is using .*: set SLUICE_DATA/ })
   },
 )
 

@@ -161,7 +161,7 @@ t.test('rotate-data names what does not open, ends with 1, and status counts it'
   t.match(await run(['rotate-data']), {
     code: 1,
     stdout:
-      /secret .*\/a does not open[\s\S]*1 secrets sealed anew, 0 old keys removed; left as they are: 1,/,
+      /secret .*\/a cannot be decrypted[\s\S]*1 secrets re-encrypted, 0 old keys removed; left as they are: 1,/,
   })
   t.match(await run(['status']), { code: 1, stdout: /on old sealing keys: 1,/ })
 })

@@ -117,7 +117,7 @@ t.test('a forged event is forwarded, and said to be forged: exit code 1', async 
   const { origin } = await node(t, [{ events: [forged] }])
   const { code, stdout } = await listen(SETTINGS, port, '--url', origin, '--count', 1)
   t.equal(code, 1)
-  t.match(stdout, /video\.generation\.failed .* NOT GENUINE: x-sluice-signature, webhook-signature$/m)
+  t.match(stdout, /video\.generation\.failed .* INVALID SIGNATURE: x-sluice-signature, webhook-signature$/m)
   t.equal(received.length, 1)
 })
 
@@ -127,7 +127,7 @@ t.test('one forged form is named alone', async (t) => {
   const { origin } = await node(t, [{ events: [{ ...one, headers: { ...one.headers, 'webhook-id': 'x' } }] }])
   const { code, stdout } = await listen(SETTINGS, port, '--url', origin, '--count', 1)
   t.equal(code, 1)
-  t.match(stdout, / NOT GENUINE: webhook-signature$/m)
+  t.match(stdout, / INVALID SIGNATURE: webhook-signature$/m)
 })
 
 t.test('without the secret nothing is said to be genuine', async (t) => {
@@ -241,7 +241,7 @@ t.test('receivers, seconds and secrets that are none are bad usage, without thei
   const file = join(await openFolder(t), 'secret')
   writeFileSync(file, 'hunter2')
   const { code, stderr } = await listen(SETTINGS, 3000, '--url', 'http://127.0.0.1:1', '--secret-file', file)
-  t.match([code, stderr], [1, /holds no signing secret/])
+  t.match([code, stderr], [1, /contains no signing secret/])
   t.notMatch(stderr, 'hunter2')
 })
 

@@ -49,7 +49,7 @@ t.test('a new directory is made for its owner alone, and found again with its na
 t.test('a directory that a verb has is not said to be that of a node', async (t) => {
   const path = join(folder(t), 'data')
   const data = await openDataDirectory(path, SILENT, { isVerb: true })
-  t.match(await refusal(path), { why: /^another command uses .* already \(pid \d+\)$/ })
+  t.match(await refusal(path), { why: /^another command is using .* already \(pid \d+\)$/ })
   data.release()
 })
 

@@ -102,6 +102,6 @@ function issueOf(name: string, takers: readonly (string | null)[], path = pathOf
 }
 
 function lostAt(path: string, taker: string): Issue {
-  const expected = `${taker}, or \`require_parameters\` that is not true`
+  const expected = `${taker}, or no \`require_parameters: true\``
   return { path, message: 'would be dropped', expected }
 }

@@ -38,10 +38,10 @@ function withTls(tls: NonNullable<Config['tls']>): Finding {
     checkTlsFiles(tls)
     const endsAt = new Date(new X509Certificate(readFileSync(tls.certFile)).validTo)
     if (endsAt.getTime() - Date.now() > CERTIFICATE_DAYS_MIN * DAY_MS)
-      return good('tls', `certificate and key fit; good until ${endsAt.toISOString()}`)
+      return good('tls', `certificate and key match; valid until ${endsAt.toISOString()}`)
     return doubtful(
       'tls',
-      `the certificate ends on ${endsAt.toISOString()}`,
+      `the certificate expires on ${endsAt.toISOString()}`,
       'replace the file of SLUICE_TLS_CERT, then run `sluice reload`',
     )
   } catch (cause) {
@@ -54,11 +54,11 @@ function withTls(tls: NonNullable<Config['tls']>): Finding {
  * finding results where the internet reaches the address.
  */
 function admin({ adminHost }: Addresses, own: readonly string[]): Finding {
-  if (isLoopback(adminHost)) return good('admin_address', `only this machine reaches ${adminHost}`)
+  if (isLoopback(adminHost)) return good('admin_address', `only this machine can reach ${adminHost}`)
   const open = adminHost === '0.0.0.0' || adminHost === '::' ? own : [adminHost]
   const exposed = open.filter((address) => standingOf(address) === 'public')
   if (exposed.length === 0)
-    return good('admin_address', `${adminHost}: keep its port to a network of your own`)
+    return good('admin_address', `${adminHost}: only allow access from your own network`)
   return doubtful(
     'admin_address',
     `anyone who can reach ${exposed.join(', ')} can read the metrics`,

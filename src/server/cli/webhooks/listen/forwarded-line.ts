@@ -28,7 +28,7 @@ export function forwardedLine({ event, verified, status, reason }: Forwarded): F
 function signatureWords({ own, standard }: NonNullable<Forwarded['verified']>): string {
   if (own && standard) return 'both signatures valid'
   const forged = [...(own ? [] : ['x-sluice-signature']), ...(standard ? [] : ['webhook-signature'])]
-  return `NOT GENUINE: ${forged.join(', ')}`
+  return `INVALID SIGNATURE: ${forged.join(', ')}`
 }
 
 function typeOf(body: string): string {

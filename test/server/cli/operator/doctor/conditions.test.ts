@@ -78,7 +78,7 @@ condition({
 condition({
   what: 'a certificate that soon ends',
   check: 'tls',
-  detail: /the certificate ends on \d{4}-/,
+  detail: /the certificate expires on \d{4}-/,
   fix: /sluice reload/,
   skip: NO_OPENSSL,
   make(t) {

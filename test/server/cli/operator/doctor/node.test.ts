@@ -180,7 +180,7 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   t.match(await confirm(copy), { code: 1, stderr: /does not exist: start the node once/ })
   t.match(await runVerb(settings, ['backup', backup]), {
     code: 0,
-    stdout: /could not be noted in .*confirm-root/,
+    stdout: /could not be recorded in .*confirm-root/,
   })
   mkdirSync(dataDir, { mode: 0o700 })
   t.match(await runVerb(settings, ['backup', join(dataDir, 'b')]), { code: 0 })
@@ -188,7 +188,7 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   t.match(await confirm(file), { code: 1, stderr: /would be lost with the key itself/ })
   t.match(await confirm(short), {
     code: 1,
-    stderr: /short does not hold root key [0-9a-f]{16}: nothing was noted/,
+    stderr: /short does not hold root key [0-9a-f]{16}: nothing was recorded/,
   })
   t.match(await confirm('-', 'no key at all'), {
     code: 1,
@@ -201,7 +201,7 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   rmSync(join(dataDir, 'root-key-copies.json'))
   t.match(await confirm('-', other + key), {
     code: 0,
-    stdout: /^noted: root keys [0-9a-f]{16}, [0-9a-f]{16} are backed up$/m,
+    stdout: /^recorded: root keys [0-9a-f]{16}, [0-9a-f]{16} are backed up$/m,
   })
   t.match(await of(), { level: 'ok', detail: /; copied on \d{4}-\d\d-\d\d$/ })
   writeFileSync(file, `${'7'.repeat(64)}\n${other}${key}`)

@@ -123,7 +123,7 @@ t.test('where required, an endpoint that would leave a field out is left out its
             {
               path: '/seed',
               message: 'would be dropped',
-              expected: 'an endpoint that speaks chat or gemini, or `require_parameters` that is not true',
+              expected: 'an endpoint that speaks chat or gemini, or no `require_parameters: true`',
             },
           ],
         },
