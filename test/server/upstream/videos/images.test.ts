@@ -136,7 +136,7 @@ for (const url of [
     const { submit } = await opened(t, { allow: [] })
     t.match(await submit(url), {
       kind: 'refused',
-      error: 'reference_unusable: frame_images[0]: Its address is not public.',
+      error: 'reference_unusable: frame_images[0]: The host resolves to an address that is not public.',
     })
   })
 }
