@@ -125,7 +125,7 @@ t.test('an input of a form that the model does not take is told the forms that i
     (await post({ model: 'sluice/lexical-1', input })).body.error?.message
   t.match(
     await told([1, 2]),
-    /It takes: a string, an array of strings, an array of objects with content parts\.$/,
+    /The model supports: a string, an array of strings, an array of objects with content parts\.$/,
   )
   const image = { type: 'image_url', image_url: { url: `data:${'x'.repeat(100_000)}` } }
   t.match(

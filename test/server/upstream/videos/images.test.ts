@@ -103,7 +103,7 @@ t.test(
     const { host, submit } = await opened(t)
     const url = `https://images.example:${host.port}/a`
     host.answer((_, res) => void res.writeHead(404).end())
-    t.match(await submit(url), { kind: 'refused', error: /answered 404/ })
+    t.match(await submit(url), { kind: 'refused', error: /returned 404/ })
     host.answer(
       ({ headers }, res) =>
         void (headers.host?.startsWith('other') === true
@@ -116,7 +116,7 @@ t.test(
     const slow = await Promise.all(Array.from({ length: 4 }, (_, nth) => submit(url, 250 + nth * 9.9)))
     t.same(
       slow.filter(
-        ({ kind, error }) => kind !== 'refused' || error?.includes('did not come in time') !== true,
+        ({ kind, error }) => kind !== 'refused' || error?.includes('did not arrive in time') !== true,
       ),
       [],
     )
