@@ -127,6 +127,7 @@ export class Governed {
       corsHeaders: [],
       isScim: false,
       isAnthropic: false,
+      head: { ownOrigin: '' },
     }
   }
 

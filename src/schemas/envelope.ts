@@ -11,7 +11,11 @@ export const ErrorEnvelope = Type.Object({
           error_type: Type.String({ description: 'Stable code from the failure catalogue.' }),
           request_id: Type.String(),
           docs_url: Type.Optional(
-            Type.String({ description: 'Path of the page of that error type on this node.' }),
+            Type.String({
+              description:
+                'URL of the page of that error type on this node, by `SLUICE_PUBLIC_URL` or the `Host` of the ' +
+                'request; a path where that header has another form than a host and a port.',
+            }),
           ),
           issues: Type.Optional(
             Type.Array(Type.Object({ path: Type.String(), message: Type.String(), expected: Type.String() })),
@@ -30,7 +34,9 @@ export const TypedErrorEnvelope = Type.Object({
     ...ErrorEnvelope.properties.error.properties,
     type: Type.String({ description: 'The `error_type`.' }),
     param: Type.Union([Type.String(), Type.Null()], {
-      description: 'Path of the first issue, or the member that the provider refuses.',
+      description:
+        'The member at fault, as in `messages[0].role`: that of the first issue, or the one that the provider ' +
+        'refuses. Null: the whole body, or no member.',
     }),
   }),
 })

@@ -270,3 +270,14 @@ export function below(path: string, name: string | number): string {
 export function pointer(path: string, member: string | number): string {
   return `${path}/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
+
+/** A JSON pointer as OpenAI writes the path of a member: `messages[0].role`; null for the root. */
+export function memberPath(path: string): string | null {
+  let written = ''
+  for (const segment of path.split('/').slice(1)) {
+    const name = segment.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (/^\d+$/.test(name)) written += `[${name}]`
+    else written += written === '' ? name : `.${name}`
+  }
+  return written === '' ? null : written
+}

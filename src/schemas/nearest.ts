@@ -26,11 +26,12 @@ export function shown(name: string): string {
 export function nearest(name: string, known: Iterable<string>): readonly string[] {
   const wanted = name.slice(0, NAME_SHOWN_CHARS_MAX).toLowerCase()
   const most = Math.max(1, Math.min(NAME_MISTAKES_MAX, Math.floor(wanted.length / 3)))
+  const bounds = { most, own: `/${wanted.slice(wanted.indexOf('/') + 1)}` }
   const found: { readonly name: string; readonly distance: number }[] = []
   let count = 0
   for (const candidate of known) {
     if (++count > NAMES_COMPARED_MAX) break
-    const distance = nearness(wanted, candidate.toLowerCase(), most)
+    const distance = nearness(wanted, candidate.toLowerCase(), bounds)
     if (distance <= most) found.push({ name: candidate, distance })
   }
   return found
@@ -44,13 +45,26 @@ export function hintOf(names: readonly string[]): string {
   return names.length === 0 ? '' : ` Nearest: ${names.map((name) => `\`${name}\``).join(', ')}.`
 }
 
+interface Bounds {
+  readonly most: number
+  /** The wanted name without its author, after a slash. */
+  readonly own: string
+}
+
+/** Characters of a beginning that stands for a name. Decision. */
+const BEGINNING_CHARS_MIN = 4
+
 /**
- * A name that contains the other, or lacks its author, is as near as one letter: `embed-1` for
- * `acme/embed-1`.
+ * A beginning is as near as one letter, and so is a name without its author: `embed-1` for `acme/embed-1`. A
+ * name with another author is as near as two, and one without its author may have mistakes besides.
  */
-function nearness(wanted: string, known: string, most: number): number {
-  if (wanted.length >= 4 && (known.startsWith(wanted) || known.endsWith(`/${wanted}`))) return 1
-  return Math.abs(wanted.length - known.length) > most ? most + 1 : editDistance(wanted, known, most)
+function nearness(wanted: string, known: string, { most, own }: Bounds): number {
+  const isBare = own.length > wanted.length
+  if (known.endsWith(own)) return Math.min(isBare ? 1 : 2, known === wanted ? 0 : most)
+  if (wanted.length >= BEGINNING_CHARS_MIN && known.startsWith(wanted)) return 1
+  const whole = editDistance(wanted, known, most)
+  const at = isBare && most > 1 && whole > 1 ? known.indexOf('/') : -1
+  return at < 0 ? whole : Math.min(whole, 1 + editDistance(wanted, known.slice(at + 1), most - 1))
 }
 
 /**

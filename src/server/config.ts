@@ -64,6 +64,10 @@ export interface Config {
   readonly kept: Kept
   /** Start of every URL that Sluice gives to callers: scheme and host, without a path and a closing slash. */
   readonly publicOrigin: string
+  /** `publicOrigin` as it was set; null: it is that of the address it listens on. */
+  readonly publicUrl: string | null
+  /** Addresses and CIDR ranges of proxies whose `X-Forwarded-Proto` counts. */
+  readonly proxies: readonly string[]
   readonly videoJobHours: number
   readonly videoClipDays: number
   /** Long calls to trusted providers of one front at once. D30. */
@@ -252,6 +256,7 @@ function configOf(values: Settings, texts: Texts): Config {
   const keyFile = path(values.SLUICE_TLS_KEY)
   const storesCa = path(values.SLUICE_STORES_CA)
   const sentinels = values.SLUICE_SENTINEL_PASSWORD ?? null
+  const publicUrl = values.SLUICE_PUBLIC_URL?.replace(/\/$/, '') ?? null
   return Object.freeze({
     host: values.SLUICE_HOST,
     port: values.SLUICE_PORT,
@@ -284,9 +289,9 @@ function configOf(values: Settings, texts: Texts): Config {
     operatorOrganization: values.SLUICE_OPERATOR_ORGANIZATION ?? null,
     caps: capsOf(values),
     kept: keptOf(values),
-    publicOrigin:
-      values.SLUICE_PUBLIC_URL?.replace(/\/$/, '') ??
-      originAt(values.SLUICE_HOST, values.SLUICE_PORT, certFile !== null),
+    publicUrl,
+    proxies: Object.freeze(values.SLUICE_PROXIES),
+    publicOrigin: publicUrl ?? originAt(values.SLUICE_HOST, values.SLUICE_PORT, certFile !== null),
     videoJobHours: values.SLUICE_VIDEO_JOB_HOURS,
     videoClipDays: values.SLUICE_VIDEO_CLIP_DAYS,
     streams: values.SLUICE_STREAMS,

@@ -82,6 +82,16 @@ t.test('regional hosts are exact names: a wildcard, a port or an address stops t
   t.same(good({}).config.regionalHosts, [])
 })
 
+t.test('proxies are addresses and CIDR ranges', async (t) => {
+  t.same(good({ SLUICE_PROXIES: '10.0.0.0/8, ::1' }).config.proxies, ['10.0.0.0/8', '::1'])
+  for (const given of ['proxy.example', '10.0.0.0/33', '10.1'])
+    t.match(
+      problemsOf({ SLUICE_PROXIES: given }),
+      [{ name: 'SLUICE_PROXIES', expected: /CIDR range/ }],
+      given,
+    )
+})
+
 t.test('a grace that ends between two polls of the store is refused', async (t) => {
   const [problem] = problemsOf({ SLUICE_KEY_GRACE: '1900ms' })
   t.same(problem, { name: 'SLUICE_KEY_GRACE', expected: 'at least 2s', got: '"1900ms"' })
@@ -255,7 +265,7 @@ t.test('callers are told the address that the node listens on, unless there is a
     'https://127.0.0.1:8080',
   )
   for (const origin of ['https://sluice.example', 'http://10.0.0.7:65535', 'https://[2001:db8::1]:8443']) {
-    t.equal(good({ SLUICE_PUBLIC_URL: origin }).config.publicOrigin, origin)
+    t.match(good({ SLUICE_PUBLIC_URL: origin }).config, { publicOrigin: origin, publicUrl: origin })
     t.equal(good({ SLUICE_PUBLIC_URL: `${origin}/` }).config.publicOrigin, origin)
   }
 })

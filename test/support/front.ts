@@ -53,6 +53,9 @@ export interface TestFront {
   untilSettled(count: number): Promise<void>
 }
 
+/** By which links in errors of fronts under test begin. */
+export const TESTED_ORIGIN = 'https://gateway.example'
+
 export async function openFront(
   t: Teardown,
   operations: readonly AnyOperation[],
@@ -68,6 +71,8 @@ export async function openFront(
     port: 0,
     tls: null,
     compiled: compiledOf(operations),
+    // No body then has an address of this machine, as tests for leaks want it.
+    publicUrl: TESTED_ORIGIN,
     corsOrigins: [],
     access: more.access ?? accessTo(keyRecords()),
     admission: createAdmission({

@@ -22,10 +22,10 @@ export type ApiKeyKind = Exclude<KeyKind, 'scim'>
 /** Random bytes of a key. Contract C9. */
 const KEY_BYTES = 32
 /** Characters of the random part in base64url. Contract C9. */
-const KEY_CHARS = 43
+export const RANDOM_CHARS = 43
 /** Characters of a label from each end of the random part. */
 const LABEL_CHARS = 3
-const KEY_SHAPE = new RegExp(`^(?:${Object.values(KEY_PREFIXES).join('|')})[A-Za-z0-9_-]{${KEY_CHARS}}$`)
+const KEY_SHAPE = new RegExp(`^(?:${Object.values(KEY_PREFIXES).join('|')})[A-Za-z0-9_-]{${RANDOM_CHARS}}$`)
 
 export interface NewKey {
   /** Shown once, then forgotten. */
@@ -41,7 +41,7 @@ export function newApiKey(kind: KeyKind, random: (bytes: number) => Buffer = ran
 
 /** The label by which people recognize a key: its prefix and the ends of its random part. */
 export function labelOf(key: string): string {
-  const from = key.length - KEY_CHARS
+  const from = key.length - RANDOM_CHARS
   return `${key.slice(0, from + LABEL_CHARS)}...${key.slice(-LABEL_CHARS)}`
 }
 

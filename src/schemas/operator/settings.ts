@@ -142,6 +142,10 @@ export const Settings = Type.Object({
   SLUICE_PUBLIC_URL: Type.Optional(
     text('public origin of the API, without a path: https://sluice.example', { pattern: ORIGIN }),
   ),
+  SLUICE_PROXIES: list(
+    'a comma list of addresses and CIDR ranges of proxies: 10.0.0.0/8',
+    '^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$',
+  ),
   SLUICE_VIDEO_JOB_HOURS: count('a number of hours from 1 to 720', 1, VIDEO_JOB_HOURS_MAX, 24),
   SLUICE_VIDEO_CLIP_DAYS: count('a number of days from 1 to 3650', 1, VIDEO_CLIP_DAYS_MAX, 7),
   SLUICE_STREAM_HOLD_MS: count(

@@ -130,12 +130,16 @@ function index(
 /** Indexes the models once and never changes: a new file is a new catalogue in a new front. */
 class Catalogue implements ModelCatalogue {
   readonly models: readonly ResolvedModel[]
+  readonly aliases: ReadonlyMap<string, string>
   readonly providers: readonly Provider[]
   readonly #byName = new Map<string, ResolvedModel>()
   readonly #selections: Selections
 
   constructor(built: readonly BuiltModel[], providers: readonly Provider[], now: () => number) {
     this.models = built.map(({ model }) => model)
+    this.aliases = new Map(
+      built.flatMap(({ entry }) => (entry.aliases ?? []).map((alias) => [alias, entry.id] as const)),
+    )
     this.providers = providers
     this.#selections = new Selections(selectable(built), now)
     for (const one of built) this.#name(one)

@@ -1,6 +1,7 @@
 import { parseAllowEntry } from '../../schemas/egress/destinations.ts'
 import { KEY_GRACE_MS_MIN } from '../../schemas/keys/key-limits.ts'
 import { shown } from '../../schemas/nearest.ts'
+import { isProxyRange } from '../../schemas/values/proxies.ts'
 import { readPostgresUrl, wrongParameters } from '../../schemas/values/store-urls.ts'
 import { durationMs } from './duration.ts'
 import { isReadableFile } from './setting-text.ts'
@@ -43,6 +44,11 @@ export function contradictions(
     const parsed = parseAllowEntry(entry)
     if (typeof parsed === 'string')
       problems.push({ name: 'SLUICE_EGRESS_ALLOW', expected: parsed, got: JSON.stringify(entry) })
+  }
+  for (const entry of (values['SLUICE_PROXIES'] ?? []) as readonly string[]) {
+    if (isProxyRange(entry)) continue
+    const expected = 'an address or a CIDR range, such as 10.0.0.0/8'
+    problems.push({ name: 'SLUICE_PROXIES', expected, got: JSON.stringify(entry) })
   }
   const database = values['DATABASE_URL']
   if (typeof database === 'string') problems.push(...unreadableFiles(database))

@@ -1,4 +1,5 @@
 import { BODIES_BYTES_MAX, DRAIN_MS } from '../../schemas/limits/limits.ts'
+import { ProxyList } from '../../schemas/values/proxies.ts'
 import { RequestIds } from '../../schemas/requests/request-id.ts'
 import { LoopBudget } from '../structures/loop-budget.ts'
 import { SwapList } from '../structures/swap-list.ts'
@@ -35,6 +36,10 @@ export interface HttpOptions extends Pick<
   readonly isReady?: () => boolean
   /** Origins from which browsers may call; empty = none. */
   readonly corsOrigins: readonly string[]
+  /** SLUICE_PUBLIC_URL, by which links in errors begin; left out or null: the request's own host. */
+  readonly publicUrl?: string | null
+  /** Addresses and ranges of proxies whose `X-Forwarded-Proto` counts. Left out: none. */
+  readonly proxies?: readonly string[]
   /** Hostnames on which operations that refuse regional hosts answer 403; lower case. Empty = none. */
   readonly regionalHosts?: readonly string[]
   /** Bytes of large bodies that this front holds at once. */
@@ -131,6 +136,8 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   }
   const connections = new Connections(options.connectionsMax ?? connectionsMax(options.streams ?? 0))
   const isPassedOn = (path: string): boolean => deps.table.isAtRoot(path)
+  const { publicUrl = null, proxies = [] } = options
+  const origin = { publicUrl, isTls: tls !== null, proxies: new ProxyList(proxies) }
   const listener = await openListener({
     host,
     port,
@@ -138,6 +145,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     connections,
     serve(res, req) {
       const head = new RequestHead(req, isPassedOn)
+      head.arrived(res, origin)
       if (head.fault === null) return serve(deps, res, head)
       // Cut before any other step: the library would run the bytes that follow as another request.
       res.close()

@@ -149,13 +149,13 @@ function openLimits(
 
 /** Takes the calls of the public port. */
 function listen(
-  { host, port, tls, corsOrigins, regionalHosts, streams }: Config,
+  { host, port, tls, corsOrigins, regionalHosts, streams, publicUrl, proxies }: Config,
   deps: Pick<
     HttpOptions,
     'access' | 'admission' | 'jobs' | 'ports' | 'observer' | 'timers' | 'budget' | 'isReady'
   >,
 ): Promise<HttpFront> {
-  const settings = { host, port, tls, corsOrigins, regionalHosts, streams }
+  const settings = { host, port, tls, corsOrigins, regionalHosts, streams, publicUrl, proxies }
   return startHttp({ ...settings, compiled, ...deps })
 }
 

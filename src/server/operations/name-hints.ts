@@ -5,7 +5,7 @@ import { isKeptModelName } from '../../schemas/requests/asked-model.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { CallableModel, ModelCatalogue } from '../ports/models/models.ts'
 
-type Models = Pick<ModelCatalogue, 'models'>
+type Models = Pick<ModelCatalogue, 'models' | 'aliases'>
 
 const LIST = 'List all models with `GET /api/v1/models?output_modalities=all`.'
 
@@ -15,14 +15,15 @@ const LIST = 'List all models with `GET /api/v1/models?output_modalities=all`.'
  */
 export function modelUnknown(
   name: string,
-  { models }: Models,
+  catalogue: Models,
   allowed: KeyRecord['allowedModels'] = null,
 ): Outcome<never> {
-  const known = comparedIds(models, (id) => isModelAllowed(allowed, id))
+  const known = comparedNames(catalogue, (id) => isModelAllowed(allowed, id))
   const near = nearest(name, known)
   const hint = variantHint(name, known) ?? hintOf(near)
   return fail('model_unknown', {
     detail: `The catalogue has no ${shown(name)}.${hint === '' ? ` ${LIST}` : hint}`,
+    param: 'model',
     ...(isKeptModelName(name, near, known) && { askedModel: name }),
   })
 }
@@ -44,21 +45,29 @@ function variantHint(name: string, known: readonly string[]): string | null {
 export function modelNotAllowed({ id }: Pick<CallableModel, 'id'>): Outcome<never> {
   return fail('model_not_allowed', {
     detail: `\`${id}\` is not in the key's list of models.`,
+    param: 'model',
     askedModel: id,
   })
 }
 
-/** Ids of the first models, as many as a name is compared with. */
-export function comparedIds(
-  models: ModelCatalogue['models'],
+/** Aliases among the names that a name is compared with. Decision. */
+const ALIASES_COMPARED_MAX = 200
+
+/** Aliases and ids of the first models, as many as a name is compared with. */
+export function comparedNames(
+  { models, aliases }: Models,
   isShown: (id: string) => boolean = () => true,
 ): readonly string[] {
-  const ids: string[] = []
-  for (const { id } of models) {
-    if (isShown(id)) ids.push(id)
-    if (ids.length === NAMES_COMPARED_MAX) break
+  const names: string[] = []
+  for (const [alias, id] of aliases) {
+    if (names.length === ALIASES_COMPARED_MAX) break
+    if (isShown(id)) names.push(alias)
   }
-  return ids
+  for (const { id } of models) {
+    if (names.length === NAMES_COMPARED_MAX) break
+    if (isShown(id)) names.push(id)
+  }
+  return names
 }
 
 /** Models that a message names as examples. */
@@ -75,7 +84,7 @@ const MAKES = {
 export function modelUnfit(
   model: CallableModel,
   makes: keyof typeof MAKES,
-  { models }: Models,
+  { models }: Pick<Models, 'models'>,
 ): Outcome<never> {
   const fit: string[] = []
   for (const other of models) {
@@ -85,7 +94,11 @@ export function modelUnfit(
   const [what = 'no text, embeddings or videos'] = made(model)
   const { verb, list } = MAKES[makes]
   const others = fit.length === 0 ? '' : ` ${verb} made by ${fit.join(', ')}: see \`GET ${list}\`.`
-  return fail('model_unfit', { detail: `\`${model.id}\` makes ${what}.${others}`, askedModel: model.id })
+  return fail('model_unfit', {
+    detail: `\`${model.id}\` makes ${what}.${others}`,
+    param: 'model',
+    askedModel: model.id,
+  })
 }
 
 function made({ isEmbedding, isWriter, video }: CallableModel): readonly (keyof typeof MAKES)[] {

@@ -10,6 +10,7 @@ t.test(
     const front = await openEmbeddings(t)
     t.match(await messageOf(front, { model: 'acme/embde' }), /no `acme\/embde`\. Nearest: `acme\/embed`\./)
     t.match(await messageOf(front, { model: 'lexical-1' }), /Nearest: `sluice\/lexical-1`\./)
+    t.match(await messageOf(front, { model: 'other/embed' }), /Nearest: `acme\/embed`\./)
     t.match(
       await messageOf(front, { model: 'completely/other' }),
       /List all models with `GET \/api\/v1\/models\?output_modalities=all`\./,

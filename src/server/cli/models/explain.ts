@@ -4,10 +4,12 @@ import { DIALECTS, type Dialect } from '../../../schemas/inference/text-request.
 import { TIER_CHARS_MAX } from '../../../schemas/models/price-conditions.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import type { Endpoint, ModelCatalogue, ResolvedModel } from '../../ports/models/models.ts'
+import { comparedNames } from '../../operations/name-hints.ts'
 import { addVerb, CliFailure, loadGeneration, print } from '../parts/verb.ts'
 import { fieldsOf, fieldText, reachedAt, type Reached } from './explain-fields.ts'
 import { pricedAt, pricesOf, priceText, type PriceCase, type PricedEndpoint } from './explain-prices.ts'
 import { loadModels } from './load-models.ts'
+import { privateFacts, privateModel, privateText, type PrivateModel } from './private-model.ts'
 
 interface ExplainOptions {
   readonly json?: boolean
@@ -39,18 +41,24 @@ export function addExplain(models: Command): void {
     .option('--tier <name>', 'prices of an answer with this service_tier', tierName)
     .option('--speed <name>', 'prices of an answer with this speed', tierName)
     .option('--geo <name>', 'prices of an answer with this inference_geo', tierName)
-    .action((name: string, options: ExplainOptions) => {
+    .action(async (name: string, options: ExplainOptions) => {
       const { config } = loadGeneration()
-      const model = modelNamed(name, loadModels(config.catalogFile))
+      const { model, endpoints: own = [] } = await modelNamed(name, loadModels(config.catalogFile))
       const { from } = options
       const asked = caseOf(options)
-      const reached = from === undefined ? null : reachedBy(model, from)
+      const reached = from === undefined ? null : reachedBy(model, from, own)
       const endpoints = reached?.map(({ endpoint }) => endpoint) ?? model.endpoints
       // Without any option prices are shown.
       const isPriced = from === undefined || asksPrices(options)
       const priced = isPriced ? pricedAt(model, endpoints, asked) : null
       const explained = { from, endpoints, reached, priced, asked }
-      print(options, { data: wireOf(model, explained) }, textOf(explained))
+      const known = own.length === 0 ? {} : { private_endpoints: own.map(privateFacts) }
+      const introduction = own.length === 0 ? '' : `${privateText({ model, endpoints: own })}\n\n`
+      print(
+        options,
+        { data: { ...wireOf(model, explained), ...known } },
+        `${introduction}${textOf(explained)}`,
+      )
     })
 }
 
@@ -62,16 +70,35 @@ function caseOf({ tokens = 0, at = new Date(), tier, speed, geo }: ExplainOption
   return { promptTokens: tokens, at, tiers: { service_tier: tier, speed, inference_geo: geo } }
 }
 
-function modelNamed(name: string, catalogue: ModelCatalogue): ResolvedModel {
+/** The model of the catalogue, else that of private endpoints, with these. */
+async function modelNamed(
+  name: string,
+  catalogue: ModelCatalogue,
+): Promise<Pick<PrivateModel, 'model'> & Partial<PrivateModel>> {
   const model = catalogue.resolve(name)
-  const ids = catalogue.models.filter(({ video }) => video === null).map(({ id }) => id)
-  if (model === null) throw new CliFailure(`there is no model ${shown(name)}.${hintOf(nearest(name, ids))}`)
+  if (model === null) return privateOrNone(name, catalogue)
   if (model.video !== null)
     throw new CliFailure(`\`${model.id}\` makes videos: see its prices with \`sluice models list\``)
-  return model
+  return { model }
 }
 
-function reachedBy(model: ResolvedModel, from: Dialect): readonly Reached[] {
+async function privateOrNone(name: string, catalogue: ModelCatalogue): Promise<PrivateModel> {
+  const unknown = `the catalogue has no model ${shown(name)}.${hintOf(nearest(name, comparedNames(catalogue)))}`
+  try {
+    const found = await privateModel(name, catalogue)
+    if (found !== null) return found
+  } catch (problem) {
+    if (!(problem instanceof CliFailure)) throw problem
+    throw new CliFailure(`${unknown} Private endpoints could not be read: ${problem.message}`)
+  }
+  throw new CliFailure(`${unknown} No private endpoint serves it: see \`sluice endpoints list\`.`)
+}
+
+function reachedBy(model: ResolvedModel, from: Dialect, own: PrivateModel['endpoints']): readonly Reached[] {
+  if (own.length > 0 && own.every(({ speaks }) => speaks.length === 0))
+    throw new CliFailure(
+      `no private endpoint of \`${model.id}\` has passed a validation: run \`sluice endpoints validate ${own[0]?.id}\``,
+    )
   if (!model.isWriter) throw new CliFailure(`\`${model.id}\` is not a text model`)
   const reached = model.endpoints.flatMap((endpoint) => reachedAt(endpoint, from) ?? [])
   if (reached.length === 0) throw new CliFailure(unreached(model, from))

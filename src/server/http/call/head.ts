@@ -1,8 +1,10 @@
 import type { Failure } from '../../../schemas/failures.ts'
 import { CONVERSATION_HEADERS } from '../../../schemas/inference/conversation.ts'
+import { missingKeyHint, unknownKeyHint } from '../../../schemas/keys/credential-hints.ts'
 import { HEADERS_BYTES_MAX, REQUEST_ID_CHARS_MAX } from '../../../schemas/limits/limits.ts'
 import type { AnyOperation, HeaderName } from '../../operations/define.ts'
-import type { WireRequest } from '../reply/wire.ts'
+import type { WireRequest, WireResponse } from '../reply/wire.ts'
+import { originOf, proxiedScheme, type OriginOptions, type Scheme } from './own-origin.ts'
 
 /** The fault of a request that breaks HTTP's framing; its connection is cut. */
 export type HeadFault =
@@ -48,6 +50,8 @@ export class RequestHead {
   /** Flat list of names and values of all headers, for relayed requests; null for others. */
   readonly all: string[] | null
   #hasTrailer = false
+  #origin: OriginOptions | null = null
+  #proxied: Scheme | null = null
   readonly #inputs: { [name in KeptName]?: string } = {}
   #bytes = 0
   #hasLength = false
@@ -71,6 +75,17 @@ export class RequestHead {
     // `content-length` announces for a second request: no request may follow a body that may exist.
     else if (this.declared === 0 && this.#mayHaveBody()) this.isLast = true
     if (this.#bytes > HEADERS_BYTES_MAX) this.fault ??= 'headers_too_large'
+  }
+
+  /** Keeps how the request arrived: the library forgets the peer when the answer has ended. */
+  arrived(res: Pick<WireResponse, 'getRemoteAddress'>, origin: OriginOptions): void {
+    this.#origin = origin
+    this.#proxied = proxiedScheme(this.kept('x-forwarded-proto'), res, origin)
+  }
+
+  /** Scheme and host of links to this node; empty: a link is a path. C39. */
+  get ownOrigin(): string {
+    return this.#origin === null ? '' : originOf(this.host, this.#origin, this.#proxied)
   }
 
   /** A header that only few requests need. */
@@ -169,6 +184,8 @@ type KeptName =
   | 'if-unmodified-since'
   | 'access-control-request-method'
   | 'access-control-request-headers'
+  | 'api-key'
+  | 'x-forwarded-proto'
 const KEPT: ReadonlySet<string> = new Set<KeptName>([
   ...CONVERSATION_HEADERS,
   'x-session-id',
@@ -188,6 +205,8 @@ const KEPT: ReadonlySet<string> = new Set<KeptName>([
   'access-control-request-method',
   'access-control-request-headers',
   'x-sluice-substitute',
+  'api-key',
+  'x-forwarded-proto',
 ])
 
 /** The credential for `authenticate`. A key in a header of its own may lack the scheme. */
@@ -214,10 +233,29 @@ function anthropicCredential(
   return isAnthropic ? `Bearer ${head.anthropicKey}` : ''
 }
 
-/** A refusal of the credential, with the header in which this operation's key is sent. */
-export function refusedCredential({ access }: Pick<AnyOperation, 'access'>, failure: Failure): Failure {
-  if (failure.name !== 'credentials_missing' || access.header === undefined) return failure
-  return { ...failure, fields: { header: `${access.header}: <key>` } }
+/**
+ * A refusal of the credential, with the header in which this operation's key is sent, and with what the form
+ * of the sent one lacks. C39.
+ */
+export function refusedCredential(
+  { access }: Pick<AnyOperation, 'access'>,
+  failure: Failure,
+  head: RequestHead,
+): Failure {
+  const { authorization, anthropicKey, sluiceKey } = head
+  if (failure.name === 'key_unknown')
+    return withDetail(failure, unknownKeyHint(credentialOf({ access }, head)))
+  if (failure.name !== 'credentials_missing') return failure
+  const sent = { authorization, anthropicKey, sluiceKey, azureKey: head.kept('api-key') ?? '' }
+  const hint = missingKeyHint(sent, access.header ?? 'authorization')
+  return withDetail(
+    access.header === undefined ? failure : { ...failure, fields: { header: `${access.header}: <key>` } },
+    hint,
+  )
+}
+
+function withDetail(failure: Failure, detail: string | null): Failure {
+  return detail === null ? failure : { ...failure, detail }
 }
 
 export type DeclaredHeaders = Readonly<Partial<Record<HeaderName, string>>>

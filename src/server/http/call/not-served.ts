@@ -47,6 +47,11 @@ export const NOT_SERVED: readonly NotServed[] = [
       `and videos (${at('POST', '/videos')})`,
   ),
   below(
+    '/moderations',
+    `chats, in which a model can judge a text (${at('POST', '/chat/completions')} with \`response_format\`): ` +
+      "send calls of moderation to the provider's own address",
+  ),
+  below(
     '/observability',
     `\`trace\` of each call, which the operator has posted to \`SLUICE_BROADCAST\`, and the record of a call ` +
       `(${at('GET', '/generation')})`,

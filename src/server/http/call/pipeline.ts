@@ -60,7 +60,7 @@ function authenticated(call: RequestCall, known: Outcome<KeyRecord>): void {
   call.notes.authMs = call.lap()
   const refusal = known.ok
     ? deps.access.checkKey(operation, known.value)
-    : refusedCredential(operation, known.failure)
+    : refusedCredential(operation, known.failure, call.head)
   if (known.ok) call.key = known.value
   if (refusal !== null) return call.fail(refusal)
   call.exchange.letIn()

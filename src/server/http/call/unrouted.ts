@@ -1,6 +1,7 @@
 import type { Failure } from '../../../schemas/failures.ts'
 import { hintOf, shown } from '../../../schemas/nearest.ts'
 import { nearestPath } from './nearest-path.ts'
+import { meantPath } from './path-hints.ts'
 import { statusLine } from '../reply/reply.ts'
 import type { Match, Routed } from './route-table.ts'
 import type { RequestCall } from './request-call.ts'
@@ -18,14 +19,10 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
     if (match.route !== undefined) call.operation = match.route.operation
     return call.fail({ name: 'method_not_allowed', fields: { allowed: match.allowed.join(', ') } })
   }
-  if (match.kind === 'not_served') {
-    return call.fail({ name: 'not_served', fields: { what: shown(match.what), instead: match.instead } })
-  }
+  if (match.kind === 'not_served') return call.fail(notServed(match.what, match.instead))
   const page = deps.site.find(head, deps.ports.publicOrigin)
   if (page === null)
-    return call.isScim
-      ? call.fail({ name: 'scim_resource_unknown' })
-      : call.fail(routeUnknown(deps.table.paths, head.path))
+    return call.isScim ? call.fail({ name: 'scim_resource_unknown' }) : call.fail(routeUnknown(call))
   call.after(page, (_call, found) => {
     if (!found.ok) return call.fail(found.failure)
     const reply = found.value
@@ -34,13 +31,20 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
   })
 }
 
-/** Names the path, and the path that the client probably meant when one is near. C39. */
-function routeUnknown(paths: Iterable<string>, path: string): Failure {
-  const near = nearestPath(path, paths)
+/** Names the path, the path that the client probably meant, and what mends a wrong base URL. C39. */
+function routeUnknown({ deps: { table }, head: { path, method } }: RequestCall): Failure {
+  const meant = meantPath(path, (other) => table.find(method, other))
+  if (meant.match.kind === 'not_served') return notServed(path, meant.match.instead)
+  const near = nearestPath(meant.path ?? path, table.paths)
+  const hint = meant.hint === '' ? '' : ` ${meant.hint}`
   return {
     name: 'route_unknown',
-    detail: `${shown(path)} leads nowhere.${hintOf(near === null ? [] : [near])}`,
+    detail: `No route matches ${shown(path)}.${hintOf(near === null ? [] : [near])}${hint}`,
   }
+}
+
+function notServed(path: string, instead: string): Failure {
+  return { name: 'not_served', fields: { what: shown(path), instead } }
 }
 
 /** @param allowed methods, upper case */

@@ -8,10 +8,12 @@ import {
   type Failure,
   type FailureRow,
 } from '../../../schemas/failures.ts'
+import { memberPath } from '../../../schemas/issues.ts'
 import { messageError } from '../../../schemas/inference/message-errors.ts'
 import { SCIM_CONTENT_TYPE, scimErrorOf } from '../../../schemas/scim/scim-errors.ts'
 import type { AnyOperation, Success } from '../../operations/define.ts'
 import type { CallNotes } from '../../ports/observe.ts'
+import type { RequestHead } from '../call/head.ts'
 import type { Reply } from './reply-body.ts'
 import { serverTiming } from './server-timing.ts'
 
@@ -31,6 +33,7 @@ export interface ReplyFacts {
   readonly isScim: boolean
   /** The path is that of an operation in Anthropic's form, or below it. D20. */
   readonly isAnthropic: boolean
+  readonly head: Pick<RequestHead, 'ownOrigin'>
 }
 
 const JSON_TYPE = 'application/json'
@@ -113,21 +116,24 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   if (failure.name === 'method_not_allowed') headers.push('allow', String(failure.fields?.['allowed'] ?? ''))
   const body = facts.isScim
     ? scimErrorOf(failure.name, status, textOf(failure))
-    : envelopeOf(failure, operation, { status, requestId: facts.requestId, isAnthropic: facts.isAnthropic })
+    : envelopeOf(failure, operation, { status, facts })
   return { status, statusLine: statusLine(status), headers, body: JSON.stringify(body) }
 }
 
-type EnvelopeFacts = Pick<ReplyFacts, 'requestId' | 'isAnthropic'> & { readonly status: number }
+interface EnvelopeFacts {
+  readonly status: number
+  readonly facts: Pick<ReplyFacts, 'requestId' | 'isAnthropic' | 'head'>
+}
 
 function envelopeOf(
   failure: Failure,
   operation: AnyOperation | null,
-  { status, requestId, isAnthropic }: EnvelopeFacts,
+  { status, facts: { requestId, isAnthropic, head } }: EnvelopeFacts,
 ): object {
   const row: FailureRow = FAILURES[failure.name]
   const reason =
     operation?.tellsReason === true ? { reason: failure.name, retryable: row.retry === 'backoff' } : null
-  const docs = { docs_url: `${ERRORS_PATH}/${failure.name}` }
+  const docs = { docs_url: `${head.ownOrigin}${ERRORS_PATH}/${failure.name}` }
   const metadata = {
     error_type: failure.name,
     request_id: requestId,
@@ -136,10 +142,7 @@ function envelopeOf(
     ...failure.metadata,
   }
   if (isAnthropic) return messageError({ status, message: textOf(failure), metadata, requestId })
-  const shown =
-    operation?.tellsParam === true
-      ? { type: failure.name, param: failure.metadata?.issues?.[0]?.path ?? failure.param ?? null }
-      : null
+  const shown = operation?.tellsParam === true ? { type: failure.name, param: paramOf(failure) } : null
   const { data } = failure
   const account = operation?.tellsAccount === true ? UNKNOWN_ACCOUNT : null
   return {
@@ -147,6 +150,12 @@ function envelopeOf(
     ...(data !== undefined && { data }),
     ...account,
   }
+}
+
+/** The member at fault in OpenAI's writing, `messages[0].role`; null: none, or the whole body. D20. */
+function paramOf({ metadata, param }: Failure): string | null {
+  const path = metadata?.issues?.[0]?.path
+  return path === undefined ? (param ?? null) : memberPath(path)
 }
 
 /** Null until errors carry account facts. C1. */

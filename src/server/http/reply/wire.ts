@@ -35,6 +35,8 @@ export interface WireResponse {
    */
   tryEnd(part: WireBytes, totalBytes: number): [boolean, boolean]
   getWriteOffset(): number
+  /** The peer's address: 4 bytes, or 16 of IPv6. */
+  getRemoteAddress(): ArrayBuffer
   onWritable(resumeAt: (offset: number) => boolean): unknown
   onAborted(gone: () => void): unknown
   /** The chunk is detached after the callback. */

@@ -288,6 +288,8 @@ export interface ModelCatalogue {
   resolve(id: string): ResolvedModel | null
   /** Canonical models in the order of the catalogue, without variants. */
   readonly models: readonly ResolvedModel[]
+  /** Ids of models by their aliases, without variants. */
+  readonly aliases: ReadonlyMap<string, string>
   readonly providers: readonly Provider[]
   /** The entries of `models` that match, in the order of the catalogue or of `filter.sort`. */
   select(filter: ModelFilter): readonly ResolvedModel[]

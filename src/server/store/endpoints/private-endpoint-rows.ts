@@ -51,6 +51,19 @@ export interface LockedRow extends EndpointRow {
   readonly is_probed: boolean | null
 }
 
+/** Endpoints of a model that a listing of all organizations shows. Decision. */
+const ENDPOINTS_OF_MODEL_MAX = 100
+
+/**
+ * The private endpoints of all organizations that serve a model of this name, in any letter case; oldest
+ * first. For the command line alone: a caller sees those of its own organization.
+ */
+export async function endpointsOfModel(sql: Queryable, name: string): Promise<readonly PrivateEndpoint[]> {
+  const rows = await sql<EndpointRow[]>`
+    SELECT * FROM private_endpoints WHERE lower(model_permaslug) = lower(${name}) AND deleted_at IS NULL ORDER BY id LIMIT ${ENDPOINTS_OF_MODEL_MAX}`
+  return rows.map(endpointOf)
+}
+
 /**
  * Locks an endpoint until the transaction ends. @returns null for a text that is no id, and for an endpoint
  * that is unknown, deleted or of another organization

@@ -6,6 +6,7 @@ import {
 } from '../../../schemas/operator/admin-port-limits.ts'
 import { API_PREFIX } from '../../../schemas/api-prefix.ts'
 import { FAILURES } from '../../../schemas/failures.ts'
+import { missingKeyHint, NO_CREDENTIALS, unknownKeyHint } from '../../../schemas/keys/credential-hints.ts'
 import { failed, type Answer } from './answers.ts'
 import type { PublicPort, SmallAnswer } from './public-port.ts'
 
@@ -57,10 +58,15 @@ export class OperatorKeys {
     const key = keyIn(authorization)
     if (key === undefined)
       return refused(
-        failed({ name: 'credentials_missing', fields: { header: 'Authorization: Bearer <key>' } }),
+        failed({
+          name: 'credentials_missing',
+          fields: { header: 'Authorization: Bearer <key>' },
+          ...detailOf(missingKeyHint({ ...NO_CREDENTIALS, authorization: authorization ?? '' })),
+        }),
       )
     // A text without the shape of a key is refused without a call to a front.
-    if (!isKeyShaped(key)) return refused(failed({ name: 'key_unknown' }))
+    if (!isKeyShaped(key))
+      return refused(failed({ name: 'key_unknown', ...detailOf(unknownKeyHint(`Bearer ${key}`)) }))
     const digest = hashOfKey(key)
     const knownAt = this.#known.get(digest)
     if (knownAt !== undefined && this.#now() - knownAt <= msMax) return OPERATOR
@@ -93,6 +99,10 @@ export class OperatorKeys {
     const [oldest] = this.#known.keys()
     if (this.#known.size > ADMIN_KEYS_MAX && oldest !== undefined) this.#known.delete(oldest)
   }
+}
+
+function detailOf(detail: string | null): { readonly detail?: string } {
+  return detail === null ? {} : { detail }
 }
 
 /** The key of an `authorization` header; undefined for a text that is none. */

@@ -42,6 +42,12 @@ export interface SmallAnswer {
   readonly body: Buffer
 }
 
+/**
+ * What stands for a host: a caller of the admin port may not reach the public port at this address, so that
+ * links in answers are paths.
+ */
+const NO_HOST = '-'
+
 /** The public port of this node, over a few kept connections. */
 export class PublicPort {
   readonly #options: PublicPortOptions
@@ -72,13 +78,12 @@ export class PublicPort {
   /** Begins a call; the caller of this method writes the body and ends it. */
   ask({ method, path, headers, signal }: PublicRequest): ClientRequest {
     const { host, port, isTls } = this.#options
-    const own = ['host', `${host.includes(':') ? `[${host}]` : host}:${port}`]
     const options: PinnedOptions = {
       host,
       port,
       method,
       path,
-      headers: [...own, ...headers],
+      headers: ['host', NO_HOST, ...headers],
       agent: this.#agent,
       signal,
       ending: signal,

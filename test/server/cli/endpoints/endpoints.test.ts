@@ -63,6 +63,7 @@ async function stand(t: Test) {
     id,
     events: () => auditOf(store),
     run: (...args: readonly string[]) => runVerb(settings, ['endpoints', ...args]),
+    explain: (...args: readonly string[]) => runVerb(settings, ['models', 'explain', ...args]),
     speaks: async (): Promise<readonly EndpointForm[]> =>
       must(await endpoints.get({ organizationId: organization.id, id })).speaks,
   }
@@ -107,3 +108,35 @@ t.test('endpoints validate names what it does not find, and refuses forms that t
   t.match([wrong.code, wrong.stderr], [2, /embeddings, chat, responses, messages/])
   t.equal(server.calls.length, 0)
 })
+
+t.test(
+  'models explain shows what is known of a private endpoint, before and after its validation',
+  async (t) => {
+    const { run, explain, id } = await stand(t)
+    const draft = await explain('ACME/own')
+    t.equal(draft.code, 0, draft.stderr)
+    t.match(draft.stdout, /`acme\/own` is not in the catalogue\. Private endpoints serve it/)
+    t.match(
+      draft.stdout,
+      new RegExp(`private/${id} +draft +- +not validated +${SERVED_MODEL} at https://127`),
+    )
+    t.match(draft.stdout, /^prompt +0$/m)
+    const early = await explain('acme/own', '--from', 'chat')
+    t.match(
+      [early.code, early.stderr],
+      [1, /no private endpoint of `acme\/own` has passed .* endpoints validate/],
+    )
+    t.equal((await run('validate', id, '--forms', 'chat')).code, 0)
+    const fields = await explain('acme/own', '--from', 'messages', '--json')
+    t.equal(fields.code, 0, fields.stderr)
+    t.match(JSON.parse(fields.stdout), {
+      data: {
+        model: 'acme/own',
+        endpoints: [{ tag: `private/${id}`, protocol: 'chat', is_native: false }],
+        private_endpoints: [{ id, status: 'draft', speaks: ['chat'], upstream_model_id: SERVED_MODEL }],
+      },
+    })
+    const unknown = await explain('acme/owm')
+    t.match([unknown.code, unknown.stderr], [1, /No private endpoint serves it: see `.*endpoints list`/])
+  },
+)

@@ -277,7 +277,8 @@ t.test('models explain refuses what is no model that writes, and what is no form
   const explain = (...args: string[]) => sluice(['models', 'explain', ...args], env)
   t.match(await explain('mine/writr', '--from', 'chat'), {
     status: 1,
-    stderr: /there is no model `mine\/writr`\. Nearest: `mine\/writer`/,
+    stderr:
+      /the catalogue has no model `mine\/writr`\. Nearest: `mine\/writer`\. Private endpoints could not/,
   })
   t.match(await explain('mine/embed', '--from', 'chat'), { status: 1, stderr: /writes no text/ })
   t.match(await explain('mine/writer', '--from', 'gemini'), {

@@ -9,7 +9,7 @@ t.test('an unknown path is told with the one that was meant', async (t) => {
     ((await (await fetch(url + path)).json()) as { error: { message: string } }).error.message
   t.match(
     await messageOf('/api/v1/embedings'),
-    /`\/api\/v1\/embedings` leads nowhere\. Nearest: `\/api\/v1\/embeddings`\./,
+    /No route matches `\/api\/v1\/embedings`\. Nearest: `\/api\/v1\/embeddings`\./,
   )
   t.match(await messageOf('/v1/embeddings'), /Nearest: `\/api\/v1\/embeddings`/)
   t.match(

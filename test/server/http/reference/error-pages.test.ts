@@ -1,7 +1,7 @@
 import t from 'tap'
 import { FAILURES } from '../../../../src/schemas/failures.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
-import { openFront } from '../../../support/front.ts'
+import { openFront, TESTED_ORIGIN } from '../../../support/front.ts'
 
 t.test(
   'every error type has a page with status, cause, remedy and retry, and each answer leads to its own',
@@ -10,7 +10,7 @@ t.test(
     const { error } = (await (await fetch(`${url}/api/v1/nothing`)).json()) as {
       error: { metadata: { docs_url: string } }
     }
-    t.equal(error.metadata.docs_url, '/docs/errors/route_unknown')
+    t.equal(error.metadata.docs_url, `${TESTED_ORIGIN}/docs/errors/route_unknown`)
     for (const [name, row] of Object.entries(FAILURES)) {
       if (name === 'client_gone') continue
       const page = await fetch(`${url}/docs/errors/${name}`)

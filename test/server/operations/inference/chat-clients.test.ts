@@ -31,7 +31,7 @@ t.test("OpenAI's client reads answers, streams, tool calls and errors", async (t
   const refused: unknown = await completions
     .create({ model, messages, n: 9 })
     .catch((error: unknown) => error)
-  t.match(refused, { status: 400, type: 'body_invalid', param: '/n' })
+  t.match(refused, { status: 400, type: 'body_invalid', param: 'n' })
   const leaving = await completions.create({ model: `${model}:slow`, messages: long(), stream: true })
   for await (const chunk of leaving) if (chunk.choices[0]?.delta.content === ' w3') break
   while (front.load.calls > 0) await new Promise(setImmediate)

@@ -162,15 +162,15 @@ t.test(
     const spend = keptSpend()
     const limited = await openChatProvider(t, { spend: boundedSpend() })
     const free = await openChatProvider(t, { spend })
-    for (const [more, path] of [
-      [{ web_search_options: {} }, '/web_search_options'],
-      [{ enable_search: true }, '/enable_search'],
-      [{ tools: [named, { type: 'web_search' }] }, '/tools/1/type'],
+    for (const [more, path, param] of [
+      [{ web_search_options: {} }, '/web_search_options', 'web_search_options'],
+      [{ enable_search: true }, '/enable_search', 'enable_search'],
+      [{ tools: [named, { type: 'web_search' }] }, '/tools/1/type', 'tools[1].type'],
     ] as const) {
       const refused = await limited.post({ ...body, ...more })
       t.equal(refused.status, 403)
       t.match(await refused.json(), {
-        error: { type: 'cost_unbounded', param: path, metadata: { issues: [{ path }] } },
+        error: { type: 'cost_unbounded', param, metadata: { issues: [{ path }] } },
       })
       const response = await free.post({ ...body, ...more })
       t.equal(response.status, 200)

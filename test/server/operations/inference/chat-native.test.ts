@@ -173,7 +173,7 @@ t.test("chat 400: the operator's account stores no call, the workspace's own doe
   const own = await openChatProvider(t, { ownKey: 'own-provider-key-1' })
   const refused = await operator.post({ ...hello, store: true })
   t.equal(refused.status, 400)
-  t.match(await refused.json(), { error: { type: 'stateless', param: '/store' } })
+  t.match(await refused.json(), { error: { type: 'stateless', param: 'store' } })
   t.equal(operator.first.calls.length, 0)
   t.equal((await operator.post({ ...hello, store: false })).status, 200)
   t.equal((await own.post({ ...hello, store: true })).status, 200)

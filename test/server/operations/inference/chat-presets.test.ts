@@ -129,17 +129,17 @@ t.test('400 404 503: what is refused, as in embeddings', async (t) => {
     const { error } = (await response.json()) as { error: { type: string; param: string | null } }
     return [response.status, error.type, error.param]
   }
-  t.same(await refused({}), [400, 'body_invalid', '/model'])
-  t.same(await refused({ model: null }), [400, 'body_invalid', '/model'])
+  t.same(await refused({}), [400, 'body_invalid', 'model'])
+  t.same(await refused({ model: null }), [400, 'body_invalid', 'model'])
   t.same(await refused({ preset: 'none' }), [404, 'preset_unknown', null])
   t.same(await refused({ preset: 'archived' }), [404, 'preset_unknown', null])
   t.same(await refused({ preset: 'helper@9' }), [404, 'preset_version_unknown', null])
-  t.same(await refused({ preset: 'a b' }), [400, 'body_invalid', '/preset'])
+  t.same(await refused({ preset: 'a b' }), [400, 'body_invalid', 'preset'])
   t.same(await refused({ model: '@preset/' }), [400, 'preset_reference_invalid', null])
   t.same(await refused({ model: '@preset/helper', preset: 'bare' }), [400, 'presets_differ', null])
   t.same(await refused({ preset: 'bare' }), [400, 'preset_without_model', null])
-  t.same(await refused({ preset: 'chain' }), [404, 'model_unknown', null])
-  t.same(await refused({ preset: 'web' }), [400, 'not_supported', '/plugins'])
+  t.same(await refused({ preset: 'chain' }), [404, 'model_unknown', 'model'])
+  t.same(await refused({ preset: 'web' }), [400, 'not_supported', 'plugins'])
   t.equal(first.calls.length, 0)
   const away = { find: () => Promise.resolve(fail('store_unavailable', { retryAfterS: 1 })) }
   const other = await openChat(t, { presetConfigs: away })

@@ -202,20 +202,20 @@ t.test('fragments of a tool call cut no character', async (t) => {
 t.test("chat.create 400: errors say the field, with `type` and `param` for OpenAI's client", async (t) => {
   const { post } = await openChat(t)
   const cases: readonly [Readonly<Record<string, unknown>>, string][] = [
-    [{ messages: [] }, '/messages'],
-    [{ messages: 'hi' }, '/messages'],
-    [{ n: CHOICES_MAX + 1 }, '/n'],
-    [{ messages: Array.from({ length: MESSAGES_MAX + 1 }, () => hello.messages[0]) }, '/messages'],
-    [{ tools: Array.from({ length: TOOLS_MAX + 1 }, () => tool('look')) }, '/tools'],
-    [{ stream: 'yes' }, '/stream'],
-    [{ max_tokens: 0 }, '/max_tokens'],
-    [{ max_tokens: 1e308, n: CHOICES_MAX }, '/max_tokens'],
-    [{ max_completion_tokens: ASKED_MAX + 1 }, '/max_completion_tokens'],
-    [{ stop: Array.from({ length: STOPS_MAX + 1 }, () => 'x') }, '/stop'],
-    [{ messages: [{ role: 'tool', content: 'x' }] }, '/messages/0/tool_call_id'],
-    [{ messages: [{ role: 'function', content: 'x' }] }, '/messages/0/role'],
-    [{ response_format: { type: 'json_object' } }, '/response_format/type'],
-    [{ tool_choice: { type: 'function', function: { name: 'gone' } } }, '/tool_choice'],
+    [{ messages: [] }, 'messages'],
+    [{ messages: 'hi' }, 'messages'],
+    [{ n: CHOICES_MAX + 1 }, 'n'],
+    [{ messages: Array.from({ length: MESSAGES_MAX + 1 }, () => hello.messages[0]) }, 'messages'],
+    [{ tools: Array.from({ length: TOOLS_MAX + 1 }, () => tool('look')) }, 'tools'],
+    [{ stream: 'yes' }, 'stream'],
+    [{ max_tokens: 0 }, 'max_tokens'],
+    [{ max_tokens: 1e308, n: CHOICES_MAX }, 'max_tokens'],
+    [{ max_completion_tokens: ASKED_MAX + 1 }, 'max_completion_tokens'],
+    [{ stop: Array.from({ length: STOPS_MAX + 1 }, () => 'x') }, 'stop'],
+    [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id'],
+    [{ messages: [{ role: 'function', content: 'x' }] }, 'messages[0].role'],
+    [{ response_format: { type: 'json_object' } }, 'response_format.type'],
+    [{ tool_choice: { type: 'function', function: { name: 'gone' } } }, 'tool_choice'],
   ]
   for (const [more, path] of cases) {
     for (const stream of [false, true]) {
@@ -228,7 +228,7 @@ t.test("chat.create 400: errors say the field, with `type` and `param` for OpenA
   }
   const unfit = await post({ ...hello, model: 'sluice/lexical-1' })
   t.match(await unfit.json(), {
-    error: { code: 400, type: 'model_unfit', param: null, message: /sluice\/echo-1/ },
+    error: { code: 400, type: 'model_unfit', param: 'model', message: /sluice\/echo-1/ },
   })
 })
 

@@ -169,21 +169,21 @@ t.test(
   async (t) => {
     const { post } = await open(t)
     const cases: readonly (readonly [object, string])[] = [
-      [{ input: 7 }, '/input'],
-      [{ input: Array.from({ length: MESSAGES_MAX + 1 }, () => ({ role: 'user', content: 'x' })) }, '/input'],
-      [{ input: [{ role: 'tool', content: 'x' }] }, '/input/0'],
-      [{ input: [{ content: 'x' }] }, '/input/0'],
-      [{ input: [{ role: 'user', content: [{ type: 'input_text' }] }] }, '/input/0'],
-      [{ input: [{ type: 'function_call_output', output: 'x' }] }, '/input/0'],
-      [{ input: [{ type: 'item_reference', id: 'rs_1', x: 1 }] }, '/input/0'],
-      [{ tools: Array.from({ length: TOOLS_MAX + 1 }, () => LOOK) }, '/tools'],
-      [{ tools: [{ type: 'function' }] }, '/tools/0'],
-      [{ stream: 'yes' }, '/stream'],
-      [{ max_output_tokens: 0 }, '/max_output_tokens'],
-      [{ max_output_tokens: ASKED_MAX + 1 }, '/max_output_tokens'],
-      [{ max_tool_calls: ASKED_MAX + 1 }, '/max_tool_calls'],
-      [{ text: { format: { type: 'json_object' } } }, '/text/format/type'],
-      [{ tool_choice: { type: 'function', name: 'gone' } }, '/tool_choice'],
+      [{ input: 7 }, 'input'],
+      [{ input: Array.from({ length: MESSAGES_MAX + 1 }, () => ({ role: 'user', content: 'x' })) }, 'input'],
+      [{ input: [{ role: 'tool', content: 'x' }] }, 'input[0]'],
+      [{ input: [{ content: 'x' }] }, 'input[0]'],
+      [{ input: [{ role: 'user', content: [{ type: 'input_text' }] }] }, 'input[0]'],
+      [{ input: [{ type: 'function_call_output', output: 'x' }] }, 'input[0]'],
+      [{ input: [{ type: 'item_reference', id: 'rs_1', x: 1 }] }, 'input[0]'],
+      [{ tools: Array.from({ length: TOOLS_MAX + 1 }, () => LOOK) }, 'tools'],
+      [{ tools: [{ type: 'function' }] }, 'tools[0]'],
+      [{ stream: 'yes' }, 'stream'],
+      [{ max_output_tokens: 0 }, 'max_output_tokens'],
+      [{ max_output_tokens: ASKED_MAX + 1 }, 'max_output_tokens'],
+      [{ max_tool_calls: ASKED_MAX + 1 }, 'max_tool_calls'],
+      [{ text: { format: { type: 'json_object' } } }, 'text.format.type'],
+      [{ tool_choice: { type: 'function', name: 'gone' } }, 'tool_choice'],
     ]
     for (const [more, path] of cases) {
       for (const stream of [false, true]) {
@@ -195,18 +195,18 @@ t.test(
       }
     }
     const offered: readonly (readonly [object, string])[] = [
-      [{ plugins: [{ id: 'web' }] }, '/plugins'],
-      [{ tools: [LOOK, { type: 'openrouter:datetime' }] }, '/tools/1/type'],
+      [{ plugins: [{ id: 'web' }] }, 'plugins'],
+      [{ tools: [LOOK, { type: 'openrouter:datetime' }] }, 'tools[1].type'],
       [
         { input: [{ type: 'additional_tools', tools: [{ type: 'openrouter:datetime' }] }] },
-        '/input/0/tools/0/type',
+        'input[0].tools[0].type',
       ],
-      [{ stop_server_tools_when: [] }, '/stop_server_tools_when'],
+      [{ stop_server_tools_when: [] }, 'stop_server_tools_when'],
     ]
     for (const [more, param] of offered)
       t.match(await (await post({ ...hello, ...more })).json(), { error: { type: 'not_supported', param } })
     t.match(await (await post({ ...hello, previous_response_id: 'resp_1' })).json(), {
-      error: { type: 'stateless', param: '/previous_response_id' },
+      error: { type: 'stateless', param: 'previous_response_id' },
     })
   },
 )

@@ -30,7 +30,7 @@ t.test("OpenAI's client reads answers, streams, tool calls and errors", async (t
   t.match(await refused({ previous_response_id: 'resp_1' }), {
     status: 400,
     type: 'stateless',
-    param: '/previous_response_id',
+    param: 'previous_response_id',
   })
   const leaving = await responses.create({ model: `${model}:slow`, input: LONG, stream: true })
   for await (const event of leaving)

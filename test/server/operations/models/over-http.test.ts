@@ -9,6 +9,7 @@ type Test = Parameters<typeof catalogueOf>[0]
 /** A catalogue with a bug. */
 const BROKEN: ModelCatalogue = {
   models: [],
+  aliases: new Map(),
   providers: [],
   resolve: () => {
     throw new Error('bug')

@@ -122,7 +122,7 @@ t.test('chat 400: a misspelled member is named with the name that it needs', asy
     error: {
       message: /`n`/,
       type: 'body_invalid',
-      param: '/N',
+      param: 'N',
       metadata: {
         issues: [{ path: '/N', message: 'differs from `n` only in upper and lower case', expected: '`n`' }],
       },

@@ -10,7 +10,7 @@ t.test('a call names few models to fall back to', async (t) => {
     post({ ...hello, models: Array.from({ length: count }, () => 'sluice/echo-1') })
   t.equal((await of(FALLBACK_MODELS_MAX)).status, 200)
   t.match(await (await of(FALLBACK_MODELS_MAX + 1)).json(), {
-    error: { type: 'body_invalid', param: '/models' },
+    error: { type: 'body_invalid', param: 'models' },
   })
 })
 
@@ -18,7 +18,7 @@ t.test('what is not offered is refused by its name', async (t) => {
   const { post } = await openChat(t)
   const plugged = await post({ ...hello, plugins: [{ id: 'web' }] })
   t.match(await plugged.json(), {
-    error: { code: 400, type: 'not_supported', param: '/plugins', message: /\/plugins is not available/ },
+    error: { code: 400, type: 'not_supported', param: 'plugins', message: /\/plugins is not available/ },
   })
   t.equal(plugged.headers.get('x-should-retry'), 'false')
 })

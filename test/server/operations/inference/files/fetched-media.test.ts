@@ -172,7 +172,7 @@ t.test('what cannot be fetched is 400 with its path, costs nothing and blames no
     const told = await response.text()
     t.match(
       JSON.parse(told),
-      { error: { metadata: { error_type: type }, param: '/messages/0/content/1' } },
+      { error: { metadata: { error_type: type }, param: 'messages[0].content[1]' } },
       what,
     )
     t.notMatch(told, /media\.example|127\.0/, what)
@@ -230,7 +230,7 @@ t.test('media that are too many, or too large together, are refused', async (t) 
   const many = Array.from({ length: FETCHED_MEDIA_MAX + 1 }, (_, nth) => image(at(String(nth))))
   const refused = await post(asked(...many))
   t.equal(refused.status, 400)
-  t.match(await refused.json(), { error: { param: `/messages/0/content/${FETCHED_MEDIA_MAX}` } })
+  t.match(await refused.json(), { error: { param: `messages[0].content[${FETCHED_MEDIA_MAX}]` } })
   t.equal(got.length, 0)
   t.equal((await post(asked(image(at('a')), image(at('b'))))).status, 413)
   t.equal(first.calls.length, 0)

@@ -1,6 +1,7 @@
 /** Files of the workspace that calls name by their ids: what providers get, and what is refused. */
 import OpenAI, { toFile } from 'openai'
 import t from 'tap'
+import { memberPath } from '../../../../../src/schemas/issues.ts'
 import { fail, ok, type Outcome } from '../../../../../src/schemas/failures.ts'
 import {
   INFERENCE_BODY_BYTES_MAX,
@@ -181,7 +182,8 @@ t.test('what may not be sent is refused with its path, and nothing reaches a pro
   for (const [what, parts, status, type, param] of cases) {
     const response = await front.post(asked('chat', parts))
     t.equal(response.status, status, what)
-    t.match(await response.json(), { error: { metadata: { error_type: type }, param } }, what)
+    const member = param === null ? null : memberPath(param)
+    t.match(await response.json(), { error: { metadata: { error_type: type }, param: member } }, what)
   }
   t.equal(front.first.calls.length, 0)
 })
@@ -322,7 +324,7 @@ t.test('a file that is removed before it is read is 404, with its path', async (
   const { id } = await front.store('gone', 'a.txt')
   const response = await front.post(asked('chat', [PARTS.chat.named(id)]))
   t.equal(response.status, 404)
-  t.match(await response.json(), { error: { param: '/messages/0/content/0/file/file_id' } })
+  t.match(await response.json(), { error: { param: 'messages[0].content[0].file.file_id' } })
   t.same(front.breakers(), [])
 })
 
