@@ -43,7 +43,7 @@ export function writeDocs() {
       weight: LISTS[name] ?? 1,
     })),
     ...reference.map(({ path, html }) => ({ path, html, weight: REFERENCE_WEIGHT })),
-    ...errorPages().map(([path, html]) => ({ path, html, weight: ERROR_WEIGHT })),
+    ...errorPages(OPERATIONS).map(({ path, html }) => ({ path, html: html(), weight: ERROR_WEIGHT })),
   ])
   writeFileSync(`${TARGET}/guides-index.js`, `export default ${JSON.stringify(index)}\n`)
 }

@@ -110,7 +110,7 @@ export function failureWords(name: string): FailureWords | null {
   const { fix, page = null } = OPERATOR_REMEDIES[name] ?? {}
   return {
     cause: (CAUSES[name] ?? textOf({ name })).replace(UNFILLED, '…'),
-    remedy: (fix === undefined ? remedyOf(name, FAILURES[name]) : sentenceOf(fix)).replace(UNFILLED, '…'),
+    remedy: (fix === undefined ? remedyOf(name) : sentenceOf(fix)).replace(UNFILLED, '…'),
     page,
   }
 }

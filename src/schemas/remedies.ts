@@ -1,4 +1,4 @@
-import type { FailureName, FailureRow } from './failures.ts'
+import type { FailureName } from './failures.ts'
 
 /** Sluice reserves the price of the longest answer that a call may get. */
 const SMALLER_MAXIMUM =
@@ -9,7 +9,7 @@ const RESET = 'A limit with an interval also resets at `metadata.reset_at`; a li
  * What a caller or an operator can do about a failure, beyond the failure's text; the pages of the error
  * types show it. C39.
  */
-const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
+const REMEDIES: Readonly<Record<FailureName, string>> = {
   route_unknown:
     'Compare the path with the API reference: every path of the API begins with /api/v1, those of SCIM with /scim/v2.',
   not_served:
@@ -74,9 +74,9 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   upstream_overloaded: 'Try again after a while, as `Retry-After` says.',
   upstream_slow: 'Try again, or ask for less at once.',
   upstream_refused: "Change the input as the provider's words in the message say.",
-  deadline_exceeded: 'Try again, or ask for less at once.',
+  deadline_exceeded: 'Try again with fewer inputs or a smaller `max_tokens` in one call.',
   form_malformed: 'Let a client library write the multipart form, with its boundary in the content type.',
-  form_invalid: 'Send one part named `file` with a filename, and few short fields beside it.',
+  form_invalid: 'Send one part named `file` with a filename, and few short fields with it.',
   content_unsupported: 'Convert the file to one of the types that the message names.',
   quota_exceeded: 'Remove files of the workspace, or have its quota raised.',
   storage_full: 'The operator frees or adds room where files are stored.',
@@ -100,14 +100,129 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   store_unavailable: 'The operator looks at Postgres and Redis; calls work again when they are back.',
   draining: 'Try again at once: another node or the restarted one answers.',
   internal: 'Tell the operator the `request_id`: the log has the cause under it.',
+  scope_missing:
+    'Use a key with the scope that the message names, or have a management key add it: `PATCH /api/v1/keys/{hash}` with `scopes`.',
+  admin_host_refused:
+    'Open the admin port by `localhost` or an IP address, or set `SLUICE_ADMIN_HOST` to the name.',
+  organization_unknown: 'Take an id or name of `sluice organizations list`.',
+  workspace_unknown: 'Take an id or slug of `GET /api/v1/workspaces`.',
+  reference_ambiguous: 'Name the object by its id, which is unique.',
+  name_taken: 'Choose another name for the vault, or use the vault that has it: `sluice vault list`.',
+  slug_taken: 'Choose another slug, or rename the workspace that has it.',
+  budget_unknown:
+    'Set the budget first (`PUT /api/v1/workspaces/{workspace_ref}/budgets/{interval}`), or name an interval of `GET …/budgets`.',
+  budgets_unordered:
+    'Choose amounts that decrease from lifetime over monthly and weekly to daily; change the larger one first.',
+  credit_out_of_range: 'Add or take an amount that keeps the sum within the range that the message names.',
+  api_key_unknown: 'Take a `hash` of `GET /api/v1/keys`; it is not the key itself.',
+  key_unscoped: 'Leave `scopes` out, or create an inference or intern key.',
+  user_unknown: 'Take an id of `GET /api/v1/organization/members`.',
+  default_workspace_kept: 'Make another workspace the default one first, or confirm as the message says.',
+  callback_url_invalid:
+    'Give a public `https` address without a password; the operator may allow private ones with `SLUICE_EGRESS_ALLOW`.',
+  stateless:
+    'Send the earlier items in the request and leave `store` and `previous_response_id` out, or give the workspace its own key of the provider.',
+  count_unavailable:
+    'Count with the tokenizer of the model, or read `usage` of an answer; models of Anthropic and Google can be counted.',
+  workspace_forbidden:
+    'Use a key of the workspace, or leave `workspace_id` out: the key says which one is meant.',
+  filename_invalid: 'Send the bare name, such as `report.pdf`, without a folder.',
+  file_empty: 'Look whether the client opened the right file, and upload it with content.',
+  file_too_large: 'Split the file, or upload a smaller one: the message has the most bytes.',
+  provider_key_unfit:
+    'Store the secret again, with the host of the provider and the key alone: no line break, no quotes.',
+  provider_key_unknown: 'Take an id of `GET /api/v1/byok`.',
+  provider_key_exists: 'Replace the key with `PATCH /api/v1/byok/{id}`, or delete it first.',
+  file_unknown: 'Take an id of `GET /api/v1/files` under a key of the same workspace.',
+  video_unknown: 'Take an id of `GET /api/v1/videos` under a key of the same workspace.',
+  video_unsupported: 'Choose values that `GET /api/v1/videos/models` lists for the model.',
+  video_previous_unfit: 'Continue with the model and provider of the first job, or start a job without it.',
+  video_ended: 'Nothing is left to cancel: read the state of the job with `GET /api/v1/videos/{job_id}`.',
+  video_output_unknown: 'Start with `index=0`; the job lists its clips in `unsigned_urls`.',
+  video_clip_invalid: 'Submit the job again; if that happens often, report it to the provider.',
+  video_clip_gone: 'Submit the job again: the provider removed the clip before Sluice could load it.',
+  delivery_unknown: 'Take an id of `sluice webhooks list`.',
+  delivery_waiting: 'Wait for the next attempt, which `sluice webhooks list` shows.',
+  container_file_unknown: 'List the container, and take a path as it is written there.',
+  file_not_downloadable: 'Keep the original where it was uploaded from.',
+  range_unsatisfiable: 'Ask for bytes below the size in `Content-Range`, or leave `Range` out.',
+  container_too_large: 'List a folder below, or remove files that are no longer needed.',
+  container_path_invalid: 'Use a relative path of plain names, without `..` and without links.',
+  containers_unsupported: 'Run the node on Linux, or keep containers in a bucket (`SLUICE_OBJECTS=s3://…`).',
+  content_missing: 'The operator restores the folder or bucket from a backup, or the file is uploaded again.',
+  content_damaged:
+    'The operator checks the disk with `sluice files verify` and restores the file, or it is uploaded again.',
+  upload_lost: 'Upload again over a faster connection, or in smaller files.',
+  programme_closed: 'A management key of the operator switches interns on for the workspace.',
+  regional_refused: 'Call by the main hostname of the installation.',
+  vault_writes_disabled: 'Wait until the operator has enabled writes again; reads and calls go on.',
+  secret_unknown: 'Take a name of `GET /api/v1/vault/secrets`; names are case-sensitive.',
+  secret_exists: 'Replace the value with `PUT`, or choose another name.',
+  secret_uncopyable: 'Store the secret again with its `hosts`, and copy it then.',
+  intern_in_transfer: 'Wait some seconds and repeat the request.',
+  intern_unknown: 'Take an id of the list of interns of the workspace.',
+  vault_unknown: 'Take an id of `sluice vault list`.',
+  vault_full: 'Delete secrets that nothing uses, or use a second vault.',
+  endpoint_unknown: 'Take an id of `GET /api/v1/private-endpoints` or `sluice endpoints list`.',
+  endpoints_full: 'Delete private endpoints that are not used.',
+  workspace_endpoints_full: 'Disable an endpoint of the workspace, or use another workspace.',
+  endpoint_not_draft: 'Create a new private endpoint with the changed values, and disable the old one.',
+  endpoint_active: 'Disable the endpoint first, or leave it: it serves calls.',
+  endpoint_not_active: 'Activate the draft, or enable the disabled endpoint first.',
+  endpoint_not_disabled: 'Activate a draft with `/activate`; an active endpoint needs nothing.',
+  endpoint_was_active: 'Delete without `draft_only`, once no call needs the endpoint.',
+  probe_running: 'Wait a second and repeat the request.',
+  endpoint_changed: 'Validate the endpoint again as it is now.',
+  base_url_invalid:
+    'Give the `https` URL of the API with its version, such as `https://models.example/v1`, at a public host or one of `SLUICE_EGRESS_ALLOW`.',
+  provider_unsupported:
+    "Add a `base_url`, with the provider `openai-compatible` for a server that speaks OpenAI's form.",
+  validation_failed:
+    'Correct what the failed check in `data` names: the model id, the key, or the form that the server speaks.',
+  probe_slow: 'Look whether the server runs and has the model loaded, and validate again.',
+  probe_failed:
+    'Look whether the address, the port and the certificate of the server are right, and validate again.',
+  credential_unavailable: 'Store the secret again under its name, bound to the host of the endpoint.',
+  idempotency_key_reused: 'Use a new `Idempotency-Key` for other values, or send the first values again.',
+  preset_unknown: 'Take a slug of `GET /api/v1/presets`.',
+  preset_version_unknown:
+    'Take a version of `GET /api/v1/presets/{slug}/versions`, or leave `@<version>` out for the newest.',
+  preset_conflict: 'Read the preset as it is now, and save again.',
+  preset_archived: 'Save a request under the slug, which brings the preset back, or use another one.',
+  previous_response_unsupported: 'Save the request with its full history in `input`.',
+  preset_too_large: 'Save fewer messages, and send long texts with each call.',
+  presets_full: 'Archive or delete presets that are not used.',
+  preset_reference_invalid: 'Write `@preset/<slug>`, `@preset/<slug>@<version>` or `<model>@preset/<slug>`.',
+  presets_differ: 'Name the preset once.',
+  preset_without_model: 'Send `model` too, or save the preset with one.',
+  mapping_unknown: 'Take an id of the list of group mappings.',
+  mapping_role_differs: 'Change the role of the existing mapping instead of creating another.',
+  scim_group_unknown:
+    'Assign the group to Sluice in the directory, wait for its sync, and repeat the request.',
+  sync_job_unknown: 'Take the id that the change of a mapping returned; old jobs are removed.',
+  scim_user_taken: 'Correct the duplicate in the directory, or let it match the existing user by `userName`.',
+  scim_group_taken: 'Rename one of the groups in the directory.',
+  scim_member_unknown: 'Let the directory create users before groups; most send them again by themselves.',
+  scim_filter_invalid: 'Filter by `userName`, `externalId` or `displayName` with `eq`, as directories do.',
+  scim_too_many: 'Add `excludedAttributes=members` to the request.',
+  scim_filter_refused: 'Leave `filter` out, or ask for a single resource by its id.',
+  scim_path_invalid:
+    'Name an attribute as in `GET /scim/v2/Schemas`, such as `emails[type eq "work"].value`.',
+  scim_target_missing: 'Read the resource, and select a value that it has, or add the value instead.',
+  scim_value_invalid: 'Send the attributes that `GET /scim/v2/Schemas` requires, each with its type.',
+  scim_immutable: 'Leave the attribute out of what the directory sends.',
+  scim_resource_unknown:
+    'Take `/Users`, `/Groups` or one of the discovery paths below `/scim/v2`, and an id of its list.',
+  scim_version_differs: 'Read the resource again, and repeat the change with its new `meta.version`.',
+  scim_tokens_full: 'Revoke a token that no directory uses.',
+  scim_token_unknown: 'Take an id of `sluice scim tokens list`.',
+  scim_unsupported:
+    'Switch the function off in the directory: `GET /scim/v2/ServiceProviderConfig` lists what is supported.',
+  data_key_unavailable:
+    'The operator gives the node the root key again (`SLUICE_ROOT_KEY_FILE`); `sluice vault status` names the missing one.',
+  client_gone: 'Let the client wait longer, or ask for a stream.',
 }
 
-const BY_RETRY: Readonly<Record<FailureRow['retry'], string>> = {
-  no: 'The same call cannot succeed; the message says why.',
-  after_change: 'Change what the message names, and call again.',
-  backoff: 'Try again after a while, each time later.',
-}
-
-export function remedyOf(name: FailureName, { retry }: Pick<FailureRow, 'retry'>): string {
-  return REMEDIES[name] ?? BY_RETRY[retry]
+export function remedyOf(name: FailureName): string {
+  return REMEDIES[name]
 }

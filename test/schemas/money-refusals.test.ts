@@ -1,7 +1,7 @@
 /** The answer to a call that a limit of money refuses. C14. */
 import t from 'tap'
 import { failureWords } from '../../src/schemas/failure-words.ts'
-import { FAILURES, textOf } from '../../src/schemas/failures.ts'
+import { textOf } from '../../src/schemas/failures.ts'
 import {
   costUnbounded,
   moneyRefused,
@@ -127,11 +127,11 @@ t.test('the cures fit the maximum that the call has, and the money that is left'
 
 t.test('the pages and the dashboard name the three cures, and no wait for a limit that never resets', (t) => {
   for (const name of ['credit_exhausted', 'key_limit_exceeded', 'budget_exceeded'] as const) {
-    for (const words of [remedyOf(name, FAILURES[name]), failureWords(name)?.remedy ?? ''])
+    for (const words of [remedyOf(name), failureWords(name)?.remedy ?? ''])
       t.match(words, /`max_tokens`.*`default_max_output_tokens`.*(raise the (limit|budget)|add credit)/, name)
     t.notMatch(failureWords(name)?.remedy, /wait|anew/)
   }
-  t.match(remedyOf('key_limit_exceeded', { retry: 'no' }), /a lifetime limit never does\.$/)
+  t.match(remedyOf('key_limit_exceeded'), /a lifetime limit never does\.$/)
   t.end()
 })
 

@@ -70,7 +70,7 @@ export interface Compiled {
  * @param openApi the document of these operations
  */
 export function compile(operations: readonly AnyOperation[], openApi: Asset): Compiled {
-  return { table: buildRouteTable(operations), site: new Site(openApi) }
+  return { table: buildRouteTable(operations), site: new Site(openApi, operations) }
 }
 
 /** The work in progress of a front: all zero when the front is idle. */

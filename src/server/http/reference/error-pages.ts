@@ -1,66 +1,150 @@
 import { STATUS_CODES } from 'node:http'
-import { ERRORS_PATH, GUIDES_PATH } from '../../../schemas/api-prefix.ts'
+import { ERRORS_PATH, GUIDES_PATH, REFERENCE_PATH } from '../../../schemas/api-prefix.ts'
+import { FAILURE_CAUSES } from '../../../schemas/failure-causes.ts'
+import { FAILURE_SAMPLES, type SampleCall } from '../../../schemas/failure-samples.ts'
 import { FAILURES, REASONS, type FailureName, type FailureRow } from '../../../schemas/failures.ts'
 import { remedyOf } from '../../../schemas/remedies.ts'
+import type { AnyOperation } from '../../operations/define.ts'
+import { replyOfFailure } from '../reply/reply.ts'
+import { WRITTEN_ORIGIN } from './docs-page.ts'
+import { failureNamesOf } from './openapi-failures.ts'
+import { blockOf } from './pages/highlight.ts'
 import { inline } from './pages/html.ts'
 import { shellOf } from './pages/shell.ts'
 
 const NAMES = Object.keys(FAILURES) as FailureName[]
 /** Never reaches the wire. */
 const NEVER_SENT: FailureName = 'client_gone'
+const SHOWN = NAMES.filter((name) => name !== NEVER_SENT)
+/** Operations that a page lists; a failure of more is one of any call. Decision. */
+const OPERATIONS_LISTED_MAX = 16
+
+/** A page that is written when it is first read: most are never asked for. */
+export interface ErrorPage {
+  readonly path: string
+  readonly html: () => string
+}
 
 /**
- * Path and HTML of a page for each error type, and of their list, made from the catalogue of failures. C39.
+ * A page for each error type, and their list, made from the catalogue of failures and from the operations that
+ * may answer with them. C39.
  */
-export function errorPages(): readonly (readonly [path: string, html: string])[] {
-  const shown = NAMES.filter((name) => name !== NEVER_SENT)
-  const list = shown.map(
+export function errorPages(operations: readonly AnyOperation[]): readonly ErrorPage[] {
+  const byName = new Map<FailureName, AnyOperation[]>(SHOWN.map((name) => [name, []]))
+  for (const operation of operations)
+    for (const name of failureNamesOf(operation)) byName.get(name)?.push(operation)
+  return [
+    { path: ERRORS_PATH, html: listOfAll },
+    ...SHOWN.map((name) => ({
+      path: `${ERRORS_PATH}/${name}`,
+      html: () => pageOf(name, byName.get(name) ?? []),
+    })),
+  ]
+}
+
+function listOfAll(): string {
+  const list = SHOWN.map(
     (name) =>
       `<li><a href="${ERRORS_PATH}/${name}"><code>${name}</code></a>: ${withPlaces(FAILURES[name].text)}</li>`,
   )
-  const all = shellOf({
+  return shellOf({
     title: 'Error types',
     body:
       '<h1>Error types</h1>\n<p>Each error answer has one of these as <code>error.metadata.error_type</code>. ' +
       `<a href="${GUIDES_PATH}/errors">Errors</a> says how a program handles them.</p>\n<ul>\n${list.join('\n')}\n</ul>\n`,
   })
-  return [
-    [ERRORS_PATH, all],
-    ...shown.map((name) => [`${ERRORS_PATH}/${name}`, pageOf(name, FAILURES[name])] as const),
-  ]
 }
 
 const RETRY: Readonly<Record<FailureRow['retry'], string>> = {
   no: 'No: the same call cannot succeed.',
   after_change: 'After a change: the same call would be refused again.',
-  backoff: 'Yes, after a while and each time later; where there is a <code>Retry-After</code>, as that says.',
+  backoff:
+    'Yes, each time after a longer wait; where the answer has <code>Retry-After</code>, not before that.',
 }
 
-function pageOf(name: FailureName, row: FailureRow): string {
+const SIDE: Readonly<Record<FailureRow['fault'], string>> = {
+  caller: 'the call, its key or a setting of the organization',
+  ours: 'the node, its stores or a provider',
+}
+
+function pageOf(name: FailureName, operations: readonly AnyOperation[]): string {
+  const row: FailureRow = FAILURES[name]
   const statuses = row.status.map((status) =>
     `${status} ${STATUS_CODES[status] ?? REASONS[status] ?? ''}`.trim(),
   )
-  const rows = [
-    [
-      'Status',
-      `${statuses.join(', or ')}${statuses.length > 1 ? '; which of them the operation decides' : ''}`,
-    ],
-    [
-      'Cause',
-      row.fault === 'caller'
-        ? 'Something in the call, in its key or in what the organization has set.'
-        : 'Something at this node or behind it.',
-    ],
-    ['Remedy', withPlaces(remedyOf(name, row))],
+  const facts = [
+    ['Status', `${statuses.join(' or ')}${statuses.length > 1 ? ', depending on the operation' : ''}`],
+    ['Lies in', SIDE[row.fault]],
     ['Retry', RETRY[row.retry]],
   ]
-  const table = rows
+  const table = facts
     .map(([title, text]) => `<tr><th scope="row">${title}</th><td>${text}</td></tr>`)
     .join('\n')
   return shellOf({
     title: name,
-    body: `<h1><code>${name}</code></h1>\n<p>${withPlaces(row.text)}</p>\n<div class="table" tabindex="0">\n<table>\n${table}\n</table>\n</div>\n`,
+    body: [
+      `<h1><code>${name}</code></h1>\n<p>${withPlaces(row.text)}</p>\n`,
+      `<div class="table" tabindex="0">\n<table>\n${table}\n</table>\n</div>\n`,
+      part('Cause', `<p>${inline(FAILURE_CAUSES[name])}</p>\n`),
+      part('Fix', `<p>${inline(remedyOf(name))}</p>\n`),
+      part('Example answer', blockOf(exampleOf(name, operations), 'json')),
+      commandOf(FAILURE_SAMPLES[name]?.calls),
+      placesOf(operations),
+    ].join(''),
   })
+}
+
+/** Without an anchor: the search finds a page, not its parts, which all pages have. */
+function part(title: string, html: string): string {
+  return `<h2>${title}</h2>\n${html}`
+}
+
+const EXAMPLE_ID = 'q5vX0cPz3mJ8sT2yLw7K'
+
+/** The body of an answer, by the code that writes each answer. */
+function exampleOf(name: FailureName, operations: readonly AnyOperation[]): string {
+  const facts = {
+    ...{ requestId: EXAMPLE_ID, startedAt: 0, notes: {}, limitHeaders: null, remarks: [], corsHeaders: [] },
+    ...{ isScim: isOfScim(operations), isAnthropic: false, head: { ownOrigin: WRITTEN_ORIGIN } },
+  }
+  const { body } = replyOfFailure({ name, ...FAILURE_SAMPLES[name]?.failure }, null, facts)
+  return JSON.stringify(JSON.parse(String(body)), null, 2)
+}
+
+/** Whether only a directory gets the failure, whose errors have the form of RFC 7644. */
+function isOfScim(operations: readonly AnyOperation[]): boolean {
+  return operations.length > 0 && operations.every(({ area }) => area === 'scim')
+}
+
+function commandOf(calls: readonly SampleCall[] | undefined): string {
+  if (calls === undefined) return ''
+  return part('Command that shows it', blockOf(calls.map(curlOf).join('\n'), 'sh'))
+}
+
+/** A call as a command for a shell. */
+export function curlOf({ method, path, key, body, options = [] }: SampleCall): string {
+  const text = typeof body === 'object' ? JSON.stringify(body) : body
+  const isTyped = options.some((option) => /content-type/i.test(option))
+  const parts = [
+    `curl -s${method === 'GET' || (method === 'POST' && body !== undefined) ? '' : ` -X ${method}`}`,
+    `'${WRITTEN_ORIGIN}${path}'`,
+    ...(key === null ? [] : [`-H "Authorization: Bearer $${key}"`]),
+    ...(text === undefined || isTyped ? [] : ["-H 'Content-Type: application/json'"]),
+    ...options,
+    ...(text === undefined ? [] : [`-d '${text}'`]),
+  ]
+  return parts.join(' ')
+}
+
+/** The operations that may answer so, with links to the reference. */
+function placesOf(operations: readonly AnyOperation[]): string {
+  if (operations.length === 0) return ''
+  if (operations.length > OPERATIONS_LISTED_MAX)
+    return part('Operations', `<p>${operations.length} operations may answer with it.</p>\n`)
+  const items = operations.map(
+    ({ id, tag, summary }) => `<li><a href="${REFERENCE_PATH}/${tag}#${id}">${inline(summary)}</a></li>`,
+  )
+  return part('Operations', `<ul>\n${items.join('\n')}\n</ul>\n`)
 }
 
 /** Sluice's own texts, in which a `{place}` is filled in each answer. */

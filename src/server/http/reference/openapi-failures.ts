@@ -51,11 +51,8 @@ const IDEMPOTENCY_FAILURES: readonly FailureName[] = [
   'store_unavailable',
 ]
 
-/**
- * Every listed status, 401 for every operation, and 400 for operations with a query (C2); each names its
- * error types.
- */
-export function failuresOf(operation: AnyOperation): Json {
+/** Every failure of an operation: its own, and those of the stages before it. */
+export function failureNamesOf(operation: AnyOperation): ReadonlySet<FailureName> {
   const names = [
     ...STAGE_FAILURES,
     ...gatesOf(operation).map(({ failure }) => failure),
@@ -71,13 +68,22 @@ export function failuresOf(operation: AnyOperation): Json {
   if (operation.input.query !== undefined) names.push('query_invalid')
   if (operation.input.params !== undefined) names.push('params_invalid')
   if (isRateLimited(operation)) names.push('rate_limited')
+  return new Set(names)
+}
+
+/**
+ * Every listed status, 401 for every operation, and 400 for operations with a query (C2); each names its
+ * error types.
+ */
+export function failuresOf(operation: AnyOperation): Json {
+  const names = [...failureNamesOf(operation)]
   const ofQuery = operation.input.query === undefined ? [] : FAILURES.query_invalid.status
   const statuses = [...new Set([...listedBy(operation), UNAUTHORIZED, ...ofQuery])].sort(
     (one, other) => one - other,
   )
   return Object.fromEntries(
     statuses.map((status) => {
-      const types = [...new Set(names)].filter((name) => statusOf(name, listedBy(operation)) === status)
+      const types = names.filter((name) => statusOf(name, listedBy(operation)) === status)
       return [status, failureOf(status, types, operation)]
     }),
   )

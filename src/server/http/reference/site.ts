@@ -12,6 +12,7 @@ import { Asset, type Page } from './asset.ts'
 import { errorPages } from './error-pages.ts'
 import { HEALTH, READ_POLICY, REFERENCE_POLICY } from './docs-page.ts'
 import type { RequestHead } from '../call/head.ts'
+import type { AnyOperation } from '../../operations/define.ts'
 
 const ROOT = '/'
 /** Lists the addresses of all pages, for a browser and for a caller by hand. */
@@ -61,8 +62,11 @@ export class Site {
   readonly #assets: ReadonlyMap<string, Asset>
   #obstacle = (): FailureName | null => null
 
-  /** @param openApi the OpenAPI document */
-  constructor(openApi: Asset) {
+  /**
+   * @param openApi the OpenAPI document
+   * @param operations that pages of errors name
+   */
+  constructor(openApi: Asset, operations: readonly AnyOperation[]) {
     this.#assets = new Map([
       ['/healthz', Asset.ofText('application/json', HEALTH, ['cache-control', 'no-store'])],
       [OPENAPI_PATH, openApi],
@@ -72,9 +76,12 @@ export class Site {
       ]),
       ...pagesOf('reference', DOCS_PATH, { at: REFERENCE_PATH, policy: REFERENCE_POLICY }),
       ...pagesOf('guides', GUIDES_PATH, { at: GUIDES_PATH, policy: READ_POLICY }),
-      ...errorPages().map(([path, html]): [string, Asset] => [
+      ...errorPages(operations).map(({ path, html }): [string, Asset] => [
         path,
-        Asset.ofText('text/html', html, ['content-security-policy', READ_POLICY]),
+        new Asset('text/html', () => Promise.resolve(Buffer.from(html())), [
+          'content-security-policy',
+          READ_POLICY,
+        ]),
       ]),
     ])
   }
