@@ -18,6 +18,8 @@ const SCRIPTS = ['guides.js', 'reference.js']
 const LISTS = { changelog: 0.4, decisions: 0.4, limits: 0.5, 'translation-fields': 0.5, index: 0.8 }
 const REFERENCE_WEIGHT = 0.65
 const ERROR_WEIGHT = 0.8
+/** What follows the texts of an error page: examples have words that all of them share. */
+const EXAMPLE_ON = /<h2>Example answer<\/h2>[^]*<\/main>/
 
 export function writeDocs() {
   mkdirSync(TARGET, { recursive: true })
@@ -43,7 +45,11 @@ export function writeDocs() {
       weight: LISTS[name] ?? 1,
     })),
     ...reference.map(({ path, html }) => ({ path, html, weight: REFERENCE_WEIGHT })),
-    ...errorPages(OPERATIONS).map(({ path, html }) => ({ path, html: html(), weight: ERROR_WEIGHT })),
+    ...errorPages(OPERATIONS).map(({ path, html }) => ({
+      path,
+      html: html().replace(EXAMPLE_ON, '</main>'),
+      weight: ERROR_WEIGHT,
+    })),
   ])
   writeFileSync(`${TARGET}/guides-index.js`, `export default ${JSON.stringify(index)}\n`)
 }
