@@ -82,13 +82,13 @@ t.test('an entry of the allow-list is a range, with a port and plain HTTP where 
 t.test('what is wrong with an entry is told', async (t) => {
   const wrong: readonly (readonly [string, RegExp])[] = [
     ['10.0.0.7/8', /^10\.0\.0\.0\/8, the start of that range$/],
-    ['[fd00::1/8]:443', /^fd00::\/8, the begin/],
+    ['[fd00::1/8]:443', /^fd00::\/8, the start/],
     ['10.0.0.0/33', /^at most \/32$/],
     ['fd00::/129', /^at most \/128$/],
     ['10.0.0.1:80', /^an allowed port/],
-    ['10.0.0.1:6379', /^a port/],
-    ['10.0.0.1:0', /^a port/],
-    ['10.0.0.1:65536', /^a port/],
+    ['10.0.0.1:6379', /^an allowed port/],
+    ['10.0.0.1:0', /^an allowed port/],
+    ['10.0.0.1:65536', /^an allowed port/],
     ...[
       '10.0.0',
       '10.0.0.01',

@@ -68,7 +68,8 @@ function withoutPlaces(template: string): string {
 function textsOfTags({ text }: SourceFile): readonly Literal[] {
   return [...text.matchAll(/(?<=[>}])[^<>{}]+(?=[<{])/g)].flatMap(({ 0: found, index }) => {
     const prose = found.replace(/\s+/g, ' ').trim()
-    const isCode = /=|;$|^[);,]|'\.|\b(?:const|return|import|export|function|interface|instanceof)\b/.test(prose)
+    const isCode =
+      /=|;$|^[);,\]]|'\.|\[\s*'|\)\.\w|\b(?:const|return|import|export|function|interface|instanceof)\b/.test(prose)
     return isCode ? [] : [{ text: prose, line: text.slice(0, index).split('\n').length }]
   })
 }

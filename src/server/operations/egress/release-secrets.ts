@@ -21,7 +21,7 @@ export async function releaseSecrets(
 ): Promise<Outcome<ReadonlyMap<string, string>>> {
   const names = [...new Set(named)]
   if (names.length > EGRESS_SECRETS_MAX)
-    return fail('header_invalid', { detail: `A request names at most ${EGRESS_SECRETS_MAX} secrets.` })
+    return fail('header_invalid', { detail: `A request can use at most ${EGRESS_SECRETS_MAX} secrets.` })
   if (names.length === 0) return ok(new Map())
   const { key, requestId } = call
   const scope = {

@@ -29,7 +29,7 @@ t.test(
     t.match(made, { name: 'team', workspace_id: workspace.id, secrets: 0 })
     t.match(await run('vault', 'create', '--workspace', 'default', '--name', 'team'), {
       code: 1,
-      stderr: /name is taken/,
+      stderr: /name is already used/,
     })
     t.match(await json('vault', 'list'), { data: [{ id: made['id'], name: 'team', secrets: 0 }] })
     t.match(await json('vault', 'delete', String(made['id'])), { deleted: true })

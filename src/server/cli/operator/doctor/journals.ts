@@ -15,7 +15,7 @@ export async function money(
   const node = nodeIn(dataDir)
   const behind = node === null ? 0 : await stepsBehind(sql, { node, kept: readCount(dataDir) })
   if (behind === 0) return []
-  const detail = `Postgres is older than the data directory by ${behind} steps of its money, as after a restore: paid calls are refused`
+  const detail = `Postgres is older than the data directory by ${behind} money entries, as after a restore: paid calls are refused`
   return [
     bad(
       'money',

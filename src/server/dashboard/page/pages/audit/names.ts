@@ -51,7 +51,7 @@ export function nameIn(recorded: unknown): string | null {
   return null
 }
 
-/** Names stay whole; of ids, which nobody reads, the first characters. */
+/** Names stay whole; ids are cut to their first characters. */
 function shortId(id: string): string {
   return UUID.test(id) || /^[0-9a-f]{64}$/.test(id) ? `${id.slice(0, ID_CHARS)}…` : id
 }
