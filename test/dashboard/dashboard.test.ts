@@ -184,9 +184,9 @@ t.test('says that an address leads to no page', { skip }, async (t) => {
   const dashboard = opened()
   const { page } = dashboard
   await page.evaluate("location.hash = '#/nowhere?x=1'")
-  await page.locator('h1:focus', { hasText: 'No such page' }).waitFor()
+  await page.locator('h1:focus', { hasText: 'Page not found' }).waitFor()
   t.equal(await page.locator('nav [aria-current]').count(), 0)
-  await page.getByRole('link', { name: 'To the page Now' }).click()
+  await page.getByRole('link', { name: 'Go to Now' }).click()
   await page.locator('h1:focus', { hasText: 'Now' }).waitFor()
 })
 

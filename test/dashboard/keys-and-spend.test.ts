@@ -37,7 +37,7 @@ t.test('creates a key that is shown once and works, and deletes it', { skip }, a
   await page.getByRole('button', { name: 'Create key' }).click()
   const dialog = page.getByRole('dialog', { name: 'Create key' })
   await dialog.getByLabel('Name').fill('made in the browser')
-  await dialog.getByLabel('Limit in USD').fill('25')
+  await dialog.getByLabel('Limit (USD)').fill('25')
   t.ok(await dialog.getByLabel('Burst').isDisabled(), 'without a limit of requests')
   await dialog.getByLabel('Requests per minute').fill('600')
   await dialog.getByLabel('Burst').fill('601')
@@ -202,9 +202,9 @@ t.test('shows what was spent, by model, key and workspace, and adds credit', { s
   await spent.getByRole('row', { name: /100 %/ }).waitFor()
   t.match(page.url(), /#\/spend\?.*by=workspace/)
   await page.getByRole('button', { name: 'Add credit' }).click()
-  await page.getByLabel('Amount in USD').fill('500')
+  await page.getByLabel('Amount (USD)').fill('500')
   await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click()
-  await page.getByText('$500.00 of credit are added.').waitFor()
+  await page.getByText('$500.00 of credit added.').waitFor()
   await page.getByText('Credit is unlimited').waitFor({ state: 'detached' })
 })
 
@@ -217,7 +217,7 @@ t.test('books credit once, though the answer to the first press was lost', { ski
   const before = await credit()
   await page.getByRole('button', { name: 'Add credit' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Amount in USD').fill('7')
+  await dialog.getByLabel('Amount (USD)').fill('7')
   const lose = async (route: Route): Promise<void> => {
     if (route.request().method() !== 'POST') return route.fallback()
     await route.fetch()
@@ -228,7 +228,7 @@ t.test('books credit once, though the answer to the first press was lost', { ski
   await dialog.getByRole('alert').getByText('The node cannot be reached.').waitFor()
   await page.unroute('**/api/v1/credits', lose)
   await dialog.getByRole('button', { name: 'Add', exact: true }).click()
-  await page.getByText('$7.00 of credit are added.').waitFor()
+  await page.getByText('$7.00 of credit added.').waitFor()
   t.equal((await credit()) - before, 7)
 })
 
@@ -246,7 +246,7 @@ t.test('is not ended by a late refusal of the session before', { skip }, async (
   }
   await page.route('**/api/v1/credits', hold)
   await page.getByRole('button', { name: 'Add credit' }).click()
-  await page.getByRole('dialog').getByLabel('Amount in USD').fill('1')
+  await page.getByRole('dialog').getByLabel('Amount (USD)').fill('1')
   const asked = page.waitForRequest((request) => request.method() === 'POST')
   await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click()
   await asked

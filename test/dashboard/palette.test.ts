@@ -154,7 +154,7 @@ t.test(
     t.match(page.url(), /#\/requests\?request_id=palette-call-0001&call=/)
     await page.keyboard.press('Escape')
     await command('palette-call-9999')
-    await page.getByText('the request log has no call with this id').waitFor()
+    await page.getByText('No matches.').waitFor()
     await page.keyboard.press('Escape')
   },
 )

@@ -34,7 +34,7 @@ const asked = (text: string, more: object): object => ({
 t.test('Presets of nobody say what would be there', { skip }, async (t) => {
   const { page, visit } = opened()
   await visit('Presets')
-  await page.getByText('This workspace has no preset:').waitFor()
+  await page.getByText('No presets in this workspace.').waitFor()
   t.same(await findingsInAllLooks(page), [])
 })
 
@@ -82,7 +82,7 @@ t.test(
     await dialog.getByText('version 1, by').waitFor()
     t.equal(await designated(), 1)
     await dialog.getByRole('button', { name: 'Archive' }).click()
-    await page.getByRole('button', { name: 'Archive the preset' }).click()
+    await page.getByRole('button', { name: 'Archive preset' }).click()
     await dialog.getByText('It is out of use.').waitFor()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
@@ -93,7 +93,7 @@ t.test(
 t.test('a group is mapped after a look at whom that makes a member', { skip }, async (t) => {
   const { page, visit, node } = opened()
   await visit('Directory')
-  await page.getByText('The identity provider has pushed no group yet:').waitFor()
+  await page.getByText('No groups from the identity provider yet.').waitFor()
   const store = openStore({
     url: node.settings['DATABASE_URL'] ?? '',
     poolMax: 1,
@@ -134,9 +134,9 @@ t.test('a mapping tells who is a member by it, and what its end would do', { ski
     (JSON.parse((await call('workspaces/default/members', managementKey)).body) as { data: unknown[] }).data
       .length
   t.equal(await members(), 2, 'a preview changes nothing')
-  await dialog.getByRole('button', { name: 'Do this…' }).click()
+  await dialog.getByRole('button', { name: 'Apply…' }).click()
   await page.getByRole('button', { name: 'Delete mapping' }).click()
-  await page.getByText('No group has a role in a workspace.').waitFor()
+  await page.getByText('No group mappings.').waitFor()
   t.equal(await members(), 0)
 })
 

@@ -70,16 +70,16 @@ t.test(
       await goTo(address)
       await headed(title)
       await page().getByRole('alert').first().waitFor()
-      t.equal(await page().getByText('This page has failed').count(), 0, address)
+      t.equal(await page().getByText('This page failed').count(), 0, address)
     }
     for (const address of ['key', 'model?id=', 'workspace?name=x']) {
       await goTo(address)
-      await headed('No such page')
+      await headed('Page not found')
     }
     await goTo('provider?id=nobody')
     await headed('Provider nobody')
     await page().getByText('no calls yet').waitFor()
-    await page().getByText('The request log has none.').waitFor()
+    await page().getByText('No calls in the request log.').waitFor()
   },
 )
 
@@ -168,7 +168,7 @@ t.test('a model tells who serves it, its traffic, its errors, and whose spend it
     .waitFor()
   await page()
     .getByRole('region', { name: 'Traffic' })
-    .getByRole('application', { name: /^Requests a second/ })
+    .getByRole('application', { name: /^Requests per second/ })
     .waitFor()
   await page()
     .getByRole('table', { name: 'Spend by key' })
@@ -184,16 +184,16 @@ t.test('a model tells who serves it, its traffic, its errors, and whose spend it
 t.test('a provider tells its state, its traffic and what it serves', { skip }, async () => {
   await goTo('models')
   await page()
-    .getByRole('table', { name: 'Providers that were asked' })
+    .getByRole('table', { name: 'Providers with calls' })
     .getByRole('link', { name: 'local' })
     .click()
   await headed('Provider local')
-  await page().getByRole('region', { name: 'Health' }).getByText('a second').waitFor()
+  await page().getByRole('region', { name: 'Health' }).getByText('requests/s').waitFor()
   await page()
-    .getByRole('table', { name: 'Models of the catalogue' })
+    .getByRole('table', { name: 'Models', exact: true })
     .getByRole('link', { name: 'Priced' })
     .waitFor()
-  await page().getByRole('link', { name: 'By the hour, a month' }).click()
+  await page().getByRole('link', { name: 'Hourly, last month' }).click()
   await until(
     'the cost is asked for',
     async () => (await page().getByLabel('Figure').inputValue()) === 'cost',
@@ -221,7 +221,7 @@ t.test(
       .waitFor()
     await part('Provider keys').getByRole('link', { name: 'openai' }).waitFor()
     await part('Members').getByText('No members from the directory.').waitFor()
-    await part('Presets').getByText('It has no preset.').waitFor()
+    await part('Presets').getByText('No presets.').waitFor()
     t.notMatch(await page().content(), SECRET)
     await part('Webhooks').getByRole('button', { name: 'Send test' }).click()
     await page().getByRole('dialog').getByRole('button', { name: 'Send' }).click()

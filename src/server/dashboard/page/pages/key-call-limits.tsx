@@ -20,21 +20,21 @@ const FIELDS: readonly CallField[] = [
     label: 'Concurrent calls',
     min: 1,
     hint: 'Optional. No limit if empty.',
-    text: (value) => `${count(value)} calls to models at once`,
+    text: (value) => `${count(value)} concurrent calls`,
   },
   {
     name: 'rate_limit_tpm',
     label: 'Tokens per minute',
     min: 1,
     hint: 'Optional. No limit if empty.',
-    text: (value) => `${count(value)} tokens a minute`,
+    text: (value) => `${count(value)} tokens/min`,
   },
   {
     name: 'default_max_output_tokens',
     label: 'Default max. output tokens',
     min: 16 satisfies typeof DEFAULT_OUTPUT_TOKENS_MIN,
     hint: "Optional. The endpoint's own if empty.",
-    text: (value) => `${count(value)} output tokens unless asked`,
+    text: (value) => `${count(value)} output tokens by default`,
   },
 ]
 

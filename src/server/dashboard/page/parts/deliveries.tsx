@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<WebhookReason, string>> = {
   timeout: 'no answer in time',
   status: 'refused',
   redirect: 'redirects, which are not followed',
-  gone: 'address gone (410)',
+  gone: 'address gone',
   url_disabled: 'not sent: the address was gone before',
 }
 

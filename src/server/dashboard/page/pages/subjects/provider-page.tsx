@@ -54,5 +54,5 @@ function Health({ context, slug }: { readonly context: PageContext; readonly slu
 
 function attemptsText({ per_second: all, failed_per_second: failed }: ProviderView, look: LiveView): string {
   const span = duration(look.quantile_seconds * 1_000)
-  return `${figure(all)} a second, ${figure(failed)} of them failed, in the last ${span}`
+  return `${figure(all)} requests/s, ${figure(failed)}/s failed, over the last ${span}`
 }
