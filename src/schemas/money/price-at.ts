@@ -304,9 +304,22 @@ function multiplied(price: number, micro: number): number {
   return exact > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(exact)
 }
 
+/** Places of the keys: numbers, since a look-up by name takes longer than all of the rest. */
 const KEY = Object.fromEntries(TOKEN_PRICE_KEYS.map((key, index) => [key, index])) as Readonly<
   Record<TokenPriceKey, number>
 >
+const [PROMPT, COMPLETION, REASONING] = [KEY.prompt, KEY.completion, KEY.internal_reasoning] as const
+const [CACHE_READ, CACHE_WRITE, CACHE_WRITE_HOUR] = [
+  KEY.input_cache_read,
+  KEY.input_cache_write,
+  KEY.input_cache_write_1h,
+] as const
+const [AUDIO, IMAGE, AUDIO_READ, AUDIO_OUTPUT] = [
+  KEY.audio,
+  KEY.image_token,
+  KEY.input_audio_cache,
+  KEY.audio_output,
+] as const
 
 type TokenPart = Omit<TextPrice, 'requestNano' | 'searchNano'>
 
@@ -315,37 +328,39 @@ type TokenPart = Omit<TextPrice, 'requestNano' | 'searchNano'>
  * of five minutes. Missing prices of sounds and pictures are those of texts. D26.
  */
 export function withDefaults(prices: TokenPrices): TokenPart {
-  const own = (key: keyof typeof KEY, otherwise: number): number => {
-    const price = prices[KEY[key]] ?? ABSENT
-    return price === ABSENT ? otherwise : price
-  }
-  const prompt = own('prompt', 0)
-  const completion = own('completion', 0)
-  const cacheRead = own('input_cache_read', prompt)
-  const cacheWrite = own('input_cache_write', prompt)
+  const prompt = priceOr(prices, PROMPT, 0)
+  const completion = priceOr(prices, COMPLETION, 0)
+  const cacheRead = priceOr(prices, CACHE_READ, prompt)
+  const cacheWrite = priceOr(prices, CACHE_WRITE, prompt)
   return {
     promptNanoPerMillion: prompt,
     completionNanoPerMillion: completion,
     cacheReadNanoPerMillion: cacheRead,
     cacheWriteNanoPerMillion: cacheWrite,
-    cacheWriteHourNanoPerMillion: own('input_cache_write_1h', cacheWrite),
-    reasoningNanoPerMillion: own('internal_reasoning', completion),
+    cacheWriteHourNanoPerMillion: priceOr(prices, CACHE_WRITE_HOUR, cacheWrite),
+    reasoningNanoPerMillion: priceOr(prices, REASONING, completion),
     ...(hasMedia(prices) && {
       media: {
-        audio: own('audio', prompt),
-        image: own('image_token', prompt),
-        audioRead: own('input_audio_cache', cacheRead),
-        audioOutput: own('audio_output', completion),
+        audio: priceOr(prices, AUDIO, prompt),
+        image: priceOr(prices, IMAGE, prompt),
+        audioRead: priceOr(prices, AUDIO_READ, cacheRead),
+        audioOutput: priceOr(prices, AUDIO_OUTPUT, completion),
       },
     }),
   }
 }
 
-function hasMedia(prices: TokenPrices): boolean {
-  return MEDIA_KEYS.some((key) => (prices[KEY[key]] ?? ABSENT) !== ABSENT)
+function priceOr(prices: TokenPrices, key: number, otherwise: number): number {
+  const price = prices[key] ?? ABSENT
+  return price === ABSENT ? otherwise : price
 }
 
-const MEDIA_KEYS = ['audio', 'image_token', 'input_audio_cache', 'audio_output'] as const
+function hasMedia(prices: TokenPrices): boolean {
+  for (const key of MEDIA) if ((prices[key] ?? ABSENT) !== ABSENT) return true
+  return false
+}
+
+const MEDIA = [AUDIO, IMAGE, AUDIO_READ, AUDIO_OUTPUT] as const
 const OUTPUT_KEYS: ReadonlySet<string> = new Set(['completion', 'internal_reasoning', 'audio_output'])
 const IS_OUTPUT: readonly boolean[] = TOKEN_PRICE_KEYS.map((key) => OUTPUT_KEYS.has(key))
 
