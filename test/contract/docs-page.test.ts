@@ -102,6 +102,32 @@ t.test('a block is copied letter for letter', { skip }, async (t) => {
   t.equal((await page.evaluate<string>('navigator.clipboard.readText()')).trim(), text.trim())
 })
 
+/** Blocks whose text is wider than they are, and blocks whose Copy button covers a line of the text. */
+const MISPLACED = `[...document.querySelectorAll('main .block')].flatMap((block) => {
+  const [pre, button] = [block.querySelector('pre'), block.querySelector('.copy').getBoundingClientRect()]
+  const range = document.createRange()
+  range.selectNodeContents(pre)
+  const isCovered = [...range.getClientRects()].some(({ left, right, top, bottom }) =>
+    left < button.right && right > button.left && top < button.bottom && bottom > button.top)
+  return [
+    ...(pre.scrollWidth > pre.clientWidth ? ['overflows: ' + pre.textContent.slice(0, 60)] : []),
+    ...(isCovered ? ['is covered: ' + pre.textContent.slice(0, 60)] : []),
+  ]
+})`
+
+t.test('code fits its block, and no Copy button lies on it', { skip }, async (t) => {
+  const { url } = await openFront(t, [])
+  const page = await (await openBrowser(t)).newPage()
+  for (const path of ['/guides/', '/guides/chat', '/guides/deployment', '/reference/inference'])
+    for (const look of LOOKS) {
+      await showAs(page, look)
+      await page.goto(`${url}/docs${path}`)
+      await page.locator('main .copy').first().waitFor()
+      await page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+      t.same(await page.evaluate(MISPLACED), [], `${path} ${look.name}`)
+    }
+})
+
 t.test(
   'reference and guides can be read in both colours and on a telephone, and ask nobody else for anything',
   { skip },
