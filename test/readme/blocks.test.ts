@@ -16,6 +16,7 @@ const ELSEWHERE: readonly string[] = [
   "OpenRouter's client: node tools/sdk-operations.mjs #",
   'Dashboard: ssh -L 9090:127.0.0.1:9090',
   'Servers of your own: { "provider": "acme",',
+  'Servers of your own: { "slug": "azure",',
   'Models of providers: OPENAI_API_KEY=sk-… npm start',
   'Files of the workspace: {"model": "openai/gpt-5-mini", "messages":',
   'Other models: {"model": "acme/large", "models":',
@@ -38,6 +39,7 @@ const ELSEWHERE: readonly string[] = [
   'Roles and rights: CREATE ROLE sluice',
   'A Postgres with a standby: pg_basebackup -D DATA',
   'A Postgres with a standby: ALTER SYSTEM SET',
+  'Traces (OpenTelemetry, Langfuse): export OTEL_EXPORTER_OTLP_ENDPOINT=https://cloud.langfuse.com/api/public/otel export',
   'Request log: bin/sluice logs --failed',
   "Reading the log by API: curl -s 'http://127.0.0.1:8080/api/v1/admin/requests?failed=true&limit=20'",
   'What a version keeps: npm run --silent',
@@ -46,7 +48,8 @@ const ELSEWHERE: readonly string[] = [
 ]
 
 t.test('the blocks that are not run are these', async (t) => {
-  const found = blocks.filter(({ mark }) => mark !== null)
+  // Samples in Python and TypeScript need packages; their syntax is checked in `samples.test.ts`.
+  const found = blocks.filter(({ mark, language }) => mark !== null && !['python', 'ts'].includes(language))
   t.same(
     found.filter(({ mark }) => mark !== 'elsewhere'),
     [],

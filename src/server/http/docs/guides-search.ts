@@ -22,6 +22,8 @@ const EMPTY = new Set(
     'which who why will with would you your'
   ).split(' '),
 )
+/** Names that look like a word with an ending: `cors` is not `core`. */
+const NAMES = new Set(['cors'])
 /** Other words for those of the pages. */
 const SAME: Readonly<Record<string, readonly string[]>> = {
   price: ['cost'],
@@ -65,7 +67,7 @@ export function termsOf(text: string): readonly string[] {
 
 /** The word without the endings of English that change no subject. */
 function stemOf(word: string): string {
-  if (/[_.\d]/.test(word) || word.length < 4) return word
+  if (NAMES.has(word) || /[_.\d]/.test(word) || word.length < 4) return word
   const single = word
     .replace(/ies$/, 'y')
     .replace(/(ss|x|ch|sh)es$/, '$1')

@@ -60,6 +60,26 @@ t.test('forty questions find the right page first', async (t) => {
   t.same(wrong, [])
 })
 
+/** Names of products and of ways to sign in, and pages of which one has to come first. */
+const NAMES: readonly (readonly [name: string, pages: readonly string[]])[] = [
+  ['cors', ['guides/keys', 'guides/settings']],
+  ['langchain', ['guides/chat']],
+  ['langfuse', ['guides/metrics']],
+  ['sso', ['guides/scim']],
+  ['helm', ['guides/deployment']],
+  ['azure', ['guides/models', 'guides/endpoints']],
+]
+
+t.test('names of products find the page that says what works with them', async (t) => {
+  for (const [name, pages] of NAMES) {
+    const [first] = search(index, name, 1)
+    t.ok(
+      pages.includes(first?.path.replace(/#.*/, '').replace('/docs/', '') ?? ''),
+      `${name}: ${first?.path}`,
+    )
+  }
+})
+
 t.test(
   'a question of signs, of empty words or of names that objects have finds nothing, and does not fail',
   async (t) => {
