@@ -8,7 +8,7 @@ export const ErrorEnvelope = Type.Object({
     metadata: Type.Optional(
       Type.Object(
         {
-          error_type: Type.String({ description: 'Stable code from the failure catalogue.' }),
+          error_type: Type.String({ description: 'Stable error type, such as `rate_limited`.' }),
           request_id: Type.String(),
           docs_url: Type.Optional(
             Type.String({
@@ -32,11 +32,11 @@ export type ErrorEnvelope = Static<typeof ErrorEnvelope>
 export const TypedErrorEnvelope = Type.Object({
   error: Type.Object({
     ...ErrorEnvelope.properties.error.properties,
-    type: Type.String({ description: 'The `error_type`.' }),
+    type: Type.String({ description: 'The error type, as in `error_type`.' }),
     param: Type.Union([Type.String(), Type.Null()], {
       description:
-        'The member at fault, as in `messages[0].role`: that of the first issue, or the one that the provider ' +
-        'refuses. Null: the whole body, or no member.',
+        'The first invalid member, as in `messages[0].role`, or the one that the provider refused; null for the ' +
+        'whole body or no member.',
     }),
   }),
 })
@@ -45,5 +45,5 @@ export const TypedErrorEnvelope = Type.Object({
 export const AccountErrorEnvelope = Type.Object({
   ...ErrorEnvelope.properties,
   sluice_metadata: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]),
-  user_id: Type.Union([Type.String(), Type.Null()], { description: 'Null unless known.' }),
+  user_id: Type.Union([Type.String(), Type.Null()], { description: 'Id of the user; null when unknown.' }),
 })

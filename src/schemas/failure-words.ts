@@ -96,10 +96,10 @@ const UNFILLED = /\{\w+\}/g
 
 /** What an error means for the operator, and what helps. */
 export const FailureWords = Type.Object({
-  cause: Type.String({ description: 'What went wrong.' }),
-  remedy: Type.String({ description: 'What helps.' }),
+  cause: Type.String({ description: 'Cause.' }),
+  remedy: Type.String({ description: 'Fix.' }),
   page: Type.Union([Type.String(), Type.Null()], {
-    description: 'Page of the dashboard where that is done, such as `keys`; null: callers mend it.',
+    description: 'Dashboard page for the fix, such as `keys`; null when the caller fixes it.',
   }),
 })
 export type FailureWords = Static<typeof FailureWords>

@@ -5,6 +5,7 @@ import { fieldRows } from '../../src/schemas/inference/forms/table/field-rows.ts
 import { DIALECTS } from '../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS } from '../../src/schemas/models/text-models.ts'
 import { described } from '../../src/server/http/reference/members/described.ts'
+import type { Place } from '../../src/server/http/reference/members/texts.ts'
 import { openApiOf } from '../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 
@@ -87,12 +88,18 @@ for (const operation of OPERATIONS) {
     const success = told.responses[String(operation.success.status)]?.content?.[type]?.schema
     // One that only ever refuses is described by its error.
     const isRefusal = operation.statuses.includes(operation.success.status)
+    const place = { subject: operation.tag, operation: operation.id, side: 'answer' } as const
     if (!isRefusal)
-      t.same(deref(success), operation.success.body === null ? undefined : plain(operation.success.body))
+      t.same(
+        deref(success),
+        operation.success.body === null ? undefined : plain(operation.success.body, place),
+      )
     const body = told.requestBody?.content[json]?.schema
     t.same(
       body === undefined ? undefined : deref(body),
-      operation.input.body === undefined ? undefined : plain(BODIES[operation.input.body].schema),
+      operation.input.body === undefined
+        ? undefined
+        : plain(BODIES[operation.input.body].schema, { ...place, side: 'body' }),
     )
   })
 
@@ -119,8 +126,8 @@ for (const operation of OPERATIONS) {
 }
 
 /** As the document has a schema: each member with a description. */
-function plain(schema: unknown): unknown {
-  return JSON.parse(JSON.stringify(described(schema)))
+function plain(schema: unknown, place: Place): unknown {
+  return JSON.parse(JSON.stringify(described(schema, place)))
 }
 
 function membersOf(schema: unknown): readonly string[] {

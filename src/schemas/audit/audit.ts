@@ -13,30 +13,30 @@ export const ListAuditQuery = Type.Object({
     Type.String({
       minLength: 1,
       description:
-        'UUID or slug; one that was deleted is found by its UUID. Left out: all of the organization.',
+        'UUID or slug of a workspace, for a deleted one its UUID; defaults to all workspaces of the organization.',
     }),
   ),
   operation: word(
     'id of an operation',
-    'Such as `keys.create`, or of a verb of the command line, such as `cli.keys-create`.',
+    'Id of the operation, such as `keys.create`, or a command such as `cli.keys-create`.',
   ),
   object_kind: word(
     'kind of an object',
-    'Such as `key`, `secret`, `workspace`, `member`, `preset`, `user`, `scim_group`, `group_mapping` or `scim_token`.',
+    'Kind of the object: `key`, `secret`, `workspace`, `member`, `preset`, `user`, `scim_group`, `group_mapping`, `scim_token` or another.',
   ),
-  object_id: word('id of an object', 'Of a key its hash, of a secret its name, else a UUID.'),
+  object_id: word('id of an object', 'Id of the object: hash of a key, name of a secret, otherwise a UUID.'),
   actor_id: word(
     'hash of a key, or name of a user',
-    'Who did it: the hash of a key or of a SCIM token, or the name of a user of the command line.',
+    'Actor: hash of a key or SCIM token, or operating-system user of the command line.',
   ),
   outcome: Type.Optional(Type.Enum([...AUDIT_OUTCOMES])),
-  since: instant('Events from this instant on (ISO 8601 with its offset).'),
-  until: instant('Events before this instant.'),
+  since: instant('Events at or after this time, in ISO 8601 with offset.'),
+  until: instant('Events before this time.'),
   before: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Events with a smaller `n`: the `next_before` of the page before.',
+      description: 'Events with a smaller `n`: `next_before` of the previous page.',
     }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: AUDIT_PAGE_MAX, default: AUDIT_PAGE_DEFAULT })),
@@ -46,48 +46,58 @@ export type ListAuditQuery = Static<typeof ListAuditQuery>
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
 export const AuditEventShape = Type.Object({
-  n: Type.Integer({ minimum: 1, description: '1, 2, 3, … in the organization, without gaps.' }),
-  at: Type.String({ format: 'date-time', description: 'With microseconds, UTC; it never goes back.' }),
+  n: Type.Integer({
+    minimum: 1,
+    description: 'Number of the event in the organization: 1, 2, 3, … without gaps.',
+  }),
+  at: Type.String({
+    format: 'date-time',
+    description: 'Time of the event in UTC, to the microsecond; never earlier than that of the event before.',
+  }),
   organization_id: Type.String({ format: 'uuid' }),
   workspace_id: nullable(Type.String({ format: 'uuid' })),
   actor: Type.Object({
     kind: Type.String({ description: '`key`, `scim_token`, `cli` or `system`.' }),
-    id: nullable(Type.String({ description: 'Hash of the key or token, or name of the user.' })),
+    id: nullable(
+      Type.String({ description: 'Hash of the key or token, or name of the operating-system user.' }),
+    ),
   }),
   request_id: nullable(Type.String()),
   operation: Type.String(),
   outcome: Type.Enum([...AUDIT_OUTCOMES]),
   object_kind: Type.String(),
   object_id: Type.String(),
-  before: Type.Unknown({ description: 'What could be seen of the object before; null = it did not exist.' }),
-  after: Type.Unknown({ description: 'What can be seen of it since; null = it does not exist any more.' }),
+  before: Type.Unknown({
+    description: 'The object before the change, without secrets; null when it did not exist.',
+  }),
+  after: Type.Unknown({
+    description: 'The object after the change, without secrets; null when it no longer exists.',
+  }),
   count: Type.Optional(
     Type.Integer({
       minimum: 1,
       description:
-        'Of refusals: how many equal ones followed the first, which has an event of its own; left out, the event stands for itself.',
+        'Number of equal refusals after the first, which has an event of its own; absent for a single event.',
     }),
   ),
   since: Type.Optional(
     Type.String({
       format: 'date-time',
-      description:
-        'Beside `count`: when the first that it counts was refused; `at` is when the counting ended.',
+      description: 'With `count`: time of the first counted refusal; `at` is when counting ended.',
     }),
   ),
   hash: Type.String({
     pattern: '^[0-9a-f]{64}$',
-    description: 'SHA-256 that chains the event to the one before.',
+    description: 'SHA-256 that chains this event to the one before.',
   }),
 })
 
 export const AuditAnswer = Type.Object({
   data: Type.Array(AuditEventShape, {
-    description:
-      'Newest first. A page of a search that finds little, or large events, may be short or empty though there are more.',
+    description: 'Events, newest first. A page may be short or empty although more follow.',
   }),
   has_more: Type.Boolean(),
-  next_before: nullable(Type.Integer({ minimum: 1, description: '`before` of the next page.' })),
+  next_before: nullable(Type.Integer({ minimum: 1, description: '`before` for the next page.' })),
 })
 
 /** Names of the query's instants that are not valid. */

@@ -58,7 +58,7 @@ export const EmbeddingsBody = Type.Object({
   model: Type.Optional(
     Type.String({
       minLength: 1,
-      description: `Id of a model that writes embeddings, a variant of it or an alias. ${MODEL_OR_PRESET}`,
+      description: `Id of an embedding model, with a variant if wanted, or an alias. ${MODEL_OR_PRESET}`,
     }),
   ),
   preset: Type.Optional(PresetName),
@@ -66,24 +66,29 @@ export const EmbeddingsBody = Type.Object({
   dimensions: Type.Optional(
     Type.Integer({
       minimum: DIMENSIONS_MIN,
-      description: "Numbers of each vector; the model's own when absent.",
+      description: "Length of each vector; the model's default when absent.",
     }),
   ),
   encoding_format: Type.Optional(
     Type.Union([Type.Literal('float'), Type.Literal('base64')], {
-      description: 'Form of the vectors: numbers (default), or little-endian float32 in base64.',
+      description: 'Encoding of the vectors: numbers (default), or little-endian float32 in base64.',
     }),
   ),
   input_type: Type.Optional(
-    Type.String({ description: 'What the vectors are for, as the provider calls it: query, document.' }),
+    Type.String({
+      description: 'Purpose of the vectors, as the provider names it, such as `query` or `document`.',
+    }),
   ),
   provider: Type.Optional(Type.Union([ProviderPreferences, Type.Null()])),
   session_id: Type.Optional(
-    Type.String({ maxLength: SESSION_ID_CHARS_MAX, description: 'Groups calls; wins over x-session-id.' }),
+    Type.String({
+      maxLength: SESSION_ID_CHARS_MAX,
+      description: 'Groups calls of one conversation; takes precedence over `x-session-id`.',
+    }),
   ),
   trace: Type.Optional(Trace),
   user: Type.Optional(
-    Type.String({ description: 'An id of your end user, passed on to providers that take one.' }),
+    Type.String({ description: 'Your id for the end user, sent to providers that accept one.' }),
   ),
 })
 export type EmbeddingsBody = Static<typeof EmbeddingsBody>

@@ -61,13 +61,13 @@ const Check = Type.Object({
   reason: Type.Optional(Type.Enum(CHECK_REASONS)),
   form: Type.Optional(
     Type.Enum(ENDPOINT_FORMS, {
-      description: 'Our extension: of a failed check, the form that it is of, where several were probed.',
+      description: 'Sluice extension: form that a failed check belongs to, when several were probed.',
     }),
   ),
-  actual_model: Type.Optional(Type.String({ description: 'What the upstream says that it answered with.' })),
+  actual_model: Type.Optional(Type.String({ description: "Model name in the server's answer." })),
   upstream_status: Type.Optional(Type.Integer(ERRORS)),
   upstream_message: Type.Optional(
-    Type.String({ description: 'What the upstream says, without credentials and addresses.' }),
+    Type.String({ description: "The server's error message, without credentials and addresses." }),
   ),
 })
 export type EndpointCheck = Static<typeof Check>
@@ -82,7 +82,7 @@ const Price = Type.String({
 const CachePrice = Type.String({
   pattern: DECIMAL,
   title: PRICE_WORDS,
-  description: 'Our extension: USD per token as a decimal string. Left out: the price of the prompt.',
+  description: 'Sluice extension: USD per token as a decimal string; defaults to the prompt price.',
 })
 /** Closed: a price that nothing reads would only seem to be charged. F11. */
 export const EndpointPricing = Type.Object(
@@ -103,7 +103,7 @@ const Forms = nullable(
   Type.Array(Form, {
     ...FORMS_RANGE,
     description:
-      'Our extension: the forms of calls that it has to serve. Without them a validation looks for all that its protocol may have.',
+      'Sluice extension: forms of calls that the server must support. By default a validation probes every form of its protocol.',
   }),
 )
 
@@ -121,7 +121,7 @@ const BaseUrl = Type.String({
   minLength: 1,
   maxLength: BASE_URL_CHARS_MAX,
   description:
-    'HTTPS; stored in lower case as far as the host goes, without one trailing `/` and a trailing `/chat/completions`.',
+    'HTTPS URL of the server. A trailing `/` or `/chat/completions` is removed, and the host is stored in lower case.',
 })
 const SecretName = nullable(
   Type.String({
@@ -129,7 +129,7 @@ const SecretName = nullable(
     maxLength: SECRET_NAME_CHARS_MAX,
     title: SECRET_NAME_RULES,
     description:
-      "Our extension: the workspace vault's secret that authenticates to the upstream, bound to the host of `base_url`.",
+      'Sluice extension: name of the workspace secret that authenticates to the server; it must be bound to the host of `base_url`.',
   }),
 )
 const WorkspaceId = Type.String({ format: 'uuid' })
@@ -143,7 +143,9 @@ export const CreateEndpointBody = Type.Object({
     title: `author/slug of at most ${ENDPOINT_TEXT_CHARS_MAX} letters, digits, dots, hyphens and underscores`,
     description: 'The canonical slug of a model, or a new `author/slug`.',
   }),
-  provider_slug: Text('Decides the protocol: a provider of the catalogue, or `openai-compatible`.'),
+  provider_slug: Text(
+    'Slug of a provider in the catalogue, or `openai-compatible`; it decides the protocol.',
+  ),
   upstream_model_id: Text(),
   base_url: Type.Optional(nullable(BaseUrl)),
   declared_region: Type.Optional(Region),
@@ -173,8 +175,7 @@ export const ValidateEndpointBody = Type.Object({
     nullable(
       Type.Array(Form, {
         ...FORMS_RANGE,
-        description:
-          'Our extension: those that are probed and have to pass this time, in place of those of the draft.',
+        description: 'Sluice extension: forms that must pass this time, instead of those of the draft.',
       }),
     ),
   ),
@@ -188,7 +189,7 @@ export type SetEndpointPricingBody = Static<typeof SetEndpointPricingBody>
 export const EndpointParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 export const DeleteEndpointQuery = Type.Object({
   draft_only: Type.Optional(
-    Type.Boolean({ description: 'True: an endpoint that was ever activated is kept.' }),
+    Type.Boolean({ description: 'Set to true to refuse an endpoint that was ever activated.' }),
   ),
 })
 
@@ -197,7 +198,7 @@ const summary = {
   status: Type.Enum(ENDPOINT_STATUSES),
   model_permaslug: Type.String(),
   model_name: nullable(Type.String()),
-  model_slug: nullable(Type.String({ description: 'What callers ask for.' })),
+  model_slug: nullable(Type.String({ description: 'Model id that callers send.' })),
   provider_name: Type.String(),
   created_at: Type.String({ format: 'date-time' }),
   declared_region: Region,
@@ -216,11 +217,14 @@ export const WholeEndpoint = Type.Object({
   pricing: EndpointPricing,
   secret_name: nullable(Type.String()),
   workspace_id: nullable(
-    Type.String({ format: 'uuid', description: 'Our extension: that of the last passing validation.' }),
+    Type.String({
+      format: 'uuid',
+      description: 'Sluice extension: workspace of the last successful validation.',
+    }),
   ),
   forms: Forms,
   speaks: Type.Array(Form, {
-    description: 'Our extension: the forms that the last passing validation found, which alone are called.',
+    description: 'Sluice extension: forms found by the last successful validation; only these are used.',
   }),
 })
 export type WholeEndpoint = Static<typeof WholeEndpoint>
@@ -234,10 +238,10 @@ export const EndpointDeletedAnswer = Type.Object({
 const FormFinding = Type.Object({
   form: Form,
   passed: Type.Boolean(),
-  checks: Type.Array(Check, { description: 'None: the form was not probed.' }),
+  checks: Type.Array(Check, { description: 'The checks; empty when the form was not probed.' }),
   is_unprobed: Type.Optional(
     Type.Literal(true, {
-      description: 'The node had no room for the probe, which says nothing of the form: validate again.',
+      description: 'True when the node had no capacity to probe this form: validate again.',
     }),
   ),
 })
@@ -246,7 +250,7 @@ export const EndpointValidationAnswer = Type.Object({
   data: Type.Object({
     passed: Type.Boolean(),
     checks: Type.Array(Check),
-    forms: Type.Array(FormFinding, { description: 'Our extension: what was found of each form.' }),
+    forms: Type.Array(FormFinding, { description: 'Sluice extension: result for each form.' }),
   }),
 })
 

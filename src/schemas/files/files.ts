@@ -4,7 +4,7 @@ import type { Issue } from '../failure-metadata.ts'
 import { FILE_IDS_MAX, FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } from './file-limits.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
-const Bytes = Type.Integer({ minimum: 0, description: 'Bytes.' })
+const Bytes = Type.Integer({ minimum: 0, description: 'Size in bytes.' })
 
 /** The form of a file in replies to different clients. C8. */
 export type FileShape = 'openrouter' | 'anthropic' | 'openai'
@@ -45,7 +45,7 @@ const OwnFile = Type.Object(
     created_at: Type.String({ format: 'date-time' }),
     downloadable: Type.Boolean({ description: 'False for an upload; true for a promoted container file.' }),
     expires_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'When it is removed; left out when it stays.' }),
+      Type.String({ format: 'date-time', description: 'When the file is deleted; absent when it is kept.' }),
     ),
   },
   {
@@ -64,7 +64,9 @@ const OpenAiFile = Type.Object(
     filename: Type.String(),
     purpose: Type.String(),
     status: Type.Literal('processed'),
-    expires_at: Type.Optional(Type.Integer({ description: 'Unix seconds; left out when it stays.' })),
+    expires_at: Type.Optional(
+      Type.Integer({ description: 'Unix time in seconds when the file is deleted; absent when it is kept.' }),
+    ),
   },
   { description: "The shape for OpenAI's clients." },
 )
@@ -219,13 +221,13 @@ export const FileContent = Type.String({ format: 'binary', description: 'The byt
 export const FileScope = {
   provider: Type.Optional(
     Type.Union([Type.Literal('openai'), Type.Literal('anthropic')], {
-      description: "Reads or stores the file at that provider, with the workspace's own key for it.",
+      description: "Slug of a provider: the file is stored there, with the workspace's own provider key.",
     }),
   ),
   workspace_id: Type.Optional(
     Type.String({
       format: 'uuid',
-      description: "The key's workspace, which is also the default.",
+      description: "UUID or slug of the key's workspace, which is also the default.",
     }),
   ),
 }
@@ -240,30 +242,31 @@ export const ListFilesQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: FILES_PAGE_MAX,
-      description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
+      description: `Files per page; ${FILES_PAGE_DEFAULT} by default.`,
     }),
   ),
-  cursor: Type.Optional(Type.String({ description: 'The `cursor` of the page before.' })),
+  cursor: Type.Optional(Type.String({ description: '`cursor` of the previous page.' })),
   page: Type.Optional(
     Type.String({
       description:
-        'The `next_page` of the page before, as Anthropic names it. It decides, whatever `after`, `after_id` or `before_id` the list was begun with.',
+        '`next_page` of the previous page, as Anthropic names it. Takes precedence over `after`, `after_id` and `before_id`.',
     }),
   ),
-  after: Type.Optional(Type.String({ description: 'Id of the last file of the page before.' })),
-  after_id: Type.Optional(Type.String({ description: 'The same, as Anthropic names it.' })),
+  after: Type.Optional(Type.String({ description: 'Id of the last file on the previous page.' })),
+  after_id: Type.Optional(Type.String({ description: 'The same as `after`, as Anthropic names it.' })),
   purpose: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: PURPOSE_CHARS_MAX,
       pattern: '^[^\\u0000]*$',
       title: `string of 1 to ${PURPOSE_CHARS_MAX} characters without U+0000`,
-      description: 'Only files of exactly that purpose.',
+      description: 'Only files with exactly this purpose.',
     }),
   ),
   before_id: Type.Optional(
     Type.String({
-      description: 'Id of the first file of the page behind: the files before it. OpenAI does not know it.',
+      description:
+        'Id of the first file on the following page, to list the files before it. Not supported with OpenAI.',
     }),
   ),
   ids: Type.Optional(
@@ -275,7 +278,7 @@ export const ListFilesQuery = Type.Object({
   ),
   order: Type.Optional(
     Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
-      description: 'Own storage lists oldest first, `asc`, only.',
+      description: "Sluice's own storage supports `asc` only, oldest first.",
     }),
   ),
   ...FileScope,
@@ -293,7 +296,7 @@ export const ContainerWriteParams = Type.Object({
   container_id: ContainerId,
   file_id: Type.String({
     minLength: 1,
-    description: 'The path of the file; slashes may stand in it as they are.',
+    description: 'Path of the file, with plain slashes.',
   }),
 })
 export const ContainerFileParams = Type.Object({
@@ -306,10 +309,10 @@ export const ListContainerFilesQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: FILES_PAGE_MAX,
-      description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
+      description: `Files per page; ${FILES_PAGE_DEFAULT} by default.`,
     }),
   ),
-  after: Type.Optional(Type.String({ description: 'The `last_id` of the page before.' })),
+  after: Type.Optional(Type.String({ description: '`last_id` of the previous page.' })),
 })
 
 /** A container file, as OpenAI's clients know it. B2.8. */
@@ -318,7 +321,7 @@ export const ContainerFileAnswer = Type.Object({
   object: Type.Literal('container.file'),
   container_id: Type.String(),
   bytes: Bytes,
-  created_at: Type.Integer({ description: 'Unix seconds of its last change.' }),
+  created_at: Type.Integer({ description: 'Unix time of the last change, in seconds.' }),
   path: Type.String(),
   source: Type.Literal('assistant'),
 })

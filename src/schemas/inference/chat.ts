@@ -54,7 +54,10 @@ const ToolChoice = Type.Union([
 ])
 
 const Search = Type.Optional(
-  Type.Unknown({ description: 'Passed on. Nothing bounds what it costs: a finite limit refuses it.' }),
+  Type.Unknown({
+    description:
+      'Sent to the provider. Refused for a key with a spending limit, because its cost has no maximum.',
+  }),
 )
 
 /**
@@ -78,7 +81,7 @@ export const ChatBody = Type.Object(
         {
           ...OPEN,
           description:
-            'The last event always has the usage. With `include_usage: true` its `choices` are empty, as OpenAI sends it.',
+            "Streaming options. The last event always has the usage; with `include_usage: true` its `choices` are empty, as in OpenAI's streams.",
         },
       ),
     ),
@@ -135,7 +138,7 @@ export const ChatUsage = Type.Object({
 })
 
 const Head = {
-  id: Type.String({ description: '`gen_…`; also in the header `x-generation-id`.' }),
+  id: Type.String({ description: 'Id of the call, `gen_…`; also in the header `x-generation-id`.' }),
   created: Type.Integer({ description: 'Unix seconds.' }),
   model: AnsweringModel,
   provider: Type.String(),
@@ -149,8 +152,8 @@ const BESIDE_TEXT = {
   reasoning_details: Type.Optional(
     Type.Array(Type.Object({ type: Type.String() }, OPEN), {
       description:
-        'Reasoning with its signatures, to be sent back as it came: `reasoning.text`, `reasoning.summary`, ' +
-        '`reasoning.encrypted`. In a stream, fragments of an entry have its `index`.',
+        'Reasoning with its signatures, to be sent back unchanged in the next turn: `reasoning.text`, ' +
+        '`reasoning.summary` or `reasoning.encrypted`. In a stream, fragments of one entry share its `index`.',
     }),
   ),
 }
@@ -175,7 +178,7 @@ export const ChatAnswer = Type.Object({
           Type.Array(
             Type.Object({
               id: Type.Optional(Type.String()),
-              type: Type.String({ description: '`function`, or a type of the provider.' }),
+              type: Type.String({ description: '`function`, or a type that the provider defines.' }),
               function: Type.Optional(FunctionCall),
             }),
           ),
@@ -220,7 +223,7 @@ export const ChatChunk = Type.Object({
   error: Type.Optional(
     Type.Object(
       { code: Type.Integer(), message: Type.String(), type: Type.String() },
-      { ...OPEN, description: 'Why the answer is not whole: no event follows. D21.' },
+      { ...OPEN, description: 'Why the answer is incomplete; no event follows.' },
     ),
   ),
 })

@@ -22,29 +22,32 @@ const Never = Type.Null({ description: 'Always null.' })
 /** The record of a call, with every member that OpenRouter's client requires. D33. */
 export const GenerationRecord = Type.Object({
   id: Type.String({ description: '`gen_…`' }),
-  upstream_id: Type.Union([Type.String(), Type.Null()], { description: "The provider's own id." }),
+  upstream_id: Type.Union([Type.String(), Type.Null()], { description: 'Id of the answer at the provider.' }),
   model: Type.String(),
   provider_name: Type.Union([Type.String(), Type.Null()], {
-    description: 'Slug of the provider; null: none has answered.',
+    description: 'Slug of the provider; null when none answered.',
   }),
   created_at: Type.String({ format: 'date-time' }),
   api_type: Type.Literal('completions'),
-  origin: Type.String({ description: 'Origin of this installation.' }),
+  origin: Type.String({ description: 'Origin of this Sluice installation.' }),
   streamed: Type.Boolean(),
-  cancelled: Type.Boolean({ description: 'The caller left before the stream was over.' }),
+  cancelled: Type.Boolean({ description: 'True when the caller closed the stream before its end.' }),
   finish_reason: Type.Union([Type.String(), Type.Null()], {
-    description: 'In the words of chat. `error`: the answer broke off; null: the caller left.',
+    description:
+      'Why generation ended, as chat completions name it. `error` when the answer broke off; null when the caller left.',
   }),
-  native_finish_reason: Type.Union([Type.String(), Type.Null()], { description: "In the provider's words." }),
+  native_finish_reason: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why generation ended, as the provider names it.',
+  }),
   total_cost: Type.Number({ description: 'USD that the call was charged.' }),
-  usage: Type.Number({ description: 'As `total_cost`.' }),
+  usage: Type.Number({ description: 'The same as `total_cost`.' }),
   upstream_inference_cost: Type.Union([Type.Number(), Type.Null()], {
-    description: "USD at the provider of a call by the workspace's own key.",
+    description: "USD charged by the provider to the workspace's own key.",
   }),
   cache_discount: Never,
   is_byok: Type.Boolean(),
-  latency: Milliseconds('From the request until the answer was over.'),
-  generation_time: Milliseconds('Of the attempt that was delivered.'),
+  latency: Milliseconds('Milliseconds from the request to the end of the answer.'),
+  generation_time: Milliseconds('Milliseconds taken by the attempt that was delivered.'),
   moderation_latency: Never,
   tokens_prompt: Count,
   tokens_completion: Count,
@@ -62,7 +65,7 @@ export const GenerationRecord = Type.Object({
   router: Never,
   preset_id: Never,
   service_tier: Type.Union([Type.String(), Type.Null()], {
-    description: 'As the provider reports it; null: it reports none.',
+    description: 'Service tier reported by the provider; null when none is reported.',
   }),
   user_agent: Never,
   http_referer: Never,
@@ -74,17 +77,23 @@ export const GenerationRecord = Type.Object({
   request_id: Type.String(),
   session_id: TextOrNull,
   x: Type.Object({
-    ttft_ms: Milliseconds('Until the first output was written to the caller; null: not streamed, or none.'),
-    stalled_ms: Type.Number({ minimum: 0, description: 'Milliseconds in which the caller did not read.' }),
-    is_estimated: Type.Boolean({ description: "The token counts are estimates, not the provider's." }),
-    searches: Type.Integer({ minimum: 0, description: 'Searches of the web that the provider told.' }),
-    attempts: Type.Integer({ minimum: 0, description: 'Endpoints that were tried.' }),
+    ttft_ms: Milliseconds(
+      'Milliseconds until the first output was written to the caller; null when there was none or the call was not streamed.',
+    ),
+    stalled_ms: Type.Number({
+      minimum: 0,
+      description: 'Milliseconds spent waiting for the caller to read.',
+    }),
+    is_estimated: Type.Boolean({ description: 'True when Sluice estimated the token counts.' }),
+    searches: Type.Integer({ minimum: 0, description: 'Web searches that the provider reported.' }),
+    attempts: Type.Integer({ minimum: 0, description: 'Number of endpoints that were tried.' }),
     dropped: Type.Array(Type.String(), {
-      description: 'Members of the request that the provider did not get, or that have no effect.',
+      description: 'Members of the request that were not sent to the provider or have no effect.',
     }),
     price: Type.Union([WrittenPrice, Type.Null()]),
     unpriced_tier: Type.Union([Type.Enum(TIER_MEMBERS), Type.Null()], {
-      description: 'What the answer reports and the catalogue has no price of: the usual price was charged.',
+      description:
+        'Reported tier, speed or region without a price in the catalogue; the usual price was charged.',
     }),
   }),
 })

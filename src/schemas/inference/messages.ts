@@ -56,7 +56,8 @@ const PROMPT = {
   tools: maybe(
     Type.Array(Tool, {
       maxItems: TOOLS_MAX,
-      description: 'A finite limit needs `max_uses` of those that the provider runs.',
+      description:
+        'Tools that the model may call. When a spending limit applies, tools that the provider runs need `max_uses`.',
     }),
   ),
   tool_choice: maybe(ToolChoice),
@@ -76,7 +77,7 @@ export const MessagesBody = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: ASKED_MAX,
-        description: 'The most tokens of the answer. Required, unless a preset has it.',
+        description: 'Maximum number of output tokens. Required unless a preset supplies it.',
       }),
     ),
     stream: Stream,
@@ -111,7 +112,9 @@ export const MessagesUsageShape = Type.Object({
 })
 
 const HEAD = {
-  id: Type.String({ description: "The provider's own id, or `msg_…` of the call." }),
+  id: Type.String({
+    description: "The provider's id, or `msg_…`. The id of the call is in the header `x-generation-id`.",
+  }),
   type: Type.Literal('message'),
   role: Type.Literal('assistant'),
   model: AnsweringModel,
@@ -141,7 +144,7 @@ export const MessageEvent = Type.Object(
     error: Type.Optional(
       Type.Object(
         { type: Type.String(), message: Type.String() },
-        { ...OPEN, description: 'Why the answer is not whole: no event follows. D21.' },
+        { ...OPEN, description: 'Why the answer is incomplete; no event follows.' },
       ),
     ),
   },

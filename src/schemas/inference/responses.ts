@@ -91,7 +91,8 @@ export const ResponsesBody = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: ASKED_MAX,
-        description: 'The most calls of tools that the provider runs. A finite limit needs it for them.',
+        description:
+          'Maximum number of tool calls that the provider runs. Required for them when a spending limit applies.',
       }),
     ),
     temperature: Figure,
@@ -109,17 +110,30 @@ export const ResponsesBody = Type.Object(
     metadata: maybe(Free),
     store: maybe(
       Type.Boolean({
-        description: "Under the operator's key nothing is stored, and `true` is refused.",
+        description: "Must not be true with the operator's provider key, which stores nothing.",
       }),
     ),
     background: maybe(
-      Type.Boolean({ description: "Under the operator's key `true` is refused: it stores the answer." }),
+      Type.Boolean({
+        description: "Must not be true with the operator's provider key, because it stores the answer.",
+      }),
     ),
     previous_response_id: maybe(
-      Type.String({ description: "Needs the workspace's own provider key, under which it was stored." }),
+      Type.String({
+        description: "Requires the workspace's own provider key, which stored the earlier response.",
+      }),
     ),
-    conversation: maybe(Type.Union([Type.String(), Free], { description: 'As `previous_response_id`.' })),
-    prompt: maybe(Type.Object({}, { ...OPEN, description: 'As `previous_response_id`.' })),
+    conversation: maybe(
+      Type.Union([Type.String(), Free], {
+        description: "Requires the workspace's own provider key, which stores the conversation.",
+      }),
+    ),
+    prompt: maybe(
+      Type.Object(
+        {},
+        { ...OPEN, description: "Requires the workspace's own provider key, which stores the conversation." },
+      ),
+    ),
     ...OURS,
     prompt_cache_key: CacheKey,
     ...CACHE_OPTIONS,
@@ -150,7 +164,9 @@ const Seconds = Type.Integer({ description: 'Unix seconds.' })
 
 /** A response; a provider's has more members. D13, D14. */
 const Response = {
-  id: Type.String({ description: "The provider's own, or `resp_…`; `x-generation-id` has the call's." }),
+  id: Type.String({
+    description: "The provider's id, or `resp_…`. The id of the call is in the header `x-generation-id`.",
+  }),
   object: Type.Literal('response'),
   created_at: Seconds,
   completed_at: orNull(Seconds),
@@ -161,7 +177,7 @@ const Response = {
   max_output_tokens: orNull(Count),
   metadata: orNull(Free),
   model: AnsweringModel,
-  output: Type.Array(Type.Unknown(), { description: 'Messages, reasoning and calls of tools.' }),
+  output: Type.Array(Type.Unknown(), { description: 'Messages, reasoning and tool calls.' }),
   parallel_tool_calls: Type.Boolean(),
   presence_penalty: orNull(Type.Number()),
   frequency_penalty: orNull(Type.Number()),
@@ -178,12 +194,15 @@ export const ResponsesAnswer = Type.Object({ ...Response, usage: ResponsesUsage 
 /** The data of each event of a streamed answer; more members follow its type. D13. */
 export const ResponsesEvent = Type.Object(
   {
-    type: Type.String({ description: 'Also in the `event:` line.' }),
+    type: Type.String({ description: 'Event type, as in the `event:` line.' }),
     sequence_number: Type.Optional(Count),
     response: Type.Optional(
       Type.Object(
         { ...Response, usage: orNull(Free) },
-        { ...OPEN, description: 'In `response.created`, `.queued`, `.in_progress` and the last event.' },
+        {
+          ...OPEN,
+          description: 'The response; in `response.created`, `.queued`, `.in_progress` and the last event.',
+        },
       ),
     ),
   },

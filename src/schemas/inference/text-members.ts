@@ -33,20 +33,22 @@ export const Reasoning = maybe(
 export const Model = Type.Optional(
   Type.String({
     minLength: 1,
-    description: `Id of a model that writes text, a variant of it or an alias. ${MODEL_OR_PRESET}`,
+    description: `Id of a text model, with a variant if wanted, or an alias. ${MODEL_OR_PRESET}`,
   }),
 )
 export const Stream = maybe(
-  Type.Boolean({ description: 'True: the answer comes as server-sent events. `Accept` does not matter.' }),
+  Type.Boolean({
+    description: 'Set to true to stream the answer as server-sent events. The `Accept` header has no effect.',
+  }),
 )
 /** Its type is not checked: providers differ, and Sluice uses a text alone. */
 export const CacheKey = Type.Optional(
-  Type.Unknown({ description: 'Passed on; calls with the same one go to the same endpoint.' }),
+  Type.Unknown({ description: 'Sent to the provider. Calls with the same key go to the same endpoint.' }),
 )
 
 const Stored = Type.Optional(
   Type.Unknown({
-    description: "Passed on under the workspace's own provider key; what it names there is the workspace's.",
+    description: "Sent to the provider with the workspace's own provider key only.",
   }),
 )
 /** Members of OpenAI's chat and responses by which a call names another. D8. */
@@ -56,7 +58,7 @@ export const CHAT_STATE = { store: Stored, ...CACHE_OPTIONS }
 const OfAccount = Type.Optional(
   Type.Unknown({
     description:
-      "Passed on. Under the operator's key nothing in it may name what the provider's account holds.",
+      "Sent to the provider. With the operator's key it must not refer to objects in the provider account.",
   }),
 )
 /** Members of some providers that may name what an account holds, in every form. D31. */
@@ -96,7 +98,10 @@ export const OURS = {
 }
 
 const Dear = Type.Optional(
-  Type.Unknown({ description: 'Passed on. A finite limit needs a value that costs no more than usual.' }),
+  Type.Unknown({
+    description:
+      'Sent to the provider. A key with a spending limit may only use tiers that cost no more than the usual one.',
+  }),
 )
 
 /** Of answers; a stream of chat may have it in its last event alone. F6. */
@@ -106,7 +111,7 @@ export const ReportedTier = Type.Optional(
 
 export const Modalities = maybe(
   Type.Array(Type.String(), {
-    description: 'What the answer is made of: `text`, and what else the model writes.',
+    description: 'Output types: `text`, and others that the model generates.',
   }),
 )
 
@@ -179,14 +184,16 @@ export const DECIDED_WITHIN: Readonly<Record<string, MarkPlan>> = Object.fromEnt
 
 export const Count = Type.Integer({ minimum: 0 })
 export const TextOrNull = orNull(Type.String())
-export const AnsweringModel = Type.String({ description: 'Canonical id of the model that answered.' })
+export const AnsweringModel = Type.String({ description: 'Id of the model that answered.' })
 
 /** What a usage has of Sluice's in every dialect. D24, D26. */
 export const CHARGED = {
   cost: Type.Number({ description: 'USD.' }),
   is_byok: Type.Boolean(),
   is_estimated: Type.Optional(
-    Type.Boolean({ description: 'True: the provider told no credible counts, and ours stand in. D26.' }),
+    Type.Boolean({
+      description: 'True when the provider reported no credible counts and Sluice estimated them.',
+    }),
   ),
 }
 
@@ -194,7 +201,7 @@ export const CHARGED = {
 export const ServerToolUse = maybe(
   Type.Object(
     { web_search_requests: maybe(Count) },
-    { ...OPEN, description: 'Searches of the web by the provider, each of which has a price.' },
+    { ...OPEN, description: 'Tools that the provider ran and charged for.' },
   ),
 )
 

@@ -50,23 +50,24 @@ const Limit = nullable(
     minimum: 0,
     maximum: USD_MAX,
     title: `a number of USD from 0 to ${USD_MAX}`,
-    description: 'USD, to the nearest nano-USD; null: none. At 0 every call that costs anything is refused.',
+    description:
+      'Spending limit in USD, rounded to the nearest nano-USD; null for none. With 0 every paid call is refused.',
   }),
 )
 const ResetOf = nullable(
   Type.Enum([...LIMIT_RESETS], {
     description:
-      'At 00:00 UTC, weeks on Monday, months on the 1st; null: the limit is for the lifetime of the key.',
+      'How often the limit resets, at 00:00 UTC; weeks on Monday, months on the 1st. Null applies the limit to the lifetime of the key.',
   }),
 )
 const Byok = Type.Boolean({
-  description: "Whether calls by a workspace's own credentials count against the limit.",
+  description: "Whether calls with the workspace's own provider keys count against the limit.",
 })
 const Rate = nullable(
   Type.Integer({
     minimum: 1,
     maximum: RATE_LIMIT_RPM_MAX,
-    description: 'Our extension: requests a minute; null: no limit.',
+    description: 'Sluice extension: requests per minute; null for no limit.',
   }),
 )
 const Burst = nullable(
@@ -74,8 +75,8 @@ const Burst = nullable(
     minimum: 1,
     maximum: RATE_LIMIT_RPM_MAX,
     description:
-      "Our extension: requests that may come at once, 1 to the key's `rate_limit_rpm`; null: the operator's " +
-      'default, else the greater of a tenth of the limit and 10, at most the limit. A lowered limit cuts it.',
+      "Sluice extension: requests that may arrive at once, from 1 to `rate_limit_rpm`; null for the operator's " +
+      'default, or else a tenth of the limit and at least 10. Lowering the limit lowers it too.',
   }),
 )
 const AllowedModels = nullable(
@@ -87,7 +88,7 @@ const AllowedModels = nullable(
     }),
     {
       maxItems: ALLOWED_MODELS_MAX,
-      description: `Our extension: the models that it may use, each as ${ALLOWED_MODEL_RULES}; null: all, an empty list: none.`,
+      description: `Sluice extension: models that the key may call, each as ${ALLOWED_MODEL_RULES}. Null for all, an empty list for none.`,
     },
   ),
 )
@@ -95,13 +96,15 @@ const Scopes = nullable(
   Type.Array(Type.Enum([...KEY_SCOPES]), {
     uniqueItems: true,
     maxItems: KEY_SCOPES.length,
-    description: `Our extension: what an inference or intern key may do; null: all, an empty list: nothing that needs a scope. ${RESERVED_SCOPE_TEXT}.`,
+    description:
+      'Sluice extension: what an inference or intern key may do; null for everything, an empty list for nothing that ' +
+      `needs a scope. ${RESERVED_SCOPE_TEXT}.`,
   }),
 )
 const ExpiresAt = nullable(
   Type.String({
     title: `${INSTANT_RULES}, or null`,
-    description: `${INSTANT_RULES}, in the future; null: never.`,
+    description: `When the key expires: ${INSTANT_RULES}, in the future; null for never.`,
   }),
 )
 
@@ -110,14 +113,15 @@ export const CreateKeyBody = Type.Object({
   name: Name,
   kind: Type.Optional(
     Type.Enum(['inference', 'management', 'intern'], {
-      description: 'Our extension; left out: `inference`, with `intern_id` `intern`.',
+      description:
+        'Sluice extension: kind of the key. Defaults to `inference`, or to `intern` with an `intern_id`.',
     }),
   ),
   intern_id: Type.Optional(
     Type.String({
       minLength: 1,
       description:
-        "Our extension: the key is one of this intern, acts in the intern's workspace and ends with it.",
+        "Sluice extension: creates a key of this intern. It acts in the intern's workspace and is deleted with the intern.",
     }),
   ),
   disabled: Type.Optional(
@@ -133,7 +137,7 @@ export const CreateKeyBody = Type.Object({
     Type.String({
       minLength: 1,
       description:
-        'UUID or slug, of an inference key; left out: the workspace `default`. A management key belongs to the organization.',
+        'UUID or slug of the workspace of an inference key; defaults to `default`. Management keys belong to the organization.',
     }),
   ),
   creator_user_id: Type.Optional(nullable(UserId)),
@@ -164,7 +168,9 @@ export const UpdateKeyBody = Type.Object({
   allowed_models: Type.Optional(AllowedModels),
   scopes: Type.Optional(Scopes),
   intern_id: Type.Optional(
-    Type.String({ description: "Our extension: cannot be changed; taken where it is the key's own." }),
+    Type.String({
+      description: 'Sluice extension: cannot be changed; accepted when it equals the current value.',
+    }),
   ),
 })
 export type UpdateKeyBody = Static<typeof UpdateKeyBody>
@@ -176,14 +182,14 @@ export const RotateKeyBody = Type.Object({
       minimum: 0,
       maximum: KEY_OVERLAP_S_MAX,
       default: KEY_OVERLAP_S_DEFAULT,
-      description: 'For so long both keys work.',
+      description: 'Seconds during which both keys work.',
     }),
   ),
   expires_at: Type.Optional(
     nullable(
       Type.String({
         title: `${INSTANT_RULES}, or null`,
-        description: `Of the new key: ${INSTANT_RULES}, in the future; null: never; left out: as the key had it.`,
+        description: `When the new key expires: ${INSTANT_RULES}, in the future; null for never, absent to keep the old expiry.`,
       }),
     ),
   ),
@@ -191,14 +197,14 @@ export const RotateKeyBody = Type.Object({
 export type RotateKeyBody = Static<typeof RotateKeyBody>
 
 export const KeyParams = Type.Object({
-  hash: Type.String({ description: 'Lower-case hex SHA-256 of the key, as it is listed.' }),
+  hash: Type.String({ description: 'Lower-case hex SHA-256 of the key, as in lists.' }),
 })
 
 export const ListKeysQuery = Type.Object({
   include_disabled: Type.Optional(Type.Boolean({ default: false })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: KEYS_OFFSET_MAX, default: 0 })),
   workspace_id: Type.Optional(
-    Type.String({ minLength: 1, description: 'Only those of this workspace, by its UUID or slug.' }),
+    Type.String({ minLength: 1, description: 'Only keys of this workspace, by UUID or slug.' }),
   ),
 })
 
@@ -220,8 +226,7 @@ const LIMITS = {
   limit: nullable(Usd),
   limit_remaining: nullable(
     Type.Number({
-      description:
-        'USD: the limit less what was spent of it, at least 0. What calls under way may come to is not taken off.',
+      description: 'USD left of the limit, at least 0. The cost of calls in progress is not subtracted.',
     }),
   ),
   limit_reset: nullable(Type.Enum([...LIMIT_RESETS])),
@@ -232,9 +237,10 @@ const LIMITS = {
 export const ApiKey = Type.Object({
   hash: Type.String(),
   name: Type.String(),
-  label: Type.String({ description: 'What people know the key by.' }),
+  label: Type.String({ description: 'First and last characters of the key, to recognize it by.' }),
   workspace_id: Type.String({
-    description: 'Of a management key: the workspace `default`, where it acts when it names none.',
+    description:
+      'Workspace of the key; for a management key the workspace `default`, used when a call names none.',
   }),
   disabled: Type.Boolean(),
   ...LIMITS,
@@ -250,7 +256,7 @@ export const ApiKey = Type.Object({
   ...CallLimits.properties,
   allowed_models: nullable(Type.Array(Type.String())),
   scopes: nullable(Type.Array(Type.Enum([...KEY_SCOPES]))),
-  intern_id: nullable(Type.String({ description: 'Of an intern key.' })),
+  intern_id: nullable(Type.String({ description: 'Id of the intern, for an intern key.' })),
 })
 export type ApiKey = Static<typeof ApiKey>
 
@@ -258,7 +264,7 @@ export const KeyAnswer = Type.Object({ data: ApiKey })
 export const KeyListAnswer = Type.Object({ data: Type.Array(ApiKey), has_more: HasMore })
 export const NewKeyAnswer = Type.Object({
   data: ApiKey,
-  key: Type.String({ description: 'The key itself, this once.' }),
+  key: Type.String({ description: 'The key. It is shown only once.' }),
 })
 export const KeyDeletedAnswer = Type.Object({ deleted: Type.Literal(true) })
 export const RotatedKeyAnswer = Type.Object({
@@ -274,7 +280,9 @@ export const CurrentKeyAnswer = Type.Object({
     ...USAGE,
     is_free_tier: Type.Boolean(),
     is_management_key: Type.Boolean(),
-    is_provisioning_key: Type.Boolean({ description: 'The same under its older name.' }),
+    is_provisioning_key: Type.Boolean({
+      description: 'The same as `is_management_key`, under its older name.',
+    }),
     workspace_id: nullable(Type.String()),
     organization_id: nullable(Type.String()),
     creator_user_id: nullable(Type.String()),
@@ -286,7 +294,7 @@ export const CurrentKeyAnswer = Type.Object({
     }),
     rate_limit: Type.Object({ requests: Type.Integer(), interval: Type.String(), note: Type.String() }),
     expires_at: Type.Optional(Instant),
-    hash: Type.String({ description: 'Our extension.' }),
+    hash: Type.String({ description: 'Sluice extension: lower-case hex SHA-256 of the key.' }),
     kind: ApiKey.properties.kind,
     rate_limit_burst: ApiKey.properties.rate_limit_burst,
     ...CallLimits.properties,

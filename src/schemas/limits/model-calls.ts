@@ -11,8 +11,7 @@ export const CallLimits = Type.Object({
       minimum: 1,
       maximum: PARALLEL_MAX,
       description:
-        'Our extension: calls to models that are under way at once, each until its answer has ended; null: no limit. ' +
-        'Jobs of videos do not count.',
+        'Sluice extension: maximum number of concurrent model calls; null for no limit. Video jobs do not count.',
     }),
   ),
   rate_limit_tpm: nullable(
@@ -20,7 +19,7 @@ export const CallLimits = Type.Object({
       minimum: 1,
       maximum: RATE_LIMIT_TPM_MAX,
       description:
-        'Our extension: tokens a minute of prompts and answers, all of which may come at once; null: no limit.',
+        'Sluice extension: prompt and output tokens per minute, all of which may come at once; null for no limit.',
     }),
   ),
   default_max_output_tokens: nullable(
@@ -28,8 +27,8 @@ export const CallLimits = Type.Object({
       minimum: DEFAULT_OUTPUT_TOKENS_MIN,
       maximum: TOKENS_TOLD_MAX,
       description:
-        'Our extension: tokens of an answer where a call asks for no maximum and a limit in USD counts it. ' +
-        "A key's own goes before that of its workspace; null: as the endpoint has it.",
+        'Sluice extension: output tokens assumed when a call sets no maximum and a spending limit applies. ' +
+        "The key's value takes precedence over the workspace's; null uses the maximum of the endpoint.",
     }),
   ),
 })

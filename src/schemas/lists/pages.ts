@@ -3,5 +3,5 @@ import Type from 'typebox'
 /** For lists that continue by `offset`. Sluice's extension beside `total_count`. */
 export const HasMore = Type.Boolean({
   description:
-    'The next page begins at `offset` plus the number of items of this one. A page of large items ends early, before `limit`.',
+    'True when another page follows, at `offset` plus the number of items on this page. A page of large items may end before `limit`.',
 })

@@ -35,7 +35,8 @@ export const Pricing = Type.Object(
     overrides: Type.Optional(PricingOverrides),
   },
   {
-    description: 'USD: prompt and completion per token, request per request, others per unit of their name.',
+    description:
+      'Prices in USD: `prompt` and `completion` per token, `request` per request, others per unit of their name.',
   },
 )
 export type Pricing = Static<typeof Pricing>
@@ -44,7 +45,10 @@ export type Pricing = Static<typeof Pricing>
 const Extension = Type.Optional(
   Type.Object(
     { modifiers: PriceModifiers },
-    { description: 'Our extension: prices of calls whose answer reports a tier, a speed or a place.' },
+    {
+      description:
+        'Sluice extension: prices that depend on the tier, speed or region that the answer reports.',
+    },
   ),
 )
 
@@ -90,11 +94,11 @@ export const Benchmarks = Type.Object({
  * B1.11.
  */
 export const Model = Type.Object({
-  id: Type.String({ description: 'With the variant suffix, when one was asked for.' }),
+  id: Type.String({ description: 'Id of the model, with the requested variant.' }),
   canonical_slug: Type.String(),
   name: Type.String(),
   description: Type.Optional(Type.String()),
-  created: Type.Integer({ description: 'Unix time of the release in seconds; 0 when it is not known.' }),
+  created: Type.Integer({ description: 'Unix time of the release, in seconds; 0 when unknown.' }),
   context_length: nullable(Count),
   architecture: Architecture,
   pricing: Pricing,
@@ -111,7 +115,7 @@ export const Model = Type.Object({
   hugging_face_id: Type.Optional(nullable(Type.String())),
   expiration_date: nullable(Type.String()),
   knowledge_cutoff: nullable(Type.String()),
-  links: Type.Object({ details: Type.String({ description: 'Path of the endpoints listing.' }) }),
+  links: Type.Object({ details: Type.String({ description: 'Path of the list of endpoints.' }) }),
   alias_target: Type.Optional(Type.Object({ name: Type.String(), slug: Type.String() })),
   benchmarks: Type.Optional(Benchmarks),
   reasoning: Type.Optional(Reasoning),
@@ -136,7 +140,10 @@ export const ModelEndpoint = Type.Object({
   model_name: Type.String(),
   provider_name: Type.String(),
   tag: Type.String(),
-  context_length: Type.Integer({ minimum: 0, description: '0 when the catalogue does not say.' }),
+  context_length: Type.Integer({
+    minimum: 0,
+    description: 'Maximum number of tokens in prompt and output together; 0 when unknown.',
+  }),
   quantization: nullable(Type.String()),
   max_completion_tokens: nullable(Count),
   max_prompt_tokens: nullable(Count),
@@ -164,7 +171,7 @@ export const ModelAnswer = Type.Object({ data: Model })
 export const BareModel = Type.Object({
   ...Model.properties,
   object: Type.Literal('model'),
-  owned_by: Type.String({ description: 'The author.' }),
+  owned_by: Type.String({ description: 'Author of the model.' }),
 })
 
 /** Answer of GET /models/{author}/{slug}/endpoints. B2.3. */
@@ -176,7 +183,7 @@ export const ModelEndpointsAnswer = Type.Object({
     description: Type.String(),
     architecture: Type.Object({
       ...Architecture.properties,
-      tokenizer: nullable(Type.String({ description: 'The family; null when the catalogue does not say.' })),
+      tokenizer: nullable(Type.String({ description: 'Family of the tokenizer; null when unknown.' })),
     }),
     endpoints: Type.Array(ModelEndpoint),
   }),
@@ -189,7 +196,7 @@ export const ZdrEndpointsAnswer = Type.Object({ data: Type.Array(ModelEndpoint) 
 export const ModelListAnswer = Type.Object({
   data: Type.Array(Model),
   links: Type.Object({ next: nullable(Type.String({ description: 'Path of the next page.' })) }),
-  total_count: Type.Integer({ minimum: 0, description: 'Models that match, on all pages together.' }),
+  total_count: Type.Integer({ minimum: 0, description: 'Number of models that match, on all pages.' }),
 })
 
 /** Answer of GET /models/count. B2.3. */
@@ -218,12 +225,14 @@ const page = {
     Type.Integer({
       minimum: 1,
       maximum: MODELS_PAGE_MAX,
-      description: `Page size; ${MODELS_PAGE_DEFAULT} when only offset is given, everything when neither is.`,
+      description: `Page size; ${MODELS_PAGE_DEFAULT} when only \`offset\` is given, all models when neither is.`,
     }),
   ),
   offset: Type.Optional(Count),
 }
-const outputModalities = Csv('Comma-separated; models with any of them. `all` for all. Default `text`.')
+const outputModalities = Csv(
+  'Comma-separated output types, any of which may match; `all` for every model. Default `text`.',
+)
 
 export const MODEL_SORTS = [
   'most-popular',
@@ -250,29 +259,29 @@ export const ListModelsQuery = Type.Object({
   q: Type.Optional(
     Type.String({
       maxLength: MODELS_WORDS_CHARS_MAX,
-      description: 'Words that all occur in id, name or description.',
+      description: 'Search words, all of which must occur in id, name or description.',
     }),
   ),
-  category: Csv('Comma-separated; models in any of them.'),
+  category: Csv('Comma-separated categories, any of which may match.'),
   sort: Type.Optional(Type.Enum(MODEL_SORTS)),
-  arch: Csv('Comma-separated tokenizer families; case is ignored.'),
-  context: Type.Optional(Type.Integer({ minimum: 0, description: 'Least context length, in tokens.' })),
-  distillable: Type.Optional(Type.Boolean({ description: 'An endpoint lets output train models, or not.' })),
-  zdr: Type.Optional(
-    Type.Boolean({ description: 'An endpoint declares zero data retention, or none of it.' }),
+  arch: Csv('Comma-separated tokenizer families, in any case.'),
+  context: Type.Optional(Type.Integer({ minimum: 0, description: 'Minimum context length, in tokens.' })),
+  distillable: Type.Optional(
+    Type.Boolean({ description: 'Whether an endpoint allows output to be used for training.' }),
   ),
-  region: Csv('Comma-separated regions that an endpoint runs in.'),
-  input_modalities: Csv('Comma-separated; models that take all of them. `all` for every model.'),
+  zdr: Type.Optional(Type.Boolean({ description: 'Whether an endpoint declares zero data retention.' })),
+  region: Csv('Comma-separated regions of endpoints.'),
+  input_modalities: Csv('Comma-separated input types, all of which are required; `all` for every model.'),
   output_modalities: outputModalities,
-  supported_parameters: Csv('Comma-separated; models that take all of them.'),
+  supported_parameters: Csv('Comma-separated parameters, all of which must be supported.'),
   model_authors: Csv('Comma-separated authors.'),
-  providers: Csv('Comma-separated provider slugs; models that any of them serves.'),
-  min_price: Bound('USD per million prompt tokens.'),
-  max_price: Bound('USD per million prompt tokens.'),
-  min_output_price: Bound('USD per million completion tokens.'),
-  max_output_price: Bound('USD per million completion tokens.'),
-  min_age_days: Bound('Days since release.'),
-  max_age_days: Bound('Days since release.'),
+  providers: Csv('Comma-separated provider slugs, any of which may serve the model.'),
+  min_price: Bound('Lowest price in USD per million prompt tokens.'),
+  max_price: Bound('Highest price in USD per million prompt tokens.'),
+  min_output_price: Bound('Lowest price in USD per million output tokens.'),
+  max_output_price: Bound('Highest price in USD per million output tokens.'),
+  min_age_days: Bound('Minimum days since release.'),
+  max_age_days: Bound('Maximum days since release.'),
   min_intelligence_index: Type.Optional(Type.Number()),
   min_coding_index: Type.Optional(Type.Number()),
   min_agentic_index: Type.Optional(Type.Number()),

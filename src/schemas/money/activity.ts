@@ -14,19 +14,20 @@ const day = (description: string) =>
   Type.Optional(Type.String({ pattern: DATE, title: 'date such as 2027-01-31', description }))
 
 export const ListActivityQuery = Type.Object({
-  from: day(`First day, UTC; left out: ${ACTIVITY_DAYS_DEFAULT} days up to the last.`),
-  to: day(
-    `Last day; left out: today, or the last of ${ACTIVITY_DAYS_MAX} days from the first where that is earlier.`,
-  ),
+  from: day(`First day, UTC; by default ${ACTIVITY_DAYS_DEFAULT} days up to the last.`),
+  to: day(`Last day, UTC; defaults to today, at most ${ACTIVITY_DAYS_MAX} days in all.`),
   workspace_id: Type.Optional(
-    Type.String({ minLength: 1, description: 'UUID or slug; left out: all of the organization.' }),
+    Type.String({
+      minLength: 1,
+      description: 'UUID or slug of a workspace; defaults to all of the organization.',
+    }),
   ),
   key_hash: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$', title: '64 hexadecimal digits' })),
   model: Type.Optional(
     Type.String({
       pattern: '^[^\\u0000]+$',
       title: 'id of a model',
-      description: 'Its id as the ledger has it.',
+      description: 'Id of the model, as in the rows.',
     }),
   ),
   limit: Type.Optional(
@@ -38,26 +39,26 @@ export const ListActivityQuery = Type.Object({
 const Count = Type.Integer({ minimum: 0 })
 
 export const ActivityRow = Type.Object({
-  date: Type.String({ format: 'date', description: 'Day of the window that paid, UTC.' }),
+  date: Type.String({ format: 'date', description: 'Day of the budget window that was charged, UTC.' }),
   workspace_id: Type.String({ format: 'uuid' }),
   key_hash: Type.String(),
   model: Type.String(),
   requests: Count,
   tokens: Type.Integer({ minimum: 0, description: 'Tokens of prompts.' }),
-  output_tokens: Type.Integer({ minimum: 0, description: 'Tokens of answers, with reasoning.' }),
-  cached_tokens: Type.Integer({ minimum: 0, description: "Tokens of prompts that a provider's cache had." }),
+  output_tokens: Type.Integer({ minimum: 0, description: 'Output tokens, including reasoning.' }),
+  cached_tokens: Type.Integer({ minimum: 0, description: "Prompt tokens read from a provider's cache." }),
   milliseconds: Count,
   usage: Type.Number({ description: 'USD.' }),
-  byok_usage: Type.Number({ description: "USD of calls by the workspace's own provider keys." }),
+  byok_usage: Type.Number({ description: "USD spent with the workspace's own provider keys." }),
   forfeited: Type.Number({
-    description: 'USD of calls whose front died before it knew their cost: their upper bounds.',
+    description: 'USD charged at the maximum for calls whose front process died before their cost was known.',
   }),
 })
 export type ActivityRow = Static<typeof ActivityRow>
 
 export const ActivityAnswer = Type.Object({
   data: Type.Array(ActivityRow),
-  total_count: Type.Integer({ minimum: 0, description: 'Rows that match, on all pages together.' }),
+  total_count: Type.Integer({ minimum: 0, description: 'Number of rows that match, on all pages.' }),
   from: Type.String({ format: 'date' }),
   to: Type.String({ format: 'date' }),
 })

@@ -8,7 +8,7 @@ export type BudgetInterval = (typeof BUDGET_INTERVALS)[number]
 /** USD of one nano-USD, the unit of budgets. C14. */
 const USD_MIN = 1e-9
 
-const WorkspaceRef = Type.String({ minLength: 1, description: 'UUID or slug.' })
+const WorkspaceRef = Type.String({ minLength: 1, description: 'UUID or slug of the workspace.' })
 
 export const BudgetsParams = Type.Object({ workspace_ref: WorkspaceRef })
 /** Parameters of a single budget. §4.12. */
@@ -22,12 +22,12 @@ export const BudgetBody = Type.Object({
   limit_usd: Type.Number({
     minimum: USD_MIN,
     maximum: USD_MAX,
-    description: 'Above 0; rounded to the nearest nano-USD.',
+    description: 'Limit in USD, above 0; rounded to the nearest nano-USD.',
   }),
   include_byok_in_budgets: Type.Optional(
     Type.Boolean({
       description:
-        "Whether spend on the workspace's own provider keys counts, for all of its budgets; left out: as before.",
+        "Whether calls with the workspace's own provider keys count against all its budgets; absent keeps the setting.",
     }),
   ),
 })
@@ -36,8 +36,8 @@ export type BudgetBody = Static<typeof BudgetBody>
 /** Whether a limit applies already. C15. */
 export const Effective = Type.Enum(['now', 'pending'], {
   description:
-    'Our extension. `pending`: what was spent and lent before a change may still go beyond the limit, ' +
-    'or not every front has obeyed yet. Nothing more is lent meanwhile.',
+    'Sluice extension: `pending` while spending from before a change may still exceed the new limit, or a front ' +
+    'process has not applied it yet; otherwise `now`.',
 })
 export type Effective = Static<typeof Effective>
 
@@ -52,17 +52,19 @@ export const Budget = Type.Object({
   created_at: Instant,
   updated_at: Instant,
   effective: Effective,
-  spent_usd: Type.Number({ description: 'Our extension: what counts against the limit in this window.' }),
+  spent_usd: Type.Number({ description: 'Sluice extension: USD spent in this window.' }),
   lent_usd: Type.Number({
-    description: 'Our extension: what fronts hold to spend; what they do not need comes back.',
+    description: 'Sluice extension: USD reserved by front processes; the unused part is released.',
   }),
   resets_at: Type.Union([Instant, Type.Null()], {
-    description: 'Our extension: the first instant of the next window, UTC.',
+    description: 'Sluice extension: start of the next window, UTC.',
   }),
 })
 export type Budget = Static<typeof Budget>
 
-const Byok = Type.Boolean({ description: 'Of the workspace: whether spend on its own provider keys counts.' })
+const Byok = Type.Boolean({
+  description: "Whether calls with the workspace's own provider keys count against its budgets.",
+})
 
 export const BudgetAnswer = Type.Object({ data: Budget, include_byok_in_budgets: Byok })
 export const BudgetListAnswer = Type.Object({ data: Type.Array(Budget), include_byok_in_budgets: Byok })

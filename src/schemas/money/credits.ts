@@ -5,17 +5,17 @@ import { CREDIT_NOTE_CHARS_MAX, USD_MAX } from './money-limits.ts'
 
 /** Credit and usage of an organization. B2.10 defines the first two. */
 const totals = {
-  total_credits: Type.Number({ description: 'USD of all entries; 0 until the first top-up.' }),
+  total_credits: Type.Number({ description: 'Sum of all entries in USD; 0 until the first top-up.' }),
   total_usage: Type.Number({
-    description: 'USD that calls have cost, those by credentials of workspaces left out.',
+    description: "USD spent by calls, without those made with workspaces' own provider keys.",
   }),
-  is_unlimited: Type.Boolean({ description: 'Our extension: true until the first top-up.' }),
+  is_unlimited: Type.Boolean({ description: 'Sluice extension: true until the first top-up.' }),
   remaining: Type.Union([Type.Number(), Type.Null()], {
     description:
-      'Our extension: credits less usage, with what fronts hold to spend; null while it is unlimited.',
+      'Sluice extension: USD left, including amounts reserved by front processes; null while unlimited.',
   }),
   lent: Type.Number({
-    description: 'Our extension: what fronts hold to spend; what they do not need comes back.',
+    description: 'Sluice extension: USD reserved by front processes; the unused part is released.',
   }),
   effective: Effective,
 }
@@ -41,7 +41,8 @@ export const CreditBody = Type.Object({
   amount_usd: Type.Number({
     minimum: -USD_MAX,
     maximum: USD_MAX,
-    description: 'Rounded to the nearest nano-USD, and then not 0. Below 0 it corrects, and needs a note.',
+    description:
+      'USD, rounded to the nearest nano-USD, not 0. A negative amount is a correction and requires a note.',
   }),
   note: Type.Optional(
     Type.String({

@@ -10,6 +10,7 @@ import { HasMore } from '../lists/pages.ts'
 import { VIDEO_ID_CHARS_MAX } from '../videos/video-limits.ts'
 import { VIDEO_STATUSES } from '../videos/video-jobs.ts'
 import { DELIVERY_STATES, WEBHOOK_REASONS } from '../webhooks/webhook-deliveries.ts'
+import { readableCount } from '../values/readable.ts'
 
 const nullable = <T extends TSchema>(shape: T, description?: string) =>
   Type.Union([shape, Type.Null()], description === undefined ? {} : { description })
@@ -18,7 +19,7 @@ const Instant = Type.String({ format: 'date-time' })
 const Count = Type.Integer({ minimum: 0 })
 const Listed = Type.Integer({
   minimum: 0,
-  description: `Rows that match; at most ${ADMIN_LISTED_MAX} are counted, and listed.`,
+  description: `Number of rows that match; at most ${readableCount(ADMIN_LISTED_MAX)} are counted and listed.`,
 })
 
 const PAGE = {
@@ -29,7 +30,7 @@ const Workspace = Type.Optional(
   Type.String({
     minLength: 1,
     description:
-      'UUID or slug; one that was deleted is found by its UUID. Left out: all of the organization.',
+      'UUID or slug of a workspace, for a deleted one its UUID; defaults to all workspaces of the organization.',
   }),
 )
 
@@ -40,9 +41,9 @@ export const AdminSessionAnswer = Type.Object({
     key: Type.Object({
       hash: Type.String(),
       name: Type.String(),
-      label: Type.String({ description: 'What people know the key by.' }),
+      label: Type.String({ description: 'First and last characters of the key, to recognize it by.' }),
     }),
-    version: Type.String({ description: 'Of this Sluice.' }),
+    version: Type.String({ description: 'Version of Sluice.' }),
   }),
 })
 
@@ -63,26 +64,31 @@ export type ListAdminJobsQuery = Static<typeof ListAdminJobsQuery>
 export const AdminJobShape = Type.Object({
   id: Type.String(),
   workspace_id: Id,
-  workspace_slug: Type.String({ description: 'The last one, of a workspace that was deleted.' }),
+  workspace_slug: Type.String({
+    description: 'Slug of the workspace; the last one for a deleted workspace.',
+  }),
   model: Type.String(),
   provider: Type.String(),
   status: Type.Enum([...VIDEO_STATUSES]),
   submissions: Type.Integer({
     minimum: 0,
-    description: 'Times that it was brought to its provider, or may have been.',
+    description: 'Number of submissions to the provider, including uncertain ones.',
   }),
   polls: Type.Integer({
     minimum: 0,
-    description: 'Times that its provider was asked for it; of an open job as it stood some seconds ago.',
+    description: 'Number of polls at the provider; for an open job some seconds old.',
   }),
   created_at: Instant,
-  updated_at: Type.String({ format: 'date-time', description: 'Of its last step.' }),
+  updated_at: Type.String({ format: 'date-time', description: 'Time of the last step.' }),
   ended_at: nullable(Instant),
   error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
-  cost_usd: nullable(Type.Number(), 'Null until it has completed, and of a model without a price.'),
+  cost_usd: nullable(
+    Type.Number(),
+    'USD charged; null until the job completes and for models without a price.',
+  ),
   delivery: nullable(
     Type.Object({ id: Id, state: Type.Enum([...DELIVERY_STATES]) }),
-    'Of the webhook that tells of its end; null: nobody is told, or not yet, or it is no longer kept.',
+    'Delivery of the webhook about the end of the job; null when there is none, not yet, or no longer.',
   ),
 })
 export type AdminJobShape = Static<typeof AdminJobShape>
@@ -105,7 +111,7 @@ export const AdminDeliveryShape = Type.Object({
   last_status: nullable(Type.Integer()),
   last_reason: nullable(Type.Enum([...WEBHOOK_REASONS])),
   created_at: Instant,
-  due_at: nullable(Instant, 'Of the next attempt; null of one that has ended.'),
+  due_at: nullable(Instant, 'Time of the next attempt; null when the delivery has ended.'),
   ended_at: nullable(Instant),
 })
 export type AdminDeliveryShape = Static<typeof AdminDeliveryShape>
@@ -119,29 +125,32 @@ export type AdminJobStep = (typeof ADMIN_JOB_STEPS)[number]
  */
 export const AdminJobDetailsShape = Type.Object({
   ...AdminJobShape.properties,
-  request_id: Type.String({ description: 'Of the call that asked for it.' }),
-  key_hash: Type.String({ description: 'Of the key that asked for it.' }),
+  request_id: Type.String({ description: 'Id of the request that submitted the job.' }),
+  key_hash: Type.String({ description: 'Hash of the API key that submitted the job.' }),
   generation_id: nullable(Type.String()),
   endpoint: Type.String(),
   upstream_model: Type.String(),
-  upstream_id: nullable(Type.String(), 'Id of the job at its provider.'),
-  is_byok: Type.Boolean({ description: "It is made with the workspace's own key for the provider." }),
+  upstream_id: nullable(Type.String(), 'Id of the job at the provider.'),
+  is_byok: Type.Boolean({ description: "True when the workspace's own provider key is used." }),
   seconds: Count,
-  held_usd: nullable(Type.Number(), 'What is held for it while it is open; null of a model without a price.'),
+  held_usd: nullable(Type.Number(), 'USD reserved while the job is open; null for models without a price.'),
   steps: Type.Array(Type.Object({ step: Type.Enum([...ADMIN_JOB_STEPS]), at: Instant }), {
-    description: 'In their order; the last one of each kind.',
+    description: 'Steps of the job in order, the latest of each kind.',
   }),
   lease: nullable(
     Type.Object({ attempt: Count, until: nullable(Instant) }),
-    "Of an open job: how often it changed hands, and until when it is a runner's, or when it is due again; null at a workspace that was deleted.",
+    'Lease of an open job: how often it changed runners, and until when it is held or when it is due next; null for a deleted workspace.',
   ),
-  expires_at: Type.String({ format: 'date-time', description: 'When it is given up, if it is open then.' }),
+  expires_at: Type.String({
+    format: 'date-time',
+    description: 'When the job is given up if it is still open.',
+  }),
   clips: Type.Array(Type.Object({ index: Count, bytes: Count, sha256: Type.String(), created_at: Instant }), {
-    description: 'Those that are kept still.',
+    description: 'Clips that are still stored.',
   }),
   clips_made: Count,
   clips_expire_at: nullable(Instant),
-  callback_host: nullable(Type.String(), 'Where its end is told.'),
+  callback_host: nullable(Type.String(), 'Host that receives the webhook about the end of the job.'),
   deliveries: Type.Array(AdminDeliveryShape),
 })
 export type AdminJobDetailsShape = Static<typeof AdminJobDetailsShape>
@@ -172,7 +181,7 @@ export const ReplayedDeadAnswer = Type.Object({
   data: Type.Object({
     replayed: Count,
     has_more: Type.Boolean({
-      description: 'There are dead letters that this call did not come to: repeat it.',
+      description: 'True when dead letters are left: repeat the call.',
     }),
   }),
 })
@@ -181,7 +190,8 @@ export const ListAdminStorageQuery = Type.Object({
   workspace_id: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'UUID or slug: that workspace alone, with its files by type; none where it is not known.',
+      description:
+        'UUID or slug of one workspace, which adds its files by type; empty when it does not exist.',
     }),
   ),
   ...PAGE,
@@ -189,8 +199,8 @@ export const ListAdminStorageQuery = Type.Object({
 
 export const AdminFileTypeShape = Type.Object({
   mime_type: Type.String(),
-  files: Type.Integer({ minimum: 0, description: 'How many are of this type.' }),
-  bytes: Type.Integer({ minimum: 0, description: 'Of their content.' }),
+  files: Type.Integer({ minimum: 0, description: 'Number of files of this type.' }),
+  bytes: Type.Integer({ minimum: 0, description: 'Bytes of content.' }),
 })
 export type AdminFileTypeShape = Static<typeof AdminFileTypeShape>
 
@@ -198,22 +208,25 @@ export const AdminStorageShape = Type.Object({
   workspace_id: Id,
   slug: Type.String(),
   name: Type.String(),
-  files: Type.Integer({ minimum: 0, description: `At most ${ADMIN_FILES_COUNTED_MAX} are counted.` }),
+  files: Type.Integer({
+    minimum: 0,
+    description: `Number of files, counted up to ${readableCount(ADMIN_FILES_COUNTED_MAX)}.`,
+  }),
   bytes: Type.Integer({
     minimum: 0,
-    description: 'Of its files, as the quota counts them: 4 KiB each at least.',
+    description: 'Bytes of files, each counted as at least 4 KiB, as for the quota.',
   }),
   containers_bytes: Type.Integer({
     minimum: 0,
     description:
-      'Of files that were put into containers through Sluice, and of their folders, as the quota counts them too.',
+      'Bytes of container files written through Sluice and of their folders, as counted for the quota.',
   }),
   quota_bytes: Count,
   types: Type.Optional(
     Type.Array(AdminFileTypeShape, {
       description:
-        `Of its newest ${ADMIN_FILES_COUNTED_MAX} files, the largest ${ADMIN_FILE_TYPES_MAX} types first; ` +
-        'left out unless `workspace_id` is given.',
+        `The largest ${ADMIN_FILE_TYPES_MAX} types among the newest ${readableCount(ADMIN_FILES_COUNTED_MAX)} files, the largest first; ` +
+        'absent unless `workspace_id` is given.',
     }),
   ),
 })
@@ -226,10 +239,10 @@ export const AdminStorageAnswer = Type.Object({
       Type.Object({
         ended_at: Instant,
         report: Type.Record(Type.String(), Count, {
-          description: 'What the sweep has removed or counted anew, by kind.',
+          description: 'Number of objects that the sweep removed or recounted, by kind.',
         }),
       }),
-      'The last whole sweep of the installation, for the organization that operates it; null for others, and where there was none yet.',
+      'The last complete sweep, shown to the operating organization; null for others and before the first sweep.',
     ),
   }),
   total_count: Count,

@@ -30,12 +30,13 @@ export const CAPPED_TEXTS: Readonly<Record<Capped, string>> = {
 
 const Cap = Type.Optional(
   Type.Union([Type.Integer({ minimum: 0, maximum: CAP_MAX }), Type.Null()], {
-    description: 'What the organization has at most; null: as the installation has it.',
+    description: "Maximum for the organization; null for the installation's default.",
   }),
 )
 export const OrganizationId = Type.String({
   format: 'uuid',
-  description: "Another organization, which the operator's keys alone may name; left out: the key's own.",
+  description:
+    "Another organization, allowed for the operator's keys only; defaults to the organization of the key.",
 })
 /** Query of every call about an organization, which a call's body may name as well. */
 export const OrganizationQuery = Type.Object({ organization_id: Type.Optional(OrganizationId) })
@@ -54,7 +55,7 @@ export type CapsBody = Static<typeof CapsBody>
 const State = Type.Object({
   cap: Type.Integer(),
   used: Type.Integer(),
-  is_own: Type.Boolean({ description: "False: it is the installation's." }),
+  is_own: Type.Boolean({ description: 'False when the maximum of the installation applies.' }),
 })
 export const CapsAnswer = Type.Object({
   data: Type.Object({

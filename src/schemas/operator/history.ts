@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { INSTANT_RULES } from '../values/instants.ts'
 import { HISTORY_LINES_MAX, HISTORY_POINTS_MAX, HISTORY_QUANTILE_S } from './history-limits.ts'
+import { readableCount } from '../values/readable.ts'
 
 /** What lines can be told apart by. */
 export const HISTORY_DIMENSIONS = ['operation', 'provider', 'model', 'key'] as const
@@ -44,14 +45,14 @@ export const GetHistoryQuery = Type.Object({
     Type.Enum([...HISTORY_METRICS], {
       default: 'requests',
       description:
-        '`refused` are calls answered 4xx, `failed` those answered 5xx; `latency` and `first_output` are p50, p90 and p99.',
+        'Metric. `refused` counts 4xx answers, `failed` 5xx; `latency` and `first_output` give p50, p90 and p99.',
     }),
   ),
   by: Type.Optional(
     Type.Enum([...HISTORY_BY], {
       default: 'all',
       description:
-        'What lines are told apart by. `status` has `requests` alone, `key` no tokens and no `first_output`.',
+        'Breakdown of the lines. `status` supports `requests` only; `key` supports neither tokens nor `first_output`.',
     }),
   ),
   name: Type.Optional(
@@ -59,16 +60,15 @@ export const GetHistoryQuery = Type.Object({
       minLength: 1,
       pattern: '^[^\\u0000]+$',
       title: 'id of an operation or a model, slug of a provider, or hash of a key',
-      description:
-        'The lines of this name alone, for a `by` that has names; none where it has no line of its own.',
+      description: 'Only the line with this name, for a breakdown with names.',
     }),
   ),
-  from: instant('First instant; left out: an hour before the last one.'),
-  to: instant('The instant after the last one; left out: now.'),
+  from: instant('Start of the range; defaults to an hour before its end.'),
+  to: instant('End of the range, exclusive; defaults to now.'),
   grain: Type.Optional(
     Type.Enum([...HISTORY_GRAINS], {
       description:
-        'Time of one point. Grains below a minute reach back an hour, those below an hour a day, `hour` a month. Left out: the finest that reaches `from`.',
+        'Time per point. Grains below a minute reach back an hour, those below an hour a day, `hour` a month. Defaults to the finest that reaches `from`.',
     }),
   ),
 })
@@ -78,15 +78,16 @@ const Instant = Type.String({ format: 'date-time' })
 
 const HistoryLine = Type.Object({
   name: Type.String({
-    description:
-      'Operation, slug of the provider, id of the model, hash of the key, or class of the status; `all` or `others`.',
+    description: 'Operation, provider slug, model id, key hash or status class; `all` or `others`.',
   }),
-  is_others: Type.Boolean({ description: 'True for all that has no line of its own.' }),
+  is_others: Type.Boolean({
+    description: 'True for the line that combines everything without a line of its own.',
+  }),
   quantile: Type.Union([Type.Enum([...HISTORY_QUANTILES]), Type.Null()], {
-    description: 'Null of what is no latency.',
+    description: 'Quantile of a latency; null for other metrics.',
   }),
   values: Type.Array(Type.Union([Type.Number(), Type.Null()]), {
-    description: `Oldest first, ${HISTORY_POINTS_MAX} at most; null: nothing was measured.`,
+    description: `Values, oldest first, at most ${readableCount(HISTORY_POINTS_MAX)}; null where nothing was measured.`,
   }),
 })
 export type HistoryLine = Static<typeof HistoryLine>
@@ -94,28 +95,29 @@ export type HistoryLine = Static<typeof HistoryLine>
 const HistoryEvent = Type.Object({
   at: Instant,
   kind: Type.Enum([...HISTORY_EVENTS]),
-  text: Type.String({ description: 'What it is about: a version, an endpoint, a store.' }),
+  text: Type.String({ description: 'Subject of the event, such as a version, an endpoint or a store.' }),
 })
 export type HistoryEvent = Static<typeof HistoryEvent>
 
 export const HistoryData = Type.Object({
   scope: Type.Enum(['node', 'installation'] as const, {
-    description: 'Grains below an hour are of the node that answers; hours are of all nodes.',
+    description:
+      '`node` for grains below an hour, which cover the answering node only; `installation` for hours, which cover all nodes.',
   }),
-  from: Type.String({ format: 'date-time', description: 'Of the first point.' }),
+  from: Type.String({ format: 'date-time', description: 'Time of the first point.' }),
   to: Instant,
   grain_seconds: Type.Integer(),
   quantile_seconds: Type.Integer({
-    description: `Time behind each quantile: at least ${HISTORY_QUANTILE_S} seconds.`,
+    description: `Seconds that each quantile covers, at least ${HISTORY_QUANTILE_S}.`,
   }),
   metric: Type.Enum([...HISTORY_METRICS]),
   by: Type.Enum([...HISTORY_BY]),
   unit: Type.Enum([...HISTORY_UNITS]),
   lines: Type.Array(HistoryLine, {
-    description: `The ${HISTORY_LINES_MAX} largest, the largest first, and one of all others.`,
+    description: `The ${HISTORY_LINES_MAX} largest lines, the largest first, and one for all others.`,
   }),
   events: Type.Array(HistoryEvent, {
-    description: 'Of the `scope`, oldest first.',
+    description: 'Events in the `scope`, oldest first.',
   }),
 })
 export type HistoryData = Static<typeof HistoryData>

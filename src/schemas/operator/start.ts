@@ -5,35 +5,35 @@ export const TRIAL_KINDS = ['chat', 'embeddings'] as const
 
 const StartProvider = Type.Object({
   slug: Type.String({ description: 'Slug of the catalogue; `local`: the models that are built in.' }),
-  name: Type.String({ description: 'The name for people.' }),
+  name: Type.String({ description: 'Display name.' }),
   variables: Type.Array(Type.String(), {
     description:
-      "Environment variables of the node that hold the operator's key for it; empty: it needs none.",
+      "Environment variables of the node that hold the operator's key for the provider; empty when it needs none.",
   }),
-  is_set: Type.Boolean({ description: 'Whether the node that answers has all of them.' }),
+  is_set: Type.Boolean({ description: 'True when the answering node has all of them.' }),
   misplaced: Type.Array(Type.String(), {
-    description: 'Those that hold a key of Sluice, which the provider does not know; they count as not set.',
+    description: 'Variables that hold a Sluice key instead of a provider key; they count as not set.',
   }),
   secret: Type.Union(
     [
       Type.Object({
-        name: Type.String({ description: "Of the secret that holds a workspace's own key." }),
-        host: Type.String({ description: 'The host that the secret is bound to.' }),
+        name: Type.String({ description: "Name of the secret that holds a workspace's own key." }),
+        host: Type.String({ description: 'Host that the secret is bound to.' }),
       }),
       Type.Null(),
     ],
-    { description: 'Null: workspaces can have no keys of their own for it.' },
+    { description: "Secret for a workspace's own key; null when the provider does not support one." },
   ),
   model: Type.Union(
     [
       Type.Object({
         id: Type.String({ description: 'Id of the model.' }),
-        kind: Type.Enum([...TRIAL_KINDS], { description: 'The operation that calls it.' }),
+        kind: Type.Enum([...TRIAL_KINDS], { description: 'Operation that calls the model.' }),
       }),
       Type.Null(),
     ],
     {
-      description: 'One of its models to try; null: it serves none that writes or embeds.',
+      description: 'A model to try; null when the provider serves no text or embedding model.',
     },
   ),
 })
@@ -42,11 +42,11 @@ export type StartProvider = Static<typeof StartProvider>
 /** GET /admin/start. */
 export const StartAnswer = Type.Object({
   data: Type.Object({
-    api_url: Type.String({ description: 'Where programs call the API.' }),
+    api_url: Type.String({ description: 'Base URL of the API.' }),
     has_called: Type.Boolean({
-      description: 'Whether a call of a model was paid for, if with nothing, within a year.',
+      description: 'True when a model was called within the last year.',
     }),
-    providers: Type.Array(StartProvider, { description: 'In the order of the catalogue.' }),
+    providers: Type.Array(StartProvider, { description: 'Providers, in catalogue order.' }),
   }),
 })
 export type StartAnswer = Static<typeof StartAnswer>

@@ -7,7 +7,7 @@ const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()
 /** A text that is not the number of a version matches no version. B2.2. */
 export const PresetVersionParams = Type.Object({
   ...PresetParams.properties,
-  version: Type.String({ minLength: 1, description: 'Number of a version.' }),
+  version: Type.String({ minLength: 1, description: 'Number of the version.' }),
 })
 
 const NUMBER = new RegExp(`^[1-9][0-9]{0,${PRESET_VERSION_DIGITS_MAX - 1}}$`)
@@ -23,22 +23,37 @@ export const DesignateBody = Type.Object({
   version: Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'The one that callers get from now on who pin none.',
+    description: 'Number of the version that calls use when they pin none.',
   }),
 })
 export type DesignateBody = Static<typeof DesignateBody>
 
 export const PresetDiffQuery = Type.Object({
   ...PresetQuery.properties,
-  from: Type.Optional(Type.Integer({ ...VersionNumber, description: 'The one before `to` unless given.' })),
-  to: Type.Optional(Type.Integer({ ...VersionNumber, description: 'The designated one unless given.' })),
+  from: Type.Optional(
+    Type.Integer({
+      ...VersionNumber,
+      description: 'Number of the earlier version; defaults to the one before `to`.',
+    }),
+  ),
+  to: Type.Optional(
+    Type.Integer({
+      ...VersionNumber,
+      description: 'Number of the later version; defaults to the designated one.',
+    }),
+  ),
 })
 
-const Fields = Type.Object({}, { additionalProperties: true, description: 'By name.' })
+const Fields = Type.Object(
+  {},
+  { additionalProperties: true, description: 'Members that only the later version has, by name.' },
+)
 const Text = nullable(Type.String())
 
 export const PresetDiff = Type.Object({
-  from: nullable(Type.Integer({ description: 'Null: the first version is compared with nothing.' })),
+  from: nullable(
+    Type.Integer({ description: 'The version that `to` is compared with; null for the first version.' }),
+  ),
   to: Type.Integer(),
   added: Fields,
   removed: Fields,
@@ -46,12 +61,17 @@ export const PresetDiff = Type.Object({
     {},
     {
       additionalProperties: Type.Object({ from: Type.Unknown(), to: Type.Unknown() }),
-      description: 'By name, as each version has it.',
+      description: 'Members that differ, by name, with both values.',
     },
   ),
-  system_prompt: nullable(Type.Object({ from: Text, to: Text }, { description: 'Null: it is the same.' })),
+  system_prompt: nullable(
+    Type.Object(
+      { from: Text, to: Text },
+      { description: 'System prompts of both versions; null when they are equal.' },
+    ),
+  ),
   ignored: Type.Array(Type.String(), {
-    description: 'Fields of the request behind `to` that were not stored.',
+    description: 'Members of the saved request that version `to` did not store.',
   }),
 })
 export type PresetDiff = Omit<Static<typeof PresetDiff>, 'added' | 'removed' | 'changed'> & {

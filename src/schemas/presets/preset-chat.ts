@@ -131,7 +131,7 @@ export const PresetChatBody = Type.Object({
   ...PASSING,
   messages: Type.Array(Message, {
     description:
-      'Those of the roles system and developer become the system prompt, with a blank line between them; the others are checked and not kept.',
+      'Messages with role `system` or `developer` become the system prompt, joined by blank lines; the others are validated, but not kept.',
   }),
   stream_options: optional(nullable(Free)),
   prediction: optional(nullable(Free)),

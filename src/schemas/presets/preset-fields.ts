@@ -105,15 +105,17 @@ export const CacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: 
 
 /** Fields with the same meaning in every form, which a preset keeps. C19. */
 export const KEPT = {
-  model: optional(Type.String({ minLength: 1, description: 'Who uses the preset need not name one.' })),
-  models: optional(Type.Array(Type.String({ minLength: 1 }), { description: 'Fallbacks, in their order.' })),
+  model: optional(
+    Type.String({ minLength: 1, description: 'Optional: calls that use the preset need not name a model.' }),
+  ),
+  models: optional(Type.Array(Type.String({ minLength: 1 }), { description: 'Fallback models, in order.' })),
   temperature: Figure,
   top_p: Figure,
   top_k: optional(Type.Integer()),
   stop_server_tools_when: optional(
     Type.Array(StopCondition, {
       minItems: 1,
-      description: 'Any of them ends the loop; they overrule max_tool_calls.',
+      description: 'Conditions, any of which ends the tool loop; they take precedence over `max_tool_calls`.',
     }),
   ),
   plugins: optional(Type.Array(Plugin)),
@@ -131,7 +133,7 @@ export const OPENAI_KEPT = {
   max_tool_calls: optional(
     nullable(
       Type.Integer({
-        description: 'Steps of server tools; 30 at most, unless stop conditions are set, which overrule it.',
+        description: 'Maximum number of server-tool steps, at most 30; stop conditions take precedence.',
       }),
     ),
   ),
@@ -164,7 +166,10 @@ export const OPENAI_KEPT = {
 export const PASSING = {
   stream: optional(Type.Boolean()),
   session_id: optional(
-    Type.String({ maxLength: SESSION_ID_CHARS_MAX, description: 'Wins over x-session-id.' }),
+    Type.String({
+      maxLength: SESSION_ID_CHARS_MAX,
+      description: 'Groups calls of one conversation; takes precedence over `x-session-id`.',
+    }),
   ),
   user: optional(Type.String({ maxLength: PRESET_USER_CHARS_MAX })),
   trace: optional(Trace),

@@ -76,15 +76,13 @@ export const PresetMessagesBody = Type.Object({
   system: optional(
     Type.Union(
       [Type.String(), Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN))],
-      { description: 'The system prompt of the preset; several blocks with a blank line between them.' },
+      { description: 'System prompt of the preset; several blocks are joined by blank lines.' },
     ),
   ),
   messages: nullable(
     Type.Array(Type.Object({ role: oneOf('user', 'assistant', 'system'), content: Content }, OPEN), {
-      description: 'Checked and not kept.',
+      description: 'Validated, but not kept.',
     }),
   ),
-  metadata: optional(
-    Type.Object({ user_id: Word }, { description: "The end user's id, which is not kept." }),
-  ),
+  metadata: optional(Type.Object({ user_id: Word }, { description: 'Id of the end user; it is not kept.' })),
 })

@@ -23,20 +23,20 @@ const named = (description: string) =>
   Type.String({ pattern: SHAPE.source, title: 'slug of a preset, or <slug>@<version>', description })
 
 const STANDS_IN =
-  'Slug of a preset, whose fields stand in for those that are missing; `<slug>@<version>` pins a version.'
+  'Slug of a preset, which supplies the members that the request leaves out; `<slug>@<version>` pins a version.'
 
 /** The preset beside `model` or instead of it. C19. */
 export const PresetName = named(STANDS_IN)
 
 /** The same for models that write, which take presets of each other's forms. D10. */
 export const TextPresetName = named(
-  `${STANDS_IN} Another form may have saved it: its fields are translated, ` +
-    'and the header `x-sluice-dropped` names those that have no words here.',
+  `${STANDS_IN} A preset saved in another form is translated; the header \`x-sluice-dropped\` names members ` +
+    'that cannot be translated.',
 )
 
 export const MODEL_OR_PRESET =
-  'Needed, unless `preset` is given. Also `@preset/<slug>`, for the model of a preset, and `<model>@preset/<slug>`; ' +
-  '`@<version>` behind it pins a version.'
+  'Required unless `preset` is given. `@preset/<slug>` uses the model of a preset, and `<model>@preset/<slug>` ' +
+  'another model with its settings; append `@<version>` to pin a version.'
 
 /** `<slug>` or `<slug>@<version>`; null for any other text. */
 export function presetReference(text: string): PresetReference | null {

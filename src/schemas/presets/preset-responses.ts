@@ -177,12 +177,12 @@ export const PresetResponsesBody = Type.Object({
   ...PASSING,
   instructions: optional(nullable(Type.String({ description: 'The system prompt of the preset.' }))),
   input: optional(
-    Type.Union([Type.String(), Type.Array(InputItem)], { description: 'Checked and not kept.' }),
+    Type.Union([Type.String(), Type.Array(InputItem)], { description: 'Validated, but not kept.' }),
   ),
   prompt: optional(nullable(Type.Object({ id: Type.String(), variables: optional(nullable(Free)) }))),
   previous_response_id: optional(
     Type.Unknown({
-      description: 'Null: a preset goes on from no response; the full history goes in `input`.',
+      description: 'Must be null: a preset continues no response. Send the full history in `input`.',
     }),
   ),
   background: Flag,

@@ -30,7 +30,8 @@ const WORKSPACE_ID = {
   workspace_id: Type.Optional(
     Type.String({
       minLength: 1,
-      description: "UUID or slug; left out: the key's own, of a management key the default one.",
+      description:
+        'UUID or slug of the workspace; defaults to that of the key, for a management key to the default workspace.',
     }),
   ),
 }
@@ -52,7 +53,7 @@ const Creator = Type.String({ description: 'Hash of the API key.' })
 export const PresetVersionShape = Type.Object({
   id: Type.String(),
   preset_id: Type.String(),
-  version: Type.Integer({ minimum: 1, description: '1, 2, 3, … of each preset.' }),
+  version: Type.Integer({ minimum: 1, description: 'Number of the version: 1, 2, 3, … for each preset.' }),
   config: Type.Object(
     {},
     { additionalProperties: true, description: 'Fields of the request by their wire names.' },
@@ -60,7 +61,10 @@ export const PresetVersionShape = Type.Object({
   system_prompt: nullable(Type.String()),
   creator_id: Creator,
   created_at: Instant,
-  updated_at: Type.String({ format: 'date-time', description: 'A version never changes: when it was made.' }),
+  updated_at: Type.String({
+    format: 'date-time',
+    description: 'When the version was created; versions never change.',
+  }),
 })
 export type PresetVersionShape = Static<typeof PresetVersionShape>
 
@@ -75,7 +79,7 @@ export const PresetShape = Type.Object({
   creator_user_id: nullable(Creator),
   workspace_id: nullable(Type.String()),
   designated_version_id: nullable(
-    Type.String({ description: 'Of the version that callers get who pin none.' }),
+    Type.String({ description: 'Id of the version that calls use when they pin none.' }),
   ),
   created_at: Instant,
   updated_at: Instant,

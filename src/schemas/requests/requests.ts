@@ -24,12 +24,12 @@ export const REQUEST_FORMATS = ['json', 'csv', 'ndjson'] as const
 export type RequestFormat = (typeof REQUEST_FORMATS)[number]
 
 export const ListRequestsQuery = Type.Object({
-  workspace_id: word('UUID or slug of a workspace', 'Calls of keys of this workspace.'),
+  workspace_id: word('UUID or slug of a workspace', 'Id of a workspace: calls with its keys.'),
   key: Type.Optional(
     Type.String({
       pattern: `^[0-9a-f]{${REQUESTS_KEY_PREFIX_MIN},64}$`,
       title: `the hash of a key, or ${REQUESTS_KEY_PREFIX_MIN} or more characters of its begin`,
-      description: 'Calls of this key, by its hash as `GET /keys` lists it, or by the begin of the hash.',
+      description: 'Hash of an API key, or the beginning of its hash.',
     }),
   ),
   key_name: Type.Optional(
@@ -39,62 +39,62 @@ export const ListRequestsQuery = Type.Object({
       pattern: '^[^\\u0000]+$',
       title: 'the name of a key, or the first characters of it',
       description:
-        'Calls of the keys of the organization whose name begins with this text; upper and lower case are the same. ' +
-        `Deleted keys count too, up to ${REQUESTS_KEYS_NAMED_MAX} keys.`,
+        'Beginning of the name of a key, in any case. ' +
+        `Includes deleted keys, at most ${REQUESTS_KEYS_NAMED_MAX} in all.`,
     }),
   ),
-  request_id: word('id of a request', 'The call with this `x-request-id`.'),
-  operation: word('id of an operation', 'Calls of this operation, such as `embeddings.create`.'),
-  model: word('id of a model', 'Calls of this model, such as `openai/text-embedding-3-small`.'),
+  request_id: word('id of a request', 'Id of the request, as in the header `x-request-id`.'),
+  operation: word('id of an operation', 'Id of the operation, such as `embeddings.create`.'),
+  model: word('id of a model', 'Id of the model, such as `openai/text-embedding-3-small`.'),
   model_prefix: word(
     'the first characters of the id of a model',
-    'Calls of models whose id, or the part of it after the author, begins with this text: `openai/gpt` or `gpt`.',
+    'Beginning of a model id, with or without its author, such as `openai/gpt` or `gpt`.',
   ),
-  provider: word('slug of a provider', 'Calls that this provider answered, or was the last to fail.'),
+  provider: word('slug of a provider', 'Slug of the provider that answered, or was the last to fail.'),
   status: Type.Optional(
     Type.String({
       pattern: '^[1-5](\\d\\d|xx)$',
       title: 'a status such as 429, or a class of them such as 5xx',
-      description: 'Calls that were answered with this status, or with one of this class.',
+      description: 'HTTP status, or a class such as `4xx`.',
     }),
   ),
-  error_type: word('name of an error', 'Calls that failed so: the `error_type` of their answer.'),
+  error_type: word('name of an error', 'Error type of the answer.'),
   failed: Type.Optional(
-    Type.Boolean({ description: '`true`: calls that failed in any way; `false`: calls that did not.' }),
+    Type.Boolean({ description: '`true` for failed calls, `false` for successful ones.' }),
   ),
   left: Type.Optional(
     Type.Boolean({
-      description: '`true`: calls whose client left before the end of the answer; `false`: the others.',
+      description: '`true` for calls whose client left before the end of the answer, `false` for the others.',
     }),
   ),
-  from: instant('Calls that ended at this instant or later (ISO 8601 with its offset).'),
-  to: instant('Calls that ended before this instant.'),
+  from: instant('Calls that ended at or after this time, in ISO 8601 with offset.'),
+  to: instant('Calls that ended before this time.'),
   min_duration_ms: Type.Optional(
-    Type.Number({ minimum: 0, description: 'Calls that took so many milliseconds or more.' }),
+    Type.Number({ minimum: 0, description: 'Minimum duration in milliseconds.' }),
   ),
   min_cost_usd: Type.Optional(
-    Type.Number({ minimum: 0, maximum: 1_000_000, description: 'Calls that cost so many USD or more.' }),
+    Type.Number({ minimum: 0, maximum: 1_000_000, description: 'Minimum cost in USD.' }),
   ),
   unauthenticated: Type.Optional(
     Type.Boolean({
       description:
-        '`true`: calls without a valid key, which belong to no organization; for keys of the operator alone.',
+        "`true` for calls without a valid key, which belong to no organization. For the operator's keys only.",
     }),
   ),
-  cursor: word('a cursor', 'The `next_cursor` of the page before.'),
+  cursor: word('a cursor', '`next_cursor` of the previous page.'),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: REQUESTS_PAGE_MAX,
       default: REQUESTS_PAGE_DEFAULT,
-      description: 'Rows of the page at most.',
+      description: 'Maximum number of rows on the page.',
     }),
   ),
   format: Type.Optional(
     Type.Enum([...REQUEST_FORMATS], {
       default: 'json',
       description:
-        'The form of the answer: a page of JSON, or its rows as a table or as one object a line. ' +
+        'Format of the answer: JSON, CSV, or one JSON object per line. ' +
         'The cursor of the next page is in `x-sluice-next-cursor` then.',
     }),
   ),
@@ -110,129 +110,130 @@ export type ListRequestsQuery = Static<typeof ListRequestsQuery>
 
 const FailedAttempt = Type.Object({
   provider: Type.String({ description: 'Slug of the provider.' }),
-  status: nullable(Type.Integer(), 'Its HTTP status; null: it did not answer.'),
+  status: nullable(Type.Integer(), 'HTTP status of the provider; null when it did not answer.'),
   code: Type.String({
-    description:
-      "The provider's own code, else that of the connection or of the failure; `other`: one that Sluice does not know.",
+    description: 'Error code of the provider, the connection or Sluice; `other` when unknown.',
   }),
-  started_ms: Type.Number({ description: 'Milliseconds from the begin of the call.' }),
-  duration_ms: Type.Number({ description: 'Milliseconds of the attempt.' }),
+  started_ms: Type.Number({ description: 'Milliseconds from the start of the call.' }),
+  duration_ms: Type.Number({ description: 'Duration of the attempt in milliseconds.' }),
 })
 
 const Reason = Type.Object(
   {
     message: nullable(
       Type.String(),
-      'The message of the answer, where it has the words and numbers of Sluice alone; null: it had others.',
+      'Message of the answer; null when it contained words of the caller or the provider.',
     ),
     issues: Type.Array(
       Type.Object({
         path: Type.String({
-          description: 'JSON pointer to the input; `*` stands for each name that no schema has.',
+          description: 'JSON pointer to the input, with `*` for names that no schema has.',
         }),
-        expected: nullable(Type.String(), "What was expected; null: it has the caller's words."),
+        expected: nullable(Type.String(), "What is allowed; null when it would repeat the caller's words."),
       }),
-      { description: 'Inputs that were wrong, without their values.' },
+      { description: 'Invalid inputs, without their values.' },
     ),
     facts: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
       description:
-        'Limits, amounts in USD, tokens and kinds by their names, such as `limit`, `spend`, `max_cost`, ' +
+        'Limits, amounts in USD, token counts and kinds by name, such as `limit`, `spend`, `max_cost`, ' +
         "`affordable_output_tokens`, the provider's `status` and the kind of a failed `connection`.",
     }),
   },
-  { description: 'Why the call failed, without content, keys and words of a caller or a provider.' },
+  { description: 'Details of the error, without content, keys, or words of the caller or the provider.' },
 )
 
 export const LIMIT_OWNERS = ['organization', 'workspace', 'key'] as const
 
 export const RequestShape = Type.Object({
-  id: Type.String({ description: 'Of the row; several calls may share a `request_id`.' }),
-  request_id: Type.String({ description: 'The `x-request-id` of the call.' }),
+  id: Type.String({ description: 'Id of the row; several calls may share a `request_id`.' }),
+  request_id: Type.String({ description: 'Id of the request, as in the header `x-request-id`.' }),
   started_at: Type.String({ format: 'date-time', description: 'When the call began.' }),
   ended_at: Type.String({
     format: 'date-time',
-    description: 'When its last byte was written, or its client left.',
+    description: 'When the last byte was written, or the client left.',
   }),
   operation: Type.String({ description: 'Id of the operation; `unrouted`: a path that does not exist.' }),
-  status: nullable(Type.Integer({ minimum: 0 }), 'Of the answer; 0: none was sent; null: not known.'),
-  error_type: nullable(Type.String(), 'Why the call failed; null: it did not.'),
+  status: nullable(
+    Type.Integer({ minimum: 0 }),
+    'HTTP status of the answer; 0 when none was sent, null when unknown.',
+  ),
+  error_type: nullable(Type.String(), 'Error type; null when the call succeeded.'),
   reason: Type.Union([Reason, Type.Null()], {
-    description: 'Why the call failed beyond its `error_type`; null: nothing more is known.',
+    description: 'Details of the error beyond its `error_type`; null when there are none.',
   }),
-  docs_url: nullable(Type.String(), 'The page about this error, on both ports.'),
+  docs_url: nullable(Type.String(), 'Path of the page about this error.'),
   limit: nullable(
     Type.String(),
-    'What refused the call: the owner of a limit and its interval, `key monthly`.',
+    'Limit that refused the call: its owner and interval, such as `key monthly`.',
   ),
   workspace_id: nullable(
     Type.String({ format: 'uuid' }),
-    'Null: a key of the organization, or no valid key.',
+    'Id of the workspace; null for a key of the organization or no valid key.',
   ),
-  key: nullable(Type.String(), 'Hash of the key.'),
+  key: nullable(Type.String(), 'Hash of the API key.'),
   key_name: nullable(Type.String(), 'Name of the key.'),
   model: nullable(
     Type.String(),
-    'Id of the model. Of `model_unknown` the name that the call asked for, where it is like that of a model.',
+    'Id of the model. For `model_unknown` the requested name, when it looks like a model id.',
   ),
-  provider: nullable(Type.String(), 'Slug of the provider that answered, or was the last to fail.'),
-  attempts: count('Endpoints that were tried.'),
-  failed_attempts: Type.Array(FailedAttempt, { description: 'Those that failed, in their order.' }),
-  duration_ms: milliseconds('Of the whole call; null: not known.'),
+  provider: nullable(Type.String(), 'Slug of the provider that answered, or of the last one that failed.'),
+  attempts: count('Number of endpoints that were tried.'),
+  failed_attempts: Type.Array(FailedAttempt, { description: 'Failed attempts, in order.' }),
+  duration_ms: milliseconds('Duration of the call in milliseconds; null when unknown.'),
   parts: Type.Object(
     {
-      auth_ms: milliseconds('Until the key was known, with what it may see.'),
-      limits_ms: milliseconds('Until the limit of requests let the call in.'),
-      validation_ms: milliseconds('Until the body had arrived and was checked.'),
-      hold_ms: milliseconds('Until the most that the call may cost was reserved.'),
-      provider_ms: milliseconds('Of the attempt that answered.'),
-      first_byte_ms: milliseconds('From the begin of the call until the first output of the model.'),
+      auth_ms: milliseconds('Time to check the key and its access.'),
+      limits_ms: milliseconds('Time spent in rate limiting.'),
+      validation_ms: milliseconds('Time to receive and validate the body.'),
+      hold_ms: milliseconds('Time to reserve the maximum cost of the call.'),
+      provider_ms: milliseconds('Duration of the attempt that answered.'),
+      first_byte_ms: milliseconds('Time from the start of the call to the first output.'),
     },
-    { description: 'Parts of the duration; null: the call did not come so far, or has no such part.' },
+    { description: 'Parts of the duration in milliseconds; null for parts that the call did not reach.' },
   ),
   tokens: Type.Object(
     {
-      input: nullable(Type.Integer({ minimum: 0 }), 'Of the prompt.'),
-      output: nullable(Type.Integer({ minimum: 0 }), 'Of the answer.'),
-      cached: nullable(
-        Type.Integer({ minimum: 0 }),
-        'Of the prompt, those that a cache of the provider had.',
-      ),
+      input: nullable(Type.Integer({ minimum: 0 }), 'Tokens in the prompt.'),
+      output: nullable(Type.Integer({ minimum: 0 }), 'Output tokens.'),
+      cached: nullable(Type.Integer({ minimum: 0 }), "Prompt tokens read from the provider's cache."),
     },
-    { description: 'Null: no model was asked, or it told none.' },
+    { description: 'Token counts; null when no model was called or none were reported.' },
   ),
-  cost_usd: nullable(Type.Number({ minimum: 0 }), 'What was charged; null: the call cost nothing.'),
+  cost_usd: nullable(Type.Number({ minimum: 0 }), 'USD charged; null when the call cost nothing.'),
   charged_to: Type.Array(Type.Enum([...LIMIT_OWNERS]), {
-    description: 'Owners of the limits of money that the call counts against.',
+    description: 'Owners of the spending limits that the call counts against.',
   }),
-  is_byok: Type.Boolean({ description: 'Called with a provider key of the workspace.' }),
-  is_estimated: Type.Boolean({ description: "The tokens are Sluice's own count." }),
-  is_unpriced: Type.Boolean({ description: 'The endpoint has no price, and nothing was charged.' }),
-  is_client_gone: Type.Boolean({ description: 'The client left before the end of the answer.' }),
-  request_bytes: nullable(Type.Integer({ minimum: 0 }), 'Of the body; null: it came in chunks.'),
-  reply_bytes: nullable(Type.Integer({ minimum: 0 }), 'Of the body of the answer, as far as it was written.'),
+  is_byok: Type.Boolean({ description: "True when the workspace's own provider key was used." }),
+  is_estimated: Type.Boolean({ description: 'True when Sluice estimated the token counts.' }),
+  is_unpriced: Type.Boolean({ description: 'True when the endpoint has no price and nothing was charged.' }),
+  is_client_gone: Type.Boolean({ description: 'True when the client left before the end of the answer.' }),
+  request_bytes: nullable(
+    Type.Integer({ minimum: 0 }),
+    'Size of the request body in bytes; null when it came in chunks.',
+  ),
+  reply_bytes: nullable(Type.Integer({ minimum: 0 }), "Bytes of the answer's body that were written."),
   weight: Type.Integer({
     minimum: 1,
-    description: 'Calls that the row stands for: of many equal refusals and reads only a share is kept.',
+    description:
+      'Number of calls that the row represents: of many equal refusals and reads only a share is kept.',
   }),
   is_recovered: Type.Boolean({
     description:
-      'The log had lost the call, as its process was killed or the disk was full; the row has what the ledger tells.',
+      'True when the process was killed or the disk was full, and the row was rebuilt from the ledger.',
   }),
 })
 export type RequestShape = Static<typeof RequestShape>
 
 export const RequestListAnswer = Type.Object({
   data: Type.Array(RequestShape, {
-    description:
-      'Newest end first. A page of a search that finds little may be short or empty though there are more.',
+    description: 'Calls, the latest to end first. A page may be short or empty although more follow.',
   }),
   has_more: Type.Boolean({ description: 'Another page follows.' }),
-  next_cursor: nullable(Type.String(), '`cursor` of the next page.'),
+  next_cursor: nullable(Type.String(), '`cursor` for the next page.'),
   errors: Type.Record(Type.String(), FailureWords, {
-    description:
-      'What the `error_type`s of these rows mean for the operator, and what helps, by their names.',
+    description: 'Cause and fix of each error type in these rows.',
   }),
   nearest_models: Type.Record(Type.String(), Type.Array(Type.String()), {
-    description: `Of up to ${ASKED_MODELS_COMPARED_MAX} misspelt models of these rows, the models that they may stand for.`,
+    description: `Suggested model ids for up to ${ASKED_MODELS_COMPARED_MAX} misspelt models in these rows.`,
   }),
 })

@@ -25,7 +25,7 @@ export const DeleteMappingQuery = Type.Object({
   keep_members: Type.Boolean({
     title: 'true or false',
     description:
-      'true: those whom the mapping made members stay so, by hand; false: they go, but for those who are members for another reason too.',
+      '`true` keeps the members with a manual grant; `false` removes them, unless they have another grant.',
   }),
 })
 
@@ -58,7 +58,7 @@ export const DeletedMappingAnswer = Type.Object({ deleted: Type.Literal(true) })
 export const DirectoryGroupShape = Type.Object({
   id: Id,
   display_name: Type.String(),
-  external_id: nullable(Type.String({ description: "The identity provider's own." })),
+  external_id: nullable(Type.String({ description: 'Id of the group at the identity provider.' })),
   organization_id: Type.String(),
   created_at: Instant,
   updated_at: Instant,
@@ -79,12 +79,12 @@ export const SyncJobShape = Type.Object({
   started_at: nullable(Instant),
   finished_at: nullable(Instant),
   synced_groups: nullable(
-    Type.Integer({ minimum: 0, description: 'Groups whose grants were computed again, so far.' }),
+    Type.Integer({ minimum: 0, description: 'Number of groups whose grants were recomputed so far.' }),
   ),
   deleted_groups: nullable(
     Type.Integer({
       minimum: 0,
-      description: 'Groups deleted since the last sync, of which nothing is left.',
+      description: 'Number of groups deleted since the last sync.',
     }),
   ),
   error_message: nullable(Type.String()),

@@ -32,7 +32,7 @@ export const ScimUserBody = Type.Object({
   displayName: described('String.'),
   name: described('Object: `formatted`, `familyName`, `givenName`, …'),
   emails: described('Array of `{value, type, primary}`.'),
-  active: described('Boolean, or its name as text. Whoever is not active has no membership by groups.'),
+  active: described('Boolean, or its name as text. An inactive user has no memberships through groups.'),
   [ENTERPRISE_SCHEMA]: described(
     'Object: `employeeNumber`, `costCenter`, `organization`, `division`, `department`, `manager`.',
   ),
@@ -58,24 +58,24 @@ export const ScimPatchBody = Type.Object({
 })
 
 const SELECTION = {
-  filter: optional(Type.String({ description: 'RFC 7644 §3.4.2.2.' })),
-  startIndex: optional(Type.Integer({ description: 'From 1.' })),
+  filter: optional(
+    Type.String({ description: 'SCIM filter, such as `userName eq "ada"`; RFC 7644, section 3.4.2.2.' }),
+  ),
+  startIndex: optional(
+    Type.Integer({ description: 'Position of the first resource to return, starting at 1.' }),
+  ),
   count: optional(
     Type.Integer({
-      description: `${SCIM_RESULTS_DEFAULT} unless given, and ${SCIM_RESULTS_MAX} at most; 0: the total alone.`,
+      description: `Maximum number of resources, ${SCIM_RESULTS_DEFAULT} by default, at most ${SCIM_RESULTS_MAX}; 0 returns the total only.`,
     }),
   ),
-  sortBy: optional(Type.String({ description: 'An attribute.' })),
+  sortBy: optional(Type.String({ description: 'Attribute to sort by.' })),
   sortOrder: optional(Type.String({ description: '`ascending` or `descending`.' })),
 }
 
 const SHOWN = {
-  attributes: optional(
-    Type.String({ description: 'Names with commas between them: these are answered, and `id`.' }),
-  ),
-  excludedAttributes: optional(
-    Type.String({ description: 'Names with commas between them: these are not answered.' }),
-  ),
+  attributes: optional(Type.String({ description: 'Comma-separated attributes to return, besides `id`.' })),
+  excludedAttributes: optional(Type.String({ description: 'Comma-separated attributes to leave out.' })),
 }
 
 export const ScimShownQuery = Type.Object(SHOWN)
@@ -89,8 +89,8 @@ const names = (description: string) => optional(Type.Array(Type.String(), { desc
 export const ScimSearchBody = Type.Object({
   schemas: described(`\`${SEARCH_SCHEMA}\`.`),
   ...SELECTION,
-  attributes: names('These are answered, and `id`.'),
-  excludedAttributes: names('These are not answered.'),
+  attributes: names('Attributes to return, besides `id`.'),
+  excludedAttributes: names('Attributes to leave out.'),
 })
 export type ScimSearchBody = Static<typeof ScimSearchBody>
 
@@ -136,7 +136,7 @@ export const ScimGroupAnswer = Type.Object({
       Type.Object({
         value: Type.String(),
         display: Type.String(),
-        $ref: Type.String({ description: 'Relative to the base of the service.' }),
+        $ref: Type.String({ description: 'URL of the user, relative to the base of the service.' }),
         type: Type.Literal('User'),
       }),
     ),

@@ -17,7 +17,7 @@ const SecretName = Type.String({
   pattern: SECRET_NAME_PATTERN,
   title: SECRET_NAME_RULES,
 })
-const InternId = Type.String({ description: "Of an intern in the key's workspace." })
+const InternId = Type.String({ description: "Id of an intern in the key's workspace." })
 
 export const SecretParams = Type.Object({ name: SecretName })
 export const InternParams = Type.Object({ intern_id: InternId })
@@ -30,13 +30,13 @@ export const SecretBody = Type.Object(
       minItems: 1,
       maxItems: SECRET_HOSTS_MAX,
       description:
-        'Exact DNS hostnames in ASCII: no scheme, port, path or wildcard, no IP address. The value is released to these and no others.',
+        'Exact ASCII DNS names that may receive the value; no scheme, port, path, wildcard or IP address.',
     }),
     value: Type.String({
       minLength: 1,
       maxLength: SECRET_VALUE_CHARS_MAX,
       writeOnly: true,
-      description: 'Never told again. Its length is in Unicode code points.',
+      description: 'The secret value, which is write-only. Its length is counted in Unicode code points.',
     }),
   },
   { additionalProperties: false },
@@ -48,7 +48,7 @@ export const CopySecretsBody = Type.Object(
     names: Type.Array(SecretName, {
       minItems: 1,
       maxItems: SECRETS_COPIED_MAX,
-      description: "Of the workspace's secrets, each once.",
+      description: 'Names of workspace secrets, each once.',
     }),
   },
   { additionalProperties: false },
@@ -64,7 +64,7 @@ export type SecretPageQuery = Static<typeof SecretPageQuery>
 /** GET /admin/secrets. */
 export const WorkspaceSecretsQuery = Type.Object({
   workspace_id: Type.Optional(
-    Type.String({ minLength: 1, description: 'UUID or slug; left out: the workspace `default`.' }),
+    Type.String({ minLength: 1, description: 'UUID or slug of the workspace; defaults to `default`.' }),
   ),
   ...SecretPageQuery.properties,
 })
@@ -73,18 +73,19 @@ const SECRET = {
   name: Type.String(),
   hosts: nullable(
     Type.Array(Type.String(), {
-      description: 'Normalized and sorted; null only for legacy rows, which are never released.',
+      description:
+        'Hosts that may receive the value, normalized and sorted; null only for legacy rows, which are never released.',
     }),
   ),
   fingerprint: nullable(
     Type.String({
       description:
-        "`sha256:` and an HMAC of the value under the vault's own key: equal within a vault means equal values. Null only for legacy rows.",
+        '`sha256:` and an HMAC of the value under the key of the vault. Equal fingerprints in one vault mean equal values. Null only for legacy rows.',
     }),
   ),
   created_at: Type.String({
     format: 'date-time',
-    description: 'Of the first store: a replacement keeps it.',
+    description: 'When the secret was first stored; replacing it keeps this time.',
   }),
 }
 
@@ -93,7 +94,7 @@ const SecretShape = Type.Object(SECRET)
 const EffectiveShape = Type.Object({
   ...SECRET,
   scope: Type.Union([Type.Literal('intern'), Type.Literal('attached'), Type.Literal('workspace')], {
-    description: 'Where it comes from.',
+    description: 'Where the secret comes from.',
   }),
 })
 export const SecretAnswer = Type.Object({ data: SecretShape })

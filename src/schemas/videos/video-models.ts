@@ -60,29 +60,32 @@ export const VideoModel = Type.Object({
   id: Type.String(),
   canonical_slug: Type.String(),
   name: Type.String(),
-  created: Type.Integer({ description: 'Unix time of the release in seconds; 0 when it is not known.' }),
+  created: Type.Integer({ description: 'Unix time of the release, in seconds; 0 when unknown.' }),
   description: Type.Optional(Type.String()),
   hugging_face_id: Type.Optional(nullable(Type.String())),
   allowed_passthrough_parameters: Type.Array(Type.String(), {
-    description: 'What is forwarded of the entry of `provider.options`.',
+    description: 'Fields of `provider.options` that are sent to the provider.',
   }),
-  creativity: list(Type.Integer(), 'Of models that enlarge videos.'),
+  creativity: list(Type.Integer(), 'Creativity levels, for models that enlarge videos.'),
   generate_audio: nullable(
-    Type.Boolean({ description: 'It makes sound; also the default of `generate_audio`.' }),
+    Type.Boolean({ description: 'True when the model generates sound, which is then the default.' }),
   ),
   pricing_skus: nullable(
     Type.Record(Type.String(), Type.String(), {
       description:
-        '`duration_seconds`, with `_with_audio` or `_without_audio` and a resolution behind it, is USD per second; `per_video` is USD per video. ' +
-        'Null: it is free.',
+        '`duration_seconds` is USD per second; `_with_audio` or `_without_audio` and a resolution may follow it. ' +
+        '`per_video` is USD per video. Null when the model is free.',
     }),
   ),
   seed: nullable(Type.Boolean()),
-  supported_aspect_ratios: list(Type.String(), 'Of width to height.'),
+  supported_aspect_ratios: list(Type.String(), 'Width to height, such as `16:9`.'),
   supported_durations: list(Type.Integer(), 'Seconds.'),
-  supported_frame_images: list(Type.Enum(FRAME_TYPES), 'Null: none are taken.'),
-  supported_resolutions: list(Type.String(), 'Names as `720p`.'),
-  supported_sizes: list(Type.String(), 'Pixels as `1280x720`.'),
+  supported_frame_images: list(
+    Type.Enum(FRAME_TYPES),
+    'Frames that may be given as images; null when none are accepted.',
+  ),
+  supported_resolutions: list(Type.String(), 'Names such as `720p`.'),
+  supported_sizes: list(Type.String(), 'Sizes in pixels, such as `1280x720`.'),
   upscale_factor: nullable(
     Type.Object({ min: Type.Optional(Type.Number()), max: Type.Optional(Type.Number()) }),
   ),

@@ -44,7 +44,7 @@ const ImageUrl = referenceUrl(IMAGE_TYPES, IMAGE_URL_WORDS)
 const FrameImage = Type.Object({
   type: Type.Literal('image_url'),
   image_url: ImageUrl,
-  frame_type: Type.Enum([...FRAME_TYPES], { description: 'Which frame of the video it is.' }),
+  frame_type: Type.Enum([...FRAME_TYPES], { description: 'Which frame of the video the image is.' }),
 })
 
 const InputReference = Type.Union([
@@ -69,14 +69,15 @@ export const VideoBody = Type.Object({
   model: Type.Optional(
     Type.String({
       minLength: 1,
-      description: `Id of a model that makes videos, a variant of it or an alias. ${MODEL_OR_PRESET}`,
+      description: `Id of a video model, with a variant if wanted, or an alias. ${MODEL_OR_PRESET}`,
     }),
   ),
   preset: Type.Optional(PresetName),
   prompt: Type.Optional(
     Type.String({
       maxLength: VIDEO_PROMPT_CHARS_MAX,
-      description: 'What to make. Needed, unless the model generates from an image alone and has one.',
+      description:
+        'Description of the video. Required unless the model generates from an image and one is given.',
     }),
   ),
   aspect_ratio: Type.Optional(Type.Enum([...VIDEO_ASPECT_RATIOS])),
@@ -85,7 +86,7 @@ export const VideoBody = Type.Object({
     Type.String({
       pattern: `^${VIDEO_SIZE_PATTERN}$`,
       title: 'pixels as WIDTHxHEIGHT: 1280x720',
-      description: 'Pixels as `<WIDTH>x<HEIGHT>`, in the place of resolution and aspect_ratio.',
+      description: 'Size in pixels as `<WIDTH>x<HEIGHT>`, instead of `resolution` and `aspect_ratio`.',
     }),
   ),
   duration: Type.Optional(
@@ -101,28 +102,30 @@ export const VideoBody = Type.Object({
       minimum: -SAFE,
       maximum: SAFE,
       title: 'integer',
-      description: 'Passed on to models that take one.',
+      description: 'Seed for repeatable results, sent to models that accept one.',
     }),
   ),
   generate_audio: Type.Optional(
-    Type.Boolean({ description: 'Whether it has sound; by default as the model says, else not.' }),
+    Type.Boolean({ description: "Whether to generate sound; defaults to the model's setting, else false." }),
   ),
   callback_url: Type.Optional(
     Type.String({
       maxLength: CALLBACK_URL_CHARS_MAX,
-      description: "HTTPS; told when the job ends, in the place of the workspace's default.",
+      description:
+        'HTTPS URL for the webhook that is sent when the job ends; overrides the default of the workspace.',
     }),
   ),
   frame_images: Type.Optional(
     Type.Array(FrameImage, {
       maxItems: VIDEO_FRAMES_MAX,
-      description: 'First and last frame; win over input_references.',
+      description: 'First and last frame; they take precedence over `input_references`.',
     }),
   ),
   input_references: Type.Optional(
     Type.Array(InputReference, {
       maxItems: VIDEO_REFERENCES_MAX,
-      description: 'Audio and video are left out for models that do not take them.',
+      description:
+        'Reference images, audio and video. Audio and video are dropped for models that do not support them.',
     }),
   ),
   provider: Type.Optional(
@@ -134,7 +137,7 @@ export const VideoBody = Type.Object({
             {
               additionalProperties: Type.Object({}, { additionalProperties: true }),
               description:
-                'By slug of a provider: fields for it alone. Of the one that makes the video, those that the model lets through are passed on.',
+                'Provider-specific fields by provider slug. Only fields that the model allows are sent.',
             },
           ),
         ),
@@ -146,7 +149,7 @@ export const VideoBody = Type.Object({
       minimum: -SAFE,
       maximum: SAFE,
       title: 'integer',
-      description: 'Of models that enlarge a video.',
+      description: 'Creativity, for models that enlarge a video.',
     }),
   ),
   upscale_factor: Type.Optional(
@@ -154,14 +157,14 @@ export const VideoBody = Type.Object({
       exclusiveMinimum: 0,
       maximum: SAFE,
       title: 'a number above 0',
-      description: 'Of models that enlarge a video.',
+      description: 'Creativity, for models that enlarge a video.',
     }),
   ),
   previous_job_id: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: VIDEO_ID_CHARS_MAX,
-      description: 'A completed job of the workspace to go on from, where the model can.',
+      description: 'Id of a completed job of the workspace to continue, on models that support it.',
     }),
   ),
   session_id: Type.Optional(
@@ -169,14 +172,14 @@ export const VideoBody = Type.Object({
       maxLength: SESSION_ID_CHARS_MAX,
       pattern: '^[^\\u0000]*$',
       title: `string of at most ${SESSION_ID_CHARS_MAX} characters`,
-      description: 'Groups calls; wins over x-session-id.',
+      description: 'Groups calls of one conversation; takes precedence over `x-session-id`.',
     }),
   ),
   trace: Type.Optional(Trace),
   user: Type.Optional(
     Type.String({
       maxLength: VIDEO_USER_CHARS_MAX,
-      description: 'An id of your end user, passed on to providers that take one.',
+      description: 'Your id for the end user, sent to providers that accept one.',
     }),
   ),
 })
@@ -186,19 +189,21 @@ export type VideoBody = Static<typeof VideoBody>
 export const VideoAnswer = Type.Object({
   id: Type.String(),
   /** C18. */
-  polling_url: Type.String({ description: 'Relative: where to ask for the job.' }),
+  polling_url: Type.String({ description: 'Path for polling the job.' }),
   status: Type.Enum([...VIDEO_STATUSES]),
   generation_id: Type.Optional(Type.String()),
-  error: Type.Optional(Type.String({ description: 'Why it failed.' })),
+  error: Type.Optional(Type.String({ description: 'Why the job failed.' })),
   unsigned_urls: Type.Optional(
-    Type.Array(Type.String(), { description: 'Of a completed job: its clips, which need the key.' }),
+    Type.Array(Type.String(), {
+      description: 'URLs of the clips of a completed job; reading them needs an API key.',
+    }),
   ),
   usage: Type.Optional(
     Type.Object({
       cost: Type.Union([Type.Number({ description: 'USD.' }), Type.Null()], {
-        description: 'Null: the model has no price.',
+        description: 'USD; null when the model has no price.',
       }),
-      is_byok: Type.Boolean({ description: "It was made under the workspace's own key for the provider." }),
+      is_byok: Type.Boolean({ description: "True when the workspace's own provider key was used." }),
     }),
   ),
 })
@@ -240,7 +245,7 @@ export const VideoContentQuery = Type.Object({
       minimum: 0,
       maximum: SAFE,
       title: 'integer of at least 0',
-      description: 'Which clip of the job; the first unless given.',
+      description: 'Position of the clip, starting at 0; the first by default.',
     }),
   ),
 })
@@ -253,14 +258,14 @@ export const ListVideosQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: VIDEOS_PAGE_MAX,
-      description: `Jobs of a page; ${VIDEOS_PAGE_DEFAULT} unless given.`,
+      description: `Jobs per page; ${VIDEOS_PAGE_DEFAULT} by default.`,
     }),
   ),
   after: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: VIDEO_ID_CHARS_MAX,
-      description: 'Id of the last job of the page before.',
+      description: 'Id of the last job on the previous page.',
     }),
   ),
 })

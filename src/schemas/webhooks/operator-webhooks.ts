@@ -8,7 +8,7 @@ const Workspace = Type.Optional(
     minLength: 1,
     pattern: '^[^\\u0000]+$',
     title: 'UUID or slug',
-    description: 'UUID or slug of the workspace. Left out: the default workspace.',
+    description: 'UUID or slug of the workspace; defaults to the default workspace.',
   }),
 )
 
@@ -18,7 +18,7 @@ export const TestWebhookBody = Type.Object({
   url: Type.Optional(
     Type.String({
       maxLength: CALLBACK_URL_CHARS_MAX,
-      description: 'Where the event goes. Left out: the `default_callback_url` of the workspace.',
+      description: 'URL of the receiver; defaults to the `default_callback_url` of the workspace.',
     }),
   ),
 })
@@ -26,18 +26,21 @@ export type TestWebhookBody = Static<typeof TestWebhookBody>
 
 export const TestWebhookAnswer = Type.Object({
   data: Type.Object({
-    event_id: Type.String({ format: 'uuid', description: '`webhook-id` is this id with `msg_` before it.' }),
+    event_id: Type.String({
+      format: 'uuid',
+      description: 'Id of the event; the header `webhook-id` is `msg_` and this id.',
+    }),
     host: Type.String({ description: 'Host of the receiver.' }),
-    delivered: Type.Boolean({ description: 'The receiver answered 2xx.' }),
+    delivered: Type.Boolean({ description: 'True when the receiver answered 2xx.' }),
     status: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'Status of the answer; null where none came.',
+      description: 'HTTP status of the receiver; null when it did not answer.',
     }),
     reason: Type.Union([Type.Enum([...WEBHOOK_REASONS]), Type.Null()], {
-      description: 'Why it was not delivered; null where it was.',
+      description: 'Why the event was not delivered; null when it was.',
     }),
     duration_ms: Type.Integer({
       minimum: 0,
-      description: 'Until the head of the answer came, or until none did.',
+      description: 'Milliseconds until the answer or the failure.',
     }),
   }),
 })
@@ -58,7 +61,7 @@ export const ListWebhookEventsQuery = Type.Object({
       minimum: 0,
       maximum: WEBHOOK_EVENTS_BACK_S_MAX,
       default: 0,
-      description: 'Without `after`: begin so many seconds ago.',
+      description: 'Without `after`: how many seconds back to begin.',
     }),
   ),
   limit: Type.Optional(
@@ -66,7 +69,7 @@ export const ListWebhookEventsQuery = Type.Object({
       minimum: 1,
       maximum: WEBHOOK_EVENTS_PAGE_MAX,
       default: WEBHOOK_EVENTS_PAGE_MAX,
-      description: 'Events at most.',
+      description: 'Maximum number of events.',
     }),
   ),
 })
@@ -75,25 +78,25 @@ export type ListWebhookEventsQuery = Static<typeof ListWebhookEventsQuery>
 const WebhookEventShape = Type.Object({
   id: Type.String({
     format: 'uuid',
-    description: 'The same each time that the event is listed or delivered: skip the ones that you have.',
+    description: 'Id of the event, the same in every listing and delivery; use it to skip duplicates.',
   }),
-  job_id: Type.String({ description: 'The job that has ended.' }),
+  job_id: Type.String({ description: 'Id of the job that ended.' }),
   created_at: Type.String({ format: 'date-time', description: 'When the job ended.' }),
   headers: Type.Record(Type.String(), Type.String(), {
-    description: 'Headers of a delivery of the event, with both signatures as of now.',
+    description: 'Headers of a delivery, with current signatures.',
   }),
   body: Type.String({
-    description: 'The body of a delivery, byte for byte as UTF-8: its signatures are over it.',
+    description: 'Body of a delivery, byte for byte, as the signatures cover it.',
   }),
 })
 export type WebhookEventShape = Static<typeof WebhookEventShape>
 
 export const WebhookEventsAnswer = Type.Object({
   data: Type.Array(WebhookEventShape, { description: 'Oldest first.' }),
-  has_more: Type.Boolean({ description: 'There are more events now: ask again with `next`.' }),
+  has_more: Type.Boolean({ description: 'True when more events are available: call again with `next`.' }),
   next: Type.String({
     description:
-      'To be sent as `after`. It may lie before events of this answer, so that none that was written late is missed.',
+      '`after` for the next call. It may lie before events in this answer, so that late events are not missed.',
   }),
 })
 export type WebhookEventsAnswer = Static<typeof WebhookEventsAnswer>

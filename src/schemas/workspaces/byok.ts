@@ -43,12 +43,12 @@ export function providerKeyLabel(fingerprint: string | null): string {
 
 const WorkspaceReference = Type.String({
   minLength: 1,
-  description: 'UUID or slug; the default workspace unless given.',
+  description: 'UUID or slug of the workspace; defaults to the default workspace.',
 })
 const ProviderSlug = Type.String({
   minLength: 1,
   maxLength: NAME_CHARS_MAX,
-  description: 'Slug of a provider of the catalogue.',
+  description: 'Slug of a provider in the catalogue.',
 })
 const Key = Type.String({
   minLength: 1,
@@ -56,24 +56,30 @@ const Key = Type.String({
   pattern: '^[\\x21-\\x7e]+$',
   title: 'string of visible ASCII characters',
   writeOnly: true,
-  description: 'The key at the provider; never told again.',
+  description: "The provider's API key, which is write-only.",
 })
 
 /** What Sluice has one rule for: a request may say it, and another value is refused. */
 const RULES = {
   name: optional(
-    nullable(Type.String({ description: 'Not kept: a key has the name of its secret in the vault.' })),
+    nullable(Type.String({ description: 'Ignored: the key has the name of its secret in the vault.' })),
   ),
-  disabled: optional(Type.Literal(false, { description: 'Only false: delete a key that nobody shall use.' })),
+  disabled: optional(Type.Literal(false, { description: 'Must be false: delete a key to stop its use.' })),
   is_fallback: optional(
-    Type.Literal(false, { description: 'Only false: a workspace has one key for a provider.' }),
+    Type.Literal(false, { description: 'Must be false: a workspace has one key per provider.' }),
   ),
-  is_required: optional(Type.Boolean({ description: 'Only as the answer has it.' })),
-  is_byok_only: optional(Type.Boolean({ description: 'Only as the answer has it.' })),
-  allowed_models: optional(Type.Null({ description: 'Only null: the models of the calling key count.' })),
-  allowed_api_key_hashes: optional(Type.Null({ description: 'Only null: all keys of the workspace.' })),
-  allowed_user_ids: optional(Type.Null({ description: 'Only null: all users.' })),
-  declared_zdr: optional(Type.Null({ description: 'Only null: as the endpoint in the catalogue.' })),
+  is_required: optional(Type.Boolean({ description: 'Must equal the value in the answer.' })),
+  is_byok_only: optional(Type.Boolean({ description: 'Must equal the value in the answer.' })),
+  allowed_models: optional(
+    Type.Null({ description: 'Must be null: `allowed_models` of the calling key applies.' }),
+  ),
+  allowed_api_key_hashes: optional(
+    Type.Null({ description: 'Must be null: all keys of the workspace may use it.' }),
+  ),
+  allowed_user_ids: optional(Type.Null({ description: 'Must be null: all users may use it.' })),
+  declared_zdr: optional(
+    Type.Null({ description: 'Must be null: the declaration of the catalogue applies.' }),
+  ),
 }
 
 /** Other members are ignored. C25. */
@@ -104,24 +110,26 @@ export const ListProviderKeysQuery = Type.Object({
 
 /** A workspace's own key for a provider, without the key. B2.11. */
 export const ProviderKeyShape = Type.Object({
-  id: Type.String({ description: 'Of the key: workspace and provider in one text.' }),
-  workspace_id: nullable(Type.String({ description: 'Never null: each key belongs to a workspace.' })),
+  id: Type.String({ description: 'Id of the provider key: workspace and provider in one text.' }),
+  workspace_id: nullable(Type.String({ description: 'Id of the workspace that owns the key.' })),
   provider: Type.String({ description: 'Slug of the provider in the catalogue.' }),
-  name: Type.String({ description: 'Of the secret in the vault of the workspace.' }),
-  label: Type.String({ description: 'The beginning of the fingerprint: it tells two keys apart.' }),
-  created_at: Type.String({ format: 'date-time', description: 'A replaced key keeps it.' }),
-  disabled: Type.Boolean({ description: 'Always false: a key that shall not be used is deleted.' }),
-  is_required: Type.Boolean({
-    description:
-      'Calls of the workspace at the provider run under this key, never under the key of the operator.',
+  name: Type.String({ description: 'Name of the secret that holds the key.' }),
+  label: Type.String({ description: 'Beginning of the fingerprint, to distinguish keys.' }),
+  created_at: Type.String({
+    format: 'date-time',
+    description: 'When the key was first stored; replacing it keeps this time.',
   }),
-  is_byok_only: Type.Boolean({ description: 'As `is_required`: for every model of the provider.' }),
-  is_fallback: Type.Boolean({ description: 'Always false: a workspace has one key for a provider.' }),
-  sort_order: Type.Integer({ description: 'Always 0: a workspace has one key for a provider.' }),
-  allowed_models: Type.Null({ description: 'Always null: the models of the calling key count.' }),
-  allowed_api_key_hashes: Type.Null({ description: 'Always null: all keys of the workspace.' }),
-  allowed_user_ids: Type.Null({ description: 'Always null: all users.' }),
-  declared_zdr: Type.Null({ description: 'Always null: as the endpoint in the catalogue.' }),
+  disabled: Type.Boolean({ description: 'Always false: delete a key to stop its use.' }),
+  is_required: Type.Boolean({
+    description: "True: calls of the workspace to this provider use this key and never the operator's.",
+  }),
+  is_byok_only: Type.Boolean({ description: 'The same as `is_required`, for every model of the provider.' }),
+  is_fallback: Type.Boolean({ description: 'Always false: a workspace has one key per provider.' }),
+  sort_order: Type.Integer({ description: 'Always 0: a workspace has one key per provider.' }),
+  allowed_models: Type.Null({ description: 'Always null: `allowed_models` of the calling key applies.' }),
+  allowed_api_key_hashes: Type.Null({ description: 'Always null: all keys of the workspace may use it.' }),
+  allowed_user_ids: Type.Null({ description: 'Always null: all users may use it.' }),
+  declared_zdr: Type.Null({ description: 'Always null: the declaration of the catalogue applies.' }),
 })
 export type ProviderKeyShape = Static<typeof ProviderKeyShape>
 

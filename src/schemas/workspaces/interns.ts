@@ -33,9 +33,7 @@ const Name = Type.String({
   pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$',
   title: `string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
 })
-const AttachedVault = nullable(
-  Type.String({ description: 'Id of an attachable vault of the same workspace.' }),
-)
+const AttachedVault = nullable(Type.String({ description: 'Id of a vault of the same workspace to attach.' }))
 const About = {
   description: Type.Optional(nullable(Text)),
   instructions: Type.Optional(nullable(Text)),
@@ -46,7 +44,7 @@ export const CreateInternBody = Type.Object({
   name: Name,
   provision: Type.Boolean({ description: 'Kept, and nothing else: Sluice does not run interns.' }),
   workspace_id: Type.Optional(
-    Type.String({ description: 'UUID or slug; left out: the workspace `default`.' }),
+    Type.String({ description: 'UUID or slug of the workspace; defaults to `default`.' }),
   ),
   vault_id: Type.Optional(AttachedVault),
   ...About,
@@ -65,7 +63,7 @@ export const InternParams = Type.Object({ intern_id: Type.String() })
 
 const WorkspaceRef = Type.String({
   minLength: 1,
-  description: 'UUID or slug; left out: the workspace `default`.',
+  description: 'UUID or slug of the workspace; defaults to `default`.',
 })
 
 export const CreateInternQuery = Type.Object({ workspace_id: Type.Optional(WorkspaceRef) })
@@ -76,15 +74,15 @@ export const ListInternsQuery = Type.Object({
     Type.String({
       pattern: `^(?:(?:${INTERN_STATUSES.join('|')})(?:,(?!$)|$))+$`,
       title: `one or more of ${INTERN_STATUSES.join(', ')}, with commas`,
-      description: 'Only interns of these statuses, with commas between them.',
+      description: 'Comma-separated statuses.',
     }),
   ),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: INTERNS_PAGE_MAX, default: INTERNS_PAGE_DEFAULT }),
   ),
-  cursor: Type.Optional(Type.String({ minLength: 1, description: 'The `next_cursor` of the page before.' })),
+  cursor: Type.Optional(Type.String({ minLength: 1, description: '`next_cursor` of the previous page.' })),
   starting_after: Type.Optional(
-    Type.String({ minLength: 1, description: 'The same as `cursor`, as existing clients send it.' }),
+    Type.String({ minLength: 1, description: 'The same as `cursor`, for existing clients.' }),
   ),
 })
 
@@ -99,7 +97,7 @@ export const InternAnswer = Type.Object({
   name: Type.String(),
   status: Type.Enum([...INTERN_STATUSES]),
   workspace_id: Type.String(),
-  vault_id: nullable(Type.String({ description: 'Its own vault.' })),
+  vault_id: nullable(Type.String({ description: "Id of the intern's own vault." })),
   attached_vault_id: nullable(Type.String()),
   description: nullable(Type.String()),
   hostname: Type.Null(),

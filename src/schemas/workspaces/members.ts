@@ -8,7 +8,7 @@ const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()
 const UserIds = Type.Array(Type.String({ minLength: 1, maxLength: USER_REFERENCE_CHARS_MAX }), {
   minItems: 1,
   maxItems: MEMBERS_AT_ONCE_MAX,
-  description: 'Ids of users, as `GET /organization/members` has them; a repeated id counts once.',
+  description: 'User ids from `GET /organization/members`; a repeated id counts once.',
 })
 
 /** Body of POST /workspaces/{id}/members/add. Other members are ignored. C25. */
@@ -16,7 +16,7 @@ export const AddMembersBody = Type.Object({
   user_ids: UserIds,
   role: Type.Optional(
     Type.Enum([...MEMBER_ROLES], {
-      description: 'Of the memberships that are given by hand.',
+      description: 'Role of the memberships.',
       default: 'member',
     }),
   ),
@@ -28,11 +28,11 @@ export const RemoveMembersBody = Type.Object({ user_ids: UserIds })
 export type RemoveMembersBody = Static<typeof RemoveMembersBody>
 
 export const AddedMembersAnswer = Type.Object({
-  added_count: Type.Integer({ minimum: 0, description: 'Memberships that the call made or changed.' }),
-  data: Type.Array(MemberShape, { description: 'All users of the call, as members of the workspace.' }),
+  added_count: Type.Integer({ minimum: 0, description: 'Number of memberships created or changed.' }),
+  data: Type.Array(MemberShape, { description: 'The users of the call, as members of the workspace.' }),
 })
 export const RemovedMembersAnswer = Type.Object({
-  removed_count: Type.Integer({ minimum: 0, description: 'Memberships that the call ended.' }),
+  removed_count: Type.Integer({ minimum: 0, description: 'Number of memberships ended.' }),
 })
 
 /** The role of every user: what an organization may do, its management keys do. Decision. */
@@ -40,12 +40,13 @@ export const ORGANIZATION_ROLE = 'org:member'
 
 /** A user in the list of an organization. B2.9. */
 export const OrganizationMemberShape = Type.Object({
-  id: Type.String({ description: 'Of the user, as workspaces take it.' }),
-  email: Type.String({ description: 'The user name where the directory has no address.' }),
-  first_name: nullable(Type.String({ description: 'Null: the identity provider told none.' })),
-  last_name: nullable(Type.String({ description: 'Null: the identity provider told none.' })),
+  id: Type.String({ description: 'Id of the user, as workspaces use it.' }),
+  email: Type.String({ description: 'Email address; the user name when the directory has none.' }),
+  first_name: nullable(Type.String({ description: 'Null when the identity provider sent none.' })),
+  last_name: nullable(Type.String({ description: 'Null when the identity provider sent none.' })),
   role: Type.Literal(ORGANIZATION_ROLE, {
-    description: 'Sluice has no roles of an organization: its management keys act for it.',
+    description:
+      'Always the same: Sluice has no organization roles; management keys act for the organization.',
   }),
   user_name: Type.String(),
   display_name: nullable(Type.String()),

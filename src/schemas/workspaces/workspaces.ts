@@ -71,18 +71,21 @@ const EXTENSION = {
   default_callback_url: nullable(
     Type.String({
       maxLength: CALLBACK_URL_CHARS_MAX,
-      description:
-        'Where webhooks go that name no other address: HTTPS, without credentials, to a public address.',
+      description: 'Default URL for webhooks: HTTPS, without credentials, at a public address.',
     }),
   ),
-  programme: Type.Boolean({ description: 'Interns and their vaults; without it they answer 404.' }),
-  vault_writes: Type.Boolean({ description: 'Changes of its vaults; without it they answer 503.' }),
+  programme: Type.Boolean({
+    description: 'True when interns and their vaults are enabled; their operations answer 404 otherwise.',
+  }),
+  vault_writes: Type.Boolean({
+    description: 'True when vaults may be changed; changes answer 503 otherwise.',
+  }),
   storage_quota_bytes: nullable(
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       description:
-        "Bytes of all its files and of the folders of its containers, 4 KiB each at least; null: the installation's default.",
+        "Maximum bytes of all files and container folders, each counted as at least 4 KiB; null for the installation's default.",
     }),
   ),
 }
@@ -93,7 +96,9 @@ const CHANGEABLE = {
   ...Type.Partial(Type.Object(EXTENSION)).properties,
   ...CALL_LIMIT_FIELDS,
   include_byok_in_budgets: optional(
-    Type.Boolean({ description: "Calls by the workspace's own credentials count against its budgets." }),
+    Type.Boolean({
+      description: "True when calls with the workspace's own provider keys count against its budgets.",
+    }),
   ),
 }
 
@@ -110,7 +115,7 @@ export const UpdateWorkspaceBody = Type.Object({
 })
 export type UpdateWorkspaceBody = Static<typeof UpdateWorkspaceBody>
 
-const Reference = Type.String({ minLength: 1, description: 'UUID or slug.' })
+const Reference = Type.String({ minLength: 1, description: 'UUID or slug of the workspace.' })
 export const WorkspaceParams = Type.Object({ id: Reference })
 export const WorkspaceRefParams = Type.Object({ workspace_ref: Reference })
 
@@ -126,7 +131,7 @@ export const DeleteWorkspaceQuery = Type.Object({
   confirm_default_workspace_deletion: optional(
     Type.Boolean({
       default: false,
-      description: 'Needed to delete the default workspace; the oldest other one becomes the default.',
+      description: 'Required to delete the default workspace; the oldest other one becomes the default.',
     }),
   ),
 })
@@ -140,13 +145,15 @@ export const WorkspaceShape = Type.Object({
   slug: Type.String(),
   description: nullable(Type.String()),
   created_by: nullable(
-    Type.String({ description: 'Hash of the API key, or name of the user of the command line.' }),
+    Type.String({
+      description: 'Hash of the API key, or name of the operating-system user of the command line.',
+    }),
   ),
   created_at: Instant,
   updated_at: nullable(Instant),
   is_default: Type.Boolean(),
   default_guardrail_id: Type.String({
-    description: "The workspace's own id: Sluice has no guardrails, and existing clients require one.",
+    description: 'The id of the workspace: existing clients require a value, and Sluice has no guardrails.',
   }),
   default_text_model: KEPT.default_text_model,
   default_image_model: KEPT.default_image_model,
@@ -177,22 +184,22 @@ export type MemberRole = (typeof MEMBER_ROLES)[number]
 const Role = Type.Enum([...MEMBER_ROLES])
 
 export const MemberShape = Type.Object({
-  id: Type.String({ description: 'Of the membership: the ids of the workspace and of the user.' }),
+  id: Type.String({ description: 'Id of the membership: the ids of workspace and user.' }),
   workspace_id: Type.String(),
   user_id: Type.String(),
   user_name: Type.String(),
   display_name: nullable(Type.String()),
   email: nullable(Type.String()),
-  role: Type.Enum([...MEMBER_ROLES], { description: 'The strongest of the grants.' }),
+  role: Type.Enum([...MEMBER_ROLES], { description: 'Strongest role of the grants.' }),
   grants: Type.Array(
     Type.Object({
       source: Type.Enum(['manual', 'mapping']),
-      mapping_id: nullable(Type.String({ description: 'Of a SCIM group mapping.' })),
+      mapping_id: nullable(Type.String({ description: 'Id of the group mapping; null when given by hand.' })),
       role: Role,
       created_at: Instant,
     }),
   ),
-  created_at: Type.String({ format: 'date-time', description: 'Of the first of its grants.' }),
+  created_at: Type.String({ format: 'date-time', description: 'When the first grant was given.' }),
 })
 export type MemberShape = Static<typeof MemberShape>
 

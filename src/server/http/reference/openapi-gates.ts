@@ -17,9 +17,12 @@ export function gatesOf({ access }: AnyOperation): readonly Gate[] {
       text: `An inference or intern key that has \`scopes\` needs ${scopesText(keyScopes)}.`,
     })
   if (access.isOfProgramme === true)
-    gates.push({ failure: 'programme_closed', text: 'The workspace must be in the programme.' })
+    gates.push({
+      failure: 'programme_closed',
+      text: 'The workspace must have interns enabled (`programme`).',
+    })
   if (access.refusesRegional === true)
-    gates.push({ failure: 'regional_refused', text: 'Regional hostnames do not serve it.' })
+    gates.push({ failure: 'regional_refused', text: 'Not available on regional hostnames.' })
   if (access.writesVault === true)
     gates.push({ failure: 'vault_writes_disabled', text: "The workspace's vault writes must be enabled." })
   return gates

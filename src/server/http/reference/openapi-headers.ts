@@ -1,24 +1,27 @@
 import type { Json } from './openapi-json.ts'
 
 export const COMMON_HEADERS: Json = {
-  AcceptRanges: { description: 'Parts can be asked for by `Range`.', schema: { const: 'bytes' } },
-  CacheControl: { description: 'No shared cache keeps it.', schema: { const: 'private' } },
+  AcceptRanges: { description: 'Byte ranges can be requested with `Range`.', schema: { const: 'bytes' } },
+  CacheControl: { description: 'Shared caches must not store the answer.', schema: { const: 'private' } },
   ContentDisposition: {
-    description: 'A download, under the name of the file without its folders.',
+    description: 'Marks a download, with the name of the file without folders.',
     schema: { type: 'string' },
   },
   ContentTypeOptions: {
-    description: 'Browsers show it as what it says it is.',
+    description: 'Browsers must not guess another type.',
     schema: { const: 'nosniff' },
   },
-  ContentRange: { description: 'Which bytes these are, of how many.', schema: { type: 'string' } },
-  Error: {
-    description: 'The error type: this answer is ours, and not that of whom the request is for.',
+  ContentRange: {
+    description: 'The range of bytes in this answer, and the full size.',
     schema: { type: 'string' },
   },
-  ETag: { description: 'Strong; for `If-Range` and `If-None-Match`.', schema: { type: 'string' } },
+  Error: {
+    description: 'Error type; present only when Sluice itself answered instead of the destination.',
+    schema: { type: 'string' },
+  },
+  ETag: { description: 'Strong entity tag, for `If-Range` and `If-None-Match`.', schema: { type: 'string' } },
   RequestId: {
-    description: 'The id of this call, or the one that the caller sent.',
+    description: 'Id of the request: a new one, or the one that the caller sent.',
     schema: { type: 'string' },
   },
   RetryAfter: {
@@ -35,13 +38,13 @@ export const COMMON_HEADERS: Json = {
 export const ANTHROPIC_HEADERS: Json = { 'request-id': { $ref: '#/components/headers/RequestId' } }
 
 export const LIST_HEADERS = {
-  'content-encoding': '`gzip`, of a list of 64 KiB and more to a caller whose `accept-encoding` names it.',
-  vary: '`accept-encoding`: a list may come compressed.',
+  'content-encoding': '`gzip` for lists of 64 KiB and more, when `accept-encoding` allows it.',
+  vary: '`accept-encoding`: lists may be compressed.',
 }
 
 /** C25. */
 export const IGNORED_HEADERS = {
-  'x-sluice-ignored': 'Members of the body that nothing reads, with commas between; the first 20.',
+  'x-sluice-ignored': 'Unknown members of the body, separated by commas; at most 20.',
 }
 
 /** Headers of every answer to a key with a limit, for limited operations. C11. */
@@ -49,23 +52,20 @@ export const LIMIT_HEADERS: Json = Object.fromEntries(
   Object.entries({
     'RateLimit-Policy': [
       'string',
-      'The limit `q` of requests in a window of `w` seconds, of which `burst` may come at once; for keys that have a limit.',
+      'Limit of the key: `q` requests in a window of `w` seconds, of which `burst` may arrive at once.',
     ],
     RateLimit: [
       'string',
-      'Requests left `r`, and `t` seconds until the burst is whole or, on a refusal, one is free.',
+      'Requests left `r`, and seconds `t` until the full burst or, after a refusal, one request is available.',
     ],
-    'X-RateLimit-Limit': ['integer', 'Requests a minute.'],
-    'X-RateLimit-Remaining': ['integer', 'Requests left; the lowest figure known.'],
-    'X-RateLimit-Reset': ['integer', 'When the burst is whole, in milliseconds since the epoch.'],
-    'X-RateLimit-Limit-Tokens': [
-      'integer',
-      'Tokens a minute; of calls to models, where they have such a limit.',
-    ],
-    'X-RateLimit-Remaining-Tokens': ['integer', 'Tokens left when the call was let in.'],
+    'X-RateLimit-Limit': ['integer', 'Requests per minute.'],
+    'X-RateLimit-Remaining': ['integer', 'Requests left, by the lowest known figure.'],
+    'X-RateLimit-Reset': ['integer', 'When the full burst is available again, as Unix time in milliseconds.'],
+    'X-RateLimit-Limit-Tokens': ['integer', 'Tokens per minute, for model calls with a token limit.'],
+    'X-RateLimit-Remaining-Tokens': ['integer', 'Tokens left when the call was admitted.'],
     'X-RateLimit-Reset-Tokens': [
       'integer',
-      'When all tokens are free or, on a refusal, those of the call: in milliseconds since the epoch.',
+      'When all tokens are available again or, after a refusal, those of the call; Unix time in milliseconds.',
     ],
   }).map(([name, [type, description]]) => [name, { description, schema: { type } }]),
 )

@@ -3,40 +3,39 @@ import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../schemas/limits/idempotency-l
 import { SESSION_ID_CHARS_MAX } from '../../../schemas/limits/limits.ts'
 import type { AnyOperation } from '../../operations/define.ts'
 import { descriptionOf } from './members/described.ts'
-import { memberText } from './members/texts.ts'
 import { exampleOf, type Json } from './openapi-json.ts'
 
 /** Descriptions of parameters by name, for shapes without a description of their own. C39. */
-const BY_NAME: Readonly<Record<string, string>> = {
-  author: "What stands before the slash of a model's id.",
-  slug: "What stands behind the slash of a model's id, with its variant if any; or the slug of a preset.",
-  model: 'Id of a model, its slash encoded as %2F, or an alias.',
-  limit: 'Entries of a page at most.',
-  offset: 'Entries before the page.',
-  sort: 'The order of the list; where nothing is measured, that of the catalogue.',
-  min_intelligence_index: 'Least score of that benchmark.',
-  min_coding_index: 'Least score of that benchmark.',
-  min_agentic_index: 'Least score of that benchmark.',
-  min_tool_success_rate: 'Least share of tool calls that succeed, from 0 to 1.',
-  job_id: 'Id of a video job.',
-  file_id: 'Id of a file.',
-  intern_id: 'Id of an intern.',
-  name: 'Name of a secret.',
+export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
+  author: 'Part of the model id before the slash.',
+  slug: 'Slug of the object; for a model, the part of its id after the slash, with a variant if wanted.',
+  model: 'Id of the model with its slash encoded as `%2F`, or an alias.',
+  limit: 'Maximum number of entries on a page.',
+  offset: 'Number of entries to skip.',
+  sort: 'Sort order; models without a measurement keep the order of the catalogue.',
+  min_intelligence_index: 'Lowest score on general tasks.',
+  min_coding_index: 'Lowest score on programming tasks.',
+  min_agentic_index: 'Lowest score on tasks with many steps and tools.',
+  min_tool_success_rate: 'Lowest share of successful tool calls, from 0 to 1.',
+  job_id: 'Id of the video job.',
+  file_id: 'Id of the file.',
+  intern_id: 'Id of the intern.',
+  name: 'Name of the secret.',
   id: 'Id of the object.',
-  interval: 'The time that a budget is for.',
-  include_disabled: 'Disabled keys are listed too.',
-  key_hash: 'Hash of an API key: what belongs to it alone.',
-  outcome: 'Entries of that outcome alone.',
-  status: 'Entries of that status alone.',
-  state: 'Entries of that state alone.',
-  provider: 'Slug of a provider: its entries alone.',
+  interval: 'Interval of the budget.',
+  include_disabled: 'Set to true to list disabled keys too.',
+  key_hash: 'Hash of an API key: only its entries.',
+  outcome: 'Only entries with this outcome.',
+  status: 'Only entries with this status.',
+  state: 'Only entries in this state.',
+  provider: 'Slug of a provider: only its entries.',
 }
 
 /**
- * The description of a parameter as a member: that of its shape or of its name; empty when there is neither.
+ * The description of a parameter: that of its shape or of its name; empty when there is neither.
  */
 function parameterDescription(name: string, schema: TSchema): { readonly description?: string } {
-  const description = descriptionOf(schema) ?? BY_NAME[name] ?? memberText(name)
+  const description = descriptionOf(schema) ?? PARAMETER_TEXTS[name]
   return description === undefined ? {} : { description }
 }
 
@@ -46,41 +45,44 @@ const CONTENT_HEADERS = ['range', 'if-range', 'if-none-match'] as const
 const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   'x-sluice-substitute': {
     const: 'body',
-    description: 'Placeholders in the body, of up to 64 KiB, are replaced too.',
+    description: 'Placeholders in a body of up to 64 KiB are replaced too.',
   },
   range: { type: 'string', description: 'One range of bytes, `bytes=0-99`; several are ignored.' },
-  'if-range': { type: 'string', description: 'An `ETag`: the range holds only for that content.' },
-  'if-match': { type: 'string', description: 'An `ETag`: 412 when the resource is another version by now.' },
-  'if-none-match': { type: 'string', description: 'An `ETag`: 304 when the content is still that one.' },
-  'anthropic-version': { type: 'string', description: "Answers in Anthropic's shape of a file." },
-  'anthropic-beta': { type: 'string', description: 'The same.' },
+  'if-range': { type: 'string', description: 'An `ETag`: the range applies only to that content.' },
+  'if-match': { type: 'string', description: 'An `ETag`: 412 when the resource has changed.' },
+  'if-none-match': { type: 'string', description: 'An `ETag`: 304 when the content has not changed.' },
+  'anthropic-version': { type: 'string', description: "Returns files in Anthropic's format." },
+  'anthropic-beta': { type: 'string', description: "Returns files in Anthropic's format." },
   'user-agent': {
     type: 'string',
-    description: "One that begins with `OpenAI/` gets OpenAI's shape of a file.",
+    description: "A value that begins with `OpenAI/` returns files in OpenAI's format.",
   },
   'x-stainless-lang': {
     type: 'string',
-    description: "As any header that begins with `x-stainless-`: OpenAI's shape of a file.",
+    description: "Like any header that begins with `x-stainless-`: returns files in OpenAI's format.",
   },
   'idempotency-key': {
     type: 'string',
     minLength: 1,
     maxLength: IDEMPOTENCY_KEY_CHARS_MAX,
-    description: 'A repetition within a day gets the first answer again.',
+    description: 'A repeated call within a day returns the first answer again.',
   },
   'x-sluice-hops': {
     type: 'string',
-    description: 'How many gateways the call came through; written by Sluice.',
+    description: 'Number of gateways that the call passed; set by Sluice.',
   },
   'x-claude-code-session-id': {
     type: 'string',
-    description: 'Sent by Claude Code; turns with the same one go to the same endpoint.',
+    description: 'Sent by Claude Code; calls with the same value go to the same endpoint.',
   },
-  'session-id': { type: 'string', description: 'Sent by Codex, alike.' },
+  'session-id': {
+    type: 'string',
+    description: 'Sent by Codex; calls with the same value go to the same endpoint.',
+  },
   'x-session-id': {
     type: 'string',
     maxLength: SESSION_ID_CHARS_MAX,
-    description: 'Groups calls; `session_id` of the body wins.',
+    description: 'Groups calls of one conversation; `session_id` in the body takes precedence.',
   },
 }
 

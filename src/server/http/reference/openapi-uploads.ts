@@ -21,15 +21,17 @@ export const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
           purpose: {
             type: 'string',
             maxLength: PURPOSE_CHARS_MAX,
-            description: "As OpenAI's clients send it; kept for their shape.",
+            description: 'Purpose, as OpenAI clients send it; stored and returned.',
           },
-          'expires_after[anchor]': { const: 'created_at', description: 'Needed with the seconds.' },
+          'expires_after[anchor]': {
+            const: 'created_at',
+            description: 'Required with `expires_after[seconds]`.',
+          },
           'expires_after[seconds]': {
             type: 'integer',
             minimum: FILE_EXPIRES_S_MIN,
             maximum: FILE_EXPIRES_S_MAX,
-            description:
-              'The file is removed so long after its creation; Anthropic, as a provider, knows no such end.',
+            description: 'Seconds after creation when the file is deleted.',
           },
         },
       },

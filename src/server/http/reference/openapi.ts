@@ -22,6 +22,7 @@ import {
   WHOLE_HEADERS,
 } from './openapi-headers.ts'
 import { described } from './members/described.ts'
+import type { Place } from './members/texts.ts'
 import { exampleOf, reference, type Json } from './openapi-json.ts'
 import { isRepeatable, parametersOf } from './openapi-parameters.ts'
 import { translationOf } from './openapi-translation.ts'
@@ -35,14 +36,9 @@ const NOT_MODIFIED = 304
 
 /** The OpenAPI 3.1 document, derived from the operations alone. */
 export function openApiOf(operations: readonly AnyOperation[]): Json {
-  const schemas: Record<string, unknown> = {
-    Error: ErrorEnvelope,
-    AccountError: AccountErrorEnvelope,
-    TypedError: TypedErrorEnvelope,
-    MessageError: MessageErrorEnvelope,
-    ...WEBHOOK_SCHEMAS,
-  }
-  if (operations.some(({ area }) => area === 'scim')) schemas['ScimError'] = ScimError
+  const schemas = commonSchemas()
+  if (operations.some(({ area }) => area === 'scim'))
+    schemas['ScimError'] = described(ScimError, { subject: 'scim', operation: 'ScimError', side: 'answer' })
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
     const prefix = prefixOf(operation)
@@ -70,7 +66,7 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
     paths,
     webhooks: WEBHOOKS,
     components: {
-      schemas: Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, described(schema)])),
+      schemas,
       securitySchemes: { bearer: SECURITY, 'x-sluice-key': KEY_HEADER, 'x-api-key': ANTHROPIC_KEY_HEADER },
       headers: COMMON_HEADERS,
     },
@@ -83,14 +79,14 @@ const KEY_HEADER: Json = {
   type: 'apiKey',
   in: 'header',
   name: 'x-sluice-key',
-  description: 'The same, where `Authorization` is for somebody else.',
+  description: 'The same key, for requests whose `Authorization` header belongs to the destination.',
 }
 
 const ANTHROPIC_KEY_HEADER: Json = {
   type: 'apiKey',
   in: 'header',
   name: 'x-api-key',
-  description: 'The same, as clients of Anthropic send it; `Authorization` wins.',
+  description: 'The same key, as Anthropic clients send it; `Authorization` takes precedence.',
 }
 
 /** Methods that are described without a request body. */
@@ -121,12 +117,30 @@ function tagsOf(operations: readonly AnyOperation[]): readonly Json[] {
   })
 }
 
+/** Schemas that no single operation has: errors and webhooks. */
+function commonSchemas(): Record<string, unknown> {
+  const errors = {
+    Error: ErrorEnvelope,
+    AccountError: AccountErrorEnvelope,
+    TypedError: TypedErrorEnvelope,
+    MessageError: MessageErrorEnvelope,
+  }
+  const placed = (subject: 'error' | 'webhook', schemas: Json): readonly (readonly [string, unknown])[] =>
+    Object.entries(schemas).map(([name, schema]) => [
+      name,
+      described(schema, { subject, operation: name, side: 'answer' }),
+    ])
+  return Object.fromEntries([...placed('error', errors), ...placed('webhook', WEBHOOK_SCHEMAS)])
+}
+
 function operationOf(operation: AnyOperation, schemas: Record<string, unknown>): Json {
-  const { input, success } = operation
-  const name = pascal(operation.id)
-  if (success.body !== null) schemas[`${name}Answer`] = success.body
-  if (success.events !== undefined) schemas[`${name}Event`] = success.events
-  if (input.body !== undefined) schemas[`${name}Body`] = BODIES[input.body].schema
+  const { id, input, success, tag } = operation
+  const name = pascal(id)
+  const ofAnswer: Place = { subject: tag, operation: id, side: 'answer' }
+  if (success.body !== null) schemas[`${name}Answer`] = described(success.body, ofAnswer)
+  if (success.events !== undefined) schemas[`${name}Event`] = described(success.events, ofAnswer)
+  if (input.body !== undefined)
+    schemas[`${name}Body`] = described(BODIES[input.body].schema, { ...ofAnswer, side: 'body' })
   const parameters = parametersOf(operation)
   return {
     operationId: operation.id,
@@ -210,7 +224,7 @@ const UNMODIFIED: Json = {
   description: 'Not Modified',
   headers: {
     'x-request-id': { $ref: '#/components/headers/RequestId' },
-    etag: { description: 'Of what the caller has.', schema: { type: 'string' } },
+    etag: { description: 'Entity tag of the version that the caller has.', schema: { type: 'string' } },
   },
 }
 

@@ -12,9 +12,10 @@ export const listAudit = defineOperation({
   method: 'get',
   path: '/audit',
   tag: 'audit',
-  summary: 'List who changed what',
+  summary: 'List audit events',
   description:
-    "Each change is one event, in the transaction of the change; refused changes and reads are none, but for an operator's of a clip.",
+    'Each change is one event, written in the transaction of the change. Refused changes and reads are not recorded, ' +
+    "except that operators' reads of clips are.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

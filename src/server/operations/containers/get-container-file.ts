@@ -14,7 +14,7 @@ export const getContainerFile = defineOperation({
   method: 'get',
   path: '/containers/{container_id}/files/{file_id}',
   tag: 'containers',
-  summary: 'Read a container file',
+  summary: 'Get a container file',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:read'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -20,8 +20,8 @@ export const promoteContainerFile = defineOperation({
   tag: 'containers',
   summary: 'Promote a container file',
   description:
-    `Copies it into the workspace's files under its path as its name: up to ${FILE_BYTES_MAX / MIB} MiB of any content. ` +
-    'Content of a type that no upload may have is `application/octet-stream`. The copy can be downloaded and outlives its container.',
+    `Copies the file into the workspace's files, with its path as the name: up to ${FILE_BYTES_MAX / MIB} MiB of any content. ` +
+    'Content types that uploads do not accept become `application/octet-stream`. The copy can be downloaded and outlives its container.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends the call, and the call settles after everything is undone.

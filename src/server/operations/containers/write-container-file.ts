@@ -26,13 +26,14 @@ export const writeContainerFile = defineOperation({
   method: 'put',
   path: '/containers/{container_id}/files/{file_id}',
   tag: 'containers',
-  summary: 'Write a container file',
+  summary: 'Upload a container file',
   description:
-    `The body is the file, up to ${FILE_BYTES_MAX / MIB} MiB of any content, in place of the one before. The path: ${CONTAINER_PATH_RULES}; ` +
-    `slashes may stand in it as they are. A container is made by its first file and removed ${CONTAINER_KEPT_MS / DAY_MS} days after its last use. ` +
-    `It counts against the ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of the workspace, as ${COUNTED_BYTES_MIN / KIB} KiB at least ` +
-    'and as much for each folder that it needs, and needs room beside the file it replaces. ' +
-    'A part of a file (`Content-Range`) and a condition (`If-Match`) are refused.',
+    `The body is the file, up to ${FILE_BYTES_MAX / MIB} MiB of any content; it replaces an existing one. Path, with plain slashes: ${CONTAINER_PATH_RULES}. ` +
+    `A container is created by its first file and deleted ${CONTAINER_KEPT_MS / DAY_MS} days after its last use. ` +
+    `The file and each folder count as at least ${COUNTED_BYTES_MIN / KIB} KiB against the ` +
+    `${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of the workspace, ` +
+    'which must have room for the old and the new file. ' +
+    'Partial uploads (`Content-Range`) and conditions (`If-Match`) are refused.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'] },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends the call, and the call settles after everything is undone.

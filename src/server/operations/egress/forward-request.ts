@@ -17,9 +17,9 @@ import { redactionOf } from './redaction.ts'
 import { releaseSecrets } from './release-secrets.ts'
 
 const Target = Type.Object({
-  host: Type.String({ description: 'Host of the destination, with `:port` where it is not 443.' }),
+  host: Type.String({ description: 'Host of the destination, with `:port` unless it is 443.' }),
   path: Type.String({
-    description: 'Path at the destination, as it is: slashes and escapes are not touched.',
+    description: 'Path at the destination, sent unchanged.',
   }),
 })
 
@@ -30,11 +30,12 @@ export const forwardRequest = defineOperation({
   path: '/egress/{host}/{path}',
   isAtRoot: true,
   tag: 'egress',
-  summary: 'Send a request elsewhere, with secrets put in on the way',
+  summary: 'Forward a request with secrets inserted',
   description:
-    'An extension. The request goes to `https://{host}/{path}` with its method, query, headers and body, and its answer comes ' +
-    'back as it is. `{{secret:name}}` in the value of a header or of a query parameter is replaced by the secret of that name if it is ' +
-    'bound to exactly that host; with `x-sluice-substitute: body` in a body of up to 64 KiB too. Redirects are answers like any other.',
+    'A Sluice extension. Sends the request to `https://{host}/{path}` with its method, query, headers and body, and ' +
+    'returns the answer unchanged. `{{secret:name}}` in a header or query parameter is replaced by the secret of ' +
+    'that name if it is bound to exactly that host; with `x-sluice-substitute: body` also in a body of up to 64 KiB. ' +
+    'Redirects are returned, not followed.',
   access: { keys: ['inference', 'intern'], keyScopes: ['vault:use'], header: 'x-sluice-key' },
   deadlineMs: EGRESS_DEADLINE_MS,
   outlivesClient: false,

@@ -28,8 +28,9 @@ export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>
   tag: 'private-endpoints',
   summary: 'Create a private endpoint',
   description:
-    'With `activate` a failure leaves the draft, which stands in `data` beside `error`, with what its validation found. ' +
-    'A repeated `Idempotency-Key` with the same fields gets the first endpoint as it is now; `activate` is no such field.',
+    'With `activate`, a failed validation keeps the draft: it is returned in `data` next to `error`, with the ' +
+    'findings. Repeating an `Idempotency-Key` with the same fields returns the first endpoint in its current state; ' +
+    '`activate` does not count as a field.',
   access: { keys: ['management'] },
   deadlineMs: PROBING_DEADLINE_MS,
   outlivesClient: true,

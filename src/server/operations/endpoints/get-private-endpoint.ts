@@ -10,7 +10,7 @@ export const getPrivateEndpoint = defineOperation({
   method: 'get',
   path: '/private-endpoints/{id}',
   tag: 'private-endpoints',
-  summary: 'Read a private endpoint',
+  summary: 'Get a private endpoint',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -22,7 +22,7 @@ export const setPrivateEndpointPricing = defineOperation<Inputs, SetEndpointPric
   method: 'put',
   path: '/private-endpoints/{id}/pricing',
   tag: 'private-endpoints',
-  summary: 'Set the price of a private endpoint',
+  summary: 'Set the prices of a private endpoint',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -24,9 +24,9 @@ export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointB
   tag: 'private-endpoints',
   summary: 'Validate a private endpoint',
   description:
-    'Sends a minimal request in each form: embeddings, or a stream of 16 tokens. ' +
-    'Failed checks are an answer like any other; those that nothing can be said of are left out. ' +
-    "A passing validation makes the endpoint the workspace's, and is stale after a day.",
+    'Sends a minimal request in each form: embeddings, or a stream of 16 tokens. Failed checks are part of a normal ' +
+    'answer; checks without a result are left out. A successful validation assigns the endpoint to the workspace and ' +
+    'expires after a day.',
   access: { keys: ['management'] },
   deadlineMs: PROBING_DEADLINE_MS,
   outlivesClient: true,

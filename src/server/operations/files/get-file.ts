@@ -19,7 +19,7 @@ export const getFile = defineOperation({
   method: 'get',
   path: '/files/{file_id}',
   tag: 'files',
-  summary: 'Read a file',
+  summary: 'Get a file',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:read'], refusesRegional: true },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -29,10 +29,10 @@ export const uploadFile = defineOperation({
   tag: 'files',
   summary: 'Upload a file',
   description:
-    `Takes up to ${FILE_BYTES_MAX / MIB} MiB in one part named \`file\`. Its content decides its type; accepted are ${ACCEPTED_CONTENT}. ` +
-    `All files of a workspace may hold ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB, ` +
-    `each counted as ${COUNTED_BYTES_MIN / KIB} KiB at least. The filename: ${FILENAME_RULES}. ` +
-    'An uploaded file cannot be downloaded again; a promoted container file can.',
+    `Accepts up to ${FILE_BYTES_MAX / MIB} MiB in one part named \`file\`. The type is detected from the content; accepted are ${ACCEPTED_CONTENT}. ` +
+    `The files of a workspace may take ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB, ` +
+    `each counted as at least ${COUNTED_BYTES_MIN / KIB} KiB. Filename: ${FILENAME_RULES}. ` +
+    'Uploaded files cannot be downloaded again; promoted container files can.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends the call (C24), and the call settles after everything is undone.

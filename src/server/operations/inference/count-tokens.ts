@@ -34,8 +34,8 @@ export const countTokens = defineOperation<Inputs, TextRequest>({
   tag: 'inference',
   summary: 'Count the tokens of a message',
   description:
-    "The provider's own count, which costs nothing. A model whose provider counts none is 404 `count_unavailable`: " +
-    'Sluice makes no number up, and clients then count by themselves.',
+    "Returns the provider's own count, free of charge. When the provider does not count tokens the answer is 404 " +
+    '`count_unavailable`; Sluice does not estimate.',
   access: { keys: ['inference', 'intern'], keyScopes: ['inference'], takesAnthropicKey: true },
   deadlineMs: COUNT_DEADLINE_MS,
   outlivesClient: false,

@@ -34,9 +34,8 @@ export const createChat = defineOperation<Inputs, TextRequest>({
   tag: 'inference',
   summary: 'Create a chat completion',
   description:
-    'With `stream: true` the answer comes as server-sent events, the usage and the cost last. ' +
-    'A stream that ends without `[DONE]` is not whole: its last event then tells why, ' +
-    'and the connection ends without the last chunk.',
+    'With `stream: true` the answer is sent as server-sent events, with usage and cost at the end. A stream without ' +
+    '`[DONE]` is incomplete: its last event holds the error, and the connection closes without the final chunk.',
   access: { keys: ['inference', 'intern'], keyScopes: ['inference'] },
   deadlineMs: INFERENCE_DEADLINE_MS,
   // What was delivered is charged, also to a caller who left.

@@ -36,9 +36,9 @@ export const createMessage = defineOperation<Inputs, TextRequest>({
   tag: 'inference',
   summary: "Create a message in Anthropic's form",
   description:
-    'With `stream: true` the answer comes as server-sent events, the usage and the cost in the last `message_delta`. ' +
-    'A stream that ends without `message_stop` is not whole: its last event, `error`, then tells why, ' +
-    'and the connection ends without the last chunk.',
+    'With `stream: true` the answer is sent as server-sent events, with usage and cost in the last `message_delta`. ' +
+    'A stream without `message_stop` is incomplete: its last event is `error`, and the connection closes without the ' +
+    'final chunk.',
   access: { keys: ['inference', 'intern'], keyScopes: ['inference'], takesAnthropicKey: true },
   deadlineMs: INFERENCE_DEADLINE_MS,
   // What was delivered is charged, also to a caller who left.

@@ -10,7 +10,7 @@ export const getGenerationContent = defineOperation({
   method: 'get',
   path: '/generation/content',
   tag: 'inference',
-  summary: 'Not served: prompts and answers are not kept',
+  summary: 'Prompt and answer of a call: not stored',
   access: GENERATION_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

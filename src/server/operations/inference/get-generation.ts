@@ -21,10 +21,10 @@ export const getGeneration = defineOperation({
   method: 'get',
   path: '/generation',
   tag: 'inference',
-  summary: 'Read the record of a call',
+  summary: 'Get the usage record of a call',
   description:
-    'Tokens, cost and times of a call to a model that writes, also of one that broke off or was left. ' +
-    'The record is there two seconds after the end of the call. It has no part of the prompt or the answer.',
+    'Tokens, cost and times of a call to a text model, including calls that failed or were abandoned. The record is ' +
+    'available two seconds after the call ends. It contains no part of the prompt or the answer.',
   access: GENERATION_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -14,7 +14,7 @@ export const deleteKey = defineOperation({
   tag: 'keys',
   summary: 'Delete an API key',
   description:
-    'It is refused from then on, also the key that asks. What it used stays in the books; another key of its rotation is left alone.',
+    'Calls with the key are refused at once, including its own. Its usage stays on record; another key of the same rotation is not affected.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -10,7 +10,7 @@ export const getCurrentKey = defineOperation({
   method: 'get',
   path: '/key',
   tag: 'keys',
-  summary: 'Read the API key that asks',
+  summary: 'Get the current API key',
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

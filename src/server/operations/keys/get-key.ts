@@ -10,7 +10,7 @@ export const getKey = defineOperation({
   method: 'get',
   path: '/keys/{hash}',
   tag: 'keys',
-  summary: 'Read an API key',
+  summary: 'Get an API key',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -13,7 +13,7 @@ export const listKeys = defineOperation({
   path: '/keys',
   tag: 'keys',
   summary: 'List API keys',
-  description: `Those of all workspaces unless one is named, newest first, ${KEYS_PAGE} a page; the keys themselves are never listed.`,
+  description: `Keys of all workspaces unless one is named, newest first, ${KEYS_PAGE} per page. The keys themselves are never listed.`,
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -29,8 +29,8 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
   tag: 'keys',
   summary: 'Rotate an API key',
   description:
-    'The new key has all that the old one has, and its usage and limit go on as one. The old one works until the overlap ends, ' +
-    'or as it expires if that is sooner. The answer is the only one that has the key itself, so an `Idempotency-Key` is refused.',
+    'The new key takes over all settings, the usage and the limit of the old one. The old key works until the ' +
+    'overlap ends, or until it expires. The new key is returned only in this answer, so an `Idempotency-Key` is refused.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

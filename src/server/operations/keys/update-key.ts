@@ -31,9 +31,9 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   method: 'patch',
   path: '/keys/{hash}',
   tag: 'keys',
-  summary: 'Change an API key',
+  summary: 'Update an API key',
   description:
-    'What is left out stays, null takes away. While a rotation overlaps both keys have one limit, and what is said of it goes for both.',
+    'Absent members keep their value; null removes it. During a rotation both keys share one limit, and a change applies to both.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

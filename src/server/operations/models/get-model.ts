@@ -9,7 +9,7 @@ export const getModel = defineOperation({
   method: 'get',
   path: '/model/{author}/{slug}',
   tag: 'models',
-  summary: 'Read a model',
+  summary: 'Get a model',
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

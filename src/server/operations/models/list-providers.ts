@@ -11,7 +11,7 @@ export const listProviders = defineOperation({
   path: '/providers',
   tag: 'models',
   summary: 'List providers',
-  description: 'Those of the catalogue in its order, also those without a key on this node.',
+  description: 'Providers in catalogue order, including those without a key on this node.',
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

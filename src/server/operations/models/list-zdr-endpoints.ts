@@ -12,9 +12,9 @@ export const listZdrEndpoints = defineOperation({
   method: 'get',
   path: '/endpoints/zdr',
   tag: 'models',
-  summary: 'List endpoints without data retention',
+  summary: 'List endpoints with zero data retention',
   description:
-    "Those that declare zero data retention: the workspace's own first, then those of the catalogue.",
+    "Endpoints that declare zero data retention: the workspace's private endpoints first, then those of the catalogue.",
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

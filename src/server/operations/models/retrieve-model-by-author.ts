@@ -12,7 +12,7 @@ export const retrieveModelByAuthor = defineOperation({
   method: 'get',
   path: '/models/{author}/{slug}',
   tag: 'models',
-  summary: 'Read a model, in the form of OpenAI clients, by an id whose slash is not encoded',
+  summary: "Get a model in OpenAI's format, with a plain slash in its id",
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

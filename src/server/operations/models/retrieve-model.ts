@@ -12,7 +12,7 @@ export const retrieveModel = defineOperation({
   method: 'get',
   path: '/models/{model}',
   tag: 'models',
-  summary: 'Read a model, in the form of OpenAI clients',
+  summary: "Get a model in OpenAI's format",
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -22,8 +22,8 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
   tag: 'credits',
   summary: 'Add credit',
   description:
-    'Until the first top-up credit is unlimited. What was spent before it becomes part of `total_credits`, ' +
-    "so that all of the top-up is there to be spent. Keys of the operator's organization alone may.",
+    'Credit is unlimited until the first top-up. Earlier spending becomes part of `total_credits`, so the whole ' +
+    "top-up can be spent. Only keys of the operator's organization may add credit.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -17,10 +17,10 @@ export const listActivity = defineOperation({
   method: 'get',
   path: '/activity',
   tag: 'activity',
-  summary: 'List what was spent',
+  summary: 'List spending',
   description:
-    'A row for each day, workspace, key and model with calls. Days are those of the windows that paid, UTC. ' +
-    "The rows are not OpenRouter's: they are by key, and neither by provider or endpoint nor by kind of token.",
+    'One row for each day, workspace, key and model with calls. Days are those of the charged budget windows, UTC. ' +
+    "Unlike OpenRouter's, the rows are by key, and not by provider, endpoint or kind of token.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

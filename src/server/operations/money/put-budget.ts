@@ -20,8 +20,9 @@ export const putBudget = defineOperation<Inputs, BudgetBody>({
   tag: 'budgets',
   summary: 'Set a budget',
   description:
-    'Budgets of a workspace strictly decrease: lifetime > monthly > weekly > daily. What was spent in the window before counts. ' +
-    'A limit below what is spent or lent lends nothing more from now on, and is `pending` until what is lent has come back.',
+    'Budgets of a workspace must decrease: lifetime > monthly > weekly > daily. Spending earlier in the window ' +
+    'counts. A limit below the amount already spent or reserved stops new reservations at once and is `pending` ' +
+    'until the reserved amounts are released.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -11,7 +11,7 @@ export const getCaps = defineOperation({
   method: 'get',
   path: '/caps',
   tag: 'workspaces',
-  summary: 'Read the caps of an organization',
+  summary: 'Get the caps of an organization',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -11,10 +11,10 @@ export const getAdminHistory = defineOperation({
   method: 'get',
   path: '/admin/history',
   tag: 'admin',
-  summary: 'Read requests, errors and latencies over time',
+  summary: 'Get requests, errors and latencies over time',
   description:
-    "Served to management keys of the operator's organization alone. An hour by the second and a day by the minute are of the node " +
-    'that answers; a month by the hour is of all nodes. Quantiles are of merged histograms.',
+    "For management keys of the operator's organization only. An hour by the second and a day by the minute cover " +
+    'the answering node; a month by the hour covers all nodes. Quantiles come from merged histograms.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

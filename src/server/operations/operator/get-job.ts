@@ -10,9 +10,9 @@ export const getAdminJob = defineOperation({
   method: 'get',
   path: '/admin/jobs/{job_id}',
   tag: 'admin',
-  summary: 'Look into a video job',
+  summary: 'Get the details of a video job',
   description:
-    'Its steps, its id at the provider, who has it, its clips and who is told of its end; never its prompt, a body or a callback URL.',
+    'Its steps, id at the provider, runner, clips and webhook deliveries; never its prompt, a body or a callback URL.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -10,9 +10,9 @@ export const getAdminSession = defineOperation({
   method: 'get',
   path: '/admin/session',
   tag: 'admin',
-  summary: 'Read who operates the installation',
+  summary: 'Get the operator session',
   description:
-    "Served to management keys of the operator's organization alone; the dashboard asks it who may see the node.",
+    "For management keys of the operator's organization only. The dashboard uses it to decide who may see the node.",
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -17,10 +17,10 @@ export const getAdminStart = defineOperation({
   method: 'get',
   path: '/admin/start',
   tag: 'admin',
-  summary: 'Read what a first call needs',
+  summary: 'Get the requirements for a first call',
   description:
-    'The providers with the variables and secrets for their keys, and whether a model was ever called. ' +
-    "Served to management keys of the operator's organization alone.",
+    'Lists the providers with the variables and secrets for their keys, and whether a model was ever called. For ' +
+    "management keys of the operator's organization only.",
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

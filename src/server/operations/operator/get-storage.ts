@@ -13,10 +13,10 @@ export const getAdminStorage = defineOperation({
   method: 'get',
   path: '/admin/storage',
   tag: 'admin',
-  summary: 'Read what workspaces store',
+  summary: 'Get storage by workspace',
   description:
-    'Files are counted up to 100,000 of a workspace. Such reads of one organization run one by one, with its searches of the request ' +
-    'log: 503 `busy` with `Retry-After` when too many wait.',
+    'Counts up to 100,000 files per workspace. These reads and the searches of the request log run one at a time per organization: ' +
+    '503 `busy` with `Retry-After` when too many are waiting.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -5,6 +5,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS, jobWire, pageOf } from './admin-answers.ts'
+import { readableCount } from '../../../schemas/values/readable.ts'
 
 /** Lists the video jobs of the organization, newest first. Source: an extension of Sluice; C4. */
 export const listAdminJobs = defineOperation({
@@ -14,8 +15,8 @@ export const listAdminJobs = defineOperation({
   tag: 'admin',
   summary: 'List video jobs of all workspaces',
   description:
-    `Newest first, never their prompts. A list reaches the newest ${ADMIN_LISTED_MAX} jobs of its first filter (a status but \`completed\`, ` +
-    'else workspace, else provider); the other filters choose among those.',
+    `Newest first, without prompts. Covers the newest ${readableCount(ADMIN_LISTED_MAX)} jobs of the first filter (a status other than \`completed\`, ` +
+    'else the workspace, else the provider); further filters apply within them.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

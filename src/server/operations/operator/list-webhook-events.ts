@@ -18,9 +18,9 @@ export const listWebhookEvents = defineOperation({
   tag: 'admin',
   summary: 'List signed webhook events',
   description:
-    'The ends of jobs of a workspace, whether or not a job named a callback URL, each with the headers and the body that a delivery ' +
-    'has. For receivers that no webhook reaches, such as a laptop: ask each second with `next` of the last answer. An event may come ' +
-    'again, with the same `id`.',
+    'The ends of the jobs of a workspace, with or without a callback URL, each with the headers and body of a ' +
+    'delivery. For receivers that webhooks cannot reach, such as a laptop: call every second with `next` of the last ' +
+    'answer. An event may repeat with the same `id`.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -5,6 +5,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS, deliveryWire, pageOf } from './admin-answers.ts'
+import { readableCount } from '../../../schemas/values/readable.ts'
 
 /** Lists the webhooks about ended jobs, newest first. Source: an extension of Sluice; C4, C17. */
 export const listAdminWebhooks = defineOperation({
@@ -14,8 +15,8 @@ export const listAdminWebhooks = defineOperation({
   tag: 'admin',
   summary: 'List webhook deliveries of all workspaces',
   description:
-    `Newest first; of each address its host alone. A list reaches the newest ${ADMIN_LISTED_MAX} deliveries of its first filter ` +
-    '(a state but `delivered`, else workspace); dead letters of a workspace are found whatever else there is.',
+    `Newest first, with only the host of each URL. Covers the newest ${readableCount(ADMIN_LISTED_MAX)} deliveries of the first filter ` +
+    '(a state other than `delivered`, else the workspace); dead letters of a workspace are always found.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

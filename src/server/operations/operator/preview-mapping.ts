@@ -12,7 +12,7 @@ export const previewMapping = defineOperation({
   tag: 'admin',
   summary: 'Preview a group mapping',
   description:
-    'What `POST /scim/group-mappings` would do with these ids and this role, if it were sent now; nothing is changed.',
+    'Shows what `POST /scim/group-mappings` would do with these ids and this role; changes nothing.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -4,6 +4,7 @@ import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, ADMIN_KEYS } from './admin-answers.ts'
+import { readableCount } from '../../../schemas/values/readable.ts'
 
 interface Inputs {
   readonly body: 'replay_dead'
@@ -18,7 +19,7 @@ export const replayDeadWebhooks = defineOperation<Inputs, ReplayDeadBody>({
   path: '/admin/webhooks/replay',
   tag: 'admin',
   summary: 'Replay all dead letters',
-  description: `Of the organization, or of one workspace; ${ADMIN_REPLAYED_MAX} with one call at most.`,
+  description: `Replays the dead letters of the organization or of one workspace, at most ${readableCount(ADMIN_REPLAYED_MAX)} per call.`,
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

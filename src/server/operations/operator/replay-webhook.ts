@@ -13,7 +13,7 @@ export const replayWebhook = defineOperation({
   path: '/admin/webhooks/{id}/replay',
   tag: 'admin',
   summary: 'Replay a webhook delivery',
-  description: 'With the same id and body as ever. An address that answered 410 is tried again.',
+  description: 'Sends the same id and body again, also to an address that answered 410.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

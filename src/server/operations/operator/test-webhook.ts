@@ -20,10 +20,10 @@ export const testWebhook = defineOperation<Inputs, TestWebhookBody>({
   tag: 'admin',
   summary: 'Send a test webhook',
   description:
-    'One attempt, signed with the secret of the workspace and sent as each delivery is; it is never repeated and is no row of the ' +
-    'list. The event is `webhook.test`. An attempt that the receiver refuses is a 200 that says so. Nothing is sent to an address ' +
-    'that answered a delivery of the workspace with 410, until one of them is replayed. Each test that is sent is an event of the ' +
-    'audit log, with the outcome `released`.',
+    'Sends one attempt of the event `webhook.test`, signed with the secret of the workspace like any delivery. It is ' +
+    'not repeated and not listed. A refusal by the receiver is reported in a 200 answer. Addresses that answered 410 ' +
+    'to a delivery of the workspace are skipped until a delivery is replayed. Each sent test is recorded in the ' +
+    'audit log with the outcome `released`.',
   access: ADMIN_KEYS,
   deadlineMs: WEBHOOK_TEST_DEADLINE_MS,
   outlivesClient: false,

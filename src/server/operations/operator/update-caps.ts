@@ -18,10 +18,10 @@ export const updateCaps = defineOperation<Inputs, CapsBody>({
   method: 'patch',
   path: '/caps',
   tag: 'workspaces',
-  summary: 'Change the caps of an organization',
+  summary: 'Update the caps of an organization',
   description:
-    "Keys of the operator's organization alone may. What is left out stays, null is the installation's again; " +
-    'what there is above a cap stays too.',
+    "Only keys of the operator's organization may change caps. Absent members keep their value; null restores the " +
+    "installation's. Existing objects above a cap stay.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

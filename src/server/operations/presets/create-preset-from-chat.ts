@@ -21,8 +21,8 @@ export const createPresetFromChat = defineOperation<SavingInputs<'preset_chat'>,
   tag: 'presets',
   summary: 'Save a preset from a chat request',
   description:
-    'As from a responses request. Messages of the roles `system` and `developer` become the system prompt, ' +
-    'with a blank line between them; the other messages are ignored.',
+    'Works like saving a responses request. Messages with role `system` and `developer` become the system prompt, ' +
+    'joined by blank lines; other messages are ignored.',
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

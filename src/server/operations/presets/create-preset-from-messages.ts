@@ -21,7 +21,7 @@ export const createPresetFromMessages = defineOperation<SavingInputs<'preset_mes
   tag: 'presets',
   summary: 'Save a preset from a messages request',
   description:
-    'As from a responses request. `system` becomes the system prompt, its blocks with a blank line between them; `messages` are ignored.',
+    'Works like saving a responses request. `system` becomes the system prompt, its blocks joined by blank lines; `messages` are ignored.',
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -11,6 +11,7 @@ import {
   SAVING_STATUSES,
   type SavingInputs,
 } from './save-preset.ts'
+import { readableBytes } from '../../../schemas/values/readable.ts'
 
 const ID = 'presets.create_from_responses'
 
@@ -22,9 +23,9 @@ export const createPresetFromResponses = defineOperation<SavingInputs<'preset_re
   tag: 'presets',
   summary: 'Save a preset from a responses request',
   description:
-    'Makes the preset of this slug, or its next version, and designates it. ' +
-    'Fields that a call can use later are kept, `instructions` as the system prompt; `input`, and what belongs to one request, is checked and ignored. ' +
-    `What is kept may have ${PRESET_BYTES_MAX} bytes of JSON.`,
+    'Creates the preset with this slug, or its next version, and designates it. ' +
+    'Saves the members that later calls can use, `instructions` as the system prompt; `input` and members for a single request are validated, but not saved. ' +
+    `At most ${readableBytes(PRESET_BYTES_MAX)} of JSON are saved.`,
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

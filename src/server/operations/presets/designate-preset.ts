@@ -28,8 +28,8 @@ export const designatePreset = defineOperation<Inputs, DesignateBody>({
   tag: 'presets',
   summary: 'Designate a version of a preset',
   description:
-    'Callers who pin no version get this one from now on: a roll back, or forth. No version is lost, and the next one that is ' +
-    'saved is designated again.',
+    'Calls that pin no version use this one from now on, which rolls a preset back or forward. No version is ' +
+    'deleted; the next saved version is designated automatically.',
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

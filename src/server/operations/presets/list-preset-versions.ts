@@ -20,7 +20,7 @@ export const listPresetVersions = defineOperation({
   path: '/presets/{slug}/versions',
   tag: 'presets',
   summary: 'List the versions of a preset',
-  description: 'Ascending by number. A page of large versions ends early, by its bytes.',
+  description: 'Sorted by version number. A page of large versions may end early.',
   access: PRESET_READERS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -18,7 +18,7 @@ export const listPresets = defineOperation({
   path: '/presets',
   tag: 'presets',
   summary: 'List presets',
-  description: 'By slug, archived ones too.',
+  description: 'Sorted by slug, including archived presets.',
   access: PRESET_READERS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -20,12 +20,12 @@ export const listRequests = defineOperation({
   method: 'get',
   path: '/admin/requests',
   tag: 'admin',
-  summary: 'List calls with what they cost and why they failed',
+  summary: 'List requests with cost and errors',
   description:
-    'Each finished call of the organization within seconds: its key, model and provider, its duration with the parts of it, tokens, cost, ' +
-    'and the name of its failure; never a prompt, an answer or a secret. Calls that cost something are all kept. Of equal refusals and ' +
-    'reads a share is kept, and `weight` tells how many calls a row stands for. Searches of one organization run one by one: 503 `busy` ' +
-    'with `Retry-After` when too many wait.',
+    'Finished calls of the organization, a few seconds after their end: key, model, provider, durations, tokens, cost and error type; ' +
+    'never a prompt, an answer or a secret. All calls that cost something are kept. Of equal refusals and reads a share is kept, and ' +
+    '`weight` is the number of calls that a row represents. Searches run one at a time per organization: 503 `busy` ' +
+    'with `Retry-After` when too many are waiting.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
@@ -34,7 +34,7 @@ export const listRequests = defineOperation({
     status: 200,
     body: RequestListAnswer,
     isList: true,
-    headers: { 'x-sluice-next-cursor': '`cursor` of the next page, of a table and of lines.' },
+    headers: { 'x-sluice-next-cursor': '`cursor` for the next page, for CSV and NDJSON.' },
   },
   statuses: [400, 403, 404, 500, 503],
   failures: ['query_invalid', 'workspace_unknown', 'operator_only', 'store_unavailable', 'busy'],

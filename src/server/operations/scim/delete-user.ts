@@ -14,7 +14,8 @@ export const deleteUser = defineOperation({
   path: '/Users/{id}',
   tag: 'scim',
   summary: 'Delete a user',
-  description: 'With all memberships, those by hand too. Whoever shall come back is better made inactive.',
+  description:
+    'Deletes the user with all memberships, including manual ones. Deactivate users who may return.',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -14,7 +14,7 @@ export const listScimGroups = defineOperation({
   tag: 'scim',
   summary: 'List groups with their members',
   description:
-    'Whoever needs no members says `excludedAttributes=members`, which is far less. Without `sortBy` the oldest come first.',
+    'Add `excludedAttributes=members` for much smaller responses. Without `sortBy` the oldest come first.',
   access: { keys: ['scim'] },
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: false,

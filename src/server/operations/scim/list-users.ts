@@ -14,7 +14,7 @@ export const listUsers = defineOperation({
   path: '/Users',
   tag: 'scim',
   summary: 'List users',
-  description: 'Those that were made by hand too. Without `sortBy` the oldest come first.',
+  description: 'Includes manually created users. Without `sortBy` the oldest come first.',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -22,9 +22,9 @@ export const patchGroup = defineOperation<Inputs, Attributes>({
   method: 'patch',
   path: '/Groups/{id}',
   tag: 'scim',
-  summary: 'Change a group',
+  summary: 'Update a group',
   description:
-    'All of its operations, or none: `add` leaves the members that are there, `remove` takes a filter or the members as its value.',
+    'Applies all of the operations or none. `add` keeps existing members; `remove` takes a filter, or members as its value.',
   access: { keys: ['scim'] },
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: true,

@@ -25,9 +25,9 @@ export const patchUser = defineOperation<Inputs, Attributes>({
   method: 'patch',
   path: '/Users/{id}',
   tag: 'scim',
-  summary: 'Change a user',
+  summary: 'Update a user',
   description:
-    'All of its operations, or none. `active` takes memberships by groups away, and gives them back; those by hand stay.',
+    'Applies all of the operations or none. `active` removes and restores memberships through groups; manual memberships stay.',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -25,7 +25,7 @@ export const replaceUser = defineOperation<Inputs, Attributes>({
   path: '/Users/{id}',
   tag: 'scim',
   summary: 'Replace a user',
-  description: 'What is left out goes, except `active`, which stays as it is.',
+  description: 'Absent attributes are removed, except `active`, which keeps its value.',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

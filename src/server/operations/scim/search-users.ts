@@ -18,7 +18,7 @@ export const searchUsers = defineOperation<Inputs, ScimSearchBody>({
   path: '/Users/.search',
   tag: 'scim',
   summary: 'Search users',
-  description: 'As the list, for filters that nobody shall find in the log of a proxy.',
+  description: 'Like the list, for filters that must not appear in proxy logs.',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -29,10 +29,10 @@ export const createProviderKey = defineOperation<{ body: 'byok_create' }, Create
   method: 'post',
   path: '/byok',
   tag: 'byok',
-  summary: "Store a workspace's key for a provider",
+  summary: 'Create a provider key',
   description:
-    'The key is sealed in the vault of the workspace, bound to the host of the provider, and never told again. ' +
-    'A workspace has one key for a provider: a second one is refused.',
+    'Encrypts the key in the vault of the workspace, bound to the host of the provider; it is write-only. A ' +
+    'workspace has one key per provider: a second one is refused.',
   access: PROVIDER_KEY_ACCESS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

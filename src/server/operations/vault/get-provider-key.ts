@@ -17,7 +17,7 @@ export const getProviderKey = defineOperation({
   method: 'get',
   path: '/byok/{id}',
   tag: 'byok',
-  summary: "Get a workspace's key for a provider",
+  summary: 'Get a provider key',
   access: PROVIDER_KEY_ACCESS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

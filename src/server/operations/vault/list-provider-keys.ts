@@ -12,8 +12,9 @@ export const listProviderKeys = defineOperation({
   method: 'get',
   path: '/byok',
   tag: 'byok',
-  summary: "List a workspace's keys for providers",
-  description: 'By provider: the secrets of its vault that calls and files use as keys, never their values.',
+  summary: 'List provider keys',
+  description:
+    'Sorted by provider: the vault secrets that calls and files use as provider keys, without their values.',
   access: PROVIDER_KEY_ACCESS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

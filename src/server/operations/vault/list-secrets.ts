@@ -49,8 +49,8 @@ export const listWorkspaceSecrets = defineOperation({
   tag: 'admin',
   summary: "List a workspace's secrets by name and host",
   description:
-    'By name, with the hosts that each is released to: never a value, and no secrets of interns. ' +
-    'The workspace need not be in the programme.',
+    'Sorted by name, with the hosts that each secret is released to; never a value, and no secrets of interns. Works ' +
+    'without the workspace having interns enabled.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
@@ -92,7 +92,8 @@ export const listEffectiveSecrets = defineOperation({
   path: '/vault/interns/{intern_id}/effective-secrets',
   tag: 'vault',
   summary: 'List the secrets that an intern can use',
-  description: 'One for each name: its own before that of its attached vault before that of the workspace.',
+  description:
+    "One secret per name: the intern's own, else that of its attached vault, else that of the workspace.",
   access: INTERN_ACCESS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -23,7 +23,7 @@ import {
 } from './vault-scope.ts'
 
 const DESCRIPTION =
-  'Creates or replaces it; a replacement keeps `created_at`. The value is sealed, never told again, and released only to exactly these hosts.'
+  'Creates or replaces the secret; replacing keeps `created_at`. The value is encrypted, write-only, and released to exactly these hosts.'
 const EXAMPLE_BODY = { hosts: ['api.example.com'], value: 'a value that nobody reads back' }
 
 /** Stores a secret of the workspace. Source: §4.4, B1.4. */

@@ -38,10 +38,10 @@ export const updateProviderKey = defineOperation<Inputs, UpdateProviderKeyBody>(
   method: 'patch',
   path: '/byok/{id}',
   tag: 'byok',
-  summary: "Replace a workspace's key for a provider",
+  summary: 'Update a provider key',
   description:
-    'With `key` the key is replaced, from the next call on, and bound to the host of the provider alone. What stands ' +
-    'in its place and is the key of no provider is replaced as well.',
+    'With `key`, replaces the key from the next call on and binds it to the host of the provider only. A secret of ' +
+    'the same name that is not a provider key is replaced too.',
   access: PROVIDER_KEY_ACCESS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -11,7 +11,7 @@ export const cancelVideo = defineOperation({
   path: '/videos/{job_id}',
   tag: 'videos',
   summary: 'Cancel a video generation job',
-  description: 'It costs nothing; the provider is asked to stop, where it can.',
+  description: 'Cancelling costs nothing. The provider is asked to stop, where it supports that.',
   access: VIDEO_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

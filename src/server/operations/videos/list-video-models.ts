@@ -12,7 +12,7 @@ export const listVideoModels = defineOperation({
   tag: 'videos',
   summary: 'List video models',
   description:
-    'What a model takes is told in sets: a value outside of one is refused, and null is any value. Seconds are priced by resolution and sound.',
+    'Each setting lists its allowed values, and others are refused; null allows any value. Prices per second depend on resolution and sound.',
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -28,7 +28,7 @@ export const addMembers = defineOperation<Inputs, AddMembersBody>({
   tag: 'workspaces',
   summary: 'Add members to a workspace',
   description:
-    'All of the users or none. A grant by hand stays when a SCIM mapping of the user ends; a user who has one gets the role of the call.',
+    'Adds all of the users or none. A manual grant stays when a SCIM mapping of the user ends; an existing manual grant gets the new role.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

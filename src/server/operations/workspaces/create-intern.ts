@@ -19,9 +19,9 @@ export const createIntern = defineOperation<Inputs, CreateInternBody>({
   method: 'post',
   path: '/interns',
   tag: 'interns',
-  summary: 'Make an intern',
+  summary: 'Create an intern',
   description:
-    'A record and nothing more: `provision` is kept, and the status stays `stopped`. `workspace_id` of the body wins over that of the query.',
+    'Stores a record only: `provision` has no effect and the status stays `stopped`. `workspace_id` in the body takes precedence over the query.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

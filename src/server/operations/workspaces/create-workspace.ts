@@ -17,9 +17,9 @@ export const createWorkspace = defineOperation<Inputs, CreateWorkspaceBody>({
   method: 'post',
   path: '/workspaces',
   tag: 'workspaces',
-  summary: 'Make a workspace',
+  summary: 'Create a workspace',
   description:
-    'Default models, sorting, observability and disabled tools are kept and told again; Sluice acts on none of them.',
+    'Default models, sorting, observability and disabled tools are stored and returned without effect.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

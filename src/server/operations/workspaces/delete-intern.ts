@@ -12,7 +12,7 @@ export const deleteIntern = defineOperation({
   tag: 'interns',
   summary: 'Delete an intern',
   description:
-    'Its own vault goes with every secret in it, and its keys end at once. While vault writes are disabled it is refused.',
+    "Deletes the intern's own vault with all its secrets, and its keys stop working at once. Refused while vault writes are disabled.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

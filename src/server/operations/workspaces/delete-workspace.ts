@@ -24,8 +24,9 @@ export const deleteWorkspace = defineOperation({
   tag: 'workspaces',
   summary: 'Delete a workspace',
   description:
-    'Its keys and interns end at once, its vaults go with every secret, its files are removed; its private endpoints ' +
-    'are disabled. Calls in flight finish and are charged. What was spent and the audit log stay. The only workspace cannot be deleted.',
+    'Its keys and interns stop working at once; its vaults, secrets and files are deleted, and its private endpoints ' +
+    'are disabled. Calls in progress finish and are charged. Spending records and the audit log stay. The only ' +
+    'workspace cannot be deleted.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -10,7 +10,7 @@ export const getIntern = defineOperation({
   method: 'get',
   path: '/interns/{intern_id}',
   tag: 'interns',
-  summary: 'Read an intern',
+  summary: 'Get an intern',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -16,7 +16,7 @@ export const getWorkspace = defineOperation({
   method: 'get',
   path: '/workspaces/{id}',
   tag: 'workspaces',
-  summary: 'Read a workspace',
+  summary: 'Get a workspace',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

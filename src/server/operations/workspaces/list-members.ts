@@ -23,7 +23,7 @@ export const listMembers = defineOperation({
   tag: 'workspaces',
   summary: 'List the members of a workspace',
   description:
-    'By user name. Whoever has several grants has the strongest role of them, and stays a member until all of them are gone.',
+    'Sorted by user name. A user with several grants has the strongest role, and stays a member until the last grant ends.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -19,7 +19,7 @@ export const listOrganizationMembers = defineOperation({
   tag: 'workspaces',
   summary: 'List the users of the organization',
   description:
-    'Active users by user name: those of the identity provider, and those that the command line made. Their ids are what workspaces take as members.',
+    'Active users by user name: those of the identity provider, and those created on the command line. Use their ids to add workspace members.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

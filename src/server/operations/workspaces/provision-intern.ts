@@ -10,7 +10,7 @@ export const provisionIntern = defineOperation({
   method: 'post',
   path: '/interns/{intern_id}/provision',
   tag: 'interns',
-  summary: 'Start an intern: not supported',
+  summary: 'Provision an intern: not supported',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -27,8 +27,8 @@ export const removeMembers = defineOperation<Inputs, RemoveMembersBody>({
   tag: 'workspaces',
   summary: 'Remove members from a workspace',
   description:
-    'All of the users or none. Members by a SCIM mapping are refused: they end in the identity provider. ' +
-    'So are users who are the `creator_user_id` of a live key of the workspace.',
+    'Removes all of the users or none. Members through a SCIM mapping are refused: remove them in the identity ' +
+    'provider. A user who is the `creator_user_id` of an active key of the workspace is refused too.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -10,7 +10,7 @@ export const suspendIntern = defineOperation({
   method: 'post',
   path: '/interns/{intern_id}/suspend',
   tag: 'interns',
-  summary: 'Stop an intern: not supported',
+  summary: 'Suspend an intern: not supported',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -34,10 +34,11 @@ export const updateWorkspace = defineOperation<Inputs, UpdateWorkspaceBody>({
   method: 'patch',
   path: '/workspaces/{id}',
   tag: 'workspaces',
-  summary: 'Change a workspace',
+  summary: 'Update a workspace',
   description:
-    'What is left out stays. A new slug frees the old one at once. `storage_quota_bytes`, `programme` and `vault_writes` are set by keys of ' +
-    "the operator's organization alone, also for another one that `organization_id` names.",
+    'Absent members keep their value. Changing the slug frees the old one at once. `storage_quota_bytes`, ' +
+    "`programme` and `vault_writes` can be set only with keys of the operator's organization, which may name another " +
+    'one in `organization_id`.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

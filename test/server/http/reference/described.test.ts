@@ -5,7 +5,11 @@ import {
   descriptionOf,
   isObject,
 } from '../../../../src/server/http/reference/members/described.ts'
-import { MEMBER_TEXTS } from '../../../../src/server/http/reference/members/texts.ts'
+import { CALL_TEXTS } from '../../../../src/server/http/reference/members/call-texts.ts'
+import { COMMON_TEXTS, SUBJECT_TEXTS } from '../../../../src/server/http/reference/members/texts.ts'
+import { FAILURES } from '../../../../src/schemas/failures.ts'
+import { TAGS } from '../../../../src/server/operations/tags.ts'
+import { tabledMembers, type TabledMember } from '../../../support/reference-members.ts'
 import { openApiOf } from '../../../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import { operation } from '../../../support/front.ts'
@@ -80,32 +84,129 @@ t.test('every member and every parameter of the document has a description', asy
   t.same(bareOf(document), [])
 })
 
-t.test('no text is for a member that is gone, or for one whose shapes all have their own', async (t) => {
-  const shown = new Map(membersBelow(document).map(({ schema }) => [descriptionOf(schema), true]))
-  const parameters = new Map(parametersBelow(document).map(({ description }) => [description, true]))
+t.test('the tables have no text that no member takes', async (t) => {
+  const taken = new Set(tabledMembers(OPERATIONS).map(({ table, key }) => table[key]))
+  for (const { schema } of membersBelow(document)) taken.add(descriptionOf(schema) ?? '')
+  const all = [COMMON_TEXTS, ...Object.values(SUBJECT_TEXTS).flat()].flatMap((table) => Object.entries(table))
   t.same(
-    Object.entries(MEMBER_TEXTS)
-      .filter(([, text]) => !shown.has(text) && !parameters.has(text))
-      .map(([name]) => name),
+    all.filter(([, text]) => !taken.has(text)).map(([key]) => key),
     [],
   )
 })
 
-t.test('the description of a shape wins, then that of its owner, then that of its name', async (t) => {
-  const shape = Type.Object({
-    name: Type.String({ description: 'Own.' }),
-    slug: Type.Union([Type.Null(), Type.String({ description: 'Of the one alternative.' })]),
-    id: Type.Union([Type.Integer(), Type.String({ description: 'Of one of two.' })]),
-    error: Type.Object({ message: Type.String() }),
-    message: Type.String(),
+/** Keys of texts that fit members of several types: a result of any shape, and what an answer repeats of its request. */
+const SEVERAL_TYPES: readonly string[] = ['data', 'tool_choice']
+
+/** Texts that members of different types take: one of them has the text of the other. */
+function sharedTexts(members: readonly TabledMember[]): readonly string[] {
+  const byText = new Map<string, TabledMember[]>()
+  for (const member of members) {
+    const list = byText.get(`${member.key}: ${member.text}`) ?? []
+    byText.set(`${member.key}: ${member.text}`, list)
+    list.push(member)
+  }
+  return [...byText].flatMap(([text, list]) => {
+    const types = [...new Set(list.map((one) => one.types))].sort()
+    return types.length === 1
+      ? []
+      : [
+          `${text} (${types.map((type) => `${type}: ${list.find((one) => one.types === type)?.at}`).join(', ')})`,
+        ]
   })
-  const texts = membersBelow(plain(described(shape))).map(({ path, schema }) => [path, descriptionOf(schema)])
-  t.same(Object.fromEntries(texts), {
-    '/name': 'Own.',
-    '/slug': 'Of the one alternative.',
-    '/id': MEMBER_TEXTS['id'],
-    '/error': MEMBER_TEXTS['error'],
-    '/error/message': MEMBER_TEXTS['error.message'],
-    '/message': MEMBER_TEXTS['message'],
-  })
+}
+
+t.test('members of different types do not share a text', async (t) => {
+  t.same(
+    sharedTexts(tabledMembers(OPERATIONS)).filter(
+      (text) => !SEVERAL_TYPES.includes(text.split(': ')[0] ?? ''),
+    ),
+    [],
+  )
 })
+
+t.test('a text that an object and a string share is found', async (t) => {
+  const planted = operation({
+    tag: 'keys',
+    success: {
+      status: 200,
+      body: Type.Object({ a: Type.Object({ name: Type.String() }), b: Type.Object({ name: Type.Number() }) }),
+    },
+  })
+  t.match(sharedTexts(tabledMembers([planted])), [
+    /^name: Name of the key\. \(number: .*b\.name, string: .*a\.name\)$/,
+  ])
+})
+
+const ROLE_OF = (path: RegExp): readonly unknown[] => [
+  ...new Set(
+    membersBelow(document)
+      .filter((member) => path.test(member.path))
+      .map(({ schema }) => descriptionOf(schema)),
+  ),
+]
+
+t.test('a member has the text of its place, not of its name', async (t) => {
+  t.same(ROLE_OF(/ChatCreateBody.*messages.*\/role$/), ['Author of the message.'])
+  t.same(ROLE_OF(/ScimCreateMappingBody.*\/role$/), ['Role that members of the group get in the workspace.'])
+  t.same(ROLE_OF(/ChatCreateAnswer\/provider$/), ['Slug of the provider that answered.'])
+  t.same(ROLE_OF(/ChatCreateBody\/provider$/), [
+    'Which endpoints may serve the call, and in which order they are tried.',
+  ])
+  t.same(ROLE_OF(/ChatCreateAnswer.*message\/reasoning$/), [
+    'Reasoning text of the model; null when there is none.',
+  ])
+  t.same(ROLE_OF(/ModelsGetAnswer.*data\/reasoning$/), [
+    'Reasoning support of the model; null when it does not reason.',
+  ])
+})
+
+/** Rules of the contract by their numbers: `C24`, `B2.4`, `§4.3`. RFCs and names of models have none. */
+const RULE_NUMBER = /\b(?:[CDEFJ]\d{1,2}|B\d{1,2}\.\d{1,2})\b|(?<!RFC \d+ )§/
+
+t.test('no text that users see has the number of a rule', async (t) => {
+  t.match('provider. D26.', RULE_NUMBER)
+  const texts = [
+    ...membersBelow(document).map(({ schema }) => descriptionOf(schema) ?? ''),
+    ...parametersBelow(document).map(({ description = '' }) => description),
+    ...OPERATIONS.flatMap(({ summary, description = '', success }) => [
+      summary,
+      description,
+      ...Object.values(success.headers ?? {}),
+    ]),
+    ...Object.values(FAILURES).map(({ text }) => text),
+    ...Object.values(TAGS).map(({ text }) => text),
+  ]
+  t.same(
+    texts.filter((text) => RULE_NUMBER.test(text)),
+    [],
+  )
+})
+
+t.test(
+  'the description of a shape wins, then that of its owner and place, then that of its name',
+  async (t) => {
+    const shape = Type.Object({
+      name: Type.String({ description: 'Own.' }),
+      slug: Type.Union([Type.Null(), Type.String({ description: 'Of the one alternative.' })]),
+      id: Type.Union([Type.Integer(), Type.String({ description: 'Of one of two.' })]),
+      provider: Type.Object({ sort: Type.String() }),
+      has_more: Type.Boolean(),
+    })
+    const place = { subject: 'inference', operation: 'chat.create', side: 'answer' } as const
+    const of = (side: 'body' | 'answer'): unknown =>
+      Object.fromEntries(
+        membersBelow(plain(described(shape, { ...place, side }))).map(({ path, schema }) => [
+          path,
+          descriptionOf(schema),
+        ]),
+      )
+    t.match(of('answer'), {
+      '/name': 'Own.',
+      '/slug': 'Of the one alternative.',
+      '/provider': CALL_TEXTS['answer:provider'],
+      '/provider/sort': CALL_TEXTS['provider.sort'],
+      '/has_more': COMMON_TEXTS['has_more'],
+    })
+    t.match(of('body'), { '/provider': CALL_TEXTS['body:provider'] })
+  },
+)

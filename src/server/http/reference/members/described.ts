@@ -1,31 +1,31 @@
 import type { Json } from '../openapi-json.ts'
-import { memberText } from './texts.ts'
+import { memberText, type Place } from './texts.ts'
 
 /** Members of a schema that hold schemas. */
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
 const SINGLES = ['items', 'additionalProperties', 'not'] as const
 
 /**
- * A copy of a schema in which each member has a description: that of its shape, else that of its name.
+ * A copy of a schema in which each member has a description: that of its shape, else that of its place.
  * @param owner name of the member whose schema it is; empty at the top
  */
-export function described(schema: unknown, owner = ''): unknown {
+export function described(schema: unknown, place: Place, owner = ''): unknown {
   if (!isObject(schema)) return schema
   const copy: Record<string, unknown> = { ...schema }
   for (const name of LISTS) {
     const list = schema[name]
-    if (Array.isArray(list)) copy[name] = list.map((one: unknown) => described(one, owner))
+    if (Array.isArray(list)) copy[name] = list.map((one: unknown) => described(one, place, owner))
   }
-  for (const name of SINGLES) if (isObject(schema[name])) copy[name] = described(schema[name], owner)
-  if (isObject(schema['properties'])) copy['properties'] = membersOf(schema['properties'], owner)
+  for (const name of SINGLES) if (isObject(schema[name])) copy[name] = described(schema[name], place, owner)
+  if (isObject(schema['properties'])) copy['properties'] = membersOf(schema['properties'], place, owner)
   return copy
 }
 
-function membersOf(properties: Json, owner: string): Json {
+function membersOf(properties: Json, place: Place, owner: string): Json {
   return Object.fromEntries(
     Object.entries(properties).map(([name, member]) => {
-      const shape = described(member, name)
-      const text = descriptionOf(shape) ?? memberText(name, owner)
+      const shape = described(member, place, name)
+      const text = descriptionOf(shape) ?? memberText(name, owner, place)?.text
       return [name, text === undefined ? shape : { ...(shape as Json), description: text }]
     }),
   )

@@ -1,66 +1,114 @@
-import { CALLING_TEXTS } from './calling-texts.ts'
-import { CATALOGUE_TEXTS } from './catalogue-texts.ts'
-import { MANAGING_TEXTS } from './managing-texts.ts'
+import type { TagName } from '../../../operations/tags.ts'
+import { CALL_TEXTS, EMBEDDING_TEXTS, VIDEO_TEXTS } from './call-texts.ts'
+import { INFERENCE_TEXTS, PRESET_TEXTS } from './inference-texts.ts'
+import * as managing from './managing-texts.ts'
+import { MODEL_TEXTS } from './model-texts.ts'
+import { ADMIN_TEXTS, AUDIT_TEXTS, MAPPING_TEXTS, SCIM_TEXTS } from './operating-texts.ts'
 
 /**
- * Descriptions of members of bodies and answers, for shapes without a description of their own: by the name
- * of the member, and as `parent.name` where the name means something else there. C39.
+ * Descriptions of the members of one subject. A key is the name of a member, or `parent.name` where only that
+ * one is meant; before it may stand `body:` or `answer:`, or the id of an operation, as in `keys.get:name`.
  */
-export const MEMBER_TEXTS: Readonly<Record<string, string>> = {
+export type Texts = Readonly<Record<string, string>>
+
+/** Where a member stands: a text belongs to it there, not to its name everywhere. */
+export interface Place {
+  readonly subject: TagName | 'error' | 'webhook'
+  /** Id of the operation; the name of a webhook or an error. */
+  readonly operation: string
+  readonly side: 'body' | 'answer'
+}
+
+/** Members that mean the same in each subject. */
+export const COMMON_TEXTS: Texts = {
   data: 'The result.',
-  object: 'The kind of this object, as clients of OpenAI read it.',
-  type: 'The kind of this object; it decides which members follow.',
-  _shape: 'The form of the answer, which the headers of the request decide.',
-  id: 'The id of this object.',
-  name: 'The name that people see.',
-  slug: 'The name in addresses.',
-  description: 'A text for people.',
-  status: 'The state of this object.',
-  hash: 'Lower-case hex SHA-256 of the key, which stands for the key in paths and lists.',
-  label: 'The beginning and the end of the key, by which people recognize it.',
-  created_at: 'When the object was made.',
-  updated_at: 'When the object was changed last.',
-  expires_at: 'When the object ends by itself; null or left out: never.',
+  deleted: 'Always true: the object is deleted.',
+  has_more: 'True when another page follows.',
+  total_count: 'Number of objects that match, on all pages.',
+  first_id: 'Id of the first entry on this page; null when the page is empty.',
+  last_id: 'Id of the last entry on this page, for `after`; null when the page is empty.',
+  request_id: 'Id of the request, as in the header `x-request-id`.',
   organization_id: 'Id of the organization that owns the object.',
-  workspace_id: 'Id of the workspace that the object belongs to.',
-  key_hash: 'Hash of the API key.',
-  request_id: 'Id of the call, as in the header `x-request-id`.',
-  generation_id: 'Id of the record of the call, for `GET /generation`.',
-  deleted: 'Always true: the object is gone.',
-  has_more: 'True: another page follows.',
-  total_count: 'Objects that match, on all pages together.',
-  first_id: 'Id of the first entry of this page; null: the page is empty.',
-  last_id: 'Id of the last entry of this page, for `after`; null: the page is empty.',
-  next_cursor: '`cursor` of the next page; left out on the last page.',
-  next_page: '`page` of the next page; null: this is the last page.',
-  cursor: '`cursor` of the next page; null: this is the last page.',
-  links: 'Paths that belong to this answer.',
-  count: 'How many there are.',
-  limit: 'Entries of a page at most.',
-  error: 'What went wrong; null or left out: nothing did.',
-  code: 'The code of the error.',
-  message: 'What went wrong, as a sentence for people.',
-  'error.message': 'What was wrong and what would be right, as a sentence.',
-  'error.metadata': 'Facts about the error for programs.',
-  issues: 'The inputs that were wrong.',
-  'issues.path': 'JSON pointer of the input.',
+}
+
+/** The form of errors. */
+export const ERROR_TEXTS: Texts = {
+  error: 'The error.',
+  'error.message': 'What is wrong, and what is allowed or helps.',
+  'error.metadata': 'Facts about the error, for programs.',
+  type: 'Always `error`.',
+  issues: 'The invalid inputs.',
+  'issues.path': 'JSON pointer to the input.',
   'issues.message': 'What is wrong with it.',
-  'issues.expected': 'What would be right.',
+  'issues.expected': 'What is allowed.',
   sluice_metadata: 'Reserved: null, or an object.',
-  bytes: 'Size in bytes.',
-  at: 'The instant.',
-  from: 'Where the answer begins: a day, an instant or a version.',
-  to: 'Where the answer ends: a day, an instant or a version.',
-  role: 'Who speaks, or what a member of a workspace may do.',
-  ...CATALOGUE_TEXTS,
-  ...CALLING_TEXTS,
-  ...MANAGING_TEXTS,
+}
+
+export const WEBHOOK_TEXTS: Texts = {
+  id: 'Id of the video job.',
+  type: 'Type of the event.',
+  created_at: 'When the event was created.',
+  'data.created_at': 'When the job was submitted.',
+  data: 'The job.',
+  status: 'Final state of the job.',
+  model: 'Id of the model.',
+  generation_id: 'Id of the usage record of the job, for `GET /generation`.',
+  error: 'Why the job failed; null when it did not.',
+  usage: 'Cost of the job.',
+  unsigned_urls: 'URLs of the clips; reading them needs an API key.',
+}
+
+/** The texts of each subject, the most special ones first. */
+export const SUBJECT_TEXTS: Readonly<Record<Place['subject'], readonly Texts[]>> = {
+  inference: [INFERENCE_TEXTS, CALL_TEXTS],
+  presets: [PRESET_TEXTS, INFERENCE_TEXTS, CALL_TEXTS],
+  embeddings: [EMBEDDING_TEXTS, CALL_TEXTS],
+  videos: [VIDEO_TEXTS, CALL_TEXTS],
+  models: [MODEL_TEXTS],
+  files: [managing.FILE_TEXTS],
+  containers: [managing.FILE_TEXTS],
+  keys: [managing.KEY_TEXTS],
+  workspaces: [managing.WORKSPACE_TEXTS],
+  interns: [managing.INTERN_TEXTS],
+  vault: [managing.VAULT_TEXTS],
+  byok: [],
+  'private-endpoints': [managing.ENDPOINT_TEXTS],
+  budgets: [managing.BUDGET_TEXTS],
+  credits: [managing.CREDIT_TEXTS],
+  activity: [managing.ACTIVITY_TEXTS],
+  audit: [AUDIT_TEXTS],
+  admin: [ADMIN_TEXTS],
+  'group-mappings': [MAPPING_TEXTS],
+  scim: [SCIM_TEXTS],
+  egress: [],
+  error: [ERROR_TEXTS],
+  webhook: [WEBHOOK_TEXTS],
+}
+
+/** Operations of tests may have other subjects. */
+const TABLES: Readonly<Record<string, readonly Texts[]>> = SUBJECT_TEXTS
+
+/** A text with the table and the key that it comes from. */
+export interface FoundText {
+  readonly table: Texts
+  readonly key: string
+  readonly text: string
 }
 
 /**
- * The description of a member by its name; undefined when the tables have none.
+ * The description of a member where it stands; undefined when no table has one.
  * @param owner name of the member that has this one; empty at the top
  */
-export function memberText(name: string, owner = ''): string | undefined {
-  return MEMBER_TEXTS[`${owner}.${name}`] ?? MEMBER_TEXTS[name]
+export function memberText(name: string, owner: string, place: Place): FoundText | undefined {
+  const keys = [`${owner}.${name}`, name].flatMap((key) => [
+    `${place.operation}:${key}`,
+    `${place.side}:${key}`,
+    key,
+  ])
+  for (const table of [...(TABLES[place.subject] ?? []), COMMON_TEXTS])
+    for (const key of keys) {
+      const text = table[key]
+      if (text !== undefined) return { table, key, text }
+    }
+  return undefined
 }

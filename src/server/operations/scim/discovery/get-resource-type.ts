@@ -12,7 +12,7 @@ export const getResourceType = defineOperation({
   path: '/ResourceTypes/{id}',
   area: 'scim',
   tag: 'scim',
-  summary: 'Get a kind of resources',
+  summary: 'Get a resource type',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -11,7 +11,7 @@ export const getServiceProviderConfig = defineOperation({
   path: '/ServiceProviderConfig',
   area: 'scim',
   tag: 'scim',
-  summary: 'Say what of SCIM is served',
+  summary: 'Get the service provider configuration',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -11,7 +11,7 @@ export const listResourceTypes = defineOperation({
   path: '/ResourceTypes',
   area: 'scim',
   tag: 'scim',
-  summary: 'List the kinds of resources',
+  summary: 'List resource types',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -11,7 +11,7 @@ export const listSchemas = defineOperation({
   path: '/Schemas',
   area: 'scim',
   tag: 'scim',
-  summary: 'List the schemas of resources',
+  summary: 'List schemas',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -9,7 +9,7 @@ export const refuseBulk = defineOperation({
   path: '/Bulk',
   area: 'scim',
   tag: 'scim',
-  summary: 'Not served: several requests in one',
+  summary: 'Bulk requests: not supported',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

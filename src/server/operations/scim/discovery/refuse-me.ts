@@ -9,7 +9,7 @@ export const refuseMe = defineOperation({
   path: '/Me',
   area: 'scim',
   tag: 'scim',
-  summary: 'Not served: a token stands for no user',
+  summary: '`/Me`: not supported',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -9,7 +9,7 @@ export const refuseSearch = defineOperation({
   path: '/.search',
   area: 'scim',
   tag: 'scim',
-  summary: 'Not served: a search over all kinds of resources',
+  summary: 'Search over all resource types: not supported',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -18,8 +18,8 @@ export const createMapping = defineOperation<Inputs, CreateMappingBody>({
   tag: 'group-mappings',
   summary: 'Map a group to a workspace',
   description:
-    'Active members of the group are members of the workspace from then on, with this role. ' +
-    'A second time with the same role gives the mapping that is there; with another one it is refused.',
+    'Active members of the group become members of the workspace with this role. Repeating the call with the same ' +
+    'role returns the existing mapping; another role is refused.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -17,7 +17,7 @@ export const deleteMapping = defineOperation({
   path: '/scim/group-mappings/{id}',
   tag: 'group-mappings',
   summary: 'Delete a group mapping',
-  description: '`keep_members` says what becomes of those whom it made members; it has no default.',
+  description: '`keep_members` decides what happens to members through this mapping; it has no default.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

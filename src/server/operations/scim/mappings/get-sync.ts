@@ -11,7 +11,7 @@ export const getSync = defineOperation({
   path: '/scim/sync-jobs/{id}',
   tag: 'group-mappings',
   summary: 'Get a sync',
-  description: 'It can be read for 30 days after its end.',
+  description: 'Available for 30 days after the sync ends.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

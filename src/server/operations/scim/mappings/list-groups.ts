@@ -12,7 +12,7 @@ export const listGroups = defineOperation({
   path: '/scim/groups',
   tag: 'group-mappings',
   summary: 'List groups of the identity provider',
-  description: 'By display name. What they hold is changed by the identity provider alone.',
+  description: 'Sorted by display name. Only the identity provider can change groups.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -12,9 +12,8 @@ export const startSync = defineOperation({
   method: 'post',
   path: '/scim/sync-jobs',
   tag: 'group-mappings',
-  summary: 'Compute all grants again',
-  description:
-    'From the groups as they are stored. While a sync is queued it is the answer of those who ask for another.',
+  summary: 'Recompute all grants',
+  description: 'Recomputes grants from the stored groups. While a sync is queued, further calls return it.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -27,9 +27,9 @@ export const updateMapping = defineOperation<Inputs, UpdateMappingBody>({
   method: 'patch',
   path: '/scim/group-mappings/{id}',
   tag: 'group-mappings',
-  summary: 'Change the role of a group mapping',
+  summary: 'Update the role of a group mapping',
   description:
-    'Of everybody who is a member by it, at once. Whoever has several grants has the strongest role of them.',
+    'Applies to all members through this mapping at once. A user with several grants has the strongest role.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
