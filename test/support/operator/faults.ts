@@ -38,7 +38,7 @@ export const FAULTS: readonly Fault[] = [
     customer: 'Bo',
     error: 'upstream_failed',
     cause: /The provider \S+ failed\. It refused the connection\. down: no answer \(ECONNREFUSED\) after /,
-    remedy: /See whether the provider has an outage and whether its base URL can be reached/,
+    remedy: /Check whether the provider has an outage and whether this node can reach its base URL/,
     page: 'down',
   },
   {
@@ -53,14 +53,14 @@ export const FAULTS: readonly Fault[] = [
     customer: 'Dan',
     error: 'model_unknown',
     cause: /There is no such model\. Requested model: test\/pricde\. Nearest: test\/priced\./,
-    remedy: /See what the catalogue calls its models\./,
+    remedy: /Look up the names of the models in the catalogue\./,
     page: 'test/priced',
   },
   {
     customer: 'Eve',
     error: 'endpoint_unavailable',
     cause: /Every endpoint of this model is failing/,
-    remedy: /See which provider of the model fails and when its breaker lets a call try again/,
+    remedy: /Check which provider of the model fails and when Sluice tests it again/,
     page: 'test/broken',
   },
   {
