@@ -106,7 +106,7 @@ for (const [what, severity, text, given] of [
   [
     'a process is silent',
     'bad',
-    'the runner with pid 5 does not answer',
+    'the runner with pid 5 does not respond',
     found({}, { silent: [{ role: 'runner', pid: 5 }] }),
   ],
   [
