@@ -59,7 +59,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   input_unsupported: 'Send a kind of input named in the message, or use another model.',
   endpoint_excluded: 'Relax the preference of `provider` named in the message.',
   endpoint_unconfigured:
-    "The operator sets the environment variable of the key, shown by `sluice models list` and the log.",
+    'The operator sets the environment variable of the key, shown by `sluice models list` and the log.',
   endpoint_unavailable: 'Try again later; the operator sees on the dashboard which provider fails.',
   hops_exceeded:
     'The operator corrects the `base_url` of the provider or private endpoint that leads back to this node.',
@@ -73,7 +73,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     "Replace the secret in the vault of the workspace, or remove it, so that the operator's key is used.",
   upstream_overloaded: 'Try again after the time in `Retry-After`.',
   upstream_slow: 'Try again, or request less at once.',
-  upstream_refused: "Change the input according to the text of the provider in the message.",
+  upstream_refused: 'Change the input according to the text of the provider in the message.',
   deadline_exceeded: 'Try again with fewer inputs or a smaller `max_tokens` in one call.',
   form_malformed: 'Let a client library write the multipart form, with its boundary in the content type.',
   form_invalid: 'Send one part named `file` with a filename, and few short fields with it.',

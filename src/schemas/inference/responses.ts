@@ -84,7 +84,7 @@ export const ResponsesBody = Type.Object(
         description: 'A text, or the conversation so far as items, the oldest first.',
       }),
     ),
-    instructions: maybe(Type.String({ description: 'What the model is told before the input.' })),
+    instructions: maybe(Type.String({ description: 'Instructions for the model, before the input.' })),
     stream: Stream,
     max_output_tokens: maybe(Type.Integer({ minimum: 1, maximum: ASKED_MAX })),
     max_tool_calls: maybe(

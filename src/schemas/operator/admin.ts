@@ -88,7 +88,7 @@ export const AdminJobShape = Type.Object({
   ),
   delivery: nullable(
     Type.Object({ id: Id, state: Type.Enum([...DELIVERY_STATES]) }),
-    'Delivery of the webhook about the end of the job; null when there is none, not yet, or no longer.',
+    'Delivery of the webhook about the end of the job; null without one, before it exists, or when it is no longer kept.',
   ),
 })
 export type AdminJobShape = Static<typeof AdminJobShape>

@@ -103,8 +103,7 @@ const FindingView = Type.Object({
   fix: Type.String({ description: 'What to do about it.' }),
   page: Type.Optional(
     Type.String({
-      description:
-        'Page of the dashboard that tells more, and what stands in its address: `webhooks?state=dead`.',
+      description: 'Page of the dashboard with details, with its query: `webhooks?state=dead`.',
     }),
   ),
 })
@@ -117,7 +116,7 @@ const CutView = Type.Object({
 
 const ModelView = Type.Object({
   model: Type.String({
-    description: 'Canonical id; `private`: models of workspaces; `other`: those behind the first 200.',
+    description: 'Canonical id; `private`: models of workspaces; `other`: models after the first 200.',
   }),
   input_tokens: Type.Integer({ description: 'Of answered calls.' }),
   cached_share: Type.Union([Type.Number(), Type.Null()], {
@@ -155,7 +154,7 @@ const MoneyView = Type.Object({
   }),
   held_usd: Type.Number({ description: 'Lent money that no call holds.' }),
   journal_lag_ms: Type.Number({
-    description: 'How far the books are behind the journals: the slowest front.',
+    description: 'Delay of the ledger after the journals, of the slowest front.',
   }),
   is_journal_broken: Type.Boolean({
     description: 'The journal of a front cannot be written: it serves no paid call.',
@@ -171,7 +170,7 @@ export const LiveView = Type.Object({
   readiness: ReadinessView,
   seconds: Type.Number({ description: 'Length of the time that figures are over, up to `at`.' }),
   quantile_seconds: Type.Number({
-    description: 'The longer time behind quantiles and the states of providers.',
+    description: 'The longer time span of quantiles and states of providers.',
   }),
   requests_per_second: Type.Number(),
   refused_per_second: Type.Number({ description: 'Answered 4xx.' }),

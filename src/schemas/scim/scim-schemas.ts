@@ -80,7 +80,7 @@ const NAME = complex('name', "The parts of the user's name.", [
   attribute('givenName', 'The given name.'),
   attribute('middleName', 'The middle names.'),
   attribute('honorificPrefix', 'Titles before the name.'),
-  attribute('honorificSuffix', 'What stands behind the name.'),
+  attribute('honorificSuffix', 'Suffixes after the name.'),
 ])
 
 const ADDRESSES = complex(
@@ -119,7 +119,7 @@ const GROUPS = complex(
 const USER: ScimSchema = {
   id: USER_SCHEMA,
   name: 'User',
-  description: 'Somebody who may be a member of workspaces.',
+  description: 'A user who can be a member of workspaces.',
   attributes: [
     attribute('userName', 'Unique in the organization, whatever its case.', {
       required: true,

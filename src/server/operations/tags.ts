@@ -25,7 +25,7 @@ export const TAGS = {
   },
   vault: { text: 'Secrets that programs use without seeing them.', guide: 'vault' },
   byok: {
-    text: "A workspace's own keys for providers, as its vault has them: stored, replaced, never told.",
+    text: "A workspace's own provider keys, stored in its vault and never returned.",
     guide: 'provider-keys',
   },
   'private-endpoints': {

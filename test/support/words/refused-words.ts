@@ -23,13 +23,6 @@ function around(text: string, at: number): string {
   return text.slice(Math.max(0, at - CONTEXT_CHARS), at + CONTEXT_CHARS).replace(/\s+/g, ' ')
 }
 
-/** Places whose texts are still being rewritten. */
-const PENDING = [
-  /^openapi\.json/,
-  /^src\/schemas\/(?:failure-|remedies|operator|presets|scim)/,
-  /^src\/server\/(?:dashboard|http\/(?:call|reference)|operations)\//,
-]
-
 export function refusedInProduct(): readonly string[] {
-  return refusedWords(userTexts().filter(({ place }) => !PENDING.some((pending) => pending.test(place))))
+  return refusedWords(userTexts())
 }

@@ -51,8 +51,8 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
       'x-sluice-unpriced':
         '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
       'x-sluice-usage':
-        '`estimated` when the provider told no usable token counts and ours stand in; ' +
-        '`capped` when it told more than the call may cost at most, which is what was charged.',
+        '`estimated`: the provider reported no usable token counts, so Sluice estimated them; ' +
+        '`capped`: the reported cost exceeded the maximum, which was charged.',
     },
   },
   statuses: [400, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 524, 529],

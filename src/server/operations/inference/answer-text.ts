@@ -48,8 +48,8 @@ export const ANSWER_HEADERS = {
     'what has no price is not charged, whatever the provider asks. ' +
     '`tier` when the answer reports a tier, speed or place that the catalogue has no price of: its usual price is charged.',
   'x-sluice-usage':
-    'Of an answer that is not streamed: `estimated` when the provider told no credible token counts and ours stand in; ' +
-    '`capped` when it told more than the call may cost at most, which is what was charged.',
+    'For answers that are not streamed. `estimated`: the provider reported no credible token counts, so Sluice estimated them; ' +
+    '`capped`: the reported cost exceeded the maximum, which was charged.',
 } as const
 
 /** The form of calls and answers in one dialect: what its operation adds to `answerText`. */

@@ -93,7 +93,7 @@ function takerOf(slug: string, takers: readonly KeyTaker[]): Outcome<KeyTaker> {
       issues: [
         {
           path: '/provider',
-          message: 'is none that takes keys',
+          message: 'does not accept workspace keys',
           expected: 'a slug of `GET /api/v1/providers`',
         },
       ],

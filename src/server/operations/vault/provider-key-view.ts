@@ -164,7 +164,7 @@ export function rulesOf(body: UpdateProviderKeyBody, { isOnlyOwn }: KeyTaker): O
     (name) => body[name] !== undefined && body[name] !== isOnlyOwn,
   )
   const message = isOnlyOwn
-    ? "is always so: a workspace's key stands in the place of the operator's"
+    ? "is always true: a workspace's key is used instead of the operator's"
     : 'is never so: the key serves files at this provider'
   const issues: readonly Issue[] = wrong.map((name) => ({
     path: `/${name}`,

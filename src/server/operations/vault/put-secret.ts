@@ -24,7 +24,7 @@ import {
 
 const DESCRIPTION =
   'Creates or replaces the secret; replacing keeps `created_at`. The value is encrypted, write-only, and released to exactly these hosts.'
-const EXAMPLE_BODY = { hosts: ['api.example.com'], value: 'a value that nobody reads back' }
+const EXAMPLE_BODY = { hosts: ['api.example.com'], value: 'a secret value' }
 
 /** Stores a secret of the workspace. Source: §4.4, B1.4. */
 export const putSecret = defineOperation<{ params: typeof SecretParams; body: 'secret' }, SecretBody>({
