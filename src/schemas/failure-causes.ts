@@ -16,7 +16,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   query_invalid:
     'A parameter after `?` has a value out of its range, is repeated, or is missing where the operation requires it.',
   header_invalid:
-    'A header that the operation reads has a value that it cannot use, or asks for something that writes do not support.',
+    'A header that the operation reads has an invalid value, or requests something that writes do not support.',
   credentials_missing:
     'No key could be read: there is no `Authorization` header, it lacks the word `Bearer`, or the key is in another header.',
   key_unknown:
@@ -45,13 +45,13 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'The key, its workspace or the organization sent more requests or tokens than its limit lets through now. The ' +
     'allowance refills evenly; it does not start again with each minute.',
   tokens_over_limit:
-    'The prompt and the longest answer that the call asks for are more tokens than the limit gives in a whole minute.',
+    'The prompt and the requested maximum of the answer have more tokens than the limit allows in a whole minute.',
   credit_exhausted:
-    'The organization has a prepaid credit, and what is left after the calls under way is less than this call may cost.',
+    'The organization has a prepaid credit, and the credit left after the calls in progress is less than the maximum cost of this call.',
   key_limit_exceeded:
-    'The key has a spending limit, and its spend, the calls under way and the largest cost of this call exceed it together.',
+    'The key has a spending limit, and its spend, the calls in progress and the maximum cost of this call exceed it together.',
   budget_exceeded:
-    'The workspace has a budget for the interval, and its spend, the calls under way and the largest cost of this call ' +
+    'The workspace has a budget for the interval, and its spend, the calls in progress and the maximum cost of this call ' +
     'exceed it together.',
   cost_unbounded:
     'A spending limit counts the call, but its largest cost cannot be computed: the endpoint has no price, the answer ' +

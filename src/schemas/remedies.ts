@@ -25,7 +25,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   key_unknown:
     'Check whether the key was cut, deleted or made on another installation; `sluice keys list` shows those that exist.',
   key_expired: 'Ask for a new key, or rotate it before it expires next time.',
-  key_disabled: 'Ask who manages the key to enable it again.',
+  key_disabled: 'Ask the manager of the key to enable it again.',
   wrong_key_kind: 'Call models with an inference key, and manage with a management key.',
   operator_only: 'Ask the operator of the installation.',
   session_ended:
@@ -210,7 +210,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     'Name an attribute as in `GET /scim/v2/Schemas`, such as `emails[type eq "work"].value`.',
   scim_target_missing: 'Read the resource, and select a value that it has, or add the value instead.',
   scim_value_invalid: 'Send the attributes that `GET /scim/v2/Schemas` requires, each with its type.',
-  scim_immutable: 'Leave the attribute out of what the directory sends.',
+  scim_immutable: 'Remove the attribute from the requests of the directory.',
   scim_resource_unknown:
     'Take `/Users`, `/Groups` or one of the discovery paths below `/scim/v2`, and an id of its list.',
   scim_version_differs: 'Read the resource again, and repeat the change with its new `meta.version`.',

@@ -98,7 +98,7 @@ export type ProviderView = Static<typeof ProviderView>
 
 /** A present or imminent problem. */
 const FindingView = Type.Object({
-  severity: Type.Enum(['warn', 'bad'] as const, { description: '`bad`: callers are hurt.' }),
+  severity: Type.Enum(['warn', 'bad'] as const, { description: '`bad`: callers are affected.' }),
   text: Type.String(),
   fix: Type.String({ description: 'What to do about it.' }),
   page: Type.Optional(

@@ -111,7 +111,7 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
     },
     limits: {
       messages: 'only `default`; others are dropped',
-      gemini: '`default`, `flex` and `priority`; others are dropped, and all of them at Vertex',
+      gemini: '`default`, `flex` and `priority`; others are dropped, and Vertex gets none',
     },
   },
   cacheKey: tuned('text', 'prompt_cache_key', ['chat', 'responses']),
