@@ -143,7 +143,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   video_clip_gone: 'Submit the job again: the provider removed the clip before Sluice could load it.',
   delivery_unknown: 'Use an id from `sluice webhooks list`.',
   delivery_waiting: 'Wait for the next attempt, which `sluice webhooks list` shows.',
-  container_file_unknown: 'List the container, and take a path as it is written there.',
+  container_file_unknown: 'Use a path exactly as the list of the container shows it.',
   file_not_downloadable: 'Keep the original where it was uploaded from.',
   range_unsatisfiable: 'Ask for bytes below the size in `Content-Range`, or leave `Range` out.',
   container_too_large: 'List a folder below, or remove files that are no longer needed.',

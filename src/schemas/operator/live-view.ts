@@ -123,7 +123,7 @@ const ModelView = Type.Object({
     description: 'Share of these that the provider had in its cache, 0 to 1; null without any.',
   }),
   dropped: Type.Array(Type.Object({ field: Type.String(), calls: Type.Integer() }), {
-    description: 'Members of requests that the provider did not get, those of most calls first.',
+    description: 'Fields not sent to the provider, the most frequent first.',
   }),
 })
 export type ModelView = Static<typeof ModelView>

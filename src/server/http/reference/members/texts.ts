@@ -34,7 +34,7 @@ export const COMMON_TEXTS: Texts = {
 /** The form of errors. */
 export const ERROR_TEXTS: Texts = {
   error: 'The error.',
-  'error.message': 'What is wrong, and what is allowed or helps.',
+  'error.message': 'The problem, with the allowed values or the fix.',
   'error.metadata': 'Facts about the error, for programs.',
   type: 'Always `error`.',
   issues: 'The invalid inputs.',
