@@ -32,7 +32,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     'Sign in on the dashboard again. Programs send a management key to `/api/v1` of the admin port, and need no session.',
   page_foreign: 'Open the dashboard at the address of the admin port, and sign in there.',
   rate_limited:
-    'Wait as `Retry-After` says, space calls evenly, or have the limit raised that `metadata.limit_source` names, or its burst.',
+    'Wait for the time in `Retry-After`, space calls evenly, or have the limit in `metadata.limit_source` or its burst raised.',
   tokens_over_limit:
     'Send a shorter prompt, or ask for fewer tokens (`max_tokens`), or have `rate_limit_tpm` raised.',
   credit_exhausted: `${SMALLER_MAXIMUM}, or add credit to the organization.`,
