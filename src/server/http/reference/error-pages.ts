@@ -74,7 +74,7 @@ function pageOf(name: FailureName, operations: readonly AnyOperation[]): string 
   )
   const facts = [
     ['Status', `${statuses.join(' or ')}${statuses.length > 1 ? ', depending on the operation' : ''}`],
-    ['Lies in', SIDE[row.fault]],
+    ['Caused by', SIDE[row.fault]],
     ['Retry', RETRY[row.retry]],
   ]
   const table = facts
