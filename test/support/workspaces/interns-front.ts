@@ -145,7 +145,11 @@ function recordPorts({ store, hints, feed, idempotency, woken }: RecordDeps): Po
   }
   return {
     ...NO_FILES,
-    models: { resolve: unused, models: [{ id: 'sluice/lexical-1' }] } as unknown as Ports['models'],
+    models: {
+      resolve: unused,
+      models: [{ id: 'sluice/lexical-1' }],
+      aliases: new Map(),
+    } as unknown as Ports['models'],
     embedder: { plan: unused },
     observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
     idempotency,
