@@ -224,7 +224,7 @@ t.test('what stands around the file is bounded', async (t) => {
     Buffer.from('\r\n'),
     form([filePart('a')]),
   ])
-  t.match(await sendForm(port, body), { status: 400, type: 'form_invalid', message: /beside its file/ })
+  t.match(await sendForm(port, body), { status: 400, type: 'form_invalid', message: /not counting its file/ })
 })
 
 t.test('filenames are UTF-8, plain or by RFC 5987, and may have folders', async (t) => {
@@ -297,7 +297,7 @@ t.test('a control character in a name is refused as such, wherever the form is c
     t.match(await sendForm(port, body), {
       status: 400,
       type: 'filename_invalid',
-      message: /character that is refused/,
+      message: /contains a forbidden character/,
     })
   }
   const body = form([fieldPart('purpose', 'x'), filePart('content', 'a\0b')])

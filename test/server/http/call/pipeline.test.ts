@@ -191,11 +191,11 @@ t.test('path and query come decoded once, coerced and checked', async (t) => {
   ])
   t.match(await ask('a/b?limit=%E0%A4'), [
     400,
-    { error: { message: /percent-encoding/, metadata: { error_type: 'query_invalid' } } },
+    { error: { message: /percent-encoded/, metadata: { error_type: 'query_invalid' } } },
   ])
   t.match(await ask('a/%E0%A4'), [
     400,
-    { error: { message: /percent-encoding/, metadata: { error_type: 'params_invalid' } } },
+    { error: { message: /percent-encoded/, metadata: { error_type: 'params_invalid' } } },
   ])
 })
 

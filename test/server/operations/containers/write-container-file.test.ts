@@ -136,7 +136,7 @@ t.test('containers.write_file 400: a path on which something else stands is told
   t.match(await write(stand, 'out'), {
     status: 400,
     type: 'container_path_invalid',
-    message: /\/file_id is a folder/,
+    message: /\/file_id is the path of a folder/,
   })
   t.match(await write(stand, 'out/a.csv/b'), {
     status: 400,
