@@ -128,7 +128,7 @@ t.test(
     await dashboard.visit('Spend')
     await dashboard.visit('Keys')
     const table = page.getByRole('table', { name: 'API keys' })
-    const twins = table.getByRole('row', { name: /twin …\w{4}/ })
+    const twins = table.getByRole('row', { name: /twin …[\w-]{3}/ })
     await until('both are there', async () => (await twins.count()) === 2)
     await until('last uses are there', async () => /second|minute/.test(await table.innerText()))
     for (const twin of await twins.getByRole('checkbox').all()) await twin.check()
@@ -278,7 +278,7 @@ t.test('is led by the keyboard, and keeps what the address says', { skip }, asyn
   await page.locator('h1:focus', { hasText: 'Spend' }).waitFor()
   t.equal(await page.getByLabel('By', { exact: true }).inputValue(), 'workspace')
   const first = "document.querySelector('a, button, select, input')"
-  t.equal(await page.evaluate<string>(`${first}.textContent`), 'Skip to the page')
+  t.equal(await page.evaluate<string>(`${first}.textContent`), 'Skip to content')
   await page.evaluate(`${first}.focus()`)
   await page.keyboard.press('Enter')
   await page.locator('h1:focus').waitFor()

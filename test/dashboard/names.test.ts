@@ -45,13 +45,13 @@ t.test('suggestions that begin with the text come first, others contain it', asy
   t.equal(matching(Array(50).fill(choices[0]), '').length, 12)
 })
 
-t.test('keys of one name are told apart by the last four letters of the key', async (t) => {
+t.test('keys of one name are told apart by the last letters of the key', async (t) => {
   const names = namesOf([
-    { hash: 'a', name: 'shop', label: 'sk-sluice-v1-abc...x7Qa' },
-    { hash: 'b', name: 'shop', label: 'sk-sluice-v1-def...9kLm' },
-    { hash: 'c', name: 'ops', label: 'sk-sluice-v1-ghi...0000' },
+    { hash: 'a', name: 'shop', label: 'sk-sluice-v1-abc...7Qa' },
+    { hash: 'b', name: 'shop', label: 'sk-sluice-v1-def...kLm' },
+    { hash: 'c', name: 'ops', label: 'sk-sluice-v1-ghi...000' },
   ])
-  t.same([...names.values()], ['shop …x7Qa', 'shop …9kLm', 'ops'])
+  t.same([...names.values()], ['shop …7Qa', 'shop …kLm', 'ops'])
 })
 
 t.test('an event says whether its object was created, changed or deleted, and its name', async (t) => {

@@ -108,9 +108,9 @@ t.test('a group is mapped after a look at whom that makes a member', { skip }, a
   await page.getByRole('row', { name: /Engineering/ }).waitFor()
   await page.getByRole('button', { name: 'Map group' }).click()
   const dialog = page.getByRole('dialog', { name: 'Map group' })
-  await dialog.getByText('If it is made now: 2 join as member.').waitFor()
+  await dialog.getByText('Effect now: 2 join as member.').waitFor()
   await dialog.getByLabel('Role').selectOption('admin')
-  await dialog.getByText('If it is made now: 2 join as admin.').waitFor()
+  await dialog.getByText('Effect now: 2 join as admin.').waitFor()
   t.same(await findingsInAllLooks(page), [])
   await dialog.getByRole('button', { name: 'Map', exact: true }).click()
   await page.getByRole('table', { name: 'Group mappings, oldest first' }).getByText('Engineering').waitFor()
@@ -126,9 +126,9 @@ t.test('a mapping tells who is a member by it, and what its end would do', { ski
   const dialog = page.getByRole('dialog', { name: 'Engineering in Default' })
   await dialog.getByRole('row', { name: /ann@example\.com admin by the group Engineering: admin/ }).waitFor()
   await dialog.getByLabel('What if').selectOption('member')
-  await dialog.getByText('Of 2 by it: 2 become member.').waitFor()
+  await dialog.getByText('Of 2 members: 2 become member.').waitFor()
   await dialog.getByLabel('What if').selectOption('end')
-  await dialog.getByText('Of 2 by it: 2 leave the workspace.').waitFor()
+  await dialog.getByText('Of 2 members: 2 leave the workspace.').waitFor()
   t.same(await findingsInAllLooks(page), [])
   const members = async (): Promise<number> =>
     (JSON.parse((await call('workspaces/default/members', managementKey)).body) as { data: unknown[] }).data

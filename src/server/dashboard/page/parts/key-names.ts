@@ -6,8 +6,8 @@ import { useLoaded } from './loaded.tsx'
 
 /** Characters of a hash that tell keys apart for the eye. */
 const HASH_CHARS = 12
-/** Last characters of a key, which tell apart keys of one name. */
-const END_CHARS = 4
+/** Last characters of a key that its label has, which tell apart keys of one name. */
+const END_CHARS = 3
 /** Keys that are known by their names at most, and those of one answer. */
 const KEYS_MAX = 500
 const KEYS_PAGE = 100
@@ -35,7 +35,7 @@ export function useKeyNames({ api, session }: PageContext): KeyNames {
   }, [value, session])
 }
 
-/** By hash: `shop`, or `shop …x7Qa` where several keys have that name. */
+/** By hash: `shop`, or `shop …7Qa` where several keys have that name. */
 export function namesOf(keys: readonly ApiKey[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>()
   for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1)
