@@ -21,7 +21,7 @@ const ELSEWHERE: readonly string[] = [
   'Files of the workspace: {"model": "openai/gpt-5-mini", "messages":',
   'Other models: {"model": "acme/large", "models":',
   'Clients: model = "openai/gpt-5-mini"',
-  'Models that speak another form: ANTHROPIC_API_KEY=sk-ant-… npm start',
+  'Translation between APIs: ANTHROPIC_API_KEY=sk-ant-… npm start',
   'What becomes of a field: bin/sluice models explain',
   'What becomes of each field: bin/sluice models explain',
   'Validation and activation: bin/sluice endpoints list',

@@ -78,7 +78,7 @@ t.test('files and containers tell their rules, and what a download carries', asy
   const { paths } = documentOf()
   t.match(
     paths['/files']?.['post']?.description,
-    /100 MiB.*PDF.*10 GiB.*1 to 255 characters.*cannot be downloaded again/,
+    /100 MiB.*PDF.*10 GiB.*1 to 255 UTF-8 characters.*cannot be downloaded again/,
   )
   t.match(
     paths['/containers/{container_id}/files/{file_id}']?.['put']?.description,
