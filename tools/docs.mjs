@@ -15,7 +15,14 @@ const TARGET = 'dist/src/server/http/docs'
 const COMPILED = 'dist/.page/src/server/http/docs'
 const SCRIPTS = ['guides.js', 'reference.js']
 /** Pages in which many words stand once: what they say counts less than a guide about it. */
-const LISTS = { changelog: 0.4, decisions: 0.4, limits: 0.5, 'translation-fields': 0.5, index: 0.8 }
+const LISTS = {
+  bench: 0.5,
+  changelog: 0.4,
+  decisions: 0.4,
+  limits: 0.5,
+  'translation-fields': 0.5,
+  index: 0.8,
+}
 const REFERENCE_WEIGHT = 0.65
 const ERROR_WEIGHT = 0.8
 /** What follows the texts of an error page: examples have words that all of them share. */
@@ -23,6 +30,8 @@ const EXAMPLE_ON = /<h2>Example answer<\/h2>[^]*<\/main>/
 
 export function writeDocs() {
   mkdirSync(TARGET, { recursive: true })
+  // The document and the pages read their examples from there.
+  copyFileSync('src/server/http/reference/answers.json', `${TARGET}/answers.json`)
   const texts = guides()
   const reference = referencePages(OPERATIONS)
   writePages(`${TARGET}/guides`, texts)

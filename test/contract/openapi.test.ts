@@ -54,7 +54,7 @@ t.test('the document describes every operation and nothing else', async (t) => {
 })
 
 t.test('every reference in the document resolves', async (t) => {
-  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"(#[^"]+)"/g)].map(
     (match) => match[1] ?? '',
   )
   t.same(

@@ -9,6 +9,7 @@ import { isRateLimited, prefixOf, type AnyOperation } from '../../operations/def
 import { TAGS, type TagText } from '../../operations/tags.ts'
 import { METHODS_OF_ANY } from '../call/route-table.ts'
 import { statusLine } from '../reply/reply.ts'
+import { exampleAnswers, withExample, type ExampleAnswers } from './answers.ts'
 import { failuresOf } from './openapi-failures.ts'
 import { gatesOf } from './openapi-gates.ts'
 import {
@@ -34,8 +35,14 @@ const INTERFACE_VERSION = '1.0.0'
 const PARTIAL_CONTENT = 206
 const NOT_MODIFIED = 304
 
-/** The OpenAPI 3.1 document, derived from the operations alone. */
-export function openApiOf(operations: readonly AnyOperation[]): Json {
+/**
+ * The OpenAPI 3.1 document, derived from the operations alone.
+ * @param answers examples of their answers
+ */
+export function openApiOf(
+  operations: readonly AnyOperation[],
+  answers: ExampleAnswers = exampleAnswers(),
+): Json {
   const schemas = commonSchemas()
   if (operations.some(({ area }) => area === 'scim'))
     schemas['ScimError'] = described(ScimError, { subject: 'scim', operation: 'ScimError', side: 'answer' })
@@ -44,7 +51,8 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
     const prefix = prefixOf(operation)
     const path = (paths[operation.path] ??=
       prefix === API_PREFIX ? {} : { servers: [{ url: prefix === '' ? '/' : prefix }] })
-    const told = operationOf(operation, schemas)
+    const bare = operationOf(operation, schemas)
+    const told = { ...bare, responses: withExample(bare.responses, answers[operation.id]) }
     if (operation.method !== 'any') path[operation.method] = told
     // OpenAPI has no word for all methods: each method has the same text with an id of its own.
     else for (const method of METHODS_OF_ANY) path[method] = ofAny(operation, method, told)
@@ -133,7 +141,10 @@ function commonSchemas(): Record<string, unknown> {
   return Object.fromEntries([...placed('error', errors), ...placed('webhook', WEBHOOK_SCHEMAS)])
 }
 
-function operationOf(operation: AnyOperation, schemas: Record<string, unknown>): Json {
+function operationOf(
+  operation: AnyOperation,
+  schemas: Record<string, unknown>,
+): Json & { readonly responses: Json } {
   const { id, input, success, tag } = operation
   const name = pascal(id)
   const ofAnswer: Place = { subject: tag, operation: id, side: 'answer' }

@@ -123,8 +123,24 @@ function answersOf({ document, operation }: Told): string {
   })
   return (
     contentOf(`Answer ${status}`, told, document) +
+    exampleOf(responses) +
     `<details>\n<summary>Headers of the answer</summary>\n${tableOf(['Name', 'What it is'], rows)}</details>\n`
   )
+}
+
+/** The recorded answer, which an operation that always refuses has at the status of its error. */
+function exampleOf(responses: readonly (readonly [status: string, told: unknown])[]): string {
+  const found = responses.flatMap(([status, told]) => {
+    const content = isObject(told) && isObject(told['content']) ? Object.values(told['content']) : []
+    return content.flatMap((media) =>
+      isObject(media) && 'example' in media ? [[status, media['example']]] : [],
+    )
+  })
+  const [first] = found
+  if (first === undefined) return ''
+  const [status, example] = first
+  const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2)
+  return `<details class="example">\n<summary>Example of an answer: ${String(status)}</summary>\n${blockOf(text, 'json')}</details>\n`
 }
 
 function isFailure(status: string): boolean {
