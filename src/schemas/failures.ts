@@ -142,7 +142,8 @@ export const FAILURES = {
     'The vault of the workspace already has the secret `{secret}`: replace the key of `{provider}` with `PATCH /api/v1/byok/{id}`.',
   ),
   file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
-  generation_unknown: row([404], 'caller', 'after_change', 'There is no record of this call. A record exists two seconds after the call, until its retention ends.'),
+  generation_unknown: row([404], 'caller', 'after_change',
+    'There is no record of this call. A record exists two seconds after the call, until its retention ends.'),
   content_not_kept: row([404], 'caller', 'no', 'Sluice keeps neither prompts nor answers.'),
   // Video jobs (contract C27)
   video_unknown: row([404], 'caller', 'after_change', 'There is no such video job.'),

@@ -150,7 +150,7 @@ t.test('a cost without a bound names whose limit it meets, in the same order', (
   t.ok(
     !refused.ok &&
       textOf(refused.failure) ===
-        'The maximum cost of this call is unknown, and the key has a limit of money.',
+        'The maximum cost of this call is unknown, and the key has a spending limit.',
   )
   t.match(refused, {
     failure: { name: 'cost_unbounded', metadata: { limit_source: 'key_limit', scope: 'key' } },
@@ -166,7 +166,7 @@ t.test('a cost without a bound names whose limit it meets, in the same order', (
   t.match(issued, { failure: { metadata: { issues: [unbounded] } } })
   t.match(
     issued.ok ? '' : textOf(issued.failure),
-    /^(?!.*max_uses.*max_uses).* limit of money: \/tools\/0\/max_uses has to bound it, expected a number\. Without a limit the call passes\.$/,
+    /^(?!.*max_uses.*max_uses).* spending limit: \/tools\/0\/max_uses has to bound it, expected a number\. Without a limit the call passes\.$/,
     'what has no bound is named once',
   )
   t.end()

@@ -44,19 +44,11 @@ function checkPricing(pricing: Partial<Pricing> | undefined, path: string): read
   const issues = [...checkCountable(pricing, path), ...checkOverrides(overrides, `${path}/overrides`)]
   if (discount !== 0) {
     const expected = '0, or remove it; enter the price you pay'
-    issues.push({
-      path: `${path}/discount`,
-      message: 'is not 0, but this kind of use is not counted',
-      expected,
-    })
+    issues.push({ path: `${path}/discount`, message: 'is not 0, but is never subtracted', expected })
   }
   if (Number(output) > 0) {
     const expected = '`"0"`, or remove it'
-    issues.push({
-      path: `${path}/image_output`,
-      message: 'is above 0, but this kind of use is not counted',
-      expected,
-    })
+    issues.push({ path: `${path}/image_output`, message: 'is above 0, but is never charged', expected })
   }
   return issues
 }

@@ -17,8 +17,15 @@ export function literalsOf(file: SourceFile): readonly Literal[] {
   return found.filter(({ text }) => /\p{L}\s+\S*\p{L}/u.test(text) && !SQL.test(text))
 }
 
-const SQL =
-  /^\s*(?:select|insert into|update \w+ set|delete from|with \w+ as|create|alter|drop|lock table|copy|begin|set local|SET LOCAL)\b|\b(?:CREATE|ALTER) (?:TABLE|ROLE|DATABASE)\b|redis\.call\(|\b(?:SELECT|FROM|WHERE)\b|\bfrom \w+ where\b/
+const SQL = new RegExp(
+  [
+    /^\s*(?:select|insert into|update \w+ set|delete from|with \w+ as|create|alter|drop|lock table|copy)\b/,
+    /^\s*(?:begin|set local|SET LOCAL)\b|\b(?:CREATE|ALTER) (?:TABLE|ROLE|DATABASE)\b/,
+    /redis\.call\(|\b(?:SELECT|FROM|WHERE)\b|\bfrom \w+ where\b/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+)
 
 function joined(tokens: readonly Token[]): readonly Literal[] {
   const found: Literal[] = []
@@ -69,7 +76,9 @@ function textsOfTags({ text }: SourceFile): readonly Literal[] {
   return [...text.matchAll(/(?<=[>}])[^<>{}]+(?=[<{])/g)].flatMap(({ 0: found, index }) => {
     const prose = found.replace(/\s+/g, ' ').trim()
     const isCode =
-      /=|;$|^[);,\]]|'\.|\[\s*'|\)\.\w|\b(?:const|return|import|export|function|interface|instanceof)\b/.test(prose)
+      /=|;$|^[);,\]]|'\.|\[\s*'|\)\.\w|\b(?:const|return|import|export|function|interface|instanceof)\b/.test(
+        prose,
+      )
     return isCode ? [] : [{ text: prose, line: text.slice(0, index).split('\n').length }]
   })
 }

@@ -68,7 +68,8 @@ export function addKeyVerbs(program: Command): void {
         const silent = options.wait === true ? await untilApplied(store, change.n) : null
         if (silent !== null && silent > 0) {
           process.stderr.write(
-            `warning: ${silent} front(s) stopped responding without a shutdown; one that is still running refuses the key once it can reach the database again\n`,
+            `warning: ${silent} front(s) stopped responding without a shutdown; ` +
+              'one that is still running refuses the key once it can reach the database again\n',
           )
         }
         print(

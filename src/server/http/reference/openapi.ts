@@ -157,11 +157,7 @@ function operationOf(
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
-    description:
-      `${operation.description === undefined ? '' : `${operation.description} `}Needs a key of kind ${operation.access.keys.join(' or ')}.` +
-      gatesOf(operation)
-        .map(({ text }) => ` ${text}`)
-        .join(''),
+    description: descriptionOf(operation),
     ...(operation.access.keyScopes !== undefined && { 'x-sluice-scopes': operation.access.keyScopes }),
     ...translationOf(input.body),
     ...(parameters.length > 0 && { parameters }),
@@ -212,6 +208,14 @@ function operationOf(
       ...failuresOf(operation),
     },
   }
+}
+
+function descriptionOf(operation: AnyOperation): string {
+  const { description = '', access } = operation
+  const needs = `Needs a key of kind ${access.keys.join(' or ')}.`
+  return [description, needs, ...gatesOf(operation).map(({ text }) => text)]
+    .filter((text) => text !== '')
+    .join(' ')
 }
 
 /** Members of the body may be ones that nothing reads; calls to models name them otherwise. */

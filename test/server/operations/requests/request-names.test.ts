@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { REQUESTS_KEYS_NAMED_MAX } from '../../../../src/schemas/requests/request-limits.ts'
 import type { RequestShape } from '../../../../src/schemas/requests/requests.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { batchOfCalls, ownId, segmentOfCalls } from '../../../support/requests/settled-call.ts'
@@ -52,6 +53,21 @@ t.test('requests.list 200: the name of a key finds its calls, packed ones too', 
   t.same(await found('key_name=%25'), [], 'no wildcard')
   t.equal((await call('DELETE', `/keys/${shop}`)).status, 200)
   t.equal((await found('key_name=Shop%20search')).length, 2, 'a deleted key keeps its name')
+})
+
+t.test('requests.list 200: a name covers the newest keys that have it, up to a bound', async (t) => {
+  const { store, organizationId, found, named } = await stand(t)
+  const keyHash = await named('many')
+  await insertRequests(store, batchOfCalls({ organizationId, keyHash, requestId: 'own' }))
+  const copies = async (from: number, to: number) =>
+    store.sql`
+      INSERT INTO api_keys (hash, kind, name, organization_id, workspace_id, account_id, label, created_at)
+      SELECT lpad(to_hex(n), 64, '0'), kind, name, organization_id, workspace_id, account_id, label, created_at + interval '1 s'
+      FROM api_keys, generate_series(${from}::int, ${to}::int) AS n WHERE hash = ${keyHash}`
+  await copies(2, REQUESTS_KEYS_NAMED_MAX)
+  t.same(await found('key_name=many'), [['many', 'own']])
+  await copies(REQUESTS_KEYS_NAMED_MAX + 1, REQUESTS_KEYS_NAMED_MAX + 1)
+  t.same(await found('key_name=many'), [])
 })
 
 t.test('requests.list 200: the name of a key of another organization finds nothing', async (t) => {

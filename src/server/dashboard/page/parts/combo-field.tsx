@@ -92,22 +92,36 @@ export function ComboField(props: ComboFieldProps): ComponentChild {
         onBlur={take}
         onKeyDown={onKeyDown}
       />
-      <ul id={`${id}-list`} role="listbox" aria-label="Suggestions" hidden={shown.length === 0}>
-        {shown.map((choice, nth) => (
-          <li
-            key={choice.value}
-            id={`${id}-${nth}`}
-            role="option"
-            aria-selected={nth === at}
-            onMouseDown={(event: Event) => event.preventDefault()}
-            onClick={() => choose(choice)}
-          >
-            <span>{choice.text}</span>
-            {choice.note !== undefined && <small>{choice.note}</small>}
-          </li>
-        ))}
-      </ul>
+      <Suggestions id={id} shown={shown} at={at} choose={choose} />
     </div>
+  )
+}
+
+interface SuggestionsProps {
+  readonly id: string
+  readonly shown: readonly Choice[]
+  /** Place of the marked one; -1: none is marked. */
+  readonly at: number
+  choose(choice: Choice): void
+}
+
+function Suggestions({ id, shown, at, choose }: SuggestionsProps): ComponentChild {
+  return (
+    <ul id={`${id}-list`} role="listbox" aria-label="Suggestions" hidden={shown.length === 0}>
+      {shown.map((choice, nth) => (
+        <li
+          key={choice.value}
+          id={`${id}-${nth}`}
+          role="option"
+          aria-selected={nth === at}
+          onMouseDown={(event: Event) => event.preventDefault()}
+          onClick={() => choose(choice)}
+        >
+          <span>{choice.text}</span>
+          {choice.note !== undefined && <small>{choice.note}</small>}
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -34,12 +34,7 @@ function Requests(context: PageContext): ComponentChild {
     search,
     isLive,
   )
-  const wanted = query.get('call')
-  const last = useRef<RequestShape | undefined>(undefined)
-  // An open call stays so when the list begins anew without it.
-  const kept = last.current?.id === wanted ? last.current : undefined
-  const looked = wanted === null ? undefined : (rows.find(({ id }) => id === wanted) ?? kept)
-  last.current = looked
+  const looked = useOpenCall(query.get('call'), rows)
   const text = query.toString()
   const columns = useMemo(() => callColumns(query, nameOf), [text, nameOf])
   const isEmpty = rows.length === 0
@@ -49,16 +44,7 @@ function Requests(context: PageContext): ComponentChild {
       <RequestFilters context={context} keys={keys} rows={rows} />
       <section class="panel" aria-label="Calls" aria-busy={isLoading && isEmpty}>
         <div class="head">
-          <p class="hint">
-            <span role="status">{isEmpty ? '' : `${count(rows.length)} shown`}</span>
-            {!isEmpty &&
-              hasMore && [
-                '; ',
-                <button key="older" type="button" class="link" onClick={loadMore}>
-                  load older
-                </button>,
-              ]}
-          </p>
+          <Shown shown={rows.length} hasMore={hasMore} loadMore={loadMore} />
           <div class="actions">
             <CheckField label="Live" isOn={isLive} onChange={setLive} />
             <button type="button" onClick={reload}>
@@ -69,11 +55,7 @@ function Requests(context: PageContext): ComponentChild {
             </button>
           </div>
         </div>
-        {problem !== null && (
-          <p class="notice bad" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
         {isEmpty ? (
           <Nothing isLoading={isLoading} hasMore={hasMore} loadMore={loadMore} />
         ) : (
@@ -106,6 +88,45 @@ function Requests(context: PageContext): ComponentChild {
         />
       )}
     </div>
+  )
+}
+
+/** The call of that id; it stays open when the list reloads without it. */
+function useOpenCall(id: string | null, rows: readonly RequestShape[]): RequestShape | undefined {
+  const last = useRef<RequestShape | undefined>(undefined)
+  const kept = last.current?.id === id ? last.current : undefined
+  last.current = id === null ? undefined : (rows.find((row) => row.id === id) ?? kept)
+  return last.current
+}
+
+function Problem({ text }: { readonly text: string | null }): ComponentChild {
+  if (text === null) return null
+  return (
+    <p class="notice bad" role="alert">
+      {text}
+    </p>
+  )
+}
+
+interface ShownProps {
+  readonly shown: number
+  readonly hasMore: boolean
+  loadMore(): void
+}
+
+/** How many calls are shown, with a way to older ones. */
+function Shown({ shown, hasMore, loadMore }: ShownProps): ComponentChild {
+  return (
+    <p class="hint">
+      <span role="status">{shown === 0 ? '' : `${count(shown)} shown`}</span>
+      {shown > 0 &&
+        hasMore && [
+          '; ',
+          <button key="older" type="button" class="link" onClick={loadMore}>
+            load older
+          </button>,
+        ]}
+    </p>
   )
 }
 
