@@ -88,7 +88,7 @@ t.test('a range is chosen by drag', { skip }, async (t) => {
   await page.mouse.move(box.x + box.width * 0.75, box.y + 80, { steps: 4 })
   await page.mouse.up()
   await page.waitForURL(/from=.*to=/)
-  await page.getByRole('button', { name: 'Up to now' }).click()
+  await page.getByRole('button', { name: 'Until now' }).click()
   await page.waitForURL((url) => !url.hash.includes('from='))
   t.equal(await page.getByLabel('Range').inputValue(), 'quarter')
 })

@@ -111,7 +111,7 @@ t.test('a session that has ended leads to the sign-in, which says so', { skip },
   const { page } = opened()
   await page.context().clearCookies()
   await page.reload()
-  await page.getByRole('alert').getByText('The session of the dashboard has ended: sign in again.').waitFor()
+  await page.getByRole('alert').getByText('Your dashboard session has ended: sign in again.').waitFor()
   await signedOut(page)
 })
 

@@ -84,11 +84,11 @@ t.test(
     const { refused } = translated(['chat', 'responses'], { stop: 'x', n: 2 })
     t.same(refused, [
       {
-        ...{ path: '/n', message: 'cannot be sent in the form that the provider speaks' },
+        ...{ path: '/n', message: 'is not supported by the API of the provider' },
         expected: '1, or an endpoint that speaks chat',
       },
       {
-        ...{ path: '/stop', message: 'cannot be sent in the form that the provider speaks' },
+        ...{ path: '/stop', message: 'is not supported by the API of the provider' },
         expected: 'an endpoint that speaks chat or messages or gemini',
       },
     ])

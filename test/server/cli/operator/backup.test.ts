@@ -126,7 +126,7 @@ t.test('a restore brings rows, months and forfeits of the ledger back as they we
   const { folder, run, books } = await stand(t)
   t.match(await run('backup', join(folder, 'b'), '--without-root-key'), {
     code: 0,
-    stdout: /root keys are not in it/,
+    stdout: /root keys are not included/,
   })
   t.ok(await lastBackup(books.store.sql), 'its end is there for the metrics')
   const settings = await emptySettings(t, folder)
@@ -215,7 +215,7 @@ t.test('a backup of which one byte is another, or that names a file elsewhere, i
     manifest,
     JSON.stringify({ ...value, sums_sha256: createHash('sha256').update(changed).digest('hex') }),
   )
-  await t.rejects(openBackup(folder), { message: /which is no file of a backup/ })
+  await t.rejects(openBackup(folder), { message: /which is not a file of a backup/ })
 })
 
 t.test('a backup needs a folder of its own, and one that was cut short is none', async (t) => {

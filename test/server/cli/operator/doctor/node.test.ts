@@ -184,8 +184,8 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   })
   mkdirSync(dataDir, { mode: 0o700 })
   t.match(await runVerb(settings, ['backup', join(dataDir, 'b')]), { code: 0 })
-  t.match(await confirm(join(dataDir, 'b')), { code: 1, stderr: /would be lost with the key itself/ })
-  t.match(await confirm(file), { code: 1, stderr: /would be lost with the key itself/ })
+  t.match(await confirm(join(dataDir, 'b')), { code: 1, stderr: /would be lost together with the key/ })
+  t.match(await confirm(file), { code: 1, stderr: /would be lost together with the key/ })
   t.match(await confirm(short), {
     code: 1,
     stderr: /short does not hold root key [0-9a-f]{16}: nothing was recorded/,
