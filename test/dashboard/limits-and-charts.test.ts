@@ -28,9 +28,9 @@ interface Forecasts {
 }
 
 const { windowOf, forecastOf, leftOver } = await moduleOf<Forecasts>('charts/forecast.js')
-const { forecastText } = await moduleOf<{ forecastText(burned: Burned, nowMs: number): string }>(
-  'charts/burn-down.js',
-)
+const { forecastText } = await moduleOf<{
+  forecastText(burned: Burned, nowMs: number, refused?: object): string
+}>('charts/burn-down.js')
 
 const DAY_MS = 86_400_000
 const ms = (text: string): number => Date.parse(text)
@@ -104,6 +104,8 @@ t.test(
     t.equal(forecastText(fast, NOW), 'runs out tomorrow at $2.40/day')
     t.equal(forecastText({ ...fast, interval: 'daily', days: upTo(1) }, NOW), '$7.00 at the end, in 12 hours')
     t.equal(forecastText({ ...fast, days: [] }, NOW), 'no spend in seven days')
+    const refused = { calls: 1, isPartial: false }
+    t.equal(forecastText(fast, NOW, refused), '1 call refused in the last hour', 'a rest is left')
     const credit = { ...fast, interval: 'lifetime', limit: 106 }
     t.equal(forecastText(credit, NOW), 'runs out next month at $2.40/day', 'no window ends it')
     for (const limit of [1e9, Number.MAX_VALUE])

@@ -105,7 +105,9 @@ t.test(
     const { hash } = opened()
     const about = page().getByRole('region', { name: 'Key', exact: true })
     await about.getByText(/of \$0\.05 \(lifetime\)/).waitFor()
-    await about.getByText(/^refusing calls now \(\d+ in the last hour\)/).waitFor()
+    await about
+      .getByText(/^refusing calls now \(\d+ in the last hour\)|^\d+ calls? refused in the last hour/)
+      .waitFor()
     t.equal(await about.locator('.burn path').count(), 2, 'no forecast')
     const errors = page().getByRole('region', { name: 'Errors' })
     const refused = errors.getByRole('row', { name: /key lifetime/ })
@@ -238,7 +240,9 @@ t.test(
     await dashboard.visit('Spend')
     const limits = page().getByRole('region', { name: 'Key limits' })
     await limits
-      .getByRole('row', { name: /of \$0\.05.*refusing calls now \(\d+ in the last hour\)/ })
+      .getByRole('row', {
+        name: /of \$0\.05.*(?:refusing calls now \(\d+|\d+ calls? refused) in the last hour/,
+      })
       .waitFor()
     await page().getByText('Forecasts extend your average daily spend of the last seven days').waitFor()
     await page()

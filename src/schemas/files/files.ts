@@ -221,13 +221,14 @@ export const FileContent = Type.String({ format: 'binary', description: 'The byt
 export const FileScope = {
   provider: Type.Optional(
     Type.Union([Type.Literal('openai'), Type.Literal('anthropic')], {
-      description: "Slug of a provider: the file is stored there, with the workspace's own provider key.",
+      description:
+        "Slug of a provider: the operation acts on files stored there, with the workspace's own provider key.",
     }),
   ),
   workspace_id: Type.Optional(
     Type.String({
       format: 'uuid',
-      description: "UUID or slug of the key's workspace, which is also the default.",
+      description: "UUID of the key's workspace, which is also the default; any other workspace is refused.",
     }),
   ),
 }

@@ -56,7 +56,7 @@ const ToolChoice = Type.Union([
 const Search = Type.Optional(
   Type.Unknown({
     description:
-      'Sent to the provider. Refused for a key with a spending limit, because its cost has no maximum.',
+      'Sent to the provider. Refused when a spending limit applies, because its cost has no maximum.',
   }),
 )
 

@@ -100,7 +100,7 @@ export const OURS = {
 const Dear = Type.Optional(
   Type.Unknown({
     description:
-      'Sent to the provider. A key with a spending limit may only use tiers that cost no more than the usual one.',
+      'Sent to the provider. When a spending limit applies, only tiers that cost no more than the usual one are allowed.',
   }),
 )
 

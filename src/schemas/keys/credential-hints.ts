@@ -74,8 +74,7 @@ function unreadHint(authorization: string): string {
 export function unknownKeyHint(authorization: string): string | null {
   const key = authorization.slice('Bearer '.length).trim()
   if (BEARER.test(key)) return 'The header has `Bearer` twice: the client adds it, so give it the key alone.'
-  if (/^["'`].*["'`]$|^["'`]|["'`]$/.test(key))
-    return 'The key has quotation marks around it: leave them out.'
+  if (/^["'`]|["'`]$/.test(key)) return 'The key has quotation marks around it: leave them out.'
   const prefix = Object.values(KEY_PREFIXES).find((each) => key.startsWith(each))
   if (prefix !== undefined) return ownKeyHint(prefix, key.slice(prefix.length))
   if (key.startsWith(OWN_KEYS_BEGIN)) return `The beginning of the key is wrong: ${SEND}.`

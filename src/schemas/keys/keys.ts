@@ -76,7 +76,7 @@ const Burst = nullable(
     maximum: RATE_LIMIT_RPM_MAX,
     description:
       "Sluice extension: requests that may arrive at once, from 1 to `rate_limit_rpm`; null for the operator's " +
-      'default, or else a tenth of the limit and at least 10. Lowering the limit lowers it too.',
+      'default, or else a tenth of the limit, at least 10 and at most the limit. Lowering the limit lowers it too.',
   }),
 )
 const AllowedModels = nullable(
@@ -126,7 +126,7 @@ export const CreateKeyBody = Type.Object({
   ),
   disabled: Type.Optional(
     Type.Boolean({
-      description: 'Our extension: `true` creates a key whose calls are refused until it is enabled.',
+      description: 'Sluice extension: `true` creates a key whose calls are refused until it is enabled.',
     }),
   ),
   limit: Type.Optional(Limit),

@@ -52,7 +52,9 @@ export const Budget = Type.Object({
   created_at: Instant,
   updated_at: Instant,
   effective: Effective,
-  spent_usd: Type.Number({ description: 'Sluice extension: USD spent in this window.' }),
+  spent_usd: Type.Number({
+    description: 'Sluice extension: USD that count against the limit in this window.',
+  }),
   lent_usd: Type.Number({
     description: 'Sluice extension: USD reserved by front processes; the unused part is released.',
   }),

@@ -143,7 +143,7 @@ export const Settings = Type.Object({
     text('public origin of the API, without a path: https://sluice.example', { pattern: ORIGIN }),
   ),
   SLUICE_PROXIES: list(
-    'a comma list of addresses and CIDR ranges of proxies: 10.0.0.0/8',
+    'a comma-separated list of addresses and CIDR ranges of proxies: 10.0.0.0/8',
     '^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$',
   ),
   SLUICE_VIDEO_JOB_HOURS: count('a number of hours from 1 to 720', 1, VIDEO_JOB_HOURS_MAX, 24),

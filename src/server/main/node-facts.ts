@@ -82,7 +82,7 @@ function ofStore(figures: StoreFigures): Facts {
       value: connections.allowed,
     },
     sluice_money_abandoned_journals: {
-      help: 'Journals of nodes that no longer run: the money they hold stays lent.',
+      help: 'Open journals that no process will settle, of nodes that no longer run or without their file: the money they hold stays lent.',
       value: abandonedJournals,
     },
     sluice_money_steps_behind: {

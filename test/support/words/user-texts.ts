@@ -17,11 +17,11 @@ export interface UserText {
 
 /** The first that fits. */
 const SOURCES: readonly (readonly [RegExp, TextSource])[] = [
-  [/^src\/schemas\/(?:failures|failure-words|remedies|issues)\.ts$/, 'failures'],
+  [/^src\/schemas\/(?:failures|failure-words|failure-causes|remedies|issues)\.ts$/, 'failures'],
   [/^src\/server\/cli\//, 'cli'],
   [/^src\/server\/dashboard\//, 'dashboard'],
   [/^src\/(?:schemas\/operator\/settings|server\/config(?:\/[\w-]+)?)\.ts$/, 'settings'],
-  [/^src\/server\/observe\/(?:[\w-]*metrics|durations|tally)\.ts$/, 'metrics'],
+  [/^src\/server\/(?:observe\/(?:[\w-]*metrics|durations|tally)|main\/node-facts)\.ts$/, 'metrics'],
   [/^src\//, 'messages'],
 ]
 
@@ -58,7 +58,9 @@ export function textsOfPage({ path, text }: { readonly path: string; readonly te
 
 /** Keeps the lines of the block; an answer that a comment shows is data. */
 function commentsOf(block: string): string {
-  return block.replace(/^.*$/gm, (line) => (/^# \d|^\/\/ /.test(line) ? '' : (/(?:^|\s)(# .*)$/.exec(line)?.[1] ?? '')))
+  return block.replace(/^.*$/gm, (line) =>
+    /^# \d|^\/\/ /.test(line) ? '' : (/(?:^|\s)(# .*)$/.exec(line)?.[1] ?? ''),
+  )
 }
 
 /** Summaries and descriptions; the same text counts once, and examples are not ours to word. */

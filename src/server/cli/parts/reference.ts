@@ -73,9 +73,9 @@ async function idMeant(sql: Queryable, kind: ReferredKind, text: string): Promis
   return found.length === 1 || row.id === text ? row.id : need<string>(ambiguous(kind, found))
 }
 
-/** The message about a plain key in the place of its name. */
+/** The message about a plain key where its name is expected. */
 function plainKey(key: string): string {
-  return `arguments are visible to every user of this machine: give the hash of the key, ${hashOfKey(key)}, or by its name`
+  return `arguments are visible to every user of this machine: give the hash of the key, ${hashOfKey(key)}, or its name`
 }
 
 function isWhole(kind: ReferredKind, text: string): boolean {

@@ -68,7 +68,11 @@ function addList(group: Command): void {
 }
 
 function addReplay(group: Command): void {
-  addVerb(group, 'replay', 'send one delivery or all failed ones again, also to addresses that returned 410')
+  addVerb(
+    group,
+    'replay',
+    'send one delivery or all failed ones again, each with all its attempts, also to addresses that returned 410',
+  )
     .argument('[id]', 'id of the delivery from `webhooks list`, or its beginning')
     .option('--dead', 'all deliveries that were given up')
     .option('--workspace <ref>', 'with --dead: only those of one workspace (id or slug)')

@@ -31,7 +31,7 @@ function addCaps(group: Command): void {
     .option('--api-keys <count>', 'maximum number of API keys, or default', capOf)
     .option('--interns <count>', 'maximum number of interns, or default', capOf)
     .option('--vaults <count>', 'maximum number of attachable vaults, or default', capOf)
-    .option('--secrets <count>', 'secrets in maximum number of attachable vaults, or default', capOf)
+    .option('--secrets <count>', 'maximum number of secrets in attachable vaults, or default', capOf)
     .action((ref: string, { json, apiKeys, ...others }: CapsOptions) =>
       withDatabase(async ({ store, by }) => {
         const { id } = need(await findOrganization(store.sql, ref))
@@ -69,7 +69,7 @@ function capOf(text: string): number | typeof DEFAULT {
 export function addOrganizationVerbs(program: Command): void {
   const group = program.command('organizations').description('manage organizations')
   addVerb(group, 'create', 'create an organization with a workspace named `default`')
-    .requiredOption('--name <name>', 'name of the key', nameOf)
+    .requiredOption('--name <name>', 'name of the organization', nameOf)
     .action((options: Json & { name: string }) =>
       withDatabase(async ({ store, by }) => {
         const actor = { ...by, operation: 'cli.organizations-create' }

@@ -53,7 +53,7 @@ export function addWorkspaceVerbs(program: Command): void {
 
 function addCreate(group: Command): void {
   const verb = addVerb(group, 'create', 'create a workspace')
-    .requiredOption('--name <name>', 'name of the key', nameOf)
+    .requiredOption('--name <name>', 'name of the workspace', nameOf)
     .requiredOption(
       '--slug <slug>',
       'lower-case letters, digits and single hyphens; unique in the organization',
@@ -75,7 +75,7 @@ function addCreate(group: Command): void {
 
 function addUpdate(group: Command): void {
   const verb = ofWorkspace(group, 'update', 'change a workspace; options not given stay as they are')
-    .option('--name <name>', 'name of the key', nameOf)
+    .option('--name <name>', 'name of the workspace', nameOf)
     .option('--slug <slug>', 'new slug; the old one can be used again at once', slugOf)
   addChangeOptions(verb).action((ref: string, options: Partial<CreateOptions>, command: Command) =>
     withDatabase(async ({ store, publish, by }) => {

@@ -3,7 +3,7 @@ import type { WireResponse } from '../reply/wire.ts'
 
 export type Scheme = 'http' | 'https'
 
-/** By which URLs of this node in its answers begin. */
+/** The beginning of the URLs of this node in its answers. */
 export interface OriginOptions {
   /** SLUICE_PUBLIC_URL; null: the request says by which host it came. */
   readonly publicUrl: string | null

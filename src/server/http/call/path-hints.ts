@@ -45,15 +45,18 @@ export function meantPath(path: string, find: (path: string) => Match): MeantPat
   const segments = path.split('/', SEGMENTS_READ_MAX).slice(1)
   const from = segments.findIndex((segment) => !OF_PREFIX.includes(segment))
   const before = from < 0 ? segments : segments.slice(0, from)
-  const elsewhere = ELSEWHERE.get(segments[from]?.toLowerCase() ?? '')
-  if (elsewhere !== undefined) return { path: null, match: { kind: 'unknown' }, hint: elsewhere }
-  if (from < 0 || before.join('/') === OF_PREFIX.join('/')) return NOTHING
+  const isWhole = before.join('/') === OF_PREFIX.join('/')
   const length = before.reduce((sum, segment) => sum + segment.length + 1, 0)
   const whole = API_PREFIX + path.slice(length)
-  const match = find(whole)
-  if (match.kind === 'unknown') return NOTHING
+  const match: Match = from < 0 || isWhole ? UNKNOWN : find(whole)
+  if (match.kind === 'unknown') {
+    const first = segments[from]?.toLowerCase() ?? ''
+    // The API has paths below /admin, too: another one there is a misspelled operation.
+    const hint = isWhole && first === 'admin' ? undefined : ELSEWHERE.get(first)
+    return { path: null, match, hint: hint ?? '' }
+  }
   const isTwice = before.filter((segment) => segment === VERSION).length > 1
   return { path: whole, match, hint: `${isTwice ? `It has \`/${VERSION}\` twice. ` : ''}${BASE_URLS}` }
 }
 
-const NOTHING: MeantPath = { path: null, match: { kind: 'unknown' }, hint: '' }
+const UNKNOWN: Match = { kind: 'unknown' }

@@ -59,7 +59,7 @@ class ExportReader implements ByteReader {
     this.#left.abort()
   }
 
-  /** Null behind the last page. */
+  /** Null after the last page. */
   async #take(): Promise<Outcome<RequestPage | null>> {
     const first = this.#page
     this.#page = null

@@ -24,6 +24,7 @@ t.test('404 route_unknown: a wrong base URL or port gets the sentence that mends
     ['/metrics', /Metrics are at `GET \/metrics` on the admin port \(`SLUICE_ADMIN_PORT`\)/],
     ['/dashboard', /The dashboard is at `\/dashboard\/` on the admin port/],
     ['/dashboard/keys', /on the admin port/],
+    ['/v1/admin/requests', /Nearest: `\/api\/v1\/admin\/requests`\. The base URL of OpenAI's/],
   ]
   for (const [path, cure] of cases) {
     const response = await fetch(url + path)
@@ -34,6 +35,8 @@ t.test('404 route_unknown: a wrong base URL or port gets the sentence that mends
   }
   const nothing = (await (await fetch(`${url}/wp-login.php`)).json()) as Told
   t.notMatch(nothing.error.message, /base URL|admin port|Nearest/)
+  const misspelled = (await (await fetch(`${url}/api/v1/admin/requsts`)).json()) as Told
+  t.notMatch(misspelled.error.message, /admin port/)
 })
 
 t.test('404 not_served: moderations are named as such under each base URL', async (t) => {

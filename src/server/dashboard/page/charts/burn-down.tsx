@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import { refusingText, type Refused } from '../pages/subjects/refusals.ts'
+import { refusedText, refusingText, type Refused } from '../pages/subjects/refusals.ts'
 import { relative, usd } from '../parts/figures.tsx'
 import { drawnUntil, forecastOf, leftOver, windowOf, type Burned, type Left } from './forecast.ts'
 
@@ -56,13 +56,14 @@ const NONE_REFUSED: Refused = { calls: 0, isPartial: false }
 
 /**
  * `$12.30 at the end, in 9 days`; `runs out in 3 days at $4.10/day`; of a limit that refuses calls no forecast,
- * but `refusing calls now (142 in the last hour)`.
+ * but `refusing calls now (142 in the last hour)`, or without the beginning where a rest is left.
  */
 export function forecastText(burned: Burned, nowMs: number, refused: Refused = NONE_REFUSED): string {
   const { usdADay, atEnd, usedUpMs } = forecastOf(burned, nowMs)
   const { endMs } = windowOf(burned.interval, nowMs)
   const on = (atMs: number): string => relative(new Date(atMs).toISOString(), nowMs)
-  if (usedUpMs === nowMs || refused.calls > 0) return refusingText(refused)
+  if (usedUpMs === nowMs) return refusingText(refused)
+  if (refused.calls > 0) return refusedText(refused)
   if (usedUpMs !== null) return `runs out ${on(usedUpMs)} at ${usd(usdADay)}/day`
   if (usdADay === 0) return 'no spend in seven days'
   return endMs === null ? `lasts, at ${usd(usdADay)}/day` : `${usd(atEnd)} at the end, ${on(endMs)}`

@@ -40,7 +40,7 @@ export function Stores({ latest }: Latest): ComponentChild {
       </Fact>
       <Fact name="Videos">
         {held.length === 0
-          ? 'No job on hold'
+          ? 'No open video jobs'
           : held.map(([state, jobs]) => `${count(jobs)} ${state}`).join(', ')}
       </Fact>
       <Fact name="Webhooks">
