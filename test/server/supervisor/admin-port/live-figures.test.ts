@@ -145,7 +145,7 @@ t.test('one that did not answer is found, and later counts over the time that it
   const one = (atMs: number, count: number) =>
     look(7, readingAt(atMs, { calls: [callsOf('a', { 0: count })] }))
   const silent = seen([one(0, 0)], [look(7, null)])
-  t.match(silent.findings, [{ severity: 'bad', text: 'the front with pid 7 does not answer' }])
+  t.match(silent.findings, [{ severity: 'bad', text: 'the front with pid 7 does not respond' }])
   t.equal(seen([one(0, 0)], [look(7, null)], [one(2_000, 20)]).requests_per_second, 10)
   t.end()
 })
