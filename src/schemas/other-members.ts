@@ -46,6 +46,9 @@ interface Place {
   readonly name: string
 }
 
+/** Members of a body that are compared with all known ones. Decision: ten times those that are named. */
+export const COMPARED_MAX = 200
+
 const TOP: Place = { path: '', name: '' }
 const NONE: readonly OtherMember[] = []
 
@@ -57,6 +60,7 @@ const NONE: readonly OtherMember[] = []
 export function otherMembers(schema: TSchema, body: unknown, unread?: string): readonly OtherMember[] {
   let found: OtherMember[] | null = null
   let slips = 0
+  let compared = 0
   const add = (other: OtherMember): void => {
     found ??= []
     const isSlip = other.meant !== null && slips < IGNORED_NAMES_MAX
@@ -80,7 +84,8 @@ export function otherMembers(schema: TSchema, body: unknown, unread?: string): r
     for (const [name, member] of Object.entries(value)) {
       if (place === TOP && name === unread) continue
       const known = Object.hasOwn(properties, name) ? properties[name] : others
-      if (known === undefined) add(otherOf(name, place, Object.keys(properties)))
+      if (known === undefined)
+        add(otherOf(name, place, compared++ < COMPARED_MAX ? Object.keys(properties) : []))
       // The paths of plain values would be made for nothing, in each call.
       else if (typeof known === 'object' && typeof member === 'object')
         visit(known, member, within(place, name))
@@ -101,7 +106,7 @@ function otherOf(name: string, place: Place, known: readonly string[]): OtherMem
 }
 
 function meantBy(sent: string, known: readonly string[]): string | null {
-  if (sent.length > IGNORED_NAME_CHARS_MAX) return null
+  if (known.length === 0 || sent.length > IGNORED_NAME_CHARS_MAX) return null
   const name = snakeOf(sent)
   const same = Object.hasOwn(EQUIVALENTS, name) ? EQUIVALENTS[name] : undefined
   if (same !== undefined && known.includes(same)) return same

@@ -1,6 +1,6 @@
 import { textJson } from '../schemas/inference/form-fit.ts'
 import { isReadByEcho, saysNothingToEcho } from '../schemas/inference/echo-members.ts'
-import { Others } from '../schemas/inference/forms/others.ts'
+import { MORE, Others, OTHERS_MAX } from '../schemas/inference/forms/others.ts'
 import { ECHO_TOKENS_MAX, INFERENCE_DEPTH_MAX } from '../schemas/inference/inference-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { scanBody } from './body-scan.ts'
@@ -19,9 +19,11 @@ export function echo(input: Echo['in']): Echo['out'] {
 
 /** Bytes of a value that may be a default, with white space. Decision. */
 const DEFAULT_BYTES_MAX = 64
+/** Members that are looked at for such values, four for each name of the answer. */
+const SEARCHED_MAX = 4 * OTHERS_MAX
 
 function droppedOf({ dialect, body }: NonNullable<Echo['in']['unread']>): readonly string[] {
-  const scan = scanBody(body, { names: [], othersMax: Infinity, depthMax: INFERENCE_DEPTH_MAX })
+  const scan = scanBody(body, { names: [], othersMax: SEARCHED_MAX, depthMax: INFERENCE_DEPTH_MAX })
   if (!scan.ok || scan.known === null) throw new Error('a checked body is no object')
   const others = new Others(dialect)
   for (const { name, start, end } of scan.others) {
@@ -30,7 +32,8 @@ function droppedOf({ dialect, body }: NonNullable<Echo['in']['unread']>): readon
     const json = isShort ? Buffer.from(body.subarray(start, end)).toString() : null
     if (json === null || !saysNothingToEcho(dialect, name, JSON.parse(json))) others.drop(name, [name])
   }
-  return others.members.map(({ name }) => name)
+  const names = others.members.map(({ name }) => name)
+  return scan.others.length < SEARCHED_MAX || names.includes(MORE) ? names : [...names, MORE]
 }
 
 function repeated({

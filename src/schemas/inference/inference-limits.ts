@@ -63,6 +63,8 @@ export const INFERENCE_DEADLINE_MS = 600_000
  * client does not read. Decision.
  */
 export const ECHO_UNITS_MAX = 16_384
+/** Bytes of a body that echo-1 searches for members without a meaning to it. Decision: less than a millisecond. */
+export const ECHO_SEARCHED_BYTES_MAX = 262_144
 /** Milliseconds that a provider's count of tokens may take. Decision. */
 export const COUNT_DEADLINE_MS = 60_000
 /** Bytes of a provider's count of tokens, which is one figure and few members beside it. Decision. */

@@ -79,6 +79,8 @@ export const ASKED_MODELS_COMPARED_MAX = 8
 export const REQUESTS_ROW_REST_MS = 10
 /** Characters of a key's hash that a filter names at least. Decision. */
 export const REQUESTS_KEY_PREFIX_MIN = 6
+/** Different reasons of failures that a batch keeps of an organization; later ones are left out. Decision. */
+export const REQUESTS_REASONS_MAX = 32
 /** Keys that a search by the name of a key covers, the newest ones. Decision. */
 export const REQUESTS_KEYS_NAMED_MAX = 1_000
 /** Rows of an export of the request log at most, the newest ones. Decision. */

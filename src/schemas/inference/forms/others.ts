@@ -10,7 +10,8 @@ import type { CachePoint, OtherMember } from './prompt.ts'
 export const OTHERS_MAX = 64
 /** Characters of such a name. Decision. */
 export const OTHER_NAME_CHARS_MAX = 64
-const MORE = '*'
+/** Stands for further names. */
+export const MORE = '*'
 const CACHE_MARK = 'cache_control'
 /** The only type of such a mark that forms have. */
 const MARK_TYPE = 'ephemeral'

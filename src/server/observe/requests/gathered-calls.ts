@@ -1,6 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { NANO_PER_USD } from '../../../schemas/money/usd.ts'
-import { REQUESTS_GATHERED_MAX, REQUESTS_TEXT_BYTES_MAX } from '../../../schemas/requests/request-limits.ts'
+import {
+  REQUESTS_GATHERED_MAX,
+  REQUESTS_REASONS_MAX,
+  REQUESTS_TEXT_BYTES_MAX,
+} from '../../../schemas/requests/request-limits.ts'
 import {
   FIGURE,
   FIGURES,
@@ -35,6 +39,8 @@ export class GatheredCalls {
   readonly #reasons: Reason[] = []
   /** The numbers that reasons have in `#failed`: many calls fail for the same one. */
   readonly #reasonNumbers = new Map<string, number>()
+  /** How many of them an organization was the first to have. */
+  readonly #reasonsOf = new Map<string | null, number>()
   #count = 0
   /** Bytes that all texts have in a file. */
   #textBytes = 0
@@ -103,7 +109,7 @@ export class GatheredCalls {
     to[at + FIGURE.error] = this.#numberOf(FIGURE.error, call.failure)
     to[at + FIGURE.limit] = this.#numberOf(FIGURE.limit, call.limit)
     const reason = call.reason?.() ?? null
-    if (reason !== null) this.#reasons.push([this.#count - 1, this.#numberOfReason(JSON.stringify(reason))])
+    if (reason !== null) this.#addReason(JSON.stringify(reason), call.organizationId)
     to[at + FIGURE.failed] = notes.failedAttempts === undefined ? 0 : this.#failedOf(notes, call.startedAt)
   }
 
@@ -119,6 +125,7 @@ export class GatheredCalls {
     }
     this.#numbers.clear()
     this.#reasonNumbers.clear()
+    this.#reasonsOf.clear()
     this.#lastTexts.fill(undefined)
     this.#count = 0
     this.#textBytes = 0
@@ -156,11 +163,18 @@ export class GatheredCalls {
     return this.#addedJson(JSON.stringify(attempts))
   }
 
-  #numberOfReason(text: string): number {
-    const number = this.#reasonNumbers.get(text) ?? this.#addedJson(text)
-    this.#reasonNumbers.set(text, number)
+  /** Callers can make reasons that differ in each call: those beyond the bound are left out. */
+  #addReason(text: string, organizationId: string | null): void {
+    let number = this.#reasonNumbers.get(text)
+    if (number === undefined) {
+      const reasons = this.#reasonsOf.get(organizationId) ?? 0
+      if (reasons === REQUESTS_REASONS_MAX) return
+      this.#reasonsOf.set(organizationId, reasons + 1)
+      number = this.#addedJson(text)
+      this.#reasonNumbers.set(text, number)
+    }
+    this.#reasons.push([this.#count - 1, number])
     this.#textBytes += REASON_BYTES
-    return number
   }
 
   #addedJson(text: string): number {

@@ -169,6 +169,8 @@ export class PackedCalls {
   readonly #columns: (Float64Array | undefined)[] = []
   readonly #failedBytes: Uint8Array
   #failed: readonly string[] | null = null
+  /** Numbers of reasons by the places of their calls; null: not asked for yet. */
+  #reasons: ReadonlyMap<number, number> | null = null
 
   constructor(bytes: Uint8Array) {
     const lineEnd = bytes.indexOf(LINE_END)
@@ -219,7 +221,8 @@ export class PackedCalls {
 
   /** JSON of the reason of a call's failure; null: it has none. */
   reasonAt(nth: number): string | null {
-    return this.#jsonOf(this.#head.reasons?.find(([call]) => call === nth)?.[1] ?? 0)
+    this.#reasons ??= new Map(this.#head.reasons)
+    return this.#jsonOf(this.#reasons.get(nth) ?? 0)
   }
 
   #jsonOf(number: number): string | null {

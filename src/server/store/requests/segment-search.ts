@@ -148,7 +148,10 @@ function textsOf({ query, workspaceId, keys }: Search): readonly (readonly [Text
   for (const [figure, text] of Object.entries(whole) as [TextFigure, string | null | undefined][])
     if (text !== undefined && text !== null) found.push([figure, (known) => known === text])
   if (key !== undefined) found.push(['key', (known) => known.startsWith(key)])
-  if (keys !== null) found.push(['key', (known) => keys.includes(known)])
+  if (keys !== null) {
+    const named = new Set(keys)
+    found.push(['key', (known) => named.has(known)])
+  }
   if (modelPrefix !== undefined) found.push(['model', (known) => hasPrefix(known, modelPrefix)])
   return found
 }

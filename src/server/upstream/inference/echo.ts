@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Dialect, TextInput, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { MORE } from '../../../schemas/inference/forms/others.ts'
 import { isReadByEcho } from '../../../schemas/inference/echo-members.ts'
 import { JSON_SCHEMA } from '../../../schemas/inference/form-fit.ts'
 import {
   ECHO_CALLS_MAX,
   ECHO_ORGANIZATION_CALLS_MAX,
+  ECHO_SEARCHED_BYTES_MAX,
   ECHO_SLOW_MS,
   ECHO_TURN_BATCHES_MAX,
 } from '../../../schemas/inference/inference-limits.ts'
@@ -78,7 +80,11 @@ export class Echo implements WritingProtocol {
     const transfer = unread === null ? [] : movable(unread.body)
     const echoed = await this.#house.jobs.run('echo', read.value, { caller, signal: call.signal, transfer })
     if (!echoed.ok) return echoed
-    const dropped = [...echoed.value.dropped, ...unsentBetas(attempt.job.passedHeaders)]
+    const dropped = [
+      ...echoed.value.dropped,
+      ...unreadNames(request),
+      ...unsentBetas(attempt.job.passedHeaders),
+    ]
     const parts = partsOf(echoed.value, request)
     const { isWhole, hasBegun, pausedMs, delivered } = await this.#deliver(parts, dropped, attempt)
     if (!hasBegun) return { ok: false, failure: endedBy(call.signal) }
@@ -171,8 +177,16 @@ function inputOf(request: TextRequest): Outcome<ShortJobTypes['echo']['in']> {
 function unreadOf({ dialect, source }: TextRequest): ShortJobTypes['echo']['in']['unread'] {
   const isRead =
     source.count === source.members.length && source.members.every(({ name }) => isReadByEcho(dialect, name))
+  if (isRead || source.bytes.length > ECHO_SEARCHED_BYTES_MAX) return null
   // The thread takes the bytes that it gets.
-  return isRead ? null : { dialect, body: Uint8Array.from(source.bytes) }
+  return { dialect, body: Uint8Array.from(source.bytes) }
+}
+
+/** Of a body that is too large to be searched: the members that Sluice knows, and `*` for all others. */
+function unreadNames({ dialect, source }: TextRequest): readonly string[] {
+  if (source.bytes.length <= ECHO_SEARCHED_BYTES_MAX) return []
+  const names = source.members.flatMap(({ name }) => (isReadByEcho(dialect, name) ? [] : name))
+  return source.count === source.members.length ? names : [...names, MORE]
 }
 
 function formRefused({ dialect, form }: TextInput): Outcome<never> {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { BODIES, type BodyForm } from '../../../../src/schemas/bodies.ts'
 import { INLINE_JSON_BYTES_MAX, JSON_BODY_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
-import { IGNORED_NAMES_MAX, otherMembers } from '../../../../src/schemas/other-members.ts'
+import { COMPARED_MAX, IGNORED_NAMES_MAX, otherMembers } from '../../../../src/schemas/other-members.ts'
 import { openKeysFront } from '../../../support/keys/keys-front.ts'
 
 const { call, make, look } = await openKeysFront(t)
@@ -184,4 +184,12 @@ t.test('each name of each shape is meant by a slip in it', (t) => {
     }
   }
   t.end()
+})
+
+t.test('a bounded number of members is compared with those that are known', async (t) => {
+  const many = Object.fromEntries(Array.from({ length: COMPARED_MAX }, (_, n) => [`q${n}`, 1]))
+  const found = otherMembers(BODIES.create_key.schema, { name: 'k', ...many, limt: 5 })
+  t.ok(found.every(({ meant }) => meant === null))
+  const [first] = otherMembers(BODIES.create_key.schema, { name: 'k', limt: 5, ...many })
+  t.equal(first?.meant, 'limit')
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import {
   REQUESTS_FILE_BYTES_MAX,
   REQUESTS_GATHERED_MAX,
+  REQUESTS_REASONS_MAX,
   REQUESTS_TEXT_BYTES_MAX,
 } from '../../../../src/schemas/requests/request-limits.ts'
 import { batchBytes, batchesOf } from '../../../../src/schemas/requests/request-batch.ts'
@@ -52,6 +53,21 @@ t.test('calls that fail for the same reason share its text', async (t) => {
     [1, 1],
     [2, 2],
     [3, 1],
+  ])
+})
+
+t.test('a batch keeps a bounded number of different reasons of an organization', async (t) => {
+  const call = (organizationId: string, n: number) => ({
+    organizationId,
+    failure: 'body_invalid' as const,
+    reason: () => ({ issues: [{ path: `/messages/${n}`, expected: 'string' }] }),
+  })
+  const many = Array.from({ length: REQUESTS_REASONS_MAX + 5 }, (_, n) => call('one', n))
+  const { failed, reasons } = batchOfCalls(...many, call('one', 0), call('other', 99))
+  t.equal(failed.length, REQUESTS_REASONS_MAX + 1)
+  t.same(reasons.slice(-2), [
+    [many.length, 1],
+    [many.length + 1, REQUESTS_REASONS_MAX + 1],
   ])
 })
 

@@ -1,3 +1,4 @@
+import { OTHERS_MAX } from '../../../../schemas/inference/forms/others.ts'
 import { providerBody } from '../../../../schemas/inference/provider-body.ts'
 import type { Endpoint } from '../../../ports/models/models.ts'
 import { foreignEdits } from '../foreign-parts.ts'
@@ -18,7 +19,7 @@ export function unsentBetas(passedHeaders: readonly string[] = []): readonly str
   const at = passedHeaders.indexOf(BETA)
   if (at < 0) return []
   const names = (passedHeaders[at + 1] ?? '').split(',').map((name) => name.trim().replace(/[^\w.-]/g, '_'))
-  return [...new Set(names)].map((name) => `${BETA}.${name}`)
+  return [...new Set(names)].slice(0, OTHERS_MAX).map((name) => `${BETA}.${name}`)
 }
 
 /** Anthropic's `POST /messages`. */

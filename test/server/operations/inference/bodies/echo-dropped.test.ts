@@ -1,5 +1,7 @@
 /** Members that `sluice/echo-1` does not read, in all dialects. C25, D6, D35. */
 import t from 'tap'
+import { OTHERS_MAX } from '../../../../../src/schemas/inference/forms/others.ts'
+import { ECHO_SEARCHED_BYTES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
 import { AUTHORIZATION } from '../../../../support/front.ts'
 import { openChat } from '../../../../support/inference/chat-front.ts'
@@ -43,4 +45,21 @@ for (const dialect of ['chat', 'responses', 'messages'] as const) {
 t.test('names features that a caller of messages asks for by a header', async (t) => {
   const named = await ask('messages', {}, { 'anthropic-beta': 'context-1m-2025-08-07, oauth:x' })
   t.equal(named, 'anthropic-beta.context-1m-2025-08-07,anthropic-beta.oauth_x')
+})
+
+t.test('names a bounded number of members, and those of a large body without a search', async (t) => {
+  const many = Object.fromEntries(Array.from({ length: 5 * OTHERS_MAX }, (_, n) => [`m${n}`, 1]))
+  const names = (await ask('chat', many))?.split(',') ?? []
+  t.equal(names.length, OTHERS_MAX + 1)
+  t.equal(names.at(-1), '*')
+  const silent = Object.fromEntries(Array.from({ length: 5 * OTHERS_MAX }, (_, n) => [`m${n}`, null]))
+  t.equal(await ask('chat', silent), '*', 'members beyond the search may say something')
+  const zebra = 'z'.repeat(ECHO_SEARCHED_BYTES_MAX)
+  t.equal(await ask('chat', { temperature: 0.5, zebra }), 'temperature,*')
+})
+
+t.test('names a bounded number of features', async (t) => {
+  const betas = Array.from({ length: 2 * OTHERS_MAX }, (_, n) => `b${n}`).join(',')
+  const named = await ask('messages', {}, { 'anthropic-beta': betas })
+  t.equal(named?.split(',').length, OTHERS_MAX)
 })
