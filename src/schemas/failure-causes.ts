@@ -100,19 +100,22 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   hops_exceeded:
     'The base URL of a provider or a private endpoint points at Sluice itself, so that a call goes in a circle.',
   upstream_failed:
-    'The provider could not be reached, broke the connection, or answered with an error of its own (5xx).',
+    'The provider could not be reached, broke the connection, redirected the call, does not know the path or the model ' +
+    '(404), or answered with an error of its own (5xx).',
   upstream_invalid:
     'The provider answered 200 with something that its protocol does not allow: no JSON, a missing member, a stream ' +
     'without its end. Often the base URL points at another kind of server.',
   upstream_too_large: 'The answer of the provider exceeded the bytes that Sluice holds for one call.',
-  upstream_credential: 'The provider answered 401 or 403 to the API key that the operator set for it.',
+  upstream_credential:
+    'The provider refused the API key that the operator set for it, or its account is unpaid (401, 402, 403 and similar).',
   upstream_own_key:
-    'The provider answered 401 or 403 to the API key that the workspace keeps for it in its vault.',
+    'The provider refused the API key that the workspace keeps for it in its vault, or the account of that key is unpaid ' +
+    '(401, 402, 403 and similar).',
   upstream_overloaded:
     'The provider answered 429 or 529: its own limits, or its load, leave no room for the call.',
   upstream_slow: 'The provider did not begin its answer, or paused within it, for longer than its time-out.',
   upstream_refused:
-    'The provider read the request and answered 400, 404, 413 or 422: it does not accept this input.',
+    'The provider read the request and answered 400, 413, 415 or 422, or its filter blocked the prompt.',
   deadline_exceeded: 'The call took longer than its operation may take in all, with every attempt and wait.',
   workspace_forbidden: 'The request names a workspace, and the key belongs to another one.',
   form_malformed: 'The upload is not multipart: its boundary is missing, wrong or not closed.',

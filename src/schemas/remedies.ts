@@ -68,9 +68,10 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   upstream_invalid:
     'Try again; if it keeps failing, the provider does not use the protocol in the catalogue.',
   upstream_too_large: 'Request less at once.',
-  upstream_credential: 'The operator replaces the key of the provider.',
+  upstream_credential: 'The operator replaces the key of the provider, or settles its account there.',
   upstream_own_key:
-    "Replace the secret in the vault of the workspace, or remove it, so that the operator's key is used.",
+    'Replace the secret in the vault of the workspace, or settle the account of its key at the provider; or remove the ' +
+    "secret, so that the operator's key is used.",
   upstream_overloaded: 'Try again after the time in `Retry-After`.',
   upstream_slow: 'Try again, or request less at once.',
   upstream_refused: 'Change the input according to the text of the provider in the message.',
