@@ -158,7 +158,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   container_too_large: 'The folder of the container has more files than one listing walks through.',
   container_path_invalid:
     'The path leaves the container, goes through a link or a file, or has a part that is not allowed.',
-  quota_exceeded: 'The workspace or organization has as many objects or bytes of a kind as its quota allows.',
+  quota_exceeded: 'The organization or workspace has reached its quota of objects or bytes.',
   storage_full: 'The disk of the data directory, or the bucket, has no room for the upload.',
   storage_unavailable:
     'The folder or bucket in `SLUICE_OBJECTS` does not answer, or refuses the access key of the node.',

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { FAILURES, textOf, type FailureName } from './failures.ts'
+import { FAILURE_CAUSES } from './failure-causes.ts'
+import { FAILURES, type FailureName } from './failures.ts'
 import { remedyOf } from './remedies.ts'
 
 /** Where a failure is mended, for an operator: what to do, and the page of the dashboard to do it. */
@@ -68,33 +69,13 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
       'check which part of the call took long; a client that waits longer, ' +
       'or asks for a stream, gets its answer',
   },
-  quota_exceeded: { fix: 'delete files of the workspace', page: 'files' },
+  quota_exceeded: {
+    fix: 'delete what is not needed, or raise the quota of the workspace or the cap of the organization',
+  },
   video_jobs_full: { fix: 'check whether the jobs of the workspace make progress', page: 'jobs' },
 }
 
-/** Causes whose texts have places that only the answer of the call fills. */
-const CAUSES: Readonly<Partial<Record<FailureName, string>>> = {
-  not_served: 'Sluice does not serve this path.',
-  method_not_allowed: 'The path supports other methods.',
-  credentials_missing: 'The call came without an API key.',
-  wrong_key_kind: 'The operation needs a key of another kind.',
-  scope_missing: 'The key lacks a scope that the operation needs.',
-  rate_limited: 'More requests came at once or in a minute than the limit allows.',
-  tokens_over_limit: 'The call needs more tokens than the limit allows in a minute: retrying will not help.',
-  budget_exceeded: 'The budget of the workspace does not cover this call.',
-  cost_unbounded: 'The maximum cost of the call is unknown, and a spending limit applies.',
-  body_too_large: 'The body is larger than the operation allows.',
-  file_too_large: 'The file is larger than the operation allows.',
-  hops_exceeded: 'A provider or a private endpoint points back to this installation.',
-  upstream_too_large: 'The provider returned more than a call may have.',
-  upstream_own_key:
-    "The provider refused the workspace's own key, a secret of its vault. The operator's key was not tried.",
-  content_unsupported: 'The content is of a type that is not accepted.',
-  video_jobs_full: 'The workspace has reached its limit of open video jobs.',
-  quota_exceeded: 'The upload would exceed the storage quota.',
-}
-
-/** A value that only the answer of the call has. */
+/** A part of a path in a remedy, which stands for any value. */
 const UNFILLED = /\{\w+\}/g
 
 /** What an error means for the operator, and what helps. */
@@ -112,7 +93,7 @@ export function failureWords(name: string): FailureWords | null {
   if (!isFailure(name)) return null
   const { fix, page = null } = OPERATOR_REMEDIES[name] ?? {}
   return {
-    cause: (CAUSES[name] ?? textOf({ name })).replace(UNFILLED, '…'),
+    cause: FAILURE_CAUSES[name],
     remedy: (fix === undefined ? remedyOf(name) : sentenceOf(fix)).replace(UNFILLED, '…'),
     page,
   }

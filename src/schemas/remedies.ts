@@ -79,7 +79,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   form_malformed: 'Let a client library write the multipart form, with its boundary in the content type.',
   form_invalid: 'Send one part named `file` with a filename, and few short fields with it.',
   content_unsupported: 'Convert the file to one of the types that the message names.',
-  quota_exceeded: 'Remove files of the workspace, or have its quota raised.',
+  quota_exceeded: 'Delete objects of the kind that the message names, or have the quota or cap raised.',
   storage_full: 'The operator frees or adds space for stored files.',
   storage_unavailable: 'The operator checks the disk or bucket for files.',
   provider_key_missing: "Store the workspace's own key for the provider under the name in the message.",

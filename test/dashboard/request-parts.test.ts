@@ -172,7 +172,7 @@ function textOf(part: unknown): string {
 
 t.test('a failed call says why: its own message, and inputs with what was expected', async (t) => {
   const { Cause } = await moduleOf<{ Cause(props: object): unknown }>('pages/calls/request-cause.js')
-  const words = { errors: { budget_exceeded: { cause: 'General.', remedy: 'Raise `it`.', page: null } } }
+  const words = { errors: { budget_exceeded: { cause: 'The `budget`.', remedy: 'Raise `it`.', page: null } } }
   const shown = (reason: object | null): string => {
     const request = {
       error_type: 'budget_exceeded',
@@ -183,7 +183,7 @@ t.test('a failed call says why: its own message, and inputs with what was expect
     }
     return textOf(Cause({ request, words }))
   }
-  t.match(shown(null), /^budget_exceeded General\.Raise it\./)
+  t.match(shown(null), /^budget_exceeded The budget\.Raise it\./)
   t.match(
     shown({ message: '9 of 10 USD are used.', issues: [] }),
     /^budget_exceeded 9 of 10 USD are used\.Raise/,
@@ -192,5 +192,5 @@ t.test('a failed call says why: its own message, and inputs with what was expect
     { path: '/messages/0/content', expected: 'string' },
     { path: '/*', expected: null },
   ]
-  t.match(shown({ message: null, issues }), 'General./messages/0/content: expected string/*Raise')
+  t.match(shown({ message: null, issues }), 'The budget./messages/0/content: expected string/*Raise')
 })

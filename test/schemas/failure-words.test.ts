@@ -1,12 +1,14 @@
 import t from 'tap'
-import { FAILURES } from '../../src/schemas/failures.ts'
+import { FAILURE_CAUSES } from '../../src/schemas/failure-causes.ts'
+import { FAILURES, type FailureName } from '../../src/schemas/failures.ts'
 import { failureWords } from '../../src/schemas/failure-words.ts'
 
 t.test(
   'every failure has a cause and a remedy in whole sentences, without a place that nothing fills',
   async (t) => {
-    for (const name of Object.keys(FAILURES)) {
+    for (const name of Object.keys(FAILURES) as FailureName[]) {
       const { cause = '', remedy = '' } = failureWords(name) ?? {}
+      t.equal(cause, FAILURE_CAUSES[name], `${name}: the dashboard and the page of the error agree`)
       for (const text of [cause, remedy]) {
         t.match(text, /^[A-Z`].*[.`)]$/s, `${name}: ${text}`)
         t.notMatch(text, /[{}]/, name)
@@ -14,6 +16,14 @@ t.test(
     }
   },
 )
+
+t.test('a quota is not of files alone: keys, workspaces and interns have one too', async (t) => {
+  t.match(failureWords('quota_exceeded'), {
+    cause: /objects or bytes/,
+    remedy: /raise the quota of the workspace or the cap of the organization\.$/,
+    page: null,
+  })
+})
 
 t.test('what is no name of a failure has no words', async (t) => {
   for (const name of ['', 'constructor', '__proto__', 'MODEL_UNKNOWN'])

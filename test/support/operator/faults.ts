@@ -28,8 +28,7 @@ export const FAULTS: readonly Fault[] = [
   {
     customer: 'Ada',
     error: 'key_limit_exceeded',
-    cause:
-      /The limit of the key does not cover this call\. .* are used, .* Limit: lifetime, of the key\./,
+    cause: /The limit of the key does not cover this call\. .* are used, .* Limit: lifetime, of the key\./,
     remedy:
       /Let callers send max_tokens, set default_max_output_tokens on the key, or raise the limit of the key\./,
     page: 'Ada',
@@ -44,29 +43,30 @@ export const FAULTS: readonly Fault[] = [
   {
     customer: 'Cleo',
     error: 'budget_exceeded',
-    cause:
-      /The daily budget of the workspace does not cover this call\. .* Limit: daily, of the workspace\./,
+    cause: /The daily budget of the workspace does not cover this call\. .* Limit: daily, of the workspace\./,
     remedy: /Let callers send max_tokens, .*, or raise the budget of the workspace\./,
     page: 'Spend',
   },
   {
     customer: 'Dan',
     error: 'model_unknown',
-    cause: /There is no such model\. Requested model: test\/pricde\. Nearest: test\/priced\./,
+    cause:
+      /The catalogue of this installation has no model .*\. Requested model: test\/pricde\. Nearest: test\/priced\./,
     remedy: /Look up the names of the models in the catalogue\./,
     page: 'test/priced',
   },
   {
     customer: 'Eve',
     error: 'endpoint_unavailable',
-    cause: /Every endpoint of this model is failing/,
+    cause: /Each endpoint of the model failed several times in a row/,
     remedy: /Check which provider of the model fails and when Sluice tests it again/,
     page: 'test/broken',
   },
   {
     customer: 'Finn',
     error: 'upstream_slow',
-    cause: /The provider did not answer within its time-out\. slow: no answer \(upstream_slow\) after /,
+    cause:
+      /The provider did not begin its answer, .* its time-out\. slow: no answer \(upstream_slow\) after /,
     remedy: /raise its timeout_ms in the catalogue/,
     page: 'slow',
   },

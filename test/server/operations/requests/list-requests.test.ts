@@ -10,6 +10,7 @@ import {
 import type { RequestListAnswer, RequestShape } from '../../../../src/schemas/requests/requests.ts'
 import type { RequestLog } from '../../../../src/server/ports/requests/request-log.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
+import { FAILURE_CAUSES } from '../../../../src/schemas/failure-causes.ts'
 import { fail } from '../../../../src/schemas/failures.ts'
 import {
   batchOfCalls,
@@ -234,7 +235,7 @@ t.test(
     const { errors, nearest_models: nearest } = body as unknown as Words
     t.same(Object.keys(errors).sort(), ['key_limit_exceeded', 'model_unknown'])
     t.match(errors['key_limit_exceeded'], {
-      cause: 'The limit of the key does not cover this call.',
+      cause: FAILURE_CAUSES.key_limit_exceeded,
       remedy: /^Let callers send `max_tokens`.* or raise the limit of the key\.$/,
       page: 'keys',
     })

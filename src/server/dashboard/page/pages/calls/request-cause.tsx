@@ -22,8 +22,7 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
   return (
     <div class="notice bad">
       <p>
-        <b>{error}</b>
-        {` ${reason?.message ?? cause}`}
+        <b>{error}</b> {withCode(reason?.message ?? cause)}
         {limit !== null && ` Limit: ${interval}, of the ${owner}.`}
         {asked !== undefined && ` Requested model: ${asked}.`}
         {near !== undefined && near.length > 0 && ` Nearest: ${near.join(', ')}.`}
