@@ -244,7 +244,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'The `path` of an operation in a PATCH is valid, and no value of the resource matches it.',
   scim_value_invalid: 'An attribute that the schema requires is missing, or has a value of another type.',
   scim_immutable: 'The directory changes an attribute that the schema marks as read-only, such as `id`.',
-  scim_resource_unknown: 'No user, group or resource type is at this path of the SCIM service.',
+  scim_resource_unknown: 'No schema, resource type or list of resources is at this path of the SCIM service.',
   scim_version_differs:
     'The resource was changed after the directory read the version that it sends in `If-Match`.',
   scim_tokens_full: 'The organization has as many tokens for its directory as it may.',

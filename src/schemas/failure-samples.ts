@@ -1,5 +1,15 @@
 import { API_PREFIX, SCIM_PREFIX } from './api-prefix.ts'
+import { ACTIVE_ENDPOINTS_MAX, PRIVATE_ENDPOINTS_MAX } from './endpoints/endpoint-limits.ts'
 import type { Failure, FailureName } from './failures.ts'
+import { FILE_BYTES_MAX } from './files/file-limits.ts'
+import { HOPS_MAX } from './models/provider-limits.ts'
+import { USD_MAX } from './money/money-limits.ts'
+import { CAPPED_TEXTS, CAPS_DEFAULT } from './operator/caps.ts'
+import { PRESETS_MAX } from './presets/preset-limits.ts'
+import { SCIM_LISTED_MEMBERS_MAX } from './scim/scim-resource-limits.ts'
+import { SCIM_TOKENS_MAX } from './scim/scim-token-limits.ts'
+import { SECRETS_PER_VAULT_MAX } from './vault/vault-limits.ts'
+import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX } from './videos/video-limits.ts'
 
 /** A request that shows a failure. */
 export interface SampleCall {
@@ -72,7 +82,12 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
   not_served: {
     calls: [send('/moderations', { input: 'Hello' })],
     failure: {
-      fields: { what: '`/api/v1/moderations`', instead: 'chats (`POST /api/v1/chat/completions`)' },
+      fields: {
+        what: '`/api/v1/moderations`',
+        instead:
+          'chats, in which a model can judge a text (`POST /api/v1/chat/completions` with `response_format`): ' +
+          "send calls of moderation to the provider's own address",
+      },
     },
   },
   method_not_allowed: {
@@ -89,7 +104,7 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
   },
   query_invalid: {
     calls: [read('/models?context=large')],
-    failure: issue('/context', 'has the wrong form', 'integer of at least 0'),
+    failure: issue('/context', 'is not a number', 'integer of at least 0'),
   },
   header_invalid: {
     calls: [{ ...embed({}), options: ["-H 'Content-Encoding: gzip'"] }],
@@ -121,7 +136,7 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
       ...issue('/max_tokens', 'is required', 'integer of at least 1'),
     },
   },
-  credit_out_of_range: { failure: { fields: { limit: 1_000_000 } } },
+  credit_out_of_range: { failure: { fields: { limit: USD_MAX } } },
   api_key_unknown: { calls: [read(`/keys/${'0'.repeat(64)}`, MANAGING)] },
   key_unscoped: {
     calls: [send('/keys', { name: 'ci', kind: 'management', scopes: ['inference'] }, MANAGING)],
@@ -129,7 +144,11 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
   callback_url_invalid: { calls: [film({ callback_url: 'http://127.0.0.1/done' })] },
   content_type_unsupported: {
     calls: [{ ...embed({}), options: ["-H 'Content-Type: text/plain'"] }],
-    failure: issue('/content-type', 'is not a JSON type', 'application/json, or a type that ends in +json'),
+    failure: issue(
+      '/content-type',
+      'is not a JSON content type',
+      'application/json, or a type that ends in +json',
+    ),
   },
   body_malformed: { calls: [send('/embeddings', '{"model": "sluice/lexical-1", "input":}')] },
   body_invalid: {
@@ -147,10 +166,14 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
   },
   stateless: {
     calls: [send('/responses', { model: 'sluice/echo-1', input: 'Hello', previous_response_id: 'resp_1' })],
-    failure: issue('/previous_response_id', 'is not kept', 'the items themselves'),
+    failure: issue(
+      '/previous_response_id',
+      'needs an account with the provider',
+      'the whole conversation in the request',
+    ),
   },
   endpoint_excluded: { calls: [embed({ provider: { only: ['none'] } })] },
-  hops_exceeded: { failure: { fields: { hops: 8 } } },
+  hops_exceeded: { failure: { fields: { hops: HOPS_MAX + 1 } } },
   upstream_failed: { failure: provider },
   upstream_invalid: { failure: provider },
   upstream_too_large: { failure: { ...provider, fields: { limit: 33_554_432 } } },
@@ -168,7 +191,7 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
   },
   form_invalid: { calls: [upload('-F note=hello')] },
   file_empty: { calls: [upload("-F 'file=@/dev/null;filename=empty.txt'")] },
-  file_too_large: { failure: { fields: { limit: 536_870_912 } } },
+  file_too_large: { failure: { fields: { limit: FILE_BYTES_MAX } } },
   content_unsupported: {
     failure: { fields: { found: 'application/zip', accepted: 'image/png, image/jpeg' } },
   },
@@ -183,19 +206,24 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
   video_unknown: { calls: [read(`/videos/${NO_ID}`)] },
   video_unsupported: {
     calls: [film({ duration: 99 })],
-    failure: issue('/duration', 'is not one of the allowed values', 'one of 1, 2, 4'),
+    failure: issue('/duration', 'is not one that the model takes', 'one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10'),
   },
-  video_jobs_full: { failure: { fields: { limit: 1_000, chars: 67_108_864 } } },
+  video_jobs_full: { failure: { fields: { limit: VIDEO_JOBS_OPEN_MAX, chars: VIDEO_OPEN_CHARS_MAX } } },
   delivery_unknown: { calls: [send(`/admin/webhooks/${NO_ID}/replay`, {}, MANAGING)] },
   range_unsatisfiable: { failure: { fields: { size: 1_024 } } },
   quota_exceeded: {
-    failure: { fields: { limit: 1_000, unit: 'API keys', have: 'have', owner: 'organization' } },
+    failure: {
+      fields: {
+        ...{ limit: CAPS_DEFAULT.api_keys, unit: CAPPED_TEXTS.api_keys },
+        ...{ have: 'have', owner: 'organization' },
+      },
+    },
   },
-  vault_full: { failure: { fields: { limit: 1_000 } } },
+  vault_full: { failure: { fields: { limit: SECRETS_PER_VAULT_MAX } } },
   secret_not_released: { failure: { fields: { name: 'github_token' } } },
   not_supported: {
     calls: [chat({ plugins: [{ id: 'web' }] })],
-    failure: issue('/plugins', 'is not offered', 'no plugins'),
+    failure: issue('/plugins', 'is not available', 'no plugin'),
   },
   destination_refused: {
     calls: [
@@ -206,11 +234,15 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
     ],
   },
   endpoint_unknown: { calls: [read(`/private-endpoints/${NO_ID}`, MANAGING)] },
-  endpoints_full: { failure: { fields: { limit: 100 } } },
-  workspace_endpoints_full: { failure: { fields: { limit: 20 } } },
+  endpoints_full: { failure: { fields: { limit: PRIVATE_ENDPOINTS_MAX } } },
+  workspace_endpoints_full: { failure: { fields: { limit: ACTIVE_ENDPOINTS_MAX } } },
   base_url_invalid: {
     calls: [endpoint({ provider_slug: 'openai-compatible', base_url: 'http://127.0.0.1/v1' })],
-    failure: issue('/base_url', 'is not an address that Sluice calls', 'https URL of a public host'),
+    failure: issue(
+      '/base_url',
+      'begins with http:',
+      'the URL with https:; the operator can allow plain HTTP with SLUICE_EGRESS_ALLOW',
+    ),
   },
   provider_unsupported: {
     calls: [endpoint({ provider_slug: 'bedrock' })],
@@ -220,7 +252,7 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
   probe_failed: { failure: { fields: { reason: 'upstream_error' } } },
   preset_unknown: { calls: [chat({ model: '@preset/none' })] },
   preset_too_large: { failure: { fields: { limit: 262_144 } } },
-  presets_full: { failure: { fields: { limit: 1_000 } } },
+  presets_full: { failure: { fields: { limit: PRESETS_MAX } } },
   preset_reference_invalid: { calls: [chat({ model: '@preset/' })] },
   presets_differ: { calls: [chat({ model: '@preset/one', preset: 'two' })] },
   previous_response_unsupported: {
@@ -238,18 +270,18 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
   mapping_role_differs: { failure: { fields: { role: 'member' } } },
   sync_job_unknown: { calls: [read(`/scim/sync-jobs/${NO_ID}`, MANAGING)] },
   scim_filter_invalid: { calls: [scim('/Users?filter=userName')] },
-  scim_too_many: { failure: { fields: { limit: 10_000 } } },
+  scim_too_many: { failure: { fields: { limit: SCIM_LISTED_MEMBERS_MAX } } },
   scim_filter_refused: { calls: [scim('/Schemas?filter=id')] },
   scim_value_invalid: {
     calls: [
       scim('/Users', { method: 'POST', body: { schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'] } }),
     ],
   },
-  scim_resource_unknown: { calls: [scim(`/Users/${NO_ID}`)] },
-  scim_tokens_full: { failure: { fields: { limit: 10 } } },
+  scim_resource_unknown: { calls: [scim('/ResourceTypes/Role')] },
+  scim_tokens_full: { failure: { fields: { limit: SCIM_TOKENS_MAX } } },
   scim_unsupported: {
     calls: [scim('/Bulk', { method: 'POST', body: { Operations: [] } })],
-    failure: { fields: { what: 'requests in bulk' } },
+    failure: { fields: { what: 'bulk requests' } },
   },
   idempotency_mismatch: {
     calls: ['one', 'two'].map((content) =>

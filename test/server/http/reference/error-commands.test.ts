@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import t from 'tap'
 import { FAILURE_SAMPLES } from '../../../../src/schemas/failure-samples.ts'
+import { FAILURES, textOf, type FailureName } from '../../../../src/schemas/failures.ts'
 import { curlOf } from '../../../../src/server/http/reference/error-pages.ts'
 import { plainEnvironment } from '../../../support/load/load.ts'
 import { firstKeys, nodeSettings, runToEnd, sluice, startNode } from '../../../support/nodes/node.ts'
@@ -25,6 +26,24 @@ function run(commands: readonly string[], env: Record<string, string>): Promise<
   })
 }
 
+const SCIM_ERROR = 'urn:ietf:params:scim:api:messages:2.0:Error'
+
+/** An error, in the envelope or in that of SCIM. */
+interface Shown {
+  readonly error?: {
+    readonly message?: string
+    readonly metadata?: { readonly error_type?: string; readonly issues?: readonly object[] }
+  }
+  readonly schemas?: readonly string[]
+  readonly detail?: string
+}
+
+/** The text of a failure as far as no answer fills it; an issue may replace its full stop. */
+function beginOf(name: FailureName): string {
+  const [begin = ''] = FAILURES[name].text.split('{')
+  return begin.replace(/\.$/, '')
+}
+
 t.test('each command shows the error of its page', async (t) => {
   const settings = await nodeSettings(t)
   const node = await startNode(t, settings)
@@ -32,15 +51,25 @@ t.test('each command shows the error of its page', async (t) => {
   const { token } = JSON.parse(made.stdout) as { token: string }
   const { inference_key: inference = '', management_key: management = '' } = firstKeys(node.dataDir)
   const env = { SLUICE_KEY: inference, SLUICE_MANAGEMENT_KEY: management, SCIM_TOKEN: token }
-  for (const [name, { calls } = {}] of Object.entries(FAILURE_SAMPLES)) {
+  for (const [name, { calls, failure = {} } = {}] of Object.entries(FAILURE_SAMPLES)) {
     if (calls === undefined) continue
     const commands = calls.map((call) =>
       curlOf(call).replaceAll('127.0.0.1:8080', `127.0.0.1:${settings['SLUICE_PORT']}`),
     )
     const shown = await run(commands, env)
-    const found = /"error_type":"(\w+)"/.exec(shown)?.[1]
-    const isScim = shown.includes('urn:ietf:params:scim:api:messages:2.0:Error')
-    if (isScim) t.match(name, /^scim_/, shown)
-    else t.equal(found, name, `${commands.at(-1)}\n${shown}`)
+    const what = `${commands.at(-1)}\n${shown}`
+    const answer = JSON.parse(shown) as Shown
+    if (answer.schemas?.includes(SCIM_ERROR) === true) {
+      t.ok(answer.detail?.startsWith(beginOf(name as FailureName)), `${name}: ${what}`)
+      continue
+    }
+    t.equal(answer.error?.metadata?.error_type, name, what)
+    const { fields, metadata: { issues } = {} } = failure
+    if (issues !== undefined) t.same(answer.error?.metadata?.issues, issues, what)
+    else if (fields !== undefined)
+      t.ok(
+        answer.error?.message?.startsWith(textOf({ name: name as FailureName, fields })),
+        `${name}: ${what}`,
+      )
   }
 })
