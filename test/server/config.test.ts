@@ -130,7 +130,7 @@ t.test('every bad entry of the allow-list is told, with what it should be', asyn
   })
   t.match(problems, [
     { name: 'SLUICE_EGRESS_ALLOW', expected: /^10\.0\.0\.0\/8/, got: '"10.0.0.7/8"' },
-    { name: 'SLUICE_EGRESS_ALLOW', expected: /^a port/, got: '"http:10.0.0.7:80"' },
+    { name: 'SLUICE_EGRESS_ALLOW', expected: /^an allowed port/, got: '"http:10.0.0.7:80"' },
     { name: 'SLUICE_EGRESS_ALLOW', expected: /^a comma-separated list/, got: '"private.example"' },
   ])
   const { config } = good({ SLUICE_EGRESS_ALLOW: ' 10.0.0.0/8, http:[fd00::1]:8000 ' })

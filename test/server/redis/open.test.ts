@@ -147,7 +147,7 @@ t.test('an outage that goes on because the new primary refuses the login has a l
   const causes = log.events
     .filter(({ event }) => event === 'redis_away')
     .map(({ fields }) => String(fields?.['cause']).slice(0, 35))
-  t.same(causes, ['it refuses to write: READONLY, it i', 'WRONGPASS invalid username-password'])
+  t.same(causes, ['it refuses to write: READONLY, this', 'WRONGPASS invalid username-password'])
 })
 
 t.test('a node of a cluster is recognized by its INFO', async (t) => {

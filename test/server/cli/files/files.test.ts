@@ -131,7 +131,7 @@ t.test('a sweep removes nothing without a row in the folder of another installat
   writeFileSync(mark, randomUUID())
   const refused = await run('sweep', '--min-age', '0')
   t.match(refused, { code: 1, stderr: /SLUICE_OBJECTS, .* another installation than the database/ })
-  t.match(refused.stderr, new RegExp(`remove its mark ${mark}`))
+  t.match(refused.stderr, new RegExp(`delete its id file ${mark}`))
   t.ok(must(await storage.stat('file_other')))
   const another = /problem +storage +SLUICE_OBJECTS, .* has the files of another installation/
   t.match((await run('doctor')).stdout, another)
@@ -148,7 +148,7 @@ t.test(
     const dataDir = settings['SLUICE_DATA'] ?? ''
     t.equal(node.ready.objects, join(dataDir, 'files'))
     t.match(node.output(), new RegExp(`Files +${dataDir}/files\\n`))
-    t.match(node.output(), new RegExp(`Root key +made in ${dataDir}/root-key: back it up`))
+    t.match(node.output(), new RegExp(`Root key +created in ${dataDir}/root-key: back it up`))
     const body = new FormData()
     body.append('file', new Blob([text(200_000)]), 'a.txt')
     const authorization = `Bearer ${firstKeys(dataDir)['inference_key'] ?? ''}`

@@ -85,7 +85,7 @@ t.test(
     )
     t.match(
       (await run('files', 'verify')).stdout,
-      new RegExp(`^missing +${missing}  there is no object$`, 'm'),
+      new RegExp(`^missing +${missing}  the object is missing$`, 'm'),
     )
   },
 )

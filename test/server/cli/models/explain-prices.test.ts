@@ -46,7 +46,7 @@ t.test('models explain shows the prices of each endpoint, and what applied', asy
   const at = ['--tokens', '300000', '--at', '2026-11-26T03:00Z']
   const { code, stdout, stderr } = await explain(t, 'mine/model', ...at, '--tier', 'flex')
   t.equal(code, 0, stderr)
-  t.match(stdout, /^Prices of a prompt of 300,000 tokens at 2026-11-26T03:00Z, service_tier: flex:$/m)
+  t.match(stdout, /^Prices for a prompt of 300,000 tokens at 2026-11-26T03:00Z, service_tier: flex:$/m)
   t.match(stdout, /^USD per million tokens +one\/m +two\/m +three\/m$/m)
   t.match(stdout, /^prompt +1\.5 +2\.5 +no price$/m)
   t.match(stdout, /^completion +0\.5 +0 +no price$/m)
@@ -96,5 +96,5 @@ t.test('models explain refuses values that it cannot read, and models that make 
     ['--tier', '', /Expected a name of 1 to 64 characters/],
   ] as const)
     t.match(await explain(t, 'mine/model', option, value), { code: 2, stderr: text })
-  t.match(await explain(t, 'mine/film'), { code: 1, stderr: /makes videos: `.*models list`/ })
+  t.match(await explain(t, 'mine/film'), { code: 1, stderr: /makes videos: see its prices with `.*models list`/ })
 })

@@ -144,7 +144,7 @@ t.test('catalog check warns of modalities that it does not know', async (t) => {
   })
   t.match(await sluice(['catalog', 'check', file]), {
     status: 0,
-    stdout: /^warning: .*\/output_modalities\/0: .* embedding; expected one of .*\nno mistakes/,
+    stdout: /^warning: .*\/output_modalities\/0: .* embedding; expected one of .*\nno errors/,
   })
 })
 
@@ -167,7 +167,7 @@ t.test(
     t.equal(status, 0)
     t.match(
       stdout,
-      /^warning: 4 endpoints have no price \(mine\/a at openai, mine\/b at openai, .*and 1 more\).*\nno mistakes/,
+      /^warning: 4 endpoints have no price \(mine\/a at openai, mine\/b at openai, .*and 1 more\).*\nno errors/,
     )
     const { stdout: json } = await sluice(['catalog', 'check', file, '--json'])
     t.match(JSON.parse(json), {
@@ -237,7 +237,7 @@ t.test('models explain tells what becomes of each field at each endpoint of a mo
   )
   t.match(
     stdout,
-    /^reasoning +unchanged +reasoning_effort +thinking, output_config\.effort \(.*\) +generationConfig\.thinkingConfig \(models/m,
+    /^reasoning +unchanged +reasoning_effort +thinking, output_config\.effort \(.*\) +generationConfig\.thinkingConfig \(not sent to models/m,
   )
   t.match(stdout, /^n +unchanged +unchanged +refused, but 1 +refused, but 1$/m)
   t.notMatch(stdout, /^models/m, 'no endpoint gets what is for Sluice')
@@ -280,7 +280,7 @@ t.test('models explain refuses what is no model that writes, and what is no form
     stderr:
       /the catalogue has no model `mine\/writr`\. Nearest: `mine\/writer`\. Private endpoints could not/,
   })
-  t.match(await explain('mine/embed', '--from', 'chat'), { status: 1, stderr: /writes no text/ })
+  t.match(await explain('mine/embed', '--from', 'chat'), { status: 1, stderr: /is not a text model/ })
   t.match(await explain('mine/writer', '--from', 'gemini'), {
     status: 2,
     stderr: /chat, responses, messages/,

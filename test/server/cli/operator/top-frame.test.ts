@@ -100,7 +100,7 @@ t.test(
     }))
     const lines = frame(liveView({ findings }), { rows: 14 })
     t.equal(lines.length, 14)
-    t.match(lines.join('\n'), /Sluice[^]*requests[^]*finding 0[^]*… \d more[^]*Postgres[^]*q ends$/)
+    t.match(lines.join('\n'), /Sluice[^]*requests[^]*finding 0[^]*… \d more[^]*Postgres[^]*q quits$/)
     t.notMatch(lines.join('\n'), /finding 5/)
   },
 )

@@ -109,7 +109,7 @@ t.test(
     t.ok(frameIn(pty.output()).every((line) => line.length < 100))
     pty.resize(6, 30)
     // A line that is cut: it is one of the small screen.
-    await pty.until(/requests [^\r]*…\r[^]*q ends/, shown)
+    await pty.until(/requests [^\r]*…\r[^]*q quits/, shown)
     await until('the whole of it is drawn', () => frameIn(pty.output()).length <= 6)
     const small = frameIn(pty.output())
     t.ok(small.length <= 6 && small.every((line) => line.length < 30), small.join('\n'))

@@ -136,7 +136,7 @@ t.test('bare `sluice` without a terminal still starts a node, whatever runs', as
   const { code, stdout, stderr } = await runToEnd(settings, sluice())
   t.notMatch(stdout, /Usage/)
   t.not(code, 0)
-  t.match(`${stdout}${stderr}`, /runs on .* already/)
+  t.match(`${stdout}${stderr}`, /is running on .* already/)
 })
 
 t.test('a verb without its group is told with the groups that have it', async (t) => {

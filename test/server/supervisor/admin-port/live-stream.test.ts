@@ -104,12 +104,12 @@ for (const { what, pieces, isReset = false, end } of [
   {
     what: 'an answer that is no view',
     pieces: [HEAD, 'data: {"at":1}\n\n'],
-    end: { kind: 'away', reason: /of another version/ },
+    end: { kind: 'away', reason: /a different version/ },
   },
   {
     what: 'an answer that is no JSON',
     pieces: [HEAD, 'data: {"at\n\n'],
-    end: { kind: 'away', reason: /of another version/ },
+    end: { kind: 'away', reason: /a different version/ },
   },
   {
     what: 'an event that never ends',
@@ -119,7 +119,7 @@ for (const { what, pieces, isReset = false, end } of [
   {
     what: 'a refusal that never ends',
     pieces: ['HTTP/1.1 500 No\r\n\r\n', 'x'.repeat(LIVE_EVENT_CHARS_MAX + 1)],
-    end: { kind: 'away', reason: /no end/ },
+    end: { kind: 'away', reason: /is incomplete/ },
   },
 ]) {
   t.test(what, async (t) => {

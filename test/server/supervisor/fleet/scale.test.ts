@@ -94,7 +94,7 @@ async function grows(t: Test, { node, settings }: Running): Promise<void> {
 
 async function refuses(t: Test, { node, settings }: Running): Promise<void> {
   const over = await runToEnd(settings, sluice('scale', '--fronts', '257'))
-  t.match(over, { code: 1, stderr: /goes on with what it has: fronts: a whole number from 1 to 256/ })
+  t.match(over, { code: 1, stderr: /keeps its numbers: fronts: a whole number from 1 to 256/ })
   const connections = await runToEnd(settings, sluice('scale', '--fronts', '256', '--json'))
   t.match(connections, {
     code: 1,

@@ -45,7 +45,7 @@ export function roomText({ bytes, inodesLeft }: Room): string {
 
 async function whyNot(folder: string): Promise<string | null> {
   const { path, isFolder } = await nearest(folder)
-  if (!isFolder) return `${path} is no directory`
+  if (!isFolder) return `${path} is not a directory`
   try {
     if (path === folder) await writeProbe(path)
     else await access(path, constants.W_OK | constants.X_OK)

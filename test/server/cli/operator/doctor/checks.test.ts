@@ -244,7 +244,7 @@ for (const kind of REDIS_KINDS) {
     server.freeze()
     t.match(await redis(look), {
       level: 'warning',
-      detail: /^it does not answer: /,
+      detail: /^Redis does not answer: /,
       fix: 'check the log of the node',
     })
     server.thaw()

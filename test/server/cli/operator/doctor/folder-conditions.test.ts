@@ -14,7 +14,7 @@ const { condition } = await installationOf(t)
 condition({
   what: 'a file where the data directory should be made',
   check: 'data_directory',
-  detail: /plain\/data is no directory/,
+  detail: /plain\/data is not a directory/,
   fix: /SLUICE_DATA/,
   make: (t) => ({
     SLUICE_DATA: join(t.testdir({ plain: '' }), 'plain/data'),
@@ -26,7 +26,7 @@ condition({
   what: 'a data directory that holds something else',
   check: 'data_directory',
   detail: /contains other files/,
-  fix: /a directory of its own/,
+  fix: /a separate directory/,
   make: (t) => ({ SLUICE_DATA: t.testdir({ 'letter.txt': '' }) }),
 })
 
@@ -34,7 +34,7 @@ condition({
   what: 'a disk of the data directory that is nearly full',
   check: 'data_directory',
   detail: /, [0-4] MiB free$/,
-  fix: /make room/,
+  fix: /free space/,
   skip: NO_MOUNT,
   async make(t) {
     const folder = await tinyDisk(t)
@@ -45,7 +45,7 @@ condition({
 condition({
   what: 'a file in the way of storage',
   check: 'storage',
-  detail: /plain is no directory/,
+  detail: /plain is not a directory/,
   fix: /SLUICE_OBJECTS/,
   make: (t) => ({ SLUICE_OBJECTS: join(t.testdir({ plain: '' }), 'plain') }),
 })
@@ -54,7 +54,7 @@ condition({
   what: 'a disk of storage that is nearly full',
   check: 'storage',
   detail: /, [0-4] MiB free$/,
-  fix: /make room/,
+  fix: /free space/,
   skip: NO_MOUNT,
   async make(t) {
     return { SLUICE_OBJECTS: await tinyDisk(t) }
@@ -93,7 +93,7 @@ for (const [what, change, detail] of [
     what,
     check: 'storage',
     detail,
-    fix: /the access key may do/,
+    fix: /permissions of the access key/,
     make: async (t) => ({ ...s3Settings(await FakeS3.start(t)), ...change }),
   })
 }
@@ -102,7 +102,7 @@ condition({
   what: 'a bucket that may only be read',
   check: 'storage',
   detail: /cannot write: /,
-  fix: /the access key may do/,
+  fix: /permissions of the access key/,
   async make(t) {
     const s3 = await FakeS3.start(t)
     s3.isReadOnly = true

@@ -196,7 +196,7 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   })
   t.match(await confirm(join(folder, 'absent')), { code: 1, stderr: /absent cannot be read/ })
   t.match(await of(), { level: 'warning' })
-  t.match(await confirm(backup), { code: 0, stdout: /^noted: / })
+  t.match(await confirm(backup), { code: 0, stdout: /^recorded: / })
   t.match(await of(), { level: 'ok' })
   rmSync(join(dataDir, 'root-key-copies.json'))
   t.match(await confirm('-', other + key), {

@@ -88,7 +88,7 @@ condition({
 condition({
   what: 'an operator that no organization is',
   check: 'operator',
-  detail: /names no organization/,
+  detail: /matches no organization/,
   fix: /sluice organizations list/,
   make: () => ({ SLUICE_OPERATOR_ORGANIZATION: 'Nobody' }),
 })
@@ -96,7 +96,7 @@ condition({
 condition({
   what: 'an operator that several organizations are',
   check: 'operator',
-  detail: /names several organizations/,
+  detail: /matches several organizations/,
   fix: /SLUICE_OPERATOR_ORGANIZATION/,
   async make(t) {
     const { url } = await openTestDatabase(t)
