@@ -39,9 +39,9 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   key_limit_exceeded: `${SMALLER_MAXIMUM}, or raise the limit of the key. ${RESET}`,
   budget_exceeded: `${SMALLER_MAXIMUM}, or raise the budget of the workspace. ${RESET}`,
   cost_unbounded:
-    'Give the endpoint a price in the catalogue, or `"free": true`; leave out the member that `metadata.issues` names, ' +
-    'or give it the value that is expected; or lift the limit that counts the call. ' +
-    'Where the answer alone has no bound, ask for a maximum, or give the key a `default_max_output_tokens`.',
+    'Where the answer alone has no bound, send `max_tokens`, or give the key a `default_max_output_tokens`. ' +
+    'Leave out the member that `metadata.issues` names, or give it the value that is expected. ' +
+    'Give an endpoint without a price one in the catalogue, or `"free": true`; or lift the limit that counts the call.',
   model_not_allowed: 'Use a model that the key allows, or have its list of models changed.',
   content_type_unsupported: 'Send `Content-Type: application/json`.',
   body_malformed: 'Send strict JSON in UTF-8, without a byte order mark, comments or trailing commas.',
@@ -64,7 +64,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   hops_exceeded:
     'The operator corrects the `base_url` of the provider or private endpoint that leads back to this node.',
   upstream_failed:
-    'Try again; if it keeps failing, the operator finds the answer of the provider in the log.',
+    'Try again; if it keeps failing, the operator finds the status of the provider in the log, and its text in the log of the provider.',
   upstream_invalid:
     'Try again; if it keeps failing, the provider does not use the protocol in the catalogue.',
   upstream_too_large: 'Request less at once.',

@@ -150,7 +150,8 @@ t.test('a cost without a bound names whose limit it meets, in the same order', (
   t.ok(
     !refused.ok &&
       textOf(refused.failure) ===
-        'The maximum cost of this call is unknown, and the key has a spending limit.',
+        'The maximum cost of this call is unknown, and the key has a spending limit. ' +
+          'Send `max_tokens`, or give the key a `default_max_output_tokens`.',
   )
   t.match(refused, {
     failure: { name: 'cost_unbounded', metadata: { limit_source: 'key_limit', scope: 'key' } },

@@ -111,7 +111,8 @@ function causeOf({
     return {
       detail: `The catalogue has no price for ${unpriced}: the operator can give it \`pricing\`, or \`"free": true\`.`,
     }
-  if (unbounded === undefined) return {}
+  if (unbounded === undefined)
+    return { detail: 'Send `max_tokens`, or give the key a `default_max_output_tokens`.' }
   // The message names the issue by itself.
   return { detail: 'Without a limit the call passes.', issues: [unbounded] }
 }

@@ -28,7 +28,7 @@ const LIST = 'endpoints list'
 
 /** `endpoints list|validate`. */
 export function addEndpointVerbs(program: Command, outcome: { code: number | null }): void {
-  const group = program.command('endpoints').description('manage private endpoints')
+  const group = program.command('endpoints').description('list and validate private endpoints')
   inOrganization(addVerb(group, 'list', 'list the private endpoints, oldest first')).action(
     (options: Options) =>
       withDatabase(async (database) => {
