@@ -182,7 +182,7 @@ function unreadOf({ dialect, source }: TextRequest): ShortJobTypes['echo']['in']
   return { dialect, body: Uint8Array.from(source.bytes) }
 }
 
-/** Of a body that is too large to be searched: the members that Sluice knows, and `*` for all others. */
+/** Names the known members of a body that is too large to be searched, and `*` for all others. */
 function unreadNames({ dialect, source }: TextRequest): readonly string[] {
   if (source.bytes.length <= ECHO_SEARCHED_BYTES_MAX) return []
   const names = source.members.flatMap(({ name }) => (isReadByEcho(dialect, name) ? [] : name))

@@ -57,12 +57,12 @@ function refusedOf({ data, next_cursor: next }: Page, owner: Owner, id: string):
   return { calls: own.reduce((sum, { weight }) => sum + weight, 0), isPartial: next !== null }
 }
 
-/** Of a limit that is used up: `refusing calls now (142 in the last hour)`. */
+/** The text for a limit that is used up: `refusing calls now (142 in the last hour)`. */
 export function refusingText(refused: Refused): string {
   return `refusing calls now (${refused.calls === 0 ? 'none' : countOf(refused)} in the last hour)`
 }
 
-/** Of a limit with a rest that some calls exceeded: `142 calls refused in the last hour`. */
+/** The text for a limit with a rest that some calls exceeded: `142 calls refused in the last hour`. */
 export function refusedText(refused: Refused): string {
   return `${countOf(refused)} ${refused.calls === 1 ? 'call' : 'calls'} refused in the last hour`
 }
