@@ -1,6 +1,15 @@
 /** The dashboard of a whole node in a real browser. */
 import type { Browser, Page } from 'playwright-core'
-import { axeFindings, GRAVE, LOOKS, openBrowser, showAs, watch, type Look, type Seen } from '../wire/browser.ts'
+import {
+  axeFindings,
+  GRAVE,
+  LOOKS,
+  openBrowser,
+  showAs,
+  watch,
+  type Look,
+  type Seen,
+} from '../wire/browser.ts'
 import { catalogueFile } from '../models/catalogue.ts'
 import { firstKeys, nodeSettings, startNode, until, type Settings, type TestNode } from '../nodes/node.ts'
 import type { Teardown } from '../teardown.ts'

@@ -96,5 +96,8 @@ t.test('models explain refuses values that it cannot read, and models that make 
     ['--tier', '', /Expected a name of 1 to 64 characters/],
   ] as const)
     t.match(await explain(t, 'mine/model', option, value), { code: 2, stderr: text })
-  t.match(await explain(t, 'mine/film'), { code: 1, stderr: /makes videos: see its prices with `.*models list`/ })
+  t.match(await explain(t, 'mine/film'), {
+    code: 1,
+    stderr: /makes videos: see its prices with `.*models list`/,
+  })
 })

@@ -136,7 +136,10 @@ t.test(
       '--data',
       join(folder, 'data'),
     ])
-    t.match([code, stdout, stderr], [1, '', /something else is at .*sluice-root-key: no root key was created/])
+    t.match(
+      [code, stdout, stderr],
+      [1, '', /something else is at .*sluice-root-key: no root key was created/],
+    )
     t.same(readdirSync(folder), ['sluice-root-key'])
   },
 )
