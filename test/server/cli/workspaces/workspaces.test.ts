@@ -65,7 +65,10 @@ t.test('workspaces create, get, update and delete: as the API has them, and audi
   })
   t.match(await run('workspaces', 'update', 'team'), { code: 2 })
   t.match(await json('workspaces', 'delete', 'team'), { id: made['id'], deleted: true })
-  t.match(await run('workspaces', 'delete', 'default', '--confirm-default'), { code: 1, stderr: /The only workspace/ })
+  t.match(await run('workspaces', 'delete', 'default', '--confirm-default'), {
+    code: 1,
+    stderr: /The only workspace/,
+  })
   t.match(await auditOf(store), [
     { operation: 'cli.workspaces-create', actor: { kind: 'cli' }, after: { slug: 'team' } },
     {

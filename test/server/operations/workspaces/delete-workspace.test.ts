@@ -85,7 +85,11 @@ t.test(
     })
     t.equal((await call('DELETE', '/workspaces/other')).status, 200)
     const only = await call('DELETE', `/workspaces/default${CONFIRMED}`)
-    t.match(only, { status: 400, type: 'default_workspace_kept', body: { error: { message: /only one/ } } })
+    t.match(only, {
+      status: 400,
+      type: 'default_workspace_kept',
+      body: { error: { message: /The only workspace/ } },
+    })
   },
 )
 
