@@ -185,7 +185,7 @@ async function spendByShort({ proof, stand, size, key, nth }: Round): Promise<vo
     const call: CapCall = shortCall(`short-${proof.seed}-${nth}-${calls++}`, (below) => proof.random(below))
     answer = await answerTo(call, { key, port: bench.stand.port })
     costNano += answer.costNano
-    // 503: the front does not know yet whether there is money. Another call asks again, however slow the machine is.
+    // 503: the front has not read the balance yet, so the call decides nothing.
   } while (answer.status === 200 || answer.status === 503)
   const { spentNano } = await bench.account(accountOf(stand))
   const percent = (costNano / (size.shortUsd * 1e9)) * 100

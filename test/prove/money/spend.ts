@@ -112,7 +112,7 @@ async function drained(
   let last: Answer
   do {
     last = await spenders.call()
-    // 503: the front does not know yet whether there is money. Another call asks again, however slow the machine is.
+    // 503: the front has not read the balance yet, so the call decides nothing.
   } while (last.status === 200 || last.status === 503)
   // Until then what the last calls cost may not be booked.
   await bench.untilReturned()

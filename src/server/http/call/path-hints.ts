@@ -33,7 +33,7 @@ export interface MeantPath {
   /** The path with the prefix once; null: it has the prefix once, or nothing is at the other path. */
   readonly path: string | null
   readonly match: Match
-  /** The sentence that mends the call; empty where there is none. */
+  /** How to correct the call, as a sentence; empty without one. */
   readonly hint: string
 }
 

@@ -138,7 +138,7 @@ async function sourcesOf(
       : [
           {
             path: `/names/${at}`,
-            message: 'is not a known id',
+            message: 'is not a known name',
             expected: 'the name of a secret of the workspace',
           },
         ],

@@ -102,7 +102,7 @@ t.test('a copy that lacks sources says which ones, by their place in the request
   })
   t.equal(status, 404)
   const message =
-    'There is no such secret: /names/0 is none, expected a secret of the workspace (and 1 more).'
+    'There is no such secret: /names/0 is not a known name, expected the name of a secret of the workspace (and 1 more).'
   t.match(json, {
     error: {
       message,

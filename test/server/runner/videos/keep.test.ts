@@ -89,7 +89,7 @@ t.test('a clip that breaks off again and again fails its job', async (t) => {
   world.runner()
   await world.clock.advance(60_000)
   t.equal(world.stored.length, limits.VIDEO_STORE_TRIES_MAX)
-  t.match(world.rows.get('a')?.end, { kind: 'failed', error: /^result_invalid: .*breaks off$/ })
+  t.match(world.rows.get('a')?.end, { kind: 'failed', error: /^result_invalid: .*is incomplete$/ })
 })
 
 t.test('each try has an object of its own, and what is stored is not stored again', async (t) => {

@@ -13,9 +13,9 @@ const UNSAFE = /[^\w .-]/g
 export interface Trial {
   /** `http://127.0.0.1:8080/api/v1`. */
   readonly apiUrl: string
-  /** Null: none was created here. */
+  /** The key; null when it was not created on this page. */
   readonly key: string | null
-  /** Name of the key; null: there is none. */
+  /** Name of the key; null without a key. */
   readonly name: string | null
   readonly model: NonNullable<StartProvider['model']>
 }

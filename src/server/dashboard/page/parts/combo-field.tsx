@@ -9,7 +9,7 @@ const TYPING_MS = 350
 export interface Choice {
   readonly value: string
   readonly text: string
-  /** What tells apart choices with the same text. */
+  /** Shown after the text, for choices with the same text. */
   readonly note?: string
 }
 

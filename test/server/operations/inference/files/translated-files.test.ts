@@ -125,14 +125,14 @@ t.test('what may not be sent is refused with its path, and nothing reaches a pro
     storedFile(files, otherWorkspaceId, {}),
     storedFile(files, workspaceId, { sizeBytes: INLINE_FILE_BYTES_MAX + 1 }),
   ])
-  const part = '/messages/0/content/0'
+  const part = 'messages[0].content[0]'
   for (const [id, status, type, param] of [
     [word, 400, 'field_unsupported', part],
     [sound, 400, 'field_unsupported', part],
-    ['file-of-a-provider', 400, 'stateless', `${part}/file/file_id`],
-    [foreign, 404, 'file_unknown', `${part}/file/file_id`],
-    [`file_${'0'.repeat(32)}`, 404, 'file_unknown', `${part}/file/file_id`],
-    [large, 413, 'file_too_large', `${part}/file/file_id`],
+    ['file-of-a-provider', 400, 'stateless', `${part}.file.file_id`],
+    [foreign, 404, 'file_unknown', `${part}.file.file_id`],
+    [`file_${'0'.repeat(32)}`, 404, 'file_unknown', `${part}.file.file_id`],
+    [large, 413, 'file_too_large', `${part}.file.file_id`],
   ] as const) {
     const response = await front.post(asked('chat', [document('chat', id)]))
     t.equal(response.status, status, id)
