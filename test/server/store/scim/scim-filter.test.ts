@@ -233,7 +233,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['userName eq "a" ; DROP TABLE users', /well-formed/],
   ['userName eq "\\u0000"', /U\+0000/],
   [`userName eq "${'\n'.repeat(40)}`, /control/],
-  [`userName eq "${'a'.repeat(40)}`, /end/],
+  [`userName eq "${'a'.repeat(40)}`, /unterminated/],
   [`userName eq "${'a'.repeat(SCIM_FILTER_CHARS_MAX)}"`, /characters/],
   [tooDeep, /deeper/],
   [`${'not '.repeat(SCIM_FILTER_NESTING_MAX + 1)}title pr`, /deeper/],
