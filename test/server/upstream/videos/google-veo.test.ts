@@ -113,7 +113,7 @@ for (const [word, code] of [
     const polled = await provider.poll(order, id, timesOf())
     t.match(polled, {
       kind: 'failed',
-      error: new RegExp(`^${code}: Fake (filtered|says).*: (Filtered|Not possible)`),
+      error: new RegExp(`^${code}: Fake (filtered|reported).*: (Filtered|Not possible)`),
     })
     t.notMatch(polled, { error: /fox/ })
   })

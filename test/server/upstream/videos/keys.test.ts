@@ -63,7 +63,7 @@ t.test(
       orderOf('a fox', { target: { ownSecret: 'gone_api_key' } }),
       timesOf(),
     )
-    t.match(submitted, { kind: 'refused', error: 'provider_key_refused: The key for Fake is not there.' })
+    t.match(submitted, { kind: 'refused', error: 'provider_key_refused: There is no key for Fake.' })
     const polled = await provider.poll(
       orderOf('a', { target: { ownSecret: 'gone_api_key' } }),
       'v',
