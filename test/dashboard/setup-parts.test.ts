@@ -92,7 +92,7 @@ t.test('a mapping that ends takes only those away who have no other reason to be
   t.equal(effects(null), effects('keep'))
   t.equal(
     sumOf(previewOf('m', MEMBERS, 'end')),
-    'Of 3 by it: 1 leave the workspace, 1 become member, 1 stay as they are.',
+    'Of 3 members: 1 leave the workspace, 1 become member, 1 stay unchanged.',
   )
   t.equal(sumOf(previewOf('nobody', MEMBERS, 'end')), 'No members through this mapping.')
 })

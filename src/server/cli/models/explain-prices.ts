@@ -4,6 +4,7 @@ import { UNIT_PRICE_PLACES, unscaled } from '../../../schemas/money/prices.ts'
 import { writtenPrice } from '../../../schemas/money/read-prices.ts'
 import { tiersOf } from '../../../schemas/money/tiers.ts'
 import type { ModelEndpoint } from '../../../schemas/models/models.ts'
+import { readableCount } from '../../../schemas/values/readable.ts'
 import type { Endpoint, ResolvedModel } from '../../ports/models/models.ts'
 import { askedAt } from '../../upstream/inference/call-prices.ts'
 import { table } from '../parts/verb.ts'
@@ -124,7 +125,7 @@ function caseWords({ promptTokens, at, tiers }: PriceCase): string {
   const named = Object.entries(tiers).flatMap(([member, tier]) =>
     tier === undefined ? [] : [`, ${member}: ${tier}`],
   )
-  return `for a prompt of ${promptTokens.toLocaleString('en-US')} tokens at ${at.toISOString().slice(0, MINUTE_CHARS)}Z${named.join('')}`
+  return `for a prompt of ${readableCount(promptTokens)} tokens at ${at.toISOString().slice(0, MINUTE_CHARS)}Z${named.join('')}`
 }
 
 function overridesOf({ price, written }: PricedEndpoint): string {
