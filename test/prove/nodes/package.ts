@@ -59,7 +59,7 @@ export const program: Program = {
 }
 
 const BUILT = /^(?:bin|dist\/bundle|dist\/src\/server\/(?:http\/docs|dashboard\/page))\//
-const BESIDE = /^(?:(?:package|catalog|npm-shrinkwrap)\.json|(?:README|CHANGELOG)\.md|LICENSE)$/
+const BESIDE = /^(?:(?:package|catalog|npm-shrinkwrap)\.json|README\.md|LICENSE)$/
 
 function told(proof: Proof, { files, bytes, unpackedBytes }: Packed): void {
   const foreign = files.filter((path) => !BUILT.test(path) && !BESIDE.test(path))

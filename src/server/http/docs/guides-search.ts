@@ -4,7 +4,7 @@ export interface SearchIndex {
   readonly pages: readonly (readonly [path: string, title: string])[]
   /** Place of the page, anchor and heading; no anchor: the beginning of the page. */
   readonly sections: readonly (readonly [page: number, id: string, title: string])[]
-  /** By word: place of a section and how much the word says of it, in turn. */
+  /** By word: how far a section stands behind the one before it, and how much the word says of it, in turn. */
   readonly terms: Readonly<Record<string, readonly number[]>>
 }
 
@@ -125,8 +125,9 @@ function scoresOf(index: SearchIndex, term: string): ReadonlyMap<number, number>
   const add = (word: string, share: number): void => {
     const list = Object.hasOwn(index.terms, word) ? (index.terms[word] ?? []) : []
     const rarity = Math.log(1 + index.sections.length / (1 + list.length / 2))
+    let section = 0
     for (let at = 0; at < list.length; at += 2) {
-      const section = list[at] ?? 0
+      section += list[at] ?? 0
       const score = (list[at + 1] ?? 0) * rarity * share
       if (score > (scores.get(section) ?? 0)) scores.set(section, score)
     }

@@ -26,7 +26,7 @@ const LEAD_TIMES = 3
 const SATURATION = 1.2
 const LENGTH_SHARE = 0.6
 /** Scores are kept as whole numbers. */
-const SCALE = 20
+const SCALE = 10
 
 /** The index of these pages: which words are in which sections, and how much they say of them. */
 export function searchIndexOf(pages: readonly FoundPage[]): SearchIndex {
@@ -34,6 +34,7 @@ export function searchIndexOf(pages: readonly FoundPage[]): SearchIndex {
   const sections = pages.flatMap(({ html }, page) => sectionsOf(html, page, titles[page] ?? ''))
   const mean = sections.reduce((sum, { length }) => sum + length, 0) / Math.max(1, sections.length)
   const terms = new Map<string, number[]>()
+  const lasts = new Map<string, number>()
   sections.forEach((section, at) => {
     const share = 1 - LENGTH_SHARE + (LENGTH_SHARE * section.length) / mean
     const weight = pages[section.page]?.weight ?? 1
@@ -41,7 +42,8 @@ export function searchIndexOf(pages: readonly FoundPage[]): SearchIndex {
       const score = (times * (SATURATION + 1)) / (times + SATURATION * share)
       const list = terms.get(term) ?? []
       terms.set(term, list)
-      list.push(at, Math.max(1, Math.round(score * weight * SCALE)))
+      list.push(at - (lasts.get(term) ?? 0), Math.max(1, Math.round(score * weight * SCALE)))
+      lasts.set(term, at)
     }
   })
   return {
