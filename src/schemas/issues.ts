@@ -207,9 +207,8 @@ function resembles(schema: TSchema, value: unknown): boolean {
 
 function complaint(shape: Shape, value: unknown): string {
   const kind = kindOf(value)
-  const isClosed =
-    shape.enum !== undefined || 'const' in shape || shape.anyOf?.every((branch) => 'const' in branch)
-  if (isClosed) return 'is not one of the allowed values'
+  if (isClosed(shape) || shape.anyOf?.every(isClosed)) return 'is not one of the allowed values'
+  if (shape.anyOf !== undefined) return complaintOfUnion(flat(shape.anyOf), kind)
   if (shape.type === undefined) return 'matches none of the allowed forms'
   if (shape.type !== kind && !(kind === 'number' && shape.type === 'integer')) return `is ${kind}`
   if (typeof value === 'string') {
@@ -228,6 +227,24 @@ function complaint(shape: Shape, value: unknown): string {
   return 'is not valid'
 }
 
+/** A value of a kind that no branch takes is reported by its kind: "12" is a string, where a number belongs. */
+function complaintOfUnion(branches: readonly TSchema[], kind: string): string {
+  const ofKind = branches.filter((branch) => takesKind(branch, kind))
+  if (ofKind.length === 0) return `is ${kind}`
+  return ofKind.every(isClosed) ? 'is not one of the allowed values' : 'matches none of the allowed forms'
+}
+
+function takesKind(shape: Shape, kind: string): boolean {
+  if (shape.anyOf !== undefined) return shape.anyOf.some((branch) => takesKind(branch, kind))
+  if ('const' in shape) return kindOf(shape.const) === kind
+  if (shape.enum !== undefined) return shape.enum.some((value) => kindOf(value) === kind)
+  return shape.type === undefined || (shape.type === 'integer' ? 'number' : shape.type) === kind
+}
+
+function isClosed(shape: Shape): boolean {
+  return shape.enum !== undefined || 'const' in shape
+}
+
 function bounds(shape: Shape): string {
   if (shape.minimum !== undefined && shape.maximum !== undefined)
     return ` from ${shape.minimum} to ${shape.maximum}`
@@ -243,7 +260,12 @@ function alternatives(branches: readonly TSchema[]): string {
   const literals = branches.filter((branch) => 'const' in branch).map((branch) => (branch as Shape).const)
   const others = branches.filter((branch) => !('const' in branch)).map(expectedBy)
   if (literals.length > 0) others.unshift(oneOf(literals))
-  return [...new Set(others)].join('; ')
+  const parts = [...new Set(others)]
+  const last = parts.pop() ?? ''
+  if (parts.length === 0) return last
+  // A part with a comma of its own, or one of many, needs a stronger sign between.
+  const isShort = parts.length === 1 && !/[,;]/.test(`${parts[0]}${last}`)
+  return isShort ? `${parts[0]} or ${last}` : `${parts.join('; ')}; or ${last}`
 }
 
 function oneOf(values: readonly unknown[]): string {

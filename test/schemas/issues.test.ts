@@ -3,6 +3,8 @@ import t from 'tap'
 import Type from 'typebox'
 import { Check } from 'typebox/value'
 import { EmbeddingsBody } from '../../src/schemas/embeddings/embeddings.ts'
+import { ChatBody } from '../../src/schemas/inference/chat.ts'
+import { ASKED_MAX } from '../../src/schemas/inference/inference-limits.ts'
 import { expectedBy, issuesOf } from '../../src/schemas/issues.ts'
 import { textOf } from '../../src/schemas/failures.ts'
 import { ISSUES_MAX } from '../../src/schemas/limits/limits.ts'
@@ -13,12 +15,38 @@ t.test('an input that fits none of the forms is told all of them', async (t) => 
   t.same(issues({ model: 'm', input: 5 }), [
     {
       path: '/input',
-      message: 'matches none of the allowed forms',
+      message: 'is number',
       expected:
         'string, not empty; array of strings, not empty; array of integers from 0 to 2147483647; ' +
-        'array of arrays of integers from 0 to 2147483647; array of objects',
+        'array of arrays of integers from 0 to 2147483647; or array of objects',
     },
   ])
+})
+
+t.test('a value of a kind that no branch of a union takes is reported by its kind', async (t) => {
+  const textFor = (body: object) =>
+    textOf({
+      name: 'body_invalid',
+      metadata: {
+        issues: issuesOf(ChatBody, { model: 'm', messages: [{ role: 'user', content: 'x' }], ...body }),
+      },
+    })
+  t.equal(
+    textFor({ max_tokens: '12' }),
+    `The body is not valid: /max_tokens is string, expected integer from 1 to ${ASKED_MAX} or null.`,
+  )
+  t.match(textFor({ temperature: 'hot' }), /\/temperature is string, expected number.* or null/)
+  t.match(textFor({ max_tokens: 0 }), /\/max_tokens is too small, expected integer from 1/)
+})
+
+t.test('a union of values and null names the values', async (t) => {
+  const shape = Type.Union([Type.Literal('low'), Type.Literal('high'), Type.Null()])
+  t.same(issuesOf(shape, 'medium'), [
+    { path: '', message: 'is not one of the allowed values', expected: 'one of "low", "high"; or null' },
+  ])
+  t.match(issuesOf(shape, 5), [{ message: 'is number' }])
+  const open = Type.Union([Type.String({ pattern: '^a' }), Type.String({ pattern: '^b' })])
+  t.match(issuesOf(open, 'c'), [{ message: 'matches none of the allowed forms' }])
 })
 
 t.test('a fault inside the form that was meant is told by its place', async (t) => {
@@ -168,7 +196,7 @@ t.test('every refused value has an issue, and none holds a value', async () => {
 })
 
 t.test('shapes are put in words', async (t) => {
-  t.equal(expectedBy(Type.Union([Type.String(), Type.Null()])), 'string; null')
+  t.equal(expectedBy(Type.Union([Type.String(), Type.Null()])), 'string or null')
   t.equal(expectedBy(Type.Array(Type.Array(Type.Boolean()))), 'array of arrays of booleans')
 })
 
