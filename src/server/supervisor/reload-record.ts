@@ -11,6 +11,11 @@ export interface ReloadRecord {
   readonly reason: string | null
   /** Changed settings that only a restart applies. */
   readonly needRestart: readonly string[]
+  /**
+   * The operator's catalogue file that the node uses, null without one; a node of an older version does not
+   * record it.
+   */
+  readonly catalogFile?: string | null
 }
 
 export const NO_RELOAD: ReloadRecord = { number: 0, state: 'none', reason: null, needRestart: [] }

@@ -67,7 +67,7 @@ export interface ReloadOptions {
 export class Reloader {
   readonly #options: ReloadOptions
   #current: NodeGeneration
-  #record: ReloadRecord = NO_RELOAD
+  #record: ReloadRecord
   /** The generation as last read, before any stand. */
   #given: NodeGeneration
   #stands: Stands = {}
@@ -79,6 +79,7 @@ export class Reloader {
     this.#options = options
     this.#current = options.first
     this.#given = options.first
+    this.#record = { ...NO_RELOAD, catalogFile: options.first.config.catalogFile }
     options.tell(this.#record)
   }
 
@@ -138,7 +139,7 @@ export class Reloader {
       adopt(generation)
       warnOfKeys(generation.misplaced, setup.log)
       setup.log.info('reloaded', { durationMs: Math.round(performance.now() - startedAt) })
-      this.#tell({ state: 'done', needRestart: moved })
+      this.#tell({ state: 'done', needRestart: moved, catalogFile: generation.config.catalogFile })
     } catch (problem) {
       setup.log.error('reload_refused', reasonOf(problem))
       this.#tell({ state: 'refused', reason: saidOf(problem) })

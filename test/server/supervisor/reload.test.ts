@@ -1,5 +1,6 @@
 import t from 'tap'
 import { StartRefused } from '../../../src/server/supervisor/start-refused.ts'
+import { catalogueFile } from '../../support/models/catalogue.ts'
 import { NO_OPENSSL, selfSigned } from '../../support/wire/certificate.ts'
 import { turnOfLoop } from '../../support/nodes/scripted-fleet.ts'
 import { scriptedReload } from '../../support/nodes/scripted-reload.ts'
@@ -28,6 +29,23 @@ t.test('a reload that is asked for during a roll is done once, after it', async 
       [2, 'done'],
     ],
   )
+})
+
+t.test('the record names the catalogue file that the node uses, also after a refused reload', async (t) => {
+  const { reloader, endRoll, next, tell } = scriptedReload()
+  const [one, two] = [catalogueFile(t, {}), catalogueFile(t, {})]
+  t.equal(tell[0]?.catalogFile, null)
+  for (const [file, problem] of [
+    [one, undefined],
+    [two, new StartRefused('front 1 ended 5 times in a row')],
+  ] as const) {
+    next({ SLUICE_CATALOG: file })
+    const asked = reloader.ask()
+    await turnOfLoop()
+    endRoll(problem)
+    await asked
+    t.equal(tell.at(-1)?.catalogFile, one)
+  }
 })
 
 t.test('a reload that is queued when the node drains is not done', async (t) => {

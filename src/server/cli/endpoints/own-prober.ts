@@ -2,7 +2,7 @@ import { openGate } from '../../main/egress.ts'
 import { openVaultPorts } from '../../main/vault.ts'
 import type { EndpointProber } from '../../ports/endpoints/private-endpoints.ts'
 import { createProber } from '../../upstream/endpoints/prober.ts'
-import { loadModels } from '../models/load-models.ts'
+import { loadChosenModels } from '../models/load-models.ts'
 import type { DatabaseHandle } from '../parts/database.ts'
 import { stderrLog } from '../parts/stderr-log.ts'
 import { loadGeneration } from '../parts/verb.ts'
@@ -18,7 +18,7 @@ export async function withProber<T>(
   use: (prober: EndpointProber) => Promise<T>,
 ): Promise<T> {
   const { config } = loadGeneration()
-  const { providers } = loadModels(config.catalogFile)
+  const { providers } = loadChosenModels(config)
   const egress = openGate(config)
   const vault = openVaultPorts({ store, rootKeys: ownRootKeys(), jobs: OWN_JOBS, log: stderrLog, publish })
   try {

@@ -24,6 +24,7 @@ import {
   type CallLimitOptions,
   type None,
 } from '../parts/call-limit-options.ts'
+import { catalogueChoice } from '../models/load-models.ts'
 import { need, type Lookup } from '../parts/database.ts'
 import { CliFailure, loadGeneration } from '../parts/verb.ts'
 
@@ -161,7 +162,7 @@ export function expiryOf(text: string): Date {
  */
 export function warnOfModels(allowed: readonly string[] | null | undefined): void {
   if (allowed === null || allowed === undefined) return
-  const extraFile = loadGeneration().config.catalogFile
+  const { file: extraFile } = catalogueChoice(loadGeneration().config)
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile })
   if (!loaded.ok) return
   const remark = modelsRemark(

@@ -8,7 +8,7 @@ import { comparedNames } from '../../operations/name-hints.ts'
 import { addVerb, CliFailure, loadGeneration, print } from '../parts/verb.ts'
 import { fieldsOf, fieldText, reachedAt, type Reached } from './explain-fields.ts'
 import { pricedAt, pricesOf, priceText, type PriceCase, type PricedEndpoint } from './explain-prices.ts'
-import { loadModels } from './load-models.ts'
+import { loadChosenModels } from './load-models.ts'
 import { privateFacts, privateModel, privateText, type PrivateModel } from './private-model.ts'
 
 interface ExplainOptions {
@@ -43,7 +43,7 @@ export function addExplain(models: Command): void {
     .option('--geo <name>', 'prices of an answer with this inference_geo', tierName)
     .action(async (name: string, options: ExplainOptions) => {
       const { config } = loadGeneration()
-      const { model, endpoints: own = [] } = await modelNamed(name, loadModels(config.catalogFile))
+      const { model, endpoints: own = [] } = await modelNamed(name, loadChosenModels(config, options))
       const { from } = options
       const asked = caseOf(options)
       const reached = from === undefined ? null : reachedBy(model, from, own)

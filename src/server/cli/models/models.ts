@@ -10,14 +10,14 @@ import { usdText } from '../../../schemas/money/usd.ts'
 import type { ModelCatalogue, Provider, ResolvedModel } from '../../ports/models/models.ts'
 import { addVerb, loadGeneration, print, table } from '../parts/verb.ts'
 import { addExplain } from './explain.ts'
-import { linesOf, loadModels } from './load-models.ts'
+import { linesOf, loadChosenModels } from './load-models.ts'
 
 /** `models list`, `models explain`, `catalog check`. */
 export function addModelVerbs(program: Command, outcome: { code: number | null }): void {
   const models = program.command('models').description('list and explain models')
   addVerb(models, 'list', 'list all models of the catalogue').action((options: { json?: boolean }) => {
     const { config, providerKeys } = loadGeneration()
-    const catalogue = loadModels(config.catalogFile)
+    const catalogue = loadChosenModels(config, options)
     const { unset } = unsetKeys(catalogue, providerKeys)
     const providers = catalogue.providers.map((provider) => ({
       slug: provider.slug,

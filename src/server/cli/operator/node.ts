@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { readReload, untilReloaded, type ReloadRecord } from '../../supervisor/reload-record.ts'
-import { loadModels } from '../models/load-models.ts'
+import { catalogueName, loadModels, noteDifference } from '../models/load-models.ts'
 import { runningNode } from '../parts/running-node.ts'
 import { addVerb, CliFailure, loadGeneration, print, tell } from '../parts/verb.ts'
 
@@ -38,12 +38,14 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     // result.
     if (before === null) return print(options, { pid: running.pid }, `${node} was signalled; check its log`)
     if (options.json !== true) tell({}, null, `${node} replaces its children one by one`)
-    const { needRestart } = wellEnded(node, await untilReloaded(config.dataDir, before.number))
+    const { needRestart, catalogFile } = wellEnded(node, await untilReloaded(config.dataDir, before.number))
+    noteDifference(config, options)
     const left = needRestart.length === 0 ? '' : `; ${needRestart.join(', ')} need a restart`
+    const used = catalogFile === undefined ? '' : `, with ${catalogueName(catalogFile)}`
     print(
       options,
-      { pid: running.pid, need_restart: needRestart },
-      `${node} runs on the new configuration${left}`,
+      { pid: running.pid, need_restart: needRestart, catalog_file: catalogFile ?? null },
+      `${node} runs on the new configuration${used}${left}`,
     )
   })
 }

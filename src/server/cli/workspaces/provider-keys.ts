@@ -10,6 +10,7 @@ import { loadCatalogue } from '../../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../catalogue/shipped.ts'
 import type { VaultScope, Vaults } from '../../ports/vault/vault.ts'
 import { filesAddress } from '../../upstream/files/provider-files.ts'
+import { catalogueChoice } from '../models/load-models.ts'
 import { need, type DatabaseHandle } from '../parts/database.ts'
 import { withVaults } from '../vault/own-vaults.ts'
 import { CliFailure, loadGeneration } from '../parts/verb.ts'
@@ -34,7 +35,7 @@ const STANDARD_INPUT = 0
 /** Providers of this installation's catalogue, and providers of files. Throws CliFailure. */
 export function keyHosts(): KeyHosts {
   const { config } = loadGeneration()
-  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: catalogueChoice(config).file })
   if (!loaded.ok) throw new CliFailure('the catalogue has errors: run `sluice catalog check`')
   const { providers } = loaded
   const addresses = [

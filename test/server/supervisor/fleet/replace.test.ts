@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openStore } from '../../../../src/server/store/base/open.ts'
 import { NO_OPENSSL, selfSigned } from '../../../support/wire/certificate.ts'
+import { catalogueFile } from '../../../support/models/catalogue.ts'
 import { startLoad } from '../../../support/load/load.ts'
 import {
   nodeSettings,
@@ -68,9 +69,19 @@ t.test('a node with a catalogue of its own', async (t) => {
     writeFileSync(catalogue, '{"models":[] }')
     const done = await runToEnd({ ...settings, SLUICE_LOG_LEVEL: 'warn' }, sluice('reload', '--json'))
     t.match(done, { code: 0 })
-    t.same(JSON.parse(done.stdout), { pid: node.pid, need_restart: [] })
+    t.same(JSON.parse(done.stdout), { pid: node.pid, need_restart: [], catalog_file: catalogue })
     t.equal(copiesIn(node.dataDir).length, 1, 'the old copy is removed')
     t.not(copiesIn(node.dataDir)[0], before)
+    const elsewhere = catalogueFile(t, { models: [] })
+    const other = await runToEnd({ ...settings, SLUICE_CATALOG: elsewhere }, sluice('reload'))
+    t.match(other, {
+      code: 0,
+      stdout: `runs on the new configuration, with the catalogue file ${catalogue}\n`,
+    })
+    t.match(
+      other.stderr,
+      `this shell names ${elsewhere}: restart the node with SLUICE_CATALOG=${elsewhere}\n`,
+    )
     writeFileSync(catalogue, '{')
     const refused = await runToEnd(withoutCatalogue(settings), sluice('reload', '--json'))
     t.match(refused, { code: 1, stderr: /could not reload: SLUICE_CATALOG/ })
@@ -153,7 +164,7 @@ t.test('a reload of a configuration file', async (t) => {
       // By the command line, as an operator does it.
       t.match(await runToEnd(settings, sluice('reload')), {
         code: 0,
-        stdout: /runs on the new configuration\n$/,
+        stdout: /runs on the new configuration, with the shipped catalogue alone\n$/,
       })
       await until('it is ready with one more', async () =>
         (await node.admin('/readyz')).body.includes('"fronts":{"ready":2,"wanted":2,'),

@@ -147,7 +147,7 @@ async function keepsOverReload(t: Test, { file, node, settings }: Running): Prom
   writeFileSync(file, '{"SLUICE_FRONTS":3,"SLUICE_WORKERS":1,"SLUICE_ADMIN_HOST":"127.0.0.2"}')
   const { code, stdout } = await runToEnd(settings, sluice('reload', '--json'))
   t.equal(code, 0)
-  t.same(JSON.parse(stdout), { pid: node.pid, need_restart: ['SLUICE_ADMIN_HOST'] })
+  t.match(JSON.parse(stdout), { pid: node.pid, need_restart: ['SLUICE_ADMIN_HOST'] })
   await until('three serve', async () =>
     isDeepStrictEqual((await shown(node)).fronts, { ready: 3, wanted: 3, configured: 3 }),
   )

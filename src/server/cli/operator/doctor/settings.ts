@@ -6,6 +6,7 @@ import { SHIPPED_CATALOGUE } from '../../../catalogue/shipped.ts'
 import type { Generation } from '../../../config.ts'
 import { unpricedEndpoints } from '../../../main/safekeeping.ts'
 import type { ModelCatalogue } from '../../../ports/models/models.ts'
+import { catalogueChoice, catalogueName } from '../../models/load-models.ts'
 import { unsetKeys } from '../../models/models.ts'
 import { bad, doubtful, good, type Finding } from './finding.ts'
 
@@ -19,8 +20,9 @@ export function settings({ unknown }: Generation): readonly Finding[] {
   })
 }
 
-export function catalogue({ config: { catalogFile }, providerKeys }: Generation): readonly Finding[] {
-  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: catalogFile })
+export function catalogue({ config, providerKeys }: Generation): readonly Finding[] {
+  const { file, difference } = catalogueChoice(config)
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
   if (loaded.ok) {
     const unpriced = unpricedEndpoints(loaded.unpriced)
     const prices =
@@ -28,7 +30,9 @@ export function catalogue({ config: { catalogFile }, providerKeys }: Generation)
         ? good('prices', 'all endpoints have a price or are free')
         : doubtful('prices', unpriced.detail, unpriced.fix)
     return [
-      good('catalogue', `${loaded.catalogue.models.length} models`),
+      difference === null
+        ? good('catalogue', `${loaded.catalogue.models.length} models of ${catalogueName(file)}`)
+        : doubtful('catalogue', difference.detail, difference.fix),
       prices,
       ...keysOf(loaded.catalogue, providerKeys),
     ]

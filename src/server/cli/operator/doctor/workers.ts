@@ -4,6 +4,7 @@ import { usableCores, wholeCores } from '../../../config/cores.ts'
 import { countsOf } from '../../../supervisor/fleet/scaling.ts'
 import { tooMany } from '../../../observe/load-advice.ts'
 import { stillUnpriced, unpricedTiers, unpricedTiersIn } from '../../../observe/unpriced-tiers.ts'
+import { catalogueChoice } from '../../models/load-models.ts'
 import { adviceOn, countsText, lookAtLoad } from '../doctor-load.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 import type { Look } from './look.ts'
@@ -25,7 +26,8 @@ export async function workers({ generation, runtime }: Look): Promise<readonly F
 function tiers({ config }: Look['generation'], metrics: string): readonly Finding[] {
   const counts = unpricedTiersIn(metrics)
   if (counts.length === 0) return []
-  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
+  const extraFile = catalogueChoice(config).file
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile })
   const advice = unpricedTiers(loaded.ok ? stillUnpriced(counts, loaded.catalogue) : counts)
   return advice === null ? [] : [doubtful('tiers', advice.detail, advice.fix)]
 }
