@@ -2,7 +2,8 @@ import type { FailureName } from './failures.ts'
 
 /** Sluice reserves the price of the longest answer that a call may get. */
 const SMALLER_MAXIMUM =
-  'Send `max_tokens` of at most `metadata.affordable_output_tokens`, set `default_max_output_tokens` on the key'
+  'Send `max_tokens` of at most `metadata.affordable_output_tokens`, or set `default_max_output_tokens` on the key; ' +
+  'where that number is 0 or too small,'
 const RESET = 'A limit with an interval also resets at `metadata.reset_at`; a lifetime limit never does.'
 
 /**
@@ -35,9 +36,9 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     'Wait for the time in `Retry-After`, space calls evenly, or have the limit in `metadata.limit_source` or its burst raised.',
   tokens_over_limit:
     'Send a shorter prompt, or ask for fewer tokens (`max_tokens`), or have `rate_limit_tpm` raised.',
-  credit_exhausted: `${SMALLER_MAXIMUM}, or add credit to the organization.`,
-  key_limit_exceeded: `${SMALLER_MAXIMUM}, or raise the limit of the key. ${RESET}`,
-  budget_exceeded: `${SMALLER_MAXIMUM}, or raise the budget of the workspace. ${RESET}`,
+  credit_exhausted: `${SMALLER_MAXIMUM} add credit to the organization.`,
+  key_limit_exceeded: `${SMALLER_MAXIMUM} raise the limit of the key, or use another key. ${RESET}`,
+  budget_exceeded: `${SMALLER_MAXIMUM} raise the budget of the workspace. ${RESET}`,
   cost_unbounded:
     'Where the answer alone has no bound, send `max_tokens`, or give the key a `default_max_output_tokens`. ' +
     'Leave out the member that `metadata.issues` names, or give it the value that is expected. ' +

@@ -111,8 +111,12 @@ t.test('the cures fit the maximum that the call has, and the money that is left'
     'Send `max_output_tokens` of at most 15, or raise the limit of the key.',
     'a default is 16 at least',
   )
-  t.equal(cures({ affordable: 0 }), 'Send a shorter prompt, or raise the limit of the key.')
-  t.equal(cures({ affordable: 0 }, 0), 'Raise the limit of the key.')
+  t.equal(
+    cures({ affordable: 0 }),
+    'What is left does not pay for the prompt and one token of an answer. ' +
+      'Raise the limit of the key, or use another key.',
+  )
+  t.equal(cures({ affordable: 0 }, 0), 'Raise the limit of the key, or use another key.')
   const budget = failureOf(limitOf('workspace', 'monthly'))
   const told = withAffordable(budget, 1, {
     member: 'max_tokens',
@@ -121,6 +125,12 @@ t.test('the cures fit the maximum that the call has, and the money that is left'
     byDefault: null,
   })
   t.match(textOf(told), /, raise the budget, or wait until the limit resets\.$/)
+  const none = withAffordable(budget, 1, { member: 'max_tokens', affordable: 0, asked: 1, byDefault: null })
+  t.match(
+    textOf(none),
+    /one token of an answer\. Raise the budget, or wait until the limit resets\.$/,
+    'another key has the same budget',
+  )
   t.equal(told.metadata?.affordable_output_tokens, 85)
   t.end()
 })
@@ -132,6 +142,10 @@ t.test('the pages and the dashboard name the three cures, and no wait for a limi
     t.notMatch(failureWords(name)?.remedy, /wait|anew/)
   }
   t.match(remedyOf('key_limit_exceeded'), /a lifetime limit never does\.$/)
+  t.match(
+    remedyOf('key_limit_exceeded'),
+    / is 0 or too small, raise the limit of the key, or use another key\./,
+  )
   t.end()
 })
 

@@ -67,12 +67,15 @@ export function withAffordable(failure: Failure, availableNano: number, tokens: 
     affordable_output_tokens: tokens.affordable,
     ...(tokens.byDefault !== null && { default_max_output_tokens: tokens.byDefault }),
   }
-  const cures = availableNano > 0 ? curesOf(tokens) : []
-  return { ...failure, metadata, detail: detailOf(metadata, cures) }
+  if (availableNano <= 0) return { ...failure, metadata, detail: detailOf(metadata, []) }
+  // No maximum is small enough.
+  if (tokens.affordable === 0) return { ...failure, metadata, detail: detailOf(metadata, [], TOO_LITTLE) }
+  return { ...failure, metadata, detail: detailOf(metadata, curesOf(tokens)) }
 }
 
+const TOO_LITTLE = 'What is left does not pay for the prompt and one token of an answer. '
+
 function curesOf({ member, affordable, asked, byDefault }: RefusedTokens): readonly string[] {
-  if (affordable === 0) return ['send a shorter prompt']
   if (asked !== null) return [`lower \`${member}\` to ${affordable} or less`]
   const send = `send \`${member}\` of at most ${affordable}`
   if (byDefault !== null) return [send, `lower \`default_max_output_tokens\` (now ${byDefault})`]
@@ -124,11 +127,16 @@ interface Kind {
   readonly failure: FailureName
   readonly limitSource: string
   readonly raise: string
+  /** What else helps when nothing is left that a smaller call could use. */
+  readonly elsewhere?: string
 }
 
 const KINDS: Readonly<Record<AccountKind, Kind>> = {
   organization: { failure: 'credit_exhausted', limitSource: 'credit', raise: 'add credit' },
-  key: { failure: 'key_limit_exceeded', limitSource: 'key_limit', raise: 'raise the limit of the key' },
+  key: {
+    ...{ failure: 'key_limit_exceeded', limitSource: 'key_limit', raise: 'raise the limit of the key' },
+    elsewhere: 'use another key',
+  },
   workspace: { failure: 'budget_exceeded', limitSource: 'budget', raise: 'raise the budget' },
 }
 
@@ -147,10 +155,15 @@ function heldOf({ limitNano, spentNano, restNano }: RefusingLimit['limit']): num
   return restNano === undefined ? 0 : limitNano - spentNano - restNano
 }
 
-/** What is used, what the call may cost, and what helps. @param cures besides those of every limit */
+/**
+ * What is used, what the call may cost, and what helps.
+ * @param smaller cures that make the call smaller; none: the limit is used up
+ * @param why a sentence before the cures
+ */
 function detailOf(
   { scope, limit, spend, held, max_cost: cost, reset_at: resetAt }: FailureMetadata,
-  cures: readonly string[],
+  smaller: readonly string[],
+  why = '',
 ): string {
   const facts = [
     `${usd(spend)} of ${usd(limit)} USD are used`,
@@ -159,8 +172,14 @@ function detailOf(
   ]
   const reset = resetAt === undefined ? '' : `; the limit resets at ${resetAt}`
   const kind = ORDER.find((one) => one === scope) ?? 'workspace'
-  const all = [...cures, KINDS[kind].raise, ...(resetAt === undefined ? [] : ['wait until the limit resets'])]
-  return `${facts.join(', ')}${reset}. ${sentenceOf(all)}`
+  const { raise, elsewhere } = KINDS[kind]
+  const all = [
+    ...smaller,
+    raise,
+    ...(smaller.length > 0 || elsewhere === undefined ? [] : [elsewhere]),
+    ...(resetAt === undefined ? [] : ['wait until the limit resets']),
+  ]
+  return `${facts.join(', ')}${reset}. ${why}${sentenceOf(all)}`
 }
 
 function usd(amount = 0): string {
