@@ -8,7 +8,7 @@ import { clientOperations, clientVersion, type ClientOperation } from './client-
 export const WITHOUT_ANSWER: Readonly<Record<string, string>> = {
   'activity.list': 'its rows are of other members, and the client refuses them',
   'generations.content': '404 `content_not_kept`: prompts and answers are kept nowhere',
-  'interns.provision': '400 `not_supported`: Sluice runs no interns',
+  'interns.provision': '400 `not_supported`: Sluice runs no [interns](interns.md)',
   'interns.suspend': '400 `not_supported`: Sluice runs no interns',
 }
 
