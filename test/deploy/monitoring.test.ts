@@ -5,16 +5,10 @@ import { Compile } from 'typebox/compile'
 import { FAILURES } from '../../src/schemas/failures.ts'
 import { CLOCK_SKEW_MS_MAX } from '../../src/server/cli/operator/doctor/clock.ts'
 import { FAILED_SHARE_MAX, JOURNAL_LAG_MS_MAX } from '../../src/server/observe/findings.ts'
-import { watchBreakers } from '../../src/server/observe/breaker-metrics.ts'
-import { watchFrontLoad } from '../../src/server/observe/front-metrics.ts'
 import { BUSY_SHARE_MAX, THREAD_WAIT_MS_MAX } from '../../src/server/observe/load-advice.ts'
-import { factsOf } from '../../src/server/main/node-facts.ts'
-import { aggregate, createMetrics } from '../../src/server/observe/metrics.ts'
-import { watchMoney } from '../../src/server/observe/money-metrics.ts'
-import { watchSessions } from '../../src/server/observe/session-metrics.ts'
-import { createVideoMeters, watchHeldVideos } from '../../src/server/observe/video-metrics.ts'
-import { watchWebhooks } from '../../src/server/observe/webhook-metrics.ts'
+import { aggregate } from '../../src/server/observe/metrics.ts'
 import { DEPLOY, deployFile, told, yamlOf } from '../support/nodes/deploy.ts'
+import { metricFamilies, NODE_FACTS } from '../support/nodes/metric-families.ts'
 import { nodeSettings, startNode } from '../support/nodes/node.ts'
 import { ROOT } from '../support/source.ts'
 import { readQuery } from '../support/nodes/promql.ts'
@@ -143,63 +137,8 @@ const queries: readonly Query[] = [
 /** What Prometheus itself puts on every series, and what it says of a target. */
 const OF_TARGET = ['instance', 'job']
 
-/** Every figure that a node may show of itself: some are left out where there is no TLS and no backup. */
-const NODE_FACTS = factsOf(
-  {
-    fronts: { ready: 1, wanted: 1, configured: 1 },
-    workers: { ready: 1, wanted: 1, configured: 1 },
-    runners: { ready: 1, wanted: 1 },
-    restarts: 0,
-    hangs: 0,
-    isPostgresUp: true,
-    isRedisUp: true,
-    isStorageUp: true,
-    figures: {
-      disks: [{ place: 'data', freeBytes: 1, sizeBytes: 2 }],
-      certificateEndsAt: new Date(0),
-      store: {
-        connections: { used: 1, allowed: 2 },
-        abandonedJournals: 0,
-        moneyStepsBehind: 0,
-        backedUpAt: new Date(0),
-        clockSkewMs: 0,
-      },
-    },
-  },
-  0,
-)
-
 /** Labels of every metric that the code declares, by name. */
-async function declared(): Promise<ReadonlyMap<string, readonly string[]>> {
-  const metrics = createMetrics(0)
-  const pool = { threads: 1, begun: 0, waitS: 0, busyS: 0 }
-  watchMoney(metrics.registry, () => {
-    throw new Error('not to be read')
-  })
-  watchSessions(metrics.registry, () => {
-    throw new Error('not to be read')
-  })
-  watchBreakers(metrics.registry, () => [])
-  watchFrontLoad(metrics.registry, 0, () => ({
-    loop: { active: 0, idle: 0 },
-    shortJobs: pool,
-    sessions: pool,
-    nowMs: 0,
-  }))
-  createVideoMeters(metrics, [])
-  watchHeldVideos(metrics.registry, () => ({ accepted: 0, submitting: 0, running: 0, storing: 0 }))
-  watchWebhooks(metrics.registry, () => null)
-  metrics.close()
-  const ofProcesses = metrics.registry
-    .getMetricsAsArray()
-    .map((metric) => [metric.name, Reflect.get(metric, 'labelNames') as readonly string[]] as const)
-  const ofNode = Object.entries(NODE_FACTS).map(
-    ([name, fact]) => [name, 'label' in fact ? [fact.label] : []] as const,
-  )
-  return new Map([...ofProcesses, ...ofNode])
-}
-
-const labels = await declared()
+const labels = new Map(metricFamilies().map(({ name, labels }) => [name, labels]))
 
 t.test('both files have the form that their readers take', async (t) => {
   t.equal(faultIn(Rules, rules), null)

@@ -5,25 +5,40 @@ import type { DiskFigures, NodeFigures, NodeGauges, StoreFigures } from '../supe
 export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
   return {
     [LOG_LINES_DROPPED]: { help: LOG_LINES_DROPPED_HELP, value: logLinesDropped, isTotal: true },
-    sluice_fronts_ready: { help: 'Fronts that are ready to serve.', value: gauges.fronts.ready },
-    sluice_fronts_wanted: { help: 'Fronts that should serve.', value: gauges.fronts.wanted },
-    sluice_fronts_configured: { help: 'Fronts configured in the settings.', value: gauges.fronts.configured },
+    sluice_fronts_ready: {
+      help: 'Fronts (processes that serve calls) that are ready.',
+      value: gauges.fronts.ready,
+    },
+    sluice_fronts_wanted: {
+      help: 'Fronts (processes that serve calls) that should be ready.',
+      value: gauges.fronts.wanted,
+    },
+    sluice_fronts_configured: {
+      help: 'Fronts (processes that serve calls) set in the configuration.',
+      value: gauges.fronts.configured,
+    },
     sluice_workers_ready: {
-      help: 'Transfer threads of the fronts that are ready.',
+      help: 'Threads that transfer files, of the fronts that are ready.',
       value: gauges.workers.ready,
     },
     sluice_workers_wanted: {
-      help: 'Transfer threads that the fronts should have.',
+      help: 'Threads that transfer files, of the fronts that should be ready.',
       value: gauges.workers.wanted,
     },
     sluice_workers_configured: {
-      help: 'Transfer threads configured in the settings.',
+      help: 'Threads that transfer files, of the fronts set in the configuration.',
       value: gauges.workers.configured,
     },
-    sluice_runners_ready: { help: 'Runners that are ready.', value: gauges.runners.ready },
-    sluice_runners_wanted: { help: 'Runners that should be ready.', value: gauges.runners.wanted },
+    sluice_runners_ready: {
+      help: 'Runners (processes for video jobs, webhooks and SCIM) that are ready.',
+      value: gauges.runners.ready,
+    },
+    sluice_runners_wanted: {
+      help: 'Runners (processes for video jobs, webhooks and SCIM) that should be ready.',
+      value: gauges.runners.wanted,
+    },
     sluice_child_restarts: {
-      help: 'Child processes that died after they were ready.',
+      help: 'Fronts and runners that died after they were ready, since the node started.',
       value: gauges.restarts,
     },
     sluice_front_hangs_total: {
@@ -52,12 +67,12 @@ function surroundings(figures: NodeFigures | null): Facts {
     Object.fromEntries(disks.map((disk) => [disk.place, read(disk)]))
   return {
     sluice_disk_free_bytes: {
-      help: 'Free bytes on the disks of the node, by the kind of data stored there.',
+      help: 'Free bytes on the disks of the node, by place: data, postgres or objects.',
       label: 'place',
       values: byPlace(({ freeBytes }) => freeBytes),
     },
     sluice_disk_size_bytes: {
-      help: 'Size of the disks of the node in bytes, by the kind of data stored there.',
+      help: 'Size of the disks of the node in bytes, by place: data, postgres or objects.',
       label: 'place',
       values: byPlace(({ sizeBytes }) => sizeBytes),
     },
@@ -82,11 +97,11 @@ function ofStore(figures: StoreFigures): Facts {
       value: connections.allowed,
     },
     sluice_money_abandoned_journals: {
-      help: 'Open journals that no process will settle, of nodes that no longer run or without their file: the money they hold stays lent.',
+      help: 'Open money journals that no process will settle, as their node no longer runs or their file is missing; their money stays lent.',
       value: abandonedJournals,
     },
     sluice_money_steps_behind: {
-      help: 'Money entries of the node missing in Postgres; above 0, paid calls are refused.',
+      help: 'Money entries of this node that Postgres lacks, for example after a restore; above 0, paid calls are refused.',
       value: moneyStepsBehind,
     },
     ...instant(
@@ -95,7 +110,7 @@ function ofStore(figures: StoreFigures): Facts {
       backedUpAt,
     ),
     sluice_clock_skew_seconds: {
-      help: 'Minimum lead of the Postgres clock over the node in seconds; negative if Postgres is late.',
+      help: 'Minimum lead of the Postgres clock over the clock of the node, in seconds; negative if Postgres is late.',
       value: clockSkewMs / 1_000,
     },
   }

@@ -27,19 +27,19 @@ export class AnsweredModels {
     this.#input = new Tally(
       registry,
       'sluice_input_tokens_total',
-      "Input tokens of answered calls, by use of the provider's cache: read, written or neither.",
+      "Input tokens of answered calls, by operation, provider, model and use of the provider's cache: read, write or none.",
       [...labels, 'cache'],
     )
     this.#dropped = new Tally(
       registry,
       'sluice_dropped_fields_total',
-      'Answered calls with a field that was not sent to the provider, by field.',
+      'Answered calls with a request field that was not sent to the provider, by operation, provider, model and field.',
       [...labels, 'field'],
     )
     this.#unpriced = new Tally(
       registry,
       UNPRICED_TIER_CALLS,
-      'Answers with a tier that has no price in the catalogue, charged at the base price.',
+      'Answers with a tier that has no price in the catalogue, charged at the base price, by operation, provider, model, tier and the member that names it.',
       [...labels, 'member', 'tier'],
     )
   }

@@ -10,7 +10,7 @@ export function watchBreakers(registry: Registry, read: () => readonly BreakerRe
   const shared = { labelNames: ['provider'], registers: [registry] }
   new Gauge({
     name: 'sluice_upstream_breakers_open',
-    help: 'Endpoints with an open circuit breaker, as counted by the front with the most of them.',
+    help: 'Endpoints with an open circuit breaker, by provider, as counted by the front with the most of them.',
     aggregator: 'max',
     ...shared,
     collect() {
@@ -19,7 +19,7 @@ export function watchBreakers(registry: Registry, read: () => readonly BreakerRe
   })
   new Counter({
     name: 'sluice_upstream_breaker_openings_total',
-    help: 'Number of times the circuit breaker of an endpoint opened.',
+    help: 'Number of times the circuit breaker of an endpoint opened, by provider.',
     ...shared,
     collect() {
       this.reset()

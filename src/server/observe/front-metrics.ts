@@ -55,7 +55,7 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
   const gauge = (name: string, help: string, label: 'pool' | null, collect?: () => void) =>
     new Gauge({
       name,
-      help: `${help} since the last reading, by front.`,
+      help: `${help} since the last reading, by front${label === null ? '' : ' and pool: short_jobs or sessions'}.`,
       labelNames: ['front', ...(label === null ? [] : [label])],
       registers: [registry],
       aggregator: 'max',
@@ -64,12 +64,16 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
   // prom-client collects the gauges in this order: the first one reads for all three.
   const loop = gauge(
     'sluice_front_event_loop_utilization',
-    'Share of time the event loop was busy',
+    'Share of time, 0 to 1, the event loop of a front was busy',
     null,
     () => look(),
   )
-  const wait = gauge('sluice_front_pool_wait_seconds', 'Mean wait for a worker thread', 'pool')
-  const busy = gauge('sluice_front_pool_utilization', 'Share of time the worker threads were busy', 'pool')
+  const wait = gauge('sluice_front_pool_wait_seconds', 'Mean wait in seconds for a worker thread', 'pool')
+  const busy = gauge(
+    'sluice_front_pool_utilization',
+    'Share of time, 0 to 1, the worker threads were busy',
+    'pool',
+  )
   let before = read()
   const look = (): void => {
     const now = read()

@@ -6,7 +6,7 @@ export function countGenerations(registry: Registry): (outcome: 'written' | 'los
   const rows = new Tally(
     registry,
     'sluice_generation_records_total',
-    'Call records of text models, by outcome: written or lost.',
+    'Records of calls to text models, by outcome: written to Postgres or lost.',
     ['outcome'],
   )
   return (outcome, count) => rows.add(count, outcome)

@@ -152,23 +152,25 @@ function talliesOf(registry: Registry) {
   const calls = new Tally(
     registry,
     'sluice_requests_total',
-    'Finished calls, by operation, status and failure.',
+    'Finished HTTP calls, by operation, HTTP status and failure, which is empty for successful calls.',
     ['operation', 'status', 'failure'],
   )
-  const upstream = new Tally(registry, 'sluice_upstream_calls_total', 'Attempts to call a provider.', [
-    'provider',
-    'outcome',
-  ])
+  const upstream = new Tally(
+    registry,
+    'sluice_upstream_calls_total',
+    'Attempts to call a provider, by provider and outcome: ok or a failure.',
+    ['provider', 'outcome'],
+  )
   const keys = new Tally(
     registry,
     'sluice_key_lookups_total',
-    'API key lookups, by the place that answered: cache or store.',
+    'API key lookups, by source of the answer: cache, unknown_cache (keys known not to exist) or store (Postgres).',
     ['source'],
   )
   const rates = new Tally(
     registry,
     'sluice_rate_decisions_total',
-    'Rate limit decisions, by the component that made them.',
+    'Rate limit decisions, by decision and source: purse (requests lent to a front), authority (Redis) or fallback (a front without Redis).',
     ['decision', 'source'],
   )
   const by = (decision: string) => ({
@@ -186,13 +188,13 @@ function talliesOf(registry: Registry) {
   const unpriced = new Tally(
     registry,
     'sluice_unpriced_calls_total',
-    'Calls not fully charged because the endpoint, or a tool of its provider, has no price.',
+    'Calls not fully charged because the endpoint, or a tool of its provider, has no price, by operation and provider.',
     ['operation', 'provider'],
   )
   const traces = new Tally(
     registry,
     'sluice_broadcast_traces_total',
-    'Traces to the collector, by outcome: sent, dropped or failed.',
+    'Traces of calls for the trace collector, by outcome: sent, dropped or failed.',
     ['outcome'],
   )
   return { calls, upstream, lookups, decisions, unpriced, traces }
@@ -204,17 +206,17 @@ function durationsOf(registry: Registry) {
   return {
     duration: ofCalls(
       'sluice_request_seconds',
-      'Duration of calls, from request to the end of the answer.',
+      'Duration of calls in seconds, from the request to the end of the answer, by operation.',
       CALL_BUCKETS,
     ),
     overhead: ofCalls(
       'sluice_overhead_seconds',
-      'Duration of calls without the time spent waiting for the provider.',
+      'Duration of calls in seconds without the time spent waiting for providers, by operation.',
       OVERHEAD_BUCKETS,
     ),
     attempts: new Durations(registry, {
       name: 'sluice_upstream_seconds',
-      help: 'Duration of attempts to call a provider.',
+      help: 'Duration of attempts to call a provider in seconds, by provider.',
       labels: ['provider'],
       bounds: CALL_BUCKETS,
     }),
@@ -237,10 +239,10 @@ function watchReadings(registry: Registry): Gauges[] {
     gauge(name, help, (all) => sum(all, read))
   const total = (name: string, help: string, read: (gauges: Gauges) => number) =>
     counter(name, help, (all) => sum(all, read))
-  now('sluice_requests_in_flight', 'Calls in progress.', (gauges) => gauges.inFlight?.() ?? 0)
+  now('sluice_requests_in_flight', 'HTTP calls in progress.', (gauges) => gauges.inFlight?.() ?? 0)
   now(
     'sluice_short_jobs_waiting',
-    'Short jobs waiting for a worker thread.',
+    'Short jobs, such as parsing a large body or sealing a secret, waiting for a worker thread.',
     (gauges) => gauges.shortJobsWaiting?.() ?? 0,
   )
   now('sluice_connections', 'Open connections from clients.', (gauges) => gauges.connections?.().open ?? 0)
@@ -256,12 +258,12 @@ function watchReadings(registry: Registry): Gauges[] {
   )
   total(
     'sluice_model_calls_held_total',
-    'Model calls delayed because their organization used more than its share of the event loop.',
+    "Calls to text models delayed because their organization used more than its share of a front's event loop.",
     (gauges) => gauges.held?.().calls ?? 0,
   )
   total(
     'sluice_model_turns_held_total',
-    'Event loop turns in which streams of an organization paused to let others run.',
+    'Event loop turns in which the streams of one organization paused to let those of others run.',
     (gauges) => gauges.held?.().turns ?? 0,
   )
   total(LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, (gauges) => gauges.logLinesDropped?.() ?? 0)
@@ -273,7 +275,7 @@ function watchReadings(registry: Registry): Gauges[] {
 function watchDivided(registers: Registry[], watched: readonly Gauges[]): void {
   new Counter({
     name: 'sluice_redis_refusals_total',
-    help: 'Scripts refused by Redis, by error code.',
+    help: 'Scripts that Redis refused to run, by error code of Redis.',
     labelNames: ['code'],
     registers,
     collect() {
@@ -284,7 +286,7 @@ function watchDivided(registers: Registry[], watched: readonly Gauges[]): void {
   })
   new Gauge({
     name: 'sluice_degraded',
-    help: '1 while any process works in this degraded mode, else 0.',
+    help: '1 while a process of the node works without the store that mode names, postgres or redis, else 0.',
     labelNames: ['mode'],
     registers,
     aggregator: 'max',

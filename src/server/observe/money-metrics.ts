@@ -1,14 +1,15 @@
 import { Counter, type Registry } from 'prom-client'
 import { usdOfNano } from '../../schemas/money/usd.ts'
 import type { MoneyReading } from '../ports/money/money.ts'
-import { readMetrics } from './read-metrics.ts'
+import { readMetrics, type ReadMetrics } from './read-metrics.ts'
 
 /** Metrics of a front's money, read on demand; no label names an account. Design §11. */
 export function watchMoney(registry: Registry, read: () => MoneyReading): void {
-  const { gauge, counter } = readMetrics(registry, read)
+  const metrics = readMetrics(registry, read)
+  const { gauge, counter } = metrics
   counter(
     'sluice_money_takes_total',
-    'Paid calls: money was reserved for them, or their cost was booked.',
+    'Paid calls for which money was reserved or a cost was booked.',
     ({ takes }) => takes,
   )
   gauge(
@@ -18,13 +19,13 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
   )
   counter(
     'sluice_money_overruns_total',
-    'Calls that cost more than the maximum computed for them.',
+    'Calls that cost more than the maximum computed before the call.',
     ({ overruns }) => overruns,
   )
   counter('sluice_money_spent_usd_total', 'USD charged for calls.', ({ spentNano }) => usdOfNano(spentNano))
   new Counter({
     name: 'sluice_money_refusals_total',
-    help: 'Calls refused for lack of money, by the component that refused them.',
+    help: 'Calls refused for lack of money, by source: credit, key_limit, budget, unbounded (unknown maximum cost), unavailable or busy.',
     labelNames: ['source'],
     registers: [registry],
     collect() {
@@ -33,34 +34,51 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
     },
   })
   gauge('sluice_money_calls_waiting', 'Calls waiting for a reservation of money.', ({ waiting }) => waiting)
-  gauge('sluice_money_held_usd', 'USD lent to this front and not reserved by a call.', ({ heldNano }) =>
-    usdOfNano(heldNano),
+  gauge(
+    'sluice_money_held_usd',
+    'USD that the ledger lent to fronts and no call has reserved.',
+    ({ heldNano }) => usdOfNano(heldNano),
   )
-  counter('sluice_money_lends_total', 'Loans of money from the database to a front.', ({ lends }) => lends)
+  watchBooks(metrics)
+}
+
+/** Loans of the ledger, and the journals whose entries go to it. */
+function watchBooks({ gauge, counter }: ReadMetrics<MoneyReading>): void {
+  counter(
+    'sluice_money_lends_total',
+    'Loans of money from the ledger in Postgres to a front.',
+    ({ lends }) => lends,
+  )
   counter(
     'sluice_money_lend_seconds_total',
-    'Seconds fronts waited for loans of money.',
+    'Seconds fronts waited for loans of money from the ledger.',
     ({ lendS }) => lendS,
   )
-  counter('sluice_money_flushes_total', 'Journal batches written to the ledger.', ({ flushes }) => flushes)
+  counter(
+    'sluice_money_flushes_total',
+    'Batches of money journal entries written to the ledger.',
+    ({ flushes }) => flushes,
+  )
   counter(
     'sluice_money_flushed_entries_total',
-    'Journal entries written to the ledger.',
+    'Money journal entries written to the ledger.',
     ({ flushedEntries }) => flushedEntries,
   )
   gauge(
     'sluice_money_flush_lag_seconds',
-    'Age in seconds of the oldest journal entry not yet in the ledger.',
+    'Age in seconds of the oldest money journal entry not yet in the ledger; of several fronts, the largest.',
     ({ flushLagS }) => flushLagS,
+    'max',
   )
   counter(
     'sluice_money_give_backs_total',
-    'Number of times a front returned lent money.',
+    'Number of times a front returned lent money to the ledger.',
     ({ giveBacks }) => giveBacks,
   )
   gauge(
     'sluice_money_journal_broken',
-    '1 while the journal cannot be written: paid calls are refused.',
+    '1 while a front cannot write its money journal and refuses paid calls, else 0.',
     ({ isJournalBroken }) => Number(isJournalBroken),
+    'max',
   )
 }

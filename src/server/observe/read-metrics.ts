@@ -3,8 +3,11 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 /** Registers one metric, whose value is taken from the reading at each collection. */
 export type ReadMetric<T> = (name: string, help: string, value: (reading: T) => number) => void
 
+/** @param aggregator what the node shows of the values of its processes; ages and flags have no sum */
+export type ReadGauge<T> = (...metric: [...Parameters<ReadMetric<T>>, aggregator?: 'sum' | 'max']) => void
+
 export interface ReadMetrics<T> {
-  readonly gauge: ReadMetric<T>
+  readonly gauge: ReadGauge<T>
   /** Its values count since the start. */
   readonly counter: ReadMetric<T>
 }
@@ -13,11 +16,12 @@ export interface ReadMetrics<T> {
 export function readMetrics<T>(registry: Registry, read: () => T): ReadMetrics<T> {
   const registers = [registry]
   return {
-    gauge: (name, help, value) =>
+    gauge: (name, help, value, aggregator = 'sum') =>
       void new Gauge({
         name,
         help,
         registers,
+        aggregator,
         collect() {
           this.set(value(read()))
         },

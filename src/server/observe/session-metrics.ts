@@ -28,22 +28,30 @@ export function watchSessions(registry: Registry, read: () => SessionReading): v
   )
   gauge('sluice_intakes', 'File uploads in progress.', ({ intakes }) => intakes)
   gauge('sluice_unsealings', 'Downloads of encrypted files in progress.', ({ unsealings }) => unsealings)
-  gauge('sluice_sessions_waiting', 'Transfers waiting for a thread.', ({ waiting }) => waiting)
+  gauge(
+    'sluice_sessions_waiting',
+    'Transfers of files and other long streams waiting for a transfer thread.',
+    ({ waiting }) => waiting,
+  )
   gauge(
     'sluice_upload_bytes_waiting',
     'Bytes of uploads waiting for a transfer thread.',
     ({ waitingBytes }) => waitingBytes,
   )
-  counter('sluice_sessions_total', 'Transfers started.', ({ begun }) => begun)
-  counter('sluice_session_wait_seconds_total', 'Seconds transfers waited for a thread.', ({ waitS }) => waitS)
+  counter('sluice_sessions_total', 'Transfers of files and other long streams started.', ({ begun }) => begun)
+  counter(
+    'sluice_session_wait_seconds_total',
+    'Seconds transfers of files and other long streams waited for a transfer thread.',
+    ({ waitS }) => waitS,
+  )
   counter(
     'sluice_session_busy_seconds_total',
-    'Seconds the transfer threads were busy.',
+    'Seconds the threads that transfer files and other long streams were busy.',
     ({ busyS }) => busyS,
   )
   counter(
     'sluice_session_threads_ended_total',
-    'Transfer threads ended because they did not respond.',
+    'Threads for transfers of files ended because they did not respond.',
     ({ silentThreads }) => silentThreads,
   )
 }

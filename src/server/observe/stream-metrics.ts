@@ -13,6 +13,8 @@ const OWN_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 /** Tokens a second: from a large model on a busy machine to hardware that is made for models. */
 const RATE_BUCKETS = [2.5, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1_000, 2_000]
 const LABELS = ['operation', 'provider', 'model'] as const
+/** The end of the help texts of metrics with these labels alone. */
+const BY_MODEL = ', by operation, provider and model'
 /** The models behind the first METRIC_MODELS_MAX. */
 const OTHER = 'other'
 
@@ -96,25 +98,38 @@ function talliesOf(registry: Registry) {
   return {
     calls: tally(
       'sluice_model_calls_total',
-      'Calls to text models, by result; the provider is empty if none answered.',
+      'Calls to text models, by operation, provider, model and failure; provider is empty if none answered, failure if the call succeeded.',
       'failure',
     ),
-    commits: tally('sluice_stream_commits_total', 'Streamed answers that sent their first output.'),
+    commits: tally(
+      'sluice_stream_commits_total',
+      `Streamed answers that sent their first output${BY_MODEL}.`,
+    ),
     fallbacks: tally(
       'sluice_stream_fallbacks_total',
-      'Endpoints that failed before the first output, by the provider that answered instead.',
+      'Endpoints that failed before the first output of a stream, by operation, model and the provider that answered instead.',
     ),
-    cuts: tally('sluice_streams_cut_total', 'Streams cut before the answer was complete, by cause.', 'cause'),
-    drains: tally('sluice_stream_drains_total', 'Streams read to the end after the client had left.'),
+    cuts: tally(
+      'sluice_streams_cut_total',
+      'Streams cut before the answer was complete, by operation, provider, model and cause.',
+      'cause',
+    ),
+    drains: tally(
+      'sluice_stream_drains_total',
+      `Streams read to the end after the client had left${BY_MODEL}.`,
+    ),
     paused: tally(
       'sluice_stream_paused_seconds_total',
-      'Seconds streams were paused because the client did not read.',
+      `Seconds streams were paused because the client did not read${BY_MODEL}.`,
     ),
     estimated: tally(
       'sluice_estimated_usage_total',
-      'Answers charged by estimated tokens: cut off, or without credible counts from the provider.',
+      `Answers charged by estimated tokens, as they were cut off or had no credible counts from the provider${BY_MODEL}.`,
     ),
-    tokens: tally('sluice_output_tokens_total', 'Output tokens, counted while they are written.'),
+    tokens: tally(
+      'sluice_output_tokens_total',
+      `Output tokens of text models, counted while they are written${BY_MODEL}.`,
+    ),
   }
 }
 
@@ -124,17 +139,17 @@ function durationsOf(registry: Registry) {
   return {
     first: durations(
       'sluice_ttft_seconds',
-      'Time from the request to the first output of a stream.',
+      `Time in seconds from the request to the first output of a stream${BY_MODEL}.`,
       FIRST_OUTPUT_BUCKETS,
     ),
     own: durations(
       'sluice_gateway_ttft_seconds',
-      'Time from the request to the first attempt at a provider.',
+      `Time in seconds from the request for a stream to the first attempt at a provider${BY_MODEL}.`,
       OWN_BUCKETS,
     ),
     rate: durations(
       'sluice_output_tokens_per_second',
-      'Output tokens per second of a stream after its first output, excluding pauses.',
+      `Output tokens per second of a stream after its first output, excluding pauses${BY_MODEL}.`,
       RATE_BUCKETS,
     ),
   }
@@ -159,7 +174,7 @@ function watchOpen(registry: Registry): Open {
   let all = 0
   new Gauge({
     name: 'sluice_streams_open',
-    help: 'Streams in progress that have sent their first output.',
+    help: `Streams in progress that have sent their first output${BY_MODEL}.`,
     labelNames: [...LABELS],
     registers: [registry],
     collect() {

@@ -33,9 +33,12 @@ export function createVideoMeters(
     if (ATTEMPTS.has(name)) live?.attempts(counts, (labels) => UNANSWERED.has(labels[label] ?? ''))
     return (provider: string, value: string): void => counts.add(1, of(provider), value)
   }
-  const claims = new Tally(registry, 'sluice_video_claims_total', 'Video jobs taken by runners.', [
-    'provider',
-  ])
+  const claims = new Tally(
+    registry,
+    'sluice_video_claims_total',
+    'Video jobs taken by runners, by provider.',
+    ['provider'],
+  )
   const lost = new Tally(
     registry,
     'sluice_video_leases_lost_total',
@@ -44,30 +47,38 @@ export function createVideoMeters(
   )
   const lag = new Histogram({
     name: 'sluice_video_poll_lag_seconds',
-    help: 'Delay of provider polls after their planned time, in seconds.',
+    help: 'Delay in seconds of polls of video jobs after their planned time, by provider.',
     labelNames: ['provider'],
     buckets: LAG_BUCKETS,
     registers: [registry],
   })
-  const polled = tally('sluice_video_polls_total', 'Polls of video jobs at providers, by result.', 'result')
+  const polled = tally(
+    'sluice_video_polls_total',
+    'Polls of video jobs at providers, by provider and result.',
+    'result',
+  )
   return {
     claimed: (provider, count) => claims.add(count, of(provider)),
     submitted: tally(
       'sluice_video_submissions_total',
-      'Video jobs submitted to providers, by result.',
+      'Video jobs submitted to providers, by provider and result.',
       'result',
     ),
     looked: tally(
       'sluice_video_lookups_total',
-      'Lookups of video jobs whose submission was uncertain, by result.',
+      'Lookups of video jobs whose submission was uncertain, by provider and result.',
       'result',
     ),
     polled(provider, result, lagMs) {
       polled(provider, result)
       lag.observe({ provider: of(provider) }, lagMs / 1000)
     },
-    stored: tally('sluice_video_stores_total', 'Clips fetched from providers, by result.', 'result'),
-    ended: tally('sluice_video_ends_total', 'Video jobs ended, by final status.', 'status'),
+    stored: tally(
+      'sluice_video_stores_total',
+      'Finished videos fetched from providers, by provider and result.',
+      'result',
+    ),
+    ended: tally('sluice_video_ends_total', 'Video jobs ended, by provider and final status.', 'status'),
     lost: (count) => lost.add(count),
   }
 }
@@ -79,7 +90,7 @@ export function watchHeldVideos(
 ): void {
   new Gauge({
     name: 'sluice_video_jobs_held',
-    help: 'Open video jobs held by runners.',
+    help: 'Open video jobs held by runners, by state.',
     labelNames: ['state'],
     registers: [registry],
     collect() {

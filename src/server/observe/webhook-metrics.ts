@@ -16,7 +16,7 @@ export function watchWebhooks(registry: Registry, read: () => DeliveryCounts | n
   )
   new Gauge({
     name: 'sluice_webhook_deliveries',
-    help: 'Webhook deliveries waiting for an attempt, and those given up.',
+    help: 'Webhook deliveries by state: waiting for an attempt, or dead (given up).',
     labelNames: ['state'],
     registers: [registry],
     aggregator: 'max',
