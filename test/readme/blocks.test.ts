@@ -1,6 +1,6 @@
 import t from 'tap'
 import { CONTENTS, README, USER_PAGES, userFiles } from '../support/pages.ts'
-import { blocksOf } from './blocks.ts'
+import { blocksOf, commandsOf, differences, eventsOf } from './blocks.ts'
 import { linesOf, withMistake, withoutLine } from './lines.ts'
 import { sectionOf } from './slices.ts'
 
@@ -97,6 +97,16 @@ t.test('a remark and an empty line are no lines that a block needs', async (t) =
     linesOf(SHOWN).map(({ number, text }) => `${number} ${text}`),
     ['2 api=1', '3 get() { curl "$1"; }', '5 bin/sluice keys list', '6 # 200 {"data":[]}'],
   )
+})
+
+t.test('a streamed answer is read by its events, each of which it must have', async (t) => {
+  const text = '```sh\ncurl x\n# 200\n# data: {"a":"b",…}\n# data: [DONE]\n```\n'
+  const [command] = blocksOf(text).flatMap(commandsOf)
+  t.same(command?.answer, { status: 200, body: [{ a: 'b' }, '[DONE]'] })
+  const stream = (last: string): unknown[] =>
+    eventsOf(`data: {"c":1}\n\ndata: {"a":"b"}\n\ndata: ${last}\n\n`)
+  t.same(differences(command?.answer?.body, stream('[DONE]')), [])
+  t.same(differences(command?.answer?.body, stream('{}')).length, 1)
 })
 
 t.test('a line is taken out, or has a mistake put into it', async (t) => {

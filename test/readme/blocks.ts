@@ -51,6 +51,9 @@ export function blocksOf(markdown: string, path = 'README.md'): Block[] {
   return blocks
 }
 
+/** An event of a streamed answer, below its status: `# data: {…}`. */
+const EVENT = /^# data: (.*)$/
+
 /** A line that begins an answer: `# 202 {…}` or `# {…}`. */
 const ANSWER = /^# (?:(\d{3})(?: |$))?(?=\{|$)/
 
@@ -97,13 +100,26 @@ function answerAt(lines: readonly string[], at: number): Answer | null {
   const start = ANSWER.exec(lines[at] ?? '')
   if (start === null || (lines[at] ?? '').trim() === '#') return null
   const rest = lines.slice(at + 1)
+  const status = start[1] === undefined ? null : Number(start[1])
+  if (EVENT.test(rest[0] ?? ''))
+    return { status, body: rest.flatMap((line) => eventIn(EVENT.exec(line)?.[1])) }
   const end = rest.findIndex((line) => !line.startsWith('#  '))
   const more = end === -1 ? rest : rest.slice(0, end)
   const shown = [(lines[at] ?? '').slice(start[0].length), ...more.map((line) => line.slice(1))].join(' ')
   return {
-    status: start[1] === undefined ? null : Number(start[1]),
+    status,
     body: shown.trim() === '' ? undefined : bodyOf(shown),
   }
+}
+
+/** The data of each event of a stream. */
+export function eventsOf(stream: string): unknown[] {
+  return stream.split('\n').flatMap((line) => eventIn(/^data: (.*)$/.exec(line)?.[1]))
+}
+
+function eventIn(data: string | undefined): unknown[] {
+  if (data === undefined) return []
+  return [data === '[DONE]' ? data : bodyOf(data)]
 }
 
 /** JSON in which `…` stands for members or elements that are not shown. */

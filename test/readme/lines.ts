@@ -18,7 +18,7 @@ export function linesOf(blocks: readonly Block[]): Line[] {
 
 /** A comment of a shell block that shows no answer. */
 export function isRemark({ block, text }: Line): boolean {
-  return block.language === 'sh' && /^# (?!\d{3}(?: |$)|\{| )/.test(text)
+  return block.language === 'sh' && /^# (?!\d{3}(?: |$)|\{|data: | )/.test(text)
 }
 
 /** Part of what is shown of an answer: nothing can need it, but it must be true. */
@@ -52,6 +52,7 @@ export function withMistake(line: Line): Block {
 const MISTAKES: readonly (readonly [RegExp, string])[] = [
   // What is shown of an answer, or of an output.
   [/^# \d{3}/, '# 299'],
+  [/^# data: \[/, '# data: [no'],
   [/^(\/\/|#) (?=\[|true|\d)/, '$1 9'],
   [/bin\/sluice (?=\w)/, 'bin/sluice no-'],
   [/(?<=\$api|\/api\/v1|\/scim\/v2|\/egress)\//, '/no/'],

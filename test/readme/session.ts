@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { plainEnvironment } from '../support/load/load.ts'
 import { ROOT } from '../support/source.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { commandsOf, differences, isRun, type Answer, type Block, type Command } from './blocks.ts'
+import { commandsOf, differences, eventsOf, isRun, type Answer, type Block, type Command } from './blocks.ts'
 
 /** What a reader who cloned the repository has in front of him, beside what the commands make. */
 const CLONE = [
@@ -200,7 +200,7 @@ function answerProblems(
   if (answer?.body === undefined) return []
   const shown: unknown = JSON.parse(mapped(JSON.stringify(answer.body)))
   try {
-    return differences(shown, JSON.parse(body))
+    return differences(shown, body.startsWith('data: ') ? eventsOf(body) : JSON.parse(body))
   } catch {
     return ['answered no JSON']
   }
