@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as after } from 'node:timers/promises'
 import { Option, type Command } from 'commander'
 import { Compile } from 'typebox/compile'
+import { FAILURES, textOf, type FailureName } from '../../../schemas/failures.ts'
 import { reasonText } from '../../../schemas/requests/failure-reason.ts'
 import { REQUESTS_PAGE_MAX } from '../../../schemas/requests/request-limits.ts'
 import { ListRequestsQuery, REQUEST_FORMATS, type RequestShape } from '../../../schemas/requests/requests.ts'
@@ -190,6 +191,24 @@ function cellsOf(row: RequestShape): readonly string[] {
     row.cost_usd === null ? '-' : String(row.cost_usd),
     error === null ? '-' : limit === null ? error : `${error} (${limit})`,
     row.request_id,
-    row.reason === null ? '' : reasonText(row.reason),
+    reasonOf(row),
   ]
 }
+
+/**
+ * The recorded reason, else the text of the failure with the recorded facts; the type of the error where the
+ * record lacks a word of that text. Empty for a call that succeeded.
+ */
+function reasonOf({ reason, error_type: error }: RequestShape): string {
+  const recorded = reason === null ? '' : reasonText(reason)
+  if (recorded !== '' || error === null) return recorded
+  const facts = Object.entries(reason?.facts ?? {})
+  const name = FAILURE_NAMES.find((one) => one === error)
+  const text = name === undefined ? error : textOf({ name, fields: Object.fromEntries(facts) })
+  const isWhole = !/\{\w+\}/.test(text)
+  const more = facts.filter(([, value]) => !isWhole || !text.includes(String(value)))
+  const shown = more.map(([fact, value]) => `${fact} ${value}`).join(', ')
+  return `${isWhole ? text : error}${shown === '' ? '' : ` (${shown})`}`
+}
+
+const FAILURE_NAMES = Object.keys(FAILURES) as readonly FailureName[]

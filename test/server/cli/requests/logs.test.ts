@@ -43,12 +43,28 @@ async function stand(t: Test): Promise<(...args: readonly string[]) => ReturnTyp
         weight: 10,
         notes: { model: 'own/\u001b[2J' },
       },
+      ...UNEXPLAINED.map((call, nth) => ({ requestId: `u${nth}`, ...call })),
       { requestId: 'r2', status: 401, failure: 'key_unknown' },
     ),
   )
   const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
   return (...args) => runVerb(settings, ['logs', ...args])
 }
+
+/** Calls that failed without a recorded message, and belong to no organization. */
+const UNEXPLAINED = [
+  { status: 502, failure: 'upstream_failed', reason: () => ({ facts: { status: 503 } }) },
+  { status: 413, failure: 'upstream_too_large', reason: () => ({ facts: { limit: 512 } }) },
+  { status: 401, failure: 'credentials_missing' },
+] as const
+
+t.test('logs shows why each call failed, also without a recorded reason', async (t) => {
+  const { stdout } = await (await stand(t))('--unauthenticated')
+  t.match(stdout, / r2 +This API key is not known\.$/m)
+  t.match(stdout, / u0 +The provider failed\. \(status 503\)$/m)
+  t.match(stdout, / u1 +The provider returned more than 512 bytes\.$/m)
+  t.match(stdout, / u2 +credentials_missing$/m)
+})
 
 t.test('logs refuses filters that are none, in words', async (t) => {
   const run = await stand(t)
@@ -96,7 +112,7 @@ t.test('logs takes the filters of the API, and writes JSON, lines and tables', a
   t.same(await ids('--provider', 'acme'), ['r0'])
   t.same(await ids('--to', '2026-03-18T12:00:00.001Z'), ['r0'])
   t.same(await ids('--from', '2026-03-18T12:00:00.001Z'), ['r1'])
-  t.same(await ids('--unauthenticated'), ['r2'])
+  t.same(await ids('--unauthenticated'), ['r2', 'u2', 'u1', 'u0'])
   t.match((await run('--format', 'csv')).stdout, /^id,request_id,.*\n.*,r1,/)
   t.equal((await run('--format', 'ndjson')).stdout.trimEnd().split('\n').length, 2)
 })
