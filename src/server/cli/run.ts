@@ -3,7 +3,7 @@ import { ConfigInvalid, readConfig } from '../config.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { takeLibraryLines } from '../observe/library-lines.ts'
-import { addHelpTexts, configureHelp } from './parts/help.ts'
+import { addHelpTexts, configureHelp, showHelp } from './parts/help.ts'
 import { stderrLog } from './parts/stderr-log.ts'
 import { CliFailure, pasteable, tell } from './parts/verb.ts'
 
@@ -100,9 +100,11 @@ const GROUPS: readonly {
 export async function run(args: readonly string[]): Promise<number | null> {
   const outcome: CliOutcome = { code: 0 }
   const [verb = await bareVerb(), ...options] = args
+  const isHelp = verb === 'help'
   if (!NODE_VERBS.has(verb)) takeLibraryLines(warnOf)
   try {
-    const program = await programOf(verb, outcome, args.includes('--json'))
+    const program = await programOf(isHelp ? (options[0] ?? verb) : verb, outcome, args.includes('--json'))
+    if (isHelp) showHelp(program, options)
     await program.parseAsync([verb, ...options], { from: 'user' })
     return outcome.code
   } catch (problem) {

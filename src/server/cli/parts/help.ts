@@ -1,4 +1,5 @@
 import { Command, Help, type Option } from 'commander'
+import { nearest } from '../../../schemas/nearest.ts'
 import { commandName, hasColour } from '../../config.ts'
 import { inTone } from './colour.ts'
 import { examplesOf } from './examples.ts'
@@ -64,8 +65,36 @@ function pathsTo(command: Command, word: string, path = ''): readonly string[] {
 }
 
 function helpVerb(): Command {
-  const verb = new Command('help').argument('[verb]').description('show help for a command').helpOption(false)
+  const verb = new Command('help')
+    .argument('[verb...]')
+    .description('show help for a command')
+    .helpOption(false)
   return verb.helpGroup(headingOf('help') ?? '')
+}
+
+/**
+ * Shows the help of the verb that the words name, which may be of a group: commander's own verb `help` reads
+ * one word. Throws CommanderError, as each help does.
+ */
+export function showHelp(program: Command, words: readonly string[]): never {
+  let verb: Command = program
+  for (const word of words.filter((one) => one !== 'help' && !one.startsWith('-'))) {
+    if (verb.commands.length === 0) break
+    const below = verb.commands.find((one) => one.name() === word || one.aliases().includes(word))
+    if (below === undefined) {
+      const near = nearest(
+        word,
+        verb
+          .createHelp()
+          .visibleCommands(verb)
+          .map((one) => one.name()),
+      )
+      const hint = near.length === 0 ? '' : `\n(Did you mean ${near.join(' or ')}?)`
+      verb.error(`error: unknown command '${word}'${hint}`, { exitCode: 2 })
+    }
+    verb = below
+  }
+  verb.help()
 }
 
 function addExamples(verb: Command, path: string): void {

@@ -8,7 +8,15 @@ export class CliFailure extends Error {}
 
 /** Adds a verb that takes `--json`. */
 export function addVerb(parent: Command, name: string, description: string): Command {
-  return parent.command(name).description(description).option('--json', 'print JSON')
+  const verb = parent.command(name).description(description).option('--json', 'print JSON')
+  const parse = verb.parseOptions.bind(verb)
+  verb.parseOptions = (args) => {
+    const parsed = parse(args)
+    // A misspelled option is reported before the missing one that it may stand for.
+    if (parsed.unknown.length > 0) for (const option of verb.options) option.makeOptionMandatory(false)
+    return parsed
+  }
+  return verb
 }
 
 /**

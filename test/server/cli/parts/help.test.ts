@@ -8,6 +8,7 @@ import { programOf } from '../../../../src/server/cli/run.ts'
 import { openDataDirectory } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
 import { keptLog } from '../../../support/log.ts'
 import { nodeSettings, runToEnd, sluice } from '../../../support/nodes/node.ts'
+import { runVerb } from '../../../support/operator/verbs.ts'
 import { noPty, openPty, plainText } from '../../../support/nodes/pty.ts'
 
 t.setTimeout(300_000)
@@ -65,6 +66,16 @@ t.test('the help of a verb shows its examples, with the program as it was called
   t.match(stdout, /\nExamples:\n {2}bin\/sluice keys revoke \S/)
   const group = await runToEnd({}, sluice('keys', '--help'))
   t.match(group.stdout, /\nExamples:\n {2}bin\/sluice keys create .*\n {2}bin\/sluice keys list/)
+})
+
+t.test('help followed by a verb of a group shows the help of that verb', async (t) => {
+  for (const line of ['keys create', 'keys', 'doctor', 'webhooks secret rotate', 'keys delete']) {
+    const shown = await runVerb({}, ['help', ...line.split(' ')])
+    const { stdout } = await runVerb({}, [...line.split(' '), '--help'])
+    t.match(shown, { code: 0, stdout }, line)
+    t.match(stdout, /^Usage: sluice /)
+  }
+  t.equal((await runVerb({}, ['help'])).stdout, (await runVerb({}, ['--help'])).stdout)
 })
 
 t.test('the list of verbs is in groups, in their order', async (t) => {

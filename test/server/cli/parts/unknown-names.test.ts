@@ -55,8 +55,10 @@ t.test('misspelt verbs and options are told with those that are meant', async (t
   for (const [line, says] of [
     ['workspace list', /Did you mean workspaces\?/],
     ['keys lst', /Did you mean list\?/],
+    ['help keys creat', /unknown command 'creat'\n\(Did you mean create\?\)/],
     ['keys list --organisation x', /Did you mean --organization\?/],
     ['keys list --jsn', /Did you mean --json\?/],
+    ['keys create --limt 5', /unknown option '--limt'\n\(Did you mean --limit\?\)/],
     ['webhooks list --state ded', /Allowed choices are .*dead/],
   ] as const) {
     const { code, stderr } = await run(line)
