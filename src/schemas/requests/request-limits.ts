@@ -87,6 +87,11 @@ export const REQUESTS_KEYS_NAMED_MAX = 1_000
 export const REQUESTS_EXPORT_MAX = 100_000
 /** Rows that an export reads at once: their text fits into one piece of an answer. Decision. */
 export const REQUESTS_EXPORT_PAGE = 200
+/**
+ * Milliseconds of an export from its first page on; a longer one is cut off, so that its client notices. A
+ * reader that takes 128 KiB a second gets all rows in this time, at 1 KiB a row. Decision.
+ */
+export const REQUESTS_EXPORT_MS_MAX = 900_000
 /** Milliseconds between two comparisons of the log with the ledger. Decision. */
 export const REQUESTS_COMPARE_MS = 30_000
 /** Milliseconds behind a paid call until the log has to have it: later it is taken from the ledger. Decision. */

@@ -5,6 +5,7 @@ import { FailureWords } from '../failure-words.ts'
 import {
   ASKED_MODELS_COMPARED_MAX,
   REQUESTS_EXPORT_MAX,
+  REQUESTS_EXPORT_MS_MAX,
   REQUESTS_KEYS_NAMED_MAX,
   REQUESTS_KEY_PREFIX_MIN,
   REQUESTS_PAGE_DEFAULT,
@@ -20,6 +21,9 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 const milliseconds = (description: string) => nullable(Type.Number({ minimum: 0 }), description)
 
 /** The forms of an answer: a page of JSON, or the same rows as a table or as one object a line. */
+/** Milliseconds in a minute. */
+const MINUTE_MS = 60_000
+
 export const REQUEST_FORMATS = ['json', 'csv', 'ndjson'] as const
 export type RequestFormat = (typeof REQUEST_FORMATS)[number]
 
@@ -102,7 +106,8 @@ export const ListRequestsQuery = Type.Object({
     Type.Boolean({
       description:
         '`true`, with `format=csv` or `format=ndjson`: all rows that the search finds in one streamed download, ' +
-        `up to the newest ${REQUESTS_EXPORT_MAX}; without \`limit\` and \`cursor\`.`,
+        `up to the newest ${REQUESTS_EXPORT_MAX}; without \`limit\` and \`cursor\`. ` +
+        `A download is cut off after ${REQUESTS_EXPORT_MS_MAX / MINUTE_MS} minutes.`,
     }),
   ),
 })

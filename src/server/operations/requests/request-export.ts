@@ -1,5 +1,9 @@
-import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { REQUESTS_EXPORT_MAX, REQUESTS_EXPORT_PAGE } from '../../../schemas/requests/request-limits.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import {
+  REQUESTS_EXPORT_MAX,
+  REQUESTS_EXPORT_MS_MAX,
+  REQUESTS_EXPORT_PAGE,
+} from '../../../schemas/requests/request-limits.ts'
 import type { RequestFormat, RequestShape } from '../../../schemas/requests/requests.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { RequestLog, RequestPage, RequestPlace, RequestQuery } from '../../ports/requests/request-log.ts'
@@ -11,11 +15,14 @@ interface Export {
   readonly search: RequestQuery
   readonly format: RequestFormat | undefined
   readonly requestLog: RequestLog
+  /** Monotonic milliseconds. */
+  readonly now?: () => number
 }
 
 /**
  * All rows of a search as a download. The first page is read before the answer begins, so that a search that
- * cannot be made is refused with its own status. Failures: those of the request log.
+ * cannot be made is refused with its own status. Failures: those of the request log. A failure after the first
+ * page, deadline_exceeded among them, cuts the download off.
  */
 export async function exportOf(asked: Export, signal: AbortSignal): Promise<Outcome<Success>> {
   const search = { ...asked.search, limit: REQUESTS_EXPORT_PAGE }
@@ -35,6 +42,8 @@ export async function exportOf(asked: Export, signal: AbortSignal): Promise<Outc
 class ExportReader implements ByteReader {
   readonly #asked: Export
   readonly #left = new AbortController()
+  readonly #now: () => number
+  readonly #endsAtMs: number
   #page: RequestPage | null
   #place: RequestPlace | null = null
   #rows = 0
@@ -42,6 +51,8 @@ class ExportReader implements ByteReader {
 
   constructor(asked: Export, first: RequestPage) {
     this.#asked = asked
+    this.#now = asked.now ?? (() => performance.now())
+    this.#endsAtMs = this.#now() + REQUESTS_EXPORT_MS_MAX
     this.#page = first
   }
 
@@ -64,6 +75,7 @@ class ExportReader implements ByteReader {
     const first = this.#page
     this.#page = null
     if (first === null && (this.#place === null || this.#rows >= REQUESTS_EXPORT_MAX)) return ok(null)
+    if (this.#now() >= this.#endsAtMs) return fail('deadline_exceeded')
     const { requestLog, search } = this.#asked
     const page =
       first === null

@@ -40,6 +40,7 @@ export function findRequests(
       const place = workspace === undefined ? null : await workspaceIdOf(tx, organizationId, workspace)
       if (place?.ok === false) return place
       const keys = query.keyName === undefined ? null : await keysNamed(tx, organizationId, query.keyName)
+      if (keys?.length === 0) return ok({ rows: [], next: null })
       const [fromUs, toUs] = await usOf(tx, query)
       const search = { query, organizationId, workspaceId: place?.value ?? null, keys, fromUs, toUs }
       // With outdated statistics the planner would fetch and sort all rows that a search may find. Those of one

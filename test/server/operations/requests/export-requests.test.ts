@@ -1,6 +1,11 @@
 import t, { type Test } from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
-import { REQUESTS_EXPORT_MAX, REQUESTS_EXPORT_PAGE } from '../../../../src/schemas/requests/request-limits.ts'
+import {
+  REQUESTS_EXPORT_MAX,
+  REQUESTS_EXPORT_MS_MAX,
+  REQUESTS_EXPORT_PAGE,
+} from '../../../../src/schemas/requests/request-limits.ts'
+import { exportOf } from '../../../../src/server/operations/requests/request-export.ts'
 import type { LoggedRequest, RequestLog } from '../../../../src/server/ports/requests/request-log.ts'
 import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
@@ -92,6 +97,29 @@ t.test('a failure behind the first page cuts an export, so that its client notic
   const answer = await download(front, 'all=true&format=csv')
   t.equal(answer.status, 200)
   await t.rejects(answer.text())
+})
+
+t.test('an export reads no page after REQUESTS_EXPORT_MS_MAX, and is cut off', async (t) => {
+  const row = await rowOf(t)
+  let [nowMs, pages] = [5_000, 0]
+  const requestLog: RequestLog = {
+    find: async () => {
+      pages++
+      return ok({ rows: [row], next: row })
+    },
+  }
+  const search = { organizationId: row.requestId, limit: 1 }
+  const answer = must(
+    await exportOf({ search, format: 'ndjson', requestLog, now: () => nowMs }, new AbortController().signal),
+  )
+  if (answer.kind !== 'relay') throw new Error(`an answer of kind ${answer.kind}`)
+  const { body } = answer.answer
+  must(await body.next())
+  nowMs += REQUESTS_EXPORT_MS_MAX - 1
+  must(await body.next())
+  nowMs += 1
+  t.match(await body.next(), { ok: false, failure: { name: 'deadline_exceeded' } })
+  t.equal(pages, 2)
 })
 
 t.test('a client that leaves ends the export', async (t) => {

@@ -66,6 +66,14 @@ t.test(
   },
 )
 
+t.test('a search by a name that no key has is empty at once, without a look at the calls', async (t) => {
+  const { store, letGo, searching } = await openHeldLog(t)
+  const search = { organizationId: ORGANIZATION, keyName: 'of no key', limit: 1 }
+  t.same(must(await findRequests(store, search)), { rows: [], next: null })
+  t.equal(await searching(), 0)
+  await letGo()
+})
+
 t.test('searches that find no room to wait are busy, and those of others wait', async (t) => {
   const { find, letGo } = await openHeldLog(t)
   const own = Array.from({ length: 1 + LONG_READS_WAITING_OF_ONE_MAX }, () => find(ORGANIZATION))
