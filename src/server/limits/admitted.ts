@@ -33,15 +33,22 @@ export function admittedOf(known: WindowState): Admitted {
   return { failure: null, headers: headersOf(known, Math.ceil(known.resetAfterMs / 1000)) }
 }
 
-/** Refusal with `Retry-After`; the envelope repeats the three values. Source: contract C11, C13. */
-export function refusedOf(known: WindowState): Admitted {
+/** The part of a key's limit that a front applies by itself. */
+export type LocalShare = Pick<WindowState, 'limitRpm' | 'burst'>
+
+/**
+ * Refusal with `Retry-After`; the envelope repeats the three values. Source: contract C11, C13.
+ * @param share the authority did not answer, and the key may be within its limit; null: the authority refused
+ */
+export function refusedOf(known: WindowState, share: LocalShare | null = null): Admitted {
   // Rounded up, so that a single client that waits for it is admitted.
   const retryAfterS = Math.max(1, Math.ceil(known.resetAfterMs / 1000))
   const headers = headersOf(known, retryAfterS)
   return {
     failure: {
       name: 'rate_limited',
-      fields: { holder: 'key', limit: known.limitRpm, ...paceOf(known), retry: retryAfterS },
+      fields: { ...holderOf(share), ...paceOf(share ?? known), retry: retryAfterS },
+      ...(share !== null && { detail: UNANSWERED }),
       retryAfterS,
       metadata: {
         limit_source: 'key_rate_limit',
@@ -59,13 +66,24 @@ export function refusedOf(known: WindowState): Admitted {
   }
 }
 
+const UNANSWERED =
+  'Each process applies a share, which starts empty, until the store answers: the key may be within its limit.'
+
+function holderOf(share: LocalShare | null): { readonly holder: string } {
+  const holder =
+    share === null ? 'key' : "store of rate limits did not answer, and this process's share of the key"
+  return { holder }
+}
+
 /** Seconds from one request to the next, and requests at once, as in C11, in numbers for a person. */
 function paceOf({
   limitRpm,
   burst: exact,
-}: WindowState): Readonly<Record<'each' | 'burst' | 'what', string | number>> {
-  const [each, burst] = [Number((60 / limitRpm).toPrecision(3)), Math.floor(exact)]
-  return { each, burst, what: `requests a minute (one each ${each} s, burst ${burst})` }
+}: LocalShare): Readonly<Record<'limit' | 'each' | 'burst' | 'what', string | number>> {
+  // A share may be a fraction.
+  const [limit, each] = [Number(limitRpm.toFixed(1)), Number((60 / limitRpm).toPrecision(3))]
+  const burst = Math.floor(exact)
+  return { limit, each, burst, what: `requests a minute (one each ${each} s, burst ${burst})` }
 }
 
 function headersOf(known: WindowState, resetS: number): Readonly<Record<string, string>> {

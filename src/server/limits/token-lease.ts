@@ -12,7 +12,7 @@ import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
 import { add, freeOf, levelOf, takeOne, waitFor, windowOf, type Window } from './gcra.ts'
 import type { LocalBalance } from '../ports/local-balance.ts'
-import { admittedOf, refusedOf, type Admitted, type WindowState } from './admitted.ts'
+import { admittedOf, refusedOf, type Admitted, type LocalShare, type WindowState } from './admitted.ts'
 
 /** The dependencies that all leases of a front share. */
 export interface LeaseDeps {
@@ -47,6 +47,15 @@ interface Waiter {
   settle(answer: Admitted): void
 }
 
+/** A refusal that calls share while it is true. */
+interface Refused {
+  readonly atS: number
+  readonly until: number
+  /** By the share of this front. */
+  readonly isLocal: boolean
+  readonly answer: Admitted
+}
+
 /** Tokens, and the instant of their count: a used token becomes free with time. */
 interface Owed {
   readonly tokens: number
@@ -70,7 +79,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   #tripMs = 0
   #admitted: Admitted | null = null
   #deniedUntil = 0
-  #refused: { readonly atS: number; readonly until: number; readonly answer: Admitted } | null = null
+  #refused: Refused | null = null
   #waiters: Waiter[] = []
   #isRequesting = false
   /** Start of the current slot of RATE_BLOCK_MS. */
@@ -207,8 +216,8 @@ export class TokenLease implements LocalBalance<number, Admitted> {
    */
   #takeLocal(now: number, waitMsMax = RATE_SHARE_WAIT_MS_MAX): Admitted | null {
     if (now < this.#deniedUntil) return this.#refuse(now, 'fallback')
-    const share = Math.max(1, this.#deps.fronts.liveFronts)
-    const { intervalMs, toleranceMs } = windowOf(this.limitRpm / share, burstShare(this.burst, share))
+    const { limitRpm, burst } = this.#share()
+    const { intervalMs, toleranceMs } = windowOf(limitRpm, burst)
     const before = this.#local ?? this.#goOn(now)
     const startsAt = Math.min(now, Math.max(this.#deps.authority.lastAnswerAt, this.#deps.forgotAt()))
     if (before === null) this.#reported = { levelMs: toleranceMs, at: startsAt }
@@ -223,6 +232,11 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     // A call that has not waited yet may wait for the token.
     if (retryAfterMs > RATE_SHARE_WAIT_MS_MAX) this.#deniedUntil = now + retryAfterMs
     return this.#refuse(now, 'fallback', now + retryAfterMs)
+  }
+
+  #share(): LocalShare {
+    const fronts = Math.max(1, this.#deps.fronts.liveFronts)
+    return { limitRpm: this.limitRpm / fronts, burst: burstShare(this.burst, fronts) }
   }
 
   #admitLocally(window: Window): Admitted {
@@ -277,10 +291,12 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     this.#deps.meters.rateDecision('refused', source)
     const leftMs = until - now
     const atS = Math.max(1, Math.ceil(leftMs / 1000))
-    if (this.#refused?.atS !== atS || this.#refused.until !== until) {
-      this.#refused = { atS, until, answer: refusedOf(this.#known(0, leftMs)) }
-    }
-    return this.#refused.answer
+    const isLocal = source !== 'authority' && this.#local !== null
+    const last = this.#refused
+    if (last?.atS === atS && last.until === until && last.isLocal === isLocal) return last.answer
+    const answer = refusedOf(this.#known(0, leftMs), isLocal ? this.#share() : null)
+    this.#refused = { atS, until, isLocal, answer }
+    return answer
   }
 
   /**

@@ -107,6 +107,20 @@ t.test('a refusal says the pace, the burst and when to try again', async (t) => 
   )
 })
 
+t.test('a refusal without the authority does not claim that the key is over its limit', async (t) => {
+  const { redis, call } = open({ liveFronts: 2 })
+  redis.mode = 'down'
+  const { failure, headers } = await call(keyOf(60))
+  t.equal(
+    failure === null ? null : textOf(failure),
+    "The store of rate limits did not answer, and this process's share of the key is over its limit of " +
+      '30 requests a minute (one each 2 s, burst 5); try again in 2 s. Each process applies a share, ' +
+      'which starts empty, until the store answers: the key may be within its limit.',
+  )
+  t.match(failure, { name: 'rate_limited', metadata: { limit_source: 'key_rate_limit', limit: 60 } })
+  t.match(headers, { 'RateLimit-Policy': '"requests";q=60;w=60;burst=10' })
+})
+
 t.test('calls of one turn share one ask', async (t) => {
   const { admission, redis, wait } = open()
   const answers = Array.from({ length: 30 }, () => admission.admit(keyOf(600)))
