@@ -1,5 +1,5 @@
 import t from 'tap'
-import { skipWithoutBrowser } from '../support/wire/browser.ts'
+import { LOOKS, showAs, skipWithoutBrowser } from '../support/wire/browser.ts'
 import {
   findingsInAllLooks,
   openDashboard,
@@ -265,6 +265,32 @@ t.test(
     await headed(`Key ${NAME}`)
   },
 )
+
+/** Texts of the cells of a kind that their column cuts. */
+const cutCells = (kind: string): Promise<readonly string[]> =>
+  page().evaluate<readonly string[]>(`[...document.querySelectorAll('.fixed :is(th, td).c-${kind}')]
+    .flatMap((cell) => [cell, ...cell.querySelectorAll(':scope > div')])
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    .map(({ textContent }) => textContent)`)
+
+t.test('the last calls of a workspace show their status and duration whole', { skip }, async (t) => {
+  const { workspaceId } = opened()
+  await goTo(`workspace?id=${workspaceId}`)
+  await page().getByRole('table', { name: 'Last calls' }).waitFor()
+  for (const kind of ['ended', 'status', 'duration', 'cost']) t.same(await cutCells(kind), [], kind)
+})
+
+t.test('a card wraps the long title of a column and leaves out an empty error', { skip }, async (t) => {
+  await goTo(`model?id=${encodeURIComponent(PRICED_MODEL)}`)
+  await page().getByRole('table', { name: 'Last calls' }).waitFor()
+  await page().setViewportSize({ width: 380, height: 800 })
+  const wrap = `getComputedStyle(document.querySelector('td.n[data-title^="Input per"]'), '::before').whiteSpace`
+  t.equal(await page().evaluate<string>(wrap), 'normal')
+  const errors = page().locator('td.c-error')
+  t.equal(await errors.locator('visible=true').filter({ hasText: /^$/ }).count(), 0)
+  t.not(await errors.filter({ hasText: /^$/ }).count(), 0)
+  await showAs(page(), LOOKS[0])
+})
 
 for (const [name, address] of [
   ['key', () => `key?id=${opened().hash}`],

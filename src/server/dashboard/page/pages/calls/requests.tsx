@@ -200,7 +200,8 @@ export function callColumns(
       kind: 'operation',
       cell: ({ operation, weight }) => cut(weight === 1 ? operation : `${operation} ×${count(weight)}`),
     },
-    { title: 'Error', kind: 'error', cell: (row) => cut(errorText(row)) },
+    // Nothing for a call that succeeded: a card then leaves the row out.
+    { title: 'Error', kind: 'error', cell: (row) => row.error_type !== null && cut(errorText(row)) },
     {
       title: 'Key',
       kind: 'key',
