@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { ERRORS_PATH, GUIDES_PATH, REFERENCE_PATH } from '../../../schemas/api-prefix.ts'
 import { FAILURE_CAUSES } from '../../../schemas/failure-causes.ts'
 import { FAILURE_SAMPLES, type SampleCall } from '../../../schemas/failure-samples.ts'
-import { FAILURES, REASONS, type FailureName, type FailureRow } from '../../../schemas/failures.ts'
+import { FAILURES, REASONS, textOf, type FailureName, type FailureRow } from '../../../schemas/failures.ts'
 import { remedyOf } from '../../../schemas/remedies.ts'
 import type { AnyOperation } from '../../operations/define.ts'
 import { replyOfFailure } from '../reply/reply.ts'
@@ -45,7 +45,7 @@ export function errorPages(operations: readonly AnyOperation[]): readonly ErrorP
 function listOfAll(): string {
   const list = SHOWN.map(
     (name) =>
-      `<li><a href="${ERRORS_PATH}/${name}"><code>${name}</code></a>: ${withPlaces(FAILURES[name].text)}</li>`,
+      `<li><a href="${ERRORS_PATH}/${name}"><code>${name}</code></a>: ${inline(messageOf(name))}</li>`,
   )
   return shellOf({
     title: 'Error types',
@@ -83,7 +83,7 @@ function pageOf(name: FailureName, operations: readonly AnyOperation[]): string 
   return shellOf({
     title: name,
     body: [
-      `<h1><code>${name}</code></h1>\n<p>${withPlaces(row.text)}</p>\n`,
+      `<h1><code>${name}</code></h1>\n<p>${inline(messageOf(name))}</p>\n`,
       `<div class="table" tabindex="0">\n<table>\n${table}\n</table>\n</div>\n`,
       part('Cause', `<p>${inline(FAILURE_CAUSES[name])}</p>\n`),
       part('Fix', `<p>${inline(remedyOf(name))}</p>\n`),
@@ -147,7 +147,8 @@ function placesOf(operations: readonly AnyOperation[]): string {
   return part('Operations', `<ul>\n${items.join('\n')}\n</ul>\n`)
 }
 
-/** Sluice's own texts, in which a `{place}` is filled in each answer. */
-function withPlaces(text: string): string {
-  return inline(text).replace(/\{(\w+)\}/g, '<var>$1</var>')
+/** The message of a failure, with the values of its example in its places. */
+function messageOf(name: FailureName): string {
+  const fields = FAILURE_SAMPLES[name]?.failure?.fields
+  return textOf({ name, ...(fields !== undefined && { fields }) })
 }

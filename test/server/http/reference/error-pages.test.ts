@@ -26,9 +26,13 @@ t.test('every error type has a page of its own, and each answer leads to its own
     t.notMatch(html, /<td><\/td>|undefined/, name)
     const example = /<h2>Example answer<\/h2>\n<pre[^>]*>([^]*?)<\/pre>/.exec(html)?.[1] ?? '{none}'
     t.notMatch(example, /\{\w+\}/, `${name}: each place is filled`)
+    const shown = html.replace(/<(code|script|style)\b[^]*?<\/\1>/g, '')
+    t.notMatch(shown, /\{\w+\}|<var>/, `${name}: no place of the message is left open`)
     t.ok(html.includes('scim:api:messages:2.0:Error') || html.includes(`/docs/errors/${name}&quot;`), name)
   }
-  t.match(await (await fetch(`${url}/docs/errors`)).text(), /href="\/docs\/errors\/model_unknown"/)
+  const list = await (await fetch(`${url}/docs/errors`)).text()
+  t.match(list, /href="\/docs\/errors\/model_unknown"/)
+  t.notMatch(list.replace(/<(script|style)\b[^]*?<\/\1>/g, ''), /\{\w+\}|<var>/)
   t.equal((await fetch(`${url}/docs/errors/none`)).status, 404)
 })
 
