@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { ConfigInvalid, readConfig } from '../config.ts'
+import { commandName, ConfigInvalid, readConfig } from '../config.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { takeLibraryLines } from '../observe/library-lines.ts'
@@ -139,11 +139,12 @@ async function bareVerb(): Promise<string> {
  * The program with the verbs of the group that contains `verb`; with all verbs where no group contains it.
  */
 export async function programOf(verb: string, outcome: CliOutcome, asJson: boolean): Promise<Command> {
+  const name = commandName()
   const program = new Command('sluice').description('A self-hosted AI gateway')
   program
     .exitOverride()
     .version(VERSION)
-    .showHelpAfterError('(sluice VERB --help lists the options of a verb, sluice --help the verbs)')
+    .showHelpAfterError(`(${name} VERB --help lists the options of a verb, ${name} --help the verbs)`)
   configureHelp(program)
   // With --json a program reads only the one line that `explain` writes.
   if (asJson) program.configureOutput({ writeErr: () => {} })

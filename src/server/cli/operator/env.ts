@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander'
 import { API_PREFIX } from '../../../schemas/api-prefix.ts'
 import { runtimeOf } from '../../supervisor/data-directory/data-directory.ts'
+import { commandName } from '../../config.ts'
 import { inferenceKey } from '../keys/management-key.ts'
 import { addVerb, loadGeneration, print } from '../parts/verb.ts'
 import { assignment, SHELLS, type Assigned, type Shell } from './env/shells.ts'
@@ -38,12 +39,12 @@ const VARIABLES: Readonly<
 /** Variables with this ending hold the keys of a node's providers. */
 const PROVIDER_KEY = '_API_KEY'
 
-const HOW = `
+const how = (name: string): string => `
 Run programs in such a shell, and no node: a node reads these variables as keys of its providers.
 
-sh, bash, zsh:  eval "$(sluice env --with-key)"
-fish:           sluice env --with-key --shell fish | source
-PowerShell:     sluice env --with-key --shell powershell | Out-String | Invoke-Expression`
+sh, bash, zsh:  eval "$(${name} env --with-key)"
+fish:           ${name} env --with-key --shell fish | source
+PowerShell:     ${name} env --with-key --shell powershell | Out-String | Invoke-Expression`
 
 /** `env`. */
 export function addEnv(program: Command): void {
@@ -58,7 +59,7 @@ export function addEnv(program: Command): void {
     )
     .option('--with-key', `also print the key: the one in ${KEY_VARIABLE}, or the first one`)
     .option('--key-file <file>', 'file with the key, for --with-key')
-    .addHelpText('after', HOW)
+    .addHelpText('after', () => how(commandName()))
     .action((options: Options, command: Command) => {
       if (options.keyFile !== undefined && options.withKey !== true)
         command.error('error: --key-file requires --with-key', { exitCode: 2 })

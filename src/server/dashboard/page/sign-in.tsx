@@ -45,7 +45,7 @@ export function SignIn({ message, signIn }: SignInProps): ComponentChild {
           {'On a new installation, find the first key in '}
           <code>first-keys.json</code>
           {' in the data folder. '}
-          <code>sluice keys create --kind management --name ops</code>
+          <code>bin/sluice keys create --kind management --name ops</code>
           {' creates another.'}
         </p>
       </div>

@@ -78,6 +78,13 @@ t.test('help followed by a verb of a group shows the help of that verb', async (
   t.equal((await runVerb({}, ['help'])).stdout, (await runVerb({}, ['--help'])).stdout)
 })
 
+t.test('hints and the help of env name the program as it was called', async (t) => {
+  const { stderr } = await runToEnd({}, sluice('keys', 'lst'))
+  t.match(stderr, '(bin/sluice VERB --help lists the options of a verb, bin/sluice --help the verbs)')
+  const { stdout } = await runToEnd({}, sluice('env', '--help'))
+  t.match(stdout, 'eval "$(bin/sluice env --with-key)"')
+})
+
 t.test('the list of verbs is in groups, in their order', async (t) => {
   const { stdout } = await runToEnd({}, sluice('--help'))
   t.match(

@@ -117,7 +117,7 @@ function Groups({ context, groups, mappings, names }: GroupsProps): ComponentChi
         keyOf={({ id }) => id}
         empty={[
           'No groups from the identity provider yet. ',
-          <code key="call">sluice scim tokens create</code>,
+          <code key="call">bin/sluice scim tokens create</code>,
           ' creates its token. ',
           <GuideLink key="guide" page="scim" />,
         ]}
