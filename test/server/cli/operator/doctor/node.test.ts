@@ -90,7 +90,7 @@ t.test(
       { detail: /^external, version \d+\.\d+, answers in [\d.]+ ms$/ },
     )
     await until('no problems found', async () =>
-      (await runVerb(settings, ['doctor'])).stdout.endsWith('\nall is well\n'),
+      (await runVerb(settings, ['doctor'])).stdout.endsWith('\nno problems found\n'),
     )
   },
 )
