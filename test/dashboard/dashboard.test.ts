@@ -121,6 +121,19 @@ t.test('shows figures that move under load, the operation that is called among t
   t.equal(await page.locator('.uplot canvas').count(), 5)
 })
 
+t.test('the figures of the tiles stand at one height', { skip }, async (t) => {
+  const { page } = opened()
+  const tops = await page.evaluate<readonly number[]>(
+    `[...new Set([...document.querySelectorAll('main .tile dd')].map((dd) => Math.round(dd.getBoundingClientRect().top)))]`,
+  )
+  t.equal(tops.length, 1, tops.join())
+  t.equal(await page.locator('.tile dt', { hasText: /^p99 latency$/ }).count(), 1)
+  const wide = await page.evaluate<readonly string[]>(
+    `[...document.querySelectorAll('main .tile')].filter((tile) => tile.scrollWidth > tile.clientWidth).map((tile) => tile.textContent)`,
+  )
+  t.same(wide, [], 'nothing is beyond the edge of its tile')
+})
+
 t.test('shows what models write: tokens a second, and the time to the first of them', { skip }, async (t) => {
   const dashboard = opened()
   const { page, inferenceKey } = dashboard

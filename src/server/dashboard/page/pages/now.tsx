@@ -113,21 +113,21 @@ function Tiles({ latest, busiest: name }: Latest & Busiest): ComponentChild {
         note={requests > 0 ? share(failed / requests) : undefined}
         tone={failed > 0 ? 'bad' : undefined}
       />
+      <Tile name="p99 latency" value={duration(busiest?.p99_ms)} note={busiest?.operation} />
       <Tile
-        name={`p99 latency${busiest === undefined ? '' : `, ${busiest.operation}`}`}
-        value={duration(busiest?.p99_ms)}
-        note={`event loop ${duration(loop)}`}
-      />
-      <Tile
-        name={`CPU, ${count(readiness.fronts.ready)} of ${count(readiness.fronts.wanted)} fronts ready`}
+        name="CPU"
         value={share(cpu)}
-        note={bytes(memory)}
+        note={`${bytes(memory)}, event loop ${duration(loop)}`}
         tone={readiness.fronts.ready < readiness.fronts.wanted ? 'warn' : undefined}
       />
       <Tile
         name="Open streams"
         value={count(streams.open)}
-        note={`first token ${duration(streams.ttft_p50_ms)}, p99 ${duration(streams.ttft_p99_ms)}`}
+        note={
+          streams.ttft_p50_ms === null
+            ? undefined
+            : `first token ${duration(streams.ttft_p50_ms)}, p99 ${duration(streams.ttft_p99_ms)}`
+        }
       />
       <Tile
         name="Output tokens"
@@ -210,7 +210,7 @@ function poolText({ pools }: FrontView, name: 'short_jobs' | 'sessions'): string
 function Processes({
   latest: {
     fronts,
-    readiness: { workers, runners },
+    readiness: { fronts: serving, workers, runners },
   },
 }: Latest): ComponentChild {
   return (
@@ -223,9 +223,12 @@ function Processes({
         empty="No front process is running."
       />
       <p class="hint">
-        {`Ready: ${count(workers.ready)} of ${count(workers.wanted)} transfer threads, ${count(runners.ready)} of ${count(runners.wanted)} runners. `}
+        {`Ready: ${readyOf(serving)} fronts, ${readyOf(workers)} transfer threads, ${readyOf(runners)} runners. `}
         Threads: busy share and mean wait.
       </p>
     </div>
   )
 }
+
+const readyOf = ({ ready, wanted }: LiveView['readiness']['fronts']): string =>
+  `${count(ready)} of ${count(wanted)}`

@@ -151,7 +151,7 @@ function Credit({ context, look: { credit, recent, refusals }, reload }: CreditP
       <dl class="tiles">
         <Tile
           name="Left"
-          value={credit.is_unlimited ? 'unlimited' : usd(credit.remaining)}
+          value={credit.is_unlimited ? 'Unlimited' : usd(credit.remaining)}
           note={credit.effective === 'pending' ? 'being applied' : undefined}
           tone={(credit.remaining ?? 1) <= 0 ? 'bad' : undefined}
         />

@@ -13,7 +13,7 @@ export function Tile({ name, value, note, tone = undefined }: TileProps): Compon
     <div class={`tile ${tone ?? ''}`}>
       <dt>{name}</dt>
       <dd>
-        {value} {note !== undefined && <small>{note}</small>}
+        {value} {note !== undefined && <small title={note}>{note}</small>}
       </dd>
     </div>
   )
