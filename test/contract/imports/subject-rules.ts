@@ -105,7 +105,7 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
     base: ['parts'],
     above: [],
     rows: {
-      endpoints: ['models', 'vault'],
+      endpoints: ['vault'],
       files: ['vault'],
       operator: ['keys', 'models', 'vault'],
       scim: ['keys'],

@@ -24,7 +24,7 @@ import {
   type CallLimitOptions,
   type None,
 } from '../parts/call-limit-options.ts'
-import { catalogueChoice } from '../models/load-models.ts'
+import { catalogueChoice } from '../parts/load-models.ts'
 import { need, type Lookup } from '../parts/database.ts'
 import { CliFailure, loadGeneration } from '../parts/verb.ts'
 

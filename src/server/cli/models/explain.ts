@@ -8,7 +8,7 @@ import { comparedNames } from '../../operations/name-hints.ts'
 import { addVerb, CliFailure, loadGeneration, print } from '../parts/verb.ts'
 import { fieldsOf, fieldText, reachedAt, type Reached } from './explain-fields.ts'
 import { pricedAt, pricesOf, priceText, type PriceCase, type PricedEndpoint } from './explain-prices.ts'
-import { loadChosenModels } from './load-models.ts'
+import { loadChosenModels } from '../parts/load-models.ts'
 import { privateFacts, privateModel, privateText, type PrivateModel } from './private-model.ts'
 
 interface ExplainOptions {

@@ -10,7 +10,7 @@ import { usdText } from '../../../schemas/money/usd.ts'
 import type { ModelCatalogue, Provider, ResolvedModel } from '../../ports/models/models.ts'
 import { addVerb, loadGeneration, print, table } from '../parts/verb.ts'
 import { addExplain } from './explain.ts'
-import { linesOf, loadChosenModels } from './load-models.ts'
+import { linesOf, loadChosenModels } from '../parts/load-models.ts'
 
 /** `models list`, `models explain`, `catalog check`. */
 export function addModelVerbs(program: Command, outcome: { code: number | null }): void {

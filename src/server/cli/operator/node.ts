@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { readReload, untilReloaded, type ReloadRecord } from '../../supervisor/reload-record.ts'
-import { catalogueName, loadModels, noteDifference } from '../models/load-models.ts'
+import { catalogueName, loadModels, noteDifference } from '../parts/load-models.ts'
 import { runningNode } from '../parts/running-node.ts'
 import { addVerb, CliFailure, loadGeneration, print, tell } from '../parts/verb.ts'
 

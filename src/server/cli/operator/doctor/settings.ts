@@ -6,7 +6,7 @@ import { SHIPPED_CATALOGUE } from '../../../catalogue/shipped.ts'
 import type { Generation } from '../../../config.ts'
 import { unpricedEndpoints } from '../../../main/safekeeping.ts'
 import type { ModelCatalogue } from '../../../ports/models/models.ts'
-import { catalogueChoice, catalogueName } from '../../models/load-models.ts'
+import { catalogueChoice, catalogueName } from '../../parts/load-models.ts'
 import { unsetKeys } from '../../models/models.ts'
 import { bad, doubtful, good, type Finding } from './finding.ts'
 

@@ -230,5 +230,5 @@ function Processes({
   )
 }
 
-const readyOf = ({ ready, wanted }: LiveView['readiness']['fronts']): string =>
+const readyOf = ({ ready, wanted }: LiveView['readiness']['runners']): string =>
   `${count(ready)} of ${count(wanted)}`

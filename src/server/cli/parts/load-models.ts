@@ -6,7 +6,7 @@ import type { ModelCatalogue } from '../../ports/models/models.ts'
 import { runningSupervisor } from '../../supervisor/data-directory/data-directory.ts'
 import { readReload } from '../../supervisor/reload-record.ts'
 import { quoted } from '../../config/program-name.ts'
-import { CliFailure, tell } from '../parts/verb.ts'
+import { CliFailure, tell } from './verb.ts'
 
 /** The catalogue of an installation. Throws `CliFailure` with every mistake. */
 export function loadModels(extraFile: string | null): ModelCatalogue {
