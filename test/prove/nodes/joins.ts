@@ -125,7 +125,7 @@ async function refusedFor(
 ): Promise<void> {
   const { code, stderr } = await runToEnd(settings)
   const line = stderr.split('\n').find((one) => one.includes('SLUICE_OBJECTS')) ?? stderr.slice(0, 200)
-  const isMet = code === 1 && line.includes(`remove its mark ${cure}`) && !/^ {4}at /m.test(stderr)
+  const isMet = code === 1 && line.includes(`delete its id file ${cure}`) && !/^ {4}at /m.test(stderr)
   proof.check(`${text} is refused by SLUICE_OBJECTS, with the cure`, isMet, `${code}: ${line}`)
 }
 
