@@ -134,7 +134,9 @@ interface Kind {
 const KINDS: Readonly<Record<AccountKind, Kind>> = {
   organization: { failure: 'credit_exhausted', limitSource: 'credit', raise: 'add credit' },
   key: {
-    ...{ failure: 'key_limit_exceeded', limitSource: 'key_limit', raise: 'raise the limit of the key' },
+    failure: 'key_limit_exceeded',
+    limitSource: 'key_limit',
+    raise: 'raise the limit of the key',
     elsewhere: 'use another key',
   },
   workspace: { failure: 'budget_exceeded', limitSource: 'budget', raise: 'raise the budget' },

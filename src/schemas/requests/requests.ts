@@ -20,10 +20,10 @@ const instant = (description: string) => Type.Optional(Type.String({ title: INST
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const milliseconds = (description: string) => nullable(Type.Number({ minimum: 0 }), description)
 
-/** The forms of an answer: a page of JSON, or the same rows as a table or as one object a line. */
 /** Milliseconds in a minute. */
 const MINUTE_MS = 60_000
 
+/** The forms of an answer: a page of JSON, or the same rows as a table or as one object a line. */
 export const REQUEST_FORMATS = ['json', 'csv', 'ndjson'] as const
 export type RequestFormat = (typeof REQUEST_FORMATS)[number]
 
