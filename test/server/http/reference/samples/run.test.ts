@@ -1,18 +1,19 @@
-/** Runs the samples of every operation against a node, each in the interpreter that readers have for it. */
+/**
+ * Runs the samples of every operation, each in the interpreter that readers have for it, against a server that
+ * records the requests and answers as the page shows. No deadline of a node decides how a sample ends.
+ */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
-import type { Preparation } from '../../../../../bench/operations/preparation.ts'
-import { preparationOf } from '../../../../../bench/operations/preparations.ts'
-import { startWorld, type World } from '../../../../../bench/operations/world.ts'
 import { KEY_PREFIXES, type KeyKind } from '../../../../../src/schemas/keys/api-keys.ts'
+import type { ExampleAnswer, ExampleAnswers } from '../../../../../src/server/http/reference/answers.ts'
 import {
   exampleRequestOf,
   UPLOADED,
-  type ExampleInput,
   type ExampleRequest,
 } from '../../../../../src/server/http/reference/samples/example-request.ts'
 import {
@@ -23,12 +24,24 @@ import {
 } from '../../../../../src/server/http/reference/samples/samples.ts'
 import { OPERATIONS } from '../../../../../src/server/operations/index.ts'
 import { plainEnvironment } from '../../../../support/load/load.ts'
+import { ROOT } from '../../../../support/source.ts'
 import { temporaryFolder } from '../../../../support/temporary-folder.ts'
+import { portOf } from '../../../../support/wire/raw-server.ts'
 
 /** Hundreds of programs on a machine that does ten other things. */
 t.setTimeout(900_000)
 
 const FIRST_ERROR = 400
+const UPLOADED_TEXT = 'name,value\none,1\n'
+/** The body of an answer whose recorded example is no text. */
+const CLIP = Buffer.from([0, 1, 2, 0xfe, 0xff])
+const answers = JSON.parse(
+  readFileSync(`${ROOT}src/server/http/reference/answers.json`, 'utf8'),
+) as ExampleAnswers
+const keyOf = (kind: KeyKind): string => `${KEY_PREFIXES[kind]}of-the-samples`
+const KEYS = Object.fromEntries(
+  (Object.keys(KEY_PREFIXES) as KeyKind[]).map((kind) => [KEY_VARIABLES[kind], keyOf(kind)]),
+)
 /** How a program in each language is run, and the end of its file's name. */
 const RUNNERS: Readonly<Record<Language, { readonly command: string; readonly ending: string }>> = {
   curl: { command: 'sh', ending: '.sh' },
@@ -116,67 +129,157 @@ function openRunner(t: Test, language: Language, place: Place): RunSample {
   }
 }
 
-/** What the sample of each language sends: what works once is prepared for each. */
-async function inputsOf({ fresh, make }: Preparation, world: World): Promise<readonly ExampleInput[]> {
-  if (fresh === null) return make(world, 0)
-  const made: ExampleInput[] = []
-  for (const nth of languages.keys()) made.push(...(await make(world, nth)))
-  return made
+interface Received {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
 }
 
-/** What is wrong with how a sample ended; null: nothing. */
+interface Recorder {
+  readonly origin: string
+  /** The answer to each request from now on; forgets the requests so far. */
+  answerWith(answer: ExampleAnswer): void
+  readonly received: readonly Received[]
+}
+
+/** A server that records each request and answers it with an example of the reference. */
+async function startRecorder(t: Test): Promise<Recorder> {
+  let answer: ExampleAnswer = { status: 500, mediaType: null }
+  const received: Received[] = []
+  const server = createServer({ requestTimeout: 0, headersTimeout: 0 }, (req, res) => {
+    void bodyOf(req).then((body) => {
+      received.push({ method: req.method ?? '', path: req.url ?? '', headers: req.headers, body })
+      // A connection that is kept could be closed while a sample sends its next request.
+      const type = answer.mediaType === null ? {} : { 'content-type': answer.mediaType }
+      res.writeHead(answer.status, { connection: 'close', ...type }).end(bytesOf(answer))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => void server.close())
+  return {
+    origin: `http://127.0.0.1:${portOf(server)}`,
+    received,
+    answerWith(next) {
+      answer = next
+      received.length = 0
+    },
+  }
+}
+
+async function bodyOf(req: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of req) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+function bytesOf({ mediaType, body }: ExampleAnswer): Buffer {
+  if (mediaType === null) return Buffer.alloc(0)
+  if (body === undefined) return CLIP
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+/** The request as the page describes it: its key, the type and the value of its body. */
+function shownRequest({ method, path, keyHeader, keyKind, contentType, upload, body }: ExampleRequest) {
+  const key = keyOf(keyKind)
+  const isBearer = keyHeader === 'Authorization'
+  return {
+    method,
+    path,
+    authorization: isBearer ? `Bearer ${key}` : undefined,
+    ownKey: isBearer ? undefined : key,
+    contentType: upload === 'form' ? 'multipart/form-data' : (contentType ?? undefined),
+    body:
+      upload === 'form'
+        ? [['file', UPLOADED, UPLOADED_TEXT]]
+        : upload === 'raw'
+          ? UPLOADED_TEXT
+          : (body ?? ''),
+  }
+}
+
+async function sentRequest({ method, path, headers, body }: Received) {
+  const contentType = headers['content-type']?.split(';')[0]
+  return {
+    method,
+    path,
+    authorization: headers.authorization,
+    ownKey: headers['x-sluice-key'],
+    contentType,
+    body:
+      contentType === 'multipart/form-data'
+        ? await filesOf(headers['content-type'] ?? '', body)
+        : contentType?.endsWith('json') === true
+          ? (JSON.parse(body.toString()) as unknown)
+          : body.toString(),
+  }
+}
+
+async function filesOf(contentType: string, body: Buffer): Promise<readonly (readonly string[])[]> {
+  const form = await new Response(new Uint8Array(body), {
+    headers: { 'content-type': contentType },
+  }).formData()
+  return Promise.all(
+    [...form].map(async ([name, value]) =>
+      typeof value === 'string' ? [name, value] : [name, value.name, await value.text()],
+    ),
+  )
+}
+
+/** Describes how a sample ended otherwise than its page says; null: as it says. */
 function faultOf(
   { code, output }: Ended,
-  status: number,
-  request: ExampleRequest,
-  folder: string,
-): string | null {
-  if (status >= FIRST_ERROR)
-    return code !== 0 && output.includes(String(status))
+  answer: ExampleAnswer,
+  { answer: kind }: ExampleRequest,
+  place: Place,
+) {
+  if (answer.status >= FIRST_ERROR)
+    return code !== 0 && output.includes(String(answer.status))
       ? null
-      : `ended with ${code}, not by ${status}: ${output}`
+      : `ended with ${code}, not by ${answer.status}: ${output}`
   if (code !== 0) return `ended with ${code}: ${output}`
-  if (typeof request.answer !== 'object') return null
-  return statSync(join(folder, request.answer.file)).size > 0 ? null : `${request.answer.file} is empty`
+  if (typeof kind !== 'object') return output.trim() === '' && kind !== 'nothing' ? 'printed nothing' : null
+  const file = join(place.folder, kind.file)
+  const isKept = readFileSync(file).equals(bytesOf(answer))
+  rmSync(file)
+  return isKept ? null : `${kind.file} is not the answer`
 }
 
-t.test('the samples of every operation run in every language, and end as the operation does', async (t) => {
-  const world = await startWorld()
-  t.teardown(() => world.stop())
-  const folders = languages.map(() => temporaryFolder(t, 'samples'))
-  for (const folder of folders) writeFileSync(join(folder, UPLOADED), 'name,value\none,1\n')
-  const kinds = Object.keys(KEY_PREFIXES) as KeyKind[]
-  const env = Object.fromEntries(kinds.map((kind) => [KEY_VARIABLES[kind], world.keyOf(kind)]))
-  const origin = `http://127.0.0.1:${world.stand.port}`
-  const runners = languages.map((language, at) => {
-    const folder = folders[at] ?? ''
-    return { language, folder, runSample: openRunner(t, language, { folder, env }) }
-  })
+t.test('the samples of every operation send the request of the page, in every language', async (t) => {
+  const runners = await Promise.all(
+    languages.map(async (language) => {
+      const place = { folder: temporaryFolder(t, 'samples'), env: KEYS }
+      writeFileSync(join(place.folder, UPLOADED), UPLOADED_TEXT)
+      return { language, place, recorder: await startRecorder(t), runSample: openRunner(t, language, place) }
+    }),
+  )
   for (const operation of OPERATIONS) {
-    const preparation = preparationOf(operation)
-    const inputs = await inputsOf(preparation, world)
-    const status = preparation.status ?? operation.success.status
-    const faults = await Promise.all(
-      runners.map(async ({ language, folder, runSample }, at) => {
-        const request = exampleRequestOf(operation, inputs[at % inputs.length])
-        const fault = faultOf(await runSample(sampleOf(language, request, origin)), status, request, folder)
-        return fault === null ? [] : [`${operation.id} in ${language} ${fault.slice(0, 500)}`]
+    const request = exampleRequestOf(operation)
+    const answer = answers[operation.id] ?? { status: 0, mediaType: null }
+    await Promise.all(
+      runners.map(async ({ language, place, recorder, runSample }) => {
+        recorder.answerWith(answer)
+        const ended = await runSample(sampleOf(language, request, recorder.origin))
+        const name = `${operation.id} in ${language}`
+        t.equal(faultOf(ended, answer, request, place), null, name)
+        t.same(await Promise.all(recorder.received.map(sentRequest)), [shownRequest(request)], name)
       }),
     )
-    t.same(faults.flat(), [], operation.id)
   }
 })
 
 t.test('a sample whose call is refused fails, and shows why', async (t) => {
-  const world = await startWorld()
-  t.teardown(() => world.stop())
+  const recorder = await startRecorder(t)
   const folder = temporaryFolder(t, 'samples')
   const operation = OPERATIONS.find(({ id }) => id === 'keys.list')
   if (operation === undefined) throw new Error('there is no keys.list')
-  const env = { [KEY_VARIABLES.management]: 'sk-sluice-mgmt-v1-no' }
+  const message = 'Invalid API key.'
+  recorder.answerWith({ status: 401, mediaType: 'application/json', body: { error: { code: 401, message } } })
   for (const language of languages) {
-    const text = sampleOf(language, exampleRequestOf(operation), `http://127.0.0.1:${world.stand.port}`)
-    const { code, output } = await run(language, text, { folder, env })
+    const text = sampleOf(language, exampleRequestOf(operation), recorder.origin)
+    const { code, output } = await run(language, text, { folder, env: KEYS })
     t.not(code, 0, language)
     t.match(output, '401', language)
   }
