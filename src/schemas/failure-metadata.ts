@@ -15,6 +15,12 @@ export interface PreviousError {
 /** The facts that a failure may give to the caller beside its text. Contract C13. */
 export interface FailureMetadata {
   readonly issues?: readonly Issue[]
+  /** The place where a body stops being JSON: its line, from 1 on. */
+  readonly line?: number
+  /** Of that place, in characters of its line, from 1 on. */
+  readonly column?: number
+  /** Of that place, in bytes of the body, from 0 on. */
+  readonly offset?: number
   readonly provider_name?: string
   readonly provider_code?: string
   /** The member of the provider's request that it refuses, in its own words. */

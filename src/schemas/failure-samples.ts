@@ -68,6 +68,11 @@ const endpoint = (more: object): SampleCall =>
 const issue = (path: string, message: string, expected: string): Omit<Failure, 'name'> => ({
   metadata: { issues: [{ path, message, expected }] },
 })
+const malformed = (offset: number, expected: string): Omit<Failure, 'name'> => {
+  const column = offset + 1
+  const message = `has an error at line 1, column ${column} (byte offset ${offset})`
+  return { metadata: { issues: [{ path: '', message, expected }], line: 1, column, offset } }
+}
 const provider = { metadata: { provider_name: 'OpenAI' } } as const
 const money = (interval: string): Omit<Failure, 'name'> => ({
   metadata: { ...{ limit: 5, spend: 4.98, interval }, affordable_output_tokens: 1_200 },
@@ -150,7 +155,10 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
       'application/json, or a type that ends in +json',
     ),
   },
-  body_malformed: { calls: [send('/embeddings', '{"model": "sluice/lexical-1", "input":}')] },
+  body_malformed: {
+    calls: [send('/embeddings', '{"model": "sluice/lexical-1", "input":}')],
+    failure: malformed(38, 'an object, a list, a string in double quotes, a number, true, false or null'),
+  },
   body_invalid: {
     calls: [send('/chat/completions', { model: 'sluice/echo-1' })],
     failure: issue('/messages', 'is required', 'array of objects'),

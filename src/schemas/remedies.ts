@@ -45,7 +45,8 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     'Give an endpoint without a price one in the catalogue, or `"free": true`; or lift the limit that counts the call.',
   model_not_allowed: 'Use a model that the key allows, or have its list of models changed.',
   content_type_unsupported: 'Send `Content-Type: application/json`.',
-  body_malformed: 'Send strict JSON in UTF-8, without a byte order mark, comments or trailing commas.',
+  body_malformed:
+    'Correct the body at the line and column in the message: strict JSON in UTF-8 has no byte order mark, comments or trailing commas.',
   body_invalid: 'Correct the members that `metadata.issues` names by their JSON pointers.',
   body_too_large: 'Split the input into several calls.',
   body_slow: 'Send the body without long pauses, and look at the network between.',

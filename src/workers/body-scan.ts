@@ -88,13 +88,12 @@ export type BodyScan =
   /** The body is not an object; `first` is the first byte of its value. */
   | { readonly ok: true; readonly known: null; readonly first: number }
   /**
-   * `at` is the byte of the syntax error. It is null for valid JSON that is refused; `detail` then gives the
-   * reason, or `misnamed` a member of the outermost object that has a known name in another case.
+   * For valid JSON that is refused, `detail` gives the reason, or `misnamed` a member of the outermost object
+   * that has a known name in another case. Without both the body is not JSON.
    */
   | {
       readonly ok: false
       readonly detail: string | null
-      readonly at: number | null
       readonly misnamed?: Misnamed
     }
 
@@ -143,8 +142,6 @@ class BodyScanner {
   #room = JSON_VALUES_MAX
   /** The value belongs to a known member: it is parsed next, which checks its strings. */
   #isParsed = false
-  /** The byte that the scan has reached. */
-  #at = 0
   readonly #key: { -readonly [figure in keyof Key]: Key[figure] } = { start: 0, hash: 0, isOdd: false }
   #ambiguous: Misnamed | null = null
   #misnamed: Misnamed | null = null
@@ -167,11 +164,10 @@ class BodyScanner {
     let end = isObject ? this.#object(start + 1, 1, null) : this.#value(start, 1, null)
     const close = end - 1
     if (end >= 0) {
-      this.#at = endOfSpace(bytes, end)
-      end = this.#at === bytes.length ? end : WRONG
+      end = endOfSpace(bytes, end) === bytes.length ? end : WRONG
     }
-    if (this.#misnamed !== null) return { ok: false, detail: null, at: null, misnamed: this.#misnamed }
-    if (end < 0) return { ok: false, detail: this.#detailOf(end), at: end === WRONG ? this.#at : null }
+    if (this.#misnamed !== null) return { ok: false, detail: null, misnamed: this.#misnamed }
+    if (end < 0) return { ok: false, detail: this.#detailOf(end) }
     if (!isObject) return { ok: true, known: null, first: bytes[start] ?? 0 }
     const [known, others] = [[...this.#known.values()], [...this.#others.values()]]
     const places = this.#keeps === null ? null : this.#placesTo(close)
@@ -195,13 +191,11 @@ class BodyScanner {
       case OPEN_LIST:
         return this.#list(at + 1, level, plan?.each ?? null)
       default:
-        this.#at = at
         return endOfLiteral(this.#bytes, at)
     }
   }
 
   #string(at: number): number {
-    this.#at = at
     if (this.#isParsed) return endOfText(this.#bytes, at + 1)
     const start = at + 1
     const fault = endOfString(this.#json, start)
@@ -216,7 +210,6 @@ class BodyScanner {
   /** The key of an object with a plan, which is within a member that is parsed; it becomes `#key`. */
   #plannedKey(quote: number): number {
     const bytes = this.#bytes
-    this.#at = quote
     let hash = 0
     let isOdd = false
     let at = quote + 1
@@ -249,7 +242,7 @@ class BodyScanner {
       if (end < 0) return end
       at = endOfSpace(bytes, end)
       if (bytes[at] === CLOSE_LIST) return at + 1
-      if (bytes[at] !== COMMA) return this.#wrong(at)
+      if (bytes[at] !== COMMA) return WRONG
       at = endOfSpace(bytes, at + 1)
     }
   }
@@ -266,11 +259,11 @@ class BodyScanner {
     let counted = NONE
     let seen = 0
     for (;;) {
-      if (bytes[at] !== QUOTE) return this.#wrong(at)
+      if (bytes[at] !== QUOTE) return WRONG
       const keyEnd = plan === null ? this.#string(at) : this.#plannedKey(at)
       if (keyEnd < 0) return keyEnd
       const colon = endOfSpace(bytes, keyEnd)
-      if (bytes[colon] !== COLON) return this.#wrong(colon)
+      if (bytes[colon] !== COLON) return WRONG
       const start = endOfSpace(bytes, colon + 1)
       if (level > 1 && --this.#room < 0) return TOO_MANY
       const planned = plan === null ? null : plannedAt(plan, bytes, this.#key)
@@ -286,7 +279,7 @@ class BodyScanner {
       if (end < 0) return end
       const after = endOfSpace(bytes, end)
       const isLast = bytes[after] === CLOSE_OBJECT
-      if (!isLast && bytes[after] !== COMMA) return this.#wrong(after)
+      if (!isLast && bytes[after] !== COMMA) return WRONG
       const next = isLast ? 0 : endOfSpace(bytes, after + 1)
       const index = level === 1 ? this.#topIndex : (planned?.index ?? NO_NAME)
       if (index !== NO_NAME) {
@@ -387,11 +380,6 @@ class BodyScanner {
   #nameAt(at: number): string | null {
     for (const name of this.#input.names) if (isWritten(this.#bytes, at, name)) return name
     return null
-  }
-
-  #wrong(at: number): number {
-    this.#at = at
-    return WRONG
   }
 }
 

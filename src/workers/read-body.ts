@@ -27,6 +27,7 @@ import { pointerOf } from '../schemas/values/json-path.ts'
 import { dropProto, jsonFault, LONE_SURROGATE, mayHaveProto, tooDeep } from './json-fault.ts'
 import { outlineOf } from './json-outline.ts'
 import { KeptNames } from './kept-plan.ts'
+import { malformationOf } from './json-position.ts'
 import { mendSurrogates } from './json-syntax.ts'
 import { locatedObjects, pathTo } from './located-objects.ts'
 
@@ -37,8 +38,6 @@ const ENCODER = new TextEncoder()
 const PROTO_ISSUE = { path: '/__proto__', message: 'is not a known member', expected: 'only known members' }
 const PROTO_REFUSED = fail('body_invalid', { metadata: { issues: [PROTO_ISSUE] } })
 const FOR_THREAD = { ...fail('body_invalid'), isForThread: true } as const
-const WITH_MARK = 'The body begins with a byte order mark.'
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 /** Stands for a value that is unknown and not examined. */
 const NOT_KNOWN = {}
 const STAND_INS: Readonly<Record<string, string>> = { '"': '""', t: 'true', f: 'false', n: 'null' }
@@ -114,13 +113,12 @@ function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   const outlined = outlineFault(buffer, form, isOnLoop === true)
   if (outlined !== null) return outlined
   const text = textOfUtf8(buffer)
-  if (text === null) return malformed('The body is not UTF-8.')
-  if (text === '') return malformed('The body is empty.')
+  if (text === null) return unparsed(buffer, form, isOnLoop === true)
   let value: unknown
   try {
     value = JSON.parse(text)
-  } catch (error) {
-    return malformed(text.startsWith('\uFEFF') ? WITH_MARK : positionOf(error))
+  } catch {
+    return unparsed(buffer, form, isOnLoop === true)
   }
   const fault = jsonFault(value, text, depthOf(form))
   if (fault !== null) return malformed(fault)
@@ -146,9 +144,8 @@ function outlineFault(buffer: Buffer, form: BodyForm, isOnLoop: boolean): Refuse
 /** Reads a body by first scanning its bytes: unknown members are skipped, whatever they contain. C25. */
 function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['in']): Read | Refused {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (buffer.length === 0) return malformed('The body is empty.')
-  if (!isUtf8(buffer)) return malformed('The body is not UTF-8.')
   const form: BodyForm = BODIES[name]
+  if (!isUtf8(buffer)) return unparsed(buffer, form, isOnLoop === true)
   const outlined = isOnLoop === true ? outlineFault(buffer, form, true) : null
   if (outlined !== null) return outlined
   const isShut = isClosed(form.schema)
@@ -160,16 +157,18 @@ function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
     ...(keeps !== undefined && { keeps }),
     depthMax: depthOf(form),
   })
-  if (!scan.ok)
-    return scan.misnamed !== undefined
-      ? fail('body_invalid', { metadata: { issues: [misnamedIssue(buffer, scan.misnamed)] } })
-      : malformed(scan.detail ?? wrongAt(buffer, scan.at ?? 0))
+  if (!scan.ok) {
+    if (scan.misnamed !== undefined)
+      return fail('body_invalid', { metadata: { issues: [misnamedIssue(buffer, scan.misnamed)] } })
+    return scan.detail === null ? unparsed(buffer, form, isOnLoop === true) : malformed(scan.detail)
+  }
   const isLeft = isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX
   if (scan.known === null) return checkedAs(name, standIn(scan.first), { isLeft, hasProto: false }) as Refused
   const value: Record<string, unknown> = {}
   let hasProto = false
   for (const member of scan.known) {
     const parsed = valueOf(buffer, member, form)
+    if (parsed === null) return unparsed(buffer, form, isOnLoop === true)
     if (!parsed.ok) return parsed
     value[member.name] = parsed.value
     hasProto ||= parsed.hasProto
@@ -304,19 +303,19 @@ function knownMembers({ schema, digest }: BodyForm, value: Record<string, unknow
     : value
 }
 
-/** Parses a known member, whose strings were not checked. Failure: body_malformed. */
+/** Parses a known member, whose strings were not checked; null: it is not JSON. Failure: body_malformed. */
 function valueOf(
   bytes: Buffer,
   span: Span,
   form: BodyForm,
-): { readonly ok: true; readonly value: unknown; readonly hasProto: boolean } | Refused {
+): { readonly ok: true; readonly value: unknown; readonly hasProto: boolean } | Refused | null {
   const part = bytes.subarray(span.start, span.end)
   const text = isAscii(part) ? part.toString('latin1') : part.toString('utf8')
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return malformed(wrongAt(bytes, span.start))
+    return null
   }
   const hasProto = mayHaveProto(text)
   const fault = hasProto ? jsonFault(value, text, depthOf(form)) : null
@@ -350,23 +349,6 @@ function textOfUtf8(buffer: Buffer): string | null {
   return isUtf8(buffer) ? buffer.toString('utf8') : null
 }
 
-/**
- * The place in characters, as the parser counts. The parser tells no place for a text that ends too early,
- * nor does this function.
- */
-function wrongAt(bytes: Buffer, at: number): string | undefined {
-  if (BYTE_ORDER_MARK.every((byte, nth) => bytes[nth] === byte)) return WITH_MARK
-  return at >= bytes.length
-    ? undefined
-    : `The error is near character ${bytes.toString('utf8', 0, at).length}.`
-}
-
-/** The parser's own message quotes the text; the caller may see only the position. */
-function positionOf(error: unknown): string | undefined {
-  const at = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined
-  return at === undefined ? undefined : `The error is near character ${at}.`
-}
-
 function namesOf(schema: TSchema): readonly string[] {
   const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, TSchema>> }
   const names = NAMES.get(schema) ?? Object.keys(properties)
@@ -378,6 +360,14 @@ function depthOf({ depthMax = JSON_DEPTH_MAX }: BodyForm): number {
   return depthMax
 }
 
-function malformed(detail: string | undefined): Refused {
-  return fail('body_malformed', detail === undefined ? {} : { detail })
+/** A body that is not JSON, with the place of its fault, which a thread finds in a larger one. */
+function unparsed(bytes: Buffer, form: BodyForm, isOnLoop: boolean): Refused {
+  if (isOnLoop && bytes.length > INLINE_ISSUES_BYTES_MAX) return FOR_THREAD
+  const depthMax = depthOf(form)
+  const metadata = malformationOf(bytes, depthMax)
+  return metadata === null ? malformed(tooDeep(depthMax)) : fail('body_malformed', { metadata })
+}
+
+function malformed(detail: string): Refused {
+  return fail('body_malformed', { detail })
 }

@@ -206,15 +206,3 @@ t.test(
     t.equal(verdictOf(repeated('{"input":[', '1,', '1]}')), 'ok', 'numbers take no more than the body')
   },
 )
-
-t.test('what is wrong with a body is told where it stands', async (t) => {
-  const placeOf = (text: string) => {
-    const scanned = scan(text)
-    return scanned.ok ? 'ok' : scanned.at
-  }
-  t.same(
-    [placeOf('{"a":1,}'), placeOf('{"a" 1}'), placeOf('[1 2]'), placeOf('{} {}'), placeOf('{"a":tru}')],
-    [7, 5, 3, 3, 5],
-  )
-  t.equal(placeOf('{"a":['), 6)
-})

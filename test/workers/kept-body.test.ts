@@ -117,20 +117,18 @@ t.test('a chat has 128 levels, known or not, on the loop and in a thread', async
 })
 
 t.test('strict JSON alone is kept, on the loop and in a thread', async (t) => {
-  for (const [text, detail] of [
-    [`{${START},"x":1e400}`, 'A number is out of range.'],
-    [`{${START},"x":"\\ud800}`, /near character/],
-    [`{${START},"x":"\\ud80"}`, /near character/],
-    [`{${START},}`, /near character/],
-    [`\uFEFF{${START}}`, 'The body begins with a byte order mark.'],
-    ['', 'The body is empty.'],
+  for (const [text, failure] of [
+    [`{${START},"x":1e400}`, { detail: 'A number is out of range.' }],
+    [`{${START},"x":"\\ud800}`, { metadata: { issues: [{ message: /ends too early/ }] } }],
+    [`{${START},"x":"\\ud80"}`, { metadata: { issues: [{ expected: /escape/ }] } }],
+    [`{${START},}`, { metadata: { line: 1 } }],
+    [`\uFEFF{${START}}`, { metadata: { issues: [{ message: /byte order mark/ }] } }],
+    ['', { metadata: { issues: [{ message: 'is empty' }] } }],
+    [Buffer.from([0x7b, 0xff, 0x7d]), { metadata: { offset: 1, issues: [{ expected: 'valid UTF-8' }] } }],
   ] as const)
     for (const isOnLoop of [true, false])
-      t.match(read(text, isOnLoop), { ok: false, failure: { name: 'body_malformed', detail } }, text)
+      t.match(read(text, isOnLoop), { ok: false, failure: { name: 'body_malformed', ...failure } })
   for (const isOnLoop of [true, false]) {
-    t.match(read(Buffer.from([0x7b, 0xff, 0x7d]), isOnLoop), {
-      failure: { detail: 'The body is not UTF-8.' },
-    })
     t.match(read('[]', isOnLoop), { failure: { name: 'body_invalid' } })
     t.match(read(`{${START},"x":"1e400"}`, isOnLoop), { ok: true })
   }

@@ -17,13 +17,8 @@ const onLoop = (text: string, body: BodyName = 'embeddings') =>
   readBody({ body, bytes: Buffer.from(text), isOnLoop: true })
 type Verdict = ReturnType<typeof readBody>
 
-/** Without places in the text, which both tell in their own way. */
 function told(verdict: Verdict): unknown {
-  if (!verdict.ok)
-    return {
-      ...verdict.failure,
-      detail: verdict.failure.detail?.replace(/near character \d+/, 'near') ?? null,
-    }
+  if (!verdict.ok) return verdict.failure
   const { value, bulk } = verdict
   return {
     ...value,
