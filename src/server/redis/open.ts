@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Redis, type RedisOptions } from 'ioredis'
 import { readRedisUrl } from '../../schemas/values/store-urls.ts'
 import type { Log } from '../ports/observe.ts'
-import { loggedSentinels } from './sentinels.ts'
+import { sentinelConnector } from './sentinels.ts'
 import { every, type Repetition } from '../structures/ticks.ts'
 
 export interface StateOptions {
@@ -289,7 +289,7 @@ function clientOf(url: string, log: Log): Redis {
   return new Redis({
     ...OPTIONS,
     sentinels: [...sentinels],
-    Connector: loggedSentinels(log),
+    Connector: sentinelConnector(log),
     name,
     db,
     ...(username !== '' && { username }),

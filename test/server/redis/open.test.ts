@@ -109,6 +109,26 @@ t.test('Sentinels lead to the primary, and after a failover to the new one', asy
   t.equal(await runOne(state), 1)
 })
 
+t.test('news of a failover that reach a lost connection do not end the new one', async (t) => {
+  const [old, next] = [await openScriptedRedis(t), await openScriptedRedis(t)]
+  let primary = old
+  const sentinel = await openScriptedRedis(t, { primaryPort: () => Number(new URL(primary.url).port) })
+  const state = openState({ url: `redis+sentinel://${new URL(sentinel.url).host}/main`, log: SILENT })
+  t.teardown(() => state.close())
+  t.ok(await state.whenReachable(30_000))
+  await until(() => sentinel.subscribers() === 1)
+  const place = sentinel.hold()
+  old.drop()
+  await until('the new connection asks for the primary', () => place.asked() > 0)
+  primary = next
+  sentinel.publish('+switch-master', `main ${new URL(old.url).host} ${new URL(next.url).host}`)
+  await until('nobody listens for the lost connection', () => sentinel.subscribers() === 0)
+  place.release()
+  await until(() => next.connections() > 0)
+  t.ok(await state.whenReachable(30_000))
+  t.equal(await runOne(state), 1)
+})
+
 t.test('a Sentinel that is away has one line, and one when it is back', async (t) => {
   const primary = await openScriptedRedis(t)
   const primaryPort = (): number => Number(new URL(primary.url).port)

@@ -11,6 +11,13 @@ export interface ScriptedRedis {
   refuse(refusal: string | null): void
   /** @param refusal the error with which logins are refused from now on */
   refuseLogins(refusal: string): void
+  /** Ends all connections. */
+  drop(): void
+  /** Connections that have subscribed and are open. */
+  readonly subscribers: () => number
+  publish(channel: string, message: string): void
+  /** From now on a Sentinel gives the place of its primary only after `release`. */
+  hold(): { readonly asked: () => number; readonly release: () => void }
 }
 
 interface ScriptedOptions {
@@ -29,7 +36,8 @@ export async function openScriptedRedis(
   let refusal: string | null = null
   let loginRefusal: string | null = null
   let connections = 0
-  const sockets = new Set<Socket>()
+  const [sockets, subscribed] = [new Set<Socket>(), new Set<Socket>()]
+  let held: (() => void)[] | null = null
   const answer = ([name = '', topic = '']: readonly string[]): string => {
     if (name === 'INFO') return bulk(info)
     if (name === 'SENTINEL' && topic !== 'GET-MASTER-ADDR-BY-NAME') return '*0\r\n'
@@ -43,16 +51,13 @@ export async function openScriptedRedis(
   const server = createServer((socket) => {
     connections++
     sockets.add(socket)
-    socket.on('error', () => undefined)
-    let text = ''
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1')
-      for (;;) {
-        const command = commandIn(text)
-        if (command === null) return
-        text = text.slice(command.length)
-        socket.write(answer(command.words))
-      }
+    socket.on('error', () => undefined).on('close', () => subscribed.delete(socket))
+    onCommand(socket, (words) => {
+      const [name, topic] = words
+      if (name === 'SUBSCRIBE') subscribed.add(socket)
+      const reply = (): void => void socket.write(answer(words))
+      if (held !== null && topic === 'GET-MASTER-ADDR-BY-NAME') held.push(reply)
+      else reply()
     })
   }).listen(port, '127.0.0.1')
   t.teardown(() => {
@@ -69,7 +74,37 @@ export async function openScriptedRedis(
     refuseLogins: (next) => {
       loginRefusal = next
     },
+    drop: () => {
+      for (const socket of sockets) socket.destroy()
+    },
+    subscribers: () => subscribed.size,
+    publish: (channel, message) => {
+      for (const socket of subscribed) {
+        socket.write(`*3\r\n${['message', channel, message].map(bulk).join('')}`)
+      }
+    },
+    hold: () => {
+      const waiting: (() => void)[] = (held = [])
+      const release = (): void => {
+        held = null
+        for (const reply of waiting) reply()
+      }
+      return { asked: () => waiting.length, release }
+    },
   }
+}
+
+function onCommand(socket: Socket, take: (words: readonly string[]) => void): void {
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1')
+    for (;;) {
+      const command = commandIn(text)
+      if (command === null) return
+      text = text.slice(command.length)
+      take(command.words)
+    }
+  })
 }
 
 /** The first whole command of a stream: an array of strings, each with its length before it. */
