@@ -13,11 +13,11 @@ import { showSteps } from './progress.mjs'
  * @param tell called with the name of each step as it begins
  */
 export async function build(tell = () => undefined) {
-  tell('compiling the server')
+  tell('step 1 of 3, compiling the server (usually 10 to 60 s)')
   await compile('tsconfig.json')
-  tell('compiling the pages')
+  tell('step 2 of 3, compiling the pages (usually 5 to 20 s)')
   await buildPages()
-  tell('joining modules')
+  tell('step 3 of 3, joining modules (usually 5 to 10 s)')
   const { bundle } = await import('./bundle.mjs')
   await bundle()
 }

@@ -5,24 +5,46 @@ const LOOK_MS = 500
 /** Milliseconds between two lines where no line can be rewritten, so that a log stays short. */
 const LINE_MS = 5_000
 
+/** Seconds without progress after which a line says so. */
+const QUIET_S = 20
+
 /**
  * Shows the progress of one step: on a terminal one line that is rewritten; elsewhere a line at the start and
  * every five seconds, and one at the end.
  * @param what name of the work, such as `installing the dependencies`
  * @param howFar returns the progress, such as `12 of 400 packages`
+ * @param hint what to check when the progress stands still
  * @returns a function that ends the display
  */
-export function showProgress(what, howFar, stream = process.stderr) {
+export function showProgress(what, howFar, { stream = process.stderr, hint } = {}) {
   const startedAt = performance.now()
-  const text = () => `${what}: ${howFar()}, ${Math.round((performance.now() - startedAt) / 1_000)} s`
-  const show = stream.isTTY ? () => stream.write(`\r\x1b[K${text()}`) : () => stream.write(`${text()}\n`)
-  show()
-  const timer = setInterval(show, stream.isTTY ? LOOK_MS : LINE_MS)
+  let [far, changedAt] = ['', startedAt]
+  const show = (hinted) => {
+    const looked = howFar()
+    if (looked !== far) [far, changedAt] = [looked, performance.now()]
+    const times = { seconds: secondsSince(startedAt), quietSeconds: secondsSince(changedAt) }
+    const line = progressLine({ what, far, hint: hinted, ...times })
+    stream.write(stream.isTTY ? `\r\x1b[K${line}` : `${line}\n`)
+  }
+  show(hint)
+  const timer = setInterval(() => show(hint), stream.isTTY ? LOOK_MS : LINE_MS)
   return () => {
     clearInterval(timer)
     show()
     if (stream.isTTY) stream.write('\n')
   }
+}
+
+/** @param quietSeconds since the progress last changed */
+export function progressLine({ what, far, seconds, quietSeconds, hint }) {
+  const line = `${what}: ${far}, ${seconds} s`
+  return hint === undefined || quietSeconds < QUIET_S
+    ? line
+    : `${line}; nothing new for ${quietSeconds} s: ${hint}`
+}
+
+function secondsSince(from) {
+  return Math.round((performance.now() - from) / 1_000)
 }
 
 /**
@@ -35,7 +57,7 @@ export async function showSteps(what, run, stream = process.stderr) {
   const running = run((name) => {
     step = name
   })
-  const stopShowing = showProgress(what, () => step, stream)
+  const stopShowing = showProgress(what, () => step, { stream })
   try {
     return await running
   } finally {

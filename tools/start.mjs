@@ -9,6 +9,10 @@ import { install } from './install.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
+if (!existsSync('node_modules/.package-lock.json'))
+  process.stderr.write(
+    'first start: installs the dependencies and compiles, usually 1 to 3 minutes; later starts take seconds\n',
+  )
 await install('.')
 const sources = hashOfSources()
 const stamp = 'dist/.start-stamp'

@@ -13,16 +13,14 @@ async function shown(isTTY: boolean): Promise<string> {
     showProgress(
       what: string,
       howFar: () => string,
-      stream: { isTTY: boolean; write(text: string): void },
+      options: { stream: { isTTY: boolean; write(text: string): void } },
     ): () => void
   }
   let [text, looks] = ['', 0]
-  const stop = showProgress('installing', () => `${++looks} of 2 packages`, {
-    isTTY,
-    write: (more) => {
-      text += more
-    },
-  })
+  const write = (more: string): void => {
+    text += more
+  }
+  const stop = showProgress('installing', () => `${++looks} of 2 packages`, { stream: { isTTY, write } })
   stop()
   return text
 }
@@ -35,6 +33,24 @@ t.test('on a terminal the progress rewrites its line, and leaves it whole', asyn
   t.equal(
     await shown(true),
     '\r\x1b[Kinstalling: 1 of 2 packages, 0 s\r\x1b[Kinstalling: 2 of 2 packages, 0 s\n',
+  )
+})
+
+t.test('a progress that stands still for 20 s says what to check', async (t) => {
+  const { progressLine } = (await import(`${TOOLS}progress.mjs`)) as {
+    progressLine(facts: {
+      what: string
+      far: string
+      seconds: number
+      quietSeconds: number
+      hint?: string
+    }): string
+  }
+  const facts = { what: 'installing', far: '1 of 2 packages', seconds: 30, hint: 'check the network' }
+  t.equal(progressLine({ ...facts, quietSeconds: 19 }), 'installing: 1 of 2 packages, 30 s')
+  t.equal(
+    progressLine({ ...facts, quietSeconds: 20 }),
+    'installing: 1 of 2 packages, 30 s; nothing new for 20 s: check the network',
   )
 })
 
@@ -84,6 +100,38 @@ t.test('an installation says how many packages are there, on standard error alon
   const { code: exit, stdout, stderr } = await runToEnd({ HOME: folder }, command)
   t.equal(exit, 0, stderr)
   t.equal(stdout, '')
-  t.match(stderr, /: 1 of 2 packages, 0 s\n[^]*: 2 of 2 packages, \d+ s\n$/)
+  t.match(stderr, /: 1 of 2 packages unpacked, 0 s\n[^]*: 2 of 2 packages unpacked, \d+ s\n$/)
   t.ok(existsSync(join(folder, 'node_modules/a/package.json')))
 })
+
+/** Runs `install` with a program in place of npm. */
+async function installedBy(folder: string, npm: string) {
+  writeFileSync(join(folder, 'npm.cjs'), npm)
+  const packages = { '': {}, 'node_modules/a': { version: '1.0.0' }, 'node_modules/b': { version: '1.0.0' } }
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages }))
+  const code = `import { install } from '${TOOLS}install.mjs'; await install(${JSON.stringify(folder)})`
+  const settings = { HOME: folder, npm_execpath: join(folder, 'npm.cjs') }
+  return runToEnd(settings, [process.execPath, '--input-type=module', '-e', code])
+}
+
+t.test('an installation shows what the registry has sent before a package is unpacked', async (t) => {
+  const lists = await installedBy(t.testdir(), LISTS)
+  t.match(lists.stderr, /\(usually 20 to 90 s\): waiting for the registry, 2 packages to load, 0 s\n/)
+  t.match(lists.stderr, /: reading lists of versions, 2 have come, 2 packages to load, \d+ s\n$/)
+  const downloads = await installedBy(t.testdir(), `${LISTS}${DOWNLOAD}`)
+  t.match(downloads.stderr, /: downloads: 1, 0 of 2 packages unpacked, \d+ s\n$/)
+})
+
+t.test('an installation shows the errors of npm, and none of its other lines', async (t) => {
+  const { code, stderr } = await installedBy(t.testdir(), `${LISTS}${FAILURE}`)
+  t.equal(code, 1)
+  t.match(stderr, /^npm error code E404$/m)
+  t.notMatch(stderr, /npm http|npm warn/)
+})
+
+const LISTS = `for (const name of ['a', 'b']) console.error('npm http fetch GET 200 https://registry.example/' + name + ' 5ms (cache miss)')
+`
+const DOWNLOAD = `console.error('npm http fetch GET 200 https://registry.example/a/-/a-1.0.0.tgz 5ms (cache miss)')
+`
+const FAILURE = `console.error('npm warn EBADENGINE'); console.error('npm error code E404'); process.exitCode = 1
+`
