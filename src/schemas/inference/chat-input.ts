@@ -44,10 +44,10 @@ export function chatInputOf(
   const { response_format: format } = more
   const { schema } = membersOf(membersOf(format)['json_schema'])
   return ok({
+    dialect: 'chat',
     ...commonInputOf(chat),
     ...repeated,
     ...formOf(format, { schema, last: repeated.last }),
-    dialect: 'chat',
     isUsageAlone: stream_options?.include_usage === true,
     choices: more.n ?? 1,
     stops: stopsOf(typeof stop === 'string' ? [stop] : (stop ?? [])),

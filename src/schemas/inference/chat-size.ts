@@ -38,8 +38,8 @@ export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize
   const media = new CountedMedia()
   for (const [nth, message] of messages.entries()) addMessage(media, message, `/messages/${nth}`)
   return {
-    ...media.sizes(bytes, escaped),
     messages: messages.length,
+    ...media.sizes(bytes, escaped),
     tools: countOf(chatTools(chat)),
     hasFormat: (response_format?.type ?? 'text') !== 'text',
     serverTools: chatServerTools(chat),

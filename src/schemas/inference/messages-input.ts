@@ -58,10 +58,10 @@ function inputOf(
   const format = output_config?.format ?? output_format
   const isThinking = thinking?.type === 'enabled' || thinking?.type === 'adaptive'
   return ok({
+    dialect: 'messages',
     ...commonInputOf(body),
     ...repeated,
     ...formOf(format, { schema: membersOf(format)['schema'], last: repeated.last }),
-    dialect: 'messages',
     isUsageAlone: false,
     choices: 1,
     stops: stopsOf(more.stop_sequences ?? []),

@@ -27,8 +27,8 @@ export function messagesSizeOf(
   }
   const format = output_config?.format ?? output_format ?? null
   return {
-    ...media.counted.sizes(bytes, escaped),
     messages: messages.length,
+    ...media.counted.sizes(bytes, escaped),
     tools: countOf(messagesTools(body)),
     hasFormat: format !== null,
     serverTools: messagesServerTools(body),

@@ -54,10 +54,10 @@ export function responsesInputOf(
   const common = commonInputOf(asked)
   const accountPath = common.accountPath ?? pictureIdPath(items)
   return ok({
+    dialect: 'responses',
     ...common,
     ...repeated,
     ...formOf(format, { schema: membersOf(format)['schema'], last: repeated.last }),
-    dialect: 'responses',
     isUsageAlone: false,
     ...(asked.include?.includes(ENCRYPTED_REASONING) === true && { isEncryptedAsked: true }),
     choices: 1,

@@ -38,8 +38,8 @@ export function responsesSizeOf(body: ResponsesBody, bytes: number, escaped = 0)
   const media = new CountedMedia()
   for (const [nth, item] of items.entries()) addItem(media, item, `/input/${nth}`)
   return {
-    ...media.sizes(bytes, escaped),
     messages: (Array.isArray(input) ? items.length : 1) + (typeof instructions === 'string' ? 1 : 0),
+    ...media.sizes(bytes, escaped),
     tools: countOf(responsesTools(body)),
     hasFormat: (text?.format?.type ?? 'text') !== 'text',
     tokensMax: max_output_tokens ?? null,

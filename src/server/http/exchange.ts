@@ -191,7 +191,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     if (!isReceiving) this.resumeBody()
     // As in `#begin`; this answer stays open by itself.
     const isLast = isReceiving || this.#head.declared === null || this.#head.isLast || this.#host.isClosing
-    const writer = (this.#writer = new RelayWriter({ ...this.#writing(res, isLast), body }))
+    const writer = (this.#writer = new RelayWriter({ body, ...this.#writing(res, isLast) }))
     res.cork(() => {
       writeHead(res, reply, isLast)
       writer.start()
@@ -207,7 +207,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     this.resumeBody()
     const isLast = this.#head.declared === null || this.#head.isLast || this.#host.isClosing
     const head = (): void => writeHead(res, reply, isLast)
-    return (this.#writer = new EventWriter({ ...this.#writing(res, isLast), head, silence }))
+    return (this.#writer = new EventWriter({ head, silence, ...this.#writing(res, isLast) }))
   }
 
   #answers(reply: Reply): void {
@@ -329,7 +329,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     const how = this.#writing(res, isLast)
     this.#giveUnread = how.unread(unreadBytesOf(reply))
     const body = isBodiless(reply, this.#isHead) ? null : reply.body
-    const writer = isPulled(body) ? new PullWriter({ ...how, body }) : new PartsWriter({ ...how, body })
+    const writer = isPulled(body) ? new PullWriter({ body, ...how }) : new PartsWriter({ body, ...how })
     this.#writer = writer
     writer.start(res.getWriteOffset())
   }

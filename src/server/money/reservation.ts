@@ -197,9 +197,9 @@ export class Reservation implements Hold {
       isByok: cost.isByok,
       isEstimated: cost.isEstimated,
       paid,
+      ...(cost.text && { text: cost.text }),
     }
-    const { text } = cost
-    this.#context.journal.settle(this.#takeId, text === undefined ? entry : { ...entry, text })
+    this.#context.journal.settle(this.#takeId, entry)
     this.#end(paid, charged)
     return atMs
   }

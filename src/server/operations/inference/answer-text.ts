@@ -94,8 +94,8 @@ function answer(call: TextCall, text: Outcome<TextWithFiles>, parts: AnswerParts
   if (!text.ok) return text
   const models = modelsOf(call.key, parts.ports)
   return models instanceof Promise
-    ? models.then((known) => answerWith(call, known, { ...parts, ...text.value }))
-    : answerWith(call, models, { ...parts, ...text.value })
+    ? models.then((known) => answerWith(call, known, { form: parts.form, ports: parts.ports, ...text.value }))
+    : answerWith(call, models, { form: parts.form, ports: parts.ports, ...text.value })
 }
 
 interface CompleteParts extends AnswerParts, TextWithFiles {}
@@ -169,7 +169,7 @@ function paidAnswer(
   const { isStream: isStreamed, size } = body
   const { streamHoldMs } = ports.inference
   const parts = { head, body, form }
-  const answer = isStreamed ? streamed(call, { ...parts, streamHoldMs }) : whole(call, parts)
+  const answer = isStreamed ? streamed(call, { streamHoldMs, ...parts }) : whole(call, parts)
   const { id, model } = head
   const record: CallRecord = { call, id, model, isStreamed, media: size.media, delivery: answer.delivery }
   return paidCall(

@@ -55,8 +55,11 @@ export function chatUsage({ usage, isByok, isEstimated, reported }: PaidUsage, n
   return { whole: JSON.stringify(shown), added: null, ...shownTier(reported) }
 }
 
+const NO_MEDIA_TOKENS: MediaTokens = {}
+
 /** Counts of kinds of which there are none are left out. */
 function mediaTokens(audio: number, image: number): MediaTokens {
+  if (audio === 0 && image === 0) return NO_MEDIA_TOKENS
   return { ...(audio > 0 && { audio_tokens: audio }), ...(image > 0 && { image_tokens: image }) }
 }
 
@@ -82,7 +85,7 @@ export class ChatEvents implements TextEvents {
   }
 
   begin({ provider, model, createdS = this.#head.createdS }: AnsweredBy): void {
-    this.#prefix = prefixOf({ ...this.#head, model, createdS }, provider)
+    this.#prefix = prefixOf({ model, createdS, id: this.#head.id }, provider)
   }
 
   eventsOf(parts: readonly WrittenPart[]): Uint8Array {

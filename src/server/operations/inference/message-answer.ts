@@ -46,11 +46,12 @@ function tierIn({ tier }: Pick<ShownUsage, 'tier'>): object | null {
 }
 
 /** The tokens of each kind of cache write, and those of thinking; nothing where there are none. */
-function sharesOf({ cacheWrite, cacheWriteHour = 0, reasoning }: TokenUsage): object {
+function sharesOf({ cacheWrite, cacheWriteHour = 0, reasoning }: TokenUsage): object | null {
   const cache_creation = {
     ephemeral_5m_input_tokens: cacheWrite - cacheWriteHour,
     ephemeral_1h_input_tokens: cacheWriteHour,
   }
+  if (cacheWrite === 0 && reasoning === 0) return null
   return {
     ...(cacheWrite > 0 && { cache_creation }),
     ...(reasoning > 0 && { output_tokens_details: { thinking_tokens: reasoning } }),
@@ -78,7 +79,8 @@ export class MessageEvents implements TextEvents {
   }
 
   begin({ model }: AnsweredBy): void {
-    this.#head = { ...this.#head, model }
+    const { id, createdS } = this.#head
+    this.#head = { id, createdS, model }
   }
 
   eventsOf(parts: readonly WrittenPart[]): Uint8Array {
@@ -152,7 +154,8 @@ export class WholeMessage implements WholeText {
   }
 
   begin({ model }: Author): void {
-    this.#head = { ...this.#head, model }
+    const { id, createdS } = this.#head
+    this.#head = { id, createdS, model }
   }
 
   add(part: WrittenPart): void {

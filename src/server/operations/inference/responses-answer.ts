@@ -73,7 +73,8 @@ export class ResponsesEvents implements TextEvents {
   }
 
   begin({ model }: AnsweredBy): void {
-    this.#head = { ...this.#head, model }
+    const { id, createdS } = this.#head
+    this.#head = { id, createdS, model }
   }
 
   eventsOf(parts: readonly WrittenPart[]): Uint8Array {
@@ -152,7 +153,8 @@ export class WholeResponse implements WholeText {
   }
 
   begin({ model }: Author): void {
-    this.#head = { ...this.#head, model }
+    const { id, createdS } = this.#head
+    this.#head = { id, createdS, model }
   }
 
   add(part: WrittenPart): void {

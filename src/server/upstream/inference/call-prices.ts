@@ -70,7 +70,8 @@ export class CallPrices {
       const costNano = this.#costNano(usage, price)
       if (dearest === null || costNano > dearest.costNano) dearest = { costNano, price }
     }
-    return { ...(dearest ?? { costNano: 0, price: prices }), unpricedTier }
+    const { costNano, price } = dearest ?? { costNano: 0, price: prices }
+    return { costNano, price, unpricedTier }
   }
 
   /** The reported tier without a price in the catalogue, where the operator pays; null: each has one. */

@@ -176,9 +176,9 @@ class RoutingInference implements Inference {
     const taking = takers === null ? undefined : this.#taking(takers)
     const { caller, session } = job
     const call = new RoutedText(request, { caller, session, at: this.#unixNow() }, taking)
-    const routed = route({ ...model, endpoints: fitting.value }, call, (endpoint) =>
-      this.#targets.healthOf(endpoint),
-    )
+    const isWhole = fitting.value.length === model.endpoints.length
+    const fit = isWhole ? model : { ...model, endpoints: fitting.value }
+    const routed = route(fit, call, (endpoint) => this.#targets.healthOf(endpoint))
     if (!routed.ok) return routed
     const targets = routed.value.flatMap((endpoint) => this.#targets.of(endpoint) ?? [])
     if (targets.length === 0) return endpointUnconfigured(model)

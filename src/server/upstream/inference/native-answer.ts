@@ -24,7 +24,7 @@ export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHea
   const read = readAs(dialect, body, head)
   if (!read.ok) return read
   const { pieces, ...figures } = read.value
-  return ok({ ...figures, withUsage: (shown) => usageBetween(pieces, shown) })
+  return ok({ withUsage: (shown) => usageBetween(pieces, shown), ...figures })
 }
 
 /** The same on a worker thread, which gives the answer in one piece. */
@@ -52,7 +52,7 @@ export function answerOfJob(out: Job['out']): WholeRead<NativeAnswer> {
     told: toldBytes === null ? null : [answer.subarray(beforeBytes, afterAt)],
     after: [answer.subarray(afterAt)],
   }
-  return ok({ ...figures, withUsage: (shown) => usageBetween(pieces, shown) })
+  return ok({ withUsage: (shown) => usageBetween(pieces, shown), ...figures })
 }
 
 function readAs(dialect: Dialect, body: Uint8Array, head: NativeHead): WholeRead<ReadAnswer> {

@@ -201,8 +201,9 @@ function usageOf(
   { input, cacheRead, cacheWrite, cacheWriteHour }: InputTokens,
   { output, reasoning }: OutputTokens,
 ): TokenUsage {
-  const usage = { input, cacheRead, cacheWrite, output, reasoning }
-  return cacheWriteHour === undefined ? usage : { ...usage, cacheWriteHour }
+  return cacheWriteHour === undefined
+    ? { input, cacheRead, cacheWrite, output, reasoning }
+    : { input, cacheRead, cacheWrite, output, reasoning, cacheWriteHour }
 }
 
 type InputTokens = Pick<TokenUsage, 'input' | 'cacheRead' | 'cacheWrite' | 'cacheWriteHour'>
@@ -213,8 +214,9 @@ function credibleInput(reported: TokenUsage, seen: SeenText): InputTokens | null
   if ([input, cacheRead, cacheWrite].some((tokens) => countOf(tokens) === null)) return null
   // Nothing but its prompt makes a model write.
   if (input + cacheRead + cacheWrite === 0 && seen.text.bytes > 0) return null
-  const tokens = { input, cacheRead, cacheWrite }
-  return cacheWriteHour === undefined ? tokens : { ...tokens, cacheWriteHour }
+  return cacheWriteHour === undefined
+    ? { input, cacheRead, cacheWrite }
+    : { input, cacheRead, cacheWrite, cacheWriteHour }
 }
 
 function credibleOutput(

@@ -132,8 +132,9 @@ export class TranslatedWire implements Wire {
     const { caller, call, deadlineAt: endsAt } = job
     const { endpoint, learned } = this.#deps
     const { text } = learned
+    const { dialect, ...written } = translationJob(job, { endpoint, text, protocol: this.#protocol })
     const named = contents === null ? null : { contents: contents.named }
-    const input = { ...translationJob(job, { endpoint, text, protocol: this.#protocol }), ...more, ...named }
+    const input = { dialect, ...written, ...more, ...named }
     const { loop, jobs } = this.#deps
     const done = isTranslatedHere(input.body)
       ? ok(loop.booked(caller.organizationId, () => translateRequest(input)))

@@ -163,8 +163,8 @@ export class WritingCall implements Attempting<WritingProtocol, Written, Inferen
     const charge = this.#prices.charge(endpoint, { usage, reported, startedAt: one.startedAt })
     const { unpricedTier } = charge
     return {
-      ...this.#answeredBy(one, dropped, { unpricedTier }),
       failure: failure === null ? null : this.#broken(failure, one),
+      ...this.#answeredBy(one, dropped, { unpricedTier }),
       usage,
       isEstimated,
       costNano: charge.costNano,
@@ -187,7 +187,7 @@ export class WritingCall implements Attempting<WritingProtocol, Written, Inferen
     const isProviders = failure !== null && !isOfCall(failure)
     return judgeTextUsage(
       told,
-      { ...asked, ...(isProviders && { reasons: false }), outputBytes, isWhole: failure === null },
+      { outputBytes, isWhole: failure === null, ...asked, reasons: isProviders ? false : asked.reasons },
       this.#shared.rates.of(one.target.endpoint, this.#job.caller),
     )
   }

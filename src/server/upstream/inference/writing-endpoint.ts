@@ -95,7 +95,7 @@ export class WritingEndpoint implements WritingProtocol {
     const opening = opened(body, attempt.job)
     const sent = opening instanceof Promise ? await opening : opening
     if (!sent.ok) return sent
-    const sending = { ...asked, wire, startedAt: attempt.ready() }
+    const sending = { wire, startedAt: attempt.ready(), ...asked }
     return isStream
       ? this.#stream(attempt, sending, sent.value).finally(() => sent.value.close())
       : this.#whole(attempt, sending, sent.value)
@@ -168,20 +168,20 @@ export class WritingEndpoint implements WritingProtocol {
     }
     wire.answered(read.value.thinksIn ?? null)
     const figures = { told: usage, outputBytes, upstreamId, reported, finishReason }
-    const written = { ...NOTHING_WRITTEN, ...figures, failure: null, dropped }
+    const written = { dropped, ...NOTHING_WRITTEN, ...figures }
     if ('withUsage' in read.value) {
       const { withUsage } = read.value
-      return ok({ ...written, answer: { withUsage, release: answer.release } })
+      return ok({ failure: null, ...written, answer: { withUsage, release: answer.release } })
     }
     begin(dropped, read.value)
     sink.take(read.value.parts)
-    return ok({ ...written, release: answer.release })
+    return ok({ failure: null, ...written, release: answer.release })
   }
 
   /** Posts a request whose answer is read whole. */
   async #post(sent: SentBody, { path, attempt, kind }: Post): Promise<Outcome<EgressAnswer>> {
     const bodyBytes = sent.bytes
-    const outcome = await this.#link.post(path, sent.take(), { ...attempt, bodyBytes }, kind)
+    const outcome = await this.#link.post(path, sent.take(), { bodyBytes, ...attempt }, kind)
     sent.close()
     return outcome.ok || sent.failure === null ? outcome : { ok: false, failure: sent.failure }
   }
@@ -195,7 +195,7 @@ export class WritingEndpoint implements WritingProtocol {
     const { caller, hops, call } = job
     const { firstOutputMs, stallMs, onLeave } = this.#text
     const beginsBy = Math.min(startedAt + firstOutputMs, job.deadlineAt)
-    const written = { ...NOTHING_WRITTEN, dropped }
+    const written = { dropped, ...NOTHING_WRITTEN }
     let isSent = false
     const outcome = await this.#link.stream(wire.pathOf(true), sent.take(), {
       beginsBy,
@@ -213,7 +213,7 @@ export class WritingEndpoint implements WritingProtocol {
       const failure = sent.failure ?? outcome.failure
       // A provider that has the request charges its input, also when the caller leaves. D27.
       const isLeft = isSent && sent.failure === null && failure.name === 'client_gone'
-      return isLeft ? ok({ ...written, failure }) : { ok: false, failure }
+      return isLeft ? ok({ failure, ...written }) : { ok: false, failure }
     }
     if (!outcome.value.isSuccess) {
       const refusal = failureOf(await readRefusal(outcome.value), this.#link)
@@ -252,7 +252,7 @@ export class WritingEndpoint implements WritingProtocol {
     const { usage, outputBytes, upstreamId, reported, finishReason } = stream
     const finalEvents = failure === null && 'finalEvents' in stream ? stream.finalEvents : null
     const figures = { told: usage, outputBytes, upstreamId, reported, finishReason, pausedMs, isDrained }
-    return ok({ ...written, ...figures, failure, finalEvents })
+    return ok({ failure, ...written, ...figures, finalEvents })
   }
 
   /** A failure as the caller may see it. A request that Sluice wrote has paths that the caller does not know. */

@@ -104,7 +104,8 @@ export function fileMedia(data: string | null, id: string | null): Media | null 
 
 /** A part as chat has it. @param isCut the provider takes places of its cache */
 export function writeChatPart(part: ChatPart, isCut: boolean): Members {
-  return { ...contentOf(part), ...(isCut ? cacheControl(part.cache) : {}) }
+  const content = contentOf(part)
+  return isCut && part.cache !== null ? { ...content, ...cacheControl(part.cache) } : content
 }
 
 function contentOf(part: ChatPart): Members {

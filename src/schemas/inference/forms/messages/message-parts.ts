@@ -93,7 +93,8 @@ function readSource(source: Members, path: JsonPath, others: Others): Media | nu
 
 /** The block of a part. */
 export function writeGiven(part: GivenPart): Members {
-  return { ...contentOf(part), ...cacheControl(part.cache) }
+  const content = contentOf(part)
+  return part.cache === null ? content : { ...content, ...cacheControl(part.cache) }
 }
 
 function contentOf(part: GivenPart): Members {

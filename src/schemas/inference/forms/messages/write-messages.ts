@@ -82,7 +82,7 @@ function writeTools(draft: PromptDraft): void {
   const choice = toolChoice === null && isParallel === false ? { type: 'auto' } : choiceMember(toolChoice)
   if (choice === null) return
   const isSaid = isParallel !== null && choice['type'] !== 'none'
-  draft.set('tool_choice', { ...choice, ...(isSaid && { disable_parallel_tool_use: !isParallel }) })
+  draft.set('tool_choice', isSaid ? { ...choice, disable_parallel_tool_use: !isParallel } : choice)
 }
 
 /** Tools of earlier turns, which the caller no longer declares: Anthropic refuses calls of undeclared ones. */
