@@ -45,7 +45,8 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'The key, its workspace or the organization sent more requests or tokens than its limit lets through now. The ' +
     'allowance refills evenly; it does not start again with each minute.',
   tokens_over_limit:
-    'The prompt and the requested maximum of the answer have more tokens than the limit allows in a whole minute.',
+    'The prompt, estimated by its bytes, and the longest answer of the call, counted as 4,096 tokens at most, have ' +
+    'more tokens than the limit allows in a whole minute.',
   credit_exhausted:
     'The organization has a prepaid credit, and the credit left after the calls in progress is less than the maximum cost of this call.',
   key_limit_exceeded:

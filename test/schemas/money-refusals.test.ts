@@ -91,11 +91,22 @@ t.test('what other calls hold is told, or a limit would seem to have room', (t) 
   t.end()
 })
 
+t.test('the refusal of a call that writes a text says that its maximum cost is an upper bound', (t) => {
+  const tokens = { member: 'max_tokens', affordable: 85, asked: null, byDefault: null }
+  t.equal(
+    textOf(withAffordable(failureOf(limitOf('key', 'lifetime')), 10_000_000, tokens)),
+    'The limit of the key does not cover this call. 9.99 of 10 USD are used, and it may cost up to 0.02 USD, ' +
+      'an upper bound: at least one token per byte of the request. ' +
+      'Send `max_tokens` of at most 85, set `default_max_output_tokens` on the key, or raise the limit of the key.',
+  )
+  t.end()
+})
+
 t.test('the cures fit the maximum that the call has, and the money that is left', (t) => {
   const failure = failureOf(limitOf('key', 'lifetime'))
   const cures = (more: Partial<RefusedTokens>, availableNano = 10_000_000): string => {
     const tokens = { member: 'max_tokens', affordable: 85, asked: null, byDefault: null, ...more }
-    return textOf(withAffordable(failure, availableNano, tokens)).replace(/^.* USD\. /, '')
+    return textOf(withAffordable(failure, availableNano, tokens)).replace(/^.* request\. /, '')
   }
   t.equal(
     cures({}),

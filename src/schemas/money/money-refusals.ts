@@ -45,7 +45,7 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
   const availableNano = availableIn(refusing)
   const fields = { interval: limit.span, availableNano }
   const cures = availableNano > 0 ? ['ask for less'] : []
-  return fail(failure, { fields, detail: detailOf(metadata, cures), metadata })
+  return fail(failure, { fields, detail: detailOf(metadata, { cures }), metadata })
 }
 
 /** The maximum of tokens of a call that a limit of money refuses. */
@@ -67,13 +67,22 @@ export function withAffordable(failure: Failure, availableNano: number, tokens: 
     affordable_output_tokens: tokens.affordable,
     ...(tokens.byDefault !== null && { default_max_output_tokens: tokens.byDefault }),
   }
-  if (availableNano <= 0) return { ...failure, metadata, detail: detailOf(metadata, []) }
-  // No maximum is small enough.
-  if (tokens.affordable === 0) return { ...failure, metadata, detail: detailOf(metadata, [], TOO_LITTLE) }
-  return { ...failure, metadata, detail: detailOf(metadata, curesOf(tokens)) }
+  return {
+    ...failure,
+    metadata,
+    detail: detailOf(metadata, { bound: BOUND, ...waysOut(availableNano, tokens) }),
+  }
 }
 
+/** How the bound of a call that writes a text counts its prompt, which has far fewer tokens. */
+const BOUND = ', an upper bound: at least one token per byte of the request'
 const TOO_LITTLE = 'What is left does not pay for the prompt and one token of an answer. '
+
+function waysOut(availableNano: number, tokens: RefusedTokens): Pick<RefusalWords, 'cures' | 'why'> {
+  if (availableNano <= 0) return { cures: [] }
+  // No maximum is small enough.
+  return tokens.affordable === 0 ? { cures: [], why: TOO_LITTLE } : { cures: curesOf(tokens) }
+}
 
 function curesOf({ member, affordable, asked, byDefault }: RefusedTokens): readonly string[] {
   if (asked !== null) return [`lower \`${member}\` to ${affordable} or less`]
@@ -157,28 +166,32 @@ function heldOf({ limitNano, spentNano, restNano }: RefusingLimit['limit']): num
   return restNano === undefined ? 0 : limitNano - spentNano - restNano
 }
 
-/**
- * What is used, what the call may cost, and what helps.
- * @param smaller cures that make the call smaller; none: the limit is used up
- * @param why a sentence before the cures
- */
+interface RefusalWords {
+  /** Cures that make the call smaller; none: the limit is used up. */
+  readonly cures: readonly string[]
+  /** A sentence before the cures. */
+  readonly why?: string
+  /** What the maximum cost of the call is. */
+  readonly bound?: string
+}
+
+/** What is used, what the call may cost, and what helps. */
 function detailOf(
   { scope, limit, spend, held, max_cost: cost, reset_at: resetAt }: FailureMetadata,
-  smaller: readonly string[],
-  why = '',
+  { cures, why = '', bound = '' }: RefusalWords,
 ): string {
   const facts = [
     `${usd(spend)} of ${usd(limit)} USD are used`,
     ...(held === undefined ? [] : [`${usd(held)} are held for calls under way`]),
-    `and it may cost up to ${usd(cost)} USD`,
+    `and it may cost up to ${usd(cost)} USD${bound}`,
   ]
   const reset = resetAt === undefined ? '' : `; the limit resets at ${resetAt}`
   const kind = ORDER.find((one) => one === scope) ?? 'workspace'
   const { raise, elsewhere } = KINDS[kind]
   const all = [
-    ...smaller,
+    ...cures,
     raise,
-    ...(smaller.length > 0 || elsewhere === undefined ? [] : [elsewhere]),
+    ...(cures.length > 0 || elsewhere === undefined ? [] : [elsewhere]),
     ...(resetAt === undefined ? [] : ['wait until the limit resets']),
   ]
   return `${facts.join(', ')}${reset}. ${why}${sentenceOf(all)}`
