@@ -50,7 +50,7 @@ t.test('a search at one click leaves nothing of the search before it', { skip },
   const { page, visit, seen } = opened()
   await visit('Requests')
   await page.getByLabel('Model').fill('test/priced')
-  await until('the model is searched for', () => /model(?:_prefix)?=test/.test(page.url()))
+  await page.waitForURL(/model(?:_prefix)?=test/)
   await page.getByLabel('Min. duration (ms)').fill('100000')
   await page.getByRole('button', { name: 'Failed in the last hour' }).click()
   await page
@@ -59,7 +59,7 @@ t.test('a search at one click leaves nothing of the search before it', { skip },
     .waitFor()
   t.equal(await page.getByLabel('Model').inputValue(), '')
   await page.getByRole('button', { name: 'Slow in the last hour' }).click()
-  await until('slow calls are searched for', () => /min_duration_ms=5000/.test(page.url()))
+  await page.waitForURL(/min_duration_ms=5000/)
   t.equal(await overflowOf(page), 0)
   t.same([seen.abroad, seen.errors], [[], []])
 })

@@ -2,9 +2,8 @@ import t from 'tap'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
 import { findingsInAllLooks, overflowOf } from '../support/operator/dashboard.ts'
 import { present } from '../support/must.ts'
-import { until } from '../support/nodes/node.ts'
 import { openRecords, OPEN_PROVIDER } from '../support/operator/dashboard-records.ts'
-import { partsOf, rowsOf, type RecordParts } from '../support/operator/record-parts.ts'
+import { partsOf, type RecordParts } from '../support/operator/record-parts.ts'
 
 t.setTimeout(600_000)
 
@@ -55,7 +54,7 @@ t.test('Models is searched, and tells who serves a model and how they are', { sk
   const catalogue = page.getByRole('table', { name: 'Models', exact: true })
   await page.getByLabel('Search').fill('clip small')
   await catalogue.getByRole('link', { name: 'Sluice: Clip 1' }).waitFor()
-  await until('the others are gone', async () => (await rowsOf(catalogue)) === 1)
+  await catalogue.getByRole('row').nth(2).waitFor({ state: 'detached' })
   t.match(await catalogue.getByRole('row').nth(1).innerText(), /video[\s\S]*free/)
   await catalogue.getByRole('link', { name: 'Sluice: Clip 1' }).click()
   await page.locator('h1', { hasText: 'Model sluice/clip-1' }).waitFor()
@@ -68,7 +67,8 @@ t.test('Models is searched, and tells who serves a model and how they are', { sk
     .getByText('ended 2026-01-14')
     .waitFor()
   await page.getByLabel('Search').fill('clip small')
-  await until('there is one', async () => (await rowsOf(catalogue)) === 1)
+  await catalogue.getByRole('link', { name: 'Sluice: Clip 1' }).waitFor()
+  await catalogue.getByRole('row').nth(2).waitFor({ state: 'detached' })
   await select('Makes', 'embeddings')
   await page.getByText('No models match.').waitFor()
   t.match(page.url(), /q=clip\+small&kind=embeddings/)
@@ -90,12 +90,12 @@ t.test('a space behind a word stays in a field that searches while it is typed i
   const { page } = parts()
   const field = page.getByLabel('Search')
   await field.fill('clip ')
-  await until('it is searched for', () => /q=clip(?:&|$)/.test(page.url()))
+  await page.waitForURL(/q=clip(?:&|$)/)
   await field.pressSequentially('small')
-  await until('that is searched for', () => /q=clip\+small/.test(page.url()))
+  await page.waitForURL(/q=clip\+small/)
   t.equal(await field.inputValue(), 'clip small')
   await field.fill('small')
-  await until('the address has it', () => /q=small/.test(page.url()))
+  await page.waitForURL(/q=small/)
 })
 
 /** Each with few rows: what is to be found is in one of them as in fifty. */

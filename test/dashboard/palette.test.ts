@@ -82,13 +82,10 @@ t.test('an action is done from wherever one is', { skip }, async (t) => {
   t.notMatch(page.url(), 'do=')
   await command('theme: dark')
   await page.keyboard.press('Enter')
-  await until('it is dark', async () => (await page.locator('html').getAttribute('data-theme')) === 'dark')
+  await page.locator('html[data-theme=dark]').waitFor()
   await command('theme: system')
   await page.keyboard.press('Enter')
-  await until(
-    'it is as before',
-    async () => (await page.locator('html').getAttribute('data-theme')) === 'auto',
-  )
+  await page.locator('html[data-theme=auto]').waitFor()
 })
 
 t.test(
@@ -182,7 +179,7 @@ t.test('rows of a list that no operation searches are found by their words', { s
   const { page, visit } = opened()
   await visit('Keys')
   await page.getByLabel('Find in this list').fill('FROM anywhere')
-  await until('one is left', async () => (await page.getByRole('table').getByRole('row').count()) === 2)
+  await page.getByRole('table').getByRole('row').nth(2).waitFor({ state: 'detached' })
   await page.getByLabel('Find in this list').fill('nobody at all')
   await page.getByText('No rows match.').waitFor()
   t.match(page.url(), /find=nobody\+at\+all/)

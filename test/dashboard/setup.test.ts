@@ -1,14 +1,13 @@
 import t from 'tap'
-import { openStore } from '../../src/server/store/base/open.ts'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
 import {
   findingsInAllLooks,
   openDashboard,
+  openTables,
   overflowOf,
   type Dashboard,
 } from '../support/operator/dashboard.ts'
 import { present } from '../support/must.ts'
-import { until } from '../support/nodes/node.ts'
 import { plantGroup, plantUsers } from '../support/scim/directory.ts'
 
 const skip = skipWithoutBrowser
@@ -91,17 +90,10 @@ t.test(
 )
 
 t.test('a group is mapped after a look at whom that makes a member', { skip }, async (t) => {
-  const { page, visit, node } = opened()
+  const { page, visit } = opened()
   await visit('Directory')
   await page.getByText('No groups from the identity provider yet.').waitFor()
-  const store = openStore({
-    url: node.settings['DATABASE_URL'] ?? '',
-    poolMax: 1,
-    applicationName: 'sluice-test',
-  })
-  t.teardown(() => store.close())
-  const [own] = await store.sql<{ id: string }[]>`SELECT id FROM organizations ORDER BY id LIMIT 1`
-  const organizationId = present(own).id
+  const { store, organizationId } = await openTables(t, opened())
   const users = await plantUsers(store, organizationId, ['ann@example.com', 'ben@example.com'])
   await plantGroup(store, organizationId, 'Engineering', users)
   await page.reload()
@@ -187,12 +179,11 @@ t.test('a theme that was chosen is kept in the browser, for each of its windows'
   await other.getByLabel('Theme').waitFor()
   t.equal(await themeOf(other), 'dark')
   await other.getByLabel('Theme').selectOption('light')
-  await until('the dashboard follows', async () => (await themeOf(page)) === 'light')
+  await page.locator('html[data-theme=light]').waitFor()
   t.equal(await page.getByLabel('Theme').inputValue(), 'light')
   await other.getByLabel('Theme').selectOption('auto')
-  await until('nothing is kept', () =>
-    page.evaluate<boolean>("localStorage.getItem('sluice-theme') === null"),
-  )
+  await page.locator('html[data-theme=auto]').waitFor()
+  t.equal(await page.evaluate("localStorage.getItem('sluice-theme')"), null)
   await page.evaluate("localStorage.setItem('sluice-theme', 'neon')")
   await page.reload()
   await page.getByLabel('Theme').waitFor()

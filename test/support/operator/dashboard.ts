@@ -1,5 +1,6 @@
 /** The dashboard of a whole node in a real browser. */
 import type { Browser, Page } from 'playwright-core'
+import { openStore, type Store } from '../../../src/server/store/base/open.ts'
 import {
   axeFindings,
   GRAVE,
@@ -11,7 +12,8 @@ import {
   type Seen,
 } from '../wire/browser.ts'
 import { catalogueFile } from '../models/catalogue.ts'
-import { firstKeys, nodeSettings, startNode, until, type Settings, type TestNode } from '../nodes/node.ts'
+import { present } from '../must.ts'
+import { firstKeys, nodeSettings, startNode, type Settings, type TestNode } from '../nodes/node.ts'
 import type { Teardown } from '../teardown.ts'
 
 /** An embeddings model that needs nobody outside and costs 0.001 USD a token. */
@@ -52,7 +54,9 @@ export interface Dashboard {
 /** Starts a node and opens its dashboard; one of each for a file of tests. */
 export async function openDashboard(t: Teardown, more: Settings = {}): Promise<Dashboard> {
   const settings = { ...(await nodeSettings(t)), SLUICE_CATALOG: catalogueFile(t, CATALOGUE), ...more }
-  const [node, browser] = await Promise.all([startNode(t, settings), openBrowser(t)])
+  // One after the other: each takes all of a small machine while it starts.
+  const node = await startNode(t, settings)
+  const browser = await openBrowser(t)
   const keys = firstKeys(node.dataDir)
   const [inferenceKey, managementKey] = [keys['inference_key'] ?? '', keys['management_key'] ?? '']
   const url = `${node.ready.admin_url}/dashboard/`
@@ -90,6 +94,18 @@ export async function openDashboard(t: Teardown, more: Settings = {}): Promise<D
   }
 }
 
+/** The tables of the node, for rows that would take many calls; and the organization of its keys. */
+export async function openTables(
+  t: Teardown,
+  { node }: Dashboard,
+): Promise<{ readonly store: Store; readonly organizationId: string }> {
+  const url = node.settings['DATABASE_URL'] ?? ''
+  const store = openStore({ url, poolMax: 1, applicationName: 'sluice-test' })
+  t.teardown(() => store.close())
+  const [own] = await store.sql<{ id: string }[]>`SELECT id FROM organizations ORDER BY id LIMIT 1`
+  return { store, organizationId: present(own).id }
+}
+
 /** An empty page with a clipboard, which is to show the dashboard at the address. */
 export async function openWatchedPage(
   browser: Browser,
@@ -105,6 +121,9 @@ export async function openWatchedPage(
   return { page, seen }
 }
 
+/** Elements that are shown paler because they are loaded, or late. */
+const NOT_AT_REST = '.busy, .waiting, .stale'
+
 /** What axe-core finds in the page that is shown, in each of its looks; with the name of the look. */
 export async function findingsInAllLooks(
   page: Page,
@@ -115,20 +134,15 @@ export async function findingsInAllLooks(
   for (const look of looks) {
     await showAs(page, look)
     let told: readonly string[] = []
-    await until('all is loaded, and still is when it was looked at', async () => {
-      if (!(await isAtRest(page))) return false
+    // What is found while something is loaded is looked at again.
+    do {
+      await page.locator(NOT_AT_REST).first().waitFor({ state: 'detached' })
       told = await axeFindings(page, impacts)
-      return told.length === 0 || (await isAtRest(page))
-    })
+    } while (told.length > 0 && (await page.locator(NOT_AT_REST).count()) > 0)
     found.push(...told.map((finding) => `${look.name}: ${finding}`))
   }
   await showAs(page, LOOKS[0])
   return found
-}
-
-/** Whether nothing is shown paler because it is loaded, or late. */
-async function isAtRest(page: Page): Promise<boolean> {
-  return (await page.locator('.busy, .waiting, .stale').count()) === 0
 }
 
 /**

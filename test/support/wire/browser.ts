@@ -23,10 +23,18 @@ export const browserFile: string | null =
 export const skipWithoutBrowser: string | false =
   browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
 
-/** Ended with the test. As root it has no sandbox of its own. */
+/**
+ * Ended with the test. As root it has no sandbox of its own. No wait of its pages has a limit in Playwright: the
+ * limit of the test file is the only one, so that a busy machine decides nothing.
+ */
 export async function openBrowser(t: Teardown): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: browserFile ?? '', args: ['--no-sandbox'] })
+  const settings = { executablePath: browserFile ?? '', args: ['--no-sandbox'], timeout: 0 }
+  const browser = await chromium.launch(settings)
   t.teardown(() => browser.close())
+  browser.on('context', (context) => {
+    context.setDefaultTimeout(0)
+    context.setDefaultNavigationTimeout(0)
+  })
   return browser
 }
 
