@@ -133,6 +133,9 @@ export function wrongParameters(
   )
 }
 
+/** No host of a URL of Postgres is what it asks for: the message names each of them with its reason. */
+export class NoHost extends AggregateError {}
+
 /** A URL of Redis, or of the Sentinels that know where its primary is. */
 export interface RedisAddress {
   /** Sentinels in the order in which they are asked; null: the URL leads to the server itself. */

@@ -1,3 +1,4 @@
+import { NoHost } from '../../schemas/values/store-urls.ts'
 import type { ReadinessView } from '../../schemas/operator/live-view.ts'
 import type { Log } from '../ports/observe.ts'
 import { every, type Repetition } from '../structures/ticks.ts'
@@ -30,6 +31,8 @@ export interface ReadinessOptions {
  * 2 s. Redis, which a look finds away only after such a time, is looked at when it changes too.
  */
 const LOOK_MS = 1_000
+/** Logged states of the hosts of Postgres in one outage. Decision. */
+const HOST_LINES_MAX = 5
 const NAMES: readonly DependencyName[] = ['postgres', 'redis', 'storage']
 const EFFECTS: Readonly<Record<DependencyName, string>> = {
   postgres: 'known keys are served from memory for SLUICE_KEY_GRACE; other keys and changes have to wait',
@@ -43,6 +46,8 @@ export class ReadinessWatch {
   readonly #sinceMs: Record<DependencyName, number>
   readonly #isUp: Record<DependencyName, boolean> = { postgres: true, redis: true, storage: true }
   readonly #looking = new Set<DependencyName>()
+  /** What was logged of the hosts of Postgres in the present outage. */
+  readonly #hosts = new Set<string>()
   readonly #looks: Repetition
   readonly #leave: () => void
 
@@ -125,11 +130,26 @@ export class ReadinessWatch {
   }
 
   #set(name: DependencyName, { isUp, ...why }: { readonly isUp: boolean; readonly cause?: unknown }): void {
-    if (this.#isUp[name] === isUp) return
-    this.#isUp[name] = isUp
-    this.#sinceMs[name] = this.#options.now()
-    this.#options.onChange?.(name, isUp)
+    const isNews = this.#isUp[name] !== isUp
+    const isNewsOfHosts = this.#noteHosts(why.cause)
+    if (!isNews && !isNewsOfHosts) return
+    if (isNews) this.#change(name, isUp)
     if (isUp) this.#options.log.info('dependency_up', { dependency: name })
     else this.#options.log.warn('dependency_down', { dependency: name, effect: EFFECTS[name], ...why })
+  }
+
+  #change(name: DependencyName, isUp: boolean): void {
+    this.#isUp[name] = isUp
+    this.#sinceMs[name] = this.#options.now()
+    if (name === 'postgres' && isUp) this.#hosts.clear()
+    this.#options.onChange?.(name, isUp)
+  }
+
+  /** An outage begins with a lost connection; what each host of Postgres answers is known later. */
+  #noteHosts(cause: unknown): boolean {
+    if (!(cause instanceof NoHost) || this.#hosts.size >= HOST_LINES_MAX) return false
+    const isNews = !this.#hosts.has(cause.message)
+    this.#hosts.add(cause.message)
+    return isNews
   }
 }

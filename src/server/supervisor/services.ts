@@ -1,4 +1,4 @@
-import { placeOfPostgres } from '../../schemas/values/store-urls.ts'
+import { NoHost, placeOfPostgres } from '../../schemas/values/store-urls.ts'
 import { SchemaRefused } from '../store/migrations/migrate.ts'
 import type { DataDirectory } from './data-directory/data-directory.ts'
 import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts'
@@ -106,14 +106,14 @@ async function untilReached<T extends { readonly isAway: false }>(
   attempt: () => Promise<T | Away>,
 ): Promise<T | null> {
   const giveUpAt = performance.now() + POSTGRES_WAIT_MS
-  let why = ''
+  let cause: unknown = null
   const stopSaying =
     postgres === 'embedded'
       ? () => undefined
       : sayWhileWaiting(() => {
           const secondsLeft = Math.max(0, Math.round((giveUpAt - performance.now()) / 1_000))
           say(
-            `waiting for Postgres at ${placeOfPostgres(databaseUrl)}${why}; the start is given up in ${secondsLeft} s\n`,
+            `waiting for Postgres${whereOf(databaseUrl, cause)}; the start is given up in ${secondsLeft} s\n`,
           )
         })
   try {
@@ -124,13 +124,20 @@ async function untilReached<T extends { readonly isAway: false }>(
       })
       if (!found.isAway) return found
       if (performance.now() > giveUpAt) throw unusable(found.cause)
-      why = ` (${codeOf(found.cause)})`
+      cause = found.cause
       await new Promise((resolve) => setTimeout(resolve, POSTGRES_RETRY_MS))
     }
     return null
   } finally {
     stopSaying()
   }
+}
+
+/** Where Postgres is looked for, and why it is not there yet. */
+function whereOf(databaseUrl: string, cause: unknown): string {
+  if (cause instanceof NoHost) return `: ${cause.message}`
+  const code = codeOf(cause)
+  return ` at ${placeOfPostgres(databaseUrl)}${code === '' ? '' : ` (${code})`}`
 }
 
 function sayWhileWaiting(say: () => void): () => void {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { placeOfPostgres } from '../../../schemas/values/store-urls.ts'
+import { NoHost, placeOfPostgres } from '../../../schemas/values/store-urls.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
 import type { Config } from '../../config.ts'
 import { migrate, SchemaRefused, type SchemaState } from '../../store/migrations/migrate.ts'
@@ -61,6 +61,7 @@ function sentenceOf(problem: unknown): string | null {
     (kind) => problem instanceof kind,
   )
   if (isRefusal) return reasonOf(problem)
+  if (problem instanceof NoHost) return `the database of DATABASE_URL cannot be reached: ${problem.message}`
   const code = codeOf(problem) ?? ''
   if (TLS_CODES.test(code))
     return `${placed()} cannot be reached: ${reasonOf(problem)} (${code}); set SLUICE_STORES_CA to a file with its certificate authority`

@@ -1,10 +1,25 @@
 import { connect } from 'node:net'
 import { Duplex } from 'node:stream'
+import postgres from 'postgres'
+import { NoHost } from '../../../schemas/values/store-urls.ts'
 
 /** Milliseconds for which connections that open together share one choice, or one refusal. Decision. */
 const CHOICE_MS = 500
 /** Code of a server that is not what `target_session_attrs` asks for. */
 export const WRONG_SESSION = 'WRONG_SESSION'
+
+/** Why a host was not chosen, by the codes of the library and the system. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refuses connections',
+  CONNECT_TIMEOUT: 'does not answer',
+  ETIMEDOUT: 'does not answer',
+  ENOTFOUND: 'has an unknown name',
+  EAI_AGAIN: 'has a name that cannot be looked up now',
+  EHOSTUNREACH: 'cannot be reached',
+  ENETUNREACH: 'cannot be reached',
+  ECONNRESET: 'closes connections',
+  CONNECTION_CLOSED: 'closes connections',
+}
 
 export interface HostPlace {
   readonly host: string
@@ -85,20 +100,25 @@ export class HostChoice {
     const last = this.#last
     const places = last === null ? this.#places : [last, ...this.#places.filter((place) => place !== last)]
     const problems: Error[] = []
+    const reasons: string[] = []
+    const add = ({ host, port }: HostPlace, problem: Error): void => {
+      problems.push(problem)
+      reasons.push(`${host.includes(':') ? `[${host}]` : host}:${port} ${reasonOf(problem)}`)
+    }
     let second: HostPlace | null = null
     for (const place of places) {
       try {
         const fit = fitOf(this.#session, await this.#look(place))
         if (fit === 'good') return (this.#last = place)
         if (fit === 'second') second ??= place
-        problems.push(wrongSession(place, fit))
+        add(place, wrongSession(fit))
       } catch (problem) {
-        problems.push(problem as Error)
+        add(place, problem as Error)
       }
     }
     if (second !== null) return (this.#last = second)
-    const reasons = problems.map(({ message }) => message).join(', ')
-    throw new AggregateError(problems, `no host of Postgres is ${this.#session ?? 'there'}: ${reasons}`)
+    const wanted = this.#session === null ? 'can be used' : `fits target_session_attrs=${this.#session}`
+    throw new NoHost(problems, `no host of Postgres ${wanted}: ${reasons.join('; ')}`)
   }
 }
 
@@ -123,6 +143,15 @@ function fitOf(session: string | null, { isStandby, isReadOnly }: HostState): Fi
   return 'good'
 }
 
-function wrongSession({ host, port }: HostPlace, fit: Fit): Error {
-  return Object.assign(new Error(`${host}:${port} is a ${fit}`), { code: WRONG_SESSION })
+function wrongSession(fit: Fit): Error {
+  return Object.assign(new Error(`is a ${fit}`), { code: WRONG_SESSION })
+}
+
+function reasonOf(problem: Error): string {
+  const code = 'code' in problem ? String(problem.code) : problem.name
+  if (code === WRONG_SESSION) return problem.message
+  const known = REASONS[code]
+  if (known !== undefined) return `${known} (${code})`
+  const [line = ''] = problem.message.split('\n')
+  return `${problem instanceof postgres.PostgresError ? 'answers' : 'fails'}: ${line === '' ? code : line}`
 }

@@ -57,6 +57,17 @@ t.test(
   },
 )
 
+t.test('each of several databases that cannot be reached is named with its reason', async (t) => {
+  t.equal(
+    await refusal(
+      t,
+      'postgres://sluice:hunter2@127.0.0.1:1,127.0.0.1:2/sluice?target_session_attrs=read-write',
+    ),
+    'the database of DATABASE_URL cannot be reached: no host of Postgres fits target_session_attrs=read-write: ' +
+      '127.0.0.1:1 refuses connections (ECONNREFUSED); 127.0.0.1:2 refuses connections (ECONNREFUSED)\n',
+  )
+})
+
 function opened(url: string) {
   const store = openStore({ url, poolMax: 1, applicationName: 'test' })
   return { sql: store.sql, close: () => store.close() }

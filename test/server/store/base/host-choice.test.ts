@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import postgres from 'postgres'
 import t from 'tap'
 import { HostChoice, type HostPlace, type HostState } from '../../../../src/server/store/base/host-choice.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'
@@ -51,9 +52,30 @@ t.test('a host that takes writes is chosen, before one that is read-only by a se
 })
 
 t.test('where no host is what is asked for, each is named with its reason', async (t) => {
-  t.match(
-    await chosen('read-write', [AWAY, STANDBY]),
-    'no host of Postgres is read-write: connect ECONNREFUSED, 127.0.0.1:1 is a standby',
+  const coded = (code: string, message = ''): Error => Object.assign(new Error(message), { code })
+  const states = [
+    AWAY,
+    STANDBY,
+    coded('CONNECT_TIMEOUT', 'write CONNECT_TIMEOUT 127.0.0.1:2'),
+    coded('ENOTFOUND', 'getaddrinfo ENOTFOUND db.example'),
+    // Node has no message for a name of several addresses.
+    Object.assign(new AggregateError([AWAY, AWAY]), { code: 'ECONNREFUSED' }),
+    Object.assign(new postgres.PostgresError('refused'), {
+      message: 'password authentication failed for user "node"',
+    }),
+    coded('DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'),
+  ]
+  t.equal(
+    await chosen('read-write', states),
+    'no host of Postgres fits target_session_attrs=read-write: 127.0.0.1:0 refuses connections (ECONNREFUSED); ' +
+      '127.0.0.1:1 is a standby; 127.0.0.1:2 does not answer (CONNECT_TIMEOUT); ' +
+      '127.0.0.1:3 has an unknown name (ENOTFOUND); 127.0.0.1:4 refuses connections (ECONNREFUSED); ' +
+      '127.0.0.1:5 answers: password authentication failed for user "node"; ' +
+      '127.0.0.1:6 fails: self-signed certificate',
+  )
+  t.equal(
+    await chosen(null, [AWAY]),
+    'no host of Postgres can be used: 127.0.0.1:0 refuses connections (ECONNREFUSED)',
   )
 })
 
@@ -77,7 +99,7 @@ t.test(
       )
     for (const problem of await Promise.all([ask(), ask(), ask(), ask(), ask(), ask()])) {
       t.ok(isAway(problem) && isComingUp(problem))
-      t.match(problem, { message: /^no host of Postgres is read-write: .*ECONNREFUSED.* is a standby$/ })
+      t.match(problem, { message: /^no host of Postgres fits .*ECONNREFUSED.* is a standby$/ })
     }
     t.match(await ask(stranger), { message: /password authentication failed/ })
     await server.promote()
