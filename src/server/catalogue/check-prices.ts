@@ -318,8 +318,11 @@ export function doubtfulPrices(model: ModelEntry): readonly Issue[] {
   ]
 }
 
-/** USD per token from which a price was probably meant per million tokens. Decision. */
-const DOUBTFUL_TOKEN_USD = 0.01
+/**
+ * USD per token, $1,000 per million, from which a price is probably a mistake in its unit: the highest list
+ * price of a large provider was $600 per million, for the output of OpenAI's o1-pro. Decision.
+ */
+const DOUBTFUL_TOKEN_USD = 0.001
 
 /** Prices per million tokens that stand where prices per token belong. */
 function highPrices(pricing: TokenPricing, path: string): readonly Issue[] {

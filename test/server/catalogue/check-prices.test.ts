@@ -284,6 +284,11 @@ t.test('prices per million tokens, and overrides that never count, are warnings'
     },
     { path: '/models/0/endpoints/0/pricing/overrides/0/prompt', message: 'is $500000 per million tokens' },
   ])
+  t.match(load(t, priced({ prompt: '0.001' })), {
+    warnings: [{ message: 'is $1000 per million tokens', expected: /\$2 per million/ }],
+  })
+  const dear = load(t, priced({ prompt: '0.0006' }))
+  t.same(dear.ok && dear.warnings, [], 'the highest list price of a large provider')
   const [long, longer] = [10_000, 20_000].map((tokens) => ({ min_prompt_tokens: tokens, prompt: '0.000002' }))
   const pathsOf = (...overrides: readonly object[]) => {
     const found = load(t, priced({ overrides }))
