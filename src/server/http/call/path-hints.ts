@@ -6,7 +6,7 @@ const OF_PREFIX: readonly string[] = API_PREFIX.split('/').slice(1)
 /** The segment that clients of OpenAI and Anthropic may add to their base URL. */
 const VERSION = OF_PREFIX.at(-1) ?? ''
 /** Segments of a path that are read. Decision. */
-const SEGMENTS_READ_MAX = 8
+export const SEGMENTS_READ_MAX = 8
 
 const BASE_URLS =
   `The base URL of OpenAI's clients ends in \`${API_PREFIX}\`, that of Anthropic's clients in ` +

@@ -1,5 +1,6 @@
 import type { Failure } from '../../../schemas/failures.ts'
 import { hintOf, shown } from '../../../schemas/nearest.ts'
+import { foreignEquivalents } from './foreign-paths.ts'
 import { nearestPath } from './nearest-path.ts'
 import { meantPath } from './path-hints.ts'
 import { statusLine } from '../reply/reply.ts'
@@ -35,12 +36,18 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
 function routeUnknown({ deps: { table }, head: { path, method } }: RequestCall): Failure {
   const meant = meantPath(path, (other) => table.find(method, other))
   if (meant.match.kind === 'not_served') return notServed(path, meant.match.instead)
-  const near = nearestPath(meant.path ?? path, table.paths)
   const hint = meant.hint === '' ? '' : ` ${meant.hint}`
   return {
     name: 'route_unknown',
-    detail: `No route matches ${shown(path)}.${hintOf(near === null ? [] : [near])}${hint}`,
+    detail: `No route matches ${shown(path)}.${hintOf(nearOf(meant.path ?? path, table))}${hint}`,
   }
+}
+
+function nearOf(path: string, { paths }: RequestCall['deps']['table']): readonly string[] {
+  const equivalents = foreignEquivalents(path)
+  if (equivalents.length > 0) return equivalents
+  const near = nearestPath(path, paths)
+  return near === null ? [] : [near]
 }
 
 function notServed(path: string, instead: string): Failure {

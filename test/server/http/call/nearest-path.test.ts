@@ -1,5 +1,7 @@
 import t from 'tap'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
+import { SCIM_PREFIX } from '../../../../src/schemas/api-prefix.ts'
+import { EQUIVALENTS } from '../../../../src/server/http/call/foreign-paths.ts'
 import { nearestPath } from '../../../../src/server/http/call/nearest-path.ts'
 import { openFront } from '../../../support/front.ts'
 
@@ -17,6 +19,31 @@ t.test('an unknown path is told with the one that was meant', async (t) => {
     /Nearest: `\/api\/v1\/models\/\{author\}\/\{slug\}\/endpoints`/,
   )
   t.notMatch(await messageOf('/wp-login.php'), /Nearest/)
+})
+
+t.test('404 route_unknown: a path of LiteLLM gets the operation that does the same', async (t) => {
+  const { url } = await openFront(t, OPERATIONS)
+  const messageOf = async (path: string) =>
+    ((await (await fetch(url + path, { method: 'POST' })).json()) as { error: { message: string } }).error
+      .message
+  for (const [path, near] of [
+    ['/api/v1/key/generate', '`POST /api/v1/keys`.'],
+    ['/key/generate', '`POST /api/v1/keys`.'],
+    ['/v1/key/generate/', '`POST /api/v1/keys`.'],
+    ['/api/v1/key/info', '`GET /api/v1/key`, `GET /api/v1/keys/{hash}`.'],
+    ['/user/new', '`POST /scim/v2/Users`.'],
+    ['/v1/model/info', '`GET /api/v1/models`.'],
+  ] as const)
+    t.ok((await messageOf(path)).includes(`Nearest: ${near}`), `${path}: ${await messageOf(path)}`)
+})
+
+t.test('each path that another proxy has leads to an operation', (t) => {
+  const known = OPERATIONS.map(
+    ({ method, path, area }) => `${method.toUpperCase()} ${area === 'scim' ? SCIM_PREFIX : ''}${path}`,
+  )
+  for (const [path, calls] of EQUIVALENTS)
+    for (const call of calls) t.ok(known.includes(call), `${path}: ${call}`)
+  t.end()
 })
 
 t.test('another word of the same length is not near, and doubled slashes count as one', (t) => {
