@@ -78,6 +78,10 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
 /** A part of a path in a remedy, which stands for any value. */
 const UNFILLED = /\{\w+\}/g
 
+/** Where the caller finds the inputs that were wrong, and where the record of the call has them. */
+const ISSUES_OF_ANSWER = '`metadata.issues`'
+const ISSUES_OF_RECORD = 'the list of invalid inputs'
+
 /** What an error means for the operator, and what helps. */
 export const FailureWords = Type.Object({
   cause: Type.String({ description: 'Cause.' }),
@@ -94,7 +98,9 @@ export function failureWords(name: string): FailureWords | null {
   const { fix, page = null } = OPERATOR_REMEDIES[name] ?? {}
   return {
     cause: FAILURE_CAUSES[name],
-    remedy: (fix === undefined ? remedyOf(name) : sentenceOf(fix)).replace(UNFILLED, '…'),
+    remedy: (fix === undefined ? remedyOf(name) : sentenceOf(fix))
+      .replace(UNFILLED, '…')
+      .replaceAll(ISSUES_OF_ANSWER, ISSUES_OF_RECORD),
     page,
   }
 }

@@ -192,5 +192,8 @@ t.test('a failed call says why: its own message, and inputs with what was expect
     { path: '/messages/0/content', expected: 'string' },
     { path: '/*', expected: null },
   ]
-  t.match(shown({ message: null, issues }), 'The budget./messages/0/content: expected string/*Raise')
+  t.match(
+    shown({ message: null, issues }),
+    'The budget.Invalid inputs/messages/0/content: expected string/*Raise',
+  )
 })

@@ -3,6 +3,7 @@ import { setTimeout as after } from 'node:timers/promises'
 import { Option, type Command } from 'commander'
 import { Compile } from 'typebox/compile'
 import { FAILURES, textOf, type FailureName } from '../../../schemas/failures.ts'
+import { failureWords } from '../../../schemas/failure-words.ts'
 import { reasonText } from '../../../schemas/requests/failure-reason.ts'
 import { REQUESTS_PAGE_MAX } from '../../../schemas/requests/request-limits.ts'
 import { ListRequestsQuery, REQUEST_FORMATS, type RequestShape } from '../../../schemas/requests/requests.ts'
@@ -195,20 +196,27 @@ function cellsOf(row: RequestShape): readonly string[] {
   ]
 }
 
-/**
- * The recorded reason, else the text of the failure with the recorded facts; the type of the error where the
- * record lacks a word of that text. Empty for a call that succeeded.
- */
+/** Why a call failed and what helps; empty for a call that succeeded. */
 function reasonOf({ reason, error_type: error }: RequestShape): string {
+  if (error === null) return ''
   const recorded = reason === null ? '' : reasonText(reason)
-  if (recorded !== '' || error === null) return recorded
-  const facts = Object.entries(reason?.facts ?? {})
+  const facts = reason?.facts ?? {}
+  // Issues say what was expected, and refusals for want of money name their ways out.
+  if (recorded !== '' && (reason?.issues.length !== 0 || 'max_cost' in facts)) return recorded
+  const text = recorded === '' ? textFrom(error, facts) : recorded
+  const fix = failureWords(error)?.remedy
+  return `${text.replace(/\.?$/, '.')}${fix === undefined ? '' : ` Fix: ${fix}`}`
+}
+
+/** The text of the failure with the recorded facts; the type of the error where the record lacks a word of it. */
+function textFrom(error: string, recorded: Readonly<Record<string, string | number>>): string {
+  const facts = Object.entries(recorded)
   const name = FAILURE_NAMES.find((one) => one === error)
   const text = name === undefined ? error : textOf({ name, fields: Object.fromEntries(facts) })
   const isWhole = !/\{\w+\}/.test(text)
   const more = facts.filter(([, value]) => !isWhole || !text.includes(String(value)))
   const shown = more.map(([fact, value]) => `${fact} ${value}`).join(', ')
-  return `${isWhole ? text : error}${shown === '' ? '' : ` (${shown})`}`
+  return shown === '' ? (isWhole ? text : error) : `${isWhole ? text.replace(/\.$/, '') : error} (${shown})`
 }
 
 const FAILURE_NAMES = Object.keys(FAILURES) as readonly FailureName[]

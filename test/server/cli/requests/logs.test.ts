@@ -56,14 +56,20 @@ const UNEXPLAINED = [
   { status: 502, failure: 'upstream_failed', reason: () => ({ facts: { status: 503 } }) },
   { status: 413, failure: 'upstream_too_large', reason: () => ({ facts: { limit: 512 } }) },
   { status: 401, failure: 'credentials_missing' },
+  {
+    status: 400,
+    failure: 'body_invalid',
+    reason: () => ({ issues: [{ path: '/messages', expected: 'array' }] }),
+  },
 ] as const
 
-t.test('logs shows why each call failed, also without a recorded reason', async (t) => {
+t.test('logs shows why each call failed and what helps, also without a recorded reason', async (t) => {
   const { stdout } = await (await stand(t))('--unauthenticated')
-  t.match(stdout, / r2 +This API key is not known\.$/m)
-  t.match(stdout, / u0 +The provider failed\. \(status 503\)$/m)
-  t.match(stdout, / u1 +The provider returned more than 512 bytes\.$/m)
-  t.match(stdout, / u2 +credentials_missing$/m)
+  t.match(stdout, / r2 +This API key is not known\. Fix: Check whether a key still in use was deleted/)
+  t.match(stdout, / u0 +The provider failed \(status 503\)\. Fix: Check whether the provider has an outage/)
+  t.match(stdout, / u1 +The provider returned more than 512 bytes\. Fix: Request less at once\.$/m)
+  t.match(stdout, / u2 +credentials_missing\. Fix: Give the callers a key\.$/m)
+  t.match(stdout, / u3 +\/messages: expected array$/m, 'what was expected is the cure')
 })
 
 t.test('logs refuses filters that are none, in words', async (t) => {
@@ -112,7 +118,7 @@ t.test('logs takes the filters of the API, and writes JSON, lines and tables', a
   t.same(await ids('--provider', 'acme'), ['r0'])
   t.same(await ids('--to', '2026-03-18T12:00:00.001Z'), ['r0'])
   t.same(await ids('--from', '2026-03-18T12:00:00.001Z'), ['r1'])
-  t.same(await ids('--unauthenticated'), ['r2', 'u2', 'u1', 'u0'])
+  t.same(await ids('--unauthenticated'), ['r2', 'u3', 'u2', 'u1', 'u0'])
   t.match((await run('--format', 'csv')).stdout, /^id,request_id,.*\n.*,r1,/)
   t.equal((await run('--format', 'ndjson')).stdout.trimEnd().split('\n').length, 2)
 })

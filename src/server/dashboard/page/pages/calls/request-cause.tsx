@@ -30,14 +30,17 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
           ` ${last.provider}: ${last.status ?? 'no answer'} (${last.code}) after ${duration(last.duration_ms)}.`}
       </p>
       {reason !== null && reason.issues.length > 0 && (
-        <ul aria-label="Invalid inputs">
-          {reason.issues.map(({ path, expected }) => (
-            <li>
-              <code>{path === '' ? 'the whole body' : path}</code>
-              {expected !== null && `: expected ${expected}`}
-            </li>
-          ))}
-        </ul>
+        <div>
+          Invalid inputs
+          <ul aria-label="Invalid inputs">
+            {reason.issues.map(({ path, expected }) => (
+              <li>
+                <code>{path === '' ? 'the whole body' : path}</code>
+                {expected !== null && `: expected ${expected}`}
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
       <p>{withCode(remedy)}</p>
       {place !== null && <a href={place[1]}>{`View ${place[0]}`}</a>}
