@@ -66,7 +66,8 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   hops_exceeded:
     'The operator corrects the `base_url` of the provider or private endpoint that leads back to this node.',
   upstream_failed:
-    'Try again; if it keeps failing, the operator finds the status of the provider in the log, and its text in the log of the provider.',
+    'Try again. If it keeps failing, the operator runs `sluice logs --error upstream_failed`: it shows the provider, ' +
+    'and its status or why there was no answer. The text of the provider is in its own log.',
   upstream_invalid:
     'Try again; if it keeps failing, the provider does not use the protocol in the catalogue.',
   upstream_too_large: 'Request less at once.',
@@ -88,7 +89,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   generation_unknown:
     'Use the `x-generation-id` of the answer and a key of the same workspace; the record exists two seconds after the end of the call.',
   content_not_kept: 'Store prompts and answers in your own program.',
-  video_unfinished: 'Poll the job until it has completed, or have a webhook sent.',
+  video_unfinished: 'Poll the job until it has completed, or set `callback_url` for a webhook.',
   video_jobs_full: 'Wait until jobs of the workspace have ended.',
   video_expired: 'Submit the job again, and download its clip in time.',
   not_supported: 'Leave out the member that `metadata.issues` names; plugins and server tools run elsewhere.',
@@ -205,7 +206,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   sync_job_unknown: 'Use the id returned by the change of a mapping; old jobs are removed.',
   scim_user_taken: 'Correct the duplicate in the directory, or let it match the existing user by `userName`.',
   scim_group_taken: 'Rename one of the groups in the directory.',
-  scim_member_unknown: 'Let the directory create users before groups; most send them again by themselves.',
+  scim_member_unknown: 'Let the directory create users before groups; most directories retry by themselves.',
   scim_filter_invalid: 'Filter by `userName`, `externalId` or `displayName` with `eq`, as directories do.',
   scim_too_many: 'Add `excludedAttributes=members` to the request.',
   scim_filter_refused: 'Leave `filter` out, or ask for a single resource by its id.',

@@ -34,7 +34,7 @@ const MAKERS: readonly (readonly [form: RegExp, maker: string])[] = [
   [/^hf_/, 'Hugging Face'],
 ]
 
-const SEND = `keys of Sluice begin with \`${KEY_PREFIXES.inference}\` or \`${OWN_KEYS_BEGIN}…\``
+const KEY_FORM = `keys of Sluice begin with \`${KEY_PREFIXES.inference}\` or \`${OWN_KEYS_BEGIN}…\``
 
 /**
  * The cure for a call without a readable key, judged by the form of its headers alone; null when no key was
@@ -77,13 +77,13 @@ export function unknownKeyHint(authorization: string): string | null {
   if (/^["'`]|["'`]$/.test(key)) return 'The key has quotation marks around it: leave them out.'
   const prefix = Object.values(KEY_PREFIXES).find((each) => key.startsWith(each))
   if (prefix !== undefined) return ownKeyHint(prefix, key.slice(prefix.length))
-  if (key.startsWith(OWN_KEYS_BEGIN)) return `The beginning of the key is wrong: ${SEND}.`
+  if (key.startsWith(OWN_KEYS_BEGIN)) return `The beginning of the key is wrong: ${KEY_FORM}.`
   if (PLACEHOLDER.test(key))
     return 'A placeholder was sent in place of a key: the variable of the key may not be set.'
   const maker = MAKERS.find(([form]) => form.test(key))?.[1]
   return maker === undefined
-    ? `It does not have the form of a Sluice key: ${SEND}.`
-    : `It looks like a key of ${maker}: ${SEND}. ` +
+    ? `It does not have the form of a Sluice key: ${KEY_FORM}.`
+    : `It looks like a key of ${maker}: ${KEY_FORM}. ` +
         'Provider keys belong in the environment of the node or in the vault of a workspace, not in a call.'
 }
 
