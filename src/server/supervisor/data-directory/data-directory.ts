@@ -75,10 +75,10 @@ export const NODE_FILE = 'node-id'
 /** Prefix of the files that test whether the directory is writable. */
 export const PROBE_FILE = '.writable'
 /**
- * Files that an interrupted start leaves in a new directory before it has a name; drafts have a further
- * ending.
+ * Files that an interrupted start leaves in a new directory before it has a name, and the note of `vault
+ * confirm-root`, which may come before the first start; drafts have a further ending.
  */
-const EARLY_FILES = /^(supervisor\.pid|node-id|\.writable)(\.|$)/
+const EARLY_FILES = /^(supervisor\.pid|node-id|\.writable|root-key-copies\.json)(\.|$)/
 /** Milliseconds that a killed process may take to end. */
 const GONE_MS_MAX = 5_000
 

@@ -17,6 +17,7 @@ import {
   openDataDirectory,
 } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
 import { keptLog, SILENT } from '../../../support/log.ts'
+import { noteRootKeyCopies, rootKeyCopies } from '../../../../src/server/vault/root-key-copies.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const asRoot = { skip: process.getuid?.() !== 0 && 'only root can try' }
@@ -62,6 +63,14 @@ t.test('the root of a fresh volume and a directory that a cut start left are tak
   const data = await openDataDirectory(path, SILENT)
   data.release()
   t.equal(statSync(path).mode & 0o777, 0o700)
+})
+
+t.test('a directory in which backups of root keys were noted before the first start is taken', async (t) => {
+  const path = folder(t)
+  noteRootKeyCopies(path, ['0123456789abcdef'], { at: '2026-01-01T00:00:00.000Z', by: 'shown' })
+  const data = await openDataDirectory(path, SILENT)
+  data.release()
+  t.ok(rootKeyCopies(path).has('0123456789abcdef'))
 })
 
 t.test('a directory that holds something else is refused, as /tmp would be', async (t) => {
