@@ -14,6 +14,8 @@ import { until } from '../support/nodes/node.ts'
 /** Calls a second that a test of live figures sends, so that no look is without one. */
 const CALLS_AT_ONCE = 5
 
+t.setTimeout(600_000)
+
 const skip = skipWithoutBrowser
 const dashboard = skip === false ? await openDashboard(t) : null
 const opened = (): Dashboard => present(dashboard)

@@ -9,11 +9,11 @@ import { skipWithoutBrowser } from '../support/wire/browser.ts'
 
 const CLICKS_MAX = 3
 
+t.setTimeout(600_000)
+
 const skip = skipWithoutBrowser
 const dashboard = skip === false ? await openFaultyNode(t) : null
 const opened = (): Dashboard => present(dashboard)
-
-t.setTimeout(600_000)
 
 for (const { customer, error, cause, remedy, page: mended } of FAULTS)
   t.test(

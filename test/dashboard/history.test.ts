@@ -1,6 +1,7 @@
 import t from 'tap'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
 import {
+  cutFilters,
   findingsInAllLooks,
   openDashboard,
   overflowOf,
@@ -110,6 +111,7 @@ t.test(
     t.same(await findingsInAllLooks(page), [])
     await page.setViewportSize({ width: 380, height: 800 })
     t.equal(await overflowOf(page), 0)
+    t.same(await cutFilters(page), [])
     t.same([...seen.errors, ...seen.abroad], [])
   },
 )

@@ -11,6 +11,8 @@ import {
 import { present } from '../support/must.ts'
 import { until } from '../support/nodes/node.ts'
 
+t.setTimeout(300_000)
+
 const skip = skipWithoutBrowser
 const dashboard = skip === false ? await openDashboard(t) : null
 await dashboard?.signIn()
@@ -22,8 +24,6 @@ const option = (name: string | RegExp = /./): Locator =>
 const chosen = (): Locator => option().and(opened().page.getByRole('option', { selected: true }))
 const at = (title: string): Promise<void> => opened().page.locator('h1:focus', { hasText: title }).waitFor()
 const REQUEST_ID = 'palette-call-0001'
-
-t.setTimeout(300_000)
 
 /** Opens the commands by their keys, and types. */
 async function command(text: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { Locator } from 'playwright-core'
 import { appendAudit } from '../../src/server/store/base/append-audit.ts'
 import { auditEvent } from '../support/audit/audit.ts'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
-import { findingsInAllLooks, openTables, overflowOf } from '../support/operator/dashboard.ts'
+import { cutFilters, findingsInAllLooks, openTables, overflowOf } from '../support/operator/dashboard.ts'
 import { present } from '../support/must.ts'
 import { until } from '../support/nodes/node.ts'
 import { openRecords, OPEN_PROVIDER } from '../support/operator/dashboard-records.ts'
@@ -339,6 +339,7 @@ for (const [title, address] of LOOKED_AT)
       await page.evaluate(`location.hash = '#/${address}'`)
       await page.locator('h1:focus', { hasText: title }).waitFor()
       t.same(await findingsInAllLooks(page), [])
+      t.same(await cutFilters(page), [])
       await page.setViewportSize({ width: 380, height: 800 })
       t.equal(await overflowOf(page), 0)
     },

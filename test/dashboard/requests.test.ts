@@ -3,6 +3,7 @@ import t from 'tap'
 import { insertRequests } from '../../src/server/store/requests/request-rows.ts'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
 import {
+  cutFilters,
   findingsInAllLooks,
   openDashboard,
   openTables,
@@ -13,6 +14,8 @@ import {
 import { present } from '../support/must.ts'
 import { until } from '../support/nodes/node.ts'
 import { batchOfCalls, KEY_HASH } from '../support/requests/settled-call.ts'
+
+t.setTimeout(600_000)
 
 const skip = skipWithoutBrowser
 const dashboard = skip === false ? await openDashboard(t) : null
@@ -29,8 +32,6 @@ const LATE_MS = 5_000
 /** Pixels by which the list is wider than its box. */
 const LOG_BEYOND =
   "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.log'))"
-
-t.setTimeout(600_000)
 
 t.test('calls come by themselves, newest first, and are found by their error', { skip }, async (t) => {
   const { page, visit, call, inferenceKey } = opened()
@@ -135,6 +136,7 @@ t.test('duration, tokens and cost stand within 1,280 pixels, and cards within 38
     t.ok(box.x + box.width <= 1_280, title)
   }
   t.equal(await page.evaluate<number>(LOG_BEYOND), 0)
+  t.same(await cutFilters(page), [])
   await page.setViewportSize({ width: 380, height: 800 })
   const card = present((await row.boundingBox()) ?? undefined)
   t.ok(card.height > 90, 'a row is a card')

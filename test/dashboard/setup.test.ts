@@ -10,13 +10,13 @@ import {
 import { present } from '../support/must.ts'
 import { plantGroup, plantUsers } from '../support/scim/directory.ts'
 
+t.setTimeout(300_000)
+
 const skip = skipWithoutBrowser
 const dashboard = skip === false ? await openDashboard(t) : null
 await dashboard?.signIn()
 const opened = (): Dashboard => present(dashboard)
 const PROMPT = 'Answer in one sentence.\nBe polite.'
-
-t.setTimeout(300_000)
 
 async function save(slug: string, body: object): Promise<void> {
   const { call, managementKey } = opened()

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import {
+  cutFilters,
   findingsInAllLooks,
   openDashboard,
   overflowOf,
@@ -96,6 +97,7 @@ async function look(proof: Proof, page: Page, { title, screens }: Shown): Promis
     await showAs(page, one)
     if ((await overflowOf(page)) > 0) beyond.push(`${one.name}: the page`)
     beyond.push(...(await tablesBeyond(page)).map((caption) => `${one.name}: ${caption}`))
+    beyond.push(...(await cutFilters(page)).map((name) => `${one.name}: ${name} is cut`))
     await page.screenshot({ path: join(screens, `${title}-${one.name}.png`), fullPage: true })
     for (const wrong of await (PLACES[title]?.(page, one.width) ?? [])) beyond.push(`${one.name}: ${wrong}`)
   }

@@ -152,6 +152,25 @@ export function overflowOf(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 }
 
+/** Filters that are not read at a glance: choices that are cut, and labels and buttons on two lines. */
+export function cutFilters(page: Page): Promise<readonly string[]> {
+  return page.evaluate<
+    readonly string[]
+  >(`[...document.querySelectorAll('main .filters :is(select, label, .actions)')]
+    .filter((one) => {
+      if (!one.checkVisibility()) return false
+      if (one.matches('.actions')) return new Set([...one.children].map(({ offsetTop }) => offsetTop)).size > 1
+      if (one.matches('label')) return one.offsetHeight > 1.5 * parseFloat(getComputedStyle(one).lineHeight)
+      const whole = one.cloneNode(true)
+      whole.style.cssText = 'position: absolute; width: auto; max-width: none; visibility: hidden'
+      one.after(whole)
+      const isCut = whole.offsetWidth > one.offsetWidth
+      whole.remove()
+      return isCut
+    })
+    .map((one) => one.labels?.[0]?.textContent ?? one.textContent)`)
+}
+
 /** Captions of the tables of which a part is beyond the edge of their boxes. */
 export function tablesBeyond(page: Page): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(`[...document.querySelectorAll('main :is(.scroll, .log)')]

@@ -64,7 +64,7 @@ const REFRESH_MS = 10_000
 const LONG_REFRESH_MS = 60_000
 const COLOURS = 6
 /** Failures are red wherever they stand. */
-const STATUS_LOOKS: Readonly<Record<string, string>> = { '2xx': 'line-3', '4xx': 'line-4', '5xx': 'line-2' }
+const STATUS_LOOKS: Readonly<Record<string, string>> = { '2xx': 'line-2', '4xx': 'line-4', '5xx': 'line-bad' }
 
 /** The key, model or provider whose line is shown alone. */
 export interface Subject {

@@ -21,22 +21,22 @@ export function Plots({ looks, busiest }: Busiest & { readonly looks: readonly L
       at: looks.map(({ at }) => Date.parse(at) / 1_000),
       requests: [
         line('total', 'line-1', (look) => look.requests_per_second),
-        line('4xx', 'line-5', (look) => look.refused_per_second),
-        line('5xx', 'line-2', (look) => look.failed_per_second),
+        line('4xx', 'line-4', (look) => look.refused_per_second),
+        line('5xx', 'line-bad', (look) => look.failed_per_second),
       ],
       latency: [
-        line('p50', 'line-3', (look) => named(look, busiest)?.p50_ms ?? null),
+        line('p50', 'line-2', (look) => named(look, busiest)?.p50_ms ?? null),
         line('p99', 'line-4', (look) => named(look, busiest)?.p99_ms ?? null),
       ],
       first: [
-        line('p50', 'line-3', (look) => look.streams.ttft_p50_ms),
+        line('p50', 'line-2', (look) => look.streams.ttft_p50_ms),
         line('p99', 'line-4', (look) => look.streams.ttft_p99_ms),
       ],
       tokens: [line('tokens', 'line-1', (look) => look.streams.tokens_per_second)],
       loop: [
-        line('p50', 'line-3', (look) => worst(look.fronts, 'loop_p50_ms')),
+        line('p50', 'line-2', (look) => worst(look.fronts, 'loop_p50_ms')),
         line('p99', 'line-4', (look) => worst(look.fronts, 'loop_p99_ms')),
-        line('max', 'line-2', (look) => worst(look.fronts, 'loop_max_ms')),
+        line('max', 'line-3', (look) => worst(look.fronts, 'loop_max_ms')),
       ],
     }
   }, [looks, busiest])

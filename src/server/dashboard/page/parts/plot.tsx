@@ -5,7 +5,7 @@ import uPlot from 'uplot'
 export interface PlotLine {
   readonly name: string
   readonly values: readonly (number | null)[]
-  /** Name of a custom property of the style sheet: `line-1`. */
+  /** Name of a custom property of the style sheet: `line-1`, or `line-bad` for failures. */
   readonly colour: string
 }
 

@@ -40,7 +40,7 @@ const SHOWN: readonly (readonly [string, string, Query])[] = [
   ['failed', 'Failed', { failed: true }],
   ['left', 'Client left', { left: true }],
   ['paid', 'Paid', { min_cost_usd: 1e-9 }],
-  ['nobody', 'Without a valid key', { unauthenticated: true }],
+  ['nobody', 'No valid key', { unauthenticated: true }],
 ]
 
 const SINCE: readonly (readonly [hours: string, text: string])[] = [
