@@ -34,7 +34,7 @@ const ELSEWHERE: readonly string[] = [
   'A release: npm run release',
   'The URL of Postgres: ALTER ROLE sluice',
   'Step by step: mkdir /opt/sluice &&',
-  'Step by step: umask 077; openssl',
+  'Step by step: (umask 077; openssl',
   'Step by step: { "DATABASE_URL": "postgres://sluice:PASSWORD@db.acme.example:5432/sluice?sslmode=verify-full",',
   'Roles and rights: CREATE ROLE sluice',
   'A Postgres with a standby: pg_basebackup -D DATA',
