@@ -129,9 +129,9 @@ t.test('an installation shows the errors of npm, and none of its other lines', a
   t.notMatch(stderr, /npm http|npm warn/)
 })
 
-const LISTS = `for (const name of ['a', 'b']) console.error('npm http fetch GET 200 https://registry.example/' + name + ' 5ms (cache miss)')
+const LISTS = `for (const name of ['a', 'b']) console.error('npm http fetch GET 200 https://packages.test/' + name + ' 5ms (cache miss)')
 `
-const DOWNLOAD = `console.error('npm http fetch GET 200 https://registry.example/a/-/a-1.0.0.tgz 5ms (cache miss)')
+const DOWNLOAD = `console.error('npm http fetch GET 200 https://packages.test/a/-/a-1.0.0.tgz 5ms (cache miss)')
 `
 const FAILURE = `console.error('npm warn EBADENGINE'); console.error('npm error code E404'); process.exitCode = 1
 `

@@ -24,8 +24,8 @@ export const skipWithoutBrowser: string | false =
   browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
 
 /**
- * Ended with the test. As root it has no sandbox of its own. No wait of its pages has a limit in Playwright: the
- * limit of the test file is the only one, so that a busy machine decides nothing.
+ * Ended with the test. As root it has no sandbox of its own. Its pages wait for what a test
+ * names and have no limit of their own: that of the test file ends a wait for what never comes.
  */
 export async function openBrowser(t: Teardown): Promise<Browser> {
   const settings = { executablePath: browserFile ?? '', args: ['--no-sandbox'], timeout: 0 }

@@ -10,10 +10,8 @@ export function withFittingNames(prompt: Prompt): Prompt {
   const all = [...tools.map(({ name }) => name), ...turns.flatMap(calledIn)]
   if (all.every(isFitting)) return prompt
   const names = new FunctionNames(all.filter(isFitting))
-  const { dialect, ...rest } = prompt
   return {
-    dialect,
-    ...rest,
+    ...prompt,
     tools: tools.map((tool) => renamedTool(tool, names)),
     toolChoice: toolChoice === null ? null : renamedChoice(toolChoice, names),
     turns: turns.map((turn) => renamedTurn(turn, names)),

@@ -1,7 +1,5 @@
 import { API_PREFIX, SCIM_PREFIX } from '../../../schemas/api-prefix.ts'
-import { SEGMENTS_READ_MAX } from './path-hints.ts'
-
-const OF_PREFIX: readonly string[] = API_PREFIX.split('/')
+import { OF_PREFIX, SEGMENTS_READ_MAX } from './path-hints.ts'
 
 /**
  * Operations by the first two segments, after prefix and version, of the paths that LiteLLM's proxy has for
@@ -37,7 +35,7 @@ export const EQUIVALENTS: ReadonlyMap<string, readonly string[]> = new Map([
 /** Operations that do what another proxy does at this path, each with its method; empty for an unknown path. C39. */
 export function foreignEquivalents(path: string): readonly string[] {
   const segments = path.toLowerCase().split('/', SEGMENTS_READ_MAX)
-  const from = segments.findIndex((segment) => !OF_PREFIX.includes(segment))
+  const from = segments.findIndex((segment) => segment !== '' && !OF_PREFIX.includes(segment))
   const found = from < 0 ? undefined : EQUIVALENTS.get(segments.slice(from, from + 2).join('/'))
   return (found ?? []).map(withPrefix)
 }

@@ -2,7 +2,7 @@ import { API_PREFIX, DASHBOARD_PATH, DOCS_PATH } from '../../../schemas/api-pref
 import type { Match } from './route-table.ts'
 
 /** Segments of the prefix, which clients leave out or write twice. */
-const OF_PREFIX: readonly string[] = API_PREFIX.split('/').slice(1)
+export const OF_PREFIX: readonly string[] = API_PREFIX.split('/').slice(1)
 /** The segment that clients of OpenAI and Anthropic may add to their base URL. */
 const VERSION = OF_PREFIX.at(-1) ?? ''
 /** Segments of a path that are read. Decision. */

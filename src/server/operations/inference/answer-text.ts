@@ -92,10 +92,12 @@ interface AnswerParts {
 /** Returns a promise of its own only when the models of the workspace are to be loaded. */
 function answer(call: TextCall, text: Outcome<TextWithFiles>, parts: AnswerParts): Answered {
   if (!text.ok) return text
-  const models = modelsOf(call.key, parts.ports)
+  const { form, ports } = parts
+  const complete = { form, ports, ...text.value }
+  const models = modelsOf(call.key, ports)
   return models instanceof Promise
-    ? models.then((known) => answerWith(call, known, { form: parts.form, ports: parts.ports, ...text.value }))
-    : answerWith(call, models, { form: parts.form, ports: parts.ports, ...text.value })
+    ? models.then((known) => answerWith(call, known, complete))
+    : answerWith(call, models, complete)
 }
 
 interface CompleteParts extends AnswerParts, TextWithFiles {}

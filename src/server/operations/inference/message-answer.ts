@@ -45,13 +45,13 @@ function tierIn({ tier }: Pick<ShownUsage, 'tier'>): object | null {
   return tier === undefined ? null : { service_tier: tier === USUAL_TIER ? 'standard' : tier }
 }
 
-/** The tokens of each kind of cache write, and those of thinking; nothing where there are none. */
+/** The tokens of each kind of cache write, and those of thinking; null where there are none. */
 function sharesOf({ cacheWrite, cacheWriteHour = 0, reasoning }: TokenUsage): object | null {
+  if (cacheWrite === 0 && reasoning === 0) return null
   const cache_creation = {
     ephemeral_5m_input_tokens: cacheWrite - cacheWriteHour,
     ephemeral_1h_input_tokens: cacheWriteHour,
   }
-  if (cacheWrite === 0 && reasoning === 0) return null
   return {
     ...(cacheWrite > 0 && { cache_creation }),
     ...(reasoning > 0 && { output_tokens_details: { thinking_tokens: reasoning } }),
