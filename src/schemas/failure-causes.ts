@@ -5,260 +5,255 @@ import type { FailureName } from './failures.ts'
  */
 export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   route_unknown:
-    'No operation and no page has this path. Most often the base URL of a client lacks `/api`, or has `/v1` twice; ' +
-    'health checks and metrics have paths of their own.',
+    'No operation or page has this path. Most often the base URL of the client lacks `/api` or has `/v1` twice; ' +
+    'health checks and metrics have other paths.',
   not_served:
-    'Clients of other gateways and of model makers call this path, and Sluice has no operation at it on purpose.',
+    'Clients of other gateways and model makers call this path, but Sluice deliberately does not serve it.',
   method_not_allowed:
-    'The path exists, but not with this HTTP method: a `GET` to an operation that takes `POST`, say.',
-  params_invalid:
-    'A part of the path, such as the id of a file or the slug of a workspace, cannot be one by its form.',
+    'The path exists, but not with this HTTP method, for example `GET` for an operation that needs `POST`.',
+  params_invalid: 'A part of the path, such as a file id or a workspace slug, has an invalid form.',
   query_invalid:
-    'A parameter after `?` has a value out of its range, is repeated, or is missing where the operation requires it.',
+    'A query parameter has an invalid value, is repeated, or is missing although the operation requires it.',
   header_invalid:
     'A header that the operation reads has an invalid value, or requests something that writes do not support.',
   credentials_missing:
     'No key could be read: there is no `Authorization` header, it lacks the word `Bearer`, or the key is in another header.',
   key_unknown:
-    'The key is not one of this installation. It may have been revoked, cut while it was copied, or belong to a provider.',
-  key_expired:
-    'The key had an `expires_at`, or was rotated and its overlap has ended, and that instant is past.',
-  key_disabled: 'A management key set `disabled: true` for this key, which is refused until that is undone.',
+    'This installation has no such key. It may have been revoked, cut off when copied, or belong to a provider.',
+  key_expired: "The key's `expires_at` has passed, or the key was rotated and its overlap has ended.",
+  key_disabled:
+    'A management key set `disabled: true` for this key; it is refused until it is enabled again.',
   wrong_key_kind:
-    'Inference keys call models and management keys manage; the call came with a valid key of the other kind.',
+    'Inference keys are for models, management keys for administration; the call used a valid key of the wrong kind.',
   scope_missing: 'The key has a list of scopes, and none of them covers the operation.',
   operator_only:
-    'The management key belongs to an organization that does not operate the installation, and the operation concerns the node itself.',
+    "The operation concerns the node itself, and the management key does not belong to the operator's organization.",
   admin_host_refused:
-    'A browser or client reached the admin port by a host name that the port does not know. Otherwise a foreign page ' +
-    'whose name resolves to this node could read it.',
+    'A browser or client used a host name that the admin port does not accept. If any name were accepted, a foreign ' +
+    'page whose name resolves to this node could read the port.',
   session_ended:
-    'The cookie of the dashboard belongs to a session that ended after its time, at a sign-out or at a restart of the node.',
-  page_foreign: 'The request carries the cookie of the dashboard, but its `Origin` is another site.',
+    'The dashboard session of the cookie expired, was signed out, or ended when the node restarted.',
+  page_foreign: 'The request has the cookie of the dashboard, but its `Origin` is a different site.',
   organization_unknown: 'No organization has this id or name, or the key may not see it.',
   workspace_unknown:
-    'No workspace of the organization of the key has this id or slug; it may have been deleted.',
-  reference_ambiguous: 'A name was given where a single object is meant, and several objects have that name.',
-  name_taken: 'Another vault of the same workspace has this name, and names of vaults are unique in it.',
-  slug_taken: 'Another workspace of the organization has this slug, and slugs are unique in it.',
+    "The key's organization has no workspace with this id or slug; it may have been deleted.",
+  reference_ambiguous: 'The request names a single object, but several objects have that name.',
+  name_taken: 'Another vault of the workspace has this name, and names must be unique.',
+  slug_taken: 'Another workspace of the organization has this slug, and slugs must be unique.',
   rate_limited:
-    'The key, its workspace or the organization sent more requests or tokens than its limit lets through now. The ' +
-    'allowance refills evenly; it does not start again with each minute.',
+    'The key, its workspace or the organization sent more requests or tokens than its limit currently allows. The ' +
+    'allowance refills evenly; it does not reset every minute.',
   tokens_over_limit:
-    'The prompt, estimated by its bytes, and the longest answer of the call, counted as 4,096 tokens at most, have ' +
-    'more tokens than the limit allows in a whole minute.',
+    'The prompt, estimated from its bytes, plus the longest possible answer, counted as at most 4,096 tokens, ' +
+    'exceeds the tokens that the limit allows in a whole minute.',
   credit_exhausted:
-    'The organization has a prepaid credit, and the credit left after the calls in progress is less than the maximum cost of this call.',
+    'The organization has prepaid credit, but the credit left after the calls in progress is less than the maximum cost of this call.',
   key_limit_exceeded:
-    'The key has a spending limit, and its spend, the calls in progress and the maximum cost of this call exceed it together.',
+    'The spend of the key, its calls in progress and the maximum cost of this call together exceed its spending limit.',
   budget_exceeded:
-    'The workspace has a budget for the interval, and its spend, the calls in progress and the maximum cost of this call ' +
-    'exceed it together.',
+    'The spend of the workspace, its calls in progress and the maximum cost of this call together exceed its budget ' +
+    'for the interval.',
   cost_unbounded:
-    'A spending limit counts the call, but its largest cost cannot be computed: the endpoint has no price, the answer ' +
-    'has no bound, or a member of the request adds a cost that is not known in advance.',
-  budget_unknown: 'The workspace has budgets on other intervals, or none, but not on this one.',
+    'A spending limit applies, but the maximum cost of the call cannot be computed: the endpoint has no price, the length ' +
+    'of the answer is unbounded, or a member of the request adds a cost that is not known in advance.',
+  budget_unknown: 'The workspace has no budget for this interval; it may have budgets for others.',
   budgets_unordered:
-    'A budget of a longer interval has to be larger than that of a shorter one, and the new amount breaks that order.',
-  credit_out_of_range:
-    'The amount would take the credit of the organization below 0 or above its largest value.',
+    'The budget for a longer interval must be larger than the one for a shorter interval, and the new amount is not.',
+  credit_out_of_range: 'The amount would take the credit of the organization below 0 or above its maximum.',
   model_not_allowed: 'The key has `allowed_models`, and neither the model nor its author is in that list.',
-  api_key_unknown: 'No key of the organization has this hash; revoked keys count as gone.',
+  api_key_unknown: 'The organization has no key with this hash; it may have been revoked.',
   key_unscoped: 'The request gives `scopes` to a management key, whose rights do not depend on scopes.',
-  user_unknown: 'No user of the organization has this id; a user whom SCIM removed counts as gone.',
+  user_unknown: 'The organization has no user with this id; SCIM may have removed the user.',
   default_workspace_kept:
-    'Each organization has one default workspace, for keys and files without another, and this is it.',
+    "This is the organization's default workspace, used for keys and files that name no other.",
   callback_url_invalid:
-    'The address for webhooks is not `https`, has a password or a fragment in it, or is one that Sluice may not reach.',
+    'The webhook URL is not `https`, contains a password or a fragment, or is one that Sluice may not call.',
   content_type_unsupported:
-    'The `Content-Type` header names a type that is not JSON, such as a form or a plain text.',
+    'The `Content-Type` header names a type that is not JSON, such as a form or plain text.',
   body_malformed:
-    'The body cannot be parsed as JSON: a comma is missing or left over, a string is not closed, or the text is not UTF-8.',
-  body_invalid: 'The body is JSON, but a member is missing, unknown, of the wrong type or out of its range.',
-  body_too_large: 'The request has more bytes than the operation reads.',
-  body_slow: 'The client began a body and then sent nothing, or very little, for too long.',
+    'The body cannot be parsed as JSON: a comma is missing or extra, a string is not closed, or the text is not UTF-8.',
+  body_invalid: 'The body is JSON, but a member is missing, unknown, of the wrong type or out of range.',
+  body_too_large: 'The request body is larger than the operation accepts.',
+  body_slow: 'The client started the body, then sent nothing or very little for too long.',
   model_unknown:
-    'The catalogue of this installation has no model by this id or alias. Ids have an author: `openai/gpt-4o`, not `gpt-4o`.',
+    'The catalogue of this installation has no model with this id or alias. Ids begin with the author: `openai/gpt-4o`, not `gpt-4o`.',
   model_unfit:
-    'The model exists, but makes something else: an embedding model cannot chat, and a chat model makes no video.',
+    'The model exists, but for another purpose: an embedding model cannot chat, and a chat model cannot make videos.',
   stateless:
-    'The request refers to something that a provider would have to keep, such as `previous_response_id` or `store: true`, ' +
-    'and goes out under the key of the operator, which all workspaces share.',
-  count_unavailable:
-    'The call asks for a count of tokens, and the providers of the model have no operation that counts.',
+    'The request needs the provider to store data (`store: true`, `previous_response_id`), but uses the key of the ' +
+    'operator, which all workspaces share.',
+  count_unavailable: 'The call asks for a token count, but no provider of the model can count tokens.',
   input_unsupported:
-    'The input has a form, such as tokens, an image or several texts at once, that no endpoint of the model takes.',
+    'No endpoint of the model accepts this form of input, such as tokens, an image or several texts at once.',
   field_unsupported:
-    'The call is translated into the form of another provider, and a field has no counterpart there that gives the same answer.',
+    "The call is translated to another provider's API, where a field has no equivalent that gives the same answer.",
   media_unavailable:
-    'An image, a document or a sound was given by URL, and Sluice could not load it: the server is away, slow, refuses or ' +
-    'returns something else.',
-  endpoint_excluded: 'The model has endpoints, and `provider` in the request leaves none of them.',
+    'An image, document or sound was given by URL, but Sluice could not load it: the server is unreachable, slow, ' +
+    'refuses or returns something else.',
+  endpoint_excluded: 'The model has endpoints, but `provider` in the request excludes all of them.',
   endpoint_unconfigured:
-    'The model is in the catalogue, and this node has the API key of none of its providers.',
+    'The model is in the catalogue, but this node has no API key for any of its providers.',
   endpoint_unavailable:
-    'Each endpoint of the model failed several times in a row, so that Sluice passes them over until a test call succeeds.',
+    'Every endpoint of the model failed several times in a row, so Sluice skips them until a test call succeeds.',
   hops_exceeded:
-    'The base URL of a provider or a private endpoint points at Sluice itself, so that a call goes in a circle.',
+    'The base URL of a provider or a private endpoint points to Sluice itself, so the call loops.',
   upstream_failed:
-    'The provider could not be reached, broke the connection, redirected the call, does not know the path or the model ' +
-    '(404), or answered with an error of its own (5xx).',
+    'The provider could not be reached, broke the connection, redirected the call, does not know the path or model ' +
+    '(404), or answered with a server error (5xx).',
   upstream_invalid:
-    'The provider answered 200 with something that its protocol does not allow: no JSON, a missing member, a stream ' +
-    'without its end. Often the base URL points at another kind of server.',
-  upstream_too_large: 'The answer of the provider exceeded the bytes that Sluice holds for one call.',
+    'The provider answered 200, but not as its protocol requires: not JSON, a member missing, a stream that ends ' +
+    'too early. Often the base URL points to a different kind of server.',
+  upstream_too_large: 'The answer of the provider was larger than Sluice buffers for one call.',
   upstream_credential:
-    'The provider refused the API key that the operator set for it, or its account is unpaid (401, 402, 403 and similar).',
+    "The provider refused the operator's API key, or its account is unpaid (401, 402, 403 and similar).",
   upstream_own_key:
-    'The provider refused the API key that the workspace keeps for it in its vault, or the account of that key is unpaid ' +
+    "The provider refused the API key in the workspace's vault, or the account of that key is unpaid " +
     '(401, 402, 403 and similar).',
   upstream_overloaded:
-    'The provider answered 429 or 529: its own limits, or its load, leave no room for the call.',
-  upstream_slow: 'The provider did not begin its answer, or paused within it, for longer than its time-out.',
+    'The provider answered 429 or 529: its rate limits or load leave no room for the call.',
+  upstream_slow: 'The provider took longer than its time-out to begin its answer, or to continue it.',
   upstream_refused:
     'The provider read the request and answered 400, 413, 415 or 422, or its filter blocked the prompt.',
-  deadline_exceeded: 'The call took longer than its operation may take in all, with every attempt and wait.',
-  workspace_forbidden: 'The request names a workspace, and the key belongs to another one.',
-  form_malformed: 'The upload is not multipart: its boundary is missing, wrong or not closed.',
-  form_invalid: 'The upload is multipart, but has no part `file`, several of them, or too many other fields.',
-  filename_invalid: 'The name of the uploaded file has a slash, a control character, or too many characters.',
-  file_empty: 'The part `file` of the upload has no bytes.',
-  file_too_large: 'The uploaded file has more bytes than one file may have.',
+  deadline_exceeded: 'The call took longer than its operation allows for all attempts and waits together.',
+  workspace_forbidden: 'The request names a workspace, but the key belongs to a different one.',
+  form_malformed: 'The upload is not valid multipart: its boundary is missing, wrong or not closed.',
+  form_invalid: 'The upload is multipart, but has no `file` part, more than one, or too many other fields.',
+  filename_invalid:
+    'The name of the uploaded file is too long, or has a forbidden character or an empty, `.` or `..` segment.',
+  file_empty: 'The `file` part of the upload is empty.',
+  file_too_large: 'The uploaded file is larger than a file may be.',
   content_unsupported:
-    'The first bytes of the content show a type that this operation does not accept, whatever its name says.',
+    'The first bytes of the content show a type that this operation does not accept, whatever the filename.',
   provider_key_missing:
-    'The call is for a provider that each workspace calls under its own key, and the vault of this one holds none.',
+    'Each workspace needs its own key for this provider, and the vault of this workspace has none.',
   provider_key_unfit:
-    'The vault has a key for the provider, but its hosts or its characters do not fit a call.',
-  provider_key_unknown: 'The workspace keeps no key of a provider under this id.',
-  provider_key_exists: 'The workspace has a key of this provider already, and there is one for each.',
+    'The vault has a key for the provider, but it is bound to other hosts or has characters that cannot be sent.',
+  provider_key_unknown: 'The workspace has no provider key with this id.',
+  provider_key_exists: 'The workspace already has a key for this provider, and can have only one.',
   file_unknown:
-    'No file of the workspace has this id: it was deleted, has expired, or belongs to another workspace.',
+    'The workspace has no file with this id: it was deleted, has expired, or belongs to another workspace.',
   generation_unknown:
-    'No call of the workspace has this id. The record follows a call by two seconds, and is removed after its time.',
+    'The workspace has no call with this id. A record appears two seconds after the call and is later removed.',
   content_not_kept:
     'The operation asks for the prompt or the answer of an earlier call, which Sluice never stores.',
-  video_unknown: 'No video job of the workspace has this id, or its time is over.',
+  video_unknown: 'The workspace has no video job with this id, or its record has been removed.',
   video_unsupported:
     'The video model exists, but not with this duration, resolution, ratio, frame image or option.',
   video_previous_unfit:
-    'The request continues an earlier job, which ran at another provider or has a model that cannot continue it.',
-  video_unfinished: 'The clip of a job was asked for while the job is pending or in progress.',
-  video_ended: 'The job to cancel has completed, failed, expired or been cancelled before.',
+    'The request continues an earlier job that ran at another provider, or the model cannot continue it.',
+  video_unfinished: 'The clip was requested while the job is still pending or in progress.',
+  video_ended: 'The job to cancel has already completed, failed, expired or been cancelled.',
   video_output_unknown: 'The job has completed, but `index` is beyond its last clip.',
-  video_expired: 'The clip was removed after the days that this installation keeps clips.',
-  video_jobs_full: 'The workspace has so many jobs that have not ended that no further one is taken.',
-  video_clip_invalid: 'The provider reported a finished job, and its file is not an MP4.',
-  video_clip_gone: 'The provider reported a finished job, and answered 404 or 410 when the clip was loaded.',
-  delivery_unknown: 'No webhook delivery has this id, or it was removed after its time.',
-  delivery_waiting: 'The delivery to repeat has not failed for good: its next attempt is scheduled.',
+  video_expired: 'The clip was removed after the number of days that this installation keeps clips.',
+  video_jobs_full: 'The workspace has too many unfinished jobs to start another.',
+  video_clip_invalid: 'The provider reported a finished job, but its file is not an MP4.',
+  video_clip_gone:
+    'The provider reported a finished job, but answered 404 or 410 when the clip was downloaded.',
+  delivery_unknown: 'No webhook delivery has this id, or its record has been removed.',
+  delivery_waiting: 'The delivery is still being attempted: its next attempt is scheduled.',
   container_file_unknown: 'The container has no file at this path.',
   file_not_downloadable:
-    'Files that a client uploaded are for use in calls and are not given out again; files that were made in a container are.',
-  range_unsatisfiable: 'The `Range` header asks for bytes after the end of the file.',
-  container_too_large: 'The folder of the container has more files than one listing walks through.',
+    'Uploaded files are for use in calls and cannot be downloaded; files that were made in a container can.',
+  range_unsatisfiable: 'The `Range` header asks for bytes beyond the end of the file.',
+  container_too_large: 'The folder of the container has more files than one listing can read.',
   container_path_invalid:
-    'The path leaves the container, goes through a link or a file, or has a part that is not allowed.',
+    'The path leaves the container, passes through a link or a file, or has a part that is not allowed.',
   quota_exceeded: 'The organization or workspace has reached its quota of objects or bytes.',
   storage_full: 'The disk of the data directory, or the bucket, has no room for the upload.',
   storage_unavailable:
     'The folder or bucket in `SLUICE_OBJECTS` does not answer, or refuses the access key of the node.',
-  containers_unsupported: 'The node runs on another system than Linux, and keeps containers in a folder.',
-  content_missing: 'The database lists the file, and the folder or bucket no longer has its bytes.',
-  content_damaged: 'The stored bytes are not those that were uploaded: their length or checksum differs.',
+  containers_unsupported: 'The node does not run on Linux, but keeps containers in a folder.',
+  content_missing: 'The database lists the file, but the folder or bucket no longer has its bytes.',
+  content_damaged: 'The stored bytes differ from the uploaded ones in length or checksum.',
   upload_lost:
-    'The upload took longer than the node keeps unfinished uploads, so that its first bytes were removed.',
+    'The upload took longer than the node keeps unfinished uploads, so its first bytes were removed.',
   programme_closed:
-    'Interns and their vaults are switched on for each workspace, and this one has them switched off.',
+    'Interns and their vaults are enabled for each workspace separately, and are off in this one.',
   regional_refused:
-    'The call came by a hostname of `SLUICE_REGIONAL_HOSTS`, on which vaults and files are not served.',
+    'The call used a hostname of `SLUICE_REGIONAL_HOSTS`, which does not serve vaults and files.',
   vault_writes_disabled:
     'The operator stopped writes to the vaults of this workspace, for example during a rotation.',
   secret_unknown: 'The vault has no secret of this name.',
-  secret_exists: 'The request creates a secret, and the vault has one of that name.',
-  secret_uncopyable: 'The secret was stored without hosts, so that a copy of it could not be bound to any.',
+  secret_exists: 'The request creates a secret, but the vault already has one of that name.',
+  secret_uncopyable: 'The secret was stored without hosts, so a copy could not be bound to any.',
   intern_in_transfer:
-    'The intern is just moving to another workspace, and its secrets cannot be copied meanwhile.',
-  intern_unknown: 'No intern of the workspace has this id.',
+    'The intern is being moved to another workspace; its secrets cannot be copied meanwhile.',
+  intern_unknown: 'The workspace has no intern with this id.',
   vault_unknown: 'No vault has this id, or it belongs to another workspace.',
-  vault_full: 'The vault holds as many secrets as a vault may.',
+  vault_full: 'The vault has the maximum number of secrets.',
   secret_not_released:
-    'A call needs a secret that the vault does not have under this name, or that is bound to another host.',
+    'The call needs a secret that does not exist under this name, or that is bound to another host.',
   not_supported:
-    'The request has a member whose work Sluice does not do, such as a plugin, a web search or a server tool of another gateway.',
+    "The request uses a feature that Sluice does not offer, such as a plugin, a web search or another gateway's server tool.",
   destination_refused:
-    'The URL is not `https`, has a refused port, or leads to an address that is not public.',
-  endpoint_unknown: 'No private endpoint of the organization has this id; deleted ones count as gone.',
-  endpoints_full: 'The organization has as many private endpoints as it may.',
+    'The URL is not `https`, has a port that is not allowed, or resolves to an address that is not public.',
+  endpoint_unknown: 'The organization has no private endpoint with this id; it may have been deleted.',
+  endpoints_full: 'The organization has the maximum number of private endpoints.',
   workspace_endpoints_full:
-    'Activating or enabling the endpoint would give the workspace more active ones than it may have.',
+    'The endpoint cannot be activated or enabled: the workspace has the maximum number of active endpoints.',
   endpoint_not_draft:
-    'The request changes a private endpoint that is active or disabled; its settings are fixed since then.',
-  endpoint_active: 'The request validates or activates a private endpoint that serves calls already.',
-  endpoint_not_active: 'The request disables or prices a private endpoint that is a draft or disabled.',
-  endpoint_not_disabled: 'The request enables a private endpoint that was not disabled before.',
-  endpoint_was_active: 'The request deletes with `draft_only=true`, and the endpoint has served calls.',
+    'The request changes a private endpoint that is active or disabled; only a draft can be changed.',
+  endpoint_active: 'The request validates or activates a private endpoint that already serves calls.',
+  endpoint_not_active: 'The request disables a draft or a disabled private endpoint, or sets its prices.',
+  endpoint_not_disabled: 'The request enables a private endpoint that is not disabled.',
+  endpoint_was_active: 'The request deletes with `draft_only=true`, but the endpoint has been active.',
   not_validated: 'The private endpoint was never probed, or the last probe failed.',
   validation_stale:
-    'The private endpoint passed a probe, but was changed afterwards, or the probe is too long ago.',
-  probe_running: 'Another request is probing the same private endpoint at this moment.',
-  endpoint_changed:
-    'The private endpoint was changed while its probe ran, so that the result does not apply.',
+    'The private endpoint passed a probe, but was changed afterwards, or the probe is too old.',
+  probe_running: 'Another request is currently probing the same private endpoint.',
+  endpoint_changed: 'The private endpoint was changed while its probe ran, so the result does not apply.',
   base_url_invalid:
-    'The `base_url` is not `https`, has a query or a password in it, or leads to an address that is not public.',
-  provider_unsupported: 'The `provider_slug` names a cloud or maker whose address Sluice cannot derive.',
-  validation_failed: 'The probe of the private endpoint ran, and one of its checks did not pass.',
-  probe_slow: 'The server of the private endpoint did not answer the request of the probe in time.',
+    'The `base_url` is not `https`, contains a query or a password, or resolves to an address that is not public.',
+  provider_unsupported: 'The `provider_slug` names a cloud or model maker whose URL Sluice cannot derive.',
+  validation_failed: 'The probe of the private endpoint ran, but one of its checks failed.',
+  probe_slow: 'The server of the private endpoint did not answer the probe in time.',
   probe_failed:
     'The server of the private endpoint could not be reached, or answered the probe with an error.',
   credential_unavailable:
-    'The endpoint or job uses a secret that was deleted since, or is bound to other hosts now.',
+    'The endpoint or job uses a secret that has been deleted or is now bound to other hosts.',
   idempotency_key_reused:
-    'A private endpoint was created under the same `Idempotency-Key` with other values.',
-  preset_unknown: 'The workspace has no active preset of this slug.',
+    'A private endpoint was already created under the same `Idempotency-Key` with different values.',
+  preset_unknown: 'The workspace has no active preset with this slug.',
   preset_version_unknown: 'The preset exists, but the version after `@` does not.',
-  preset_conflict: 'Two requests saved the same preset at once, and this one lost.',
-  preset_archived: 'The request reads or changes a preset that was archived.',
+  preset_conflict: 'Another request saved the same preset at the same time, so this one was not saved.',
+  preset_archived: 'The request reads or changes a preset that is archived.',
   previous_response_unsupported:
-    'The request to save as a preset has `previous_response_id`, and a preset is used in other conversations.',
-  preset_too_large: 'The messages and settings of the request are more than one preset stores.',
-  presets_full: 'The workspace has as many presets as it may.',
+    'The request to save has `previous_response_id`, but a preset is used in other conversations.',
+  preset_too_large: 'The messages and settings of the request are too large for one preset.',
+  presets_full: 'The workspace has the maximum number of presets.',
   preset_reference_invalid: 'The text after `@preset/` in `model` is not a slug with an optional version.',
-  presets_differ: 'The call names one preset in `model` and another one in `preset`.',
-  preset_without_model: 'The call gives only a preset, which was saved without a model.',
-  mapping_unknown: 'The organization has no mapping of a directory group with this id.',
-  mapping_role_differs: 'The group is mapped to the workspace already, with another role.',
+  presets_differ: 'The call names one preset in `model` and a different one in `preset`.',
+  preset_without_model: 'The call names no model, and its preset was saved without one.',
+  mapping_unknown: 'The organization has no group mapping with this id.',
+  mapping_role_differs: 'The group is already mapped to the workspace with a different role.',
   scim_group_unknown: 'The mapping names a group that the directory has not sent to Sluice, or has deleted.',
-  sync_job_unknown: 'No job that applies group mappings has this id.',
+  sync_job_unknown: 'No sync of group mappings has this id.',
   scim_user_taken:
-    'The directory creates or renames a user, and another user of the organization has that `userName`.',
-  scim_group_taken: 'The directory creates or renames a group, and another group has that `displayName`.',
-  scim_member_unknown: 'The directory adds a member to a group whose id is that of no user it has created.',
-  scim_filter_invalid: 'The `filter` uses an operator, attribute or bracket that Sluice does not read.',
-  scim_too_many:
-    'The listing asks for groups with all their members, and the first group alone has more than fit.',
-  scim_filter_refused:
-    'The list of schemas or resource types was asked for with a `filter`, which RFC 7644 §4 forbids.',
+    'The directory creates or renames a user, but another user of the organization has that `userName`.',
+  scim_group_taken: 'The directory creates or renames a group, but another group has that `displayName`.',
+  scim_member_unknown: 'The directory adds a member whose id does not belong to any user that it created.',
+  scim_filter_invalid: 'The `filter` uses an operator, attribute or bracket that Sluice does not support.',
+  scim_too_many: 'The list includes all members of each group, and the first group alone exceeds the limit.',
+  scim_filter_refused: 'The request for schemas or resource types has a `filter`, which RFC 7644 §4 forbids.',
   scim_path_invalid:
-    'The `path` of an operation in a PATCH names no attribute, or has brackets that cannot be parsed.',
-  scim_target_missing:
-    'The `path` of an operation in a PATCH is valid, and no value of the resource matches it.',
-  scim_value_invalid: 'An attribute that the schema requires is missing, or has a value of another type.',
+    'The `path` of a PATCH operation names no attribute, or has brackets that cannot be parsed.',
+  scim_target_missing: 'The `path` of a PATCH operation is valid, but no value of the resource matches it.',
+  scim_value_invalid: 'An attribute is missing although the schema requires it, or has the wrong type.',
   scim_immutable: 'The directory changes an attribute that the schema marks as read-only, such as `id`.',
-  scim_resource_unknown: 'No schema, resource type or list of resources is at this path of the SCIM service.',
+  scim_resource_unknown: 'The SCIM service has no schema, resource type or list of resources at this path.',
   scim_version_differs:
     'The resource was changed after the directory read the version that it sends in `If-Match`.',
-  scim_tokens_full: 'The organization has as many tokens for its directory as it may.',
-  scim_token_unknown: 'No token for a directory has this id, or it was revoked.',
-  scim_unsupported:
-    'The directory uses a part of SCIM that is optional in RFC 7644 and that Sluice leaves out.',
-  idempotency_mismatch: 'An earlier request had the same `Idempotency-Key` and another method, path or body.',
-  idempotency_running: 'A request with the same `Idempotency-Key` has been received and has no answer yet.',
+  scim_tokens_full: 'The organization has the maximum number of SCIM tokens.',
+  scim_token_unknown: 'No SCIM token has this id, or it was revoked.',
+  scim_unsupported: 'The directory uses an optional part of SCIM (RFC 7644) that Sluice does not support.',
+  idempotency_mismatch:
+    'An earlier request had the same `Idempotency-Key`, but a different method, path or body.',
+  idempotency_running: 'A request with the same `Idempotency-Key` has been received, but not yet answered.',
   data_key_unavailable:
-    'The root key that wraps the data key of this content is missing on the node, or does not open it.',
-  busy: 'The node, or the share of one organization in it, has no room for the call: streams, bodies in memory or queues are full.',
-  store_unavailable: 'Postgres or Redis does not answer, and the call needs it.',
-  draining: 'The node has received the signal to end, or is being replaced, and takes no new calls.',
-  internal: 'A fault in Sluice itself, which its log describes.',
-  client_gone: 'The client closed the connection before its answer was there.',
+    'The root key that encrypts the data key of this content is missing on the node, or does not decrypt it.',
+  busy: "The node, or the organization's share of it, has no room for the call: streams, bodies in memory or queues are full.",
+  store_unavailable: 'The call needs Postgres or Redis, which does not answer.',
+  draining: 'The node is shutting down or being replaced, and takes no new calls.',
+  internal: 'A fault in Sluice itself; its log has the details.',
+  client_gone: 'The client closed the connection before its answer was ready.',
 }

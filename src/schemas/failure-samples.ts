@@ -91,7 +91,7 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
         what: '`/api/v1/moderations`',
         instead:
           'chats, in which a model can judge a text (`POST /api/v1/chat/completions` with `response_format`): ' +
-          "send calls of moderation to the provider's own address",
+          'send moderation calls directly to the provider',
       },
     },
   },
@@ -214,7 +214,7 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
   video_unknown: { calls: [read(`/videos/${NO_ID}`)] },
   video_unsupported: {
     calls: [film({ duration: 99 })],
-    failure: issue('/duration', 'is not one that the model takes', 'one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10'),
+    failure: issue('/duration', 'is not supported by the model', 'one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10'),
   },
   video_jobs_full: { failure: { fields: { limit: VIDEO_JOBS_OPEN_MAX, chars: VIDEO_OPEN_CHARS_MAX } } },
   delivery_unknown: { calls: [send(`/admin/webhooks/${NO_ID}/replay`, {}, MANAGING)] },

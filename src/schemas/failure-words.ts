@@ -22,11 +22,11 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
   key_expired: { fix: 'rotate the key, or create a new one for its callers', page: 'keys' },
   key_disabled: { fix: 'enable the key, or remove it from its callers', page: 'keys' },
   wrong_key_kind: {
-    fix: 'calls to models need inference keys, all other calls management keys',
+    fix: 'use inference keys to call models, and management keys for administration',
     page: 'keys',
   },
   rate_limited: {
-    fix: 'raise the requests per minute or the burst of the key, or let its callers wait as long as `Retry-After` says',
+    fix: 'raise the requests per minute or the burst of the key, or let its callers wait for the time in `Retry-After`',
     page: 'keys',
   },
   tokens_over_limit: { fix: 'raise the tokens per minute of the key', page: 'keys' },
@@ -40,20 +40,20 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
   endpoint_unavailable: {
     fix:
       'check which provider of the model fails and when Sluice tests it again; ' +
-      'the failed calls before this one have its answers',
+      'earlier failed calls show its answers',
     page: 'models',
   },
   upstream_failed: {
     fix:
       'check whether the provider has an outage and whether this node can reach its base URL; ' +
-      'a second provider of the model takes over such calls',
+      'a second provider of the model would take over such calls',
     page: 'models',
   },
   upstream_invalid: {
     fix: 'check whether the base URL of the provider uses the protocol in the catalogue',
     page: 'models',
   },
-  upstream_credential: { fix: "replace this installation's key of the provider", page: 'models' },
+  upstream_credential: { fix: "replace this installation's key for the provider", page: 'models' },
   upstream_overloaded: {
     fix: 'ask the provider for more throughput, or add a second provider of the model',
     page: 'models',

@@ -27,7 +27,7 @@ export const FAILURES = {
   header_invalid: row([400], 'caller', 'after_change', 'A header is not valid.'),
   // Credentials
   credentials_missing: row([401], 'caller', 'after_change', 'Send an API key as `{header}`.'),
-  key_unknown: row([401], 'caller', 'after_change', 'This API key is not known.'),
+  key_unknown: row([401], 'caller', 'after_change', 'Invalid API key.'),
   key_expired: row([401], 'caller', 'after_change', 'This API key has expired.'),
   key_disabled: row([403, 401], 'caller', 'after_change', 'This API key is disabled.'),
   wrong_key_kind: row([403, 401], 'caller', 'after_change', 'This operation needs {kind}.'),
@@ -36,7 +36,7 @@ export const FAILURES = {
   operator_only: row([403], 'caller', 'no', 'Only the organization that operates this installation may do this.'),
   /** For the admin port: a foreign page may let its own name resolve to this node. */
   admin_host_refused: row([403],
-    'caller', 'after_change', 'The admin port only answers under localhost, IP addresses and the name in SLUICE_ADMIN_HOST.'),
+    'caller', 'after_change', 'The admin port only accepts localhost, IP addresses and the host name in SLUICE_ADMIN_HOST.'),
   /** For the admin port: the session behind a cookie is over, was never there, or belongs to another page. */
   session_ended: row([401], 'caller', 'after_change', 'Your dashboard session has ended: sign in again.'),
   /** For the admin port: another site's page may make a browser call it. */
@@ -105,7 +105,7 @@ export const FAILURES = {
   // Failures of providers (contract C23)
   upstream_failed: row([502], 'ours', 'backoff', 'The {party} failed.', 'warn'),
   upstream_invalid: row([502],
-    'ours', 'backoff', 'The {party} returned an answer that is not valid.', 'warn'),
+    'ours', 'backoff', 'The {party} returned an invalid answer.', 'warn'),
   upstream_too_large: row([502], 'ours', 'no', 'The {party} returned more than {limit} bytes.', 'warn'),
   upstream_credential: row([502],
     'ours', 'no', 'The {party} refused the credential of this installation.', 'error'),
@@ -143,7 +143,7 @@ export const FAILURES = {
   ),
   file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
   generation_unknown: row([404], 'caller', 'after_change',
-    'There is no record of this call. A record exists two seconds after the call, until its retention ends.'),
+    'There is no record of this call. Records are available two seconds after the call, until their retention ends.'),
   content_not_kept: row([404], 'caller', 'no', 'Sluice keeps neither prompts nor answers.'),
   // Video jobs (contract C27)
   video_unknown: row([404], 'caller', 'after_change', 'There is no such video job.'),
@@ -151,7 +151,7 @@ export const FAILURES = {
   video_previous_unfit: row([400], 'caller', 'after_change', 'This model cannot continue that job.'),
   video_unfinished: row([400], 'caller', 'backoff', 'The video job has not completed.'),
   video_ended: row([400], 'caller', 'no', 'The video job has ended.'),
-  video_output_unknown: row([404], 'caller', 'after_change', 'The video job has no clip of this index.'),
+  video_output_unknown: row([404], 'caller', 'after_change', 'The video job has no clip with this index.'),
   video_expired: row([410], 'caller', 'no', 'The clip has been deleted because its retention time is over.'),
   video_jobs_full: row([429],
     'caller', 'backoff', 'The workspace has reached its limit of open video jobs: {limit} jobs or {chars} characters of requests.'),
@@ -169,10 +169,10 @@ export const FAILURES = {
     'caller', 'after_change', 'The container has too many entries to list.'),
   container_path_invalid: row([400], 'caller', 'after_change', 'A file cannot be written to this path.'),
   quota_exceeded: row([403],
-    'caller', 'after_change', 'The {owner} may {have} at most {limit} {unit}, and this would exceed it.'),
+    'caller', 'after_change', 'The {owner} may {have} at most {limit} {unit}, which this would exceed.'),
   storage_full: row([503], 'ours', 'backoff', 'There is no storage space for this at the moment.', 'error'),
   storage_unavailable: row([503],
-    'ours', 'backoff', 'The file storage cannot be reached or failed.', 'error'),
+    'ours', 'backoff', 'The file storage failed or cannot be reached.', 'error'),
   containers_unsupported: row([503],
     'ours', 'no', 'Containers in a folder on disk are only supported on Linux.', 'error'),
   /**
@@ -295,7 +295,7 @@ export const FAILURES = {
     'ours', 'backoff', 'The first request with this `Idempotency-Key` is still running.', 'info'),
   // Keys of the key ring
   data_key_unavailable: row([500],
-    'ours', 'no', 'An encryption key needed for this cannot be opened on this installation.', 'error'),
+    'ours', 'no', 'An encryption key needed for this cannot be decrypted on this installation.', 'error'),
   // Sluice itself
   busy: row([503], 'ours', 'backoff', 'The gateway is at its limit; try again shortly.', 'warn'),
   store_unavailable: row([503],

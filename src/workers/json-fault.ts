@@ -1,4 +1,4 @@
-export const LONE_SURROGATE = 'A string holds a lone surrogate.'
+export const LONE_SURROGATE = 'A string contains a lone surrogate.'
 const NOT_FINITE = 'A number is out of range.'
 
 interface Rule {

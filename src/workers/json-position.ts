@@ -15,10 +15,10 @@ const BLOCK_BYTES = 4_096
 const BODY = 'a JSON object'
 const NAME = 'a member name in double quotes'
 const VALUE = 'an object, a list, a string in double quotes, a number, true, false or null'
-const NUMBER = 'a number as JSON writes it, such as `-1.5e3`'
+const NUMBER = 'a JSON number, such as `-1.5e3`'
 const STRING_END = 'a closing `"`'
 const NO_CONTROL = `${STRING_END}, or an escape such as \`\\n\` for the control character`
-const ESCAPE = 'an escape of JSON, such as `\\n`, `\\"` or `\\u00e9`'
+const ESCAPE = 'a JSON escape, such as `\\n`, `\\"` or `\\u00e9`'
 
 /** A place where a body stops being JSON. */
 interface Fault {

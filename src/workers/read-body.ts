@@ -100,7 +100,7 @@ interface Read {
 type Refused = Extract<BodyVerdict, { ok: false }>
 
 const WHOLE = (): never => {
-  throw new Error('a body that was read completely has no bytes of members')
+  throw new Error('bytes of members requested for a body that was read whole')
 }
 
 /**

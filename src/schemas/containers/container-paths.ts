@@ -73,7 +73,7 @@ const RULES: readonly PathRule[] = [
     expected: `at most ${PATH_SEGMENT_BYTES_MAX} bytes each`,
     holds: (_, segments) => segments.every((segment) => Buffer.byteLength(segment) <= PATH_SEGMENT_BYTES_MAX),
   },
-  { message: 'has a NUL', expected: 'none', holds: (path) => !path.includes('\0') },
+  { message: 'contains a NUL', expected: 'none', holds: (path) => !path.includes('\0') },
   // A lone surrogate has no UTF-8 form: the path would name another file.
   { message: 'is not UTF-8', expected: 'UTF-8', holds: (path) => path.isWellFormed() },
 ]

@@ -23,9 +23,9 @@ interface Rule {
 const RULES: readonly Rule[] = [
   { breaks: (text) => text === '', message: 'is empty' },
   { breaks: (text) => text.length > HOST_CHARS_MAX, message: 'is too long' },
-  { breaks: (text) => /\s/.test(text), message: 'holds white space' },
+  { breaks: (text) => /\s/.test(text), message: 'contains whitespace' },
   // Runs before the name is lowered, since lowering turns some letters of other scripts into ASCII.
-  { breaks: (text) => /[^\x21-\x7e]/.test(text), message: 'holds a character that is not ASCII' },
+  { breaks: (text) => /[^\x21-\x7e]/.test(text), message: 'contains a character that is not ASCII' },
   { breaks: (text) => text.includes('://'), message: 'has a scheme' },
   { breaks: (text) => text.includes('@'), message: 'has user information' },
   { breaks: (text) => /[/\\?#]/.test(text), message: 'has a path' },
@@ -40,7 +40,7 @@ const RULES: readonly Rule[] = [
   },
   {
     breaks: (_, name) => !name.split('.').every((label) => LABEL.test(label)),
-    message: 'has a label that is not letters, digits and inner hyphens',
+    message: 'has a label with characters other than letters, digits and inner hyphens',
   },
   { breaks: (_, name) => NUMBER_LABEL.test(name.split('.').at(-1) ?? ''), message: 'is an IP address' },
 ]

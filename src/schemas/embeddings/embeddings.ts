@@ -58,7 +58,7 @@ export const EmbeddingsBody = Type.Object({
   model: Type.Optional(
     Type.String({
       minLength: 1,
-      description: `Id of an embedding model, with a variant if wanted, or an alias. ${MODEL_OR_PRESET}`,
+      description: `Id of an embedding model, optionally with a variant, or an alias. ${MODEL_OR_PRESET}`,
     }),
   ),
   preset: Type.Optional(PresetName),

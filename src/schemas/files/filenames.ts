@@ -13,8 +13,8 @@ export const NAMELESS = 'file'
 
 /** The rules below in words. */
 export const FILENAME_RULES =
-  `1 to ${FILENAME_CHARS_MAX} UTF-8 characters, no control characters and none of \`< > : " | ? * \\\`; ` +
-  '`/` makes folders, no segment empty, `.` or `..`'
+  `1 to ${FILENAME_CHARS_MAX} UTF-8 characters without control characters and \`< > : " | ? * \\\`; ` +
+  '`/` separates folders, and no segment is empty, `.` or `..`'
 
 /**
  * The issue of an uploaded file's name, never with the name itself; null for a valid name. `/` makes folders.
@@ -30,7 +30,7 @@ export function filenameIssue(name: string): Issue | null {
   if (!name.isWellFormed() || REFUSED.test(name)) {
     return issue(
       'contains a forbidden character',
-      'UTF-8 without control characters, invisible ones and < > : " | ? * \\',
+      'UTF-8 without control and invisible characters and < > : " | ? * \\',
     )
   }
   const isGood = name.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..')

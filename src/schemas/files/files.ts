@@ -115,7 +115,7 @@ export function purposeIssue(purpose: string): Issue | null {
     : {
         path: '/purpose',
         message: 'is not valid',
-        expected: `at most ${PURPOSE_CHARS_MAX} characters of UTF-8, none for control`,
+        expected: `at most ${PURPOSE_CHARS_MAX} UTF-8 characters, no control characters`,
       }
 }
 

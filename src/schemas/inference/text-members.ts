@@ -33,7 +33,7 @@ export const Reasoning = maybe(
 export const Model = Type.Optional(
   Type.String({
     minLength: 1,
-    description: `Id of a text model, with a variant if wanted, or an alias. ${MODEL_OR_PRESET}`,
+    description: `Id of a text model, optionally with a variant, or an alias. ${MODEL_OR_PRESET}`,
   }),
 )
 export const Stream = maybe(

@@ -34,7 +34,7 @@ const MAKERS: readonly (readonly [form: RegExp, maker: string])[] = [
   [/^hf_/, 'Hugging Face'],
 ]
 
-const KEY_FORM = `keys of Sluice begin with \`${KEY_PREFIXES.inference}\` or \`${OWN_KEYS_BEGIN}…\``
+const KEY_FORM = `Sluice keys begin with \`${KEY_PREFIXES.inference}\` or \`${OWN_KEYS_BEGIN}…\``
 
 /**
  * The cure for a call without a readable key, judged by the form of its headers alone; null when no key was
@@ -58,12 +58,11 @@ export function missingKeyHint(
 }
 
 function unreadHint(authorization: string): string {
-  if (BEARER.test(authorization))
-    return 'There is no key after `Bearer`: the variable of the key may be empty.'
+  if (BEARER.test(authorization)) return 'There is no key after `Bearer`: its variable may be empty.'
   const scheme = OTHER_SCHEME.exec(authorization)?.[1]
   return scheme === undefined
     ? 'The `Authorization` header lacks the word `Bearer` and a space before the key.'
-    : `The \`Authorization\` header has the scheme \`${scheme}\` in place of \`Bearer\`.`
+    : `The \`Authorization\` header has the scheme \`${scheme}\` instead of \`Bearer\`.`
 }
 
 /**
@@ -73,13 +72,12 @@ function unreadHint(authorization: string): string {
  */
 export function unknownKeyHint(authorization: string): string | null {
   const key = authorization.slice('Bearer '.length).trim()
-  if (BEARER.test(key)) return 'The header has `Bearer` twice: the client adds it, so give it the key alone.'
-  if (/^["'`]|["'`]$/.test(key)) return 'The key has quotation marks around it: leave them out.'
+  if (BEARER.test(key)) return 'The header has `Bearer` twice: the client adds it, so configure only the key.'
+  if (/^["'`]|["'`]$/.test(key)) return 'The key has quotation marks around it: remove them.'
   const prefix = Object.values(KEY_PREFIXES).find((each) => key.startsWith(each))
   if (prefix !== undefined) return ownKeyHint(prefix, key.slice(prefix.length))
   if (key.startsWith(OWN_KEYS_BEGIN)) return `The beginning of the key is wrong: ${KEY_FORM}.`
-  if (PLACEHOLDER.test(key))
-    return 'A placeholder was sent in place of a key: the variable of the key may not be set.'
+  if (PLACEHOLDER.test(key)) return 'A placeholder was sent instead of a key: its variable may not be set.'
   const maker = MAKERS.find(([form]) => form.test(key))?.[1]
   return maker === undefined
     ? `It does not have the form of a Sluice key: ${KEY_FORM}.`
@@ -94,7 +92,7 @@ function ownKeyHint(prefix: string, random: string): string | null {
   if (more < 0) return `The key is ${characters(-more)} too short: ${right}; part of it is missing.`
   return /^[\w-]+$/.test(random)
     ? null
-    : 'The key has a character that no key has: letters, digits, `-` and `_` are allowed.'
+    : 'The key contains an invalid character: only letters, digits, `-` and `_` are allowed.'
 }
 
 function characters(count: number): string {

@@ -97,7 +97,7 @@ const Scopes = nullable(
     uniqueItems: true,
     maxItems: KEY_SCOPES.length,
     description:
-      'Sluice extension: what an inference or intern key may do; null for everything, an empty list for nothing that ' +
+      'Sluice extension: scopes of an inference or intern key; null allows everything, an empty list nothing that ' +
       `needs a scope. ${RESERVED_SCOPE_TEXT}.`,
   }),
 )

@@ -44,7 +44,7 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
   }
   const availableNano = availableIn(refusing)
   const fields = { interval: limit.span, availableNano }
-  const cures = availableNano > 0 ? ['ask for less'] : []
+  const cures = availableNano > 0 ? ['request less'] : []
   return fail(failure, { fields, detail: detailOf(metadata, { cures }), metadata })
 }
 
@@ -76,7 +76,7 @@ export function withAffordable(failure: Failure, availableNano: number, tokens: 
 
 /** How the bound of a call that writes a text counts its prompt, which has far fewer tokens. */
 const BOUND = ', an upper bound: at least one token per byte of the request'
-const TOO_LITTLE = 'What is left does not pay for the prompt and one token of an answer. '
+const TOO_LITTLE = 'The rest does not cover the prompt and one output token. '
 
 function waysOut(availableNano: number, tokens: RefusedTokens): Pick<RefusalWords, 'cures' | 'why'> {
   if (availableNano <= 0) return { cures: [] }
@@ -126,7 +126,7 @@ function causeOf({
   if (unbounded === undefined)
     return { detail: 'Send `max_tokens`, or give the key a `default_max_output_tokens`.' }
   // The message names the issue by itself.
-  return { detail: 'Without a limit the call passes.', issues: [unbounded] }
+  return { detail: 'Without a spending limit, the call is allowed.', issues: [unbounded] }
 }
 
 /** In the order of reporting. */
@@ -182,7 +182,7 @@ function detailOf(
 ): string {
   const facts = [
     `${usd(spend)} of ${usd(limit)} USD are used`,
-    ...(held === undefined ? [] : [`${usd(held)} are held for calls under way`]),
+    ...(held === undefined ? [] : [`${usd(held)} are reserved for calls in progress`]),
     `and it may cost up to ${usd(cost)} USD${bound}`,
   ]
   const reset = resetAt === undefined ? '' : `; the limit resets at ${resetAt}`

@@ -61,12 +61,12 @@ export function historyInput(
 ): HistoryInput | HistoryFault {
   const metrics = METRICS_OF[by]
   if (metrics !== undefined && !metrics.includes(metric))
-    return { path: '/metric', message: `is not kept by ${by}`, expected: metrics.join(', ') }
+    return { path: '/metric', message: `is not recorded by ${by}`, expected: metrics.join(', ') }
   if (name !== undefined && !HISTORY_DIMENSIONS.some((dimension) => dimension === by))
     return {
       path: '/name',
       message: `is not broken down by ${by}`,
-      expected: `none, or by ${HISTORY_DIMENSIONS.join(', ')}`,
+      expected: `no \`name\`, or \`by\` one of ${HISTORY_DIMENSIONS.join(', ')}`,
     }
   const nowS = Math.floor(nowMs / 1_000)
   const times = timesOf({ from, to }, nowS)

@@ -8,20 +8,20 @@ const Scaled = Type.Object({ ...Served, configured: Type.Integer() })
 const Dependency = Type.Object({
   state: Type.Enum(['up', 'down'] as const),
   mode: Type.String(),
-  since: Type.String({ format: 'date-time', description: 'Instant of the last change.' }),
+  since: Type.String({ format: 'date-time', description: 'Time of the last change.' }),
   effect: Type.Optional(
-    Type.String({ description: 'What the node does without it; only while it is down.' }),
+    Type.String({ description: 'How the node works without it; only while it is down.' }),
   ),
 })
 
 /** Body of `/readyz` of a running node. Design §11. */
 export const ReadinessView = Type.Object({
   status: Type.Enum(['ready', 'degraded', 'unavailable'] as const, {
-    description: '`degraded` still serves known keys and answers 200; `unavailable` wants no new traffic.',
+    description: '`degraded` still serves known keys and answers 200; `unavailable` accepts no new traffic.',
   }),
   reasons: Type.Array(Type.String(), { description: 'Why it is not `ready`, in stable words.' }),
   degraded: Type.Array(Type.Enum(['postgres', 'redis', 'storage'] as const), {
-    description: 'What it goes on without.',
+    description: 'Dependencies that are down.',
   }),
   dependencies: Type.Object({
     postgres: Dependency,
@@ -42,10 +42,10 @@ const measuredMs = (description: string) => Type.Union([Type.Number(), Type.Null
 const OperationView = Type.Object({
   operation: Type.String(),
   per_second: Type.Number({ description: 'Finished calls.' }),
-  refused_per_second: Type.Number({ description: 'Of them those answered 4xx.' }),
-  failed_per_second: Type.Number({ description: 'Of them those answered 5xx.' }),
-  p50_ms: measuredMs('Median over `quantile_seconds`, within a bucket of the histogram.'),
-  p99_ms: measuredMs('Likewise; beyond the last bucket its bound.'),
+  refused_per_second: Type.Number({ description: 'Finished calls answered 4xx.' }),
+  failed_per_second: Type.Number({ description: 'Finished calls answered 5xx.' }),
+  p50_ms: measuredMs('Median over `quantile_seconds`, interpolated in a histogram bucket.'),
+  p99_ms: measuredMs('99th percentile; at most the bound of the last bucket.'),
 })
 export type OperationView = Static<typeof OperationView>
 
@@ -54,18 +54,18 @@ const PoolView = Type.Object({
     description: '`short_jobs`: large bodies and secrets; `sessions`: transfers.',
   }),
   threads: Type.Integer(),
-  wait_ms: Type.Number({ description: 'Mean wait for a thread of what began in the time.' }),
-  utilization: Type.Number({ description: 'Share of the time that the threads were busy, 0 to 1.' }),
+  wait_ms: Type.Number({ description: 'Mean wait for a thread, of work that began in the period.' }),
+  utilization: Type.Number({ description: 'Share of the period in which the threads were busy, 0 to 1.' }),
 })
 export type PoolView = Static<typeof PoolView>
 
 const FrontView = Type.Object({
-  front: Type.Integer({ description: 'Its slot, from 0.' }),
+  front: Type.Integer({ description: 'Slot of the front, from 0.' }),
   pid: Type.Integer(),
-  loop_p50_ms: Type.Number({ description: 'Delay of the event loop in the time.' }),
+  loop_p50_ms: Type.Number({ description: 'Delay of the event loop in the period.' }),
   loop_p99_ms: Type.Number(),
   loop_max_ms: Type.Number(),
-  utilization: Type.Number({ description: 'Share of the time that the event loop had work, 0 to 1.' }),
+  utilization: Type.Number({ description: 'Share of the period in which the event loop had work, 0 to 1.' }),
   pools: Type.Array(PoolView),
 })
 export type FrontView = Static<typeof FrontView>
@@ -83,16 +83,16 @@ const BreakerView = Type.Object({
   since: Type.String({ format: 'date-time', description: 'When the first of them opened, to the second.' }),
   next_probe_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
     description:
-      'Until then no call reaches the first of them to be probed, to the second; null: the next call probes it.',
+      'Time of the next probe, to the second; until then no call reaches that endpoint. Null: the next call probes it.',
   }),
 })
 export type BreakerView = Static<typeof BreakerView>
 const ProviderView = Type.Object({
-  provider: Type.String({ description: 'Slug of the catalogue.' }),
-  per_second: Type.Number({ description: 'Attempts at it, submissions and polls of videos among them.' }),
-  failed_per_second: Type.Number({ description: 'Of them those that failed by its doing.' }),
-  state: Type.Enum(PROVIDER_STATES, { description: 'Over `quantile_seconds`; `open` at this moment.' }),
-  breaker: Type.Union([BreakerView, Type.Null()], { description: 'Null while every breaker is closed.' }),
+  provider: Type.String({ description: 'Slug in the catalogue.' }),
+  per_second: Type.Number({ description: 'Attempts, including submissions and polls of videos.' }),
+  failed_per_second: Type.Number({ description: 'Attempts that failed because of the provider.' }),
+  state: Type.Enum(PROVIDER_STATES, { description: 'State over `quantile_seconds`; `open`: now.' }),
+  breaker: Type.Union([BreakerView, Type.Null()], { description: 'Null while all breakers are closed.' }),
 })
 export type ProviderView = Static<typeof ProviderView>
 
@@ -100,10 +100,10 @@ export type ProviderView = Static<typeof ProviderView>
 const FindingView = Type.Object({
   severity: Type.Enum(['warn', 'bad'] as const, { description: '`bad`: callers are affected.' }),
   text: Type.String(),
-  fix: Type.String({ description: 'What to do about it.' }),
+  fix: Type.String({ description: 'Suggested fix.' }),
   page: Type.Optional(
     Type.String({
-      description: 'Page of the dashboard with details, with its query: `webhooks?state=dead`.',
+      description: 'Dashboard page with details, including its query, such as `webhooks?state=dead`.',
     }),
   ),
 })
@@ -118,9 +118,9 @@ const ModelView = Type.Object({
   model: Type.String({
     description: 'Canonical id; `private`: models of workspaces; `other`: models after the first 200.',
   }),
-  input_tokens: Type.Integer({ description: 'Of answered calls.' }),
+  input_tokens: Type.Integer({ description: 'Input tokens of answered calls.' }),
   cached_share: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Share of these that the provider had in its cache, 0 to 1; null without any.',
+    description: 'Share of these from the cache of the provider, 0 to 1; null without input tokens.',
   }),
   dropped: Type.Array(Type.Object({ field: Type.String(), calls: Type.Integer() }), {
     description: 'Fields not sent to the provider, the most frequent first.',
@@ -129,32 +129,32 @@ const ModelView = Type.Object({
 export type ModelView = Static<typeof ModelView>
 
 const StreamsView = Type.Object({
-  open: Type.Integer({ description: 'Streamed answers under way, from their first output on.' }),
+  open: Type.Integer({ description: 'Streamed answers in progress, from their first output on.' }),
   ttft_p50_ms: measuredMs('Median time from a request to the first output, over `quantile_seconds`.'),
-  ttft_p99_ms: measuredMs('Likewise; beyond the last bucket its bound.'),
+  ttft_p99_ms: measuredMs('99th percentile; at most the bound of the last bucket.'),
   tokens_per_second: Type.Number({
-    description: 'Output of models that write, over `quantile_seconds`, that of open streams too.',
+    description: 'Output tokens of text models over `quantile_seconds`, including open streams.',
   }),
   cut: Type.Array(CutView, {
     description:
-      'Streams that ended before the answer did, since the processes started, the most frequent cause first.',
+      'Streams cut off before the end of the answer, since the processes started, the most frequent cause first.',
   }),
   models: Type.Array(ModelView, {
     description:
-      'Models that answered since the processes started, those with the most input first; 20 at most.',
+      'Models that answered since the processes started, those with the most input first; at most 20.',
   }),
 })
 
 const MoneyView = Type.Object({
-  calls_open: Type.Integer({ description: 'Paid calls under way.' }),
+  calls_open: Type.Integer({ description: 'Paid calls in progress.' }),
   calls_waiting: Type.Integer({ description: 'Calls that wait for money.' }),
   refused_per_second: Type.Number({ description: 'Calls that were not paid.' }),
   spent_usd_per_minute: Type.Number({
-    description: 'Charged for calls that ended, at the rate of `quantile_seconds`.',
+    description: 'Charges for finished calls, as the rate over `quantile_seconds`.',
   }),
-  held_usd: Type.Number({ description: 'Lent money that no call holds.' }),
+  held_usd: Type.Number({ description: 'Money lent to fronts and not reserved by a call.' }),
   journal_lag_ms: Type.Number({
-    description: 'Delay of the ledger after the journals, of the slowest front.',
+    description: 'Delay between journal and ledger, for the slowest front.',
   }),
   is_journal_broken: Type.Boolean({
     description: 'The journal of a front cannot be written: it serves no paid call.',
@@ -168,25 +168,25 @@ export const LiveView = Type.Object({
   at: Type.String({ format: 'date-time' }),
   version: Type.String(),
   readiness: ReadinessView,
-  seconds: Type.Number({ description: 'Length of the time that figures are over, up to `at`.' }),
+  seconds: Type.Number({ description: 'Length of the period that figures cover, up to `at`.' }),
   quantile_seconds: Type.Number({
-    description: 'The longer time span of quantiles and states of providers.',
+    description: 'Length of the longer period for quantiles and provider states.',
   }),
   requests_per_second: Type.Number(),
   refused_per_second: Type.Number({ description: 'Answered 4xx.' }),
   failed_per_second: Type.Number({ description: 'Answered 5xx.' }),
   operations: Type.Array(OperationView, {
-    description: 'Those that were called within `quantile_seconds`, most called first.',
+    description: 'Operations called within `quantile_seconds`, the most called first.',
   }),
   fronts: Type.Array(FrontView, {
-    description: 'Those that answered, by slot; while one is replaced both of them.',
+    description: 'Fronts that answered, by slot; while a front is replaced, old and new.',
   }),
   cpu_share: Type.Number({ description: "CPU of the node's own processes; 1 is one core." }),
   memory_bytes: Type.Integer({ description: "Resident memory of the node's own processes." }),
-  inflight: Type.Integer({ description: 'Calls under way.' }),
+  inflight: Type.Integer({ description: 'Calls in progress.' }),
   streams: StreamsView,
   providers: Type.Array(ProviderView, {
-    description: 'Those that were asked since the processes started, by slug.',
+    description: 'Providers called since the processes started, by slug.',
   }),
   videos: Type.Object({
     held: Type.Record(Type.String(), Type.Integer(), {
@@ -194,9 +194,9 @@ export const LiveView = Type.Object({
     }),
   }),
   webhooks: Type.Union([Type.Object({ waiting: Type.Integer(), dead: Type.Integer() }), Type.Null()], {
-    description: 'Deliveries of the whole installation as last counted; null before.',
+    description: 'Deliveries of the whole installation at the last count; null before the first.',
   }),
   money: MoneyView,
-  findings: Type.Array(FindingView, { description: 'The worst first; empty when nothing hurts.' }),
+  findings: Type.Array(FindingView, { description: 'Problems, the worst first; may be empty.' }),
 })
 export type LiveView = Static<typeof LiveView>

@@ -32,7 +32,7 @@ export const ListRequestsQuery = Type.Object({
   key: Type.Optional(
     Type.String({
       pattern: `^[0-9a-f]{${REQUESTS_KEY_PREFIX_MIN},64}$`,
-      title: `the hash of a key, or ${REQUESTS_KEY_PREFIX_MIN} or more characters of its begin`,
+      title: `the hash of a key, or ${REQUESTS_KEY_PREFIX_MIN} or more of its first characters`,
       description: 'Hash of an API key, or the beginning of its hash.',
     }),
   ),
@@ -43,7 +43,7 @@ export const ListRequestsQuery = Type.Object({
       pattern: '^[^\\u0000]+$',
       title: 'the name of a key, or the first characters of it',
       description:
-        'Beginning of the name of a key, in any case. ' +
+        'Beginning of the name of a key, case-insensitive. ' +
         `Includes deleted keys, at most ${REQUESTS_KEYS_NAMED_MAX} in all.`,
     }),
   ),

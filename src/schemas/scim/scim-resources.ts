@@ -24,9 +24,9 @@ const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
 
 /** Other members are kept. RFC 7643 §4.1. */
 export const ScimUserBody = Type.Object({
-  schemas: described(`\`${USER_SCHEMA}\` and those of extensions.`),
+  schemas: described(`\`${USER_SCHEMA}\` and the schemas of extensions.`),
   userName: described(
-    `String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization whatever its case.`,
+    `String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization, regardless of case.`,
   ),
   externalId: described("The identity provider's own id."),
   displayName: described('String.'),
@@ -43,7 +43,7 @@ export const ScimGroupBody = Type.Object({
   schemas: described(`\`${GROUP_SCHEMA}\`.`),
   id: described('Ignored.'),
   displayName: described(
-    `String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization whatever its case.`,
+    `String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization, regardless of case.`,
   ),
   externalId: described("The identity provider's own id."),
   members: described('Array of `{value}`, the ids of users.'),

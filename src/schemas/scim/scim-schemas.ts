@@ -64,18 +64,18 @@ function several(
     description,
     [
       value,
-      attribute('display', 'What people read in its stead.'),
-      attribute('type', 'What it is for.', canonicalValues.length > 0 ? { canonicalValues } : {}),
+      attribute('display', 'Display name.'),
+      attribute('type', 'Purpose.', canonicalValues.length > 0 ? { canonicalValues } : {}),
       PRIMARY,
     ],
     { multiValued: true },
   )
 }
 
-const PRIMARY = attribute('primary', 'It is the preferred one; at most one is.', { type: 'boolean' })
+const PRIMARY = attribute('primary', 'True for the preferred value; at most one.', { type: 'boolean' })
 
 const NAME = complex('name', "The parts of the user's name.", [
-  attribute('formatted', 'All of it, as it is shown.'),
+  attribute('formatted', 'Full name, as displayed.'),
   attribute('familyName', 'The family name.'),
   attribute('givenName', 'The given name.'),
   attribute('middleName', 'The middle names.'),
@@ -87,13 +87,13 @@ const ADDRESSES = complex(
   'addresses',
   'Postal addresses.',
   [
-    attribute('formatted', 'All of it, as it is printed.'),
+    attribute('formatted', 'Full address, as printed.'),
     attribute('streetAddress', 'Street and number.'),
     attribute('locality', 'City.'),
     attribute('region', 'State or region.'),
     attribute('postalCode', 'Postal code.'),
     attribute('country', 'Country.'),
-    attribute('type', 'What it is for.', { canonicalValues: ['work', 'home', 'other'] }),
+    attribute('type', 'Purpose.', { canonicalValues: ['work', 'home', 'other'] }),
     PRIMARY,
   ],
   { multiValued: true },
@@ -101,10 +101,10 @@ const ADDRESSES = complex(
 
 const GROUPS = complex(
   'groups',
-  "Groups that have the user as a member; they are changed by the groups' own resources.",
+  'Groups that have the user as a member; change them through the groups.',
   [
     attribute('value', 'Id of the group.', { mutability: 'readOnly', caseExact: true }),
-    attribute('$ref', 'Where the group is.', {
+    attribute('$ref', 'URL of the group.', {
       type: 'reference',
       referenceTypes: ['Group'],
       mutability: 'readOnly',
@@ -121,27 +121,27 @@ const USER: ScimSchema = {
   name: 'User',
   description: 'A user who can be a member of workspaces.',
   attributes: [
-    attribute('userName', 'Unique in the organization, whatever its case.', {
+    attribute('userName', 'Unique in the organization, regardless of case.', {
       required: true,
       uniqueness: 'server',
     }),
     NAME,
-    attribute('displayName', 'The name that is shown.'),
-    attribute('nickName', 'What the user is called by friends.'),
-    attribute('profileUrl', 'A page about the user.', {
+    attribute('displayName', 'Display name.'),
+    attribute('nickName', 'Nickname.'),
+    attribute('profileUrl', "URL of the user's profile.", {
       type: 'reference',
       referenceTypes: ['external'],
       caseExact: true,
     }),
-    attribute('title', 'Position, as `Vice President`.'),
-    attribute('userType', 'Relation to the organization, as `Contractor`.'),
-    attribute('preferredLanguage', 'As in `Accept-Language`.'),
-    attribute('locale', 'For dates and numbers, as `en-US`.'),
-    attribute('timezone', 'As `Europe/Berlin`.'),
-    attribute('active', 'False: the user is a member of no workspace until it is true again.', {
+    attribute('title', 'Position, such as `Vice President`.'),
+    attribute('userType', 'Relation to the organization, such as `Contractor`.'),
+    attribute('preferredLanguage', 'Language, as in `Accept-Language`.'),
+    attribute('locale', 'Format of dates and numbers, such as `en-US`.'),
+    attribute('timezone', 'Time zone, such as `Europe/Berlin`.'),
+    attribute('active', 'While false, the user is a member of no workspace.', {
       type: 'boolean',
     }),
-    several('emails', 'Addresses; the primary one is shown.', attribute('value', 'The address.'), [
+    several('emails', 'Email addresses; the primary one is displayed.', attribute('value', 'The address.'), [
       'work',
       'home',
       'other',
@@ -154,11 +154,11 @@ const USER: ScimSchema = {
       'pager',
       'other',
     ]),
-    several('ims', 'Addresses of messengers.', attribute('value', 'The address.')),
+    several('ims', 'Instant messaging addresses.', attribute('value', 'The address.')),
     several(
       'photos',
       'Pictures.',
-      attribute('value', 'Where the picture is.', {
+      attribute('value', 'URL of the picture.', {
         type: 'reference',
         referenceTypes: ['external'],
         caseExact: true,
@@ -169,12 +169,12 @@ const USER: ScimSchema = {
     GROUPS,
     several(
       'entitlements',
-      'What the user is entitled to; kept for the identity provider.',
+      'Entitlements, stored for the identity provider.',
       attribute('value', 'The entitlement.'),
     ),
     several(
       'roles',
-      'Roles as the identity provider has them; those of workspaces come from groups.',
+      'Roles from the identity provider; workspace roles come from groups.',
       attribute('value', 'The role.'),
     ),
     several(
@@ -189,9 +189,9 @@ const USER: ScimSchema = {
 const GROUP: ScimSchema = {
   id: GROUP_SCHEMA,
   name: 'Group',
-  description: 'A group of users, which mappings give roles in workspaces.',
+  description: 'A group of users; mappings give it roles in workspaces.',
   attributes: [
-    attribute('displayName', 'Unique in the organization, whatever its case.', {
+    attribute('displayName', 'Unique in the organization, regardless of case.', {
       required: true,
       uniqueness: 'server',
     }),
@@ -200,7 +200,7 @@ const GROUP: ScimSchema = {
       'Users of the group.',
       [
         attribute('value', 'Id of the user.', { mutability: 'immutable', caseExact: true }),
-        attribute('$ref', 'Where the user is.', {
+        attribute('$ref', 'URL of the user.', {
           type: 'reference',
           referenceTypes: ['User'],
           mutability: 'immutable',
@@ -218,16 +218,16 @@ const GROUP: ScimSchema = {
 const ENTERPRISE_USER: ScimSchema = {
   id: ENTERPRISE_SCHEMA,
   name: 'EnterpriseUser',
-  description: "A user's place in a company.",
+  description: "A user's position in a company.",
   attributes: [
-    attribute('employeeNumber', 'The number of the employee.'),
+    attribute('employeeNumber', 'Employee number.'),
     attribute('costCenter', 'The cost centre.'),
     attribute('organization', 'The organization.'),
     attribute('division', 'The division.'),
     attribute('department', 'The department.'),
-    complex('manager', "The user's manager, as the identity provider names it.", [
+    complex('manager', "The user's manager, as named by the identity provider.", [
       attribute('value', 'Id of the manager.', { caseExact: true }),
-      attribute('$ref', 'Where the manager is.', {
+      attribute('$ref', 'URL of the manager.', {
         type: 'reference',
         referenceTypes: ['User'],
         caseExact: true,

@@ -28,7 +28,7 @@ export function burstMistake(
 ): { readonly message: string; readonly expected: string } | null {
   if (burst === null) return null
   if (limitRpm === null)
-    return { message: 'requires a limit of requests', expected: '`rate_limit_rpm` as well, or null' }
+    return { message: 'requires a request limit', expected: '`rate_limit_rpm` as well, or null' }
   if (burst <= limitRpm) return null
   return {
     message: `exceeds the limit of ${limitRpm} requests a minute`,

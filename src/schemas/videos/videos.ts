@@ -69,7 +69,7 @@ export const VideoBody = Type.Object({
   model: Type.Optional(
     Type.String({
       minLength: 1,
-      description: `Id of a video model, with a variant if wanted, or an alias. ${MODEL_OR_PRESET}`,
+      description: `Id of a video model, optionally with a variant, or an alias. ${MODEL_OR_PRESET}`,
     }),
   ),
   preset: Type.Optional(PresetName),

@@ -73,7 +73,7 @@ export const ListInternsQuery = Type.Object({
   status: Type.Optional(
     Type.String({
       pattern: `^(?:(?:${INTERN_STATUSES.join('|')})(?:,(?!$)|$))+$`,
-      title: `one or more of ${INTERN_STATUSES.join(', ')}, with commas`,
+      title: `one or more of ${INTERN_STATUSES.join(', ')}, separated by commas`,
       description: 'Comma-separated statuses.',
     }),
   ),

@@ -128,7 +128,8 @@ function checkModifier(
   const [member, name, tier] = whenOf(modifier)
   const at = `${path}/when/${member}`
   if (tier === undefined) {
-    const expected = 'a tier that answers can report; set what `auto` means by `account_tier` of the provider'
+    const expected =
+      "a tier that answers can report; set the meaning of `auto` with the provider's `account_tier`"
     issues.push({ path: at, message: 'is never reported by an answer', expected })
   }
   if (tier === USUAL_TIER) {
@@ -357,7 +358,7 @@ function deadOverrides(overrides: readonly PricingOverride[], path: string): rea
   return overrides.flatMap((override, index) => {
     const by = overrides.findIndex((later, at) => at > index && isCovered(override, later))
     if (by === -1) return []
-    const message = `never counts: override ${by} holds wherever it does, and the later one wins`
+    const message = `never applies: override ${by} matches the same calls, and the later one wins`
     return [
       {
         path: pointer(path, index),

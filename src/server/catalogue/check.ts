@@ -24,7 +24,7 @@ export function checkRepeats<T>(
       seen.set(id, path)
       return []
     }
-    const message = `is the ${member} of ${first} too`
+    const message = `is also the ${member} of ${first}`
     return [
       {
         file,
@@ -164,7 +164,7 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
     if (provider === undefined) {
       const slugs = new Set([...known.providers.values()].map(({ entry }) => entry.slug))
       const expected = `one of ${[...slugs].join(', ')}`
-      issues.push({ path: `${here}/provider`, message: 'is not a provider of the catalogue', expected })
+      issues.push({ path: `${here}/provider`, message: 'is not a provider in the catalogue', expected })
     } else if (known.isEmbedding && !hasEmbeddings(provider.protocol)) {
       issues.push({
         path: `${here}/provider`,
@@ -174,7 +174,7 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
     }
     const tag = tagOf(endpoint)
     if (seen.has(tag)) {
-      issues.push({ path: here, message: `is ${tag} a second time`, expected: 'each endpoint once' })
+      issues.push({ path: here, message: `repeats ${tag}`, expected: 'each endpoint once' })
     }
     seen.add(tag)
     return issues

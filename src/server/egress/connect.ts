@@ -100,7 +100,7 @@ export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places
         // A connection that the other side has closed by now has no address.
         refused(
           remoteAddress === undefined
-            ? new Error('connection failed while it was opened')
+            ? new Error('connection failed while opening')
             : new DestinationRefused('address was not vetted'),
         )
       })

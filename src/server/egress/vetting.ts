@@ -28,7 +28,7 @@ export interface VettingDeps {
 
 const DETAILS: Readonly<Record<DestinationRule, string>> = {
   host: 'The host is neither a lower-case name nor an IP address in canonical form.',
-  port: 'The port is not allowed. Allowed are 443 and 1024 to 65535, except ports of databases, mail and similar services.',
+  port: 'The port is not allowed. Allowed ports are 443 and 1024 to 65535, except ports of databases, mail and similar services.',
   address: 'The host resolves to an address that is not public.',
 }
 

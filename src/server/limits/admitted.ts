@@ -83,7 +83,7 @@ function paceOf({
   // A share may be a fraction.
   const [limit, each] = [Number(limitRpm.toFixed(1)), Number((60 / limitRpm).toPrecision(3))]
   const burst = Math.floor(exact)
-  return { limit, each, burst, what: `requests a minute (one each ${each} s, burst ${burst})` }
+  return { limit, each, burst, what: `requests a minute (one every ${each} s, burst ${burst})` }
 }
 
 function headersOf(known: WindowState, resetS: number): Readonly<Record<string, string>> {

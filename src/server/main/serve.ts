@@ -104,7 +104,7 @@ async function prepareStorage(config: Config): Promise<void> {
     await (await openStorage(config)).close()
   } catch (problem) {
     const why = problem instanceof Error ? problem.message : String(problem)
-    throw new StartRefused(`SLUICE_OBJECTS: files cannot be kept in ${placeOfObjects(config)}: ${why}`, {
+    throw new StartRefused(`SLUICE_OBJECTS: files cannot be stored in ${placeOfObjects(config)}: ${why}`, {
       cause: problem,
     })
   }

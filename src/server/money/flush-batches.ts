@@ -44,7 +44,7 @@ export class FlushBatches {
     if (result === 'fenced') return null
     const batch = result === 'applied' ? flush : this.#unanswered.find(({ to }) => to === result.standsAt)
     if (batch === undefined)
-      throw new Error(`journal ${flush.journalId} is applied up to a place where no batch ends`)
+      throw new Error(`journal ${flush.journalId} was applied up to the middle of a batch`)
     const isFull = batch.entries.length >= this.#entriesMax
     this.#unanswered = []
     this.#entriesMax = Math.min(this.#entriesMax + BOOKS_FLUSH_ENTRIES_STEP, BOOKS_FLUSH_ENTRIES_MAX)

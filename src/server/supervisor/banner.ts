@@ -54,7 +54,7 @@ export function banner({
   const row = (name: string, value: string): string => `  ${paint(2, name.padEnd(12))}${value}`
   const kind = facts.redis === 'in-memory' ? ' (loses rate limit state when the node stops)' : ''
   const note = facts.degraded.includes('redis')
-    ? paint(33, ' (cannot be reached: each front grants its share of every limit)')
+    ? paint(33, ' (cannot be reached: each front applies its share of every limit)')
     : kind
   const workersNote =
     facts.workers === configuredWorkers

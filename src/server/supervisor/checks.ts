@@ -112,7 +112,7 @@ function checkPair(cert: string, key: string): void {
   }
   const endsAt = new Date(new X509Certificate(cert).validTo)
   if (endsAt.getTime() >= Date.now()) return
-  throw new StartRefused(`the certificate of SLUICE_TLS_CERT ended on ${endsAt.toISOString()}`)
+  throw new StartRefused(`the certificate of SLUICE_TLS_CERT expired on ${endsAt.toISOString()}`)
 }
 
 const MIGRATE_REQUESTS = '/proc/sys/net/ipv4/tcp_migrate_req'

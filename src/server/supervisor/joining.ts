@@ -111,7 +111,7 @@ export function placeOfAnother({ place, markAt }: Pick<ObjectsPlace, 'place' | '
 } {
   return {
     detail:
-      `SLUICE_OBJECTS, ${place}, has the files of another installation than the database, and a sweep would ` +
+      `SLUICE_OBJECTS, ${place}, has files of an installation with a different database, and a sweep would ` +
       'delete them',
     fix:
       'use the database of these files, set SLUICE_OBJECTS to another storage, or, to use the storage for ' +

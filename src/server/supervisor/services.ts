@@ -112,9 +112,7 @@ async function untilReached<T extends { readonly isAway: false }>(
       ? () => undefined
       : sayWhileWaiting(() => {
           const secondsLeft = Math.max(0, Math.round((giveUpAt - performance.now()) / 1_000))
-          say(
-            `waiting for Postgres${whereOf(databaseUrl, cause)}; the start is given up in ${secondsLeft} s\n`,
-          )
+          say(`waiting for Postgres${whereOf(databaseUrl, cause)}; giving up in ${secondsLeft} s\n`)
         })
   try {
     while (!isEnding()) {
@@ -179,7 +177,7 @@ export async function checkRedis(
   await redis.isUp(REDIS_WAIT_MS)
   if (!(await redis.isCluster())) return
   throw new StartRefused(
-    'REDIS_URL is a node of a Redis Cluster, which is not supported: ' +
+    'REDIS_URL points to a Redis Cluster, which is not supported: ' +
       'use a single server, or the Sentinels of a primary (redis+sentinel://host:port,host:port/name)',
   )
 }
@@ -201,7 +199,7 @@ const EMBEDDED: ConnectionLimit = {
 }
 
 function unusable(problem: unknown): StartRefused {
-  return refused('Postgres cannot be used; look at DATABASE_URL', problem)
+  return refused('Postgres cannot be used; check DATABASE_URL', problem)
 }
 
 function refused(what: string, problem: unknown): StartRefused {

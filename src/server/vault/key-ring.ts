@@ -78,9 +78,9 @@ class Ring implements KeyRing {
     const name = `${row.workspaceId}/${row.purpose}/${row.id}`
     const rootKey = this.#rootKeys.get(row.rootKeyId)
     if (rootKey === undefined)
-      return unavailable(`data key ${row.id} is wrapped by root key ${row.rootKeyId}, which is not here`)
+      return unavailable(`data key ${row.id} is encrypted with root key ${row.rootKeyId}, which is missing`)
     const key = unwrapKey(rootKey, row.wrapped, { ...row, ownerId: row.workspaceId })
-    if (key === null) return unavailable(`data key ${row.id} does not open`)
+    if (key === null) return unavailable(`data key ${row.id} cannot be decrypted`)
     const copy = copyOf(row.id, key)
     this.#keys.set(name, key)
     return ok(copy)

@@ -62,7 +62,7 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
     return [...given, ...readMade(own)]
   }
   let byId = byIds(read())
-  if (byId.size === 0) throw new RootKeyInvalid(`there is no root key in the settings, nor in ${own}`)
+  if (byId.size === 0) throw new RootKeyInvalid(`there is no root key in the settings or in ${own}`)
   const refresh = (): Map<string, Buffer> => {
     const now = stampsOf(files)
     if (now === stamps || now === null) return byId
@@ -168,7 +168,7 @@ function parseKeys(text: string, source: string): readonly Buffer[] {
     .split(/[\s,]+/)
     .filter((entry) => entry !== '')
     .map((entry, nth) => parseKey(entry, `${source}, key ${nth + 1}`))
-  if (keys.length === 0) throw new RootKeyInvalid(`${source} holds no root key`)
+  if (keys.length === 0) throw new RootKeyInvalid(`${source} contains no root key`)
   return keys
 }
 

@@ -130,7 +130,7 @@ function opens({ keys }: DataRotationDeps, row: WrappedVaultKey): boolean {
 
 function newKey({ rootKeys }: DataRotationDeps, vaultId: string): WrappedVaultKey {
   const made = newWrappedKey(rootKeys, vaultId, 'sealing')
-  if (made === null) throw new Error('the current root key is not here')
+  if (made === null) throw new Error('the current root key is missing')
   return { ...made, vaultId }
 }
 

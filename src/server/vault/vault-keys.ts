@@ -81,10 +81,10 @@ export class VaultKeys {
     const rootKey = this.#options.rootKeys.get(row.rootKeyId)
     if (rootKey === undefined)
       return unavailable(
-        `key ${row.id} of vault ${row.vaultId} is wrapped by root key ${row.rootKeyId}, which is not here`,
+        `key ${row.id} of vault ${row.vaultId} is encrypted with root key ${row.rootKeyId}, which is missing`,
       )
     const key = unwrapKey(rootKey, row.wrapped, { ...row, ownerId: row.vaultId })
-    if (key === null) return unavailable(`key ${row.id} of vault ${row.vaultId} does not open`)
+    if (key === null) return unavailable(`key ${row.id} of vault ${row.vaultId} cannot be decrypted`)
     const copy = new Uint8Array(key)
     this.#open.set(name, key)
     return ok(copy)

@@ -179,7 +179,7 @@ async function copy(
   wipe(...secretBytes)
   if (!done.ok) return done
   if (done.value === null)
-    return fail('data_key_unavailable', { cause: new Error('a secret to copy does not open') })
+    return fail('data_key_unavailable', { cause: new Error('a secret to copy cannot be decrypted') })
   return ok({
     keyId,
     secrets: done.value.map((sealed, nth) => secretOf(from[nth], sealed, vault.versions[nth])),

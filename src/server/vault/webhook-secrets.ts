@@ -76,14 +76,16 @@ async function openAll(
     const plain = openValue(dataKey.value.key, secret.sealed, boundTo(secret))
     dataKey.value.key.fill(0)
     if (plain === null)
-      return fail('data_key_unavailable', { cause: new Error(`webhook secret ${secret.id} does not open`) })
+      return fail('data_key_unavailable', {
+        cause: new Error(`webhook secret ${secret.id} cannot be decrypted`),
+      })
     opened.push({ text: plain.toString(), signsUntil: secret.signsUntil })
     plain.fill(0)
   }
   return ok(opened)
 }
 
-/** Binds a secret to its place: a secret that was moved to another workspace or row does not open. */
+/** Binds a secret to its place: a secret that was moved to another workspace or row cannot be decrypted. */
 function boundTo({ id, workspaceId }: Pick<SealedWebhookSecret, 'id' | 'workspaceId'>): Buffer {
   return lengthPrefixed('sluice webhook secret', workspaceId, id)
 }

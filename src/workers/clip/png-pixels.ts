@@ -35,7 +35,7 @@ export function newPixels(
   covers: Uint8Array | null,
 ): Pixels {
   const kind = KINDS[colorType]
-  if (kind?.depths.includes(depth) !== true) throw new ImageFault('has colours that PNG does not know')
+  if (kind?.depths.includes(depth) !== true) throw new ImageFault('has an unknown colour type')
   const bits = kind.samples * depth
   if (colorType === PALETTE) {
     if (palette === null) throw new ImageFault('has no palette')

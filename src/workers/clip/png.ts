@@ -68,7 +68,7 @@ function headOf(bytes: Uint8Array): PngHead {
   const view = viewOf(first.data)
   const [depth, colorType, packing, filtering, interlacing] = first.data.subarray(8)
   if (depth === undefined || colorType === undefined || packing !== 0 || filtering !== 0)
-    throw new ImageFault('has a header that PNG does not know')
+    throw new ImageFault('has an invalid PNG header')
   return {
     width: view.getUint32(0),
     height: view.getUint32(4),
@@ -129,8 +129,7 @@ function drawPart(
   for (let nth = 0; nth < rows; nth++) {
     const at = nth * (rowBytes + 1)
     const row = raw.subarray(at + 1, at + 1 + rowBytes)
-    if (!unfilter(raw[at] ?? 0, { row, before, step }))
-      throw new ImageFault('has a filter that PNG does not know')
+    if (!unfilter(raw[at] ?? 0, { row, before, step })) throw new ImageFault('has an unknown PNG filter')
     const to = (pass.y + nth * pass.dy) * width + pass.x
     for (let column = 0; column < columns; column++)
       pixels.put(row, column, { rgba, at: 4 * (to + column * pass.dx) })

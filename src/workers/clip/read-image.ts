@@ -15,7 +15,7 @@ import { pngSize, readPng } from './png.ts'
 export function readImage(bytes: Uint8Array, pixelsLeft: number = CLIP_IMAGES_PIXELS_MAX): Image | string {
   const type = TYPES.find(({ begins }) => begins.every((byte, at) => bytes[at] === byte))
   if (type === undefined) return 'is neither a PNG nor a JPEG image'
-  if (type.read === null) return `is a ${type.name} image; PNG and JPEG are read`
+  if (type.read === null) return `is a ${type.name} image; only PNG and JPEG are supported`
   try {
     const size = type.read.size(bytes)
     const problem = tooLarge(size, pixelsLeft)

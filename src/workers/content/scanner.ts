@@ -93,7 +93,7 @@ class Scanner implements ContentScanner {
     const besides = inMedia ?? (isOpen ? this.#intruders.atEnd : null)
     return besides === null
       ? accepted(mimeType)
-      : refused(`a file of type ${mimeType} that is ${besides}, too`)
+      : refused(`a file of type ${mimeType} that is also ${besides}`)
   }
 }
 

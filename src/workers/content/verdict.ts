@@ -56,7 +56,7 @@ export function foreign(found: string): StructureEnd {
  * @param claim the format of the bytes before or after it
  */
 export function joinedTo(what: string, claim: string): StructureEnd {
-  return foreign(`${what} that is ${claim}, too`)
+  return foreign(`${what} that is also ${claim}`)
 }
 
 /** @param what the type with its article: `a PNG image` */

@@ -9,7 +9,7 @@ export function failureOfLast(message: FromThread, failureOf: (cause: unknown) =
   if (message.kind === 'system')
     return failureOf(Object.assign(new Error(message.message), { code: message.code }))
   if (message.kind !== 'failed')
-    return { name: 'internal', cause: new Error(`a session said ${message.kind} out of turn`) }
+    return { name: 'internal', cause: new Error(`a session sent ${message.kind} out of order`) }
   const { name, fields, cause } = message
   return { name, fields, ...(cause === '' ? {} : { cause: new Error(cause) }) }
 }

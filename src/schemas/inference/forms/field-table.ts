@@ -147,7 +147,9 @@ export const CARRIED: readonly CarriedField[] = [
   },
   {
     ...everywhere(['tools'], ['tools'], ['tools'], ['tools']),
-    limits: { messages: 'alternatives at the top of a schema are joined; limits of a strict one described' },
+    limits: {
+      messages: 'top-level alternatives of a schema are merged; limits of a strict schema become text',
+    },
   },
   everywhere(['tool_choice'], ['tool_choice'], ['tool_choice'], ['toolConfig']),
   {
@@ -158,7 +160,7 @@ export const CARRIED: readonly CarriedField[] = [
       ['generationConfig.responseMimeType', 'generationConfig.responseJsonSchema'],
     ),
     aliases: { messages: ['output_format'] },
-    limits: { messages: '`json_object` refused, `description` dropped, limits of the schema described' },
+    limits: { messages: '`json_object` refused, `description` dropped, limits of the schema become text' },
   },
   {
     ...everywhere(
@@ -186,7 +188,7 @@ export const CARRIED: readonly CarriedField[] = [
     lost: 'refused',
     limits: {
       chat: `more than ${STRICT_STOPS_MAX} are refused if a provider only accepts OpenAI's fields`,
-      messages: 'a string of only white space is refused',
+      messages: 'whitespace-only strings are refused',
       gemini: `more than ${GEMINI_STOPS_MAX} are refused`,
     },
   },

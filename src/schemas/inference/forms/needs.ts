@@ -88,7 +88,7 @@ function stopNeeds({ stops, dialect }: Prompt): readonly Need[] {
   const isMany = stops.length > GEMINI_STOPS_MAX
   if (isMany) protocols.push('gemini')
   const path = PLACES[dialect].stops
-  const needs = [need(path, protocols, isMany ? `at most ${GEMINI_STOPS_MAX} at gemini` : null)]
+  const needs = [need(path, protocols, isMany ? `at most ${GEMINI_STOPS_MAX} for gemini` : null)]
   // A caller of chat has written the request for such a provider.
   const isManyAtStrict = dialect !== 'chat' && stops.length > STRICT_STOPS_MAX
   return isManyAtStrict ? [...needs, strictStopNeed(path, isMany)] : needs
@@ -156,7 +156,7 @@ function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Ne
     add('address', { ...need(path, ['gemini']), expected: 'an http or https URL' })
 }
 
-const LAX_CHAT = "chat with more than OpenAI's members"
+const LAX_CHAT = "chat with more fields than OpenAI's"
 const VIDEO_TAKERS = `an endpoint that speaks gemini, or ${LAX_CHAT}`
 
 function addFileNeeds({ path = '', media }: PromptFile, add: (kind: string, need: Need) => void): void {

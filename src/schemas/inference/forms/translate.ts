@@ -99,7 +99,7 @@ export function valueIssues({ body }: Pick<SentRequest, 'body'>): readonly Issue
 const MANY_VALUES: Issue = {
   path: '',
   message: 'has too many values to translate',
-  expected: `at most ${JSON_VALUES_MAX} objects, lists and members, or an endpoint of your own form`,
+  expected: `at most ${JSON_VALUES_MAX} objects, lists and members, or an endpoint with the API of your call`,
 }
 
 /** Long integers stand in it as marks. */

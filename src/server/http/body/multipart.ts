@@ -232,7 +232,7 @@ const NAMELESS = refusal('/file', 'has no filename', 'a filename in its content-
 const FIELD_TOO_LARGE = refusal(
   '',
   'has a field that is too large',
-  `at most ${FORM_FIELD_BYTES_MAX} bytes a field`,
+  `at most ${FORM_FIELD_BYTES_MAX} bytes per field`,
 )
 const ENCODED = refusal('/file', 'is encoded', 'unencoded bytes (RFC 7578 §4.7)')
 /**

@@ -24,10 +24,7 @@ export const NOT_SERVED: readonly NotServed[] = [
   below('/completions', TEXTS),
   below('/responses', TEXTS),
   below('/messages', TEXTS),
-  below(
-    '/interns/{id}/chat/completions',
-    `chats with the key of the intern (${at('POST', '/chat/completions')})`,
-  ),
+  below('/interns/{id}/chat/completions', `chats with an intern key (${at('POST', '/chat/completions')})`),
   below('/analytics', SPENT),
   below('/classifications', SPENT),
   below('/datasets', SPENT),
@@ -49,7 +46,7 @@ export const NOT_SERVED: readonly NotServed[] = [
   below(
     '/moderations',
     `chats, in which a model can judge a text (${at('POST', '/chat/completions')} with \`response_format\`): ` +
-      "send calls of moderation to the provider's own address",
+      'send moderation calls directly to the provider',
   ),
   below(
     '/observability',

@@ -118,7 +118,7 @@ function isOfScim(operations: readonly AnyOperation[]): boolean {
 
 function commandOf(calls: readonly SampleCall[] | undefined): string {
   if (calls === undefined) return ''
-  return part('Command that shows it', blockOf(calls.map(curlOf).join('\n'), 'sh'))
+  return part('Command that reproduces it', blockOf(calls.map(curlOf).join('\n'), 'sh'))
 }
 
 /** A call as a command for a shell. */

@@ -45,7 +45,7 @@ export const WEBHOOKS: Json = {
       },
       responses: {
         '2XX': { description: 'Delivered.' },
-        [GONE]: { description: `${statusLine(GONE).slice(4)}: nothing more goes to this address.` },
+        [GONE]: { description: `${statusLine(GONE).slice(4)}: nothing more is sent to this address.` },
         default: { description: 'A failed attempt, redirects too; there are eight in all.' },
       },
     },

@@ -15,7 +15,7 @@ export const listAudit = defineOperation({
   summary: 'List audit events',
   description:
     'Each change is one event, written in the transaction of the change. Refused changes and reads are not recorded, ' +
-    "except that operators' reads of clips are.",
+    "except operators' reads of clips.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

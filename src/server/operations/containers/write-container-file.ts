@@ -53,7 +53,7 @@ export const writeContainerFile = defineOperation({
   ],
   example: { params: { container_id: 'sess_abc123', file_id: 'out/report.csv' } },
   async run(call, ports) {
-    if (call.upload === null) throw new Error('the pipeline gives every upload')
+    if (call.upload === null) throw new Error('the pipeline passed no upload')
     const path = call.params.file_id
     const issues = containerPathIssues(path)
     if (issues.length > 0) return fail('container_path_invalid', { metadata: { issues } })

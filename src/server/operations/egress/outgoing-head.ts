@@ -101,7 +101,7 @@ export function headFits(
 }
 
 const HEAD_TOO_LARGE = fail('header_invalid', {
-  detail: `With the values of its secrets the head has more than ${EGRESS_FILLED_HEAD_BYTES_MAX} bytes.`,
+  detail: `With the values of its secrets, the request head is larger than ${EGRESS_FILLED_HEAD_BYTES_MAX} bytes.`,
 })
 
 function isWithheld(name: string, named: ReadonlySet<string>): boolean {

@@ -74,7 +74,7 @@ function inOrder(pricing: EndpointPricing): EndpointPricing {
 export function countable(pricing: EndpointPricing): Outcome<null> {
   const issues = uncountable(pricing).map((name): Issue => ({
     path: `/pricing/${name}`,
-    message: 'is too fine or too large',
+    message: 'has too many decimal places or is too large',
     expected: 'at most 15 decimal places and at most $9',
   }))
   return issues.length === 0 ? ok(null) : fail('body_invalid', { metadata: { issues } })

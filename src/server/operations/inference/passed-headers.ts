@@ -23,7 +23,7 @@ export function anthropicHeaders({ headers }: Pick<Call, 'headers'>): Outcome<re
 }
 
 function refused(name: string): Outcome<never> {
-  const expected = `names of at most ${PASSED_HEADER_CHARS_MAX} characters, with commas between them`
+  const expected = `names of at most ${PASSED_HEADER_CHARS_MAX} characters, separated by commas`
   const issue = { path: `/${name}`, message: 'is not valid', expected }
   return fail('header_invalid', { metadata: { issues: [issue] } })
 }

@@ -92,7 +92,7 @@ function mismatchIn(
   if (kind === 'intern' && internId === undefined)
     return wrongMember('/intern_id', 'is missing', 'the id of the intern that owns the key')
   if (kind !== 'intern' && internId !== undefined)
-    return wrongMember('/intern_id', `does not go with a key of the kind ${kind}`, 'the kind `intern`')
+    return wrongMember('/intern_id', `is not allowed for a key of the kind ${kind}`, 'the kind `intern`')
   if (kind === 'management' && Array.isArray(scopes)) return fail('key_unscoped')
   if (kind === 'inference' || workspaceId === undefined) return null
   const expected =
@@ -101,7 +101,7 @@ function mismatchIn(
       : 'no value: the key belongs to the organization'
   return wrongMember(
     '/workspace_id',
-    `does not go with ${kind === 'intern' ? 'an intern' : 'a management'} key`,
+    `is not allowed for ${kind === 'intern' ? 'an intern' : 'a management'} key`,
     expected,
   )
 }

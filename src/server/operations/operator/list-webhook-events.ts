@@ -18,7 +18,7 @@ export const listWebhookEvents = defineOperation({
   tag: 'admin',
   summary: 'List signed webhook events',
   description:
-    'The ends of the jobs of a workspace, with or without a callback URL, each with the headers and body of a ' +
+    'Events of finished jobs of a workspace, with or without a callback URL, each with the headers and body of a ' +
     'delivery. For receivers that webhooks cannot reach, such as a laptop: call every second with `next` of the last ' +
     'answer. An event may repeat with the same `id`.',
   access: ADMIN_KEYS,

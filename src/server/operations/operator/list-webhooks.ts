@@ -15,8 +15,8 @@ export const listAdminWebhooks = defineOperation({
   tag: 'admin',
   summary: 'List webhook deliveries of all workspaces',
   description:
-    `Newest first, with only the host of each URL. Covers the newest ${readableCount(ADMIN_LISTED_MAX)} deliveries of the first filter ` +
-    '(a state other than `delivered`, else the workspace); dead letters of a workspace are always found.',
+    `Newest first, with only the host of each URL. Covers the newest ${readableCount(ADMIN_LISTED_MAX)} deliveries that match the first filter ` +
+    '(a state other than `delivered`, else the workspace); all dead letters of a workspace are found.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

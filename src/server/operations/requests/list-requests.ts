@@ -23,7 +23,7 @@ export const listRequests = defineOperation({
   summary: 'List requests with cost and errors',
   description:
     'Finished calls of the organization, a few seconds after their end: key, model, provider, durations, tokens, cost and error type; ' +
-    'never a prompt, an answer or a secret. All calls that cost something are kept. Of equal refusals and reads a share is kept, and ' +
+    'never a prompt, an answer or a secret. All calls that cost something are kept. Equal refusals and reads are sampled, and ' +
     '`weight` is the number of calls that a row represents. Searches run one at a time per organization: 503 `busy` ' +
     'with `Retry-After` when too many are waiting.',
   access: { keys: ['management'] },

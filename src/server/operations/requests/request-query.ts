@@ -18,7 +18,11 @@ export function requestQueryOf(query: ListRequestsQuery): Outcome<Asked> {
     expected,
   }))
   if (before === null)
-    faults.push({ path: '/cursor', message: 'is not a cursor', expected: 'the `next_cursor` of a page' })
+    faults.push({
+      path: '/cursor',
+      message: 'is not a valid cursor',
+      expected: 'the `next_cursor` of a page',
+    })
   if (query.all === true) faults.push(...faultsOfExport(query))
   if (faults.length > 0) return fail('query_invalid', { metadata: { issues: faults } })
   const { limit = REQUESTS_PAGE_DEFAULT, min_cost_usd: minCostUsd } = query
@@ -50,14 +54,14 @@ function faultsOfExport({ format, limit, cursor }: ListRequestsQuery) {
   if (format !== 'csv' && format !== 'ndjson')
     faults.push({
       path: '/format',
-      message: 'is not the format of an export',
+      message: 'is not an export format',
       expected: '`csv` or `ndjson` with `all`',
     })
   for (const [name, value] of Object.entries({ limit, cursor }))
     if (value !== undefined)
       faults.push({
         path: `/${name}`,
-        message: 'does not go with `all`',
+        message: 'cannot be combined with `all`',
         expected: 'no `limit` and no `cursor`',
       })
   return faults

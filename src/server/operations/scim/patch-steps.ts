@@ -48,7 +48,7 @@ type Step = Omit<PatchStep, 'at'>
 export async function patchStepsOf(body: Attributes): Promise<Outcome<readonly PatchStep[]>> {
   const { Operations: given } = canonicalMembers(body)
   if (!Array.isArray(given) || given.length === 0 || given.length > SCIM_PATCH_OPERATIONS_MAX) {
-    return invalid(`\`Operations\` is not an array of 1 to ${SCIM_PATCH_OPERATIONS_MAX}.`)
+    return invalid(`\`Operations\` must be an array of 1 to ${SCIM_PATCH_OPERATIONS_MAX} operations.`)
   }
   if (hasNul(given)) return invalid('A string contains the character U+0000.')
   const steps: PatchStep[] = []
@@ -74,7 +74,7 @@ export function inOperation({ failure }: Refusal, at: number): Outcome<never> {
 type Refusal = Extract<Outcome<never>, { readonly ok: false }>
 
 function stepsOf(operation: unknown): Outcome<readonly Step[]> {
-  if (!isComplex(operation)) return invalid('An operation is not an object.')
+  if (!isComplex(operation)) return invalid('An operation must be an object.')
   const { op: given, path, value } = operation
   const op = typeof given === 'string' ? given.toLowerCase() : ''
   if (op !== 'add' && op !== 'replace' && op !== 'remove')
@@ -84,7 +84,7 @@ function stepsOf(operation: unknown): Outcome<readonly Step[]> {
     if (op === 'remove') return fail('scim_target_missing', { detail: '`remove` has no `path`.' })
     return isComplex(value)
       ? membersOf(op, value, null)
-      : invalid('An operation has neither a `path` nor an object as `value`.')
+      : invalid('Without a `path`, the `value` of an operation must be an object.')
   }
   if (typeof path !== 'string') return wrongPath()
   const schema = canonicalName(path.trim())

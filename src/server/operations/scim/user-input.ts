@@ -31,13 +31,13 @@ export function userInputOf(given: Attributes, before: ScimUser | null): Outcome
   if (hasNul(given)) return invalid('A string contains the character U+0000.')
   const { userName, externalId, displayName, active, ...rest } = canonicalMembers(given)
   if (typeof userName !== 'string' || userName.trim() === '' || userName.length > SCIM_NAME_CHARS_MAX) {
-    return invalid(`\`userName\` is not a string of 1 to ${SCIM_NAME_CHARS_MAX} characters.`)
+    return invalid(`\`userName\` must be a string of 1 to ${SCIM_NAME_CHARS_MAX} characters.`)
   }
   const [external, display] = [nameOf('externalId', externalId), nameOf('displayName', displayName)]
   if (!external.ok) return external
   if (!display.ok) return display
   const isActive = isUnassigned(active) ? (before?.isActive ?? true) : booleanOf(active)
-  if (isActive === undefined) return invalid('`active` is not a boolean.')
+  if (isActive === undefined) return invalid('`active` must be a boolean.')
   const attributes = attributesOf(rest, before)
   if (!attributes.ok) return attributes
   return ok({
@@ -53,7 +53,7 @@ export function userInputOf(given: Attributes, before: ScimUser | null): Outcome
 export function nameOf(name: string, given: unknown): Outcome<string | null> {
   if (isUnassigned(given) || given === '') return ok(null)
   if (typeof given === 'string' && given.length <= SCIM_NAME_CHARS_MAX) return ok(given)
-  return invalid(`\`${name}\` is not a string of at most ${SCIM_NAME_CHARS_MAX} characters.`)
+  return invalid(`\`${name}\` must be a string of at most ${SCIM_NAME_CHARS_MAX} characters.`)
 }
 
 function attributesOf(given: Attributes, before: ScimUser | null): Outcome<Attributes> {
@@ -61,7 +61,7 @@ function attributesOf(given: Attributes, before: ScimUser | null): Outcome<Attri
   for (const [name, value] of Object.entries(given)) {
     if (IGNORED.includes(name) || isUnassigned(value)) continue
     if (listedValues(value) > SCIM_VALUES_MAX) return tooManyValues()
-    if (name === 'name' && !isComplex(value)) return invalid('`name` is not an object.')
+    if (name === 'name' && !isComplex(value)) return invalid('`name` must be an object.')
     const shaped = MULTI_VALUED.has(name)
       ? severalOf(value, before?.attributes[name])
       : name === ENTERPRISE_SCHEMA
@@ -72,7 +72,7 @@ function attributesOf(given: Attributes, before: ScimUser | null): Outcome<Attri
   const bytes = Buffer.byteLength(JSON.stringify(kept))
   return bytes <= SCIM_ATTRIBUTES_BYTES_MAX
     ? ok(kept)
-    : invalid(`The attributes have more than ${SCIM_ATTRIBUTES_BYTES_MAX} bytes.`)
+    : invalid(`The attributes are larger than ${SCIM_ATTRIBUTES_BYTES_MAX} bytes.`)
 }
 
 /** True for a value that counts as unassigned. RFC 7643 §2.5. */

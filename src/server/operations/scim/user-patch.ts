@@ -46,7 +46,7 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
   return userInputOf(document, before)
 }
 
-const TOO_MANY_COMPARISONS = `Up to here the operations compare more than ${SCIM_PATCH_COMPARISONS_MAX} values: send fewer at a time.`
+const TOO_MANY_COMPARISONS = `The operations compare more than ${SCIM_PATCH_COMPARISONS_MAX} values: send fewer at a time.`
 
 /**
  * Comparisons of a step over the values of its list: each value with the step's filter, or with the values to
@@ -136,7 +136,7 @@ function applyFiltered(holder: Document, name: string, { step, filter, sub }: Fi
   for (const item of selected) {
     if (sub !== null) change(item, sub, step)
     else if (isComplex(value)) Object.assign(item, value)
-    else return fail('scim_value_invalid', { detail: 'A value of a list is not an object.' })
+    else return fail('scim_value_invalid', { detail: 'A value of a list must be an object.' })
   }
   return ok(null)
 }

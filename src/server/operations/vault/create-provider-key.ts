@@ -88,7 +88,7 @@ function takerOf(slug: string, takers: readonly KeyTaker[]): Outcome<KeyTaker> {
     ),
   )
   return fail('body_invalid', {
-    detail: `No provider ${shown(slug)} of the catalogue takes keys of workspaces.${near}`,
+    detail: `The provider ${shown(slug)} is unknown, or does not accept workspace keys.${near}`,
     metadata: {
       issues: [
         {

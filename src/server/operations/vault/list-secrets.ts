@@ -50,7 +50,7 @@ export const listWorkspaceSecrets = defineOperation({
   summary: "List a workspace's secrets by name and host",
   description:
     'Sorted by name, with the hosts that each secret is released to; never a value, and no secrets of interns. Works ' +
-    'without the workspace having interns enabled.',
+    'even if interns are not enabled for the workspace.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

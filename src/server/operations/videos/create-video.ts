@@ -170,7 +170,7 @@ async function previousOf(
   const { previous_job_id: id } = body
   if (id === undefined) return ok(null)
   if (facts.takesPreviousJob) return videos.previous(ownWorkspaceOf(key), id)
-  const issues = [{ path: '/previous_job_id', message: 'is not taken by the model', expected: 'none' }]
+  const issues = [{ path: '/previous_job_id', message: 'is not supported by the model', expected: 'none' }]
   return fail('video_unsupported', { metadata: { issues } })
 }
 

@@ -40,7 +40,7 @@ function byNames(
   // The checks above already report a member that the model lacks.
   const isTaken = resolutions?.includes(resolution) !== false && aspectRatios?.includes(aspectRatio) !== false
   if (size === undefined && given !== null && isTaken)
-    findings.unsupported(given, 'gives no size that the model makes', `that of ${oneOf(sizes)}`)
+    findings.unsupported(given, 'does not match a size of the model', `the value of ${oneOf(sizes)}`)
   return { resolution, aspectRatio, size: size ?? null }
 }
 

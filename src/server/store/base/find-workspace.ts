@@ -45,7 +45,7 @@ export async function workspaceIdOf(
 /** Slugs are unique only within an organization. */
 const AMBIGUOUS = {
   what: 'workspaces',
-  remedy: 'also name the organization (--organization), or give the id of the workspace',
+  remedy: 'also name the organization (--organization), or use the workspace id',
 }
 
 /**

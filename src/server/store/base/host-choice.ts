@@ -118,7 +118,7 @@ export class HostChoice {
     }
     if (second !== null) return (this.#last = second)
     const wanted = this.#session === null ? 'can be used' : `fits target_session_attrs=${this.#session}`
-    throw new NoHost(problems, `no host of Postgres ${wanted}: ${reasons.join('; ')}`)
+    throw new NoHost(problems, `no Postgres host ${wanted}: ${reasons.join('; ')}`)
   }
 }
 

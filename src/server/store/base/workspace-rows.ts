@@ -62,7 +62,7 @@ interface AuditedChange {
 /** The audit event of a change. */
 export function workspaceEvent(by: WorkspaceActor, { before, after, more = {} }: AuditedChange): AuditEvent {
   const workspace = after ?? before
-  if (workspace === null) throw new Error('an event is of a workspace')
+  if (workspace === null) throw new Error('audit event without a workspace')
   return {
     ...by,
     organizationId: workspace.organizationId,

@@ -148,7 +148,7 @@ export function endpointEvent(
   after: EndpointRow | null,
 ): AuditEvent {
   const row = after ?? before
-  if (row === null) throw new Error('a change of nothing')
+  if (row === null) throw new Error('audit event without an endpoint')
   return {
     organizationId: row.organization_id,
     workspaceId: row.workspace_id,

@@ -10,7 +10,7 @@ export interface KeyChange {
 /** The audit event of a change; the hash alone identifies the key. */
 export function keyEvent(by: KeyActor, { before, after }: KeyChange): AuditEvent {
   const key = after ?? before
-  if (key === null) throw new Error('an event is of a key')
+  if (key === null) throw new Error('audit event without a key')
   const { organizationId, workspaceId, hash } = key
   const { actor, requestId, operation } = by
   return {

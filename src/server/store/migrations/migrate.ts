@@ -132,12 +132,12 @@ export async function checkSchema(
   for (const [index, row] of recorded.entries()) {
     const ours = migrations[index]
     if (row.number !== index + 1) {
-      throw halfMigrated(`migration ${index + 1} is missing though ${row.number} is there`)
+      throw halfMigrated(`migration ${index + 1} is missing, but ${row.number} was applied`)
     }
     if (ours !== undefined && ours.name !== row.name) {
       throw new SchemaRefused(
-        `Migration ${row.number} of the database is \`${row.name}\`, of this Sluice \`${ours.name}\`: ` +
-          'it is the database of another program or branch.',
+        `Migration ${row.number} is \`${row.name}\` in the database, but \`${ours.name}\` in this Sluice: ` +
+          'the database belongs to another program or branch.',
       )
     }
     if (row.oldest_binary > known) {
@@ -197,8 +197,8 @@ async function checkTables(sql: Queryable, migrations: readonly Migration[], at:
       if (isThere === migration.number <= at) continue
       throw halfMigrated(
         isThere
-          ? `table \`${table}\` is there though migration ${migration.number} was not applied`
-          : `table \`${table}\` is missing though migration ${migration.number} was applied`,
+          ? `table \`${table}\` exists, but migration ${migration.number} was not applied`
+          : `table \`${table}\` is missing, but migration ${migration.number} was applied`,
       )
     }
   }

@@ -54,7 +54,7 @@ export function sumActivity({ sql }: Store, input: SumInput): Promise<Outcome<Ac
       SELECT sums.*, COALESCE(${nameOf(sql, input.by)}, sums.id, '') AS name FROM sums
       ORDER BY is_total, ${order === 'newest' ? sql`id DESC` : sql`spent_nano + byok_nano + forfeited_nano DESC, id`}`
     const total = rows.pop()
-    if (total === undefined) throw new Error('a sum of nothing has a row')
+    if (total === undefined) throw new Error('expected one row from SUM')
     return ok({
       groups: rows.map((row) => ({ id: row.id ?? '', name: row.name, ...sumsIn(row) })),
       total: sumsIn(total),

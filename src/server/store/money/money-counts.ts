@@ -5,7 +5,7 @@ import type { Queryable } from '../base/open.ts'
 export class PostgresOlder extends Error {
   constructor(behind: number) {
     super(
-      `Postgres lacks ${behind} of the steps in which money of this node moved: it was restored from an older ` +
+      `Postgres lacks ${behind} of this node's money transfers: it was restored from an older ` +
         'snapshot. Paid calls are refused until `sluice accept-restore`',
     )
   }

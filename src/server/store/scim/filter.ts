@@ -154,5 +154,5 @@ function unknownAttribute(path: string): Outcome<never> {
 }
 
 function unfit(path: string, op: string): Outcome<never> {
-  return refuse(`The attribute ${path} does not take this operator with this value: ${op}.`)
+  return refuse(`The attribute ${path} does not support this operator with this value: ${op}.`)
 }

@@ -35,7 +35,7 @@ interface AuditedChange {
 /** The audit event of a change. */
 export function mappingEvent(by: WorkspaceActor, { before, after, more = {} }: AuditedChange): AuditEvent {
   const mapping = after ?? before
-  if (mapping === null) throw new Error('an event is of a mapping')
+  if (mapping === null) throw new Error('audit event without a mapping')
   return {
     actor: by.actor,
     requestId: by.requestId,

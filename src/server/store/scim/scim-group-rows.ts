@@ -59,7 +59,7 @@ export function groupEvent(
   { before, after, added = NOBODY, removed = NOBODY, more = {} }: AuditedChange,
 ): AuditEvent {
   const group = after ?? before
-  if (group === null) throw new Error('an event is of a group')
+  if (group === null) throw new Error('audit event without a group')
   const members = { ...moved('added', added), ...moved('removed', removed), ...more }
   return {
     actor: by.actor,

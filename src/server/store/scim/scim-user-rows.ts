@@ -60,7 +60,7 @@ export function isSameUser(before: ScimUser, input: ScimUserInput): boolean {
 /** The audit event of a change: of the other attributes that an identity provider sends, the names alone. */
 export function userEvent(by: DirectoryActor, before: ScimUser | null, after: ScimUser | null): AuditEvent {
   const user = after ?? before
-  if (user === null) throw new Error('an event is of a user')
+  if (user === null) throw new Error('audit event without a user')
   const changed = before === null || after === null ? [] : changedNames(before.attributes, after.attributes)
   return {
     actor: by.actor,

@@ -47,7 +47,7 @@ async function claim(tx: Transaction, id: string, leaseMs: number): Promise<Sync
   await failed(
     tx,
     { id, organizationId, attempt },
-    `The sync was begun ${SYNC_ATTEMPTS_MAX} times and never came to its end.`,
+    `The sync was started ${SYNC_ATTEMPTS_MAX} times and never finished.`,
   )
   return null
 }

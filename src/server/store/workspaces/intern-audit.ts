@@ -20,7 +20,7 @@ export function internEvent(
   { before, after, secrets }: AuditedChange,
 ): AuditEvent {
   const intern = after ?? before
-  if (intern === null) throw new Error('an event is of an intern')
+  if (intern === null) throw new Error('audit event without an intern')
   return {
     ...by,
     organizationId: intern.organizationId,

@@ -177,7 +177,8 @@ export function removeMember(
       const user = await findUser(tx, workspace.organizationId, userName)
       if (!user.ok) return user
       const before = await revokeByHand(tx, { workspaceId: workspace.id, userId: user.value.id })
-      if (before === null) return fail('user_unknown', { detail: 'No user of this name was added by hand.' })
+      if (before === null)
+        return fail('user_unknown', { detail: 'No user with this name was added manually.' })
       await appendAudit(
         tx,
         memberEvent({ ...input, user: user.value }, by, {

@@ -276,7 +276,7 @@ async function end(older: readonly ProcessIdentity[]): Promise<void> {
   for (const id of older) if (isRunning(id)) signal(id.pid, 'SIGKILL')
   for (const id of older) {
     if (await waitUntilGone(id, GONE_MS_MAX)) continue
-    throw new StartRefused(`process ${id.pid} of an earlier start does not end`)
+    throw new StartRefused(`process ${id.pid} of an earlier start does not stop`)
   }
 }
 

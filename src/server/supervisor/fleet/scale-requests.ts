@@ -58,7 +58,10 @@ export class ScaleDesk {
     const input = inputOf(this.#options.data.read(name))
     if (input === null) return
     if (this.#open.size >= SCALE_REQUESTS_MAX) {
-      return this.#answer(name, { state: 'refused', reason: `${SCALE_REQUESTS_MAX} wait already` })
+      return this.#answer(name, {
+        state: 'refused',
+        reason: `${SCALE_REQUESTS_MAX} requests are already waiting`,
+      })
     }
     this.#open.add(name)
     this.#write(name, { state: 'taken' })

@@ -176,9 +176,9 @@ export async function checkClusterVersion(
   const way =
     theirs > ours
       ? 'start it with that Sluice or a newer one'
-      : 'run, with the version of Sluice that created it, `sluice backup`, and with this one `sluice restore` into a new data directory'
+      : 'run `sluice backup` with the Sluice version that created it, then `sluice restore` with this one into a new data directory'
   throw new StartRefused(
-    `the cluster ${folder} is of Postgres ${theirs}, and this Sluice brings Postgres ${ours}: ${way}`,
+    `the cluster ${folder} belongs to Postgres ${theirs}, but this Sluice includes Postgres ${ours}: ${way}`,
   )
 }
 

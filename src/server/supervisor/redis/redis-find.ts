@@ -33,7 +33,7 @@ export async function endOrphan(
     process.kill(record.pid, 'SIGKILL')
     const giveUpAt = performance.now() + ORPHAN_MS_MAX
     while (await isOurs(home, record)) {
-      if (performance.now() > giveUpAt) throw new Error(`an earlier Redis (pid ${record.pid}) does not end`)
+      if (performance.now() > giveUpAt) throw new Error(`an earlier Redis (pid ${record.pid}) does not stop`)
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }

@@ -87,7 +87,7 @@ function refusal(name: CheckName, reason: CheckReason): EndpointCheck {
 
 /** Reason for a connection without a response. */
 function wordsOf({ name, detail }: Failure): string {
-  if (isSlow({ name })) return `No whole answer within ${PROBE_MS_MAX / 1_000} s.`
+  if (isSlow({ name })) return `No complete answer within ${PROBE_MS_MAX / 1_000} s.`
   return detail ?? 'The connection failed.'
 }
 

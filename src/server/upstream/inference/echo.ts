@@ -197,7 +197,7 @@ function formRefused({ dialect, form }: TextInput): Outcome<never> {
         'does not allow `{"text": …}`',
         'a plain schema that takes `{"text": "<the last text>"}`',
       )
-    : refused(`${paths.form}/type`, 'is not a form of this model', '`text` or `json_schema`')
+    : refused(`${paths.form}/type`, 'is not supported by this model', '`text` or `json_schema`')
 }
 
 /** The parts of all choices, in turns as a provider would write them. */

@@ -66,7 +66,7 @@ function issueOf(
   { name, path }: PlacedModality,
   known: readonly string[] = [],
 ): Pick<Failure, 'metadata'> {
-  const message = `is ${name}, an ${direction} that the model lacks`
+  const message = `is ${name}, which the model does not support as ${direction}`
   return { metadata: { issues: [{ path, message, expected: known.join(' or ') }] } }
 }
 

@@ -92,7 +92,7 @@ async function operationOf(
   if (unpolled !== null || !answer.ok) return unpolled ?? unavailable('')
   const body = objectIn(answer.value)
   return body === null || body['name'] !== name
-    ? unavailable(`${link.provider.name} answered with no operation.`)
+    ? unavailable(`${link.provider.name} returned no operation.`)
     : { body }
 }
 

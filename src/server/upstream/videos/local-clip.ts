@@ -54,7 +54,7 @@ export class LocalClip implements VideoProvider {
       return Promise.resolve({
         kind: 'unsent',
         retryInMs: 0,
-        error: jobError('provider_unavailable', 'The job was cancelled before the provider was asked.'),
+        error: jobError('provider_unavailable', 'The job was cancelled before the provider was called.'),
       })
     return Promise.resolve({ kind: 'taken', upstreamId: `clip_${submitToken}` })
   }

@@ -75,14 +75,14 @@ async function pageAfter(
     ...(after !== null && { after }),
   })
   const answer = await link.get(`/videos?${query.toString()}`, times)
-  if (!answer.ok) return `The list of ${name} could not be read.`
+  if (!answer.ok) return `The job list of ${name} could not be read.`
   const { status, isSuccess } = answer.value
   const body = objectIn(answer.value)
-  if (!isSuccess) return `${name} answered ${status} to the question for its list.`
+  if (!isSuccess) return `${name} answered ${status} when asked for its job list.`
   const data = body?.['data']
-  if (!Array.isArray(data)) return `${name} answered with no list.`
+  if (!Array.isArray(data)) return `${name} returned no job list.`
   const jobs = listOf(data).map(objectOf)
-  if (jobs.includes(null)) return `${name} answered with no list of jobs.`
+  if (jobs.includes(null)) return `${name} returned a list of something else than jobs.`
   const known = jobs.filter((job) => job !== null)
   const lastId = body?.['last_id'] ?? known.at(-1)?.['id']
   // A provider without `has_more` has listed all jobs, unless the page is full.

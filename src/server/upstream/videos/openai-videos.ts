@@ -46,7 +46,7 @@ export const openAiVideos: VideoProtocol = {
     const job = objectIn(answer.value)
     const { name } = link.provider
     if (job === null || job['id'] !== upstreamId || typeof job['status'] !== 'string')
-      return unavailable(`${name} answered with no job.`)
+      return unavailable(`${name} returned no job.`)
     if (job['status'] === 'completed') return { kind: 'made', sources: [{ kind: 'content', index: 0 }] }
     if (ENDED.has(job['status'])) return failedBy(job, order, link)
     return { kind: 'running', retryInMs: null }

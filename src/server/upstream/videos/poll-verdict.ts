@@ -55,7 +55,7 @@ export function unpolledBy(
     return unavailable(
       answer.failure.name === 'upstream_slow'
         ? `${name} did not answer in time.`
-        : `${name} could not be asked.${brokenBy(answer.failure)}`,
+        : `${name} could not be reached.${brokenBy(answer.failure)}`,
     )
   const { value } = answer
   if (value.isSuccess) {

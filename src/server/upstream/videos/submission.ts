@@ -44,7 +44,7 @@ export function submittedBy({ answer, isWritten }: Posted, input: SubmissionInpu
   if (upstreamId !== null) return { kind: 'taken', upstreamId }
   return {
     kind: 'unknown',
-    error: jobError('provider_outcome_unknown', `${name} answered without the id of a job.`),
+    error: jobError('provider_outcome_unknown', `${name} returned no job id.`),
   }
 }
 
@@ -97,13 +97,13 @@ function unsent(name: string, failure: Failure): Submitted {
 function unsentWords(failure: Failure): string {
   switch (failure.name) {
     case 'busy':
-      return 'has the maximum number of our calls.'
+      return 'already has the maximum number of our calls.'
     case 'upstream_slow':
       return 'did not accept the request in time.'
     case 'client_gone':
     case 'draining':
     case 'deadline_exceeded':
-      return 'was not asked, because the job was cancelled.'
+      return 'was not called, because the job was cancelled.'
     default:
       return `could not be reached.${brokenBy(failure)}`
   }

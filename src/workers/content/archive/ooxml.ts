@@ -70,7 +70,7 @@ export function judgeOffice(types: PackedPart, entries: ZipEntries): StructureEn
   const found = [...entries.typesOf(byName, byExtension)]
   if (found.some((type) => MACROS.test(type))) return foreign('an Office document with macros')
   if (PROGRAMS.some((name) => entries.hasName(name)))
-    return foreign('an Office document that is another archive, too')
+    return foreign('an Office document that is also another archive')
   const kinds = new Set(found.flatMap((type) => MAIN_PARTS.get(type) ?? []))
   const [kind] = kinds
   if (kind !== undefined && kinds.size === 1) return whole(kind)

@@ -90,7 +90,7 @@ function ownTaker(dialect: Dialect, name: string): string {
   return isForeign(topOf(name), dialect) ? `${dialect} ${WITH_MORE}` : dialect
 }
 
-const WITH_MORE = "with more than OpenAI's members"
+const WITH_MORE = "with more fields than OpenAI's"
 
 function pathOf(name: string): string {
   return `/${name.replaceAll('.', '/')}`

@@ -105,7 +105,7 @@ function membersTable(rows: readonly MemberRow[]): string {
     `<small>${escaped(type)}</small>`,
     inline(text),
   ])
-  return tableOf(['Name', 'Type', 'What it is'], cells)
+  return tableOf(['Name', 'Type', 'Description'], cells)
 }
 
 const FIRST_FAILURE = 400
@@ -124,7 +124,7 @@ function answersOf({ document, operation }: Told): string {
   return (
     contentOf(`Answer ${status}`, told, document) +
     exampleOf(responses) +
-    `<details>\n<summary>Headers of the answer</summary>\n${tableOf(['Name', 'What it is'], rows)}</details>\n`
+    `<details>\n<summary>Headers of the answer</summary>\n${tableOf(['Name', 'Description'], rows)}</details>\n`
   )
 }
 

@@ -38,7 +38,7 @@ export function configAnswer(origin: string): ScimConfigBody {
       {
         type: 'oauthbearertoken',
         name: 'Bearer token',
-        description: 'A token of the organization, made by `sluice scim tokens create`.',
+        description: 'A token of the organization, created by `sluice scim tokens create`.',
         specUri: 'https://www.rfc-editor.org/info/rfc6750',
         primary: true,
       },

@@ -91,7 +91,7 @@ export class JsonPlaces {
 
   #value(start: number): Span {
     const end = this.#reader.value(start, 1)
-    if (end < 0) throw new Error('the bytes are no JSON')
+    if (end < 0) throw new Error('the bytes are not JSON')
     return { start, end }
   }
 
