@@ -242,7 +242,7 @@ t.test('is not ended by a late refusal of the session before', { skip }, async (
     await held
     await route.fulfill({
       status: 401,
-      json: { error: { code: 401, message: 'This API key is not known.' } },
+      json: { error: { code: 401, message: 'Invalid API key.' } },
     })
   }
   await page.route('**/api/v1/credits', hold)

@@ -82,7 +82,10 @@ t.test('a key without an interval and credit never reset', (t) => {
 
 t.test('what other calls hold is told, or a limit would seem to have room', (t) => {
   const failure = failureOf(limitOf('workspace', 'monthly', { spentNano: 1_000_000_000, restNano: -1 }))
-  t.match(textOf(failure), /1 of 10 USD are used, 9\.000000001 are held for calls under way, and it may cost/)
+  t.match(
+    textOf(failure),
+    /1 of 10 USD are used, 9\.000000001 are reserved for calls in progress, and it may cost/,
+  )
   t.equal(failure.metadata?.held, 9.000000001)
   t.match(
     textOf(failure),
@@ -124,7 +127,7 @@ t.test('the cures fit the maximum that the call has, and the money that is left'
   )
   t.equal(
     cures({ affordable: 0 }),
-    'What is left does not pay for the prompt and one token of an answer. ' +
+    'The rest does not cover the prompt and one output token. ' +
       'Raise the limit of the key, or use another key.',
   )
   t.equal(cures({ affordable: 0 }, 0), 'Raise the limit of the key, or use another key.')
@@ -139,7 +142,7 @@ t.test('the cures fit the maximum that the call has, and the money that is left'
   const none = withAffordable(budget, 1, { member: 'max_tokens', affordable: 0, asked: 1, byDefault: null })
   t.match(
     textOf(none),
-    /one token of an answer\. Raise the budget, or wait until the limit resets\.$/,
+    /one output token\. Raise the budget, or wait until the limit resets\.$/,
     'another key has the same budget',
   )
   t.equal(told.metadata?.affordable_output_tokens, 85)
@@ -192,7 +195,7 @@ t.test('a cost without a bound names whose limit it meets, in the same order', (
   t.match(issued, { failure: { metadata: { issues: [unbounded] } } })
   t.match(
     issued.ok ? '' : textOf(issued.failure),
-    /^(?!.*max_uses.*max_uses).* spending limit: \/tools\/0\/max_uses has to bound it, expected a number\. Without a limit the call passes\.$/,
+    /^(?!.*max_uses.*max_uses).* spending limit: \/tools\/0\/max_uses has to bound it, expected a number\. Without a spending limit, the call is allowed\.$/,
     'what has no bound is named once',
   )
   t.end()

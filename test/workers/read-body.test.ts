@@ -38,8 +38,8 @@ t.test('a small body comes back whole', async (t) => {
 
 t.test('what is not strict JSON is malformed, with its reason and never its text', async (t) => {
   t.match(messageOf(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), /is not UTF-8/)
-  t.equal(detailOf('{"model":"m","input":"\\ud83d"}'), 'A string holds a lone surrogate.')
-  t.equal(detailOf('{"model":"m","input":"x","\\udc00":1}'), 'A string holds a lone surrogate.')
+  t.equal(detailOf('{"model":"m","input":"\\ud83d"}'), 'A string contains a lone surrogate.')
+  t.equal(detailOf('{"model":"m","input":"x","\\udc00":1}'), 'A string contains a lone surrogate.')
   t.equal(detailOf('{"model":"m","input":"x","n":1e999}'), 'A number is out of range.')
   for (const text of [
     '{"model":secret}',

@@ -85,7 +85,7 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
     )
   else if (isOther(marks.objects, found))
     reasons.push(
-      `SLUICE_OBJECTS, ${place}, has the files of another installation than DATABASE_URL; use the value of the other ` +
+      `SLUICE_OBJECTS, ${place}, has files of an installation with a different database; use the value of the other ` +
         'nodes',
     )
   else if (kind === 'bucket' && found.objects === 'bucket' && marks.objects === null)

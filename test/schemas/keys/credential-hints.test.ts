@@ -6,7 +6,7 @@ const RANDOM = 'a'.repeat(43)
 
 t.test('401 key_unknown: the form of a key decides its cure, and no part of it is repeated', async (t) => {
   const cases: readonly (readonly [key: string, cure: RegExp])[] = [
-    [`sk-proj-${'Zq'.repeat(30)}`, /looks like a key of OpenAI: keys of Sluice begin with `sk-sluice-v1-`/],
+    [`sk-proj-${'Zq'.repeat(30)}`, /looks like a key of OpenAI: Sluice keys begin with `sk-sluice-v1-`/],
     [`sk-${'Zq'.repeat(24)}`, /a key of OpenAI/],
     [`sk-ant-api03-${'Zq'.repeat(30)}`, /a key of Anthropic/],
     [`sk-or-v1-${'Zq'.repeat(30)}`, /a key of OpenRouter/],
@@ -14,7 +14,7 @@ t.test('401 key_unknown: the form of a key decides its cure, and no part of it i
     [`sk-sluice-v1-${RANDOM}Z`, /^The key is one character too long: a key has exactly 43 characters/],
     [`sk-sluice-mgmt-v1-${RANDOM}ZqZq`, /4 characters too long.*after `sk-sluice-mgmt-v1-`/],
     ['sk-sluice-v1-ZqZq', /39 characters too short.*part of it is missing/],
-    [`sk-sluice-v1-${'Z!'.repeat(21)}a`, /a character that no key has/],
+    [`sk-sluice-v1-${'Z!'.repeat(21)}a`, /an invalid character/],
     [`sk-sluice-v2-${RANDOM}`, /The beginning of the key is wrong/],
     [`"sk-sluice-v1-${RANDOM}"`, /quotation marks/],
     [`Bearer sk-sluice-v1-${RANDOM}`, /`Bearer` twice/],
@@ -35,7 +35,7 @@ t.test('401 credentials_missing: a key in another place, or without its scheme, 
     missingKeyHint({ ...NO_CREDENTIALS, ...sent }, header)
   t.equal(hint({}), null)
   t.match(hint({ authorization: `sk-sluice-v1-${RANDOM}` }), /lacks the word `Bearer` and a space/)
-  t.match(hint({ authorization: 'Basic eDp5' }), /has the scheme `Basic` in place of `Bearer`/)
+  t.match(hint({ authorization: 'Basic eDp5' }), /has the scheme `Basic` instead of `Bearer`/)
   t.match(hint({ authorization: 'Bearer ' }), /no key after `Bearer`/)
   t.match(hint({ anthropicKey: 'x' }), /came in `x-api-key`, which is read only with `anthropic-version`/)
   t.match(hint({ azureKey: 'x' }), /came in `api-key`/)

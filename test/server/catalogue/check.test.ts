@@ -310,7 +310,7 @@ t.test('a problem says what is wrong and what would be right, and in which file'
     problems: [
       {
         file: /catalog\.json$/,
-        message: 'is not a provider of the catalogue',
+        message: 'is not a provider in the catalogue',
         expected: 'one of here',
       },
     ],

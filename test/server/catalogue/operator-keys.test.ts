@@ -63,7 +63,8 @@ t.test('the advice names the variables and the remedy, and no key', async (t) =>
   const { misplaced } = keysWith(t, null, { OPENAI_API_KEY: OURS })
   const advice = misplacedAdvice(misplaced)
   t.match(advice, {
-    detail: /^OPENAI_API_KEY holds a key of Sluice \(sk-sluice-…\), not of openai: the variable is ignored$/,
+    detail:
+      /^OPENAI_API_KEY contains a Sluice key \(sk-sluice-…\), not a key of openai: the variable is ignored$/,
     fix: /own base_url and variable/,
   })
   t.notMatch(JSON.stringify(advice), 'canary')

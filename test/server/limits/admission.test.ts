@@ -103,7 +103,7 @@ t.test('a refusal says the pace, the burst and when to try again', async (t) => 
   t.match(failure, { fields: { limit: 10, each: 6, burst: 1, retry: 6 } })
   t.equal(
     failure === null ? null : textOf(failure),
-    'The key is over its limit of 10 requests a minute (one each 6 s, burst 1); try again in 6 s.',
+    'The key is over its limit of 10 requests a minute (one every 6 s, burst 1); try again in 6 s.',
   )
 })
 
@@ -114,7 +114,7 @@ t.test('a refusal without the authority does not claim that the key is over its 
   t.equal(
     failure === null ? null : textOf(failure),
     "The store of rate limits did not answer, and this process's share of the key is over its limit of " +
-      '30 requests a minute (one each 2 s, burst 5); try again in 2 s. Each process applies a share, ' +
+      '30 requests a minute (one every 2 s, burst 5); try again in 2 s. Each process applies a share, ' +
       'which starts empty, until the store answers: the key may be within its limit.',
   )
   t.match(failure, { name: 'rate_limited', metadata: { limit_source: 'key_rate_limit', limit: 60 } })

@@ -101,7 +101,7 @@ t.test('books that stand where no batch ends apply nothing', async (t) => {
   books.answer = () => ({ standsAt: 7 })
   const flush = batches.next()
   if (flush === null) throw new Error('there are entries')
-  await t.rejects(batches.send(flush), /applied up to a place where no batch ends/)
+  await t.rejects(batches.send(flush), /applied up to the middle of a batch/)
 })
 
 t.test('a batch is full that leaves entries behind it, and a closed journal has none', async (t) => {

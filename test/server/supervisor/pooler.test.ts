@@ -17,7 +17,7 @@ t.test('a node behind a pooler in transaction mode', async (t) => {
     t.equal(code, 1)
     t.match(
       stderr,
-      /^DATABASE_URL leads to a pooler in transaction mode.*ALTER ROLE \w+ SET lock_timeout = '5000';/m,
+      /^DATABASE_URL points to a pooler in transaction mode.*ALTER ROLE \w+ SET lock_timeout = '5000';/m,
     )
     t.notMatch(stderr, /^ {4}at /m)
   })

@@ -86,7 +86,7 @@ t.test('a key of Sluice for a provider is logged by its variable, and counts as 
   await until(() => node.lines().some(({ event }) => event === 'provider_keys_misplaced'))
   t.match(
     node.lines().find(({ event }) => event === 'provider_keys_misplaced'),
-    { level: 'warn', detail: /^OPENAI_API_KEY holds a key of Sluice/, fix: /own key/ },
+    { level: 'warn', detail: /^OPENAI_API_KEY contains a Sluice key/, fix: /own key/ },
   )
   t.notMatch(node.output(), MISPLACED)
   const { management_key: key = '' } = firstKeys(node.dataDir)
@@ -133,7 +133,7 @@ t.test('a start says within seconds which Postgres it waits for, without its pas
     [place, / at 127\.0\.0\.1:\d+ \(ECONNREFUSED\);/],
     [
       `${place},${place}`,
-      /: no host of Postgres can be used: (127\.0\.0\.1:\d+ refuses connections \(ECONNREFUSED\); ){2}/,
+      /: no Postgres host can be used: (127\.0\.0\.1:\d+ refuses connections \(ECONNREFUSED\); ){2}/,
     ],
   ] as const) {
     const env = { ...settings, DATABASE_URL: `postgres://me:hunter2hunter2@${hosts}/db` }
@@ -246,7 +246,7 @@ t.test('a folder that cannot keep files refuses the start before any store is to
     DATABASE_URL: absent,
   })
   t.equal(code, 1)
-  t.match(stderr, /SLUICE_OBJECTS: files cannot be kept in \/dev\/null\/x/)
+  t.match(stderr, /SLUICE_OBJECTS: files cannot be stored in \/dev\/null\/x/)
   t.notMatch(stderr, /waiting for Postgres/)
 })
 

@@ -126,41 +126,47 @@ function attached(attachment: Uint8Array, { eol = '\n', before = '', behind = ''
  * Zip readers look for the end of an archive near the end of a file: here it must be that of an attachment.
  */
 const PDF_ARCHIVES: readonly CorpusFile[] = [
-  file('polyglot: pdf with an archive whose comment ends as a PDF', /PDF document that is a ZIP/, () =>
+  file('polyglot: pdf with an archive whose comment ends as a PDF', /PDF document that is also a ZIP/, () =>
     bytes(pdf(), docxOf('startxref\n120\n%%EOF')),
   ),
-  file('polyglot: pdf with an archive whose comment has a whole trailer', /PDF document that is a ZIP/, () =>
-    bytes(pdf(), docxOf(END)),
+  file(
+    'polyglot: pdf with an archive whose comment has a whole trailer',
+    /PDF document that is also a ZIP/,
+    () => bytes(pdf(), docxOf(END)),
   ),
   file(
     'polyglot: pdf with an archive whose comment is as long as it may be',
-    /PDF document that is a ZIP/,
+    /PDF document that is also a ZIP/,
     () => bytes(pdf(), docxOf(END.padStart(65_535))),
   ),
-  file('polyglot: pdf with a trailer behind an archive without a comment', /PDF document that is a ZIP/, () =>
-    bytes(pdf(), docxOf(), END),
+  file(
+    'polyglot: pdf with a trailer behind an archive without a comment',
+    /PDF document that is also a ZIP/,
+    () => bytes(pdf(), docxOf(), END),
   ),
-  file('polyglot: pdf with an archive that claims to have been a stream', /PDF document that is a ZIP/, () =>
-    bytes(pdf(), docxOf(), '\nendstream\nendobj\n', END),
+  file(
+    'polyglot: pdf with an archive that claims to have been a stream',
+    /PDF document that is also a ZIP/,
+    () => bytes(pdf(), docxOf(), '\nendstream\nendobj\n', END),
   ),
   file(
     'polyglot: pdf with an attachment whose comment reaches to the end',
-    /PDF document that is a ZIP/,
+    /PDF document that is also a ZIP/,
     () => {
       const behind = `\nendstream\nendobj\n${END}`
       return attached(docxOf('x'.repeat(behind.length)).subarray(0, -behind.length))
     },
   ),
-  file('polyglot: pdf with an archive inside a longer stream', /PDF document that is a ZIP/, () =>
+  file('polyglot: pdf with an archive inside a longer stream', /PDF document that is also a ZIP/, () =>
     attached(docxOf(), { before: 'x' }),
   ),
-  file('polyglot: pdf with an attachment, and more behind it', /PDF document that is a ZIP/, () =>
+  file('polyglot: pdf with an attachment, and more behind it', /PDF document that is also a ZIP/, () =>
     attached(docxOf(), { behind: 'more' }),
   ),
-  file('polyglot: pdf with an empty archive behind', /PDF document that is a ZIP/, () =>
+  file('polyglot: pdf with an empty archive behind', /PDF document that is also a ZIP/, () =>
     bytes(pdf(), 'PK\x05\x06', Buffer.alloc(18), END),
   ),
-  file('polyglot: pdf with an archive of 64 bits behind', /PDF document that is a ZIP/, () =>
+  file('polyglot: pdf with an archive of 64 bits behind', /PDF document that is also a ZIP/, () =>
     bytes(pdf(), office('word/document.xml', DOCX, {}, { zip64: true, comment: END })),
   ),
   file('pdf with a document attached', 'application/pdf', () => attached(docxOf())),
@@ -193,10 +199,10 @@ const POLYGLOTS: readonly CorpusFile[] = [
     bytes(pdf(), office('word/document.xml', DOCX)),
   ),
   ...PDF_ARCHIVES,
-  file('polyglot: page with a PDF behind', /PDF document that is an HTML page/, () =>
+  file('polyglot: page with a PDF behind', /PDF document that is also an HTML page/, () =>
     bytes('<script>alert(1)</script>', LATIN_PDF),
   ),
-  file('polyglot: script with a PDF behind', /PDF document that is a script/, () =>
+  file('polyglot: script with a PDF behind', /PDF document that is also a script/, () =>
     bytes('#!/bin/sh\nexit 0\n', LATIN_PDF),
   ),
   file('polyglot: jpeg that holds a PDF header, and a PDF behind', /JPEG/, bytes(jpeg(), pdf())),
@@ -207,7 +213,7 @@ const POLYGLOTS: readonly CorpusFile[] = [
   file('polyglot: gif with a PDF behind', /GIF/, bytes(gif(), pdf())),
   file('polyglot: executable with a PDF behind', /executable/, bytes('MZ\x90\0', noise(100), pdf())),
   file('polyglot: png with a document behind', /PNG/, () => bytes(png(), office('word/document.xml', DOCX))),
-  file('polyglot: document with a PDF in its comment', /Office document that is a PDF/, () =>
+  file('polyglot: document with a PDF in its comment', /Office document that is also a PDF/, () =>
     office('word/document.xml', DOCX, {}, { comment: pdf().toString('latin1') }),
   ),
   file('polyglot: HTML that begins as a GIF', 'text/plain', bytes('GIF89a<script>alert(1)</script>')),

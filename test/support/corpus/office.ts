@@ -61,10 +61,10 @@ const BEHIND: readonly CorpusFile[] = [
   file('docx with CR LF behind', DOCX, bytes(docx(), '\r\n')),
   file('docx with 65,535 zeros behind', DOCX, () => bytes(docx(), Buffer.alloc(65_535))),
   file('docx with 65,536 zeros behind', /Office/, () => bytes(docx(), Buffer.alloc(65_536))),
-  file('docx with another archive behind', /Office document that is a ZIP/, () => bytes(docx(), docx())),
+  file('docx with another archive behind', /Office document that is also a ZIP/, () => bytes(docx(), docx())),
   file(
     'docx with a page in its comment',
-    /Office document that is an HTML page/,
+    /Office document that is also an HTML page/,
     docx({}, { comment: '<html><script>alert(1)</script>' }),
   ),
 ]

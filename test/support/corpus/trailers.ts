@@ -88,11 +88,11 @@ const OGG: readonly CorpusFile[] = [
 
 /** Scripts by the numbers of their heads: a width, a length and a size that open a comment. */
 const SCRIPT_HEADS: readonly CorpusFile[] = [
-  file('polyglot: gif whose width opens a comment', /GIF image that is a script/, () => {
+  file('polyglot: gif whose width opens a comment', /GIF image that is also a script/, () => {
     const whole = gif([0x21, 0xfe], 13, '*/=1;alert(1)', 0)
     return bytes(whole.subarray(0, 6), '/*', whole.subarray(8))
   }),
-  file('polyglot: jpeg whose first segment opens a comment', /JPEG image that is a script/, () =>
+  file('polyglot: jpeg whose first segment opens a comment', /JPEG image that is also a script/, () =>
     bytes(
       [0xff, 0xd8, 0xff, 0xe0, 0x2f, 0x2a],
       Buffer.alloc(0x2f2a - 2),

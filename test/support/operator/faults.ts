@@ -58,15 +58,14 @@ export const FAULTS: readonly Fault[] = [
   {
     customer: 'Eve',
     error: 'endpoint_unavailable',
-    cause: /Each endpoint of the model failed several times in a row/,
+    cause: /Every endpoint of the model failed several times in a row/,
     remedy: /Check which provider of the model fails and when Sluice tests it again/,
     page: 'test/broken',
   },
   {
     customer: 'Finn',
     error: 'upstream_slow',
-    cause:
-      /The provider did not begin its answer, .* its time-out\. slow: no answer \(upstream_slow\) after /,
+    cause: /The provider took longer than its time-out .*\. slow: no answer \(upstream_slow\) after /,
     remedy: /raise its timeout_ms in the catalogue/,
     page: 'slow',
   },

@@ -20,7 +20,7 @@ export class Findings {
   /** @param taken null: the catalogue has no list, and every value is accepted */
   among<T extends string | number>(path: string, value: T | undefined, taken: readonly T[] | null): void {
     if (value === undefined || taken === null || taken.includes(value)) return
-    this.unsupported(path, 'is not one that the model takes', oneOf(taken))
+    this.unsupported(path, 'is not supported by the model', oneOf(taken))
   }
 
   /** Failures: body_invalid, video_unsupported. */

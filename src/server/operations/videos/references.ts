@@ -23,7 +23,7 @@ function framesOf(
   findings: Findings,
 ): Images['frames'] {
   if (given.length > 0 && (frameImages === null || frameImages.length === 0)) {
-    findings.unsupported('/frame_images', 'is not taken by the model', 'none')
+    findings.unsupported('/frame_images', 'is not supported by the model', 'none')
     return []
   }
   return given.map(({ frame_type: frame, image_url: { url } }, index) => {

@@ -93,7 +93,7 @@ function enlargementOf(
     const { min = 0, max = Infinity } = upscaleFactor
     const range = max === Infinity ? `at least ${min}` : `${min} to ${max}`
     if (factor < min || factor > max)
-      findings.unsupported('/upscale_factor', 'is not one that the model takes', range)
+      findings.unsupported('/upscale_factor', 'is not supported by the model', range)
   }
   return { creativity: wanted ?? null, upscaleFactor: factor ?? null }
 }

@@ -25,7 +25,7 @@ export async function brokenData(proof: Proof): Promise<void> {
   rmSync(file)
   await refused(proof, settings, {
     what: 'the root key is gone',
-    says: /root key [0-9a-f]{16} is missing: \d+ keys? encrypted with it cannot be opened; restore it/,
+    says: /root key [0-9a-f]{16} is missing: \d+ keys? encrypted with it cannot be decrypted; restore it/,
   })
   proof.check('no other key is made', !existsSync(file), existsSync(file) ? 'one was' : 'none')
   writeFileSync(file, key, { mode: 0o600 })
@@ -34,7 +34,7 @@ export async function brokenData(proof: Proof): Promise<void> {
   writeFileSync(version, '16\n')
   await refused(proof, settings, {
     what: 'the cluster is of another Postgres',
-    says: /is of Postgres 16, and this Sluice brings Postgres \d+: .*sluice backup/,
+    says: /belongs to Postgres 16, but this Sluice includes Postgres \d+: .*sluice backup/,
   })
   writeFileSync(version, ours)
 }

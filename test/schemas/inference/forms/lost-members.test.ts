@@ -15,7 +15,7 @@ function lost(dialect: Dialect, protocol: TextProtocol, more: object, isStrict =
 }
 
 const PICTURE = 'https://x.example/a.png'
-const MORE = "with more than OpenAI's members"
+const MORE = "with more fields than OpenAI's"
 
 t.test('a member has the path that it has in the body of its caller', (t) => {
   const budget = { thinking: { type: 'enabled', budget_tokens: 2_000 } }

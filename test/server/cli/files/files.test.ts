@@ -133,7 +133,8 @@ t.test('a sweep removes nothing without a row in the folder of another installat
   t.match(refused, { code: 1, stderr: /SLUICE_OBJECTS, .* another installation than the database/ })
   t.match(refused.stderr, new RegExp(`delete its id file ${mark}`))
   t.ok(must(await storage.stat('file_other')))
-  const another = /problem +storage +SLUICE_OBJECTS, .* has the files of another installation/
+  const another =
+    /problem +storage +SLUICE_OBJECTS, .* has files of an installation with a different database/
   t.match((await run('doctor')).stdout, another)
   rmSync(mark)
   t.notMatch((await run('doctor')).stdout, another)

@@ -268,7 +268,7 @@ t.test('a burst above the limit, or without one, fails with the options that hel
   const hash = String(made.out['hash'])
   t.match(await sluice('keys', 'update', hash, '--burst', '5'), {
     code: 1,
-    error: /--burst requires a limit of requests, expected --rpm as well, or --burst none\./,
+    error: /--burst requires a request limit, expected --rpm as well, or --burst none\./,
   })
   t.match(await sluice('keys', 'update', hash, '--rpm', '60', '--burst', '60'), {
     code: 0,

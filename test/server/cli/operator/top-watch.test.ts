@@ -70,7 +70,7 @@ t.test('a node that goes away is told, waited for, and shown again', async (t) =
 })
 
 t.test('a key that is refused later on ends it with the reason', async (t) => {
-  const body = '{"error":{"message":"This API key is not known."}}'
+  const body = '{"error":{"message":"Invalid API key."}}'
   const port = await bytesServer(
     t,
     (socket) =>
@@ -81,7 +81,7 @@ t.test('a key that is refused later on ends it with the reason', async (t) => {
     { adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false },
     parts,
   )
-  await t.rejects(watched, { message: 'the node refuses this key: This API key is not known.' })
+  await t.rejects(watched, { message: 'the node refuses this key: Invalid API key.' })
 })
 
 t.test('another size is drawn at once, and a terminal that was given back is left alone', async (t) => {

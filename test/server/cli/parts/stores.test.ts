@@ -35,7 +35,7 @@ t.test('migrate explains a database that refuses it in one line, without a stack
     ],
     [
       pooler.url,
-      /^DATABASE_URL leads to a pooler in transaction mode, .* ALTER ROLE \w+ SET statement_timeout/,
+      /^DATABASE_URL points to a pooler in transaction mode, .* ALTER ROLE \w+ SET statement_timeout/,
     ],
   ] as const)
     t.match((await refusal(t, address)).trim(), line)
@@ -63,7 +63,7 @@ t.test('each of several databases that cannot be reached is named with its reaso
       t,
       'postgres://sluice:hunter2@127.0.0.1:1,127.0.0.1:2/sluice?target_session_attrs=read-write',
     ),
-    'the database of DATABASE_URL cannot be reached: no host of Postgres fits target_session_attrs=read-write: ' +
+    'the database of DATABASE_URL cannot be reached: no Postgres host fits target_session_attrs=read-write: ' +
       '127.0.0.1:1 refuses connections (ECONNREFUSED); 127.0.0.1:2 refuses connections (ECONNREFUSED)\n',
   )
 })

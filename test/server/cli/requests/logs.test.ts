@@ -65,9 +65,12 @@ const UNEXPLAINED = [
 
 t.test('logs shows why each call failed and what helps, also without a recorded reason', async (t) => {
   const { stdout } = await (await stand(t))('--unauthenticated')
-  t.match(stdout, / r2 +This API key is not known\. Fix: Check whether a key still in use was deleted/)
+  t.match(stdout, / r2 +Invalid API key\. Fix: Check whether a key still in use was deleted/)
   t.match(stdout, / u0 +The provider failed \(status 503\)\. Fix: Check whether the provider has an outage/)
-  t.match(stdout, / u1 +The provider returned more than 512 bytes\. Fix: Request less at once\.$/m)
+  t.match(
+    stdout,
+    / u1 +The provider returned more than 512 bytes\. Fix: Split the request into smaller ones\.$/m,
+  )
   t.match(stdout, / u2 +credentials_missing\. Fix: Give the callers a key\.$/m)
   t.match(stdout, / u3 +\/messages: expected array$/m, 'what was expected is the cure')
 })

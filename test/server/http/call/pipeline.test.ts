@@ -115,7 +115,7 @@ t.test('a key over its limit gets 429 with the headers of the limit', async (t) 
   t.equal(answer.headers.get('x-ratelimit-limit'), '60')
   t.match(await answer.json(), {
     error: {
-      message: /60 requests a minute \(one each 1 s, burst 10\)/,
+      message: /60 requests a minute \(one every 1 s, burst 10\)/,
       metadata: { error_type: 'rate_limited', headers: { 'X-RateLimit-Limit': '60' } },
     },
   })

@@ -88,7 +88,7 @@ t.test(
       )
     t.same(await told('a//b%00'), [
       ['/file_id', 'has an empty, `.` or `..` segment'],
-      ['/file_id', 'has a NUL'],
+      ['/file_id', 'contains a NUL'],
     ])
     t.match(await write(stand, 'x'.repeat(256)), {
       message: /has a segment that is too long, expected at most 255 bytes each/,
@@ -141,7 +141,7 @@ t.test('containers.write_file 400: a path on which something else stands is told
   t.match(await write(stand, 'out/a.csv/b'), {
     status: 400,
     type: 'container_path_invalid',
-    message: /file or a link in place of a folder/,
+    message: /file or a link instead of a folder/,
   })
 })
 

@@ -67,7 +67,7 @@ t.test('where no host is what is asked for, each is named with its reason', asyn
   ]
   t.equal(
     await chosen('read-write', states),
-    'no host of Postgres fits target_session_attrs=read-write: 127.0.0.1:0 refuses connections (ECONNREFUSED); ' +
+    'no Postgres host fits target_session_attrs=read-write: 127.0.0.1:0 refuses connections (ECONNREFUSED); ' +
       '127.0.0.1:1 is a standby; 127.0.0.1:2 does not answer (CONNECT_TIMEOUT); ' +
       '127.0.0.1:3 has an unknown name (ENOTFOUND); 127.0.0.1:4 refuses connections (ECONNREFUSED); ' +
       '127.0.0.1:5 answers: password authentication failed for user "node"; ' +
@@ -75,7 +75,7 @@ t.test('where no host is what is asked for, each is named with its reason', asyn
   )
   t.equal(
     await chosen(null, [AWAY]),
-    'no host of Postgres can be used: 127.0.0.1:0 refuses connections (ECONNREFUSED)',
+    'no Postgres host can be used: 127.0.0.1:0 refuses connections (ECONNREFUSED)',
   )
 })
 
@@ -99,7 +99,7 @@ t.test(
       )
     for (const problem of await Promise.all([ask(), ask(), ask(), ask(), ask(), ask()])) {
       t.ok(isAway(problem) && isComingUp(problem))
-      t.match(problem, { message: /^no host of Postgres fits .*ECONNREFUSED.* is a standby$/ })
+      t.match(problem, { message: /^no Postgres host fits .*ECONNREFUSED.* is a standby$/ })
     }
     t.match(await ask(stranger), { message: /password authentication failed/ })
     await server.promote()

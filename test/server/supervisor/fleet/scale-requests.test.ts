@@ -53,7 +53,7 @@ t.test('no more wishes wait than the limit, and answers that nobody reads do not
   desk.look()
   t.equal(inputs.length, SCALE_REQUESTS_MAX)
   const refused = names.filter((name) =>
-    readFileSync(join(data.path, name), 'utf8').includes('16 wait already'),
+    readFileSync(join(data.path, name), 'utf8').includes('16 requests are already waiting'),
   )
   t.equal(refused.length, 2)
   end()

@@ -14,7 +14,7 @@ t.test(
     }
     await t.rejects(checkClusterVersion(place(ours - 1), ours), {
       message: new RegExp(
-        `is of Postgres ${ours - 1}, and this Sluice brings Postgres ${ours}: run, with the version of Sluice that created it, .sluice backup.`,
+        `belongs to Postgres ${ours - 1}, but this Sluice includes Postgres ${ours}: run .sluice backup. with the Sluice version that created it`,
       ),
     })
     await t.rejects(checkClusterVersion(place(ours + 1), ours), {

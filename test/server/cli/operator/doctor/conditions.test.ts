@@ -108,7 +108,7 @@ condition({
 condition({
   what: 'a key of Sluice in the variable of a provider',
   check: 'provider_keys',
-  detail: /^OPENAI_API_KEY holds a key of Sluice/,
+  detail: /^OPENAI_API_KEY contains a Sluice key/,
   fix: /the provider's own key/,
   make: () => ({ OPENAI_API_KEY: 'sk-sluice-v1-x' }),
 })

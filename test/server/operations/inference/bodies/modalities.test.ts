@@ -81,7 +81,9 @@ t.test('a medium that the architecture lacks is 400 with its path, native and tr
       const [body, path] = WITH[dialect](part)
       for (const stream of [false, true]) {
         const response = await ask(dialect, { ...body, stream })
-        const message = new RegExp(`${path} is ${modality}, an input that the model lacks, expected text`)
+        const message = new RegExp(
+          `${path} is ${modality}, which the model does not support as input, expected text`,
+        )
         t.equal(response.status, 400)
         t.match(await response.json(), {
           error: { message, metadata: { error_type: 'input_unsupported', issues: [{ path }] } },
