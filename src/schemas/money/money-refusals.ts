@@ -44,7 +44,7 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
   }
   const availableNano = availableIn(refusing)
   const fields = { interval: limit.span, availableNano }
-  const cures = availableNano > 0 ? ['request less'] : []
+  const cures = availableNano > 0 ? ['ask for less'] : []
   return fail(failure, { fields, detail: detailOf(metadata, { cures }), metadata })
 }
 

@@ -94,7 +94,7 @@ const MP3: readonly CorpusFile[] = [
   ),
   file(
     'mp3 tag of a wrong length, and a program before the frames',
-    /MP3 audio file that is an executable/,
+    /MP3 audio file that is also an executable/,
     bytes(id3(300), '\x7fELF', noise(600, 5), frames(9)),
   ),
   file('mp3 tag and more than 4,096 bytes before few frames', /MP3/, () =>
@@ -144,7 +144,11 @@ const MP3: readonly CorpusFile[] = [
     /unrecognised|not UTF-8/,
     bytes(noise(500, 3), frames(10)),
   ),
-  file('mp3 behind a script', /MP3 audio file that is a script/, bytes('#!/bin/sh\nexit 0\n', frames(20))),
+  file(
+    'mp3 behind a script',
+    /MP3 audio file that is also a script/,
+    bytes('#!/bin/sh\nexit 0\n', frames(20)),
+  ),
   file('mp3 of one frame', /MPEG audio/, frame()),
   file('mp3 of one frame and noise', /MPEG audio/, bytes(frame(), noise(900, 3))),
   file('mp3 whose sample rate changes', 'audio/mpeg', bytes(frames(4), frame2(), frame2())),

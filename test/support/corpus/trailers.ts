@@ -99,7 +99,7 @@ const SCRIPT_HEADS: readonly CorpusFile[] = [
       jpeg([0xff, 0xfe, 0, 15], '*/=alert(1)/*').subarray(2),
     ),
   ),
-  file('polyglot: wav whose size opens a comment', /WAV audio file that is a script/, () => {
+  file('polyglot: wav whose size opens a comment', /WAV audio file that is also a script/, () => {
     const room = bytes('RIFF', '/*', u16le(0), wav.subarray(8), 'JUNK', u32le(10_700), Buffer.alloc(10_700))
     return room
   }),

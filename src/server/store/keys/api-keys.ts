@@ -82,7 +82,7 @@ export function createInternKey(
 
 /**
  * Ends a key for good, and writes the audit log. A second call changes nothing, but informs caches again.
- * @returns the invalidation to publish as a hint. Failures: key_unknown, store_unavailable.
+ * @returns the invalidation to publish as a hint. Failures: api_key_unknown, store_unavailable.
  */
 export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Outcome<Invalidation>> {
   return reach(async () => {
@@ -92,7 +92,7 @@ export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Ou
         await appendAudit(tx, keyEvent({ ...by, operation: 'cli.keys-revoke' }, { before, after: null }))
       return endKey(tx, hash)
     })
-    return change === null ? fail('key_unknown') : ok(change)
+    return change === null ? fail('api_key_unknown') : ok(change)
   })
 }
 

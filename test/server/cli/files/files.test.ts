@@ -130,7 +130,7 @@ t.test('a sweep removes nothing without a row in the folder of another installat
   const mark = join(objectsFolder, 'installation')
   writeFileSync(mark, randomUUID())
   const refused = await run('sweep', '--min-age', '0')
-  t.match(refused, { code: 1, stderr: /SLUICE_OBJECTS, .* another installation than the database/ })
+  t.match(refused, { code: 1, stderr: /SLUICE_OBJECTS, .* installation with a different database/ })
   t.match(refused.stderr, new RegExp(`delete its id file ${mark}`))
   t.ok(must(await storage.stat('file_other')))
   const another =

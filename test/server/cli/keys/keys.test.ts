@@ -281,7 +281,7 @@ t.test('a burst above the limit, or without one, fails with the options that hel
 
 t.test('an unknown key, workspace or organization fails with its reason: exit code 1', async (t) => {
   const sluice = await installation(t)
-  t.match(await sluice('keys', 'revoke', 'f'.repeat(64)), { code: 1, error: /not known/ })
+  t.match(await sluice('keys', 'revoke', 'f'.repeat(64)), { code: 1, error: /no such API key/ })
   t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'inference'), {
     code: 1,
     error: /no such organization/,

@@ -44,7 +44,7 @@ t.test('404 not_served: moderations are named as such under each base URL', asyn
   for (const path of ['/api/v1/moderations', '/v1/moderations', '/api/v1/v1/moderations']) {
     const { error } = (await (await fetch(url + path, { method: 'POST' })).json()) as Told
     t.equal(error.metadata.error_type, 'not_served', path)
-    t.match(error.message, /does not serve `.*moderations`; it serves chats.*provider's own address/)
+    t.match(error.message, /does not serve `.*moderations`; it serves chats.*directly to the provider/)
   }
 })
 

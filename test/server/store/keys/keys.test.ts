@@ -100,10 +100,10 @@ t.test('making and revoking a key is audited once each, by its hash alone', asyn
   t.notMatch(JSON.stringify(events), created.key.slice(-43))
 })
 
-t.test('revoking an unknown key is key_unknown and moves no epoch', async (t) => {
+t.test('revoking an unknown key is api_key_unknown and moves no epoch', async (t) => {
   const { store } = await makeKey(t)
   const before = await store.sql`SELECT n FROM epoch`
-  t.match(await revokeKey(store, 'f'.repeat(64), CLI), { ok: false, failure: { name: 'key_unknown' } })
+  t.match(await revokeKey(store, 'f'.repeat(64), CLI), { ok: false, failure: { name: 'api_key_unknown' } })
   t.same(await store.sql`SELECT n FROM epoch`, before)
 })
 

@@ -145,7 +145,7 @@ t.test('a database of another program is refused', async (t) => {
   await migrate(store.options.url, keptLog(), { migrations: [step(1, 'other', 1)] })
   t.match(
     await refusal(migrate(store.options.url, keptLog(), { migrations: [first] })),
-    /of another program or branch/,
+    /belongs to another program or branch/,
   )
 })
 
