@@ -44,8 +44,8 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'The key, its workspace or the organization sent more requests or tokens than its limit currently allows. The ' +
     'allowance refills evenly; it does not reset every minute.',
   tokens_over_limit:
-    'The prompt, estimated from its bytes, plus the longest possible answer, counted as at most 4,096 tokens, ' +
-    'exceeds the tokens that the limit allows in a whole minute.',
+    'The prompt (estimated from its bytes) plus the longest possible answer (counted as at most 4,096 tokens) ' +
+    'has more tokens than the limit allows in a whole minute.',
   credit_exhausted:
     'The organization has prepaid credit, but the credit left after the calls in progress is less than the maximum cost of this call.',
   key_limit_exceeded:
@@ -98,10 +98,10 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   hops_exceeded:
     'The base URL of a provider or a private endpoint points to Sluice itself, so the call loops.',
   upstream_failed:
-    'The provider could not be reached, broke the connection, redirected the call, does not know the path or model ' +
+    'The provider could not be reached, broke the connection, redirected the call, did not know the path or model ' +
     '(404), or answered with a server error (5xx).',
   upstream_invalid:
-    'The provider answered 200, but not as its protocol requires: not JSON, a member missing, a stream that ends ' +
+    'The provider answered 200, but against its protocol: the answer is not JSON, lacks a member, or ends ' +
     'too early. Often the base URL points to a different kind of server.',
   upstream_too_large: 'The answer of the provider was larger than Sluice buffers for one call.',
   upstream_credential:
@@ -123,7 +123,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   file_empty: 'The `file` part of the upload is empty.',
   file_too_large: 'The uploaded file is larger than a file may be.',
   content_unsupported:
-    'The first bytes of the content show a type that this operation does not accept, whatever the filename.',
+    'The first bytes of the content show a type that this operation does not accept, regardless of the filename.',
   provider_key_missing:
     'Each workspace needs its own key for this provider, and the vault of this workspace has none.',
   provider_key_unfit:

@@ -42,7 +42,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   cost_unbounded:
     'If only the length of the answer is unbounded, send `max_tokens` or give the key a `default_max_output_tokens`. ' +
     'Leave out the member named in `metadata.issues`, or give it the expected value. ' +
-    'Give an endpoint without a price `pricing` or `"free": true` in the catalogue, or remove the spending limit.',
+    'In the catalogue, set `pricing` or `"free": true` for an endpoint without a price, or remove the spending limit.',
   model_not_allowed: 'Use a model that the key allows, or have its `allowed_models` changed.',
   content_type_unsupported: 'Send `Content-Type: application/json`.',
   body_malformed:
@@ -61,7 +61,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   input_unsupported: 'Send a kind of input named in the message, or use another model.',
   endpoint_excluded: 'Relax the `provider` preference named in the message.',
   endpoint_unconfigured:
-    'The operator must set the environment variable of the key, which `sluice models list` and the log name.',
+    'The operator must set the environment variable of the key, shown by `sluice models list` and in the log.',
   endpoint_unavailable: 'Try again later; the dashboard shows the operator which provider fails.',
   hops_exceeded:
     'The operator must correct the `base_url` of the provider or private endpoint that points back to this node.',

@@ -24,7 +24,7 @@ const SEARCHED_MAX = 4 * OTHERS_MAX
 
 function droppedOf({ dialect, body }: NonNullable<Echo['in']['unread']>): readonly string[] {
   const scan = scanBody(body, { names: [], othersMax: SEARCHED_MAX, depthMax: INFERENCE_DEPTH_MAX })
-  if (!scan.ok || scan.known === null) throw new Error('a checked body is no object')
+  if (!scan.ok || scan.known === null) throw new Error('a checked body is not an object')
   const others = new Others(dialect)
   for (const { name, start, end } of scan.others) {
     if (isReadByEcho(dialect, name)) continue

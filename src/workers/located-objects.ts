@@ -53,8 +53,7 @@ class Locator {
   run(root: Place, count: number): readonly Uint32Array[] {
     this.#value(endOfSpace(this.#bytes, 0), root)
     // A missing one leaves a hole.
-    if (Object.keys(this.#found).length !== count)
-      throw new Error('the value has another form than its bytes')
+    if (Object.keys(this.#found).length !== count) throw new Error('the value does not match its bytes')
     return this.#found
   }
 

@@ -21,7 +21,7 @@ export function endpointUnconfigured({ id, endpoints }: Unserved): Outcome<never
   )
   return fail('endpoint_unconfigured', {
     detail:
-      `\`${id}\` is served by ${providers.map(({ slug }) => `\`${slug}\``).join(', ')}; its operator sets the key ` +
+      `\`${id}\` is served by ${providers.map(({ slug }) => `\`${slug}\``).join(', ')}; ask its operator to set the key ` +
       '(`sluice models list` names the variable).',
     cause: new Error(`set the variables of one provider: ${needed.join('; ')}`),
   })

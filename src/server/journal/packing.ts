@@ -77,7 +77,7 @@ export class Unpacker {
 
   #take(length: number): Buffer {
     const end = this.#at + length
-    if (end > this.#bytes.length) throw new RangeError('a text ends after the end of its record')
+    if (end > this.#bytes.length) throw new RangeError('a text extends beyond the end of its record')
     const taken = this.#bytes.subarray(this.#at, end)
     this.#at = end
     return taken

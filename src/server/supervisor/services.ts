@@ -195,7 +195,7 @@ const CONNECTION_LIMITS: Readonly<Record<ConnectionsGiven['by'], ConnectionLimit
 /** The embedded Postgres gets the connections of the start, with room; a reload cannot change that. */
 const EMBEDDED: ConnectionLimit = {
   limit: 'its max_connections',
-  cure: 'restart the node with so many,',
+  cure: 'restart the node with that many,',
 }
 
 function unusable(problem: unknown): StartRefused {

@@ -45,7 +45,7 @@ export class SignatureTable<S extends Signature> {
   #add(pair: number, candidate: Candidate<S>): void {
     const known = this.pairs[pair] ?? 0
     const place = known === 0 ? this.candidates.length : known
-    if (place > 255) throw new Error('more pairs of bytes than a byte counts')
+    if (place > 255) throw new Error('too many pairs of bytes for a one-byte counter')
     this.candidates[place] = [...(known === 0 ? [] : (this.candidates[known] ?? [])), candidate]
     this.pairs[pair] = place
   }

@@ -49,9 +49,9 @@ export interface Header {
 }
 
 export function writeHeader({ dataKeyId, salt, commitment }: Header): Buffer {
-  if (!UUID.test(dataKeyId)) throw new RangeError('the id of a data key is a UUID in lower case')
+  if (!UUID.test(dataKeyId)) throw new RangeError('the id of a data key must be a lower-case UUID')
   if (salt.length !== SALT_BYTES || commitment.length !== COMMITMENT_BYTES)
-    throw new RangeError('salt and commitment are 32 bytes')
+    throw new RangeError('salt and commitment must be 32 bytes')
   const header = Buffer.alloc(HEADER_BYTES)
   header.write(MAGIC, 0, 'latin1')
   header[AT.version] = VERSION

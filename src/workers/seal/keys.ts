@@ -23,9 +23,9 @@ export interface ObjectKeys {
 export function deriveKeys(dataKey: Uint8Array, salt: Uint8Array, objectId: string): ObjectKeys {
   const id = Buffer.from(objectId)
   if (dataKey.length !== DATA_KEY_BYTES || salt.length !== SALT_BYTES)
-    throw new RangeError('data key and salt are 32 bytes')
+    throw new RangeError('data key and salt must be 32 bytes')
   if (id.length === 0 || id.length > OBJECT_ID_BYTES_MAX)
-    throw new RangeError('an object id has 1 to 512 bytes')
+    throw new RangeError('an object id must have 1 to 512 bytes')
   const info = Buffer.concat([Buffer.from(LABEL), id])
   const block = new Uint8Array(
     hkdfSync('sha256', dataKey, salt, info, OBJECT_KEY_BYTES + COMMITMENT_BYTES + PREFIX_BYTES),

@@ -35,7 +35,7 @@ export const NAMED: readonly CorpusFile[] = [
     zip([...WINDOWS, entry('META-INF\\MANIFEST.MF', 'Main-Class: A\n')]),
   ),
   ...['..\\a.xml', 'xl\\..\\..\\a.xml', '../a.xml', 'xl/..\\../a.xml', 'xl/..'].map((name) =>
-    file(`xlsx with an entry named ${name}`, /path leaves it/, zip([...WINDOWS, entry(name, '<a/>')])),
+    file(`xlsx with an entry named ${name}`, /lies outside/, zip([...WINDOWS, entry(name, '<a/>')])),
   ),
   file('xlsx with points in a name', XLSX, zip([...WINDOWS, entry('xl\\a..b\\..c\\d...xml', '<a/>')])),
 ]

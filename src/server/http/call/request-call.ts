@@ -92,7 +92,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   }
 
   get match(): Routed {
-    if (this.#match === null) throw new Error('a call without an operation asked for its route')
+    if (this.#match === null) throw new Error('route read before routing')
     return this.#match
   }
 
@@ -101,7 +101,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   }
 
   get key(): KeyRecord {
-    if (this.#key === null) throw new Error('a stage before access asked for the key')
+    if (this.#key === null) throw new Error('key read before the access stage')
     return this.#key
   }
 

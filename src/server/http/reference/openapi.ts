@@ -212,7 +212,7 @@ function operationOf(
 
 function descriptionOf(operation: AnyOperation): string {
   const { description = '', access } = operation
-  const needs = `Needs a key of kind ${access.keys.join(' or ')}.`
+  const needs = `Requires a key of kind ${access.keys.join(' or ')}.`
   return [description, needs, ...gatesOf(operation).map(({ text }) => text)]
     .filter((text) => text !== '')
     .join(' ')

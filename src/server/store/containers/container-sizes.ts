@@ -67,7 +67,7 @@ class Short extends Error {
   readonly needsBytes: number
 
   constructor(needsBytes: number) {
-    super('more is counted than was reserved')
+    super('the count exceeds the reservation')
     this.needsBytes = needsBytes
   }
 }
@@ -133,7 +133,7 @@ interface Change {
   readonly needsBytes: number
 }
 
-/** @returns false when more is counted than was reserved, and does not fit */
+/** @returns false when the count exceeds the reservation, and does not fit */
 async function takeReserved(
   tx: Transaction,
   { workspaceId, sizeBytes, heldBytes, needsBytes }: Change,

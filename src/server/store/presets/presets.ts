@@ -110,7 +110,7 @@ async function put(tx: Transaction, { ref, input, by }: Put): Promise<Outcome<Wr
   const room = await makeRoom(tx, ref, by)
   if (!room.ok) return room
   const row = await lockPreset(tx, ref)
-  if (row === null) throw new Error('a preset went from a workspace that is held')
+  if (row === null) throw new Error('a preset of a locked workspace is gone')
   const before = row.latest_version === 0 ? null : row
   const [version] = await tx<VersionRow[]>`
     INSERT INTO preset_versions (id, preset_id, version, config, system_prompt, source, ignored, creator_id)

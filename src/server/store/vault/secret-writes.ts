@@ -153,7 +153,7 @@ async function roomOf(
     SELECT date_trunc('milliseconds', clock_timestamp()) AS at,
       CASE WHEN (SELECT count(*) FROM secrets WHERE vault_id = ${vaultId} AND name IN ${tx(names)}) = ${names.length} THEN 0
       ELSE (SELECT count(*)::int FROM secrets WHERE vault_id = ${vaultId} AND name NOT IN ${tx(names)}) END AS others`
-  if (row === undefined) throw new Error('a select of values gave nothing')
+  if (row === undefined) throw new Error('a SELECT of values returned nothing')
   return row
 }
 

@@ -82,7 +82,7 @@ async function pageAfter(
   const data = body?.['data']
   if (!Array.isArray(data)) return `${name} returned no job list.`
   const jobs = listOf(data).map(objectOf)
-  if (jobs.includes(null)) return `${name} returned a list of something else than jobs.`
+  if (jobs.includes(null)) return `${name} returned a list with entries that are not jobs.`
   const known = jobs.filter((job) => job !== null)
   const lastId = body?.['last_id'] ?? known.at(-1)?.['id']
   // A provider without `has_more` has listed all jobs, unless the page is full.

@@ -77,7 +77,7 @@ type Fault = string | null
 
 const DAMAGED = 'damaged'
 const ENCRYPTED = 'an encrypted ZIP archive'
-const OUTSIDE = 'a ZIP archive or Office document with an entry whose path leaves it'
+const OUTSIDE = 'a ZIP archive or Office document with an entry whose path lies outside of it'
 const TOO_MANY = `a ZIP archive or Office document with more than ${OOXML_ENTRIES_MAX} entries`
 const TOO_LONG = 'a ZIP archive or Office document with a directory larger than 1 MiB'
 const BOMB = `a ZIP archive or Office document that unpacks to more than ${OOXML_RATIO_MAX} times its size`

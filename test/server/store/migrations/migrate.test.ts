@@ -121,7 +121,7 @@ t.test('tables without a record of migrations are refused as half-migrated', asy
   await store.sql`CREATE TABLE first (id int)`
   t.match(
     await refusal(migrate(store.options.url, keptLog(), { migrations: [first] })),
-    /half-migrated: table `first` is there/,
+    /half-migrated: table `first` exists/,
   )
 })
 
