@@ -192,7 +192,7 @@ t.test('a sync that nobody brings to its end has failed in the end, and says so'
   }
   t.equal(must(await work.claimNext(SYNC_LEASE_MS)), null)
   const job = must(await mappings.syncJob(organizationId, id))
-  t.match(job, { status: 'failed', errorMessage: /begun 10 times/ })
+  t.match(job, { status: 'failed', errorMessage: /started 10 times/ })
   t.ok(job.finishedAt)
 })
 
