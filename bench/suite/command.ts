@@ -222,7 +222,7 @@ export function helpText(
     '',
     ...(isOfAll
       ? [
-          `Without a scenario: ${names(whole)}, shortened to some twelve minutes on two cores.`,
+          `Without a scenario: ${names(whole)}, shortened to about twelve minutes on two cores.`,
           '<scenario> --help tells of that one alone.',
         ]
       : []),

@@ -22,9 +22,9 @@ t.test('the whole suite takes as long as the page on the bench says', async (t) 
   t.equal(Math.round(minutes), 12)
   t.match(
     readFileSync(`${ROOT}docs/operate/bench.md`, 'utf8'),
-    /every scenario, shortened: some twelve minutes on two cores/,
+    /every scenario, shortened: about twelve minutes on two cores/,
   )
-  t.match(helpText(), /some twelve minutes/)
+  t.match(helpText(), /about twelve minutes/)
 })
 
 t.test('the chart of the README shows the bounds that the bench has', async (t) => {
