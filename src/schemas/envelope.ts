@@ -13,8 +13,8 @@ export const ErrorEnvelope = Type.Object({
           docs_url: Type.Optional(
             Type.String({
               description:
-                'URL of the page of that error type on this node, by `SLUICE_PUBLIC_URL` or the `Host` of the ' +
-                'request; a path where that header has another form than a host and a port.',
+                'URL of the page about this error type, from `SLUICE_PUBLIC_URL` or the `Host` of the request; ' +
+                'only the path if that header is not a host and port.',
             }),
           ),
           issues: Type.Optional(

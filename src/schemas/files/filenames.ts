@@ -17,7 +17,7 @@ export const FILENAME_RULES =
   '`/` separates folders, and no segment is empty, `.` or `..`'
 
 /**
- * The issue of an uploaded file's name, never with the name itself; null for a valid name. `/` makes folders.
+ * The issue of an uploaded file's name, never with the name itself; null for a valid name. `/` separates folders.
  * Source: B1.7; characters are code points (C31).
  */
 export function filenameIssue(name: string): Issue | null {

@@ -274,7 +274,7 @@ export const ListFilesQuery = Type.Object({
     Type.Array(Type.String({ minLength: 1 }), {
       maxItems: FILE_IDS_MAX,
       description:
-        'Only these files, `ids` or `ids[]` for each, in one page; it excludes places, `limit` and `provider`. Ids of no file are left out.',
+        'Only these files, each as `ids` or `ids[]`, on one page; not with cursors, `limit` or `provider`. Ids without a file are left out.',
     }),
   ),
   order: Type.Optional(

@@ -114,8 +114,8 @@ export const WrittenPrice = Type.Object(
     request: Decimal,
     image: Decimal,
     web_search: Decimal,
-    overrides: Type.Array(Index, { description: 'Places in `overrides` of those that applied.' }),
-    modifiers: Type.Array(Index, { description: 'Places in `modifiers` of those that applied.' }),
+    overrides: Type.Array(Index, { description: 'Indexes of the `overrides` that applied.' }),
+    modifiers: Type.Array(Index, { description: 'Indexes of the `modifiers` that applied.' }),
   },
   { description: 'USD: the prices of the call, after conditions and defaults.' },
 )

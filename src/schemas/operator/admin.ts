@@ -76,7 +76,7 @@ export const AdminJobShape = Type.Object({
   }),
   polls: Type.Integer({
     minimum: 0,
-    description: 'Number of polls at the provider; for an open job some seconds old.',
+    description: 'Number of polls at the provider; a few seconds old for an open job.',
   }),
   created_at: Instant,
   updated_at: Type.String({ format: 'date-time', description: 'Time of the last step.' }),

@@ -182,7 +182,7 @@ export const PresetResponsesBody = Type.Object({
   prompt: optional(nullable(Type.Object({ id: Type.String(), variables: optional(nullable(Free)) }))),
   previous_response_id: optional(
     Type.Unknown({
-      description: 'Must be null: a preset continues no response. Send the full history in `input`.',
+      description: 'Must be null: a preset cannot continue a response. Send the full history in `input`.',
     }),
   ),
   background: Flag,

@@ -41,7 +41,7 @@ export const ListRequestsQuery = Type.Object({
       minLength: 1,
       maxLength: NAME_CHARS_MAX,
       pattern: '^[^\\u0000]+$',
-      title: 'the name of a key, or the first characters of it',
+      title: 'name of a key, or its first characters',
       description:
         'Beginning of the name of a key, case-insensitive. ' +
         `Includes deleted keys, at most ${REQUESTS_KEYS_NAMED_MAX} in all.`,
@@ -51,7 +51,7 @@ export const ListRequestsQuery = Type.Object({
   operation: word('id of an operation', 'Id of the operation, such as `embeddings.create`.'),
   model: word('id of a model', 'Id of the model, such as `openai/text-embedding-3-small`.'),
   model_prefix: word(
-    'the first characters of the id of a model',
+    'first characters of a model id',
     'Beginning of a model id, with or without its author, such as `openai/gpt` or `gpt`.',
   ),
   provider: word('slug of a provider', 'Slug of the provider that answered, or was the last to fail.'),
@@ -105,8 +105,8 @@ export const ListRequestsQuery = Type.Object({
   all: Type.Optional(
     Type.Boolean({
       description:
-        '`true`, with `format=csv` or `format=ndjson`: all rows that the search finds in one streamed download, ' +
-        `up to the newest ${REQUESTS_EXPORT_MAX}; without \`limit\` and \`cursor\`. ` +
+        '`true`, with `format=csv` or `format=ndjson`: all matching rows in one streamed download, ' +
+        `up to the newest ${REQUESTS_EXPORT_MAX}; not with \`limit\` or \`cursor\`. ` +
         `A download is cut off after ${REQUESTS_EXPORT_MS_MAX / MINUTE_MS} minutes.`,
     }),
   ),
@@ -134,7 +134,7 @@ const Reason = Type.Object(
         path: Type.String({
           description: 'JSON pointer to the input, with `*` for names that no schema has.',
         }),
-        expected: nullable(Type.String(), "What is allowed; null when it would repeat the caller's words."),
+        expected: nullable(Type.String(), "Allowed values; null when they would repeat the caller's words."),
       }),
       { description: 'Invalid inputs, without their values.' },
     ),

@@ -61,7 +61,7 @@ export const ListWebhookEventsQuery = Type.Object({
       minimum: 0,
       maximum: WEBHOOK_EVENTS_BACK_S_MAX,
       default: 0,
-      description: 'Without `after`: how many seconds back to begin.',
+      description: 'Without `after`: number of seconds to go back.',
     }),
   ),
   limit: Type.Optional(

@@ -7,18 +7,18 @@ export interface TagText {
 /** Tags of operations: their subject, and the guide about it. */
 export const TAGS = {
   embeddings: { text: 'Turn text, tokens and media into vectors.', guide: 'embeddings' },
-  inference: { text: 'Let models write: chat completions, streamed or whole.', guide: 'streaming' },
+  inference: { text: 'Generate text with chat completions, streamed or not.', guide: 'streaming' },
   videos: {
     text: 'Generate videos in jobs of their own: submit one, poll it, download its clip.',
     guide: 'videos',
   },
-  files: { text: 'Uploads and promoted files, sealed at rest.', guide: 'files' },
+  files: { text: 'Uploaded and promoted files, encrypted at rest.', guide: 'files' },
   containers: { text: 'Files that sandboxes write.', guide: 'files' },
   workspaces: {
     text: 'Parts of an organization, each with keys, budgets, files and a vault of its own.',
     guide: 'workspaces',
   },
-  keys: { text: 'API keys: what each may use and spend, and their rotation.', guide: 'keys' },
+  keys: { text: 'API keys: permissions, limits and rotation.', guide: 'keys' },
   interns: {
     text: 'Records of interns, each with a vault of its own; Sluice does not run them.',
     guide: 'interns',
@@ -36,21 +36,21 @@ export const TAGS = {
     text: 'Request configurations under a slug: saved in versions, compared, rolled back and used as a model.',
     guide: 'presets',
   },
-  activity: { text: 'What was spent: by day, key, workspace and model.', guide: 'money' },
-  audit: { text: 'Who changed, was given or was refused what.', guide: 'audit' },
+  activity: { text: 'Spending by day, key, workspace and model.', guide: 'money' },
+  audit: { text: 'Changes, released secrets and refused calls, each with its key.', guide: 'audit' },
   admin: {
-    text: 'What operators look into and repair: jobs, webhooks, storage, and what the node did.',
+    text: 'For operators: jobs, webhooks, storage, and the history of the node.',
     guide: 'jobs',
   },
-  credits: { text: 'What an organization may spend in all.', guide: 'money' },
-  budgets: { text: 'What a workspace may spend a day, a week, a month and in all.', guide: 'money' },
+  credits: { text: 'Total spending limit of an organization.', guide: 'money' },
+  budgets: { text: 'Spending limits of a workspace per day, week and month, and in total.', guide: 'money' },
   'group-mappings': {
-    text: "Groups of the identity provider's, and what they grant in which workspace.",
+    text: "Mappings of the identity provider's groups to workspace roles.",
     guide: 'scim#groups-of-an-identity-provider',
   },
-  egress: { text: 'Requests to hosts of your choice, with secrets put in on the way.', guide: 'egress' },
+  egress: { text: 'Requests to hosts of your choice, with secrets inserted by Sluice.', guide: 'egress' },
   scim: { text: 'The SCIM 2.0 service, by which identity providers keep users and groups.', guide: 'scim' },
-  models: { text: 'What can be called, by whom it is provided, and what it costs.', guide: 'models' },
+  models: { text: 'Models, their providers and their prices.', guide: 'models' },
 } as const satisfies Readonly<Record<string, TagText>>
 
 export type TagName = keyof typeof TAGS

@@ -46,7 +46,7 @@ export function fieldText(reached: readonly Reached[]): string {
     table([['endpoint', 'speaks', 'gets'], ...endpoints]),
     table([['field', ...kinds.keys()], ...cells]),
     'If the request is translated, all other fields are dropped, and other parts, items and tools are refused.\n' +
-      'For mapped parts, items and tools, the list has the fields that some provider does not receive.',
+      'For mapped parts, items and tools, the list shows only fields that at least one provider does not receive.',
   ].join('\n\n')
 }
 

@@ -87,7 +87,7 @@ interface CloseOptions {
 function addCloseNode(group: Command): void {
   addVerb(group, 'close-node', 'settle the money held by a node that is gone for good with its disk')
     .argument('<node>', 'id of the node from `sluice doctor`, or its first digits')
-    .option('--force', 'even if its journals are on this machine or its fronts may only be stopped')
+    .option('--force', 'close it even if its journals are on this machine, or its fronts may only be paused')
     .action((named: string, options: CloseOptions) =>
       withDatabase(async ({ store, by }) => {
         const node = await idIfAny(store.sql, 'node', named)

@@ -40,7 +40,7 @@ const VARIABLES: Readonly<
 const PROVIDER_KEY = '_API_KEY'
 
 const how = (name: string): string => `
-Run programs in such a shell, and no node: a node reads these variables as keys of its providers.
+Run client programs in this shell, but do not start a node in it: the node would use these variables as its provider keys.
 
 sh, bash, zsh:  eval "$(${name} env --with-key)"
 fish:           ${name} env --with-key --shell fish | source

@@ -137,7 +137,7 @@ function tell(options: Options, { file, answers, madeRootKey }: Done): void {
     ...(madeRootKey === null ? [] : [`created the root key ${madeRootKey}: ${pasteable(BACK_IT_UP)}`]),
     ...(others.length === 0
       ? []
-      : [`the environment of this shell has ${others.join(', ')} too, and wins over the file`]),
+      : [`the environment of this shell has ${others.join(', ')} too, which takes precedence over the file`]),
     `next: ${next}`,
   ]
   print(

@@ -92,7 +92,7 @@ export function need<T>(outcome: Outcome<T>, lookup?: Lookup): T {
 
 /** A remedy: the given name, similar names, and the verb that lists the existing ones. */
 export function remedyOf({ name, list, among = [] }: Lookup): string {
-  return `You asked for ${shown(name)}.${hintOf(nearest(name, among))} \`sluice ${list}\` shows what is there.`
+  return `You asked for ${shown(name)}.${hintOf(nearest(name, among))} \`sluice ${list}\` lists what exists.`
 }
 
 /** Parses `--name`. */

@@ -8,7 +8,7 @@ import { Awaited } from './parts/loaded.tsx'
 const KEY_SHAPE = /^[!-~]+$/
 /** Answers to a key that is none for this page, by their code. */
 const REFUSALS: Readonly<Record<string, string>> = {
-  wrong_key_kind: 'This is not a management key. Sign in with a key of the kind “management”.',
+  wrong_key_kind: 'This is not a management key. Sign in with a management key.',
   operator_only: 'This management key belongs to an organization that does not operate this installation.',
 }
 

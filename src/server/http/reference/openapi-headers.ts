@@ -59,7 +59,7 @@ export const LIMIT_HEADERS: Json = Object.fromEntries(
       'Requests left `r`, and seconds `t` until the full burst or, after a refusal, one request is available.',
     ],
     'X-RateLimit-Limit': ['integer', 'Requests per minute.'],
-    'X-RateLimit-Remaining': ['integer', 'Requests left, by the lowest known figure.'],
+    'X-RateLimit-Remaining': ['integer', 'Requests left; the lowest known figure.'],
     'X-RateLimit-Reset': ['integer', 'When the full burst is available again, as Unix time in milliseconds.'],
     'X-RateLimit-Limit-Tokens': ['integer', 'Tokens per minute, for model calls with a token limit.'],
     'X-RateLimit-Remaining-Tokens': ['integer', 'Tokens left when the call was admitted.'],

@@ -23,10 +23,9 @@ export const WEBHOOKS: Json = {
       tags: ['videos'],
       summary: 'A video generation job has ended',
       description:
-        'Goes to the `callback_url` of the job, else to the `default_callback_url` of the workspace. Every attempt has the same ' +
-        'id and the same bytes; ' +
-        'verify one of the two signatures over them, and take no attempt whose time is more than 300 seconds away. During a rotation of the ' +
-        'secret both carry two signatures.',
+        'Sent to the `callback_url` of the job, or else to the `default_callback_url` of the workspace. Every attempt ' +
+        'has the same id and the same bytes. Verify one of the two signature headers, and reject attempts whose time ' +
+        'differs by more than 300 seconds from yours. While the secret is being rotated, both have two signatures.',
       // Sluice proves its identity; the receiver's key is not involved.
       security: [],
       parameters: [
@@ -37,7 +36,7 @@ export const WEBHOOKS: Json = {
         header('x-sluice-idempotency-key', '`<job id>-<status>`: the same on every attempt.'),
         header('webhook-id', 'Standard Webhooks: the same on every attempt.'),
         header('webhook-timestamp', 'Standard Webhooks: Unix seconds of this attempt.'),
-        header('webhook-signature', 'Standard Webhooks: `v1,<base64>`, several parted by spaces.'),
+        header('webhook-signature', 'Standard Webhooks: `v1,<base64>`, several separated by spaces.'),
       ],
       requestBody: {
         required: true,

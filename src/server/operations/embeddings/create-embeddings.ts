@@ -47,9 +47,9 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     status: 200,
     body: EmbeddingsAnswer,
     headers: {
-      'x-sluice-dropped': 'Members of the request that no endpoint got, with commas between.',
+      'x-sluice-dropped': 'Members of the request that were sent to no endpoint, comma-separated.',
       'x-sluice-unpriced':
-        '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
+        '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever the provider charges.',
       'x-sluice-usage':
         '`estimated`: the provider reported no usable token counts, so Sluice estimated them; ' +
         '`capped`: the reported cost exceeded the maximum, which was charged.',

@@ -39,14 +39,14 @@ export const TEXT_HEADERS = ['x-session-id', 'x-sluice-hops', ...CONVERSATION_HE
 export const ANSWER_HEADERS = {
   'x-generation-id': 'Id of the answer, as in its body.',
   'x-sluice-provider': 'Slug of the provider that answered.',
-  'x-sluice-attempts': 'Endpoints that were tried, with the last.',
+  'x-sluice-attempts': 'Number of endpoints tried, including the last.',
   'x-sluice-dropped':
-    'Members of the request that the provider did not get, or that have no effect, with commas between them; ' +
-    'so with fields of a preset that another form saved, by the names that they have there.',
+    'Members of the request that were not sent to the provider or have no effect, comma-separated; ' +
+    'also fields of a preset that was saved in another format, by their names there.',
   'x-sluice-unpriced':
     '`true` when the catalogue has neither a price for the endpoint nor `free`, or no price for tools that the provider runs: ' +
-    'what has no price is not charged, whatever the provider asks. ' +
-    '`tier` when the answer reports a tier, speed or place that the catalogue has no price of: its usual price is charged.',
+    'parts without a price are not charged, whatever the provider charges. ' +
+    '`tier` when the answer reports a tier, speed or region without a price in the catalogue; the usual price is charged.',
   'x-sluice-usage':
     'For answers that are not streamed. `estimated`: the provider reported no credible token counts, so Sluice estimated them; ' +
     '`capped`: the reported cost exceeded the maximum, which was charged.',

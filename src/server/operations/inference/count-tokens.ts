@@ -43,7 +43,7 @@ export const countTokens = defineOperation<Inputs, TextRequest>({
   success: {
     status: 200,
     body: TokenCount,
-    headers: { [DROPPED_HEADER]: 'Members of the request that are not counted, with commas between them.' },
+    headers: { [DROPPED_HEADER]: 'Members of the request that are not counted, comma-separated.' },
   },
   isAnthropic: true,
   statuses: TEXT_STATUSES,

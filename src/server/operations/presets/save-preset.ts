@@ -22,7 +22,7 @@ export const SAVING_FAILURES = [
 ] as const satisfies readonly FailureName[]
 
 export const SAVING_HEADERS = {
-  'x-sluice-ignored': 'Fields of the request that its form does not know, with commas between.',
+  'x-sluice-ignored': 'Fields of the request that are unknown in its format, comma-separated.',
 }
 
 export interface SavingInputs<B extends BodyName> {

@@ -31,7 +31,7 @@ export const createGroup = defineOperation<Inputs, Attributes>({
   success: {
     status: 201,
     body: ScimGroupAnswer,
-    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+    headers: { etag: 'ETag of the resource.', location: 'URL of the resource.' },
   },
   statuses: [400, 403, 409, 413, 500],
   failures: [

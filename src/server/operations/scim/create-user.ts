@@ -31,7 +31,7 @@ export const createUser = defineOperation<Inputs, Attributes>({
   success: {
     status: 201,
     body: ScimUserAnswer,
-    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+    headers: { etag: 'ETag of the resource.', location: 'URL of the resource.' },
   },
   statuses: [400, 403, 409, 413, 500],
   failures: ['scim_value_invalid', 'scim_user_taken', 'store_unavailable'],

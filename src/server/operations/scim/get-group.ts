@@ -22,7 +22,7 @@ export const getGroup = defineOperation({
     status: 200,
     body: ScimGroupAnswer,
     isConditional: true,
-    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+    headers: { etag: 'ETag of the resource.', location: 'URL of the resource.' },
   },
   statuses: [403, 404, 500],
   failures: ['scim_group_unknown', 'busy', 'store_unavailable'],

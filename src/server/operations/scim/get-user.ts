@@ -22,7 +22,7 @@ export const getUser = defineOperation({
     status: 200,
     body: ScimUserAnswer,
     isConditional: true,
-    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+    headers: { etag: 'ETag of the resource.', location: 'URL of the resource.' },
   },
   statuses: [403, 404, 500],
   failures: ['user_unknown', 'store_unavailable'],

@@ -29,7 +29,7 @@ export const patchGroup = defineOperation<Inputs, Attributes>({
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: true,
   input: { params: ScimParams, headers: ['if-match'], body: 'scim_group_patch' },
-  success: { status: 204, body: null, headers: { etag: 'Of the resource.' } },
+  success: { status: 204, body: null, headers: { etag: 'ETag of the resource.' } },
   statuses: [400, 403, 404, 409, 412, 413, 500],
   failures: [
     'scim_group_unknown',

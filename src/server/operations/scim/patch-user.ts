@@ -35,7 +35,7 @@ export const patchUser = defineOperation<Inputs, Attributes>({
   success: {
     status: 200,
     body: ScimUserAnswer,
-    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+    headers: { etag: 'ETag of the resource.', location: 'URL of the resource.' },
   },
   statuses: [400, 403, 404, 409, 412, 413, 500],
   failures: [

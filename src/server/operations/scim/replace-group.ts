@@ -33,7 +33,7 @@ export const replaceGroup = defineOperation<Inputs, Attributes>({
   success: {
     status: 200,
     body: ScimGroupAnswer,
-    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+    headers: { etag: 'ETag of the resource.', location: 'URL of the resource.' },
   },
   statuses: [400, 403, 404, 409, 412, 413, 500],
   failures: [

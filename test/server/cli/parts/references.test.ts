@@ -97,7 +97,7 @@ t.test('a misspelt name is told with the nearest', async (t) => {
   await keyNamed('workstation')
   const { code, stderr } = await run('keys get workstaton')
   t.equal(code, 1)
-  t.match(stderr, /Nearest: `workstation`\. `\S+ keys list` shows what is there/)
+  t.match(stderr, /Nearest: `workstation`\. `\S+ keys list` lists what exists/)
 })
 
 t.test('vaults are named by their name and the beginning of their id', async (t) => {

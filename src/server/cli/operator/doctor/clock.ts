@@ -12,8 +12,11 @@ export const CLOCK_SKEW_MS_MAX = 2_000
 export function clock(whose: string, { offsetMs, uncertaintyMs }: ClockReading): Finding {
   const apart = Math.abs(offsetMs)
   if (apart - uncertaintyMs <= CLOCK_SKEW_MS_MAX)
-    return good('clock', `that of ${whose} is within ${msText(Math.ceil(apart + uncertaintyMs))} of ours`)
-  const detail = `that of ${whose} is ${(apart / 1_000).toFixed(1)} s ${offsetMs > 0 ? 'ahead of' : 'behind'} ours`
+    return good(
+      'clock',
+      `the clock of ${whose} is within ${msText(Math.ceil(apart + uncertaintyMs))} of the node's`,
+    )
+  const detail = `the clock of ${whose} is ${(apart / 1_000).toFixed(1)} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the node's`
   return doubtful(
     'clock',
     detail,

@@ -21,7 +21,7 @@ export function memoryFinding(allowedBytes: number, fronts: number): Finding {
   const detail = `its control group allows ${mib(allowedBytes)}; ${most}`
   if (allowedBytes >= needed) return good('memory', detail)
   const fix = `allow ${mib(needed)} (MemoryMax= of a unit, the limit of a container), or set SLUICE_FRONTS to fewer`
-  return doubtful('memory', `${detail}, and are killed beyond`, fix)
+  return doubtful('memory', `${detail} and are killed above the limit`, fix)
 }
 
 /** Bytes, the smallest limit of its groups; Infinity: no limit, or none in version 2 of control groups. */

@@ -73,8 +73,8 @@ export function Validation({ context: { api }, endpoint, onValidated }: Validati
     <section class="stack">
       <h3>Validation</h3>
       <p class="hint">
-        A small real request goes to the upstream. One that passes makes the endpoint the workspace’s, and
-        holds for a day.
+        A small real request goes to the upstream. A successful validation assigns the endpoint to the
+        workspace and is valid for a day.
       </p>
       <div class="filters">
         <SelectField

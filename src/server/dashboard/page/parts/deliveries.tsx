@@ -20,7 +20,7 @@ const REASONS: Readonly<Record<WebhookReason, string>> = {
   status: 'refused',
   redirect: 'redirects, which are not followed',
   gone: 'address gone',
-  url_disabled: 'not sent: the address was gone before',
+  url_disabled: 'not sent: the address returned 410 earlier',
 }
 
 export function DeliveryBadge({ state }: { readonly state: DeliveryState }): ComponentChild {

@@ -30,7 +30,7 @@ export function otherPrices({ pricing, x }: Pick<Model, 'pricing' | 'x'>): strin
     ([name, price]) => !SHOWN.includes(name) && typeof price === 'string' && Number(price) > 0,
   )
   const told = others.map(([name, price]) => {
-    const text = OF_TOKENS.test(name) ? `${perMillion(String(price))} a million` : exact.format(Number(price))
+    const text = OF_TOKENS.test(name) ? `${perMillion(String(price))} per 1M` : exact.format(Number(price))
     return `${spaced(name)} ${text}`
   })
   return [...told, ...(by === '' ? [] : [`by ${by}`])].join(', ')
@@ -46,12 +46,14 @@ function spaced(name: string): string {
   return name.replaceAll('_', ' ')
 }
 
-/** `$0.05 to $0.40 a second`. */
+/** `$0.05 to $0.40 per second`. */
 export function videoPrice(skus: VideoModel['pricing_skus']): string {
   const entries = Object.entries(skus ?? {})
   const seconds = rangeOf(entries.filter(([name]) => name !== PER_VIDEO))
   const whole = rangeOf(entries.filter(([name]) => name === PER_VIDEO))
-  const told = [seconds !== '' && `${seconds} a second`, whole !== '' && `${whole} a video`].filter(Boolean)
+  const told = [seconds !== '' && `${seconds} per second`, whole !== '' && `${whole} per video`].filter(
+    Boolean,
+  )
   return told.length === 0 ? FREE : told.join(', ')
 }
 

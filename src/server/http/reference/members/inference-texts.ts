@@ -99,7 +99,7 @@ export const INFERENCE_TEXTS: Readonly<Record<string, string>> = {
   'messages.create:index': 'Position of the content block that the event belongs to, starting at 0.',
   'choices.message': 'The answer.',
   'messages.create:message': 'The message without its content, at the start of the stream.',
-  delta: 'What this event adds.',
+  delta: 'Content added by this event.',
   content_block: 'The content block that starts here.',
   finish_reason: 'Why generation ended; null in events before the end.',
   native_finish_reason: 'Why generation ended, as the provider names it.',

@@ -37,7 +37,7 @@ export const KEY_TEXTS: Readonly<Record<string, string>> = {
   rate_limit_rpm: 'Requests per minute; null when the key has no limit of its own.',
   rate_limit_burst: 'Requests that may arrive at once; null for the default.',
   allowed_models: 'Models that the key may call; null for all.',
-  scopes: 'What the key may do; null for everything that its kind allows.',
+  scopes: 'Permissions of the key; null for all that its kind allows.',
   previous: 'The key before the rotation.',
   'previous.expires_at': 'When the old key stops working.',
   is_free_tier: 'Always false: Sluice has no tiers.',

@@ -53,7 +53,7 @@ export const MODEL_TEXTS: Readonly<Record<string, string>> = {
   model_id: 'Id of the model.',
   model_name: 'Display name of the model.',
   provider_name: 'Slug of the provider.',
-  tag: 'Provider and variant of the endpoint in one word.',
+  tag: 'Provider and variant of the endpoint, as one text.',
   quantization: 'Number format of the weights; null when unknown.',
   supports_implicit_caching: 'True when the provider caches prompts on its own.',
   supports_tool_choice: 'Values of `tool_choice` that the endpoint supports.',

@@ -39,8 +39,8 @@ export const ERROR_TEXTS: Texts = {
   type: 'Always `error`.',
   issues: 'The invalid inputs.',
   'issues.path': 'JSON pointer to the input.',
-  'issues.message': 'What is wrong with it.',
-  'issues.expected': 'What is allowed.',
+  'issues.message': 'Problem with the input.',
+  'issues.expected': 'Allowed values.',
   sluice_metadata: 'Reserved: null, or an object.',
 }
 

@@ -151,7 +151,7 @@ t.test('clocks are apart when they are by more than the way to each other can ex
   t.match(clock('Postgres', { offsetMs: CLOCK_SKEW_MS_MAX + 50, uncertaintyMs: 50 }), { level: 'ok' })
   t.match(clock('Postgres', { offsetMs: CLOCK_SKEW_MS_MAX + 51, uncertaintyMs: 50 }), {
     level: 'warning',
-    detail: 'that of Postgres is 2.1 s ahead of ours',
+    detail: "the clock of Postgres is 2.1 s ahead of the node's",
   })
 })
 
@@ -169,12 +169,12 @@ t.test('a clock of Postgres, or of the object store, that is not ours', async (t
     return [...found, ...seen].filter(({ check }) => check === 'clock')
   }
   t.match(await clocksAt(Date.now), [
-    { level: 'ok', detail: /that of Postgres is within/ },
+    { level: 'ok', detail: /the clock of Postgres is within/ },
     { level: 'ok', detail: /that of the object store is within/ },
   ])
   const fix = /time servers/
   t.match(await clocksAt(() => Date.now() + HOUR_MS), [
-    { level: 'warning', detail: /^that of Postgres is 3(59|60)\d\.\d s behind ours$/, fix },
+    { level: 'warning', detail: /^the clock of Postgres is 3(59|60)\d\.\d s behind the node's$/, fix },
     { level: 'warning', detail: /^that of the object store is 3(59|60)\d\.\d s behind ours$/, fix },
   ])
   t.match(await clocksAt(() => Date.now() - HOUR_MS), [

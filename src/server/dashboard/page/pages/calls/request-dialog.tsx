@@ -50,7 +50,7 @@ function factsOf(
   return [
     ['Ended', new Date(request.ended_at).toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })],
     ['Request', <code>{request.request_id}</code>],
-    ['Sample', weight === 1 ? null : `stands for ${count(weight)} similar calls`],
+    ['Sample', weight === 1 ? null : `represents ${count(weight)} similar calls`],
     [
       'Key',
       key === null ? null : (

@@ -44,7 +44,7 @@ export function ExportDialog({ api, say, search, onClose }: ExportDialogProps): 
           value={format}
           options={FORMATS}
           onInput={setFormat}
-          hint={`All calls of the current filters, up to the newest ${count(ROWS_MAX)}.`}
+          hint={`All calls that match the filters, up to the newest ${count(ROWS_MAX)}.`}
         />
       </Form>
     </Dialog>

@@ -32,7 +32,7 @@ export function FileTypesDialog({ context: { api }, workspace, onClose }: FileTy
     <Dialog title={`Files of ${value?.name ?? 'a workspace'}`} onClose={onClose}>
       <div class="body">
         <Awaited {...loaded} />
-        {value === null && <p class="notice warn">There is no workspace like that.</p>}
+        {value === null && <p class="notice warn">Workspace not found.</p>}
         {value !== undefined && value !== null && (
           <DataTable<AdminFileTypeShape>
             caption="Files by type, the largest first"

@@ -71,7 +71,7 @@ export function MapDialog({ context, groups, workspaces, onDone, onClose }: MapD
 function sentenceOf(preview: MappingPreviewShape, role: string): string {
   const { joining, promoted, unchanged, inactive, is_cut: isCut } = preview
   const parts = [
-    `${count(joining)} join as ${role}`,
+    `${count(joining)} ${joining === 1 ? 'user joins' : 'users join'} with the role ${role}`,
     promoted > 0 && `${count(promoted)} members become admin`,
     unchanged > 0 && `${count(unchanged)} stay as they are`,
     inactive > 0 && `${count(inactive)} are inactive and get nothing`,

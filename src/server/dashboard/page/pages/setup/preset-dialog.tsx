@@ -128,7 +128,7 @@ function Versions({
       {diff.value !== undefined && diff.problem === null && <PresetChanges diff={diff.value} />}
       {shown !== undefined && (
         <details>
-          <summary>{`All of version ${to}`}</summary>
+          <summary>{`Full version ${to}`}</summary>
           <pre class="mono">{wholeText(shown)}</pre>
         </details>
       )}
@@ -196,7 +196,7 @@ function Deeds({
   }
   const close = (): void => setAsked(null)
   if (status === 'archived')
-    return <p class="hint">It is out of use. A request that is saved under its slug makes it active again.</p>
+    return <p class="hint">It is archived. Saving a request under its slug makes it active again.</p>
   return (
     <div class="actions">
       {version !== designated?.version && (
@@ -219,7 +219,7 @@ function Deeds({
       {asked === 'archive' && (
         <Confirm
           title={`Archive ${slug}?`}
-          text="Calls with this preset fail with 404, also with a version. Its versions are kept."
+          text="Calls that use this preset, with or without a version, fail with 404. Its versions are kept."
           action="Archive preset"
           isDestructive
           run={() => send('archive', undefined, `${slug} is archived.`)}

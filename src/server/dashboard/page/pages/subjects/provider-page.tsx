@@ -45,7 +45,7 @@ function Health({ context, slug }: { readonly context: PageContext; readonly slu
             'Spend',
             <a href={hashOf('provider', { id: slug, metric: 'cost', range: 'month' })}>Hourly, last month</a>,
           ],
-          ['Jobs', <a href={hashOf('jobs', { provider: slug })}>Its video jobs</a>],
+          ['Jobs', <a href={hashOf('jobs', { provider: slug })}>View video jobs</a>],
         ]}
       />
     </section>
