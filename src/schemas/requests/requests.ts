@@ -41,7 +41,7 @@ export const ListRequestsQuery = Type.Object({
       minLength: 1,
       maxLength: NAME_CHARS_MAX,
       pattern: '^[^\\u0000]+$',
-      title: 'name of a key, or its first characters',
+      title: 'the name of a key, or its first characters',
       description:
         'Beginning of the name of a key, case-insensitive. ' +
         `Includes deleted keys, at most ${REQUESTS_KEYS_NAMED_MAX} in all.`,
@@ -51,7 +51,7 @@ export const ListRequestsQuery = Type.Object({
   operation: word('id of an operation', 'Id of the operation, such as `embeddings.create`.'),
   model: word('id of a model', 'Id of the model, such as `openai/text-embedding-3-small`.'),
   model_prefix: word(
-    'first characters of a model id',
+    'the first characters of a model id',
     'Beginning of a model id, with or without its author, such as `openai/gpt` or `gpt`.',
   ),
   provider: word('slug of a provider', 'Slug of the provider that answered, or was the last to fail.'),
