@@ -13,7 +13,7 @@ import { checks, type Cases } from './chat/checks.ts'
 import { startChild } from './chat/child.ts'
 import { FORMS, NATIVE, pairText, TRANSLATED, type Pair } from './chat/forms.ts'
 import type { GeneratorSettings, StreamFigures } from './chat/generator.ts'
-import { CHAT_OPTIONS_TEXT, readChatOptions } from './chat/options.ts'
+import { CHAT_OPTIONS_TEXT, readChatOptions, WHOLE_CONNECTIONS } from './chat/options.ts'
 import type { PacerSettings } from './chat/pacer.ts'
 import { bodyOf, catalogue, starters, type Subject } from './chat/subjects.ts'
 import { keepRecord, progress } from './keep-record.ts'
@@ -25,8 +25,6 @@ import type { Absent, Target } from './target.ts'
 
 const options = optionsOrExit(process.argv.slice(2), readChatOptions, CHAT_OPTIONS_TEXT)
 
-/** Connections of the row of whole answers. */
-const WHOLE_CONNECTIONS = 48
 const CASES: Cases = {
   streams: `${options.connections} streams, an event`,
   oneStream: 'one stream at a time',
@@ -46,6 +44,8 @@ const settings: Settings = {
   warmUpMs: Math.min(4_000, 1_000 * options.seconds),
   repeats: options.repeats,
 }
+/** The bound of a whole answer is that of a front whose hot code is compiled. */
+const wholeSettings: Settings = { ...settings, warmUpMs: Math.min(10_000, 2_000 * options.seconds) }
 
 const subjects: Subject[] = []
 const absent: Absent[] = []
@@ -105,8 +105,8 @@ async function wholeRows(pair: Pair): Promise<readonly ResultRow[]> {
     ...subject,
     request: { ...subject.callOf(pair), body: bodyFor(subject, pair, { isStream: false, events: null }) },
   }))
-  const found = await interleave(targets, settings, progress)
-  return rowsOf('chat', found, settings).map((row) => ({
+  const found = await interleave(targets, wholeSettings, progress)
+  return rowsOf('chat', found, wholeSettings).map((row) => ({
     ...row,
     case: `${pairText(pair)}whole answers, ${row.case}`,
   }))

@@ -48,7 +48,7 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU of an event of a stream and of a whole answer, time to the first output, against nginx, a bare relay on the same libraries, Portkey',
     options: readChatOptions,
     help: CHAT_OPTIONS_TEXT,
-    suite: { args: ['--duration', '2', '--repeats', '2', '--against', 'nginx,relay'], seconds: 75 },
+    suite: { args: ['--duration', '2', '--repeats', '2', '--against', 'nginx,relay'], seconds: 80 },
     hasPeers: true,
   },
   {

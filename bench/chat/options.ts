@@ -4,6 +4,9 @@ import { numbersText, optionReader } from '../options.ts'
 export const CHAT_TARGETS = ['direct', 'nginx', 'relay', 'sluice', 'portkey'] as const
 export type ChatTarget = (typeof CHAT_TARGETS)[number]
 
+/** Connections of the row of whole answers. */
+export const WHOLE_CONNECTIONS = 32
+
 export interface ChatOptions {
   readonly seconds: number
   readonly repeats: number

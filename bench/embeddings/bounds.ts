@@ -19,7 +19,7 @@ export const CPU_BOUNDS: readonly CpuBound[] = [
   {
     peer: 'relay',
     over: 'a bare relay of uWebSockets.js and undici',
-    atMost: (dimensions) => (dimensions <= SMALL_DIMENSIONS ? 1.6 : 1.3),
+    atMost: (dimensions) => (dimensions <= SMALL_DIMENSIONS ? 1.6 : 1.2),
   },
   { peer: 'sluice-ungoverned', over: "Sluice's own pipeline without limits", atMost: () => 1.2 },
   { peer: 'fastify', over: 'a fastify proxy with the same checks', atMost: () => 0.85 },
