@@ -3,7 +3,6 @@
  * whole answer costs, against other servers before the same paced provider; with `--translated` where the
  * provider has another form than the caller.
  */
-import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { freePort, stopServer } from '../test/support/nodes/spawned.ts'
 import { startStand } from '../test/support/nodes/stand.ts'
@@ -12,9 +11,9 @@ import { treeCpuS } from '../test/support/load/process-cpu.ts'
 import { checks, type Cases } from './chat/checks.ts'
 import { startChild } from './chat/child.ts'
 import { FORMS, NATIVE, pairText, TRANSLATED, type Pair } from './chat/forms.ts'
-import type { GeneratorSettings, StreamFigures } from './chat/generator.ts'
 import { CHAT_OPTIONS_TEXT, readChatOptions, WHOLE_CONNECTIONS } from './chat/options.ts'
 import type { PacerSettings } from './chat/pacer.ts'
+import { readStreams } from './chat/streams.ts'
 import { bodyOf, catalogue, starters, type Subject } from './chat/subjects.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { interleave, rotated, rowsOf, type Settings } from './measure.ts'
@@ -151,25 +150,24 @@ async function streamRows(pair: Pair): Promise<readonly ResultRow[]> {
 /** @param connections 1: short streams, whose latency is the time to the first text */
 async function streamed(target: Subject, pair: Pair, connections: number): Promise<SampleRecord> {
   const isOne = connections === 1
-  const { path, headers } = target.callOf(pair)
-  const asked: GeneratorSettings = {
-    port: target.port,
-    connections,
-    warmUpMs: settings.warmUpMs,
-    durationMs: settings.durationMs,
-    request: requestText(
-      path,
-      headers,
-      bodyFor(target, pair, { isStream: true, events: isOne ? SHORT_EVENTS : null }),
-    ),
-    marks: FORMS[formOf(target, pair)],
-  }
-  const child = await startChild('generator', asked)
-  await once(child, 'message')
-  const before = treeCpuS(target.pid)
-  const [figures] = (await once(child, 'message')) as [StreamFigures]
-  const cpuS = treeCpuS(target.pid) - before
-  await stopServer(child)
+  const body = bodyFor(target, pair, { isStream: true, events: isOne ? SHORT_EVENTS : null })
+  const { warmUpMs, durationMs } = settings
+  const marks = FORMS[formOf(target, pair)]
+  let [before, cpuS] = [0, 0]
+  const figures = await readStreams(
+    {
+      port: target.port,
+      connections,
+      warmUpMs,
+      durationMs,
+      marks,
+      request: { ...target.callOf(pair), body },
+    },
+    {
+      begins: () => (before = treeCpuS(target.pid)),
+      ends: () => (cpuS = treeCpuS(target.pid) - before),
+    },
+  )
   const { events, firstMs, gapsMs, failures, cores } = figures
   return {
     cpu_us_per_request: (cpuS / Math.max(1, events)) * 1e6,
@@ -194,11 +192,6 @@ function bodyFor(
   asked: { readonly isStream: boolean; readonly events: number | null },
 ): string {
   return bodyOf(formOf(subject, pair), { model: subject.modelOf(pair), ...asked })
-}
-
-function requestText(path: string, headers: Readonly<Record<string, string>>, body: string): string {
-  const lines = Object.entries({ host: '127.0.0.1', ...headers, 'content-length': String(body.length) })
-  return `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
 }
 
 function distributionUs(

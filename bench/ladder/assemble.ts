@@ -1,6 +1,7 @@
 /** Builds a front of the product's own modules, with some of its parts exchanged for free ones. */
 import { createHash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { STREAM_HOLD_MS_DEFAULT } from '../../src/schemas/inference/stream-limits.ts'
 import { REQUESTS_LOOK_MS } from '../../src/schemas/requests/request-limits.ts'
 import { Secret } from '../../src/schemas/vault/secret.ts'
 import { createAccess } from '../../src/server/access/access.ts'
@@ -32,12 +33,14 @@ import type { Ports } from '../../src/server/ports/ports.ts'
 import { openState } from '../../src/server/redis/open.ts'
 import { openRateAuthority } from '../../src/server/redis/rates.ts'
 import { openStore, type Store } from '../../src/server/store/base/open.ts'
+import { openGenerations } from '../../src/server/store/inference/generations.ts'
 import { openKeyStore } from '../../src/server/store/keys/api-keys.ts'
 import { openLender } from '../../src/server/store/money/lender.ts'
-import { KEY_POOL_MAX, MONEY_POOL_MAX } from '../../src/server/supervisor/fleet/shares.ts'
+import { FRONT_POOL_MAX, KEY_POOL_MAX, MONEY_POOL_MAX } from '../../src/server/supervisor/fleet/shares.ts'
 import type { ChildPart } from '../../src/server/supervisor/fleet/ipc.ts'
 import { VERSION } from '../../src/server/supervisor/version.ts'
 import { createEmbedder } from '../../src/server/upstream/embeddings/embedder.ts'
+import { createInference } from '../../src/server/upstream/inference/inference.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { SILENT } from '../../test/support/log.ts'
 import { FREE_SPEND } from '../../test/support/money/free-spend.ts'
@@ -45,6 +48,7 @@ import { Provider } from '../peers/provider.ts'
 import {
   deafLender,
   FREE_ADMISSION,
+  FREE_GENERATIONS,
   FREE_METERS,
   FREE_MODEL_CALLS,
   FREE_OBSERVER,
@@ -55,11 +59,14 @@ import {
   NoTimers,
   STILL_FEED,
 } from './free.ts'
+import { chatPassedOn, chatRouted } from './free-chat.ts'
 import { passedOn, routed } from './free-operations.ts'
+import type { LadderCall } from './rungs.ts'
 
 export interface FrontSettings {
   /** 0 takes any free port. */
   readonly port: number
+  readonly call: LadderCall
   /** Names of the parts that are the product's own. */
   readonly parts: readonly string[]
   readonly catalogFile: string
@@ -85,6 +92,13 @@ export interface AssembledFront {
 
 type Closing = () => unknown
 
+/** Of the provider, below its base address. */
+const PATHS: Readonly<Record<LadderCall, string>> = {
+  embeddings: '/embeddings',
+  whole: '/chat/completions',
+  event: '/chat/completions',
+}
+
 /** Threads and waiting jobs of the pools; the calls of the ladder use the loop alone. */
 const POOLS = { shortThreads: 1, sessionThreads: 1, isLazy: true, queueMax: 256 }
 
@@ -96,7 +110,7 @@ export async function assemble(settings: FrontSettings): Promise<AssembledFront>
   const metrics = metricsOf(has, closings)
   const keys = storeOf(settings, KEY_POOL_MAX, closings)
   const key = await keyOf(keys, settings.apiKey)
-  const provider = new Provider(`${settings.provider}/v1`, 'stand')
+  const provider = new Provider(`${settings.provider}/v1`, 'stand', PATHS[settings.call])
   const egress = has('egress') ? openEgress() : freeEgress(provider)
   closings.push(() => egress.close())
   const pools = openPools({ ...POOLS, log })
@@ -104,24 +118,19 @@ export async function assemble(settings: FrontSettings): Promise<AssembledFront>
   const jobs = freeJobs({
     jobs: pools.jobs,
     hasBody: has('body'),
-    hasScan: has('scan'),
+    // Answers of chat have no vectors.
+    hasScan: has('scan') || settings.call !== 'embeddings',
     keepsBytes: !has('routing'),
   })
   const credentials = new Map([[settings.providerKey, new Secret('stand')]])
-  const embedder = createEmbedder({
-    egress,
-    jobs,
-    credentials,
-    log,
-    meters: metrics,
-    now,
-    random: Math.random,
-  })
+  const calling = { egress, jobs, credentials, log, meters: metrics, now, random: Math.random }
   const observer = await observerOf(settings, has, { log, metrics, closings })
-  // The ladder's operation uses these ports alone.
+  // The ladder's operations use these ports alone.
   const ports = {
     models: modelsOf(settings.catalogFile),
-    embedder,
+    embedder: createEmbedder(calling),
+    inference: createInference({ ...calling, streamHoldMs: STREAM_HOLD_MS_DEFAULT }),
+    generations: has('record') ? generationsOf(settings, { log, closings }) : FREE_GENERATIONS,
     egress,
     observer,
     spend: has('money') ? spendOf(settings, has, { log, closings }) : FREE_SPEND,
@@ -132,7 +141,7 @@ export async function assemble(settings: FrontSettings): Promise<AssembledFront>
     host: '127.0.0.1',
     port: settings.port,
     tls: null,
-    compiled: compile(operationsOf(has, provider), BUILT_OPENAPI),
+    compiled: compile(operationsOf(has, provider, settings.call), BUILT_OPENAPI),
     corsOrigins: [],
     access: has('access')
       ? createAccess({
@@ -165,12 +174,16 @@ function assembled(http: HttpFront, closings: readonly Closing[]): AssembledFron
 }
 
 /**
- * The real operations, so that the route table is; the embeddings are passed on or routed until their rung.
+ * The real operations, so that the route table is; the called one passes on or routes alone until its rung.
  */
-function operationsOf(has: Has, provider: Provider): readonly AnyOperation[] {
+function operationsOf(has: Has, provider: Provider, call: LadderCall): readonly AnyOperation[] {
   if (has('splice')) return OPERATIONS
-  const run = has('routing') ? routed : passedOn(provider)
-  return OPERATIONS.map((one) => (one.id === 'embeddings.create' ? { ...one, run } : one))
+  if (call === 'embeddings') {
+    const run = has('routing') ? routed : passedOn(provider)
+    return OPERATIONS.map((one) => (one.id === 'embeddings.create' ? { ...one, run } : one))
+  }
+  const run = has('routing') ? chatRouted : chatPassedOn(provider, call === 'event')
+  return OPERATIONS.map((one) => (one.id === 'chat.create' ? { ...one, run } : one))
 }
 
 function metricsOf(has: Has, closings: Closing[]): Metrics | typeof FREE_METERS {
@@ -251,6 +264,20 @@ function spendOf(settings: FrontSettings, has: Has, { log, closings }: MoneyDeps
     () => lane.close(),
   )
   return spend
+}
+
+/** Records of calls, in connections of their own. */
+function generationsOf(
+  settings: FrontSettings,
+  { log, closings }: MoneyDeps,
+): ReturnType<typeof openGenerations> {
+  const store = storeOf(settings, FRONT_POOL_MAX, [])
+  const generations = openGenerations({ store, log, count: () => undefined })
+  closings.push(
+    () => generations.close(),
+    () => store.close(),
+  )
+  return generations
 }
 
 interface Observing {

@@ -20,21 +20,24 @@ export const DEARER: Readonly<Record<string, string>> = {
 
 /** The price of one part: a subject over the one below. */
 export interface Step {
+  readonly case: string
   readonly subject: string
   readonly below: string
   /** Microseconds of CPU a request. */
   readonly cpuUs: Interval
 }
 
+/** @param name of the case */
 export function ladderRows(
   samples: ReadonlyMap<string, readonly SampleRecord[]>,
   connections: number,
+  name = `${connections} connections`,
 ): readonly ResultRow[] {
   return [...samples].map(([subject, ofSubject]) =>
     resultRow(
       {
         scenario: SCENARIO,
-        case: `${connections} connections`,
+        case: name,
         subject,
         pace: 'closed',
         connections,
@@ -49,17 +52,27 @@ export function ladderRows(
 const cpuOf = (row: ResultRow): readonly number[] =>
   row.samples.map(({ cpu_us_per_request }) => cpu_us_per_request)
 
-/** The steps between rows whose subjects stand on each other. */
+/** The steps between rows whose subjects stand on each other in one case. */
 export function stepsOf(
   rows: readonly ResultRow[],
   subjects: readonly { readonly name: string; readonly below?: string | null }[],
 ): readonly Step[] {
-  const rowOf = (wanted: string): ResultRow | undefined => rows.find(({ subject }) => subject === wanted)
-  return subjects.flatMap(({ name, below = null }) => {
-    const [row, under] = [rowOf(name), below === null ? undefined : rowOf(below)]
-    if (row === undefined || under === undefined) return []
-    return [{ subject: name, below: under.subject, cpuUs: pairedDifference(cpuOf(row), cpuOf(under)) }]
+  return [...new Set(rows.map((row) => row.case))].flatMap((name) => {
+    const ofCase = rows.filter((row) => row.case === name)
+    return subjects.flatMap((one) => stepOf(ofCase, one) ?? [])
   })
+}
+
+function stepOf(
+  rows: readonly ResultRow[],
+  { name, below = null }: { readonly name: string; readonly below?: string | null },
+): Step | null {
+  const rowOf = (wanted: string | null): ResultRow | undefined =>
+    rows.find(({ subject }) => subject === wanted)
+  const [row, under] = [rowOf(name), rowOf(below)]
+  if (row === undefined || under === undefined) return null
+  const cpuUs = pairedDifference(cpuOf(row), cpuOf(under))
+  return { case: row.case, subject: name, below: under.subject, cpuUs }
 }
 
 /**
@@ -82,24 +95,27 @@ export interface Judged {
   readonly steps: readonly Step[]
   /** The highest assembled front. */
   readonly top: string | null
-  readonly dimensions: number
+  /** Floats of an answer of embeddings; null: another call, whose parts have no bounds of their own. */
+  readonly dimensions: number | null
+  /** Begins the texts where a record has several ladders. */
+  readonly prefix?: string
 }
 
-export function ladderChecks({ rows, steps, top, dimensions }: Judged): readonly CheckRecord[] {
+export function ladderChecks({ rows, steps, top, dimensions, prefix = '' }: Judged): readonly CheckRecord[] {
   const share = explainedShare(rows, top)
   const sum =
     share === null
       ? []
       : [
           checkRecord(
-            'share of the difference between node and relay by which the sum of the parts is off',
+            `${prefix}share of the difference between node and relay by which the sum of the parts is off`,
             spread([Math.abs(share - 1)]),
             { bound: { atMost: UNEXPLAINED_MAX }, rows },
           ),
         ]
   const judged = steps.filter(({ subject }) => !(subject in DEARER))
   const [dearest] = judged.toSorted((a, b) => b.cpuUs.median - a.cpuUs.median)
-  if (dimensions > SMALL_DIMENSIONS || dearest === undefined) return sum
+  if (dimensions === null || dimensions > SMALL_DIMENSIONS || dearest === undefined) return sum
   const log = steps.find(({ below }) => below === UNLOGGED)
   return [
     ...sum,
@@ -123,21 +139,26 @@ function spreadOf({ median, low, high }: Interval): Spread {
 }
 
 /** A sentence for each step, and the sum. */
-export function ladderNotes({ rows, steps, top }: Omit<Judged, 'dimensions'>): readonly string[] {
+export function ladderNotes({
+  rows,
+  steps,
+  top,
+  prefix = '',
+}: Omit<Judged, 'dimensions'>): readonly string[] {
   const share = explainedShare(rows, top)
   const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(1)}`
   return [
     ...steps.map(
       ({ subject, below, cpuUs: { median, low, high } }) =>
-        `${subject}: ${signed(median)} µs of CPU over ${below} (95 % ${signed(low)} to ${signed(high)})`,
+        `${prefix}${subject}: ${signed(median)} µs of CPU over ${below} (95 % ${signed(low)} to ${signed(high)})`,
     ),
     ...(share === null
       ? []
       : [
-          `the parts and the processes beside the front come to ${(share * 100).toFixed(0)} % of the difference between the node and the relay`,
+          `${prefix}the parts and the processes beside the front come to ${(share * 100).toFixed(0)} % of the difference between the node and the relay`,
         ]),
     ...steps.flatMap(({ subject }) =>
-      DEARER[subject] === undefined ? [] : [`${subject} may cost more: ${DEARER[subject]}`],
+      DEARER[subject] === undefined ? [] : [`${prefix}${subject} may cost more: ${DEARER[subject]}`],
     ),
   ]
 }

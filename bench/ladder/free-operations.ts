@@ -15,7 +15,7 @@ export function passedOn(provider: Provider): (call: Call) => Promise<Outcome<Su
   return async ({ body }) => {
     const raw: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, RAW) : null
     if (!(raw instanceof Uint8Array)) return fail('internal')
-    const answer = await provider.embed(Buffer.from(raw.buffer, raw.byteOffset, raw.length))
+    const answer = await provider.post(Buffer.from(raw.buffer, raw.byteOffset, raw.length))
     return answer.ok ? ok({ kind: 'bytes', parts: [answer.value], contentType: JSON_TYPE }) : answer
   }
 }

@@ -1,12 +1,13 @@
 /**
  * What stands in the place of a part below its rung: the same interface, and as little work as there can be.
  */
-import { ok } from '../../src/schemas/failures.ts'
+import { ok, type Failure, type Outcome } from '../../src/schemas/failures.ts'
 import type { Access } from '../../src/server/access/access.ts'
 import { Timers, type Timer } from '../../src/server/http/timers.ts'
 import type { Admission } from '../../src/server/limits/admission.ts'
 import { UNLIMITED } from '../../src/server/limits/admitted.ts'
-import type { Egress } from '../../src/server/ports/egress/egress.ts'
+import type { ByteReader } from '../../src/server/ports/byte-streams.ts'
+import type { AnswerRoom, Egress, EgressRequest } from '../../src/server/ports/egress/egress.ts'
 import type { EpochFeed, KeyRecord } from '../../src/server/ports/keys/keys.ts'
 import type { Journal } from '../../src/server/ports/money/journal.ts'
 import type { Lender } from '../../src/server/ports/money/lending.ts'
@@ -14,7 +15,7 @@ import type { Meters, Observer } from '../../src/server/ports/observe.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { ShortJobs, ShortJobTypes } from '../../src/server/ports/short-jobs.ts'
 import { takeAnswer } from '../../src/workers/scan-answer.ts'
-import type { Provider } from '../peers/provider.ts'
+import type { Pieces, Provider } from '../peers/provider.ts'
 import { SILENT } from '../../test/support/log.ts'
 
 /** Knows the caller before it asks. */
@@ -58,8 +59,8 @@ export function freeJobs({ jobs, hasBody, hasScan, keepsBytes }: JobParts): Shor
     const read: ReadBody['out'] = hasBody
       ? jobs.here('read_body', input)
       : { ok: true, value: {}, bulk: null }
-    // The bytes are lent.
-    if (keepsBytes && read.ok) read.value[RAW] = Buffer.from(input.bytes)
+    // The bytes are lent; some forms keep their own.
+    if (keepsBytes && read.ok && read.source === undefined) read.value[RAW] = Buffer.from(input.bytes)
     return read
   }
   const scan = knownScan()
@@ -86,13 +87,12 @@ function knownScan(): (input: ScanAnswer['in']) => ScanAnswer['out'] {
 /** The gate without its checks: every request to the one provider, by the cheapest use of undici. */
 export function freeEgress(provider: Provider): Egress {
   const none = (): never => {
-    throw new Error('the ladder calls one provider, and reads whole answers')
+    throw new Error('the ladder calls one provider, with bodies in memory')
   }
   return {
     trusted: () => ({
       async call({ body }) {
-        if (typeof body !== 'string') return none()
-        const answer = await provider.embed(body)
+        const answer = await provider.post(joined(body) ?? none())
         if (!answer.ok) return answer
         return ok({
           status: 200,
@@ -103,15 +103,82 @@ export function freeEgress(provider: Provider): Egress {
         })
       },
       open: none,
-      exchange: none,
+      exchange: ({ body }) =>
+        new Promise((resolve) => {
+          const answer: FreeReader = new FreeReader((failure) => {
+            if (failure !== null) return resolve({ ok: false, failure })
+            resolve(ok({ status: 200, isSuccess: true, header: () => null, headers: [], body: answer }))
+          })
+          provider.stream(joined(body) ?? none(), answer)
+        }),
     }),
     vetted: none,
     hold: none,
-    room: none,
+    room: () => FREE_ROOM,
     load: { heldBytes: 0, calls: 0 },
     close: () => Promise.resolve(),
   }
 }
+
+/** Null: it is no body in memory. */
+function joined(body: EgressRequest['body']): string | Uint8Array | null {
+  if (typeof body === 'string' || body instanceof Uint8Array) return body
+  if (!Array.isArray(body)) return null
+  const pieces = body as readonly Uint8Array[]
+  return pieces.length === 1 ? (pieces[0] ?? null) : Buffer.concat(pieces)
+}
+
+const FREE_ROOM: AnswerRoom = {
+  bytes: 0,
+  grow: () => true,
+  more: () => Promise.resolve(true),
+  give() {},
+}
+
+/** The body of an answer as a reader pulls it, without bounds and clocks. */
+class FreeReader implements ByteReader, Pieces {
+  readonly #begun: (failure: Failure | null) => void
+  readonly #pieces: Uint8Array[] = []
+  #end: Outcome<null> | null = null
+  #waiting: ((next: Outcome<Uint8Array | null>) => void) | null = null
+
+  constructor(begun: (failure: Failure | null) => void) {
+    this.#begun = begun
+  }
+
+  begin(): void {
+    this.#begun(null)
+  }
+
+  take(bytes: Buffer): void {
+    if (this.#waiting === null) this.#pieces.push(bytes)
+    else this.#give(ok(bytes))
+  }
+
+  end(failure: Failure | null): void {
+    this.#end = failure === null ? ok(null) : { ok: false, failure }
+    // Without an effect where the answer has begun.
+    if (failure !== null) this.#begun(failure)
+    this.#give(this.#end)
+  }
+
+  next(): Promise<Outcome<Uint8Array | null>> {
+    const piece = this.#pieces.shift()
+    if (piece !== undefined) return Promise.resolve(ok(piece))
+    if (this.#end !== null) return Promise.resolve(this.#end)
+    return new Promise((resolve) => (this.#waiting = resolve))
+  }
+
+  close(): void {}
+
+  #give(next: Outcome<Uint8Array | null>): void {
+    this.#waiting?.(next)
+    this.#waiting = null
+  }
+}
+
+/** Records of calls are kept nowhere. */
+export const FREE_GENERATIONS: Pick<Ports['generations'], 'keep'> = { keep() {} }
 
 /** A journal that keeps nothing, and has nothing to flush. */
 export function freeJournal(id: string): Journal {

@@ -3,9 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { runLoad } from '../../test/support/load/load.ts'
 import { tree } from '../../test/support/load/process-cpu.ts'
 import type { Stand } from '../../test/support/nodes/stand.ts'
+import type { FormFacts } from '../chat/forms.ts'
+import type { StreamFigures } from '../chat/generator.ts'
+import { readStreams, type Around } from '../chat/streams.ts'
 import { heapFigures } from '../heap/heap.ts'
 import { rotated, sampleOf } from '../measure.ts'
-import type { SampleRecord } from '../record.ts'
+import { bareSample, type SampleRecord } from '../record.ts'
 import { readMemory, totalOf } from '../transfers/resources.ts'
 import { countsOf, figuresOf, scaledCpu, usedBetween, without, type CpuByKind } from './counters.ts'
 import { processesOf, type LadderSubject } from './subjects.ts'
@@ -13,6 +16,8 @@ import { systemCalls } from './system-calls.ts'
 
 export interface LadderRun {
   readonly stand: Stand
+  /** What is counted: calls, or the events of streams with these marks. */
+  readonly counts: 'calls' | Pick<FormFacts, 'text' | 'done'>
   readonly connections: number
   readonly durationMs: number
   readonly warmUpMs: number
@@ -30,6 +35,8 @@ const FLUSH_MS = 600
  * has given memory back, and its code is compiled again.
  */
 const AGAIN_MS = 1_500
+/** Milliseconds in which the streams of a load begin, one after another; they do not count. */
+const STREAMS_BEGIN_MS = 3_000
 /** Milliseconds of a look at the node at rest. */
 const IDLE_MS = 1_000
 /** Looks at the node at rest before each repeat; Postgres may still clean up after the last one. */
@@ -43,7 +50,7 @@ export async function climb(
   const found = new Map<string, SampleRecord[]>(subjects.map(({ name }) => [name, []]))
   for (const subject of subjects) {
     run.progress(`warming ${subject.name}`)
-    await loaded(subject, run, run.warmUpMs)
+    await warmed(subject, run)
   }
   for (let repeat = 0; repeat < run.repeats; repeat++) {
     const idle = await restOfNode(run.stand)
@@ -52,11 +59,13 @@ export async function climb(
       found.get(subject.name)?.push(await sample(subject, run, idle))
     }
   }
-  return withSystemCalls(found, subjects, run)
+  return run.counts === 'calls' ? withSystemCalls(found, subjects, run) : found
 }
 
 /** @param idle what the node uses in a second in which nothing is called */
 async function sample(subject: LadderSubject, run: LadderRun, idle: CpuByKind): Promise<SampleRecord> {
+  const { counts } = run
+  if (counts !== 'calls') return sampleOfEvents(subject, { ...run, counts }, idle)
   await loaded(subject, run, AGAIN_MS)
   await sleep(FLUSH_MS)
   const heapBefore = (await subject.heap?.()) ?? null
@@ -83,6 +92,60 @@ async function sample(subject: LadderSubject, run: LadderRun, idle: CpuByKind): 
   }
 }
 
+interface EventRun extends LadderRun {
+  readonly counts: Exclude<LadderRun['counts'], 'calls'>
+}
+
+/** Streams go on and on: what is counted lies within their time, with the ledger's writes of earlier ones. */
+async function sampleOfEvents(subject: LadderSubject, run: EventRun, idle: CpuByKind): Promise<SampleRecord> {
+  const look = () => ({
+    counts: countsOf(processesOf(subject, run.stand), subject.serving),
+    at: performance.now(),
+    heap: subject.heap?.() ?? null,
+  })
+  let before = look()
+  let after = before
+  const { events, failures, cores } = await streamed(subject, run, {
+    durationMs: run.durationMs,
+    begins: () => (before = look()),
+    ends: () => (after = look()),
+  })
+  const elapsedMs = after.at - before.at
+  // Streams are few events a second: the rest of a node's own stores would weigh more than its calls'.
+  const stores = subject.stores === 'own' ? 'shared' : subject.stores
+  const rest = restOf({ stores }, idle, { elapsedMs, durationMs: elapsedMs })
+  const used = without(usedBetween(before.counts, after.counts), rest)
+  const counted = Math.max(1, events)
+  return bareSample(((used.userS + used.systemS) / counted) * 1e6, {
+    requests_per_second: (events / run.durationMs) * 1_000,
+    rss_mb: totalOf(readMemory(tree(subject.pid))) / 1e6,
+    generator_cores: cores,
+    failed: failures.length + (events === 0 ? 1 : 0),
+    failures: events === 0 ? ['no event came', ...failures] : failures,
+    figures: {
+      ...figuresOf(used, counted),
+      ...heapFigures(await before.heap, await after.heap, counted),
+      file_calls: used.fileCalls / counted,
+    },
+  })
+}
+
+function streamed(
+  { port, request }: LadderSubject,
+  { connections, counts: marks }: EventRun,
+  { durationMs, ...around }: Around & { readonly durationMs: number },
+): Promise<StreamFigures> {
+  return readStreams({ port, connections, warmUpMs: STREAMS_BEGIN_MS, durationMs, marks, request }, around)
+}
+
+const UNCOUNTED: Around = { begins: () => undefined, ends: () => undefined }
+
+async function warmed(subject: LadderSubject, run: LadderRun): Promise<void> {
+  const { counts, warmUpMs } = run
+  if (counts === 'calls') await loaded(subject, run, warmUpMs)
+  else await streamed(subject, { ...run, counts }, { durationMs: warmUpMs, ...UNCOUNTED })
+}
+
 function loaded(
   { port, request }: LadderSubject,
   { connections }: LadderRun,
@@ -103,7 +166,7 @@ function loaded(
  * of the time around its load.
  */
 function restOf(
-  { stores }: LadderSubject,
+  { stores }: Pick<LadderSubject, 'stores'>,
   idle: CpuByKind,
   { elapsedMs, durationMs }: { readonly elapsedMs: number; readonly durationMs: number },
 ): CpuByKind {

@@ -1,5 +1,10 @@
 /** The rungs of the ladder: the parts of a front in the order in which they are added to a bare relay. */
 
+/** What the callers of a ladder ask for: embeddings, a chat answer that is whole, or the events of a stream. */
+export type LadderCall = 'embeddings' | 'whole' | 'event'
+/** The ladders of chat, as `--chat` names them. */
+export const CHAT_CALLS = ['whole', 'event'] as const satisfies readonly LadderCall[]
+
 export interface Part {
   readonly name: string
   /** What the part is, for readers of the report. */
@@ -30,7 +35,25 @@ export const PARTS = [
   { name: 'timers', text: 'deadlines and stalls of the call' },
   { name: 'requests', text: 'the request log: calls as numbers in memory, written to the disk in batches' },
 ] as const satisfies readonly Part[]
-export type PartName = (typeof PARTS)[number]['name']
+export type PartName = (typeof PARTS)[number]['name'] | 'record'
+
+const TEXTS_OF_CHAT: Readonly<Partial<Record<PartName, string>>> = {
+  routing:
+    "catalogue, preferences, health, attempts, the provider's request, the walk of its answer, its usage, a stream's own clocks and turns",
+  splice: "the operation itself: the caller's form, session, price, usage and cost in the answer",
+}
+const RECORD: Part = { name: 'record', text: 'the generation record of each call, in Postgres' }
+
+/** The parts of a chat call: its answer has no vectors, and its record is kept. */
+export const CHAT_PARTS: readonly Part[] = PARTS.flatMap(({ name, text }): readonly Part[] => {
+  if (name === 'scan') return []
+  const part = { name, text: TEXTS_OF_CHAT[name] ?? text }
+  return name === 'ledger' ? [part, RECORD] : [part]
+})
+
+export function partsOf(call: LadderCall): readonly Part[] {
+  return call === 'embeddings' ? PARTS : CHAT_PARTS
+}
 
 /** Parts that a node has only when it is told to; measured on top of the whole front. */
 export const TRACING: Part = { name: 'tracing', text: 'a span for each call, sent to a receiver' }
@@ -43,6 +66,7 @@ export const SUBJECT_NAMES = [
   'relay',
   'lean-relay',
   ...PARTS.map(({ name }) => name),
+  'record',
   'tracing',
   'unlogged',
   'sluice',
@@ -63,17 +87,18 @@ export interface Rung {
 export const RUNG_PREFIX = 'sluice-to-'
 
 /** The chosen rungs; a rung whose neighbour was not chosen stands on the next chosen one below. */
-export function rungsOf(chosen: readonly string[]): readonly Rung[] {
+export function rungsOf(chosen: readonly string[], call: LadderCall = 'embeddings'): readonly Rung[] {
+  const all = partsOf(call)
   const found: Rung[] = []
   let below = chosen.includes('relay') ? 'relay' : null
-  PARTS.forEach((part, at) => {
+  all.forEach((part, at) => {
     if (!chosen.includes(part.name)) return
     const subject = RUNG_PREFIX + part.name
-    found.push({ subject, part, parts: PARTS.slice(0, at + 1).map(({ name }) => name), below })
+    found.push({ subject, part, parts: all.slice(0, at + 1).map(({ name }) => name), below })
     below = subject
   })
   if (chosen.includes(TRACING.name)) {
-    const parts = [...PARTS.map(({ name }) => name), TRACING.name]
+    const parts = [...all.map(({ name }) => name), TRACING.name]
     found.push({ subject: RUNG_PREFIX + TRACING.name, part: TRACING, parts, below })
   }
   return found

@@ -7,6 +7,11 @@ import { runtimeOf } from '../../src/server/supervisor/data-directory/data-direc
 import { freePort, stopServer } from '../../test/support/nodes/spawned.ts'
 import { tree, type ProcessRow } from '../../test/support/load/process-cpu.ts'
 import { PROVIDER_KEY, type Stand } from '../../test/support/nodes/stand.ts'
+import type { LoadRequest } from '../../test/support/load/load-plan.ts'
+import { startChild } from '../chat/child.ts'
+import { FORMS } from '../chat/forms.ts'
+import type { RelaySettings } from '../chat/relay.ts'
+import { bodyOf, MODELS } from '../chat/subjects.ts'
 import { startForked } from '../peers/forked.ts'
 import { gatewayTarget } from '../gateway.ts'
 import type { HeapWatch } from '../heap/heap.ts'
@@ -14,7 +19,7 @@ import { startBareRelay } from '../peers/relays.ts'
 import type { Target } from '../target.ts'
 import { kindOf } from '../transfers/resources.ts'
 import type { FrontSettings } from './assemble.ts'
-import { UNLOGGED, type Rung } from './rungs.ts'
+import { UNLOGGED, type LadderCall, type Rung } from './rungs.ts'
 
 /** A subject whose processes are counted one by one. */
 export interface LadderSubject extends Target {
@@ -27,6 +32,8 @@ export interface LadderSubject extends Target {
 
 export interface LadderRig {
   readonly stand: Stand
+  readonly call: LadderCall
+  readonly providerPort: number
   readonly heap: HeapWatch
   readonly apiKey: string
   /** Base of a receiver of spans. */
@@ -39,31 +46,73 @@ const FRONT_ENV = { ...MALLOC, UV_THREADPOOL_SIZE: '32' }
 
 export async function startRelaySubject(
   name: 'relay' | 'lean-relay',
-  { stand, heap }: LadderRig,
+  { stand, heap, providerPort }: LadderRig,
 ): Promise<LadderSubject> {
   const { body } = stand.embeddings()
-  const target = await startBareRelay(name, { providerPort: stand.mock.port, body, heap })
+  const target = await startBareRelay(name, { providerPort, body, heap })
   return { ...target, below: name === 'relay' ? null : 'relay', serving: target.pid, stores: 'none' }
+}
+
+/** The relay of the scenario `chat`. */
+export async function startChatRelay({ heap, call, providerPort }: LadderRig): Promise<LadderSubject> {
+  const port = await freePort()
+  const settings: RelaySettings = { port, providerPort }
+  const child = await startChild('relay', settings, heap)
+  const pid = child.pid ?? 0
+  return {
+    name: 'relay',
+    pid,
+    port,
+    request: { ...chatRequest(call), path: FORMS.chat.path },
+    note: 'uWebSockets.js and undici alone, in one process, each read one write: no keys, no limits, no checks, no metering, no log',
+    below: null,
+    serving: pid,
+    stores: 'none',
+    heap: () => heap.read(pid),
+    stop: () => stopServer(child),
+  }
+}
+
+/** The call of the ladder, as Sluice gets it. */
+export function requestOf({
+  stand,
+  call,
+  apiKey,
+}: Pick<LadderRig, 'stand' | 'call' | 'apiKey'>): LoadRequest {
+  if (call === 'embeddings') return stand.embeddings(apiKey)
+  const { headers, ...request } = chatRequest(call)
+  return { ...request, headers: { ...headers, authorization: `Bearer ${apiKey}` } }
+}
+
+function chatRequest(call: LadderCall): LoadRequest {
+  return {
+    method: 'POST',
+    path: `/api${FORMS.chat.path}`,
+    headers: { 'content-type': 'application/json' },
+    body: bodyOf('chat', { model: MODELS.chat, isStream: call === 'event', events: null }),
+  }
 }
 
 export async function startRung(
   { subject, part, parts, below }: Rung,
-  { stand, heap, apiKey, spansTo }: LadderRig,
+  rig: LadderRig,
 ): Promise<LadderSubject> {
+  const { stand, heap, apiKey, spansTo, call, providerPort } = rig
   const runtime = runtimeOf(stand.dataDir)
   if (runtime === null) throw new Error('the node of the ladder does not run')
   const port = await freePort()
   const { databaseUrl, redis } = runtime
   const settings: FrontSettings = {
     port,
+    call,
     parts,
     catalogFile: stand.catalogFile,
-    provider: `http://127.0.0.1:${stand.mock.port}`,
+    provider: `http://127.0.0.1:${providerPort}`,
     providerKey: PROVIDER_KEY,
     databaseUrl,
     redis,
     apiKey,
-    folder: join(stand.dataDir, '..', 'ladder', part.name),
+    folder: join(stand.dataDir, '..', 'ladder', call, part.name),
     spansTo,
   }
   const { env, execArgv } = heap
@@ -78,7 +127,7 @@ export async function startRung(
     name: subject,
     pid,
     port,
-    request: stand.embeddings(apiKey),
+    request: requestOf(rig),
     note: `with ${part.name}: ${part.text}`,
     below,
     serving: pid,
@@ -88,14 +137,14 @@ export async function startRung(
   }
 }
 
-export function nodeSubject(
-  { stand, heap, apiKey }: Omit<LadderRig, 'spansTo'>,
-  below: string | null,
-): LadderSubject {
+type NodeRig = Pick<LadderRig, 'stand' | 'heap' | 'apiKey' | 'call'>
+
+export function nodeSubject(rig: NodeRig, below: string | null): LadderSubject {
+  const { stand, heap } = rig
   const serving = stand.fronts()[0] ?? 0
   return {
     ...gatewayTarget(stand),
-    request: stand.embeddings(apiKey),
+    request: requestOf(rig),
     note: 'the whole node with one front: supervisor, front, spare, runner, embedded Postgres and Redis',
     below,
     serving,
@@ -105,7 +154,7 @@ export function nodeSubject(
 }
 
 /** A node of its own that keeps no request log; its stand ends with it. */
-export function unloggedSubject(rig: Omit<LadderRig, 'spansTo'>, below: string | null): LadderSubject {
+export function unloggedSubject(rig: NodeRig, below: string | null): LadderSubject {
   return {
     ...nodeSubject(rig, below),
     name: UNLOGGED,

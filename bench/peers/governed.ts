@@ -85,7 +85,7 @@ export class Governed {
     const held = costNano(mostTokens(request.input, shape, null) ?? 0, price)
     const refusal = hold(caller, held)
     if (refusal !== null) return this.refuse(refusal, headers)
-    const answer = await this.#provider.embed(upstreamBody(wanted.value))
+    const answer = await this.#provider.post(upstreamBody(wanted.value))
     const read = answer.ok ? vectorsOf(answer.value, wanted.value) : answer
     if (!read.ok) {
       settle(caller, held, { costNano: 0, tokens: 0 })

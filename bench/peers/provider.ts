@@ -1,6 +1,6 @@
 /** The connection to the provider: kept connections and undici's dispatch, the cheapest client of Node. */
 import { Pool, type Dispatcher } from 'undici'
-import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
+import { fail, ok, type Failure, type Outcome } from '../../src/schemas/failures.ts'
 import { EMBEDDINGS_DEADLINE_MS } from '../../src/schemas/embeddings/embedding-limits.ts'
 import {
   UPSTREAM_ANSWER_BYTES_MAX,
@@ -10,14 +10,23 @@ import {
 
 type Settle = (answer: Outcome<Buffer>) => void
 
+/** Receives an answer piece by piece. */
+export interface Pieces {
+  begin(): void
+  take(bytes: Buffer): void
+  /** @param failure null: the answer is whole */
+  end(failure: Failure | null): void
+}
+
 export class Provider {
   readonly #pool: Pool
   readonly #path: string
   readonly #headers: string[]
 
-  constructor(url: string, apiKey: string) {
+  /** @param path of its calls, below the base address */
+  constructor(url: string, apiKey: string, path = '/embeddings') {
     const { origin, pathname } = new URL(url)
-    this.#path = `${pathname}/embeddings`
+    this.#path = pathname + path
     this.#headers = ['content-type', 'application/json', 'authorization', `Bearer ${apiKey}`]
     this.#pool = new Pool(origin, {
       connections: UPSTREAM_CONNECTIONS_MAX,
@@ -28,13 +37,51 @@ export class Provider {
     })
   }
 
-  embed(body: string | Buffer): Promise<Outcome<Buffer>> {
+  post(body: string | Uint8Array): Promise<Outcome<Buffer>> {
     return new Promise((settle) => {
       this.#pool.dispatch(
         { method: 'POST', path: this.#path, headers: this.#headers, body },
         new Answer(settle),
       )
     })
+  }
+
+  stream(body: string | Uint8Array, pieces: Pieces): void {
+    this.#pool.dispatch(
+      { method: 'POST', path: this.#path, headers: this.#headers, body },
+      new StreamedAnswer(pieces),
+    )
+  }
+}
+
+/** Passes each read of the socket on. */
+class StreamedAnswer implements Dispatcher.DispatchHandler {
+  readonly #pieces: Pieces
+  #isGood = false
+
+  constructor(pieces: Pieces) {
+    this.#pieces = pieces
+  }
+
+  onConnect(): void {}
+
+  onHeaders(status: number): boolean {
+    this.#isGood = status === 200
+    if (this.#isGood) this.#pieces.begin()
+    return true
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#isGood) this.#pieces.take(chunk)
+    return true
+  }
+
+  onComplete(): void {
+    this.#pieces.end(this.#isGood ? null : { name: 'upstream_failed' })
+  }
+
+  onError(): void {
+    this.#pieces.end({ name: 'upstream_failed' })
   }
 }
 

@@ -46,6 +46,17 @@ t.test('a part costs what its subject needs more than the one below, inside each
   t.same(stepsOf(rowsWith(5).slice(1), SUBJECTS).length, 2)
 })
 
+t.test('a part has a price in each case, of its own rows', async (t) => {
+  const others = rowsWith(9).map((row) => ({ ...row, case: '100 streams, an event' }))
+  const prices = stepsOf([...rowsWith(5), ...others], SUBJECTS)
+    .filter(({ subject }) => subject === 'sluice-to-head')
+    .map((step) => [step.case, step.cpuUs.median])
+  t.same(prices, [
+    ['48 connections', 5],
+    ['100 streams, an event', 9],
+  ])
+})
+
 t.test(
   'the parts and the processes beside the front explain the difference, or the check is missed',
   async (t) => {

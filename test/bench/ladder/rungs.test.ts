@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readLadderOptions } from '../../../bench/ladder/options.ts'
-import { PARTS, rungsOf, SUBJECT_NAMES } from '../../../bench/ladder/rungs.ts'
+import { CHAT_PARTS, PARTS, rungsOf, SUBJECT_NAMES } from '../../../bench/ladder/rungs.ts'
 
 t.test('each rung has the parts of the one below and one more', async (t) => {
   const rungs = rungsOf(SUBJECT_NAMES).filter(({ part }) => part.name !== 'tracing')
@@ -35,4 +35,23 @@ t.test('options have defaults, and a wrong one is told in one line', async (t) =
     readLadderOptions(['--only', 'apache']),
     /^--only takes some of relay,lean-relay,head,access,[^\n]*$/,
   )
+})
+
+t.test('a ladder of chat has no scan of vectors, and keeps the record of each call', async (t) => {
+  const names = CHAT_PARTS.map(({ name }) => name)
+  t.notOk(names.includes('scan'))
+  t.equal(names[names.indexOf('ledger') + 1], 'record')
+  const splice = rungsOf(SUBJECT_NAMES, 'event').find(({ part }) => part.name === 'splice')
+  t.equal(splice?.below, 'sluice-to-egress')
+})
+
+t.test('--chat takes the place of embeddings, with the connections of the scenario chat', async (t) => {
+  t.match(readLadderOptions([]), { calls: ['embeddings'], connections: 48 })
+  t.match(readLadderOptions(['--chat', 'event,whole']), {
+    calls: ['whole', 'event'],
+    connections: 32,
+    streams: 100,
+  })
+  t.match(readLadderOptions(['--chat', 'whole', '--connections', '8']), { calls: ['whole'], connections: 8 })
+  t.match(readLadderOptions(['--chat', 'words']), /^--chat takes some of whole,event, not 'words'$/)
 })

@@ -1,0 +1,124 @@
+/** The chat operation below its own rungs, for answers that are whole and for streams. */
+import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
+import type { TextRequest } from '../../src/schemas/inference/text-request.ts'
+import { callerOf } from '../../src/schemas/values/callers.ts'
+import { nextCallId } from '../../src/server/operations/call-ids.ts'
+import { callableModel } from '../../src/server/operations/callable-model.ts'
+import type { Call, Success } from '../../src/server/operations/define.ts'
+import type { EventStream } from '../../src/server/ports/event-stream.ts'
+import type { InferenceSink, ShownUsage } from '../../src/server/ports/inference/inference.ts'
+import type { Ports } from '../../src/server/ports/ports.ts'
+import type { Provider } from '../peers/provider.ts'
+import { RAW } from './free.ts'
+
+const JSON_TYPE = 'application/json'
+const SILENCE = Buffer.from(': \n\n')
+const HEAD = { headers: {}, silence: (): Uint8Array => SILENCE }
+/** The place of the usage in an answer gets an empty object. */
+const NO_USAGE: ShownUsage = { whole: '{}', added: null }
+/** The event with the usage belongs to the operation. */
+const LAST = Buffer.from('data: [DONE]\n\n')
+const STREAMED = ok({ kind: 'streamed' } as const)
+
+type ChatCall = Call<undefined, undefined, TextRequest>
+
+/** Passes the bytes of the body to the provider as they came, and each read of its answer back. */
+export function chatPassedOn(
+  provider: Provider,
+  isStream: boolean,
+): (call: ChatCall) => Promise<Outcome<Success>> {
+  return async (call) => {
+    const raw = bytesOf(call.body)
+    if (raw === null) return fail('internal')
+    if (isStream) return streamedOn(call, provider, raw)
+    const answer = await provider.post(raw)
+    return answer.ok ? ok({ kind: 'bytes', parts: [answer.value], contentType: JSON_TYPE }) : answer
+  }
+}
+
+/** The bytes that the form of the body keeps, or those of a body that was not read. */
+function bytesOf(body: unknown): Uint8Array | null {
+  if (typeof body !== 'object' || body === null) return null
+  const raw: unknown = Reflect.get(body, RAW) ?? (body as Partial<TextRequest>).source?.bytes
+  return raw instanceof Uint8Array ? raw : null
+}
+
+function streamedOn(call: ChatCall, provider: Provider, body: Uint8Array): Promise<Outcome<Success>> {
+  return new Promise((resolve) => {
+    let stream: EventStream | null = null
+    provider.stream(body, {
+      begin: () => (stream = call.events(HEAD)),
+      take: (bytes) => stream?.write(bytes),
+      end(failure) {
+        if (failure !== null) return resolve({ ok: false, failure })
+        stream?.end()
+        resolve(STREAMED)
+      },
+    })
+  })
+}
+
+/** Calls the model by the endpoints that are chosen for it, and passes its answer on without a usage. */
+export async function chatRouted(call: ChatCall, ports: Ports): Promise<Outcome<Success>> {
+  const { body: request, key, requestId, deadlineAt, startedAt } = call
+  const found = callableModel({ name: request.model ?? '', makes: 'texts', key }, ports.models, ports)
+  if (!found.ok) return found
+  const planned = await ports.inference.plan({
+    operation: 'chat.create',
+    startedAt,
+    models: [found.value],
+    request,
+    head: { id: nextCallId('gen_'), createdS: Math.floor(Date.now() / 1_000) },
+    limits: key.money,
+    caller: callerOf(key),
+    session: null,
+    requestId,
+    hops: 0,
+    deadlineAt,
+    call,
+  })
+  if (!planned.ok) return planned
+  const sink = new Passing(call)
+  const result = await planned.value.run(sink, () => undefined)
+  if (!result.ok) return result
+  const { answer, failure } = result.value
+  if (failure !== null) return { ok: false, failure }
+  if (answer !== null) {
+    const parts = answer.withUsage(NO_USAGE)
+    return ok({ kind: 'bytes', parts, contentType: JSON_TYPE, done: () => answer.release() })
+  }
+  sink.end()
+  return STREAMED
+}
+
+/** Writes the events of a stream to the caller. */
+class Passing implements InferenceSink {
+  readonly #call: ChatCall
+  #stream: EventStream | null = null
+
+  constructor(call: ChatCall) {
+    this.#call = call
+  }
+
+  begin(): void {}
+
+  /** The provider of the ladder speaks the form of the caller: no event is written anew. */
+  take(): boolean {
+    return true
+  }
+
+  pass(events: Uint8Array): boolean {
+    this.#stream ??= this.#call.events(HEAD)
+    this.#stream.write(events)
+    return this.#stream.hasRoom
+  }
+
+  room(): Promise<void> {
+    return this.#stream?.room() ?? Promise.resolve()
+  }
+
+  end(): void {
+    this.#stream?.write(LAST)
+    this.#stream?.end()
+  }
+}
