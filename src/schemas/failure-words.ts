@@ -70,7 +70,7 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
       'or asks for a stream, gets its answer',
   },
   quota_exceeded: {
-    fix: 'delete what is not needed, or raise the quota of the workspace or the cap of the organization',
+    fix: 'delete unneeded objects, or raise the quota of the workspace or the cap of the organization',
   },
   video_jobs_full: { fix: 'check whether the jobs of the workspace make progress', page: 'jobs' },
 }

@@ -36,7 +36,7 @@ export function modelsRemark(
   }
   if (left.size === 0) return null
   const names = [...left.values()].slice(0, REMARKED_MODELS_MAX).join(', ')
-  return `no model of the catalogue matches ${names} (models of private endpoints are not checked)`
+  return `no model in the catalogue matches ${names} (models of private endpoints are not checked)`
 }
 
 /** Without the suffix of a variant, in lower case. */

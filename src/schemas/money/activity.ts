@@ -14,7 +14,7 @@ const day = (description: string) =>
   Type.Optional(Type.String({ pattern: DATE, title: 'date such as 2027-01-31', description }))
 
 export const ListActivityQuery = Type.Object({
-  from: day(`First day, UTC; by default ${ACTIVITY_DAYS_DEFAULT} days up to the last.`),
+  from: day(`First day, UTC; by default ${ACTIVITY_DAYS_DEFAULT} days ending on the last day.`),
   to: day(`Last day, UTC; defaults to today, at most ${ACTIVITY_DAYS_MAX} days in all.`),
   workspace_id: Type.Optional(
     Type.String({

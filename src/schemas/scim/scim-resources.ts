@@ -53,7 +53,7 @@ export const ScimGroupBody = Type.Object({
 export const ScimPatchBody = Type.Object({
   schemas: described(`\`${PATCH_SCHEMA}\`.`),
   Operations: described(
-    `1 to ${SCIM_PATCH_OPERATIONS_MAX} of \`{op, path, value}\`: \`add\`, \`replace\` or \`remove\`.`,
+    `1 to ${SCIM_PATCH_OPERATIONS_MAX} objects \`{op, path, value}\`; \`op\` is \`add\`, \`replace\` or \`remove\`.`,
   ),
 })
 

@@ -85,7 +85,7 @@ export function warnOfKeys(misplaced: NodeGeneration['misplaced'], log: NodeSetu
   if (misplaced !== null) log.warn('provider_keys_misplaced', { ...misplaced })
 }
 
-export const DRAINING = 'Draining: running calls may end. Ctrl-C again stops at once.'
+export const DRAINING = 'Draining: running calls can finish. Ctrl-C again stops at once.'
 export const STOPPED = 'Stopped.'
 
 /** For a person who watches the node: the log shows warnings alone there. */

@@ -16,7 +16,7 @@ export const deleteBudget = defineOperation({
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
   tag: 'budgets',
   summary: 'Delete a budget',
-  description: 'A new budget on this interval continues with what the current window has spent.',
+  description: 'A new budget on this interval includes the spending of the current window.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

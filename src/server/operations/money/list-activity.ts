@@ -19,7 +19,7 @@ export const listActivity = defineOperation({
   tag: 'activity',
   summary: 'List spending',
   description:
-    'One row for each day, workspace, key and model with calls. Days are those of the charged budget windows, UTC. ' +
+    'One row for each day, workspace, key and model with calls. Days are the UTC days of the charged budget windows. ' +
     "Unlike OpenRouter's, the rows are by key, and not by provider, endpoint or kind of token.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -243,7 +243,7 @@ function claim(path: string, isVerb: boolean): void {
       if (running !== null) throw new StartRefused(`${whatHas(running)} ${path} already (pid ${running.pid})`)
       removeStale(file)
     }
-    throw new StartRefused(`another node is just starting on ${path}`)
+    throw new StartRefused(`another node is starting on ${path}`)
   } finally {
     rmSync(draft, { force: true })
   }

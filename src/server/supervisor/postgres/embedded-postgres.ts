@@ -197,10 +197,10 @@ async function holderOf(folder: string): Promise<ProcessIdentity | null> {
  */
 async function openOutsideDir(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o755 }).catch((cause: unknown) => {
-    throw new EmbeddedPostgresError(`${path} cannot be made`, { cause })
+    throw new EmbeddedPostgresError(`${path} cannot be created`, { cause })
   })
   const { uid, mode } = await stat(path)
-  if (uid !== 0 || (mode & 0o022) !== 0) throw new EmbeddedPostgresError(`others may write to ${path}`)
+  if (uid !== 0 || (mode & 0o022) !== 0) throw new EmbeddedPostgresError(`other users can write to ${path}`)
   // A umask of 077 would have closed the folder to the account.
   await chmod(path, 0o755)
 }

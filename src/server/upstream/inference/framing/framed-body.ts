@@ -15,7 +15,7 @@ interface FramedBodyInput {
 
 /** The usual cause of either is a `base_url` that leads elsewhere. */
 const PAGE = 'The provider sent an HTML page instead of an event stream.'
-const NO_ANSWER = 'The provider sent JSON instead of an event stream, and no answer.'
+const NO_ANSWER = 'The provider sent JSON without an answer instead of an event stream.'
 
 type Read = Outcome<Uint8Array | null>
 
