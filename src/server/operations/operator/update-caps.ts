@@ -21,7 +21,7 @@ export const updateCaps = defineOperation<Inputs, CapsBody>({
   summary: 'Update the caps of an organization',
   description:
     "Only keys of the operator's organization may change caps. Absent members keep their value; null restores the " +
-    "installation's. Existing objects above a cap stay.",
+    'default of the installation. Existing objects above a cap are kept.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
