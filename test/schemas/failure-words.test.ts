@@ -19,7 +19,7 @@ t.test(
 
 t.test('a remedy for the operator names no member of an answer that only the caller has', async (t) => {
   for (const name of Object.keys(FAILURES)) t.notMatch(failureWords(name)?.remedy, /metadata\.issues/, name)
-  t.match(failureWords('body_invalid')?.remedy, /that the list of invalid inputs names/)
+  t.match(failureWords('body_invalid')?.remedy, /in the list of invalid inputs/)
 })
 
 t.test('a quota is not of files alone: keys, workspaces and interns have one too', async (t) => {
