@@ -1,5 +1,6 @@
 // `node tools/entered.mjs`: which files and functions of a front one warm call of each kind enters, by folder,
-// after V8's own counts. The node runs the compiled modules one by one, not the joined program.
+// after V8's own counts, and the most that each kind may enter. CI runs it. The node runs the compiled modules
+// one by one, not the joined program.
 import {
   cpSync,
   existsSync,
@@ -13,42 +14,43 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from './build.mjs'
+import { callsOf, catalogueOf } from './entered-calls.mjs'
+import { startProvider } from './entered-provider.mjs'
 
 const HELP = `node tools/entered.mjs [--files]
 
   --files   also the names of the files that each call enters
+
+Ends with \`N passed, N failed\`: a kind of call fails when it enters more than its bounds.
 `
 /** Calls before the first one that counts: caches are filled, leases are there. */
 const WARM_CALLS = 4
-/** Decision: a file counts when each of so many calls enters it. The ticks of timers are in some of them only. */
+/** Decision: a function counts when each of so many calls enters it, and a file when one of its functions does. */
 const COUNTED_CALLS = 5
+/** Milliseconds of a look at a front without calls: more than two periods of its own work. */
+const IDLE_MS = 2_500
 /** Milliseconds behind an answer: what the call leaves to the next turns of the loop belongs to it. */
 const AFTER_MS = 30
 const LOOK_MS = 5
-/** Files that a call may enter at most. A call that enters more is marked, and the exit code is 1. */
-const FILES_MAX = { 'GET /model': 39, 'POST /embeddings, built-in model': 77, 'POST /files': 82 }
-
-/** What a front runs before its first module: at each SIGUSR2 it writes what has run since the last one. */
-const COUNTER = `import { renameSync, writeFileSync } from 'node:fs'
-import { Session } from 'node:inspector'
-import { fileURLToPath } from 'node:url'
-if (['front', 'spare'].includes(process.argv[2])) {
-  const session = new Session()
-  session.connect()
-  session.post('Profiler.enable')
-  session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
-  const file = fileURLToPath(new URL('../../counts-' + process.pid, import.meta.url))
-  process.on('SIGUSR2', () =>
-    session.post('Profiler.takePreciseCoverage', (problem, taken) => {
-      writeFileSync(file + '.new', JSON.stringify(taken.result))
-      renameSync(file + '.new', file)
-    }),
-  )
+/**
+ * What a call of each kind may enter: the files that were measured and two more, and of a stream the functions
+ * and ten more. A commit that raises a bound says why.
+ */
+const BOUNDS = {
+  'GET /model': { files: 47 },
+  'PUT /vault/secrets': { files: 76 },
+  'PUT /budgets': { files: 82 },
+  'POST /embeddings, by preset': { files: 112 },
+  'POST /embeddings, built-in model': { files: 97 },
+  'POST /chat/completions, whole': { files: 181 },
+  'POST /chat/completions, streamed': { files: 195, functions: 1_057 },
+  'POST /messages, translated to chat, streamed': { files: 209 },
+  'POST /videos': { files: 93 },
+  'POST /files': { files: 91 },
 }
-`
 
 const { values } = parseArgs({
   options: { files: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
@@ -60,12 +62,21 @@ if (values.help) {
 }
 await build()
 const { PROGRAMS } = await import('./bundle.mjs')
-const { startStand, STAND_MODEL } = await import('../dist/test/support/nodes/stand.js')
+const { startStand, standCatalogue, STAND_MODEL } = await import('../dist/test/support/nodes/stand.js')
+const { CHAT_ANSWER, MESSAGES_ANSWER } = await import('../dist/bench/chat/paced-answers.js')
+const { FORMS } = await import('../dist/bench/chat/forms.js')
 
 const home = mkdtempSync(join(tmpdir(), 'sluice-entered-'))
+const provider = await startProvider({
+  [FORMS.chat.path]: CHAT_ANSWER,
+  [FORMS.messages.path]: MESSAGES_ANSWER,
+})
 try {
   copyModules()
-  const stand = await startStand({ program: join(home, 'bin/sluice') })
+  const stand = await startStand({
+    program: join(home, 'bin/sluice'),
+    catalogue: (mockOrigin) => catalogueOf({ standCatalogue, mockOrigin, textOrigin: provider.origin }),
+  })
   try {
     process.exitCode = await measure(stand)
   } catch (problem) {
@@ -75,6 +86,7 @@ try {
     await stand.stop()
   }
 } finally {
+  provider.stop()
   rmSync(home, { recursive: true, force: true })
 }
 
@@ -85,11 +97,12 @@ function copyModules() {
   for (const path of ['node_modules', 'dist/typebox', 'dist/undici'])
     if (existsSync(path)) symlinkSync(join(process.cwd(), path), join(home, path))
   mkdirSync(join(home, 'dist/bundle'))
+  cpSync('tools/entered-counter.mjs', join(home, 'dist/bundle/entered-counter.mjs'))
   for (const [name, path] of Object.entries(PROGRAMS)) {
     const from = `../${path.replace(/^dist\//, '')}`
     const isMain = name === 'run'
     const text = isMain
-      ? `${COUNTER}export const run = async (args) => (await import('${from}')).run(args)\n`
+      ? `import './entered-counter.mjs'\nexport const run = async (args) => (await import('${from}')).run(args)\n`
       : `import * as all from '${from}'\nexport default all.default\n`
     writeFileSync(join(home, `dist/bundle/${name}.js`), text)
   }
@@ -98,64 +111,79 @@ function copyModules() {
 /** @returns the exit code */
 async function measure(stand) {
   const [front] = stand.fronts()
-  let isOver = false
-  const idle = await idleFunctions(front)
-  for (const { name, call } of await calls(stand)) {
+  const { port, keys } = stand
+  const marks = Object.fromEntries(Object.entries(FORMS).map(([form, { text }]) => [form, text]))
+  const calls = await callsOf({ port, keys, standModel: STAND_MODEL, provider, marks })
+  let failed = 0
+  for (const { name, call, waits = false } of calls) {
     for (let nth = 0; nth < WARM_CALLS; nth++) await call(nth)
-    const taken = []
-    for (let nth = 0; nth < COUNTED_CALLS; nth++)
-      taken.push(filesOf(await ran(front, () => call(WARM_CALLS + nth)), idle))
-    const inAll = [...taken[0]].filter(([file]) => taken.every((one) => one.has(file)))
-    const most = FILES_MAX[name]
-    const verdict = most === undefined ? '' : inAll.length > most ? `, over ${most}` : `, at most ${most}`
-    isOver ||= most !== undefined && inAll.length > most
-    const functions = inAll.reduce((sum, [, count]) => sum + count, 0)
-    process.stdout.write(`\n${name}: ${inAll.length} files${verdict}, ${functions} functions\n`)
-    process.stdout.write(`  ${byFolder(inAll)}\n`)
-    if (values.files) for (const [file, count] of inAll.sort()) process.stdout.write(`    ${count} ${file}\n`)
+    const counted = (nth) => call(WARM_CALLS + nth)
+    const files = await (waits ? enteredBesideTimers(front, counted) : enteredWithoutTimers(front, counted))
+    if (!isWithin(name, files)) failed++
   }
-  return isOver ? 1 : 0
+  process.stdout.write(`\n${calls.length - failed} passed, ${failed} failed\n`)
+  return failed === 0 ? 0 : 1
 }
 
-/** What a front does without a call: the ticks of its timers are no call's. */
-async function idleFunctions(pid) {
-  const idle = new Set()
-  for (let nth = 0; nth < COUNTED_CALLS; nth++)
-    for (const { id } of await ran(pid, () => sleep(AFTER_MS))) idle.add(id)
-  return idle
+/** Prints a kind of call. @returns false: it is beyond a bound */
+function isWithin(name, files) {
+  const { files: filesMax = Infinity, functions: functionsMax = Infinity } = BOUNDS[name] ?? {}
+  const functions = [...files.values()].reduce((sum, count) => sum + count, 0)
+  const figure = (count, most, what) =>
+    `${count} ${what}${most === Infinity ? '' : count > most ? `, OVER ${most}` : `, at most ${most}`}`
+  const figures = [figure(files.size, filesMax, 'files'), figure(functions, functionsMax, 'functions')]
+  process.stdout.write(`\n${name}: ${figures.join('; ')}\n  ${byFolder(files)}\n`)
+  if (values.files)
+    for (const [file, count] of [...files].sort()) process.stdout.write(`    ${count} ${file}\n`)
+  return files.size <= filesMax && functions <= functionsMax
 }
 
-/** Files with the number of their functions that ran, without those of an idle front. */
-function filesOf(functions, idle) {
-  const files = new Map()
-  for (const { file, id } of functions) if (!idle.has(id)) files.set(file, (files.get(file) ?? 0) + 1)
+/** Timers are held for all calls of a kind: what they would begin would go on during the next one. */
+async function enteredWithoutTimers(front, call) {
+  const file = join(home, 'held')
+  writeFileSync(file, '')
+  const files = await enteredBy(front, call)
+  rmSync(file)
+  await take(front)
   return files
 }
 
-/** The front's functions that ran while the call was made. */
-async function ran(pid, call) {
-  await take(pid)
-  await call()
-  await sleep(AFTER_MS)
-  const root = pathToFileURL(`${home}/dist/src/`).href
-  return (await take(pid))
-    .filter(({ url }) => url.startsWith(root))
-    .flatMap(({ url, functions }) => {
-      const file = url.slice(root.length).replace(/\.js$/, '.ts')
-      return functions
-        .filter(({ ranges: [whole] }) => whole.count > 0)
-        .map(({ functionName, ranges: [whole] }) => ({
-          file,
-          id: `${file} ${functionName} ${whole.startOffset}`,
-        }))
-    })
+/** For a call that waits for timers: functions that an idle front enters are left out. */
+async function enteredBesideTimers(front, call) {
+  const idle = await ran(front, () => sleep(IDLE_MS))
+  return enteredBy(front, call, new Set(idle))
 }
 
-/** What the front has counted since the last time. */
-async function take(pid) {
-  const file = join(home, `counts-${pid}`)
-  process.kill(pid, 'SIGUSR2')
-  while (!existsSync(file)) await sleep(LOOK_MS)
+/** Files with the number of their functions that each of the calls enters. */
+async function enteredBy(front, call, without = new Set()) {
+  const taken = []
+  for (let nth = 0; nth < COUNTED_CALLS; nth++) taken.push(new Set(await ran(front, () => call(nth))))
+  const files = new Map()
+  for (const id of taken[0]) {
+    if (without.has(id) || !taken.every((one) => one.has(id))) continue
+    const [file] = id.split(' ')
+    files.set(file, (files.get(file) ?? 0) + 1)
+  }
+  return files
+}
+
+/** The front's functions that ran during the work. */
+async function ran(front, work) {
+  await take(front)
+  await work()
+  await sleep(AFTER_MS)
+  return take(front)
+}
+
+/** What the front has counted since the last time: file, name and place of each function. */
+async function take(front) {
+  const file = join(home, `counts-${front}`)
+  process.kill(front, 'SIGUSR2')
+  while (!existsSync(file)) {
+    await sleep(LOOK_MS)
+    // Throws when the front has ended.
+    process.kill(front, 0)
+  }
   const counts = JSON.parse(readFileSync(file, 'utf8'))
   rmSync(file)
   return counts
@@ -164,7 +192,7 @@ async function take(pid) {
 /** Folders with the number of their files, the largest first. */
 function byFolder(files) {
   const counts = new Map()
-  for (const [file] of files) {
+  for (const file of files.keys()) {
     const folder = file
       .replace(/^server\//, '')
       .split('/')[0]
@@ -175,53 +203,4 @@ function byFolder(files) {
     .sort(([, one], [, other]) => other - one)
     .map(([folder, count]) => `${folder} ${count}`)
     .join(', ')
-}
-
-async function calls({ port, keys }) {
-  const send = async (method, path, body, { key = keys.inference_key } = {}) => {
-    const isForm = body instanceof FormData
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(isForm || !body ? {} : { 'content-type': 'application/json' }),
-      },
-      body: isForm || !body ? body : JSON.stringify(body),
-    })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
-  }
-  const management = { key: keys.management_key }
-  const embed = (model) => () =>
-    send('POST', '/embeddings', { model, input: 'The quick brown fox', encoding_format: 'float' })
-  const saved = { model: STAND_MODEL, messages: [{ role: 'user', content: 'Hello' }] }
-  await send('POST', '/presets/entered/chat/completions', saved, management)
-  return [
-    { name: 'GET /model', call: () => send('GET', '/model/sluice/lexical-1') },
-    {
-      name: 'PUT /vault/secrets',
-      call: (nth) =>
-        send('PUT', '/vault/secrets/entered', { hosts: ['api.example.com'], value: `value ${nth}` }),
-    },
-    {
-      name: 'PUT /budgets',
-      call: (nth) =>
-        send('PUT', `/workspaces/${keys.workspace_id}/budgets/monthly`, { limit_usd: 100 + nth }, management),
-    },
-    { name: 'POST /embeddings, by preset', call: embed('@preset/entered') },
-    { name: 'POST /embeddings, built-in model', call: embed('sluice/lexical-1') },
-    {
-      name: 'POST /videos',
-      call: (nth) =>
-        send('POST', '/videos', { model: 'sluice/clip-1', prompt: 'A paper boat', duration: 1, seed: nth }),
-    },
-    {
-      name: 'POST /files',
-      call: (nth) => {
-        const form = new FormData()
-        form.append('file', new Blob([`name,value\none,${nth}\n`], { type: 'text/csv' }), 'one.csv')
-        return send('POST', '/files', form)
-      },
-    },
-  ]
 }
