@@ -14,6 +14,14 @@ export type BodyEdit =
   /** Text before the byte at this place. */
   | { readonly kind: 'insert'; readonly at: number; readonly text: string }
 
+/**
+ * Changes of every body that goes to one endpoint, by the name of the top-level member: its value as JSON, or
+ * null: the member is cut. The forms keep the places of these members.
+ */
+export type FixedEdits = ReadonlyMap<string, string | null>
+
+const NOTHING_FIXED: FixedEdits = new Map()
+
 /** Something that is not in memory, in place of a nested member, between two texts. */
 export interface HoleEdit<H> {
   readonly kind: 'hole'
@@ -49,17 +57,19 @@ export function isNull({ bytes }: KeptBody, { start }: MemberSpan): boolean {
  * stay as they are, in their order: a provider's prompt cache sees the prefix that the caller wrote. The last
  * of known members with the same name stays alone, since it was checked: a parser that takes the first would
  * read another request than the one that was checked and priced. D4.
+ * @param fixed come before the edits
  * @returns one JSON object; large pieces are slices of the caller's bytes, which are not copied, and holes
  * are pieces of their own
  */
 export function providerBody<H = never>(
   body: KeptBody,
   edits: readonly (BodyEdit | HoleEdit<H>)[],
+  fixed: FixedEdits = NOTHING_FIXED,
 ): readonly (Uint8Array | H)[] {
   const { bytes } = body
   if (bytes.length === 0) throw new Error('the bytes of the body were released')
-  const wanted = wantedMembers(body, edits)
-  const splices: Splice<H>[] = [...memberSplices(body, wanted), ...nestedSplices(body, edits)]
+  const splices: Splice<H>[] = memberSplices(body, fixed, wantedMembers(body, edits))
+  if (edits.length > 0) splices.push(...nestedSplices(body, edits))
   splices.sort((a, b) => a.start - b.start)
   const pieces = new Pieces<H>(bytes)
   let at = 0
@@ -78,11 +88,9 @@ export function providerBody<H = never>(
   return pieces.whole()
 }
 
-/** The values of members that change, as JSON; null: the member is cut. */
-type Wanted = ReadonlyMap<string, string | null>
-
 /** The last edit of a member counts. */
-function wantedMembers(body: KeptBody, edits: readonly (BodyEdit | HoleEdit<unknown>)[]): Wanted {
+function wantedMembers(body: KeptBody, edits: readonly (BodyEdit | HoleEdit<unknown>)[]): FixedEdits {
+  if (edits.length === 0) return NOTHING_FIXED
   const wanted = new Map<string, string | null>()
   for (const edit of edits) {
     if (!('name' in edit)) continue
@@ -98,23 +106,28 @@ function wantedMembers(body: KeptBody, edits: readonly (BodyEdit | HoleEdit<unkn
   return wanted
 }
 
-function memberSplices(body: KeptBody, wanted: Wanted): readonly Splice[] {
+/** @param wanted count more than the fixed ones */
+function memberSplices(body: KeptBody, fixed: FixedEdits, wanted: FixedEdits): Splice[] {
   const splices: Splice[] = []
   const cuts: MemberSpan[] = []
   const seen = new Set<string>()
   for (const member of body.members.toReversed()) {
-    const json = wanted.get(member.name)
-    if (seen.has(member.name) || json === null) cuts.push(member)
-    else if (json !== undefined) splices.push({ start: member.start, end: member.end, put: json })
-    seen.add(member.name)
+    const { name, start, end } = member
+    const own = wanted.get(name)
+    const json = own === undefined ? fixed.get(name) : own
+    if (seen.has(name) || json === null) cuts.push(member)
+    else if (json !== undefined) splices.push({ start, end, put: json })
+    seen.add(name)
   }
   let put = ''
   let left = body.count - cuts.length
-  for (const [name, json] of wanted) {
-    if (json === null || seen.has(name)) continue
-    put += `${left++ > 0 ? ',' : ''}${JSON.stringify(name)}:${json}`
-  }
-  splices.push(...cutSplices(cuts.toReversed()), { start: body.close, end: body.close, put })
+  for (const edits of [fixed, wanted])
+    for (const [name, json] of edits) {
+      if (json === null || seen.has(name) || (edits === fixed && wanted.has(name))) continue
+      put += `${left++ > 0 ? ',' : ''}${JSON.stringify(name)}:${json}`
+    }
+  if (cuts.length > 0) splices.push(...cutSplices(cuts.toReversed()))
+  if (put !== '') splices.push({ start: body.close, end: body.close, put })
   return splices
 }
 

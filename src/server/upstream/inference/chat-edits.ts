@@ -22,21 +22,11 @@ export function chatRequest(
   { isStrict, reasoningField }: Pick<EndpointText, 'isStrict' | 'reasoningField'>,
 ): NativeRequest {
   const { source, isStream, size } = request
-  const { upstreamModel, provider } = endpoint
   const tokens = mustSendMax(endpoint, { tokensMax: size.tokensMax, defaultTokensMax, limits })
-  const name = tokensMemberOf(provider)
-  const edits = nativeEdits(source, {
-    upstreamModel,
-    isStream,
-    tokensMax: tokens === null ? null : { name, tokens },
-  })
-  const all = [...edits, ...fileEdits(source, files)]
-  if (!isStrict) {
-    const given = reasoningEdits(source, reasoningField)
-    return { body: providerBody(source, [...all, ...given.edits]), dropped: given.dropped }
-  }
-  const strict = strictEdits(source)
-  return { body: providerBody(source, [...all, ...strict.edits]), dropped: strict.dropped }
+  const tokensMax = tokens === null ? null : { name: tokensMemberOf(endpoint.provider), tokens }
+  const { edits: others, dropped } = isStrict ? strictEdits(source) : reasoningEdits(source, reasoningField)
+  const edits = [...nativeEdits(source, { isStream, tokensMax }), ...fileEdits(source, files), ...others]
+  return { body: providerBody(source, edits, ownEdits(endpoint)), dropped }
 }
 
 /** The member by which a provider takes the most tokens of an answer. */
@@ -47,8 +37,6 @@ export function tokensMemberOf({ slug }: Pick<Provider, 'slug'>): TokensMember {
 type TokensMember = ReturnType<typeof chatTokensMember>
 
 export interface NativeTerms {
-  /** The provider's own name of the model. */
-  readonly upstreamModel: string
   /** Each event of usage has to be asked for. D7. */
   readonly isStream: boolean
   /**
@@ -60,15 +48,10 @@ export interface NativeTerms {
   } | null
 }
 
-/** The changes of every chat that goes to a provider which speaks chat. D4, D7, D25. */
-export function nativeEdits(
-  body: KeptBody,
-  { upstreamModel, isStream, tokensMax }: NativeTerms,
-): readonly BodyEdit[] {
-  const edits = ownEdits(upstreamModel)
-  if (isStream) edits.push(...usageEdits(body))
-  const isAsked = has(body, 'max_tokens') || has(body, 'max_completion_tokens')
-  if (tokensMax !== null && !isAsked)
+/** What a provider which speaks chat gets besides what the caller sent. D7, D25. */
+export function nativeEdits(body: KeptBody, { isStream, tokensMax }: NativeTerms): readonly BodyEdit[] {
+  const edits = isStream ? [...usageEdits(body)] : []
+  if (tokensMax !== null && !has(body, 'max_tokens') && !has(body, 'max_completion_tokens'))
     edits.push({ kind: 'add', name: tokensMax.name, json: String(tokensMax.tokens) })
   return edits
 }

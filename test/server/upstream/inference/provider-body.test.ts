@@ -2,6 +2,7 @@ import t from 'tap'
 import { BODIES } from '../../../../src/schemas/bodies.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { nativeEdits, type NativeTerms } from '../../../../src/server/upstream/inference/chat-edits.ts'
+import { ownEdits } from '../../../../src/server/upstream/inference/request-edits.ts'
 import { providerBody } from '../../../../src/schemas/inference/provider-body.ts'
 import {
   ChatTexts,
@@ -12,13 +13,14 @@ import {
 import { OURS } from '../../../support/inference/cut-members.ts'
 import { keptChat } from '../../../support/inference/kept-chat.ts'
 
-const TERMS: NativeTerms = { upstreamModel: 'up"1', isStream: false, tokensMax: null }
+const TERMS: NativeTerms = { isStream: false, tokensMax: null }
+const OWN = ownEdits({ upstreamModel: 'up"1' })
 const CASES = 10_000
 const KNOWN: readonly string[] = BODIES.chat.keeps.names
 
 const sent = (text: string | Uint8Array, terms: Partial<NativeTerms> = {}, isOnLoop = false): string => {
   const { body } = keptChat(text, { isOnLoop })
-  return Buffer.concat(providerBody(body, nativeEdits(body, { ...TERMS, ...terms }))).toString()
+  return Buffer.concat(providerBody(body, nativeEdits(body, { ...TERMS, ...terms }), OWN)).toString()
 }
 
 /** Some bodies are of a size that a thread reads. */
@@ -155,7 +157,7 @@ t.test('members are added behind the others, and to an object without others', a
 t.test('a large body goes out as slices of its own bytes', async (t) => {
   const text = `{"trace":{},"messages":[{"role":"user","content":"${'é'.repeat(INLINE_JSON_BYTES_MAX)}"}],"model":"m"}`
   const { body } = keptChat(text)
-  const pieces = providerBody(body, nativeEdits(body, TERMS))
+  const pieces = providerBody(body, [], OWN)
   const own = pieces.filter(({ buffer }) => buffer === body.bytes.buffer)
   t.ok(own.reduce((sum, { length }) => sum + length, 0) > text.length - 100)
   t.equal(Buffer.concat(pieces).toString(), text.replace('"trace":{},', '').replace('"m"', '"up\\"1"'))

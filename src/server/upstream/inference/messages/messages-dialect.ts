@@ -37,12 +37,12 @@ export const MESSAGES: NativeDialect = {
  */
 export function messagesRequest(
   { request: { source }, files, passedHeaders = [], foreign }: NativeJob,
-  { upstreamModel }: Pick<Endpoint, 'upstreamModel'>,
+  endpoint: Pick<Endpoint, 'upstreamModel'>,
 ): NativeRequest {
   const version = passedHeaders.includes(VERSION) ? [] : VERSION_HEADER
-  const edits = [...ownEdits(upstreamModel), ...foreignEdits(source, foreign)]
+  const edits = [...foreignEdits(source, foreign), ...fileEdits(source, files)]
   return {
-    body: providerBody(source, [...edits, ...fileEdits(source, files)]),
+    body: providerBody(source, edits, ownEdits(endpoint)),
     dropped: [],
     headers: [...version, ...passedHeaders],
   }

@@ -41,9 +41,9 @@ export function responsesRequest(
   { isStrict }: Pick<EndpointText, 'isStrict'>,
 ): NativeRequest {
   const { source, size } = request
-  const { upstreamModel, ownWay } = endpoint
+  const { ownWay } = endpoint
   const tokens = mustSendMax(endpoint, { tokensMax: size.tokensMax, defaultTokensMax, limits })
-  const edits = [...ownEdits(upstreamModel), ...foreignEdits(source, foreign)]
+  const edits = [...foreignEdits(source, foreign)]
   const dropped: string[] = []
   if (tokens !== null) edits.push({ kind: 'add', name: 'max_output_tokens', json: String(tokens) })
   if (ownWay === undefined) {
@@ -57,7 +57,8 @@ export function responsesRequest(
     edits.push(...strict.edits)
     dropped.push(...strict.dropped)
   }
-  return { body: providerBody(source, [...edits, ...fileEdits(source, files)]), dropped }
+  const all = [...edits, ...fileEdits(source, files)]
+  return { body: providerBody(source, all, ownEdits(endpoint)), dropped }
 }
 
 /** Members that OpenAI refuses are cut. Members that no table of ours knows still go out. D4. */

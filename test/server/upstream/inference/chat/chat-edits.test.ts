@@ -1,16 +1,13 @@
 import t from 'tap'
-import {
-  nativeEdits,
-  reasoningEdits,
-  strictEdits,
-} from '../../../../../src/server/upstream/inference/chat-edits.ts'
+import { reasoningEdits, strictEdits } from '../../../../../src/server/upstream/inference/chat-edits.ts'
+import { ownEdits } from '../../../../../src/server/upstream/inference/request-edits.ts'
 import { providerBody } from '../../../../../src/schemas/inference/provider-body.ts'
 import { KEPT_MARKS_MAX } from '../../../../../src/schemas/limits/json-limits.ts'
 import { ChatTexts, writtenMembers } from '../../../../support/inference/chat-texts.ts'
 import { FOREIGN, INSIDE, OURS, without } from '../../../../support/inference/cut-members.ts'
 import { keptChat } from '../../../../support/inference/kept-chat.ts'
 
-const TERMS = { upstreamModel: 'up', isStream: false, tokensMax: null }
+const OWN = ownEdits({ upstreamModel: 'up' })
 const CASES = 10_000
 
 interface Strict {
@@ -22,7 +19,7 @@ function strict(text: string, isOnLoop = false): Strict {
   const { body } = keptChat(text, { isOnLoop })
   const { edits, dropped } = strictEdits(body)
   return {
-    out: Buffer.concat(providerBody(body, [...nativeEdits(body, TERMS), ...edits])).toString(),
+    out: Buffer.concat(providerBody(body, edits, OWN)).toString(),
     dropped,
   }
 }
