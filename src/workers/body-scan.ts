@@ -77,6 +77,8 @@ export type BodyScan =
       readonly ok: true
       readonly known: readonly Member[]
       readonly others: readonly Member[]
+      /** Members of the body, whatever their names. */
+      readonly count: number
       /** Null without `keeps`. */
       readonly places: KeptPlaces | null
       /**
@@ -171,7 +173,7 @@ class BodyScanner {
     if (!isObject) return { ok: true, known: null, first: bytes[start] ?? 0 }
     const [known, others] = [[...this.#known.values()], [...this.#others.values()]]
     const places = this.#keeps === null ? null : this.#placesTo(close)
-    return { ok: true, known, others, places, ambiguous: this.#ambiguous }
+    return { ok: true, known, others, count: this.#count, places, ambiguous: this.#ambiguous }
   }
 
   #detailOf(fault: number): string | null {

@@ -21,7 +21,7 @@ import {
 import { withoutNulls } from '../schemas/null-members.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import type { KeptPlaces } from '../schemas/kept-body.ts'
-import { scanBody, type Misnamed } from './body-scan.ts'
+import { scanBody, type Member, type Misnamed } from './body-scan.ts'
 import { escapedBytes, OPEN_LIST, OPEN_OBJECT, type Span } from '../schemas/values/json-bytes.ts'
 import { pointerOf } from '../schemas/values/json-path.ts'
 import { dropProto, jsonFault, LONE_SURROGATE, mayHaveProto, tooDeep } from './json-fault.ts'
@@ -164,15 +164,10 @@ function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   }
   const isLeft = isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX
   if (scan.known === null) return checkedAs(name, standIn(scan.first), { isLeft, hasProto: false }) as Refused
-  const value: Record<string, unknown> = {}
-  let hasProto = false
-  for (const member of scan.known) {
-    const parsed = valueOf(buffer, member, form)
-    if (parsed === null) return unparsed(buffer, form, isOnLoop === true)
-    if (!parsed.ok) return parsed
-    value[member.name] = parsed.value
-    hasProto ||= parsed.hasProto
-  }
+  const parsed = parsedKnown(buffer, scan.known, { form, isAll: scan.known.length === scan.count })
+  if (parsed === null) return unparsed(buffer, form, isOnLoop === true)
+  if (!parsed.ok) return parsed
+  const { value, hasProto } = parsed
   for (const member of scan.others) {
     if (member.name !== '__proto__')
       value[member.name] = form.digest === undefined ? NOT_KNOWN : scalarOf(buffer, member)
@@ -180,10 +175,11 @@ function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   }
   const checked = checkedAs(name, value, { isLeft, hasProto })
   if (!checked.ok) return checked
-  const spans = new Map(scan.known.map((member) => [member.name, member]))
-  const bytesOf = (member: string): Uint8Array =>
-    bytes.subarray(spans.get(member)?.start ?? 0, spans.get(member)?.end ?? 0)
-  const { ambiguous, places } = scan
+  const { ambiguous, known, places } = scan
+  const bytesOf = (member: string): Uint8Array => {
+    const { start = 0, end = 0 } = known.find(({ name }) => name === member) ?? {}
+    return bytes.subarray(start, end)
+  }
   return {
     ok: true,
     value: knownMembers(form, checked.value),
@@ -303,17 +299,40 @@ function knownMembers({ schema, digest }: BodyForm, value: Record<string, unknow
     : value
 }
 
-/** Parses a known member, whose strings were not checked; null: it is not JSON. Failure: body_malformed. */
-function valueOf(
+interface Parsed<V> {
+  readonly ok: true
+  readonly value: V
+  readonly hasProto: boolean
+}
+
+/**
+ * Parses the known members of a body, at once where it has no others and none twice; null: one is not JSON.
+ * Failure: body_malformed.
+ */
+function parsedKnown(
   bytes: Buffer,
-  span: Span,
-  form: BodyForm,
-): { readonly ok: true; readonly value: unknown; readonly hasProto: boolean } | Refused | null {
+  known: readonly Member[],
+  { form, isAll }: { readonly form: BodyForm; readonly isAll: boolean },
+): Parsed<Record<string, unknown>> | Refused | null {
+  if (isAll) return valueOf<Record<string, unknown>>(bytes, { start: 0, end: bytes.length }, form)
+  const value: Record<string, unknown> = {}
+  let hasProto = false
+  for (const member of known) {
+    const parsed = valueOf(bytes, member, form)
+    if (parsed === null || !parsed.ok) return parsed
+    value[member.name] = parsed.value
+    hasProto ||= parsed.hasProto
+  }
+  return { ok: true, value, hasProto }
+}
+
+/** Parses a value, whose strings were not checked; null: it is not JSON. Failure: body_malformed. */
+function valueOf<V>(bytes: Buffer, span: Span, form: BodyForm): Parsed<V> | Refused | null {
   const part = bytes.subarray(span.start, span.end)
   const text = isAscii(part) ? part.toString('latin1') : part.toString('utf8')
-  let value: unknown
+  let value: V
   try {
-    value = JSON.parse(text)
+    value = JSON.parse(text) as V
   } catch {
     return null
   }
