@@ -118,28 +118,37 @@ const LOOKED_AT: ReadonlySet<string> = new Set([
  * @returns its path, or null
  */
 export function accountPathOf(members: Readonly<Record<string, unknown>>): string | null {
-  for (const [name, member] of Object.entries(members)) {
-    if (OURS_NAMES.includes(name)) continue
-    const path: (string | number)[] = []
-    if (isFoundIn({ [name]: member }, path)) return pointerOf(path)
-  }
+  const path: (string | number)[] = []
+  for (const name in members)
+    if (!OURS.has(name) && isFoundAt(name, members[name], { around: OF_BODY, path })) return pointerOf(path)
   return null
 }
 
-/** @param path so far, which becomes that of what is found */
+const OURS: ReadonlySet<string> = new Set(OURS_NAMES)
+/** Members of the body say nothing of each other. */
+const OF_BODY: Around = { object: {}, parent: undefined }
+
+interface Place {
+  readonly around: Around
+  /** So far, which becomes that of what is found. */
+  readonly path: (string | number)[]
+}
+
+function isFoundAt(name: string, member: unknown, { around, path }: Place): boolean {
+  path.push(name)
+  const spelled = spellingOf(name)
+  if (LOOKED_AT.has(spelled) && namesAccount(spelled, member, around)) return true
+  const isRead = typeof member === 'object' && member !== null && (!UNREAD.has(name) || isReadAt(path))
+  if (isRead && isFoundIn(member, path)) return true
+  path.pop()
+  return false
+}
+
 function isFoundIn(value: object, path: (string | number)[]): boolean {
   if (Array.isArray(value)) return isFoundAmong(value, path)
   const object = value as Members
-  const parent = path.at(-1)
-  for (const name in object) {
-    const member = object[name]
-    path.push(name)
-    const spelled = spellingOf(name)
-    if (LOOKED_AT.has(spelled) && namesAccount(spelled, member, { object, parent })) return true
-    const isRead = typeof member === 'object' && member !== null && (!UNREAD.has(name) || isReadAt(path))
-    if (isRead && isFoundIn(member, path)) return true
-    path.pop()
-  }
+  const place = { around: { object, parent: path.at(-1) }, path }
+  for (const name in object) if (isFoundAt(name, object[name], place)) return true
   return false
 }
 

@@ -12,9 +12,11 @@ export interface DeclaredTool {
 
 /** Tools of a chat, also of its messages: no published form has such, and messages are open. */
 export function* chatTools(chat: Pick<ChatBody, 'tools' | 'messages'>): Generator<DeclaredTool> {
-  yield* toolsIn(chat.tools, '/tools')
-  for (const [nth, message] of chat.messages.entries())
-    yield* toolsIn(membersOf(message)['tools'], `/messages/${nth}/tools`, 'typed')
+  if (Array.isArray(chat.tools)) yield* toolsIn(chat.tools, '/tools')
+  for (const [nth, message] of chat.messages.entries()) {
+    const { tools } = membersOf(message)
+    if (Array.isArray(tools)) yield* toolsIn(tools, `/messages/${nth}/tools`, 'typed')
+  }
 }
 
 /** Tools of responses, also of items of the input (`additional_tools`, `tool_search_output`). */
@@ -24,8 +26,10 @@ export function* responsesTools({
 }: Pick<ResponsesBody, 'tools' | 'input'>): Generator<DeclaredTool> {
   yield* toolsIn(tools, '/tools')
   if (!Array.isArray(input)) return
-  for (const [nth, item] of input.entries())
-    yield* toolsIn(membersOf(item)['tools'], `/input/${nth}/tools`, 'typed')
+  for (const [nth, item] of input.entries()) {
+    const { tools } = membersOf(item)
+    if (Array.isArray(tools)) yield* toolsIn(tools, `/input/${nth}/tools`, 'typed')
+  }
 }
 
 /** Tools of messages, also those that turns add (`tool_addition`), and that a summary of turns keeps. */
