@@ -4,6 +4,7 @@
 import { ATTEMPTS_MAX } from '../../../src/schemas/inference/inference-limits.ts'
 import { openEgress, type EgressOptions } from '../../../src/server/egress/egress.ts'
 import type { Egress } from '../../../src/server/ports/egress/egress.ts'
+import type { Inference } from '../../../src/server/ports/inference/inference.ts'
 import type { BreakerReading, StreamMeters } from '../../../src/server/ports/observe.ts'
 import { keptLog } from '../log.ts'
 import type { Teardown } from '../teardown.ts'
@@ -37,6 +38,8 @@ export interface ChatProviderOptions extends Omit<ChatFrontOptions, 'inference' 
   /** The clock by which endpoints are measured. */
   readonly now?: () => number
   readonly streams?: StreamMeters
+  /** Stands between the operations and the models. */
+  readonly around?: (inference: Inference) => Inference
   /** Members that both providers have beside the usual ones. */
   readonly providers?: Members
   /** Members that the first provider has beside the usual ones. */
@@ -58,7 +61,8 @@ export async function openChatProvider(
     startFakeProvider(answersChat()),
     startFakeProvider(answersChat()),
   ])
-  const egress = openEgress(options.egress)
+  // Every test of chats sees whether lent bytes are kept too long.
+  const egress = openEgress({ isPoisoned: true, ...options.egress })
   const log = keptLog()
   const clock = options.now === undefined ? {} : { now: options.now }
   const hold = options.streamHoldMs === undefined ? {} : { streamHoldMs: options.streamHoldMs }
@@ -66,7 +70,8 @@ export async function openChatProvider(
   const meters = options.streams === undefined ? {} : { streams: options.streams }
   const inference = inferenceWith({ egress, credentials, log, ...hold, ...meters, ...clock })
   const extra = catalogueDocument(first.origin, second.origin, options)
-  const front = await openChat(t, { ...options, inference, extra, log })
+  const around = options.around?.(inference) ?? inference
+  const front = await openChat(t, { ...options, inference: around, extra, log })
   t.teardown(async () => {
     await egress.close()
     await Promise.all([first.close(), second.close()])

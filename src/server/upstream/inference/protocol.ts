@@ -57,7 +57,7 @@ export interface Written {
   /** An answer that the caller wants whole; null: it was passed on as it came. */
   readonly answer: WholeAnswer | null
   /** As in `InferenceEnd`. */
-  readonly release?: () => void
+  readonly release?: (() => void) | undefined
   /** As in `InferenceEnd`. */
   readonly finalEvents: FinalEvents | null
   readonly dropped: readonly string[]

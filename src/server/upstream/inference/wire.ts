@@ -36,6 +36,8 @@ export interface StreamInput extends Pick<NativeRequest, 'origins'> {
   readonly caller: Caller
 }
 
+type ReadWhole = WholeRead<NativeAnswer | WholeParts>
+
 /** How an endpoint is called for callers of one dialect: in that dialect, or in its own protocol. D5. */
 export interface Wire {
   /** For a body that has not the form that was asked for. */
@@ -51,7 +53,7 @@ export interface Wire {
    * An answer in the caller's dialect, or its parts, which the caller's side writes. Failures: those of a
    * provider that failed, upstream_invalid, and those of the pool of short jobs. D14.
    */
-  whole(input: WholeInput): Promise<WholeRead<NativeAnswer | WholeParts>>
+  whole(input: WholeInput): ReadWhole | Promise<ReadWhole>
   /** Learns from a failure that a request without some member would be taken; as in `LearnedText`. */
   refused(failure: Failure): (() => void) | null
   /** Learns where the endpoint's answers have their reasoning; as in `LearnedText`. */

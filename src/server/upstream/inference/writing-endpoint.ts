@@ -6,13 +6,14 @@ import type { AnswerRoom, EgressAnswer } from '../../ports/egress/egress.ts'
 import type { CountedPrompt, CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
-import { WRITTEN, type PostAttempt, type PostKind, type ProviderLink } from '../link.ts'
+import { WRITTEN, type PostKind, type ProviderLink } from '../link.ts'
 import { blockedPrompt, failureOf, failureOfWhole } from '../provider-failure.ts'
 import { NOTHING_REPORTED } from './call-prices.ts'
 import { frameOf } from './framing/frame.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body.ts'
 import type {
+  AnswerFigures,
   NativeAnswer,
   NativeHead,
   NativeRequest,
@@ -89,13 +90,13 @@ export class WritingEndpoint implements WritingProtocol {
     const writing = wire.request(attempt.job, attempt.media)
     const request = writing instanceof Promise ? await writing : writing
     if (!request.ok) return request
-    const { body, ...asked } = request.value
-    const lost = lostOf(attempt.job.request, asked.dropped)
+    const { body, dropped, headers, origins } = request.value
+    const lost = lostOf(attempt.job.request, dropped)
     if (lost.length > 0) return unsupported(lost)
     const opening = opened(body, attempt.job)
     const sent = opening instanceof Promise ? await opening : opening
     if (!sent.ok) return sent
-    const sending = { wire, startedAt: attempt.ready(), ...asked }
+    const sending = { wire, startedAt: attempt.ready(), dropped, headers, origins }
     return isStream
       ? this.#stream(attempt, sending, sent.value).finally(() => sent.value.close())
       : this.#whole(attempt, sending, sent.value)
@@ -110,11 +111,9 @@ export class WritingEndpoint implements WritingProtocol {
     const sent = await opened(asked.value.body, job)
     if (!sent.ok) return sent
     const { headers, dropped } = asked.value
-    const outcome = await this.#post(sent.value, {
-      path: count.path,
-      kind: COUNTED,
-      attempt: { caller, call, hops, headers, endsAt: deadlineAt },
-    })
+    const { bytes: bodyBytes } = sent.value
+    const attempt = { caller, call, hops, headers, bodyBytes, endsAt: deadlineAt }
+    const outcome = posted(sent.value, await this.#link.post(count.path, sent.value.take(), attempt, COUNTED))
     if (!outcome.ok) return outcome
     const answer = outcome.value
     const failure = NOT_COUNTED.includes(answer.status)
@@ -134,11 +133,10 @@ export class WritingEndpoint implements WritingProtocol {
     sent: SentBody,
   ): Promise<Outcome<Written>> {
     const { caller, call, hops, deadlineAt } = job
-    const outcome = await this.#post(sent, {
-      path: wire.pathOf(false),
-      kind: WRITTEN,
-      attempt: { caller, call, hops, headers, wantedHeader: wire.tierHeader, endsAt: deadlineAt },
-    })
+    const { bytes: bodyBytes } = sent
+    const { tierHeader: wantedHeader } = wire
+    const attempt = { caller, call, hops, headers, bodyBytes, wantedHeader, endsAt: deadlineAt }
+    const outcome = posted(sent, await this.#link.post(wire.pathOf(false), sent.take(), attempt, WRITTEN))
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) {
@@ -146,44 +144,38 @@ export class WritingEndpoint implements WritingProtocol {
       return { ok: false, failure }
     }
     const head = this.#head(job, model)
-    const read = await readWhole(wire, {
-      body: answer.body,
-      ...{ head, caller, tier: answer.wanted ?? null },
-      isEncryptedAsked: job.request.isEncryptedAsked === true,
-      endsAt: deadlineAt,
-      ...(origins && { origins }),
-    }).catch((bug: unknown) => {
+    let read: WholeRead<NativeAnswer | WholeParts>
+    try {
+      const reading = readWhole(wire, {
+        body: answer.body,
+        ...{ head, caller, tier: answer.wanted ?? null },
+        isEncryptedAsked: job.request.isEncryptedAsked === true,
+        endsAt: deadlineAt,
+        ...(origins && { origins }),
+      })
+      read = reading instanceof Promise ? await reading : reading
+    } catch (bug) {
       answer.release()
       throw bug
-    })
+    }
     if (!read.ok) {
       const failure = failureOfWhole(read, this.#link.redacted)
       answer.release()
       return { ok: false, failure: this.#told(failure, job.request, sent) }
     }
-    const { usage, outputBytes, upstreamId, reported, finishReason, blocked } = read.value
+    const { value } = read
+    const { blocked } = value
     if (blocked !== undefined && mayChangeModel()) {
       answer.release()
       return { ok: false, failure: blockedPrompt(blocked) }
     }
-    wire.answered(read.value.thinksIn ?? null)
-    const figures = { told: usage, outputBytes, upstreamId, reported, finishReason }
-    const written = { dropped, ...NOTHING_WRITTEN, ...figures }
-    if ('withUsage' in read.value) {
-      const { withUsage } = read.value
-      return ok({ failure: null, ...written, answer: { withUsage, release: answer.release } })
-    }
-    begin(dropped, read.value)
-    sink.take(read.value.parts)
-    return ok({ failure: null, ...written, release: answer.release })
-  }
-
-  /** Posts a request whose answer is read whole. */
-  async #post(sent: SentBody, { path, attempt, kind }: Post): Promise<Outcome<EgressAnswer>> {
-    const bodyBytes = sent.bytes
-    const outcome = await this.#link.post(path, sent.take(), { bodyBytes, ...attempt }, kind)
-    sent.close()
-    return outcome.ok || sent.failure === null ? outcome : { ok: false, failure: sent.failure }
+    wire.answered(value.thinksIn ?? null)
+    const { release } = answer
+    if ('withUsage' in value)
+      return ok(wholly(value, { dropped, answer: { withUsage: value.withUsage, release } }))
+    begin(dropped, value)
+    sink.take(value.parts)
+    return ok(wholly(value, { dropped, answer: null, release }))
   }
 
   /** Gets the request without its body, which would stay in memory as long as the answer streams. */
@@ -269,33 +261,60 @@ export class WritingEndpoint implements WritingProtocol {
   }
 }
 
+/** What a whole answer wrote; written out, as each call has one. */
+function wholly(
+  { usage, outputBytes, upstreamId, reported, finishReason }: AnswerFigures,
+  { dropped, answer, release }: Pick<Written, 'dropped' | 'answer' | 'release'>,
+): Written {
+  return {
+    failure: null,
+    told: usage,
+    isExact: false,
+    outputBytes,
+    answer,
+    release,
+    finalEvents: null,
+    dropped,
+    upstreamId,
+    reported,
+    finishReason,
+    pausedMs: 0,
+    isDrained: false,
+  }
+}
+
+/** The outcome of a request that was posted, whose body is of no more use. */
+function posted(sent: SentBody, outcome: Outcome<EgressAnswer>): Outcome<EgressAnswer> {
+  sent.close()
+  return outcome.ok || sent.failure === null ? outcome : { ok: false, failure: sent.failure }
+}
+
 /** Some providers stream whatever they are asked for. */
-async function readWhole(wire: Wire, input: WholeInput): Promise<WholeRead<NativeAnswer | WholeParts>> {
-  if (frameOf(input.body) !== 'events') return wire.whole(input)
+function readWhole(wire: Wire, input: WholeInput): ReturnType<Wire['whole']> {
+  return frameOf(input.body) === 'events' ? readEvents(wire, input) : wire.whole(input)
+}
+
+async function readEvents(wire: Wire, input: WholeInput): Promise<WholeRead<NativeAnswer | WholeParts>> {
   const made = await wire.framing.answer(input.body, input)
   if (!made.ok) return made
   return made.value.ok ? wire.whole({ ...input, body: made.value.bytes }) : made.value
 }
 
 /** A request that is ready to be sent, without its body. */
-interface Sending extends Omit<NativeRequest, 'body'> {
+interface Sending extends Pick<NativeRequest, 'dropped'> {
+  readonly headers: NativeRequest['headers']
+  readonly origins: NativeRequest['origins']
   readonly wire: Wire
   /** `performance.now()` at which the endpoint's time began. */
   readonly startedAt: number
 }
 
-/** No promise for a body without files. Failures: those of `openBody`. */
+/** Neither a promise nor a signal for a body without files. Failures: those of `openBody`. */
 function opened(
   body: NativeRequest['body'],
-  { caller, call: { signal } }: Pick<InferenceJob, 'caller' | 'call'>,
+  { caller, call }: Pick<InferenceJob, 'caller' | 'call'>,
 ): Outcome<SentBody> | Promise<Outcome<SentBody>> {
-  return arePlain(body) ? ok(new PlainBody(body)) : openBody(body, { caller, signal })
-}
-
-interface Post {
-  readonly path: string
-  readonly kind: PostKind
-  readonly attempt: PostAttempt
+  return arePlain(body) ? ok(new PlainBody(body)) : openBody(body, { caller, signal: call.signal })
 }
 
 /**

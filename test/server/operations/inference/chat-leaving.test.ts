@@ -1,6 +1,7 @@
-/** Callers who leave while a provider is silent. D27. */
+/** Callers who leave while a provider is silent, and who is told. D27. */
 import t from 'tap'
 import type { CallCost } from '../../../../src/server/ports/money/money.ts'
+import type { Inference } from '../../../../src/server/ports/inference/inference.ts'
 import { openChatProvider, type ChatProviderFront } from '../../../support/inference/chat-provider-front.ts'
 import { answersChat, silentChat } from '../../../support/inference/fake-chat.ts'
 import { Steps } from '../../../support/inference/fake-stream.ts'
@@ -84,5 +85,34 @@ t.test('a connection serves on behind a stream, and several streams', async (t) 
   for (let nth = 0; nth < 5; nth++) {
     const response = await post({ model: 'acme/one', messages, stream: true })
     t.match(await response.text(), /\[DONE\]\n\n$/)
+  }
+})
+
+t.test('a whole call whose body lies in memory has no signal made, a stream has one', async (t) => {
+  let signals = 0
+  const around = (inference: Inference): Inference => ({
+    streamHoldMs: inference.streamHoldMs,
+    withPreset: (...asked) => inference.withPreset(...asked),
+    count: (job) => inference.count(job),
+    plan: (job) =>
+      inference.plan({
+        ...job,
+        call: {
+          get signal() {
+            signals++
+            return job.call.signal
+          },
+          sent: (isSent) => job.call.sent?.(isSent),
+        },
+      }),
+  })
+  const { post } = await openChatProvider(t, { around })
+  for (const [stream, isMade] of [
+    [false, false],
+    [true, true],
+  ] as const) {
+    const body = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello there' }], stream }
+    t.match(await (await post(body)).text(), stream ? /there/ : /Hello there, you/)
+    t.equal(signals > 0, isMade)
   }
 })
