@@ -92,6 +92,7 @@ export const WRITTEN: PostKind = {
   answerBytesMax: UPSTREAM_WRITTEN_BYTES_MAX,
   mayRepeat: false,
   isLong: true,
+  mayLend: true,
 }
 
 const JSON_TYPE = 'application/json'

@@ -5,6 +5,7 @@ import {
   type TranslationJob,
 } from '../../../schemas/inference/forms/translate.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
+import { owned } from '../../../schemas/values/lent-bytes.ts'
 import type { TextProtocol, ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
@@ -23,14 +24,7 @@ import { OriginalParts } from './parts/original-parts.ts'
 import type { ReadLarge } from './parts/part-events.ts'
 import { PART_PROTOCOLS } from './parts/part-protocols.ts'
 import { wholeParts } from './parts/whole-parts.ts'
-import type {
-  NativeAnswer,
-  NativeHead,
-  NativeRequest,
-  PartStream,
-  WholeParts,
-  WholeRead,
-} from './protocol.ts'
+import type { NativeAnswer, NativeHead, NativeRequest, PartStream, WholeRead } from './protocol.ts'
 import { signatureFormatOf, type LearnedText } from './spoken.ts'
 import { isTranslatedHere, translationJob, type WrittenCall } from './translated/translation-job.ts'
 import { unsupported } from './translated/unsupported.ts'
@@ -87,12 +81,18 @@ export class TranslatedWire implements Wire {
   }
 
   /** A large answer is read and written in a thread: its parts would be written on the loop. */
-  async whole(input: WholeInput): Promise<WholeRead<NativeAnswer | WholeParts>> {
+  whole(input: WholeInput): ReturnType<Wire['whole']> {
+    const { body, caller, tier, origins = [] } = input
+    if (!isTranslatedHere(body)) return this.#wholeInJob({ ...input, body: owned(body) })
+    const [protocol, signatureFormat] = [this.#protocol, this.#signatureFormat]
+    const read = { protocol, answer: body, signatureFormat, tier, origins }
+    return this.#deps.loop.booked(caller.organizationId, () => wholeParts(read))
+  }
+
+  async #wholeInJob(input: WholeInput): Promise<WholeRead<NativeAnswer>> {
     const { body, head, caller, endsAt, isEncryptedAsked, tier, origins = [] } = input
-    const signatureFormat = this.#signatureFormat
-    const read = { protocol: this.#protocol, answer: body, signatureFormat, tier, origins }
-    if (isTranslatedHere(body)) return this.#deps.loop.booked(caller.organizationId, () => wholeParts(read))
-    const job = { ...read, dialect: this.#dialect, head, isEncryptedAsked }
+    const how = { protocol: this.#protocol, dialect: this.#dialect, signatureFormat: this.#signatureFormat }
+    const job = { ...how, answer: body, head, isEncryptedAsked, tier, origins }
     const more = { caller, endsAt, transfer: movable(body) }
     const done = await this.#deps.jobs.run('translated_answer', job, more)
     return done.ok ? answerOfJob(done.value) : done

@@ -4,7 +4,12 @@ import { ok, type Outcome } from '../../../../src/schemas/failures.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import type { ShortJobMore, ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
 import { joinedAnswer } from '../../../../src/server/upstream/inference/native-answer.ts'
+import { lendingBuffer } from '../../../../src/schemas/values/lent-bytes.ts'
+import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import { LoopBudget } from '../../../../src/server/structures/loop-budget.ts'
+import { Framing } from '../../../../src/server/upstream/inference/framing/framing.ts'
+import { LearnedText } from '../../../../src/server/upstream/inference/spoken.ts'
+import { TranslatedWire } from '../../../../src/server/upstream/inference/translated-wire.ts'
 import { readAnswer } from '../../../../src/server/upstream/inference/whole-answer.ts'
 import { threads } from '../../../support/front.ts'
 import { HEAD } from '../../../support/inference/provider-chunks.ts'
@@ -67,4 +72,26 @@ t.test('a pool without room fails the attempt', async (t) => {
   t.match(await readAnswer({ dialect: 'chat', body, head: HEAD }, { jobs: busy, loop, caller }), {
     failure: { name: 'busy' },
   })
+})
+
+t.test('what goes to a thread is no lent memory', async (t) => {
+  const given: Uint8Array[] = []
+  const run = (_: string, input: { readonly answer?: Uint8Array; readonly bytes?: Uint8Array }): unknown => {
+    given.push(input.answer ?? input.bytes ?? Buffer.alloc(0))
+    return Promise.resolve({ ok: false, failure: { name: 'busy' } })
+  }
+  const how = { jobs: { run } as unknown as ShortJobs, loop }
+  const body = lendingBuffer(answerOf(INLINE_JSON_BYTES_MAX + 1))
+  const framing = new Framing('chat', how)
+  const endpoint = { provider: { slug: 'acme' } } as Endpoint
+  const learned = new LearnedText({} as LearnedText['text'])
+  const wire = new TranslatedWire('messages', 'chat', { endpoint, learned, framing, ...how })
+  await readAnswer({ dialect: 'chat', body, head: HEAD }, { ...how, caller })
+  await framing.answer(body, { caller, endsAt: Infinity })
+  await wire.whole({ body, head: HEAD, caller, tier: null, endsAt: Infinity, isEncryptedAsked: false })
+  t.equal(given.length, 3)
+  for (const bytes of given) {
+    t.not(bytes.buffer, body.buffer)
+    t.ok(body.equals(bytes))
+  }
 })

@@ -1,5 +1,6 @@
-import type { Outcome } from '../../../../schemas/failures.ts'
+import { ok, type Outcome } from '../../../../schemas/failures.ts'
 import type { TextProtocol } from '../../../../schemas/models/text-models.ts'
+import { owned } from '../../../../schemas/values/lent-bytes.ts'
 import type { Caller } from '../../../../schemas/values/callers.ts'
 import type { ByteReader } from '../../../ports/byte-streams.ts'
 import type { AnswerRoom } from '../../../ports/egress/egress.ts'
@@ -51,8 +52,10 @@ export class Framing {
     more: { readonly caller: Caller; readonly endsAt?: number },
   ): Promise<Outcome<Reframed>> {
     const { jobs, loop } = this.#deps
-    const input = { protocol: this.#protocol, to, bytes }
-    if (!isTranslatedHere(bytes)) return jobs.run('reframe', input, { ...more, transfer: movable(bytes) })
-    return { ok: true, value: loop.booked(more.caller.organizationId, () => reframe(input)) }
+    const protocol = this.#protocol
+    if (isTranslatedHere(bytes))
+      return ok(loop.booked(more.caller.organizationId, () => reframe({ protocol, to, bytes })))
+    const moved = owned(bytes)
+    return jobs.run('reframe', { protocol, to, bytes: moved }, { ...more, transfer: movable(moved) })
   }
 }

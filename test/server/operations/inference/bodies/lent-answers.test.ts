@@ -1,0 +1,121 @@
+/**
+ * Whole answers that lie where the connection of their provider was read, for one turn of the loop: the bytes
+ * are overwritten behind it here. What needs them later has a copy.
+ */
+import t from 'tap'
+import { TRANSLATED_INLINE_PARTS_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
+import { AUTHORIZATION } from '../../../../support/front.ts'
+import { openChatProvider } from '../../../../support/inference/chat-provider-front.ts'
+import { chatEvents, wholeChat, wholeJson } from '../../../../support/inference/fake-chat.ts'
+import { DIALECT_ROWS, openDialect } from '../../../../support/inference/dialect-rows.ts'
+import type { FakeAnswer } from '../../../../support/inference/fake-provider.ts'
+import { bodyOf } from '../../../../support/inference/fake-stream.ts'
+import { rigged } from '../../../../support/inference/text-rig.ts'
+import { keptSpend } from '../../../../support/money/free-spend.ts'
+import { until } from '../../../../support/wait.ts'
+import { rawClient, requestText } from '../../../../support/wire/raw-http.ts'
+
+const HEADERS = { authorization: AUTHORIZATION, 'content-type': 'application/json' }
+/** Comes in one read of a connection, and tells answers apart. */
+const textOf = (nth: number): string => String(nth).padStart(5, '0').repeat(1_400)
+const says = (text: string): FakeAnswer => wholeChat({ words: [text] })
+/** More objects than are translated on the loop. */
+const BRACES = '{'.repeat(3 * TRANSLATED_INLINE_PARTS_MAX)
+
+/** The bodies of the answers that have come whole. */
+function bodiesIn(text: string): readonly string[] {
+  const bodies: string[] = []
+  for (let at = 0; ;) {
+    const end = text.indexOf('\r\n\r\n', at)
+    const bytes = Number(/content-length: (\d+)/i.exec(text.slice(at, end))?.[1] ?? 0)
+    if (end < 0 || text.length < end + 4 + bytes) return bodies
+    bodies.push(text.slice(end + 4, end + 4 + bytes))
+    at = end + 4 + bytes
+  }
+}
+
+function saidIn(json: string): string | undefined {
+  const { choices } = JSON.parse(json) as { choices: readonly { message: { content: string } }[] }
+  return choices[0]?.message.content
+}
+
+for (const row of DIALECT_ROWS)
+  t.test(`${row.name}: an answer that leaves in a later turn is the provider's`, async (t) => {
+    const { port, first } = await openDialect(t, row)
+    if (row.name === 'chat') first.usually(says(textOf(1)))
+    // The reply to a body without a length is the last one of its connection, and leaves a turn later.
+    const client = rawClient(port)
+    const body = JSON.stringify(row.asks('acme/chat', 'Hello there'))
+    const head = requestText(`POST /api/v1${row.path}`, { ...HEADERS, 'transfer-encoding': 'chunked' })
+    client.send(`${head}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)
+    const text = await client.closed()
+    t.match(text, /^HTTP\/1\.1 200/)
+    t.ok(text.includes(row.name === 'chat' ? textOf(1) : 'Hello there, you'))
+  })
+
+t.test('answers whose reader is behind are the provider’s', async (t) => {
+  const { port, first, egress } = await openChatProvider(t)
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  client.socket.pause()
+  const body = JSON.stringify({ model: 'acme/chat', messages: [{ role: 'user', content: 'x' }] })
+  const request = requestText(
+    'POST /api/v1/chat/completions',
+    { ...HEADERS, 'content-length': String(body.length) },
+    body,
+  )
+  let asked = 0
+  while (egress.load.heldBytes === 0) {
+    first.script(says(textOf(asked)))
+    client.send(request)
+    await first.arrived(asked++)
+    await until(() => egress.load.calls === 0)
+  }
+  client.socket.resume()
+  await until(() => bodiesIn(client.text).length === asked)
+  for (const [nth, json] of bodiesIn(client.text).entries())
+    t.ok(saidIn(json) === textOf(nth), `answer ${nth}`)
+  t.equal(egress.load.heldBytes, 0)
+})
+
+t.test('an answer whose caller has left is paid by what the provider told', async (t) => {
+  const spend = keptSpend()
+  const { port, first, rest } = await openChatProvider(t, { spend })
+  let answer = (): void => undefined
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  first.usually(async (call, reply) => {
+    await held
+    await says(textOf(7))(call, reply)
+  })
+  const client = rawClient(port)
+  const body = JSON.stringify({ model: 'acme/chat', messages: [{ role: 'user', content: 'x' }] })
+  client.send(
+    requestText('POST /api/v1/chat/completions', { ...HEADERS, 'content-length': String(body.length) }, body),
+  )
+  await first.arrived(0)
+  client.destroy()
+  answer()
+  t.equal(await rest(), 0)
+  t.match(spend.holds[0]?.end, { isEstimated: false, provider: 'first' })
+})
+
+t.test('an answer that a thread translates is the provider’s', async (t) => {
+  const { send, first, rest } = await rigged(t, 'chat')
+  first.usually(says(BRACES))
+  const answer = (await (await send('messages')).json()) as { content: readonly { text: string }[] }
+  t.ok(answer.content[0]?.text === BRACES)
+  t.equal(await rest(), 0)
+})
+
+t.test('events in place of a whole answer are the provider’s, also where a thread reads them', async (t) => {
+  const { post, first, rest } = await openChatProvider(t)
+  for (const text of ['Hello there', BRACES]) {
+    first.usually((call, reply) =>
+      wholeJson(200, bodyOf(chatEvents(call, { words: [text] })).toString())(call, reply),
+    )
+    const reply = await post({ model: 'acme/chat', messages: [{ role: 'user', content: 'x' }] })
+    t.equal(reply.status, 200)
+    t.ok(saidIn(await reply.text()) === text)
+  }
+  t.equal(await rest(), 0)
+})
