@@ -210,7 +210,7 @@ export const FREE_METERS: Meters & MetersOfCalls = {
   keyLookup() {},
   rateDecision() {},
   upstream() {},
-  streams: { committed() {}, wrote() {}, ended() {}, answered() {}, called() {} },
+  streams: { of: () => ({ committed() {}, wrote() {}, ended() {}, answered() {}, called() {} }) },
 }
 
 interface MetersOfCalls {

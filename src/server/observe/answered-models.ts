@@ -3,7 +3,7 @@ import { fieldName, OTHER_FIELD } from '../../schemas/inference/forms/field-name
 import { METRIC_DROPPED_MAX } from '../../schemas/inference/stream-limits.ts'
 import type { AnsweredInput } from '../ports/observe.ts'
 import { UNPRICED_TIER_CALLS, unpricedTierOf, type UnpricedTier } from './unpriced-tiers.ts'
-import { Tally } from './tally.ts'
+import { Tally, type Count } from './tally.ts'
 
 /** The answered calls of one model since the start of the process. */
 export interface ModelReading {
@@ -13,6 +13,11 @@ export interface ModelReading {
   readonly cachedTokens: number
   /** Calls by the member of the request that the provider did not get. */
   readonly dropped: Readonly<Record<string, number>>
+}
+
+/** The answered calls of one model. */
+export interface AnsweredModel {
+  add(input: AnsweredInput): void
 }
 
 /** Counts the input of answered calls, and what their providers did not get. D36. */
@@ -45,14 +50,21 @@ export class AnsweredModels {
   }
 
   /** @param values of the labels */
-  add(
-    values: readonly string[],
-    { fresh, cacheRead, cacheWrite, dropped, unpricedTier }: AnsweredInput,
-  ): void {
-    if (fresh > 0) this.#input.add(fresh, ...values, 'none')
-    if (cacheRead > 0) this.#input.add(cacheRead, ...values, 'read')
-    if (cacheWrite > 0) this.#input.add(cacheWrite, ...values, 'write')
-    if (unpricedTier !== null) this.#unpriced.add(1, ...values, unpricedTier.member, unpricedTier.tier)
+  of(values: readonly string[]): AnsweredModel {
+    const input = (cache: string): Count => this.#input.cell(...values, cache)
+    const [none, read, write] = [input('none'), input('read'), input('write')]
+    return {
+      add: ({ fresh, cacheRead, cacheWrite, dropped, unpricedTier }) => {
+        none.count += fresh
+        read.count += cacheRead
+        write.count += cacheWrite
+        if (unpricedTier !== null) this.#unpriced.add(1, ...values, unpricedTier.member, unpricedTier.tier)
+        if (dropped.length > 0) this.#addDropped(values, dropped)
+      },
+    }
+  }
+
+  #addDropped(values: readonly string[], dropped: readonly string[]): void {
     // Several members of one field are one.
     for (const field of new Set(dropped.map(fieldName)))
       this.#dropped.add(1, ...values, this.#bounded(values, field))

@@ -1,11 +1,11 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { FailureName } from '../../schemas/failures.ts'
 import { METRIC_MODELS_MAX, PROGRESS_RATE_MS_MIN } from '../../schemas/inference/stream-limits.ts'
-import type { AnswerLabels, StreamMeters } from '../ports/observe.ts'
-import { AnsweredModels, type ModelReading } from './answered-models.ts'
+import type { AnsweredInput, AnswerMeter, FirstOutput, StreamEnd, StreamMeters } from '../ports/observe.ts'
+import { AnsweredModels, type AnsweredModel, type ModelReading } from './answered-models.ts'
 import { FIRST_OUTPUT_BUCKETS } from './buckets.ts'
 import { Durations } from './durations.ts'
-import { Tally } from './tally.ts'
+import { ByLabels, Tally, type Count } from './tally.ts'
 import type { UnpricedTier } from './unpriced-tiers.ts'
 
 /** Seconds of Sluice's own part. */
@@ -47,48 +47,96 @@ export interface StreamMetrics extends StreamMeters {
 
 export function createStreamMeters(registry: Registry): StreamMetrics {
   const counts = talliesOf(registry)
-  const { first, own, rate } = durationsOf(registry)
-  const valuesOf = boundedValues()
+  const durations = durationsOf(registry)
   const open = watchOpen(registry)
   const models = new AnsweredModels(registry, LABELS)
-  let tokensSum = 0
+  const written = { count: 0 }
+  const metrics = { counts, durations, written }
+  const meters = new ByLabels(
+    (values) => new ModelMeter(metrics, values, { open: open.of(values), model: models.of(values) }),
+  )
+  const bounded = boundedModels()
   return {
-    committed(by, { ms, ownMs, failed }) {
-      const values = valuesOf(by)
-      counts.commits.add(1, ...values)
-      if (failed > 0) counts.fallbacks.add(failed, ...values)
-      first.observe(values.join('|'), ms / 1_000)
-      own.observe(values.join('|'), ownMs / 1_000)
-      open.add(values, 1)
-    },
-    wrote(by, tokens) {
-      tokensSum += tokens
-      counts.tokens.add(tokens, ...valuesOf(by))
-    },
-    ended(by, { cause, tokens, ms, pausedMs, isDrained }) {
-      const values = valuesOf(by)
-      open.add(values, -1)
-      if (cause !== null) counts.cuts.add(1, ...values, cause)
-      if (isDrained) counts.drains.add(1, ...values)
-      if (pausedMs > 0) counts.paused.add(pausedMs / 1_000, ...values)
-      const writingMs = ms - pausedMs
-      if (writingMs >= PROGRESS_RATE_MS_MIN) rate.observe(values.join('|'), (tokens / writingMs) * 1_000)
-    },
-    answered: (by, input) => models.add(valuesOf(by), input),
-    called(by, failure: FailureName | null, isEstimated: boolean) {
-      const values = valuesOf(by)
-      counts.calls.add(1, ...values, failure ?? '')
-      if (isEstimated) counts.estimated.add(1, ...values)
-    },
+    of: ({ operation, provider, model }) => meters.of([operation, provider, bounded(model)]),
     read: () => ({
       open: open.all,
-      firstCounts: sums(first.series),
-      tokens: tokensSum,
+      firstCounts: sums(durations.first.series),
+      tokens: written.count,
       cuts: byCause(counts.cuts),
       models: models.read(),
       unpricedTiers: models.readUnpriced(),
     }),
-    series: () => ({ firsts: first.series, tokens: counts.tokens.counts }),
+    series: () => ({ firsts: durations.first.series, tokens: counts.tokens.counts }),
+  }
+}
+
+/** The metrics in which all answers are counted. */
+interface AnswerMetrics {
+  readonly counts: ReturnType<typeof talliesOf>
+  readonly durations: ReturnType<typeof durationsOf>
+  /** Tokens of all outputs. */
+  readonly written: Count
+}
+
+/** The figures under one set of labels; what each call counts is looked up once. */
+class ModelMeter implements AnswerMeter {
+  readonly #metrics: AnswerMetrics
+  readonly #values: readonly string[]
+  readonly #label: string
+  readonly #open: OpenOfModel
+  readonly #model: AnsweredModel
+  readonly #whole: Count
+  readonly #tokens: Count
+  readonly #commits: Count
+
+  /** @param values of the labels */
+  constructor(
+    metrics: AnswerMetrics,
+    values: readonly string[],
+    { open, model }: { readonly open: OpenOfModel; readonly model: AnsweredModel },
+  ) {
+    this.#metrics = metrics
+    this.#values = values
+    this.#label = values.join('|')
+    this.#open = open
+    this.#model = model
+    this.#whole = metrics.counts.calls.cell(...values, '')
+    this.#tokens = metrics.counts.tokens.cell(...values)
+    this.#commits = metrics.counts.commits.cell(...values)
+  }
+
+  committed({ ms, ownMs, failed }: FirstOutput): void {
+    const { counts, durations } = this.#metrics
+    this.#commits.count += 1
+    if (failed > 0) counts.fallbacks.add(failed, ...this.#values)
+    durations.first.observe(this.#label, ms / 1_000)
+    durations.own.observe(this.#label, ownMs / 1_000)
+    this.#open.add(1)
+  }
+
+  wrote(tokens: number): void {
+    this.#metrics.written.count += tokens
+    this.#tokens.count += tokens
+  }
+
+  ended({ cause, tokens, ms, pausedMs, isDrained }: StreamEnd): void {
+    const { counts, durations } = this.#metrics
+    this.#open.add(-1)
+    if (cause !== null) counts.cuts.add(1, ...this.#values, cause)
+    if (isDrained) counts.drains.add(1, ...this.#values)
+    if (pausedMs > 0) counts.paused.add(pausedMs / 1_000, ...this.#values)
+    const writingMs = ms - pausedMs
+    if (writingMs >= PROGRESS_RATE_MS_MIN) durations.rate.observe(this.#label, (tokens / writingMs) * 1_000)
+  }
+
+  answered(input: AnsweredInput): void {
+    this.#model.add(input)
+  }
+
+  called(failure: FailureName | null, isEstimated: boolean): void {
+    if (failure === null) this.#whole.count += 1
+    else this.#metrics.counts.calls.add(1, ...this.#values, failure)
+    if (isEstimated) this.#metrics.counts.estimated.add(1, ...this.#values)
   }
 }
 
@@ -155,18 +203,24 @@ function durationsOf(registry: Registry) {
   }
 }
 
-/** The values of the labels; the set of models is bounded. */
-function boundedValues(): (by: AnswerLabels) => readonly [string, string, string] {
+/** The value of the label; the set of models is bounded. */
+function boundedModels(): (model: string) => string {
   const models = new Set<string>()
-  return ({ operation, provider, model }) => {
+  return (model) => {
     if (models.size < METRIC_MODELS_MAX) models.add(model)
-    return [operation, provider, models.has(model) ? model : OTHER]
+    return models.has(model) ? model : OTHER
   }
+}
+
+/** Streams in progress under one set of labels. */
+interface OpenOfModel {
+  add(count: 1 | -1): void
 }
 
 interface Open {
   readonly all: number
-  add(values: readonly string[], count: 1 | -1): void
+  /** @param values of the labels */
+  of(values: readonly string[]): OpenOfModel
 }
 
 function watchOpen(registry: Registry): Open {
@@ -188,10 +242,14 @@ function watchOpen(registry: Registry): Open {
     get all() {
       return all
     },
-    add(values, count) {
+    of(values) {
       const key = values.join('|')
-      all += count
-      open.set(key, (open.get(key) ?? 0) + count)
+      return {
+        add(count) {
+          all += count
+          open.set(key, (open.get(key) ?? 0) + count)
+        },
+      }
     },
   }
 }

@@ -189,18 +189,24 @@ export interface CountedTier {
 
 /** Figures of the answers of models that write. D36. */
 export interface StreamMeters {
+  /** Where calls under these labels are counted; the same for all of them. */
+  of(by: AnswerLabels): AnswerMeter
+}
+
+/** Figures of the answers of one model at one provider, in one operation. */
+export interface AnswerMeter {
   /** The first output leaves. */
-  committed(by: AnswerLabels, first: FirstOutput): void
+  committed(first: FirstOutput): void
   /** So many tokens more were written. */
-  wrote(by: AnswerLabels, tokens: number): void
+  wrote(tokens: number): void
   /** Once for each committed stream. */
-  ended(by: AnswerLabels, end: StreamEnd): void
+  ended(end: StreamEnd): void
   /** Once for each call that an endpoint has answered, whole or in part. */
-  answered(by: AnswerLabels, input: AnsweredInput): void
+  answered(input: AnsweredInput): void
   /**
    * Once for each call, streamed or whole.
    * @param failure null: the answer is whole
    * @param isEstimated the usage is Sluice's own count
    */
-  called(by: AnswerLabels, failure: FailureName | null, isEstimated: boolean): void
+  called(failure: FailureName | null, isEstimated: boolean): void
 }

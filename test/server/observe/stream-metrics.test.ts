@@ -18,15 +18,15 @@ const end = (more: Partial<StreamEnd> = {}): StreamEnd => ({
 t.test('answers are counted by operation, provider and model, and open streams', async (t) => {
   const registry = new Registry()
   const meters = createStreamMeters(registry)
-  meters.committed(acme, first(30))
-  meters.committed(acme, first(700, 2))
-  meters.committed(other, first(1))
-  meters.wrote(acme, 40)
-  meters.wrote(acme, 60)
-  meters.ended(acme, end({ cause: 'upstream_failed', pausedMs: 1_500, isDrained: true }))
-  meters.called(acme, 'upstream_failed', true)
-  meters.called(other, null, false)
-  meters.called({ ...acme, provider: '' }, 'busy', false)
+  meters.of(acme).committed(first(30))
+  meters.of(acme).committed(first(700, 2))
+  meters.of(other).committed(first(1))
+  meters.of(acme).wrote(40)
+  meters.of(acme).wrote(60)
+  meters.of(acme).ended(end({ cause: 'upstream_failed', pausedMs: 1_500, isDrained: true }))
+  meters.of(acme).called('upstream_failed', true)
+  meters.of(other).called(null, false)
+  meters.of({ ...acme, provider: '' }).called('busy', false)
   t.same(meters.read().open, 2)
   t.same(meters.read().tokens, 100)
   t.same(meters.read().cuts, { upstream_failed: 1 })
@@ -53,7 +53,7 @@ t.test('answers are counted by operation, provider and model, and open streams',
     `sluice_output_tokens_per_second_sum{${ACME}} 200`,
   ])
     t.ok(text.includes(line), line)
-  meters.ended(acme, end({ ms: 10 }))
+  meters.of(acme).ended(end({ ms: 10 }))
   const later = await registry.metrics()
   t.match(later, `sluice_streams_open{${ACME}} 0`)
   t.match(later, `sluice_output_tokens_per_second_count{${ACME}} 1`, 'ten milliseconds are no rate')
@@ -64,8 +64,8 @@ t.test('models have a bounded set of names', async (t) => {
   const registry = new Registry()
   const meters = createStreamMeters(registry)
   for (let nth = 0; nth < METRIC_MODELS_MAX + 5; nth++)
-    meters.called({ ...acme, model: `m${nth}` }, null, false)
-  meters.called({ ...acme, model: 'm0' }, null, false)
+    meters.of({ ...acme, model: `m${nth}` }).called(null, false)
+  meters.of({ ...acme, model: 'm0' }).called(null, false)
   const text = await registry.metrics()
   t.match(text, 'model="m0",failure=""} 2')
   t.match(text, 'model="other",failure=""} 5')
@@ -79,11 +79,10 @@ t.test('input is told by what caches had of it, and dropped members by their fie
     ...['seed', 'reasoning.max_tokens', 'reasoning.exclude', 'x_mine', 'other', 'messages.y'],
     ...['strict', 'annotations', 'processing', 'reasoning_details'],
   ]
-  meters.answered(acme, { fresh: 100, cacheRead: 300, cacheWrite: 0, dropped, unpricedTier: null })
-  meters.answered(
-    { ...acme, provider: 'second' },
-    { fresh: 0, cacheRead: 0, cacheWrite: 50, dropped: ['seed'], unpricedTier: null },
-  )
+  meters.of(acme).answered({ fresh: 100, cacheRead: 300, cacheWrite: 0, dropped, unpricedTier: null })
+  meters
+    .of({ ...acme, provider: 'second' })
+    .answered({ fresh: 0, cacheRead: 0, cacheWrite: 50, dropped: ['seed'], unpricedTier: null })
   const text = await registry.metrics()
   for (const line of [
     `sluice_input_tokens_total{${ACME},cache="none"} 100`,
@@ -120,7 +119,7 @@ t.test('dropped members of any names and models have a bounded set of figures', 
   const fields = ['seed', 'top_k', 'min_p', 'top_a', 'user', 'metadata']
   for (let nth = 0; nth < METRIC_MODELS_MAX + 5; nth++) {
     const dropped = [...fields, ...Array.from({ length: 9 }, (_, at) => `own_${nth}_${at}`)]
-    meters.answered({ ...acme, model: `m${nth}` }, { ...none, dropped })
+    meters.of({ ...acme, model: `m${nth}` }).answered({ ...none, dropped })
   }
   const series = (await registry.metrics()).match(/^sluice_dropped_fields_total\{/gm)?.length ?? 0
   t.ok(series <= METRIC_DROPPED_MAX + METRIC_MODELS_MAX + 1, `${series} series`)
@@ -131,9 +130,9 @@ t.test('answers with a tier without a price are counted by model, member and tie
   const registry = new Registry()
   const meters = createStreamMeters(registry)
   const none = { fresh: 0, cacheRead: 0, cacheWrite: 0, dropped: [] }
-  meters.answered(acme, { ...none, unpricedTier: null })
+  meters.of(acme).answered({ ...none, unpricedTier: null })
   for (const tier of ['priority', 'priority', 'other'])
-    meters.answered(acme, { ...none, unpricedTier: { member: 'service_tier', tier } })
+    meters.of(acme).answered({ ...none, unpricedTier: { member: 'service_tier', tier } })
   const text = await registry.metrics()
   t.match(text, `sluice_unpriced_tier_calls_total{${ACME},member="service_tier",tier="priority"} 2`)
   t.match(text, `sluice_unpriced_tier_calls_total{${ACME},member="service_tier",tier="other"} 1`)

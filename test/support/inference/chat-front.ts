@@ -136,11 +136,7 @@ export interface InferenceParts {
 const none = (): void => undefined
 /** Meters that count nothing. */
 export const NO_STREAM_METERS: StreamMeters = {
-  committed: none,
-  wrote: none,
-  ended: none,
-  answered: none,
-  called: none,
+  of: () => ({ committed: none, wrote: none, ended: none, answered: none, called: none }),
 }
 
 /** Models as a front has them. */

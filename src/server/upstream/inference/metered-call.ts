@@ -9,7 +9,7 @@ import type {
   TokenUsage,
 } from '../../ports/inference/inference.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
-import type { AnswerLabels, CountedTier, StreamMeters } from '../../ports/observe.ts'
+import type { AnswerMeter, CountedTier, StreamMeters } from '../../ports/observe.ts'
 import { isPrivate } from '../routing/is-private.ts'
 import type { Try } from '../routing/attempts.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
@@ -26,7 +26,8 @@ export class MeteredCall {
   readonly #now: () => number
   readonly #job: MeteredJob
   readonly #attemptedAt: number
-  #by: AnswerLabels
+  /** Null: no endpoint has answered. */
+  #meter: AnswerMeter | null = null
   /** Null: no output of a stream has left. */
   #committedAt: number | null = null
   #tokens = 0
@@ -39,31 +40,28 @@ export class MeteredCall {
     this.#now = now
     this.#job = job
     this.#attemptedAt = now()
-    const { operation, models } = job
-    this.#by = { operation, provider: '', model: nameOf(models[0]) }
   }
 
   /** The first output of a stream leaves. */
   committed(one: WritingTry): void {
     const now = this.#now()
     this.#committedAt = now
-    this.#by = this.#labelsOf(one)
     const { startedAt } = this.#job
     const ownMs = this.#attemptedAt - startedAt
-    this.#meters.committed(this.#by, { ms: now - startedAt, ownMs, failed: one.trail.length })
+    this.#meterOf(one).committed({ ms: now - startedAt, ownMs, failed: one.trail.length })
   }
 
   /** @param usage of the answer so far */
   wrote(usage: TokenUsage): void {
     const tokens = outputTokens(usage)
     if (tokens <= this.#tokens) return
-    this.#meters.wrote(this.#by, tokens - this.#tokens)
+    this.#known.wrote(tokens - this.#tokens)
     this.#tokens = tokens
   }
 
   /** An endpoint has answered, whole or in part. */
   answered({ pausedMs, isDrained }: Pick<Written, 'pausedMs' | 'isDrained'>, one: WritingTry): void {
-    this.#by = this.#labelsOf(one)
+    this.#meterOf(one)
     this.#pausedMs = pausedMs
     this.#isDrained = isDrained
   }
@@ -71,24 +69,33 @@ export class MeteredCall {
   ended(outcome: Outcome<InferenceEnd>): void {
     const cause = (outcome.ok ? outcome.value.failure : outcome.failure)?.name ?? null
     if (outcome.ok) this.#tellEnd(outcome.value)
-    this.#meters.called(this.#by, cause, outcome.ok && outcome.value.isEstimated)
+    const meter = this.#known
+    meter.called(cause, outcome.ok && outcome.value.isEstimated)
     if (this.#committedAt === null) return
     const ms = this.#now() - this.#committedAt
     const [pausedMs, isDrained] = [this.#pausedMs, this.#isDrained]
-    this.#meters.ended(this.#by, { cause, tokens: this.#tokens, ms, pausedMs, isDrained })
+    meter.ended({ cause, tokens: this.#tokens, ms, pausedMs, isDrained })
   }
 
   #tellEnd({ usage, dropped, unpricedTier, reported }: InferenceEnd): void {
     this.wrote(usage)
     const { input: fresh, cacheRead, cacheWrite } = usage
     const counted = unpricedTier === null ? null : countedTier(unpricedTier, reported)
-    this.#meters.answered(this.#by, { fresh, cacheRead, cacheWrite, dropped, unpricedTier: counted })
+    this.#known.answered({ fresh, cacheRead, cacheWrite, dropped, unpricedTier: counted })
   }
 
-  #labelsOf({ model, target }: WritingTry): AnswerLabels {
-    const { endpoint } = target
+  #meterOf({ model, target: { endpoint } }: WritingTry): AnswerMeter {
     const name = isPrivate(endpoint) ? PRIVATE : model.id
-    return { operation: this.#job.operation, provider: endpoint.provider.slug, model: name }
+    return this.#meterBy(endpoint.provider.slug, name)
+  }
+
+  /** Of the endpoint that answers, or of none. */
+  get #known(): AnswerMeter {
+    return this.#meter ?? this.#meterBy('', nameOf(this.#job.models[0]))
+  }
+
+  #meterBy(provider: string, model: string): AnswerMeter {
+    return (this.#meter = this.#meters.of({ operation: this.#job.operation, provider, model }))
   }
 }
 

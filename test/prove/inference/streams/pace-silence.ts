@@ -60,7 +60,7 @@ async function standAt(
   { speed, firstOutputMs = FIRST_OUTPUT_MS_DEFAULT, stallMs = STALL_MS_DEFAULT, committed }: Clocks,
 ): Promise<StreamStand> {
   const stand = await openStand({
-    streams: { ...NO_STREAM_METERS, committed: (_, { ms }) => committed?.(ms) },
+    streams: { of: (by) => ({ ...NO_STREAM_METERS.of(by), committed: ({ ms }) => committed?.(ms) }) },
     timers: new Timers(() => performance.now() * speed),
     streamHoldMs: STREAM_HOLD_MS_DEFAULT / speed,
     firstProvider: { first_output_ms: firstOutputMs / speed, stall_ms: stallMs / speed },

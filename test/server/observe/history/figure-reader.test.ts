@@ -97,9 +97,9 @@ t.test(
 t.test('streams tell their tokens and first outputs, also of a call without an answer yet', async (t) => {
   const { metrics } = front(t)
   const by = { operation: 'chat.create', provider: 'acme', model: 'acme/one' }
-  metrics.streams.committed(by, { ms: 20, ownMs: 1, failed: 0 })
-  metrics.streams.wrote(by, 7)
-  metrics.streams.wrote({ ...by, provider: '' }, 1)
+  metrics.streams.of(by).committed({ ms: 20, ownMs: 1, failed: 0 })
+  metrics.streams.of(by).wrote(7)
+  metrics.streams.of({ ...by, provider: '' }).wrote(1)
   const figures = metrics.figures.read()
   t.equal(columnsOf(figures, 'operation', 'chat.create')?.[COLUMN.tokens], 8)
   t.equal(columnsOf(figures, 'model', 'acme/one')?.[COLUMN.tokens], 8)

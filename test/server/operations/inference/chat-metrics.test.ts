@@ -3,6 +3,7 @@ import t from 'tap'
 import type {
   AnsweredInput,
   AnswerLabels,
+  AnswerMeter,
   FirstOutput,
   StreamEnd,
   StreamMeters,
@@ -30,24 +31,14 @@ class KeptMeters implements StreamMeters {
   readonly calledBy: (readonly [AnswerLabels, string | null, boolean])[] = []
   tokens = 0
 
-  committed(...facts: readonly [AnswerLabels, FirstOutput]): void {
-    this.committedBy.push(facts)
-  }
-
-  wrote(_: AnswerLabels, tokens: number): void {
-    this.tokens += tokens
-  }
-
-  ended(...facts: readonly [AnswerLabels, StreamEnd]): void {
-    this.endedBy.push(facts)
-  }
-
-  answered(...facts: readonly [AnswerLabels, AnsweredInput]): void {
-    this.answeredBy.push(facts)
-  }
-
-  called(...facts: readonly [AnswerLabels, string | null, boolean]): void {
-    this.calledBy.push(facts)
+  of(by: AnswerLabels): AnswerMeter {
+    return {
+      committed: (first) => void this.committedBy.push([by, first]),
+      wrote: (tokens) => void (this.tokens += tokens),
+      ended: (end) => void this.endedBy.push([by, end]),
+      answered: (input) => void this.answeredBy.push([by, input]),
+      called: (...facts) => void this.calledBy.push([by, ...facts]),
+    }
   }
 
   /** What was told since the last look. */

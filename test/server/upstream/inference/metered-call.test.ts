@@ -25,16 +25,20 @@ const usage = (output: number): TokenUsage => ({
 /** What a call tells, a name and its facts each. */
 function told(models: readonly CallableModel[], tell: (call: MeteredCall) => void): readonly unknown[] {
   const seen: unknown[] = []
-  const tells =
-    (name: string) =>
-    (...facts: readonly unknown[]) =>
-      void seen.push([name, ...facts])
   const meters: StreamMeters = {
-    committed: tells('committed'),
-    wrote: tells('wrote'),
-    ended: tells('ended'),
-    answered: tells('answered'),
-    called: tells('called'),
+    of(by) {
+      const tells =
+        (name: string) =>
+        (...facts: readonly unknown[]) =>
+          void seen.push([name, by, ...facts])
+      return {
+        committed: tells('committed'),
+        wrote: tells('wrote'),
+        ended: tells('ended'),
+        answered: tells('answered'),
+        called: tells('called'),
+      }
+    },
   }
   let now = 10
   tell(new MeteredCall(meters, { operation: 'chat.create', startedAt: 4, models }, () => (now += 10)))
