@@ -92,7 +92,8 @@ export function textCostNano(usage: TokenCounts, price: TextPrice): number {
  */
 export function pricedNano(buckets: readonly PricedTokens[], otherNano: number): number {
   let sum = 0
-  for (const [tokens, nanoPerMillion] of buckets) sum += tokens * nanoPerMillion
+  // Taking a pair apart makes an iterator.
+  for (const bucket of buckets) sum += bucket[0] * bucket[1]
   // Every term is at least 0: where the sum is exact, each product was.
   return Math.min(
     COST_NANO_MAX,
