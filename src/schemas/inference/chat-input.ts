@@ -35,28 +35,27 @@ export function chatInputOf(
   if (refused !== null) return refused
   const files = chatFiles(chat.messages)
   if (!files.ok) return files
-  const { messages, stream_options, stop, reasoning, ...more } = chat
-  const tool = toolOf(more)
+  const { messages, stop, reasoning, reasoning_effort, response_format: format } = chat
+  const tool = toolOf(chat)
   const last = messages.findLast(({ role }) => role === 'user')
   const first = messages.find(({ role }) => role === 'user')
   const repeated = repeatedOf(last && textsOf(last))
   const statePath = (chat.store ?? false) === false ? comparedPathOf(membersOf(chat)) : '/store'
-  const { response_format: format } = more
   const { schema } = membersOf(membersOf(format)['json_schema'])
   return ok({
     dialect: 'chat',
     ...commonInputOf(chat),
     ...repeated,
     ...formOf(format, { schema, last: repeated.last }),
-    isUsageAlone: stream_options?.include_usage === true,
-    choices: more.n ?? 1,
+    isUsageAlone: chat.stream_options?.include_usage === true,
+    choices: chat.n ?? 1,
     stops: stopsOf(typeof stop === 'string' ? [stop] : (stop ?? [])),
-    isReasoning: wantsReasoning(reasoning, more.reasoning_effort),
-    asksReasoning: asksReasoning(reasoning, more.reasoning_effort),
-    ...effortOf(reasoning?.effort ?? more.reasoning_effort, membersOf(reasoning)['max_tokens']),
+    isReasoning: wantsReasoning(reasoning, reasoning_effort),
+    asksReasoning: asksReasoning(reasoning, reasoning_effort),
+    ...effortOf(reasoning?.effort ?? reasoning_effort, membersOf(reasoning)['max_tokens']),
     tool,
     hasTool: hasNamed(chatTools(chat), tool, (one) => nameOf(one['function'])),
-    conversation: conversationOf(more.prompt_cache_key, {
+    conversation: conversationOf(chat.prompt_cache_key, {
       system: messages[0]?.role === 'system' || messages[0]?.role === 'developer' ? textsOf(messages[0]) : [],
       user: first === undefined ? [] : textsOf(first),
     }),

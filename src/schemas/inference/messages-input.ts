@@ -48,8 +48,8 @@ function inputOf(
   if (refused !== null) return refused
   const files = messagesFiles(body.messages)
   if (!files.ok) return files
-  const { messages, system, tool_choice, thinking, output_config, output_format, ...more } = body
-  const tokensMax = more.max_tokens ?? null
+  const { messages, system, tool_choice, thinking, output_config, output_format } = body
+  const tokensMax = body.max_tokens ?? null
   const tool = toolOf(tool_choice)
   const last = messages.findLast((one) => one.role === 'user' && textsOf(one).length > 0)
   const first = messages.find(({ role }) => role === 'user')
@@ -64,13 +64,13 @@ function inputOf(
     ...formOf(format, { schema: membersOf(format)['schema'], last: repeated.last }),
     isUsageAlone: false,
     choices: 1,
-    stops: stopsOf(more.stop_sequences ?? []),
+    stops: stopsOf(body.stop_sequences ?? []),
     isReasoning: isThinking,
     asksReasoning: isThinking || (thinking?.type === 'disabled' ? false : null),
     ...effortOf(membersOf(output_config)['effort'], membersOf(thinking)['budget_tokens']),
     tool,
     hasTool: hasNamed(messagesTools(body), tool),
-    conversation: conversationOf(more.metadata?.user_id, {
+    conversation: conversationOf(body.metadata?.user_id, {
       system: textsOf({ content: system ?? [] }).map(withoutBilling),
       user: first === undefined ? [] : textsOf(first),
     }),
