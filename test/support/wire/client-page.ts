@@ -6,10 +6,10 @@ import { clientOperations, clientVersion, type ClientOperation } from './client-
 
 /** Operations that a client finds, and that give it nothing. */
 export const WITHOUT_ANSWER: Readonly<Record<string, string>> = {
-  'activity.list': 'its rows are of other members, and the client refuses them',
-  'generations.content': '404 `content_not_kept`: prompts and answers are kept nowhere',
-  'interns.provision': '400 `not_supported`: Sluice runs no [interns](interns.md)',
-  'interns.suspend': '400 `not_supported`: Sluice runs no interns',
+  'activity.list': 'its rows have other fields, which the client rejects',
+  'generations.content': '404 `content_not_kept`: prompts and answers are not stored',
+  'interns.provision': '400 `not_supported`: Sluice does not run [interns](interns.md)',
+  'interns.suspend': '400 `not_supported`: Sluice does not run interns',
 }
 
 export type Standing =
@@ -62,9 +62,9 @@ export async function clientPage(): Promise<string> {
   const { length: answered } = rows.answered
   return `# OpenRouter's client
 
-This page lists what becomes of each call of \`@openrouter/sdk\` ${await clientVersion()}: **${answered} of ${all.length} are answered**,
-and the client takes the answers. A test makes each of these calls. [Coming from OpenRouter or
-LiteLLM](coming-from.md) says how you point the client here.
+This page shows how Sluice handles each call of \`@openrouter/sdk\` ${await clientVersion()}. **${answered} of ${all.length} calls
+are answered** as the client expects, and a test makes each of them. [Coming from OpenRouter
+or LiteLLM](coming-from.md) explains how to configure the client.
 
 \`\`\`sh elsewhere
 node tools/sdk-operations.mjs                 # prints this table, and makes this page again
@@ -76,13 +76,13 @@ ${tableOf('Operation', rows.answered)}
 
 ## Without an answer
 
-The paths are there, and the client gets nothing from them:
+These paths exist, but return nothing useful to the client:
 
 ${tableOf('Why', rows.without)}
 
 ## Not served
 
-These are 404 \`not_served\`. The message names the nearest thing that is there:
+These are 404 \`not_served\`. The message names the nearest supported operation:
 
 ${tableOf('Instead', rows.notServed)}
 
@@ -93,7 +93,7 @@ ${GENERATED}
 }
 
 function elsewhereText({ call }: ClientOperation): string {
-  return `The client sends \`${call}\` to an address of its own, and your key with it, unless the call\nitself names \`serverURL\`.`
+  return `The client sends \`${call}\`, with your key, to a separate address unless the call itself sets\n\`serverURL\`.`
 }
 
 function head({ call, method, path }: ClientOperation): readonly string[] {

@@ -69,6 +69,6 @@ function cellOf(row: FieldRow | undefined): string {
   if (of === 'passed') return 'unchanged'
   const usual = of === 'refused' ? defaults.map((one) => JSON.stringify(one)).join(', ') : ''
   const said = to.length > 0 ? to.join(', ') : of
-  const but = usual === '' ? said : `${said}, but ${usual}`
+  const but = usual === '' ? said : `${said}, except ${usual}`
   return limit === undefined ? but : `${but} (${limit})`
 }

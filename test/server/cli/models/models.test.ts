@@ -239,7 +239,7 @@ t.test('models explain tells what becomes of each field at each endpoint of a mo
     stdout,
     /^reasoning +unchanged +reasoning_effort +thinking, output_config\.effort \(.*\) +generationConfig\.thinkingConfig \(not sent to models/m,
   )
-  t.match(stdout, /^n +unchanged +unchanged +refused, but 1 +refused, but 1$/m)
+  t.match(stdout, /^n +unchanged +unchanged +refused, except 1 +refused, except 1$/m)
   t.notMatch(stdout, /^models/m, 'no endpoint gets what is for Sluice')
 })
 
