@@ -74,6 +74,6 @@ function isTold({ field, class: of, limit }: FieldRow): boolean {
 function cellOf({ class: of, to = [], limit, defaults = [] }: FieldRow): string {
   const usual = of === 'refused' ? defaults.map((one) => `\`${JSON.stringify(one)}\``).join(', ') : ''
   const said = to.length > 0 ? to.map((name) => `\`${name}\``).join(', ') : of
-  const but = usual === '' ? said : `${said}, but ${usual}`
+  const but = usual === '' ? said : `${said}, except ${usual}`
   return limit === undefined ? but : `${but}; ${limit}`
 }

@@ -220,7 +220,7 @@ export const RequestShape = Type.Object({
   weight: Type.Integer({
     minimum: 1,
     description:
-      'Number of calls that the row represents: of many equal refusals and reads only a share is kept.',
+      'Number of calls that the row represents: only a share of many equal refusals and reads is kept.',
   }),
   is_recovered: Type.Boolean({
     description:

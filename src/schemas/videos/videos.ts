@@ -44,7 +44,7 @@ const ImageUrl = referenceUrl(IMAGE_TYPES, IMAGE_URL_WORDS)
 const FrameImage = Type.Object({
   type: Type.Literal('image_url'),
   image_url: ImageUrl,
-  frame_type: Type.Enum([...FRAME_TYPES], { description: 'Which frame of the video the image is.' }),
+  frame_type: Type.Enum([...FRAME_TYPES], { description: 'Frame of the video that the image supplies.' }),
 })
 
 const InputReference = Type.Union([

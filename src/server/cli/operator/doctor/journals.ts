@@ -58,6 +58,6 @@ function findingOf(node: string, those: readonly OpenJournal[], isOwn: boolean):
       `node ${node} has no live front, and ${what}`,
       `start the node; if it never comes back, ${close}`,
     )
-  const fix = those.some(({ isNodeLive }) => isNodeLive) ? `end the node, then ${close}` : close
+  const fix = those.some(({ isNodeLive }) => isNodeLive) ? `stop the node, then ${close}` : close
   return doubtful('journals', `this node has no file of ${what}: their money stays reserved`, fix)
 }

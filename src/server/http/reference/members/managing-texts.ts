@@ -6,7 +6,7 @@ export const FILE_TEXTS: Readonly<Record<string, string>> = {
   status: 'Always `processed`: a file can be used as soon as it has an id.',
   filename: 'Name of the file.',
   mime_type: 'Media type, detected from the content.',
-  purpose: 'Purpose that the upload named.',
+  purpose: 'Purpose given in the upload.',
   container_id: 'Id of the container.',
   path: 'Path of the file in its container.',
   source: 'Always `assistant`.',

@@ -44,7 +44,7 @@ t.test('a journal of this node without its front and without a file is named, wi
   t.equal(finding?.level, 'warning')
   t.equal(finding?.fix, '`sluice ledger close-node this-node`')
   await heartbeat(store, 'this-node')
-  t.match((await look())[0]?.fix, /^end the node, then/)
+  t.match((await look())[0]?.fix, /^stop the node, then/)
 })
 
 t.test('another node without a live front is named once, with how many journals it left open', async (t) => {
