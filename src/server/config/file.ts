@@ -29,7 +29,7 @@ export function readSettingsFile(path: string): {
     if (!mayBeKey && !Object.hasOwn(Settings.properties, name)) {
       problems.push({ name, expected: 'a setting of this version', got: 'an unknown setting in the file' })
     } else if (asText === null) {
-      problems.push({ name, expected: 'a text, a number or a list of texts', got: 'another JSON value' })
+      problems.push({ name, expected: 'a string, a number or a list of strings', got: 'another JSON value' })
     } else if (asText !== '') texts[name] = asText
   }
   return { texts, problems }

@@ -34,7 +34,7 @@ export function addFileVerbs(program: Command): void {
   addVerb(group, 'list', 'list the files of a workspace, oldest first')
     .option('--workspace <ref>', 'id or slug; default: the default workspace')
     .option('--limit <count>', 'maximum number of files; default: all', countOf)
-    .option('--after <id>', 'begin behind this file')
+    .option('--after <id>', 'start after this file')
     .action((options: ListOptions) => withDatabase((database) => list(database, options)))
   addVerb(group, 'rm', 'delete files and free their quota')
     .argument('<id...>', 'ids of files')

@@ -32,11 +32,7 @@ const HASH_DIGITS = 12
 export function addUsageVerb(program: Command): void {
   addVerb(program, 'usage', 'show spend by day, key, workspace or model')
     .addOption(new Option('--by <what>', 'group by').choices(ACTIVITY_GROUPS).default('day'))
-    .option(
-      '--from <day>',
-      'first day (UTC), such as 2027-01-01; default: 30 days up to and including the last',
-      dayOf,
-    )
+    .option('--from <day>', 'first day (UTC), such as 2027-01-01; default: 29 days before --to', dayOf)
     .option(
       '--to <day>',
       `last day; default: today, or the last of ${ACTIVITY_DAYS_MAX} days from the first`,
