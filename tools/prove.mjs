@@ -1,4 +1,5 @@
 // `npm run prove -- <name> [--translated] [--short] [--seed N]`: the long acceptance and chaos runs of test/prove.
+// `replay` takes --to DIR, where it records, and --against DIR, an earlier recording.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'

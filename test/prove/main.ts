@@ -2,11 +2,12 @@
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { machine } from '../../bench/machine.ts'
-import { Proof, runOf, type Program } from './proof.ts'
+import { Proof, runOf, type Program, type ProofFolders } from './proof.ts'
 
-const { path, short, translated, seed } = commandLine()
+const { path, short, translated, seed: asked, folders } = commandLine()
 const name = basename(path)
 const { program } = (await import(`./${path}.js`)) as { program: Program }
+const seed = asked ?? program.seed ?? Math.floor(Math.random() * 2 ** 31)
 const run = runOf(program, translated ? 'translated' : 'usual')
 if (run === null) endWith(`${name} has no form for translated pairs`)
 
@@ -15,7 +16,7 @@ const say = (text: string): void => {
 }
 const facts = machine()
 say(`${name}: seed ${seed}, ${facts.cores} × ${facts.cpu}, Node ${facts.node}, load ${facts.loadBefore}`)
-const proof = new Proof({ seed, isShort: short, say })
+const proof = new Proof({ seed, isShort: short, say, folders })
 await proof.run(run)
 
 if (proof.skipped !== null) process.stdout.write(`skipped: ${proof.skipped}\n`)
@@ -27,7 +28,13 @@ process.stdout.write(
 process.exit(proof.findings.every((finding) => finding.isMet) ? 0 : 1)
 
 /** Ends the process with one line when there is nothing to run. */
-function commandLine(): { path: string; short: boolean; translated: boolean; seed: number } {
+function commandLine(): {
+  path: string
+  short: boolean
+  translated: boolean
+  seed: number | null
+  folders: ProofFolders
+} {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
@@ -35,12 +42,16 @@ function commandLine(): { path: string; short: boolean; translated: boolean; see
         seed: { type: 'string' },
         short: { type: 'boolean', default: false },
         translated: { type: 'boolean', default: false },
+        to: { type: 'string' },
+        against: { type: 'string' },
       },
     })
     const [named = ''] = positionals
-    const number = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
-    if (!Number.isSafeInteger(number)) throw new Error(`--seed takes a whole number, not '${values.seed}'`)
-    return { path: named, short: values.short, translated: values.translated, seed: number }
+    const number = values.seed === undefined ? null : Number(values.seed)
+    if (number !== null && !Number.isSafeInteger(number))
+      throw new Error(`--seed takes a whole number, not '${values.seed}'`)
+    const { short, translated, to = null, against = null } = values
+    return { path: named, short, translated, seed: number, folders: { to, against } }
   } catch (problem) {
     return endWith(problem instanceof Error ? (problem.message.split('\n')[0] ?? '') : String(problem))
   }

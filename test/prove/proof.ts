@@ -15,6 +15,8 @@ export interface Program {
   readonly run: Run
   /** The same with a translation between caller and provider; absent: the program has no such form. */
   readonly translated?: Run
+  /** The seed of a run whose command line names none; absent: each run has another one. */
+  readonly seed?: number
 }
 
 export type ProgramForm = 'usual' | 'translated'
@@ -29,11 +31,21 @@ export interface ProofInput {
   /** A few seconds instead of the full length. */
   readonly isShort: boolean
   readonly say: (text: string) => void
+  readonly folders?: ProofFolders
+}
+
+/** Of a proof that keeps what it saw; null: the command line names none. */
+export interface ProofFolders {
+  /** Where it is kept. */
+  readonly to: string | null
+  /** What an earlier run kept. */
+  readonly against: string | null
 }
 
 export class Proof {
   readonly seed: number
   readonly isShort: boolean
+  readonly folders: ProofFolders
   readonly findings: Finding[] = []
   /** Why the run could not be made on this machine. */
   skipped: string | null = null
@@ -44,6 +56,7 @@ export class Proof {
   constructor(input: ProofInput) {
     this.seed = input.seed
     this.isShort = input.isShort
+    this.folders = input.folders ?? { to: null, against: null }
     this.say = input.say
     this.#state = input.seed >>> 0
   }

@@ -49,6 +49,8 @@ export interface ChatFrontOptions {
   readonly extra?: unknown
   /** Stands for the models. */
   readonly inference?: Inference
+  /** Without it no model embeds. */
+  readonly embedder?: Ports['embedder']
   readonly log?: KeptLog
   /** Without them no stall and no silence ends anything, unless there is a deadline. */
   readonly timers?: Timers
@@ -76,6 +78,7 @@ export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Pro
     observer: { log, settled: () => undefined, trace: () => undefined },
     spend: options.spend ?? FREE_SPEND,
     ...(options.modelCalls && { modelCalls: options.modelCalls }),
+    ...(options.embedder && { embedder: options.embedder }),
     ...(options.generations === undefined ? null : { generations: options.generations }),
     ...(options.presetConfigs && { presetConfigs: options.presetConfigs }),
   } as unknown as Ports
