@@ -1,9 +1,9 @@
-/** The calls of a recording, by the seed: each cell of the table about as often as the others. */
+/** The calls of a recording, by the seed: each cell of the table is met, good answers several times. */
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { DIALECT_PATHS } from '../../../support/inference/forms-facts.ts'
 import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
 import type { Proof } from '../../proof.ts'
-import { FAULTS, faultsOf, NONE } from './faults.ts'
+import { faultsOf, makeOf, NONE, timesOf } from './faults.ts'
 import { EMBEDDING_FORMS, TEXT_FORMS, type ProviderForm } from './forms.ts'
 import { embeddingRequest, textRequest } from './requests.ts'
 
@@ -51,7 +51,8 @@ const CELLS: readonly Cell[] = [
 ]
 
 function cellsOf(caller: Caller, isStream: boolean, form: ProviderForm): readonly Cell[] {
-  return faultsOf(isStream).map((fault) => ({ caller, isStream, form, fault }))
+  const faults = faultsOf(isStream).flatMap((fault) => Array.from({ length: timesOf(fault) }, () => fault))
+  return faults.map((fault) => ({ caller, isStream, form, fault }))
 }
 
 export function callsOf(random: Random, count: number): readonly ReplayCall[] {
@@ -75,7 +76,10 @@ function callOf(random: Random, nth: number, { caller, isStream, form, fault }: 
     text: `${caller}${isStream ? ', streamed' : ''}, ${endpoints.map(toldOf).join(', then ')}`,
     model: asked.model,
     path: PATHS[caller],
-    body: caller === 'embeddings' ? embeddingRequest(random, asked) : textRequest(random, caller, asked),
+    body:
+      caller === 'embeddings'
+        ? embeddingRequest(random, asked)
+        : textRequest(random, caller, { ...asked, forms: planned.flatMap((one) => one.form.speaks ?? []) }),
     endpoints,
   }
 }
@@ -93,9 +97,7 @@ function endpointOf(
   const events = form.streams.length === 0 ? [] : chosen(random, form.streams)
   const told = { form, events, whole: chosen(random, form.wholes), at: random(1_000) / 1_000 }
   const more = form.protocol === 'openai' && random(6) === 0 ? { strict: true } : {}
-  const make = FAULTS[fault]
-  if (make === undefined) throw new Error(`there is no fault ${fault}`)
-  return { slug, form, more, fault, answer: make(told) }
+  return { slug, form, more, fault, answer: makeOf(fault)(told) }
 }
 
 function toldOf({ form, fault }: ReplayEndpoint): string {

@@ -13,13 +13,16 @@ export interface Told {
   readonly at: number
 }
 
-type Make = (told: Told) => FakeAnswer
+export type Make = (told: Told) => FakeAnswer
 
 const JSON_TYPE = 'application/json'
 const OF_HTML = '<!doctype html><title>Bad gateway</title><p>Not here.</p>'
 const HALF_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/js'
-/** Bytes of each piece of a body in pieces. */
+/** Bytes of each piece of a body in pieces, unless these would be too many. */
 const PIECE_BYTES = 7
+const PIECES_MAX = 2_000
+/** A reset drops what the other side has no room for: bytes that it has for sure. */
+const CUT_MAX_BYTES = 32_000
 
 /** Streamed where it is asked for. */
 function either(streamed: Make, whole: Make): Make {
@@ -65,7 +68,7 @@ function placeIn(length: number, at: number): number {
 const cut =
   (ending: 'fin' | 'rst' | 'whole'): Make =>
   ({ events, at }) =>
-    streams(events, { cutAt: placeIn(bodyOf(events).length, at), ending })
+    streams(events, { cutAt: placeIn(Math.min(bodyOf(events).length, CUT_MAX_BYTES), at), ending })
 
 const cutWhole =
   (ending: 'fin' | 'rst'): Make =>
@@ -73,7 +76,7 @@ const cutWhole =
   async (call, reply) => {
     const bytes = Buffer.from(JSON.stringify(whole(call)))
     await reply.head(200, { 'content-type': JSON_TYPE, 'content-length': String(bytes.length) })
-    await reply.write(bytes.subarray(0, placeIn(bytes.length, at)))
+    await reply.write(bytes.subarray(0, placeIn(Math.min(bytes.length, CUT_MAX_BYTES), at)))
     reply[ending]()
   }
 
@@ -84,6 +87,19 @@ const shortened: Make = ({ whole, at }) => {
   }
 }
 
+function pieceBytes(length: number, usual: number): number {
+  return Math.max(usual, Math.ceil(length / PIECES_MAX))
+}
+
+/** Events in pieces of one byte where they are short. */
+const inBytes: Make = ({ events }) => {
+  const { length } = bodyOf(events)
+  const size = pieceBytes(length, 1)
+  return streams(events, {
+    splitAt: Array.from({ length: Math.ceil(length / size) }, (_, nth) => nth * size),
+  })
+}
+
 /** @param framing how the pieces end */
 const inPieces =
   (framing: 'chunked' | 'close'): Make =>
@@ -92,13 +108,27 @@ const inPieces =
     const bytes = Buffer.from(JSON.stringify(whole(call)))
     const closing = framing === 'close' ? { connection: 'close' } : {}
     await reply.head(200, { 'content-type': JSON_TYPE, ...closing })
-    for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
-      await reply.write(bytes.subarray(from, from + PIECE_BYTES))
+    const size = pieceBytes(bytes.length, PIECE_BYTES)
+    for (let from = 0; from < bytes.length; from += size) {
+      await reply.write(bytes.subarray(from, from + size))
       await new Promise((next) => setImmediate(next))
     }
     await reply.end()
     if (framing === 'close') reply.fin()
   }
+
+/** Tokens that nobody tells. */
+function withoutUsage(json: string): string {
+  const isUsage = (name: string): boolean => name === 'usage' || name === 'usageMetadata'
+  return JSON.stringify(JSON.parse(json), (name, value: unknown) => (isUsage(name) ? undefined : value))
+}
+
+const withoutUsages = ({ events }: Told): readonly FakeEvent[] =>
+  events.map((event) => (event.data.startsWith('{') ? { ...event, data: withoutUsage(event.data) } : event))
+
+const wholeWithoutUsages: Make = ({ whole }) => {
+  return (call, reply) => wholeJson(200, withoutUsage(JSON.stringify(whole(call))))(call, reply)
+}
 
 /** Puts an event in at its place. */
 const among =
@@ -148,7 +178,8 @@ const EITHER: Readonly<Record<string, Make>> = {
   ),
   'a whole answer for a stream, or a stream for a whole answer': either(plainly, streamed()),
   'an end with the connection': either(streamed({ framing: 'close' }), inPieces('close')),
-  'many small pieces': either(streamed({ splitAt: 'every byte' }), inPieces('chunked')),
+  'many small pieces': either(inBytes, inPieces('chunked')),
+  'no usage': either(streamed({}, withoutUsages), wholeWithoutUsages),
   'cut by FIN': either(cut('fin'), cutWhole('fin')),
   'cut by RST': either(cut('rst'), cutWhole('rst')),
   'cut in order': either(cut('whole'), shortened),
@@ -180,9 +211,36 @@ const STREAMED: Readonly<Record<string, Make>> = {
   ),
 }
 
-export const FAULTS: Readonly<Record<string, Make>> = { ...EITHER, ...STREAMED }
+const FAULTS: Readonly<Record<string, Make>> = { ...EITHER, ...STREAMED }
 
 /** Names of the faults of a call. */
 export function faultsOf(isStream: boolean): readonly string[] {
   return Object.keys(isStream ? FAULTS : EITHER)
+}
+
+export function makeOf(fault: string): Make {
+  const make = FAULTS[fault]
+  if (make === undefined) throw new Error(`there is no fault ${fault}`)
+  return make
+}
+
+/** Of those with an answer of which the caller gets something. */
+const TOLD_TIMES: Readonly<Record<string, number>> = {
+  [NONE]: 9,
+  'no usage': 3,
+  'many small pieces': 3,
+  'a whole answer for a stream, or a stream for a whole answer': 3,
+  'an end with the connection': 2,
+  'cut by FIN': 2,
+  'CR, and a byte order mark': 2,
+  'an error event': 2,
+  'no last event': 2,
+  'one write': 2,
+  'comments, fields and CRLF': 2,
+  'an event of an unknown type': 2,
+}
+
+/** How often a fault is in the table. */
+export function timesOf(fault: string): number {
+  return TOLD_TIMES[fault] ?? 1
 }

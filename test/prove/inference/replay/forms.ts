@@ -7,6 +7,7 @@ import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { geminiBody, geminiErrorEvent, refusesGemini } from '../../../support/inference/gemini/fake-gemini.ts'
 import { PROVIDER_ANSWERS } from '../../../support/inference/provider-streams.ts'
 import { named, RESPONSES_ANSWERS } from '../../../support/inference/responses-streams.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { chat } from '../dialects/chat-dialect.ts'
 import { gemini } from '../dialects/gemini-provider.ts'
 import { messages } from '../dialects/messages-dialect.ts'
@@ -17,7 +18,8 @@ export interface ProviderForm {
   readonly name: string
   /** What the catalogue says of such a provider, and of its endpoint. */
   readonly protocol: 'openai' | 'anthropic' | 'google' | 'cohere'
-  readonly facts: Readonly<Record<string, unknown>>
+  /** Null: its models embed. */
+  readonly speaks: TextProtocol | null
   /** Empty: it has no streams. */
   readonly streams: readonly (readonly FakeEvent[])[]
   /** Bodies of JSON for a call. */
@@ -29,6 +31,9 @@ export interface ProviderForm {
 }
 
 const WORDS = ['One é', ' "two"\n', ' 😀 three', ' [DONE]', ' four']
+/** Of answers of some kilobytes, and of such as no reader takes at once. */
+const LONG_WORDS = Array.from({ length: 60 }, (_, nth) => ` word ${nth} \\ "é"\t😀 of a long answer\n`)
+const LONGEST = LONG_WORDS.join('').repeat(35)
 const CALLS = [
   { name: 'f', args: { city: 'Oslo', at: [1, null, 'é'] } },
   { name: 'g', args: {} },
@@ -39,8 +44,16 @@ const always = (...bodies: readonly object[]): ProviderForm['wholes'] => bodies.
 const refused = (refuses: ProviderForm['refuses']): Pick<ProviderForm, 'refuses'> => ({ refuses })
 const streamsOf = ({ streamOf, recorded }: ProviderSide): ProviderForm['streams'] => [
   streamOf(WORDS),
+  streamOf(LONG_WORDS),
+  streamOf([...LONG_WORDS, LONGEST, ' end']),
   ...Object.values(recorded),
 ]
+
+/** The same answer in other words. */
+const longer = (body: object | undefined): readonly object[] =>
+  [LONG_WORDS.join(''), LONGEST].map(
+    (words) => JSON.parse(JSON.stringify(body).replaceAll('"Hi there"', JSON.stringify(words))) as object,
+  )
 
 /** Whole answers of Anthropic's models. */
 function messageOf(content: readonly object[], stop: string, usage: object = {}): object {
@@ -67,12 +80,14 @@ const MESSAGES = [
   messageOf([{ ...SAID, citations: [] }], 'stop_sequence'),
   messageOf([], 'refusal'),
   messageOf([SAID], 'max_tokens'),
+  ...longer(messageOf([{ type: 'text', text: 'Hi there' }], 'end_turn')),
 ]
 const GEMINI = [
   geminiBody({ words: WORDS }),
   geminiBody({ words: [], calls: CALLS }),
   geminiBody({ words: WORDS, thoughts: ['Hm', ' é'], finish: 'MAX_TOKENS' }),
   geminiBody({ words: WORDS, finish: 'SAFETY', usage: 'missing' }),
+  ...longer(geminiBody({ words: ['Hi there'] })),
   { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: PROMPT_TOKENS } },
 ]
 
@@ -81,9 +96,9 @@ export const TEXT_FORMS: readonly ProviderForm[] = [
   {
     name: 'chat',
     protocol: 'openai',
-    facts: { speaks: ['chat'] },
+    speaks: 'chat',
     streams: streamsOf(chat),
-    wholes: always(...Object.values(PROVIDER_ANSWERS)),
+    wholes: always(...Object.values(PROVIDER_ANSWERS), ...longer(PROVIDER_ANSWERS['openai'])),
     error: chatError(),
     ...refused((status, headers) => refusesChat(status, {}, headers)),
     isStreamed: asksStream,
@@ -91,9 +106,9 @@ export const TEXT_FORMS: readonly ProviderForm[] = [
   {
     name: 'responses',
     protocol: 'openai',
-    facts: { speaks: ['responses'] },
+    speaks: 'responses',
     streams: streamsOf(responses),
-    wholes: always(...Object.values(RESPONSES_ANSWERS)),
+    wholes: always(...Object.values(RESPONSES_ANSWERS), ...longer(RESPONSES_ANSWERS['openai'])),
     error: named([{ type: 'error', code: 'server_error', message: 'Oh.', param: null }])[0] ?? { data: '' },
     ...refused((status, headers) => refusesChat(status, { code: 'refused' }, headers)),
     isStreamed: asksStream,
@@ -101,7 +116,7 @@ export const TEXT_FORMS: readonly ProviderForm[] = [
   {
     name: 'messages',
     protocol: 'anthropic',
-    facts: { speaks: ['messages'] },
+    speaks: 'messages',
     streams: streamsOf(messages),
     wholes: always(...MESSAGES),
     error: messageErrorEvent(),
@@ -111,7 +126,7 @@ export const TEXT_FORMS: readonly ProviderForm[] = [
   {
     name: 'gemini',
     protocol: 'google',
-    facts: { speaks: ['gemini'] },
+    speaks: 'gemini',
     streams: streamsOf(gemini),
     wholes: always(...GEMINI),
     error: geminiErrorEvent(),
@@ -148,7 +163,7 @@ export const EMBEDDING_FORMS: readonly ProviderForm[] = [
   {
     name: 'openai',
     protocol: 'openai',
-    facts: {},
+    speaks: null,
     streams: [],
     wholes: [
       embedding({ prompt_tokens: PROMPT_TOKENS, total_tokens: PROMPT_TOKENS }),
@@ -162,7 +177,7 @@ export const EMBEDDING_FORMS: readonly ProviderForm[] = [
   {
     name: 'cohere',
     protocol: 'cohere',
-    facts: {},
+    speaks: null,
     streams: [],
     wholes: [
       (call) => ({
@@ -177,7 +192,7 @@ export const EMBEDDING_FORMS: readonly ProviderForm[] = [
   {
     name: 'google',
     protocol: 'google',
-    facts: {},
+    speaks: null,
     streams: [],
     wholes: [
       (call) => ({

@@ -15,7 +15,8 @@ const FRONT_CALLS_MAX = 250
 
 export interface Recorded {
   readonly calls: number
-  /** Requests that providers got. */
+  /** Calls of which a provider got a request, and these requests. */
+  readonly reaching: number
   readonly requests: number
   readonly bytes: number
   readonly statuses: Readonly<Record<number, number>>
@@ -25,7 +26,7 @@ export interface Recorded {
 export async function record(calls: readonly ReplayCall[], folder: string, about: string): Promise<Recorded> {
   makeFolder(folder)
   const statuses: Record<number, number> = {}
-  let [requests, bytes] = [0, 0]
+  let [reaching, requests, bytes] = [0, 0, 0]
   for (let from = 0; from < calls.length; from += FRONT_CALLS_MAX) {
     const some = calls.slice(from, from + FRONT_CALLS_MAX)
     const stand = await openReplay(some)
@@ -34,13 +35,15 @@ export async function record(calls: readonly ReplayCall[], folder: string, about
       const { text, status } = await wiresOf(stand, call)
       writeFileSync(join(folder, nameOf(call)), text, 'latin1')
       statuses[status] = (statuses[status] ?? 0) + 1
-      requests += stand.got(call).length
+      const { length } = stand.got(call)
+      reaching += Math.min(length, 1)
+      requests += length
       bytes += text.length
     }
     await stand.close()
   }
   writeFileSync(join(folder, ABOUT), about)
-  return { calls: calls.length, requests, bytes, statuses }
+  return { calls: calls.length, reaching, requests, bytes, statuses }
 }
 
 /** Removes an earlier recording, and nothing else. */
@@ -118,14 +121,24 @@ export function differencesOf(folder: string, earlier: string): readonly string[
   })
 }
 
+/** It follows from the first byte of a body that differs, and is told where it differs alone. */
+const LENGTH = /\r\ncontent-length: \d+/gi
+
+/** What is called, the wire and its line, and both texts from a little before the first byte that differs. */
 function differenceOf(now: string, before: string): string {
+  const [bare, other] = [now, before].map((all) => all.replace(LENGTH, ''))
+  return bare === other ? differenceIn(now, before) : differenceIn(bare ?? '', other ?? '')
+}
+
+function differenceIn(now: string, before: string): string {
   let at = 0
   while (at < now.length && now[at] === before[at]) at++
   const call = now.slice('### '.length, now.indexOf('\n'))
-  const wire = now.slice(0, at).split('\n### ').at(-1)?.split('\n')[0] ?? ''
+  const lines = now.slice(0, at).split('\n### ').at(-1)?.split('\n') ?? []
   const shown = (all: string): string =>
     JSON.stringify(
       Buffer.from(all.slice(Math.max(0, at - BEFORE_CHARS), at + SHOWN_CHARS), 'latin1').toString(),
     )
-  return `(${call}): byte ${at}, ${wire.replace('### ', '')}: ${shown(now)} was ${shown(before)}`
+  const place = `${lines[0]?.replace('### ', '')}, line ${lines.length - 1}`
+  return `(${call}): ${place}: ${shown(now)} was ${shown(before)}`
 }

@@ -93,13 +93,13 @@ const EMBEDDING = {
 
 /** Of several with one price, conversations choose: the second has another one. */
 function endpointOf({ slug, form }: ReplayEndpoint, at: number): unknown {
-  const isText = form.streams.length > 0
+  const isText = form.speaks !== null
   const pricing = isText ? PRICING : { prompt: PRICING.prompt }
   const dearer = isText ? { input_cache_read: '0.0000009' } : { prompt: '0.000002' }
   return {
     provider: slug,
     upstream_model: `model-${at}`,
     pricing: at === 0 ? pricing : { ...pricing, ...dearer },
-    ...form.facts,
+    ...(form.speaks === null ? {} : { speaks: [form.speaks] }),
   }
 }

@@ -4,7 +4,9 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { callsOf } from './cases.ts'
 import { differencesOf, record } from './recording.ts'
 
-const CALLS = { full: 2_000, short: 120 }
+const CALLS = { full: 2_000, short: 300 }
+/** The others are refused before a provider is called. */
+const REACHING_MIN = 0.8
 /** Differing calls that are named. */
 const NAMED_MAX = 40
 
@@ -21,9 +23,11 @@ export const program: Program = {
       // Again from the seed: answers may keep what they gave.
       const seeded = new Proof({ seed, isShort, say: proof.say })
       const all = callsOf((below) => seeded.random(below), count)
-      const { calls, requests, bytes, statuses } = await record(all, folder, about)
+      const { calls, reaching, requests, bytes, statuses } = await record(all, folder, about)
       const told = `${calls} calls, ${requests} requests at providers, ${(bytes / 1e6).toFixed(1)} MB`
       proof.check(`recorded in ${folder}`, calls === count && !(0 in statuses), `${told}; ${tally(statuses)}`)
+      const share = reaching / calls
+      proof.check('calls that reach a provider', share >= REACHING_MIN, `${(share * 100).toFixed(1)} %`)
       return folder
     }
     const now = await recorded(folders.to ?? temporaryFolder(proof, 'replay'))

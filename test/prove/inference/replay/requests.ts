@@ -1,18 +1,25 @@
 /** Requests of callers, by the seed: of generators, of the least ones with samples of fields, and random bytes. */
 import fc from 'fast-check'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { VALID_BODIES } from '../../../support/inference/bodies/valid-bodies.ts'
 import { DIALECTS } from '../fidelity/faithful-dialect.ts'
 import { MODEL } from '../fidelity/faithful-stand.ts'
 import { randomBody } from '../fidelity/random-body.ts'
 import { RawJson } from '../fidelity/raw-json.ts'
 import { LEAST, SAMPLES, type Body, type FieldSample } from '../forms/field-samples.ts'
+import { fitting, withOneUrl } from './fitting.ts'
 
 export interface Asked {
   readonly model: string
   readonly isStream: boolean
   /** Slugs of the providers of the model. */
   readonly providers: readonly string[]
+}
+
+export interface AskedText extends Asked {
+  /** Forms of the providers, in the same order. */
+  readonly forms: readonly TextProtocol[]
 }
 
 type Random = (below: number) => number
@@ -27,12 +34,13 @@ const TAKEN = [
 const LONG_TIMES = 12
 
 /** @returns a body with a character for each byte */
-export function textRequest(random: Random, dialect: Dialect, asked: Asked): string {
+export function textRequest(random: Random, dialect: Dialect, asked: AskedText): string {
   const kind = random(10)
   if (kind === 0) return rawRequest(random, dialect, asked)
-  const names = kind < 7 ? TAKEN : [...SAMPLES[dialect].keys()]
-  const body = kind < 4 ? generated(random, dialect) : withFields(random, dialect, names)
-  const own = random(5) === 0 ? oneOf(random, preferences(asked)) : {}
+  const names = kind === 1 ? [...SAMPLES[dialect].keys()] : TAKEN
+  const isGenerated = kind > 1 && kind < 6
+  const body = isGenerated ? generated(random, dialect, asked.forms) : withFields(random, dialect, names)
+  const own = random(8) === 0 ? oneOf(random, preferences(asked)) : {}
   const stream = asked.isStream ? { stream: true } : {}
   // With the operator's key nothing is stored.
   const kept = without(body, 'model', 'stream', ...(random(20) === 0 ? [] : ['store']))
@@ -40,20 +48,18 @@ export function textRequest(random: Random, dialect: Dialect, asked: Asked): str
 }
 
 export function embeddingRequest(random: Random, asked: Asked): string {
-  const own = random(5) === 0 ? oneOf(random, preferences(asked)) : {}
-  const more = random(2) === 0 ? oneOf(random, EMBEDDING_FIELDS) : {}
-  const input = oneOf(random, random(2) === 0 ? INPUTS : TEXTS)
+  const own = random(8) === 0 ? oneOf(random, preferences(asked)) : {}
+  const more = random(2) === 0 ? oneOf(random, random(8) === 0 ? REFUSED_FIELDS : EMBEDDING_FIELDS) : {}
+  const input = oneOf(random, random(4) === 0 ? INPUTS : TEXTS)
   return latin1({ model: asked.model, input, ...more, ...own })
 }
 
-/** Of the generators: which of several cannot be fetched first is chance, and so all are one. */
-const URLS = ['http://x.example/%20?a=b#c', 'https://ü.example/']
-const ONE_URL = 'https://x.example/a.pdf'
-
-function generated(random: Random, dialect: Dialect): Body {
+/** Seldom with what endpoints refuse before they are called. */
+function generated(random: Random, dialect: Dialect, forms: readonly TextProtocol[]): Body {
   const [body] = fc.sample(VALID_BODIES[dialect], { numRuns: 1, seed: random(2 ** 31) })
   if (body === undefined) throw new Error('the generator gave nothing')
-  return JSON.parse(URLS.reduce((json, url) => json.replaceAll(url, ONE_URL), JSON.stringify(body))) as Body
+  const told = withOneUrl(body)
+  return random(12) === 0 ? told : fitting(told, dialect, forms)
 }
 
 function withFields(random: Random, dialect: Dialect, names: readonly string[]): Body {
@@ -66,14 +72,23 @@ function withFields(random: Random, dialect: Dialect, names: readonly string[]):
   ) as Body
 }
 
-/** Bytes that no serializer writes. */
-function rawRequest(random: Random, name: Dialect, { model, isStream }: Asked): string {
+/** Parts of text, as each dialect calls them. */
+const TEXT_PARTS: Readonly<Record<Dialect, string>> = {
+  chat: 'text',
+  messages: 'text',
+  responses: 'input_text',
+}
+
+/** Bytes that no serializer writes. Parts of an unknown type go to providers of the same form alone. */
+function rawRequest(random: Random, name: Dialect, { model, isStream, forms }: AskedText): string {
   const dialect = DIALECTS.find((one) => one.name === name)
   if (dialect === undefined) throw new Error(`there are no random bodies of ${name}`)
   const json = new RawJson(random)
   const body = randomBody(json, { dialect, size: json.once(LONG_TIMES) ? 'job' : 'inline', id: 0 })
+  const isForeign = forms.some((form) => form !== name) && random(8) > 0
+  const known = isForeign ? body.replaceAll('"x_part"', `"${TEXT_PARTS[name]}"`) : body
   // The last one of members with one name counts.
-  return `${body.replaceAll(`"${MODEL}"`, `"${model}"`).trimEnd().slice(0, -1)},"stream":${isStream}}`
+  return `${known.replaceAll(`"${MODEL}"`, `"${model}"`).trimEnd().slice(0, -1)},"stream":${isStream}}`
 }
 
 /** What callers want of Sluice. */
@@ -109,18 +124,16 @@ const INPUTS: readonly unknown[] = [
       ],
     },
   ],
-  '',
   [],
 ]
-const EMBEDDING_FIELDS = [
+const EMBEDDING_FIELDS: readonly Body[] = [
   { encoding_format: 'float' },
   { encoding_format: 'base64' },
-  { encoding_format: 'other' },
   { dimensions: 8 },
-  { dimensions: 0 },
   { input_type: 'query', user: 'somebody' },
   { x_unknown: [1] },
 ]
+const REFUSED_FIELDS: readonly Body[] = [{ encoding_format: 'other' }, { dimensions: 0 }]
 
 function oneOf<T>(random: Random, from: readonly T[]): T {
   const one = from[random(from.length)]
