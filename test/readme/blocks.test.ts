@@ -15,6 +15,7 @@ const ELSEWHERE: readonly string[] = [
   'Start: npm test',
   "OpenRouter's client: node tools/sdk-operations.mjs #",
   'Dashboard: ssh -L 9090:127.0.0.1:9090',
+  'A server on your machine: SLUICE_CATALOG=mine.json npm start',
   'Servers of your own: { "provider": "acme",',
   'Servers of your own: { "slug": "azure",',
   'Models of providers: OPENAI_API_KEY=sk-… npm start',

@@ -14,9 +14,9 @@ const INTRO = `# What becomes of each field
 This page lists what becomes of each field of a request at providers with another API.
 [Translation between APIs](translation.md) explains the terms. If a request is translated, a
 field that is not listed is dropped, and a part, an item or a tool that is not listed is refused. The type of
-an object of a list is in brackets; of a mapped object, those members are listed that some provider does
-not get. Cache marks (${MARKS}) in turns, parts and
-tools are mapped at chat and messages, and dropped at responses and gemini. The command line prints the same
+an object in a list is in brackets. For a mapped object, the table lists only members that at least one
+provider does not receive. Cache marks (${MARKS}) in turns, parts and
+tools are mapped for chat and messages, and dropped for responses and gemini. The command line prints the same
 for the endpoints of a model, including fields not sent to a provider that only accepts OpenAI's fields:
 
 \`\`\`sh elsewhere
@@ -33,7 +33,9 @@ export function fieldPage(): Readonly<Record<string, string>> {
 
 function oursOf(dialect: Dialect): string {
   const names = oursIn(dialect).map((name) => `\`${name}\``)
-  return wrapped(`These are for Sluice, and no such provider gets them: ${names.join(', ')}.`)
+  return wrapped(
+    `Sluice reads these fields itself; a translated request does not contain them: ${names.join(', ')}.`,
+  )
 }
 
 const COLUMNS = 110
