@@ -15,9 +15,8 @@ export function wireOf(key: ManagedKey): object {
 
 export function tableOf(keys: readonly ManagedKey[]): string {
   const rows = keys.map((key) => [
-    key.hash,
-    key.kind,
     key.name,
+    key.kind,
     key.isDisabled ? 'disabled' : 'enabled',
     usd(key.spent.lifetime),
     limitOf(key),
@@ -25,9 +24,10 @@ export function tableOf(keys: readonly ManagedKey[]): string {
     key.rateLimitRpm === null ? 'none' : String(key.rateLimitBurst ?? 'default'),
     key.expiresAt?.toISOString() ?? 'never',
     key.workspaceId ?? `organization ${key.organizationId}`,
+    key.hash,
   ])
   return table([
-    ['HASH', 'KIND', 'NAME', 'STATE', 'USED', 'LIMIT', 'RPM', 'BURST', 'EXPIRES', 'WORKSPACE'],
+    ['NAME', 'KIND', 'STATE', 'USED', 'LIMIT', 'RPM', 'BURST', 'EXPIRES', 'WORKSPACE', 'HASH'],
     ...rows,
   ])
 }

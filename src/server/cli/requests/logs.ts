@@ -58,7 +58,7 @@ export function addLogsVerb(program: Command): void {
     .option('--error <type>', 'only calls with this error, such as rate_limited')
     .option('--operation <id>', 'only calls of this operation, such as embeddings.create')
     .option('--workspace <ref>', 'only calls of this workspace (id or slug)')
-    .option('--request-id <id>', 'only the call with this x-request-id')
+    .option('--request-id <id>', 'only the call with this x-request-id, about a second after it ended')
     .option('--min-duration <ms>', 'only calls that took at least this many milliseconds')
     .option('--min-cost <usd>', 'only calls that cost at least this many USD')
     .option('--from <time>', 'only calls that ended at or after this time (ISO 8601)', timeOf)
@@ -202,7 +202,9 @@ function reasonOf({ reason, error_type: error }: RequestShape): string {
   const recorded = reason === null ? '' : reasonText(reason)
   const facts = reason?.facts ?? {}
   // Issues say what was expected, and refusals for want of money name their ways out.
-  if (recorded !== '' && (reason?.issues.length !== 0 || 'max_cost' in facts)) return recorded
+  if (reason !== null && recorded !== '' && reason.issues.length > 0)
+    return reason.message ?? `${textFrom(error, {}).replace(/\.$/, '')}: ${recorded}`
+  if (recorded !== '' && 'max_cost' in facts) return recorded
   const text = recorded === '' ? textFrom(error, facts) : recorded
   const fix = failureWords(error)?.remedy
   return `${text.replace(/\.?$/, '.')}${fix === undefined ? '' : ` Fix: ${fix}`}`
@@ -212,11 +214,20 @@ function reasonOf({ reason, error_type: error }: RequestShape): string {
 function textFrom(error: string, recorded: Readonly<Record<string, string | number>>): string {
   const facts = Object.entries(recorded)
   const name = FAILURE_NAMES.find((one) => one === error)
-  const text = name === undefined ? error : textOf({ name, fields: Object.fromEntries(facts) })
+  const fields = { ...recorded, what: COUNTED[recorded['limit_kind'] ?? ''] ?? '{what}' }
+  // The log does not keep how long the caller was to wait.
+  const text = name === undefined ? error : textOf({ name, fields }).replace('; try again in {retry} s', '')
   const isWhole = !/\{\w+\}/.test(text)
   const more = facts.filter(([, value]) => !isWhole || !text.includes(String(value)))
   const shown = more.map(([fact, value]) => `${fact} ${value}`).join(', ')
   return shown === '' ? (isWhole ? text : error) : `${isWhole ? text.replace(/\.$/, '') : error} (${shown})`
+}
+
+/** What a rate limit counts, by `limit_kind`. */
+const COUNTED: Readonly<Record<string, string>> = {
+  requests: 'requests a minute',
+  tokens: 'tokens a minute',
+  parallel: 'parallel calls',
 }
 
 const FAILURE_NAMES = Object.keys(FAILURES) as readonly FailureName[]

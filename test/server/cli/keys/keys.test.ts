@@ -210,6 +210,18 @@ t.test('a workspace is made once for each slug of an organization', async (t) =>
   t.match((await sluice('workspaces', 'list')).out, { data: [{ slug: 'default' }, { slug: 'team' }] })
 })
 
+t.test('keys list begins with the name of each key and ends with its hash', async (t) => {
+  const { url } = await openTestDatabase(t)
+  const sluice = verbOver(t, url)
+  await sluice('organizations', 'create', '--name', 'Acme')
+  const { hash } = (await sluice('keys', 'create', '--name', 'shop', '--kind', 'inference')).out
+  const settings = { DATABASE_URL: url, SLUICE_DATA: temporaryFolder(t, 'cli') }
+  const { stdout } = await runVerb(settings, ['keys', 'list'])
+  const [heads = '', row = ''] = stdout.split('\n')
+  t.match(heads, /^NAME .* HASH$/)
+  t.ok(row.startsWith('shop ') && row.endsWith(` ${String(hash)}`), row)
+})
+
 for (const [what, args] of [
   ['a slug with capitals', ['workspaces', 'create', '--name', 'x', '--slug', 'Team']],
   ['an empty name', ['organizations', 'create', '--name', ' ']],

@@ -61,6 +61,13 @@ const UNEXPLAINED = [
     failure: 'body_invalid',
     reason: () => ({ issues: [{ path: '/messages', expected: 'array' }] }),
   },
+  {
+    status: 429,
+    failure: 'rate_limited',
+    reason: () => ({
+      facts: { holder: 'key', limit: 60, limit_source: 'key_rate_limit', limit_kind: 'requests' },
+    }),
+  },
 ] as const
 
 t.test('logs shows why each call failed and what helps, also without a recorded reason', async (t) => {
@@ -72,7 +79,11 @@ t.test('logs shows why each call failed and what helps, also without a recorded 
     / u1 +The provider returned more than 512 bytes\. Fix: Split the request into smaller ones\.$/m,
   )
   t.match(stdout, / u2 +credentials_missing\. Fix: Give the callers a key\.$/m)
-  t.match(stdout, / u3 +\/messages: expected array$/m, 'what was expected is the cure')
+  t.match(stdout, / u3 +The body is not valid: \/messages: expected array$/m, 'what was expected is the cure')
+  t.match(
+    stdout,
+    / u4 +The key is over its limit of 60 requests a minute \(limit_source key_rate_limit\)\. Fix: /,
+  )
 })
 
 t.test('logs refuses filters that are none, in words', async (t) => {
@@ -121,7 +132,7 @@ t.test('logs takes the filters of the API, and writes JSON, lines and tables', a
   t.same(await ids('--provider', 'acme'), ['r0'])
   t.same(await ids('--to', '2026-03-18T12:00:00.001Z'), ['r0'])
   t.same(await ids('--from', '2026-03-18T12:00:00.001Z'), ['r1'])
-  t.same(await ids('--unauthenticated'), ['r2', 'u3', 'u2', 'u1', 'u0'])
+  t.same(await ids('--unauthenticated'), ['r2', 'u4', 'u3', 'u2', 'u1', 'u0'])
   t.match((await run('--format', 'csv')).stdout, /^id,request_id,.*\n.*,r1,/)
   t.equal((await run('--format', 'ndjson')).stdout.trimEnd().split('\n').length, 2)
 })
