@@ -127,8 +127,19 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
   slug_taken: { calls: [send('/workspaces', { name: 'Second', slug: 'default' }, MANAGING)] },
   rate_limited: {
     failure: {
-      fields: { holder: 'key', limit: 60, what: 'requests a minute', retry: 2 },
-      metadata: { limit_source: 'key', limit_kind: 'requests' },
+      fields: { holder: 'key', limit: 60, what: 'requests a minute (one every 1 s, burst 10)', retry: 1 },
+      metadata: {
+        limit_source: 'key_rate_limit',
+        limit_kind: 'requests',
+        limit: 60,
+        reset_at: '2026-11-21T12:00:01.000Z',
+        headers: {
+          'X-RateLimit-Limit': '60',
+          'X-RateLimit-Remaining': '0',
+          'X-RateLimit-Reset': '1795262401000',
+        },
+      },
+      retryAfterS: 1,
     },
   },
   tokens_over_limit: { failure: { fields: { estimated: 12_000, limit: 10_000, holder: 'key' } } },

@@ -26,7 +26,7 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
     page: 'keys',
   },
   rate_limited: {
-    fix: 'raise the requests per minute or the burst of the key, or let its callers wait for the time in `Retry-After`',
+    fix: "raise the key's requests per minute or burst, or have callers wait as long as `Retry-After` says",
     page: 'keys',
   },
   tokens_over_limit: { fix: 'raise the tokens per minute of the key', page: 'keys' },

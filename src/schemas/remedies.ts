@@ -2,7 +2,7 @@ import type { FailureName } from './failures.ts'
 
 /** Sluice reserves the price of the longest answer that a call may get. */
 const SMALLER_MAXIMUM =
-  'Send `max_tokens` of at most `metadata.affordable_output_tokens`, or set `default_max_output_tokens` on the key; ' +
+  'Set `max_tokens` to `metadata.affordable_output_tokens` or less, or set `default_max_output_tokens` on the key; ' +
   'if the affordable number is 0 or too small,'
 const RESET = 'A limit with an interval also resets at `metadata.reset_at`; a lifetime limit never does.'
 
@@ -224,7 +224,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     'Turn the feature off in the directory: `GET /scim/v2/ServiceProviderConfig` lists what is supported.',
   data_key_unavailable:
     'The operator must give the node its root key (`SLUICE_ROOT_KEY_FILE`); `sluice vault status` names the missing one.',
-  client_gone: 'Let the client wait longer, or ask for a stream.',
+  client_gone: "Increase the client's timeout, or request a stream.",
 }
 
 export function remedyOf(name: FailureName): string {

@@ -185,8 +185,8 @@ t.test('a failed call says why: its own message, and inputs with what was expect
   }
   t.match(shown(null), /^budget_exceeded The budget\.Raise it\./)
   t.match(
-    shown({ message: '9 of 10 USD are used.', issues: [] }),
-    /^budget_exceeded 9 of 10 USD are used\.Raise/,
+    shown({ message: '9 of 10 USD is used.', issues: [] }),
+    /^budget_exceeded 9 of 10 USD is used\.Raise/,
   )
   const issues = [
     { path: '/messages/0/content', expected: 'string' },

@@ -38,7 +38,7 @@ t.test('a budget says how much of it is used, what the call may cost and when it
   t.equal(
     textOf(failure),
     'The daily budget of the workspace does not cover this call. ' +
-      '9.99 of 10 USD are used, and it may cost up to 0.02 USD; the limit resets at 2026-11-21T00:00:00Z. ' +
+      '9.99 of 10 USD is used, and it may cost up to 0.02 USD; the limit resets at 2026-11-21T00:00:00Z. ' +
       'Ask for less, raise the budget, or wait until the limit resets.',
   )
   t.same(failure.metadata, {
@@ -57,7 +57,7 @@ t.test('a key without an interval and credit never reset', (t) => {
   const key = failureOf(limitOf('key', 'lifetime'))
   t.equal(
     textOf(key),
-    'The limit of the key does not cover this call. 9.99 of 10 USD are used, and it may cost up to 0.02 USD. ' +
+    'The limit of the key does not cover this call. 9.99 of 10 USD is used, and it may cost up to 0.02 USD. ' +
       'Ask for less, or raise the limit of the key.',
     'a lifetime limit never resets',
   )
@@ -72,7 +72,7 @@ t.test('a key without an interval and credit never reset', (t) => {
   const credit = failureOf(limitOf('organization', 'lifetime'))
   t.match(
     textOf(credit),
-    /^The credit of the organization does not cover this call\. 9\.99 of 10 USD are used.* or add credit\.$/,
+    /^The credit of the organization does not cover this call\. 9\.99 of 10 USD is used.* or add credit\.$/,
   )
   t.same(credit.metadata, {
     ...{ limit_source: 'credit', scope: 'organization', limit: 10, spend: 9.99, max_cost: 0.02 },
@@ -84,7 +84,7 @@ t.test('what other calls hold is told, or a limit would seem to have room', (t) 
   const failure = failureOf(limitOf('workspace', 'monthly', { spentNano: 1_000_000_000, restNano: -1 }))
   t.match(
     textOf(failure),
-    /1 of 10 USD are used, 9\.000000001 are reserved for calls in progress, and it may cost/,
+    /1 of 10 USD is used, 9\.000000001 is reserved for calls in progress, and it may cost/,
   )
   t.equal(failure.metadata?.held, 9.000000001)
   t.match(
@@ -98,9 +98,9 @@ t.test('the refusal of a call that writes a text says that its maximum cost is a
   const tokens = { member: 'max_tokens', affordable: 85, asked: null, byDefault: null }
   t.equal(
     textOf(withAffordable(failureOf(limitOf('key', 'lifetime')), 10_000_000, tokens)),
-    'The limit of the key does not cover this call. 9.99 of 10 USD are used, and it may cost up to 0.02 USD, ' +
+    'The limit of the key does not cover this call. 9.99 of 10 USD is used, and it may cost up to 0.02 USD, ' +
       'an upper bound: at least one token per byte of the request. ' +
-      'Send `max_tokens` of at most 85, set `default_max_output_tokens` on the key, or raise the limit of the key.',
+      'Set `max_tokens` to 85 or less, set `default_max_output_tokens` on the key, or raise the limit of the key.',
   )
   t.end()
 })
@@ -113,16 +113,16 @@ t.test('the cures fit the maximum that the call has, and the money that is left'
   }
   t.equal(
     cures({}),
-    'Send `max_tokens` of at most 85, set `default_max_output_tokens` on the key, or raise the limit of the key.',
+    'Set `max_tokens` to 85 or less, set `default_max_output_tokens` on the key, or raise the limit of the key.',
   )
   t.equal(
     cures({ byDefault: 4096 }),
-    'Send `max_tokens` of at most 85, lower `default_max_output_tokens` (now 4096), or raise the limit of the key.',
+    'Set `max_tokens` to 85 or less, lower `default_max_output_tokens` (now 4096), or raise the limit of the key.',
   )
   t.equal(cures({ asked: 300 }), 'Lower `max_tokens` to 85 or less, or raise the limit of the key.')
   t.equal(
     cures({ affordable: 15, member: 'max_output_tokens' }),
-    'Send `max_output_tokens` of at most 15, or raise the limit of the key.',
+    'Set `max_output_tokens` to 15 or less, or raise the limit of the key.',
     'a default is 16 at least',
   )
   t.equal(

@@ -86,7 +86,7 @@ function waysOut(availableNano: number, tokens: RefusedTokens): Pick<RefusalWord
 
 function curesOf({ member, affordable, asked, byDefault }: RefusedTokens): readonly string[] {
   if (asked !== null) return [`lower \`${member}\` to ${affordable} or less`]
-  const send = `send \`${member}\` of at most ${affordable}`
+  const send = `set \`${member}\` to ${affordable} or less`
   if (byDefault !== null) return [send, `lower \`default_max_output_tokens\` (now ${byDefault})`]
   return affordable < DEFAULT_OUTPUT_TOKENS_MIN
     ? [send]
@@ -181,8 +181,8 @@ function detailOf(
   { cures, why = '', bound = '' }: RefusalWords,
 ): string {
   const facts = [
-    `${usd(spend)} of ${usd(limit)} USD are used`,
-    ...(held === undefined ? [] : [`${usd(held)} are reserved for calls in progress`]),
+    `${usd(spend)} of ${usd(limit)} USD is used`,
+    ...(held === undefined ? [] : [`${usd(held)} is reserved for calls in progress`]),
     `and it may cost up to ${usd(cost)} USD${bound}`,
   ]
   const reset = resetAt === undefined ? '' : `; the limit resets at ${resetAt}`

@@ -179,7 +179,7 @@ export const RequestShape = Type.Object({
   key_name: nullable(Type.String(), 'Name of the key.'),
   model: nullable(
     Type.String(),
-    'Id of the model. For `model_unknown` the requested name, when it looks like a model id.',
+    'Id of the model. For `model_unknown`, the requested name if it looks like a model id.',
   ),
   provider: nullable(Type.String(), 'Slug of the provider that answered, or of the last one that failed.'),
   attempts: count('Number of endpoints that were tried.'),

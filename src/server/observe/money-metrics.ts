@@ -66,7 +66,7 @@ function watchBooks({ gauge, counter }: ReadMetrics<MoneyReading>): void {
   )
   gauge(
     'sluice_money_flush_lag_seconds',
-    'Age in seconds of the oldest money journal entry not yet in the ledger; of several fronts, the largest.',
+    'Age in seconds of the oldest money journal entry not yet in the ledger: the maximum over all fronts.',
     ({ flushLagS }) => flushLagS,
     'max',
   )

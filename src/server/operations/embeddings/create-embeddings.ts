@@ -47,7 +47,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     status: 200,
     body: EmbeddingsAnswer,
     headers: {
-      'x-sluice-dropped': 'Members of the request that were sent to no endpoint, comma-separated.',
+      'x-sluice-dropped': 'Request members that were dropped, comma-separated.',
       'x-sluice-unpriced':
         '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever the provider charges.',
       'x-sluice-usage':

@@ -99,7 +99,7 @@ async function enter(sql: Sql, { id, node, bootId }: JournalOwner): Promise<Day>
     WITH made AS (INSERT INTO journals (id, node, boot_id) VALUES (${id}, ${node}, ${bootId}) ON CONFLICT (id) DO NOTHING RETURNING id),
     refill AS (INSERT INTO refills (journal_id, sequence, reply) SELECT id, 0, '' FROM made)
     SELECT utc_today()::text AS today`
-  if (row === undefined) throw new Error('the calendar returned nothing')
+  if (row === undefined) throw new Error('the database returned no date')
   return row.today
 }
 
@@ -109,6 +109,6 @@ async function pulse(sql: Sql, accountIds: readonly string[]): Promise<Pulse> {
     SELECT greatest(utc_today(), max(day))::text AS day, string_agg(id, ',') FILTER (
       WHERE abs(extract(epoch FROM clock_timestamp() - wanted_at)) * 1000 < ${WANTED_MS}::int) AS wanted
     FROM accounts WHERE id = ANY(string_to_array(${accountIds.join(',')}, ','))`
-  if (row === undefined) throw new Error('the calendar returned nothing')
+  if (row === undefined) throw new Error('the database returned no date')
   return { day: row.day, wanted: row.wanted?.split(',') ?? [] }
 }

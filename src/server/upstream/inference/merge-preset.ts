@@ -46,4 +46,4 @@ export async function mergePreset(
   })
 }
 
-const WITH_PRESET = 'Fields of the preset count as those of the request.'
+const WITH_PRESET = 'The fields of the preset are checked like those of the request.'

@@ -98,13 +98,13 @@ for (const [title, status, name] of refusals) {
       reset_at: '2026-11-21T00:00:00Z',
     }
     const { post, first } = await openEmbeddings(t, {
-      spend: recorder(() => fail(name, { metadata, detail: '9.99 of 10 USD are used.' })),
+      spend: recorder(() => fail(name, { metadata, detail: '9.99 of 10 USD is used.' })),
     })
     const reply = await post(ONE)
     t.equal(reply.status, status)
     t.match(reply.body.error, {
       code: status,
-      message: /9\.99 of 10 USD are used\.$/,
+      message: /9\.99 of 10 USD is used\.$/,
       metadata: { error_type: name, ...metadata },
     })
     t.equal(first.calls.length, 0)

@@ -67,7 +67,7 @@ export async function lookAt(
     leasesElsewhere(tx, journalId, ids),
     tx<{ today: Day }[]>`SELECT utc_today()::text AS today`,
   ])
-  if (calendar === undefined) throw new Error('the calendar returned nothing')
+  if (calendar === undefined) throw new Error('the database returned no date')
   return {
     today: calendar.today,
     accounts: new Map(locked.map((account) => [account.id, account])),
