@@ -63,11 +63,11 @@ export async function clientPage(): Promise<string> {
   return `# OpenRouter's client
 
 This page shows how Sluice handles each call of \`@openrouter/sdk\` ${await clientVersion()}. **${answered} of ${all.length} calls
-are answered** as the client expects, and a test makes each of them. [Coming from OpenRouter
+are answered** as the client expects, and each of them is tested. [Coming from OpenRouter
 or LiteLLM](coming-from.md) explains how to configure the client.
 
 \`\`\`sh elsewhere
-node tools/sdk-operations.mjs                 # prints this table, and makes this page again
+node tools/sdk-operations.mjs                 # prints this table and regenerates this page
 \`\`\`
 
 ## Answered
