@@ -50,7 +50,7 @@ export const NOT_SERVED: readonly NotServed[] = [
   ),
   below(
     '/observability',
-    `\`trace\` of each call, which the operator has posted to \`SLUICE_BROADCAST\`, and the record of a call ` +
+    `\`trace\` of each call, which the node sends to \`SLUICE_BROADCAST\`, and the record of a call ` +
       `(${at('GET', '/generation')})`,
   ),
   below('/rerank', `embeddings, to rank documents yourself (${at('POST', '/embeddings')})`),
