@@ -101,7 +101,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'The provider could not be reached, broke the connection, redirected the call, did not know the path or model ' +
     '(404), or answered with a server error (5xx).',
   upstream_invalid:
-    'The provider answered 200, but against its protocol: the answer is not JSON, lacks a member, or ends ' +
+    'The provider answered 200, but violated its protocol: the answer is not JSON, lacks a member, or ends ' +
     'too early. Often the base URL points to a different kind of server.',
   upstream_too_large: 'The answer of the provider was larger than Sluice buffers for one call.',
   upstream_credential:

@@ -40,7 +40,7 @@ t.test('Files says in words what a sweep did, and marks a quota that is nearly u
   await page.route('**/api/v1/admin/storage?*', (route) => route.fulfill({ json: body }))
   await page.getByRole('button', { name: 'Reload' }).click()
   await page.getByText('Deleted 1 abandoned upload, 2 unused containers and 3 odd things.').waitFor()
-  await page.getByText('1 container file counts with a corrected size now.').waitFor()
+  await page.getByText('Corrected the size of 1 container file.').waitFor()
   await page.locator('.meter.warn').getByText('900 bytes of 1,000 bytes').waitFor()
   t.match(await page.getByRole('row', { name: /Full/ }).innerText(), '100,000 or more')
   await page.unroute('**/api/v1/admin/storage?*')

@@ -46,7 +46,7 @@ for (const [by, name] of [
   t.test(`has a line for each ${by}`, { skip }, async () => {
     await opened().page.getByLabel('Lines', { exact: true }).selectOption(by)
     await opened()
-      .page.getByRole('group', { name: 'Lines that are shown' })
+      .page.getByRole('group', { name: 'Visible lines' })
       .getByRole('button', { name })
       .first()
       .waitFor()
@@ -56,7 +56,7 @@ t.test('p50, p90 and p99 are lines, and one can be taken away', { skip }, async 
   const { page } = opened()
   await page.getByLabel('Lines', { exact: true }).selectOption('all')
   await page.getByLabel('Figure').selectOption('latency')
-  const lines = page.getByRole('group', { name: 'Lines that are shown' })
+  const lines = page.getByRole('group', { name: 'Visible lines' })
   await lines.getByRole('button', { name: 'p99' }).click()
   await chart().locator('.lines path').nth(2).waitFor({ state: 'detached' })
   await lines.getByRole('button', { name: 'p99' }).click()

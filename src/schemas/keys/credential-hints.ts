@@ -53,7 +53,7 @@ export function missingKeyHint(
   if (authorization !== '') return unreadHint(authorization)
   if (sent.sluiceKey !== '') return 'The key came in `x-sluice-key`, which only relayed calls read.'
   if (anthropicKey !== '')
-    return 'The key came in `x-api-key`, which is read only with `anthropic-version` or on `/api/v1/messages`.'
+    return 'The key came in `x-api-key`, which is only read with `anthropic-version` or on `/api/v1/messages`.'
   return azureKey === '' ? null : 'The key came in `api-key`, which no call reads.'
 }
 

@@ -42,7 +42,7 @@ const measuredMs = (description: string) => Type.Union([Type.Number(), Type.Null
 const OperationView = Type.Object({
   operation: Type.String(),
   per_second: Type.Number({ description: 'Finished calls.' }),
-  refused_per_second: Type.Number({ description: 'Finished calls answered 4xx.' }),
+  refused_per_second: Type.Number({ description: 'Finished calls answered with 4xx.' }),
   failed_per_second: Type.Number({ description: 'Finished calls answered 5xx.' }),
   p50_ms: measuredMs('Median over `quantile_seconds`, interpolated in a histogram bucket.'),
   p99_ms: measuredMs('99th percentile; at most the bound of the last bucket.'),

@@ -18,15 +18,15 @@ export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
       value: gauges.fronts.configured,
     },
     sluice_workers_ready: {
-      help: 'Threads that transfer files, of the fronts that are ready.',
+      help: 'File transfer threads of the fronts that are ready.',
       value: gauges.workers.ready,
     },
     sluice_workers_wanted: {
-      help: 'Threads that transfer files, of the fronts that should be ready.',
+      help: 'File transfer threads of the fronts that should be ready.',
       value: gauges.workers.wanted,
     },
     sluice_workers_configured: {
-      help: 'Threads that transfer files, of the fronts set in the configuration.',
+      help: 'File transfer threads of the configured fronts.',
       value: gauges.workers.configured,
     },
     sluice_runners_ready: {

@@ -54,7 +54,7 @@ export function addLedgerVerbs(program: Command): void {
     addVerb(
       group,
       'forfeits',
-      'list money that dead fronts held for calls with an unknown end, newest first',
+      'list money that dead fronts held for calls with an unknown outcome, newest first',
     ),
   )
     .option('--limit <count>', 'maximum number of forfeits', countOf, FORFEITS_LISTED_DEFAULT)

@@ -61,7 +61,7 @@ export function countsText(
   const isAsSaid = fronts === configured.fronts && workers === configured.workers
   const said = isAsSaid
     ? ''
-    : `; the settings say SLUICE_FRONTS=${configured.fronts} SLUICE_WORKERS=${configured.workers}`
+    : `; the settings have SLUICE_FRONTS=${configured.fronts} SLUICE_WORKERS=${configured.workers}`
   return `fronts: ${fronts}, worker threads: ${workers}, runners: ${runners}${said}`
 }
 

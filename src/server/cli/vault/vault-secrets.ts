@@ -106,7 +106,7 @@ function hostsOf(texts: readonly string[], command: Command): readonly string[] 
   if (hosts !== null) return hosts
   const [first] = issues
   return command.error(
-    `error: --host ${first?.message ?? 'is not valid'}; it takes ${first?.expected ?? 'hostnames'}`,
+    `error: --host ${first?.message ?? 'is not valid'}; expected ${first?.expected ?? 'hostnames'}`,
     { exitCode: 2 },
   )
 }

@@ -240,7 +240,7 @@ const ENCODED = refusal('/file', 'is encoded', 'unencoded bytes (RFC 7578 §4.7)
  * missing.
  */
 const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
-const TOO_MANY = refusal('', 'has too many fields', `at most ${FORM_FIELDS_MAX} besides the file`)
+const TOO_MANY = refusal('', 'has too many fields', `at most ${FORM_FIELDS_MAX} fields besides the file`)
 const TOO_MUCH = refusal('', 'is too large, not counting its file', `at most ${FORM_EXTRA_BYTES_MAX} bytes`)
 
 function refusal(path: string, message: string, expected: string): Failure {

@@ -25,7 +25,7 @@ export const WEBHOOKS: Json = {
       description:
         'Sent to the `callback_url` of the job, or else to the `default_callback_url` of the workspace. Every attempt ' +
         'has the same id and the same bytes. Verify one of the two signature headers, and reject attempts whose time ' +
-        'differs by more than 300 seconds from yours. While the secret is being rotated, both have two signatures.',
+        'differs by more than 300 seconds from yours. While the secret is being rotated, each format has two signatures.',
       // Sluice proves its identity; the receiver's key is not involved.
       security: [],
       parameters: [

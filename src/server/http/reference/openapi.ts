@@ -65,7 +65,7 @@ export function openApiOf(
       summary: 'A self-hosted AI gateway.',
       description:
         '`HEAD` is served wherever `GET` is, with the same headers and no body. An optional member of a JSON body may be ' +
-        '`null`, which is the same as leaving it out wherever its schema gives null no meaning of its own.',
+        '`null`, which means the same as leaving it out unless its schema gives null a meaning of its own.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: API_PREFIX }],
@@ -212,7 +212,8 @@ function operationOf(
 
 function descriptionOf(operation: AnyOperation): string {
   const { description = '', access } = operation
-  const needs = `Requires a key of kind ${access.keys.join(' or ')}.`
+  const kinds = access.keys.join(' or ')
+  const needs = `Requires ${/^i/.test(kinds) ? 'an' : 'a'} ${kinds} key.`
   return [description, needs, ...gatesOf(operation).map(({ text }) => text)]
     .filter((text) => text !== '')
     .join(' ')

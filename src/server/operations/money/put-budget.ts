@@ -20,7 +20,7 @@ export const putBudget = defineOperation<Inputs, BudgetBody>({
   tag: 'budgets',
   summary: 'Set a budget',
   description:
-    'Budgets of a workspace must decrease: lifetime > monthly > weekly > daily. Spending earlier in the window ' +
+    'Budgets of a workspace must decrease: lifetime > monthly > weekly > daily. Spend since the start of the period ' +
     'counts. A limit below the amount already spent or reserved stops new reservations at once and is `pending` ' +
     'until the reserved amounts are released.',
   access: { keys: ['management'] },

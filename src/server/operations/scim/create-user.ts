@@ -23,7 +23,7 @@ export const createUser = defineOperation<Inputs, Attributes>({
   path: '/Users',
   tag: 'scim',
   summary: 'Create a user',
-  description: 'An inactive user has no memberships through groups. A password is discarded.',
+  description: 'An inactive user has no memberships through groups. Passwords are discarded.',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

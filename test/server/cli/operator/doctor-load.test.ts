@@ -98,10 +98,10 @@ t.test('numbers in force that the settings do not say are told with what those s
     'sluice_fronts_wanted 4\nsluice_workers_wanted 4\nsluice_runners_wanted 1\nsluice_fronts_configured 2\nsluice_workers_configured 4\n',
   )
   t.match(adviceOn(load, IDLE)[0], {
-    detail: 'fronts: 4, worker threads: 4, runners: 1; the settings say SLUICE_FRONTS=2 SLUICE_WORKERS=4',
+    detail: 'fronts: 4, worker threads: 4, runners: 1; the settings have SLUICE_FRONTS=2 SLUICE_WORKERS=4',
   })
   t.match(adviceOn({ ...load, configured: { fronts: 4, workers: 2 } }, IDLE)[0], {
-    detail: /; the settings say SLUICE_FRONTS=4 SLUICE_WORKERS=2$/,
+    detail: /; the settings have SLUICE_FRONTS=4 SLUICE_WORKERS=2$/,
   })
   t.end()
 })

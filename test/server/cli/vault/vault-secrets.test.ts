@@ -105,7 +105,7 @@ t.test('vault put refuses names, hosts and values that no vault takes, and shows
     [
       ['token', '--host', '*.example'],
       VALUE,
-      /^error: --host has a wildcard; it takes an exact DNS hostname/,
+      /^error: --host has a wildcard; expected an exact DNS hostname/,
     ],
     [['token', '--host', 'a.example'], '', /standard input/],
     [['token', '--host', 'a.example'], `${VALUE}${'x'.repeat(SECRET_VALUE_CHARS_MAX)}`, /standard input/],

@@ -87,7 +87,7 @@ async function grows(t: Test, { node, settings }: Running): Promise<void> {
   })
   await until('doctor tells of it', async () =>
     (await runToEnd(settings, sluice('doctor'))).stdout.includes(
-      'fronts: 2, worker threads: 2, runners: 1; the settings say SLUICE_FRONTS=1 SLUICE_WORKERS=1\n',
+      'fronts: 2, worker threads: 2, runners: 1; the settings have SLUICE_FRONTS=1 SLUICE_WORKERS=1\n',
     ),
   )
 }

@@ -137,7 +137,7 @@ async function askStore(
     name,
     [
       { value: 'embedded', label: 'embedded', hint: embedded },
-      ...(isGiven ? [{ value: 'given', label: `the one of ${setting}` } as const] : []),
+      ...(isGiven ? [{ value: 'given', label: `the server in ${setting}` } as const] : []),
       { value: 'own', label: isGiven ? 'another server' : 'your own server' },
     ],
     isGiven ? 'given' : 'embedded',

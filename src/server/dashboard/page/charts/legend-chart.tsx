@@ -23,7 +23,7 @@ export function LegendChart({ lines, events, ...chart }: LegendChartProps): Comp
   return (
     <div class="stack">
       <TimeChart {...chart} lines={shown} events={events.map(markOf)} onLook={setLooked} />
-      <div class="actions" role="group" aria-label="Lines that are shown">
+      <div class="actions" role="group" aria-label="Visible lines">
         {lines.map(({ name, look, values }) => (
           <button
             key={name}

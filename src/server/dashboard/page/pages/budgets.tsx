@@ -253,7 +253,7 @@ function columnsOf(input: ColumnsInput): readonly Column<LimitedBudget>[] {
       sortBy: ({ spent_usd: spent, limit_usd: limit }) => spent / limit,
       cell: (budget) => (
         <Meter
-          label={`Spent of the budget of ${said(budget)}`}
+          label={`Budget spend of ${said(budget)}`}
           value={budget.spent_usd}
           max={budget.limit_usd}
           text={`${usd(budget.spent_usd)} of ${usd(budget.limit_usd)}`}

@@ -73,7 +73,7 @@ export function Validation({ context: { api }, endpoint, onValidated }: Validati
     <section class="stack">
       <h3>Validation</h3>
       <p class="hint">
-        A small real request goes to the upstream. A successful validation assigns the endpoint to the
+        Sluice sends a small real request to the upstream. A successful validation assigns the endpoint to the
         workspace and is valid for a day.
       </p>
       <div class="filters">

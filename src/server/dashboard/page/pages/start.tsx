@@ -242,7 +242,7 @@ function PasteCall({ facts, provider, made, known, call }: PasteCallProps): Comp
         <p class="empty">This provider has no chat or embeddings model.</p>
       ) : (
         <CopyBox
-          label={`Call of ${model.id}${name === null ? '' : ` with the key ${name}`}, for a terminal`}
+          label={`Sample call of ${model.id}${name === null ? '' : ` with the key ${name}`}`}
           text={sampleOf(language, { apiUrl: facts.api_url, key: made?.key ?? null, name, model })}
           isCode
         />

@@ -26,5 +26,5 @@ export function sentenceOf({ recounted = 0, ...removed }: Readonly<Record<string
       : `Deleted ${told.length === 0 ? last : `${told.join(', ')} and ${last}`}.`
   return recounted === 0
     ? first
-    : `${first} ${count(recounted)} container ${recounted === 1 ? 'file counts' : 'files count'} with a corrected size now.`
+    : `${first} Corrected the size of ${count(recounted)} container ${recounted === 1 ? 'file' : 'files'}.`
 }

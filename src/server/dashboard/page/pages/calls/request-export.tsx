@@ -14,7 +14,7 @@ const KEPT_MS = 60_000
 
 const FORMATS = [
   ['csv', 'CSV, for spreadsheets'],
-  ['ndjson', 'NDJSON, one JSON object a line'],
+  ['ndjson', 'NDJSON, one JSON object per line'],
 ] as const
 
 interface ExportDialogProps extends Pick<PageContext, 'api' | 'say'> {
