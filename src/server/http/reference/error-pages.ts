@@ -51,7 +51,7 @@ function listOfAll(): string {
     title: 'Error types',
     body:
       '<h1>Error types</h1>\n<p>Each error answer has one of these as <code>error.metadata.error_type</code>. ' +
-      `<a href="${GUIDES_PATH}/errors">Errors</a> says how a program handles them.</p>\n<ul>\n${list.join('\n')}\n</ul>\n`,
+      `<a href="${GUIDES_PATH}/errors">Errors</a> explains how a program handles them.</p>\n<ul>\n${list.join('\n')}\n</ul>\n`,
   })
 }
 
@@ -59,7 +59,7 @@ const RETRY: Readonly<Record<FailureRow['retry'], string>> = {
   no: 'No: the same call cannot succeed.',
   after_change: 'After a change: the same call would be refused again.',
   backoff:
-    'Yes, each time after a longer wait; where the answer has <code>Retry-After</code>, not before that.',
+    'Yes, with increasing delays; if the answer has <code>Retry-After</code>, wait at least that long.',
 }
 
 const SIDE: Readonly<Record<FailureRow['fault'], string>> = {

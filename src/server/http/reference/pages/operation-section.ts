@@ -161,7 +161,7 @@ function errorsOf({ operation }: Told): string {
       return [status, linked]
     })
   if (rows.length === 0) return ''
-  const guide = `<a href="${GUIDES_PATH}/errors">Errors</a> says how to handle them.`
+  const guide = `<a href="${GUIDES_PATH}/errors">Errors</a> explains how to handle them.`
   return `<details>\n<summary>Errors</summary>\n<p>${guide}</p>\n${tableOf(['Status', 'Error types'], rows)}</details>\n`
 }
 
