@@ -6,10 +6,11 @@ import { nextCallId } from '../../src/server/operations/call-ids.ts'
 import { callableModel } from '../../src/server/operations/callable-model.ts'
 import type { Call, Success } from '../../src/server/operations/define.ts'
 import type { EventStream } from '../../src/server/ports/event-stream.ts'
-import type { InferenceSink, ShownUsage } from '../../src/server/ports/inference/inference.ts'
+import type { InferenceSink } from '../../src/server/ports/inference/inference.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { Provider } from '../peers/provider.ts'
 import { RAW } from './free.ts'
+import type { ShownUsage } from '../../src/dialects/parts.ts'
 
 const JSON_TYPE = 'application/json'
 const SILENCE = Buffer.from(': \n\n')

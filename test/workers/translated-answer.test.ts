@@ -9,7 +9,6 @@ import { WHOLE_TEXTS } from '../../src/server/operations/inference/whole-texts.t
 import type { Endpoint } from '../../src/server/ports/models/models.ts'
 import { answerOfJob } from '../../src/server/upstream/inference/native-answer.ts'
 import { wholeParts } from '../../src/server/upstream/inference/parts/whole-parts.ts'
-import type { NativeHead } from '../../src/server/upstream/inference/protocol.ts'
 import { LearnedText } from '../../src/server/upstream/inference/spoken.ts'
 import { Framing } from '../../src/server/upstream/inference/framing/framing.ts'
 import { TranslatedWire } from '../../src/server/upstream/inference/translated-wire.ts'
@@ -17,6 +16,7 @@ import { translatedAnswer } from '../../src/workers/translated-answer.ts'
 import { threads } from '../support/front.ts'
 import { at } from '../support/inference/bounded-endpoints.ts'
 import { orNull, must, present } from '../support/must.ts'
+import type { NativeHead } from '../../src/dialects/parts.ts'
 
 const HEAD: NativeHead = { id: 'gen_1', createdS: 1_795_312_800, model: 'maker/one', provider: 'maker' }
 const USAGE = { whole: '{"cost":1}', added: null }

@@ -5,15 +5,14 @@ import type { Issue } from '../../schemas/failure-metadata.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
 import type { BareReasoning, ForeignParts } from '../../schemas/inference/forms/foreign-signatures.ts'
 import type { SavedPreset } from '../../schemas/inference/presets/text-preset.ts'
-import type { NamedOrigin } from '../../schemas/inference/forms/prompt.ts'
 import type { RefusalsJob } from '../../schemas/inference/forms/table/refusals.ts'
 import type { Translation, TranslationJob } from '../../schemas/inference/forms/translate.ts'
 import type { OtherMember } from '../../schemas/other-members.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
-import type { TextProtocol, ThinksIn } from '../../schemas/models/text-models.ts'
+import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
-import type { FinishReason, ReportedTiers, TokenUsage } from './inference/inference.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
+import type { FinishReason, Reframed, JoinedAnswer, NativeHead, WholeAsked } from '../../dialects/parts.ts'
 
 /**
  * The result of reading a JSON body. On the event loop: the checked value, complete. In a thread: the known
@@ -170,7 +169,7 @@ export interface ShortJobTypes {
     in: {
       readonly dialect: Dialect
       readonly answer: Uint8Array
-      readonly head: AnswerHead
+      readonly head: NativeHead
     }
     out: JoinedAnswer
   }
@@ -188,17 +187,9 @@ export interface ShortJobTypes {
    * answer is invalid. D5, D14.
    */
   translated_answer: {
-    in: {
-      readonly protocol: TextProtocol
-      readonly answer: Uint8Array
-      /** Of the provider's signatures: see `Signature`. */
-      readonly signatureFormat: string
-      /** What the head of the answer reports; null: nothing. */
-      readonly tier: string | null
-      /** Functions of the request whose calls have other words in the caller's dialect. */
-      readonly origins: readonly NamedOrigin[]
+    in: WholeAsked & {
       readonly dialect: Dialect
-      readonly head: AnswerHead
+      readonly head: NativeHead
       /** As in `TextRequest`. */
       readonly isEncryptedAsked: boolean
     }
@@ -269,41 +260,6 @@ export interface ShortJobTypes {
     out: { readonly ok: true; readonly mp4: Uint8Array } | { readonly ok: false; readonly detail: string }
   }
 }
-/** What a whole answer begins with; `createdS` of a native one where the provider gives none. */
-interface AnswerHead {
-  readonly id: string
-  readonly model: string
-  readonly provider: string
-  readonly createdS: number
-}
-/** Why a whole answer cannot be read. */
-export interface NoAnswer {
-  readonly ok: false
-  readonly failure: Failure
-  /**
-   * JSON of the error that the provider reports in its place, which stands for the failure once its text is
-   * cleaned; absent: it reports none.
-   */
-  readonly error?: Uint8Array
-}
-/** A body in the form that was asked for. */
-export type Reframed = { readonly ok: true; readonly bytes: Uint8Array } | NoAnswer
-/** `answer` is in the pieces of `AnswerPieces`; the other members are those of `NativeAnswer`. */
-type JoinedAnswer =
-  | {
-      readonly ok: true
-      readonly answer: Uint8Array
-      readonly beforeBytes: number
-      /** Null: the place of the usage is empty. */
-      readonly toldBytes: number | null
-      readonly usage: TokenUsage | null
-      readonly outputBytes: number
-      readonly finishReason: string | null
-      readonly upstreamId: string | null
-      readonly reported: ReportedTiers
-      readonly thinksIn?: ThinksIn | null
-    }
-  | NoAnswer
 /** Keys that fingerprint and seal a value, 32 bytes each. The task clears them. */
 export interface SealingKeys {
   readonly fingerprint: Uint8Array

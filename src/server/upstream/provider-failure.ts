@@ -2,10 +2,10 @@ import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.t
 import type { Failure, FailureName } from '../../schemas/failures.ts'
 import type { FailureMetadata } from '../../schemas/failure-metadata.ts'
 import type { EgressAnswer } from '../ports/egress/egress.ts'
-import type { NoAnswer } from '../ports/short-jobs.ts'
 import type { ProviderLink } from './link.ts'
 import { readReason, readStatus, type Reason, type RedactedTexts } from './reason.ts'
 import type { ModelRefusal } from './refusals.ts'
+import type { FailureOf, NoAnswer } from '../../dialects/parts.ts'
 
 /** Longest `Retry-After` in seconds that a caller gets, whatever the provider says. */
 const RETRY_AFTER_S_MAX = 600
@@ -34,12 +34,15 @@ export function failureOf(answer: EgressAnswer, { redacted }: Pick<ProviderLink,
 }
 
 /**
- * The failure that a provider tells in an event of its stream, behind a status of 200. C23 decides by the
+ * The failure that a provider reports in an event of its stream, after a status of 200. C23 decides by the
  * status that the event has in its members, or that its words stand for; without either the provider failed.
- * @param isOfAnswer the event is an answer that failed, which reports its own reason. The reason of another one
- * may be the operator's account.
+ * An answer that failed reports its own reason; the reason of another event may be the operator's account.
  */
-export function failureOfEvent(event: Uint8Array, redacted: RedactedTexts, isOfAnswer = false): Failure {
+export function failuresOfEvents(redacted: RedactedTexts): FailureOf {
+  return (event, isOfAnswer = false) => failureOfEvent(event, redacted, isOfAnswer)
+}
+
+function failureOfEvent(event: Uint8Array, redacted: RedactedTexts, isOfAnswer: boolean): Failure {
   const isRead = event.length <= UPSTREAM_ERROR_BYTES_MAX
   const reason = isRead ? readReason(event, redacted) : null
   const status = isRead ? readStatus(event) : null
@@ -84,8 +87,8 @@ export function named(failure: Failure, provider: string): Failure {
 }
 
 /** The failure of a whole answer that cannot be read, as that of the same answer in a stream. */
-export function failureOfWhole({ failure, error }: NoAnswer, redacted: RedactedTexts): Failure {
-  return error === undefined ? failure : failureOfEvent(error, redacted, true)
+export function failureOfWhole({ failure, error }: NoAnswer, failureOf: FailureOf): Failure {
+  return error === undefined ? failure : failureOf(error, true)
 }
 
 /** The field of a failure after which another model may be tried. D11. */

@@ -1,10 +1,10 @@
 /** Events of a stream of chat, and the parts that they give. */
-import type { WrittenPart } from '../../../src/server/ports/inference/inference.ts'
 import { ChatParts } from '../../../src/server/upstream/inference/parts/chat-parts.ts'
 import { partsOf, type PartSummary } from './cut-parts.ts'
-import { REDACTED, streamOf } from './provider-chunks.ts'
+import { FAILURE_OF, streamOf } from './provider-chunks.ts'
+import type { WrittenPart } from '../../../src/dialects/parts.ts'
 
-export const openChatParts = (): ChatParts => new ChatParts(REDACTED)
+export const openChatParts = (): ChatParts => new ChatParts(FAILURE_OF)
 export const readChatParts = (...events: readonly (object | string)[]): PartSummary =>
   partsOf(openChatParts(), [streamOf(events)])
 

@@ -1,8 +1,7 @@
 /** What a translated stream gives, in whatever pieces it is read. */
 import type { Test } from 'tap'
 import type { Failure } from '../../../src/schemas/failures.ts'
-import type { WrittenPart } from '../../../src/server/ports/inference/inference.ts'
-import type { PartStream } from '../../../src/server/upstream/inference/protocol.ts'
+import type { WrittenPart, PartStream } from '../../../src/dialects/parts.ts'
 
 type State = Pick<
   PartStream,

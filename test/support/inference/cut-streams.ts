@@ -1,8 +1,7 @@
 /** What a provider's stream gives, in whatever pieces it is read. */
 import type { Test } from 'tap'
 import type { Failure } from '../../../src/schemas/failures.ts'
-import type { ShownUsage } from '../../../src/server/ports/inference/inference.ts'
-import type { NativeStream } from '../../../src/server/upstream/inference/protocol.ts'
+import type { ShownUsage, NativeStream } from '../../../src/dialects/parts.ts'
 
 /** The streams of one dialect, as a test reads them. */
 export interface ReadStreams<E> {

@@ -2,7 +2,7 @@ import type { Dialect, TextInput } from '../../../src/schemas/inference/text-req
 import { keptFormOf } from '../../../src/schemas/bodies.ts'
 import { KeptBody } from '../../../src/schemas/kept-body.ts'
 import { arePlain } from '../../../src/server/upstream/inference/inline/sent-body.ts'
-import type { NativeRequest } from '../../../src/server/upstream/inference/protocol.ts'
+import type { ProviderRequest } from '../../../src/server/upstream/inference/protocol.ts'
 import { readBody } from '../../../src/workers/read-body.ts'
 
 export interface KeptChat {
@@ -32,7 +32,7 @@ export function keptChat(
 }
 
 /** The bytes of a request without files. */
-export function bytesOf(pieces: NativeRequest['body']): Buffer {
+export function bytesOf(pieces: ProviderRequest['body']): Buffer {
   if (!arePlain(pieces)) throw new Error('the request has files')
   return Buffer.concat(pieces)
 }

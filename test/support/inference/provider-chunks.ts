@@ -1,7 +1,8 @@
 /** Events of chat as providers stream them, and what a caller of Sluice has to get for them. */
-import type { NativeHead } from '../../../src/server/upstream/inference/protocol.ts'
 import type { Random } from '../embeddings/random-answers.ts'
 import { ExpectedCalls } from './bodies/expected-calls.ts'
+import type { NativeHead } from '../../../src/dialects/parts.ts'
+import { failuresOfEvents } from '../../../src/server/upstream/provider-failure.ts'
 
 export const HEAD: NativeHead = {
   id: 'gen_01k0',
@@ -9,7 +10,7 @@ export const HEAD: NativeHead = {
   provider: 'maker',
   createdS: 1_795_312_800,
 }
-export const REDACTED = { credential: 'provider-key', host: 'api.maker.example' }
+export const FAILURE_OF = failuresOfEvents({ credential: 'provider-key', host: 'api.maker.example' })
 
 type Members = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 /** What a model may write, in the internal form. */
 import fc from 'fast-check'
 import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
-import type { FinishReason, WrittenPart } from '../../../src/server/ports/inference/inference.ts'
+import type { FinishReason, WrittenPart } from '../../../src/dialects/parts.ts'
 
 const TEXTS = fc.oneof(
   fc.string({ minLength: 1, maxLength: 6 }),

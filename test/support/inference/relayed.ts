@@ -4,9 +4,9 @@ import type { Test } from 'tap'
 import { ok, type Outcome } from '../../../src/schemas/failures.ts'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../src/schemas/models/provider-limits.ts'
 import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
-import type { NativeStream, PartStream } from '../../../src/server/upstream/inference/protocol.ts'
 import { Drains, Relay, type RelayInput } from '../../../src/server/upstream/inference/relay.ts'
 import { callerBy } from '../keys/callers.ts'
+import type { NativeStream, PartStream } from '../../../src/dialects/parts.ts'
 
 /** A body that the test feeds; a close ends a pending read, as the gate does. */
 class FedBody {

@@ -2,11 +2,11 @@
 import { ChatEvents, WholeChat } from '../../../src/server/operations/inference/chat-answer.ts'
 import { MessageEvents, WholeMessage } from '../../../src/server/operations/inference/message-answer.ts'
 import { ResponsesEvents, WholeResponse } from '../../../src/server/operations/inference/responses-answer.ts'
-import type { TextEvents, WholeText } from '../../../src/server/operations/inference/text-replies.ts'
 import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
 import { withoutMarks } from '../../../src/schemas/values/long-integers.ts'
-import type { ShownUsage, WrittenPart } from '../../../src/server/ports/inference/inference.ts'
 import { chatMessageOf, messageReader, responseOf, type Members } from './accumulated.ts'
+import type { ShownUsage, WrittenPart } from '../../../src/dialects/parts.ts'
+import type { TextEvents, WholeText } from '../../../src/dialects/answers.ts'
 
 const HEAD = { id: 'gen_1', createdS: 1_795_312_800, model: 'maker/one' }
 const BY = {

@@ -1,7 +1,7 @@
 /** The turn of a model that a caller gives back, of the parts that it was given. */
 import type { AssistantPart, Turn } from '../../../src/schemas/inference/forms/prompt.ts'
-import type { WrittenPart } from '../../../src/server/ports/inference/inference.ts'
 import { calledTool, reasoned, saidText } from './prompts.ts'
+import type { WrittenPart } from '../../../src/dialects/parts.ts'
 
 /** Texts that follow each other are one; a signature stands where it came. */
 export function turnOf(written: readonly WrittenPart[]): Extract<Turn, { readonly role: 'assistant' }> {

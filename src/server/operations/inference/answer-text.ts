@@ -12,7 +12,6 @@ import type {
   InferenceEnd,
   InferencePlan,
   InferenceProgress,
-  ShownUsage,
 } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { nextCallId } from '../call-ids.ts'
@@ -26,8 +25,10 @@ import type { TextWithFiles } from './inline-files.ts'
 import { keepGeneration, type CallRecord, type Delivery } from './keep-generation.ts'
 import { keepProgress } from './keep-progress.ts'
 import { tellAffordable } from './tell-affordable.ts'
-import { StreamedReply, WholeReply, type PaidUsage, type TextEvents, type TextHead } from './text-replies.ts'
+import { StreamedReply, WholeReply } from './text-replies.ts'
 import type { WholeTextOf } from './whole-texts.ts'
+import type { ShownUsage } from '../../../dialects/parts.ts'
+import type { PaidUsage, TextEvents, TextHead } from '../../../dialects/answers.ts'
 
 /** Statuses of every operation that writes texts. D3. */
 export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const

@@ -4,11 +4,12 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { inputTokens, NO_MEDIA, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { shownTier } from '../../../schemas/money/tiers.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { AnsweredBy, CalledTool, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
+import type { AnsweredBy } from '../../ports/inference/inference.ts'
 import type { Static } from 'typebox'
 import { CallFragments, wholeCall } from './chat-calls.ts'
 import { addDetail, ReasoningDetails, type ReasoningDetail } from './reasoning-details.ts'
-import { serverToolUse } from './server-tool-use.ts'
+import type { CalledTool, ShownUsage, WrittenPart } from '../../../dialects/parts.ts'
+import { serverToolUse } from '../../../dialects/usage.ts'
 import {
   SILENCE,
   type FailureFacts,
@@ -17,7 +18,7 @@ import {
   type Author,
   type TextHead,
   type WholeText,
-} from './text-replies.ts'
+} from '../../../dialects/answers.ts'
 
 type Usage = Static<typeof ChatUsage>
 type MediaTokens = Pick<Usage['prompt_tokens_details'], 'audio_tokens' | 'image_tokens'>

@@ -1,4 +1,4 @@
-import type { CalledTool } from '../../ports/inference/inference.ts'
+import type { CalledTool } from '../../../dialects/parts.ts'
 
 /** The calls of a streamed message of chat, as the fragments that tell of them. */
 export class CallFragments {

@@ -4,9 +4,10 @@ import type { Failure } from '../../../schemas/failures.ts'
 import { keptPrice } from '../../../schemas/money/price-at.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
-import type { InferenceEnd, TokenUsage } from '../../ports/inference/inference.ts'
+import type { InferenceEnd } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { Call } from '../define.ts'
+import type { TokenUsage } from '../../../dialects/parts.ts'
 
 /** Measures how a streamed answer reaches its caller. */
 export class Delivery {

@@ -4,9 +4,10 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { outputTokens } from '../../../schemas/money/text-costs.ts'
 import { shownTier, USUAL_TIER } from '../../../schemas/money/tiers.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { AnsweredBy, ShownUsage, TokenUsage, WrittenPart } from '../../ports/inference/inference.ts'
+import type { AnsweredBy } from '../../ports/inference/inference.ts'
 import { MessageBlocks } from './message-blocks.ts'
-import { serverToolUse } from './server-tool-use.ts'
+import type { ShownUsage, TokenUsage, WrittenPart } from '../../../dialects/parts.ts'
+import { serverToolUse } from '../../../dialects/usage.ts'
 import {
   SILENCE,
   type FailureFacts,
@@ -15,7 +16,7 @@ import {
   type Author,
   type TextHead,
   type WholeText,
-} from './text-replies.ts'
+} from '../../../dialects/answers.ts'
 
 /**
  * Usage in the form of messages, whose input leaves cached tokens out, and whose output has the reasoning.

@@ -4,7 +4,7 @@ import {
   SIGNATURE_FORMATS,
   UNSIGNED,
 } from '../../../schemas/inference/forms/carried-signatures.ts'
-import type { FinishReason, WrittenPart } from '../../ports/inference/inference.ts'
+import type { FinishReason, WrittenPart } from '../../../dialects/parts.ts'
 
 /** An event of a streamed message. */
 export type MessageEvent = Readonly<Record<string, unknown>> & { readonly type: string }

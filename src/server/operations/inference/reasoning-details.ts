@@ -1,5 +1,5 @@
 import { SIGNATURE_FORMATS } from '../../../schemas/inference/forms/carried-signatures.ts'
-import type { WrittenPart } from '../../ports/inference/inference.ts'
+import type { WrittenPart } from '../../../dialects/parts.ts'
 
 type Reasoning = Extract<WrittenPart, { kind: 'reasoning' }>
 type Signed = Extract<WrittenPart, { kind: 'signature' }>

@@ -1,6 +1,6 @@
 import { carriedSignature, UNSIGNED } from '../../../schemas/inference/forms/carried-signatures.ts'
-import type { CalledTool, WrittenPart } from '../../ports/inference/inference.ts'
 import type { PreparedJson } from './prepared-json.ts'
+import type { CalledTool, WrittenPart } from '../../../dialects/parts.ts'
 
 /** An event of a streamed response, without its number. */
 export type ResponseEvent = Readonly<Record<string, unknown>> & { readonly type: string }

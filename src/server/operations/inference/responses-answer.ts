@@ -5,9 +5,10 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { shownTier, USUAL_TIER } from '../../../schemas/money/tiers.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { AnsweredBy, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
+import type { AnsweredBy } from '../../ports/inference/inference.ts'
 import { JsonWriter, PreparedJson } from './prepared-json.ts'
 import { ResponseItems, type GoingOn, type ResponseEvent } from './response-items.ts'
+import type { ShownUsage, WrittenPart } from '../../../dialects/parts.ts'
 import {
   SILENCE,
   type PaidUsage,
@@ -15,7 +16,7 @@ import {
   type Author,
   type TextHead,
   type WholeText,
-} from './text-replies.ts'
+} from '../../../dialects/answers.ts'
 
 type Usage = Static<typeof ResponsesUsage>
 

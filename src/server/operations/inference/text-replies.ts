@@ -2,54 +2,10 @@ import type { Failure } from '../../../schemas/failures.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import { bytesOf } from '../../../schemas/values/pieces.ts'
 import type { EventStream } from '../../ports/event-stream.ts'
-import type {
-  AnsweredBy,
-  FinalEvents,
-  InferenceEnd,
-  InferenceSink,
-  ShownUsage,
-  WrittenPart,
-} from '../../ports/inference/inference.ts'
+import type { AnsweredBy, InferenceSink } from '../../ports/inference/inference.ts'
 import { Delivery } from './keep-generation.ts'
-
-/** What every event, or the answer, of one call begins with. */
-export interface TextHead {
-  /** `gen_…` */
-  readonly id: string
-  /** Unix seconds. */
-  readonly createdS: number
-  /** Canonical id of the first model of the call; another one may answer. D11. */
-  readonly model: string
-}
-
-/** What the usage of an answer is shown by. */
-export type PaidUsage = Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'> &
-  Partial<Pick<InferenceEnd, 'reported'>>
-
-/** What the event of a failure tells beside the failure. */
-export interface FailureFacts {
-  /** Statuses of the operation. */
-  readonly statuses: readonly number[]
-  readonly requestId: string
-}
-
-/** The comment that covers the silence of a source. D16. */
-export const SILENCE: Uint8Array = Buffer.from(': SLUICE PROCESSING\n\n')
-
-/** Makes the events of one streamed answer in a dialect. D13. */
-export interface TextEvents {
-  /** What is written while the source is silent. D16. */
-  readonly silence: Uint8Array
-  /** Called once, before the first output. */
-  begin(by: AnsweredBy): void
-  eventsOf(parts: readonly WrittenPart[]): Uint8Array
-  /** Called with whole events of a provider that speaks the dialect, which are sent as they are. */
-  passed?(events: Uint8Array): void
-  /** The end of an answer of which the provider's stream kept nothing back. */
-  lastOf(usage: ShownUsage): Uint8Array
-  /** Tells the client that the answer is not whole. D21. */
-  failureOf(failure: Failure, facts: FailureFacts): Uint8Array
-}
+import type { FinalEvents, ShownUsage, WrittenPart } from '../../../dialects/parts.ts'
+import type { FailureFacts, TextEvents, WholeText } from '../../../dialects/answers.ts'
 
 /** The reply of a streamed answer: begins with the first output, or before it. D13, D15. */
 export class StreamedReply implements InferenceSink {
@@ -115,18 +71,6 @@ export class StreamedReply implements InferenceSink {
     this.delivery.wrote()
     return this.#stream.hasRoom
   }
-}
-
-/** Who has written an answer. */
-export type Author = Pick<AnsweredBy, 'provider' | 'model'>
-
-/** Collects one answer in a dialect. */
-export interface WholeText {
-  /** Called once, before the first part. */
-  begin(by: Author): void
-  add(part: WrittenPart): void
-  /** The answer of a model that writes parts. */
-  answer(usage: ShownUsage): object
 }
 
 /** The reply of an answer that is sent when it is whole. D14. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Dialect, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { withoutMarks } from '../../../schemas/values/long-integers.ts'
-import type { ShownUsage } from '../../ports/inference/inference.ts'
 import { WholeChat } from './chat-answer.ts'
 import { WholeMessage } from './message-answer.ts'
 import { WholeResponse } from './responses-answer.ts'
-import type { TextHead, WholeText } from './text-replies.ts'
+import type { ShownUsage } from '../../../dialects/parts.ts'
+import type { TextHead, WholeText } from '../../../dialects/answers.ts'
 
 /** Makes what collects an answer in a dialect, for one call. */
 export type WholeTextOf = (head: TextHead, asked: Pick<TextRequest, 'isEncryptedAsked'>) => WholeText

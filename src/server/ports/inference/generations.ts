@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { TierMember } from '../../../schemas/models/price-conditions.ts'
 import type { KeptPrice } from '../../../schemas/money/price-at.ts'
-import type { TokenUsage } from './inference.ts'
+import type { TokenUsage } from '../../../dialects/parts.ts'
 
 /** What is kept of a call to a model that writes: no prompt, no output, no key. D33, D37. */
 export interface Generation {

@@ -1,4 +1,3 @@
-import type { CarriedSignature } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { PresetFields } from '../../../schemas/inference/presets/text-preset.ts'
 import type { TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { FileReference } from '../../../schemas/inference/file-references.ts'
@@ -6,62 +5,18 @@ import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
 import type { TierMember } from '../../../schemas/models/price-conditions.ts'
 import type { ResolvedPrice } from '../../../schemas/money/price-at.ts'
-import type { TokenCounts } from '../../../schemas/money/text-costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { Content } from '../byte-streams.ts'
 import type { CallableModel } from '../models/models.ts'
 import type { CostBound } from '../money/money.ts'
 import type { CallNotes } from '../observe.ts'
-
-/** Why a model stopped. */
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
-
-/**
- * What a model writes, in the form between the protocols of providers and the dialects of callers. `choice`
- * counts the answers to one call. Parts stand in the order of the answer: what belongs to a call of a tool
- * follows it before the next call begins. D5.
- */
-export type WrittenPart =
-  | { readonly kind: 'text' | 'refusal'; readonly choice: number; readonly text: string }
-  | {
-      readonly kind: 'reasoning'
-      readonly choice: number
-      readonly text: string
-      /** The text is the provider's summary. */
-      readonly isSummary?: true
-    }
-  | {
-      readonly kind: 'tool'
-      readonly choice: number
-      readonly id: string
-      readonly name: string
-      /** In which the caller declared the tool; absent: in none. */
-      readonly namespace?: string
-      /** The caller declared a tool whose input is a text (`custom`). */
-      readonly isFreeform?: true
-    }
-  /** A fragment of the JSON arguments of the tool that was called last, or of its text where it is freeform. */
-  | { readonly kind: 'arguments'; readonly choice: number; readonly text: string }
-  /**
-   * What the provider needs back. It belongs to the reasoning that was written last, and ends that block; or
-   * to the call that was written last; reasoning that is redacted stands for itself.
-   */
-  | ({ readonly kind: 'signature'; readonly choice: number } & CarriedSignature)
-  | {
-      readonly kind: 'finish'
-      readonly choice: number
-      readonly reason: FinishReason
-      /** In the provider's word. */
-      readonly native: string
-      /** The text of the request at which the model stopped; null: none, or the provider does not tell. */
-      readonly stopSequence: string | null
-    }
-
-/** The begin of a call of a tool. */
-export type CalledTool = Extract<WrittenPart, { readonly kind: 'tool' }>
-
-/** Tokens that a provider reported, or that Sluice estimated. */
-export type TokenUsage = TokenCounts
+import type {
+  WrittenPart,
+  TokenUsage,
+  ReportedTiers,
+  ShownUsage,
+  FinalEvents,
+} from '../../../dialects/parts.ts'
 
 /** A file of the workspace whose content goes to the provider within the request. D31. */
 export interface InlineFile extends FileReference {
@@ -76,9 +31,6 @@ export interface InlineFile extends FileReference {
    */
   open(signal: AbortSignal): Promise<Outcome<Content>>
 }
-
-/** Tiers as the provider writes them; absent: it reported none. F6. */
-export type ReportedTiers = Readonly<Partial<Record<TierMember, string>>>
 
 export interface InferenceJob {
   /** Id of the operation, for the metrics and the audit log. D36. */
@@ -151,25 +103,6 @@ export interface AnsweredBy {
   readonly dropped: readonly string[]
   /** Unix seconds that the events of the provider have in common; absent: those of the call. D23. */
   readonly createdS?: number | undefined
-}
-
-/** The usage of a call as its caller gets it, in the caller's dialect. */
-export interface ShownUsage {
-  /** JSON of the whole object. */
-  readonly whole: string
-  /**
-   * JSON of the members that no provider tells, without braces (`"cost":0.1,"is_byok":false`), for dialects
-   * that pass the provider's own object on; null: that object is not credible, and `whole` replaces it.
-   */
-  readonly added: string | null
-  /** The tier that the answer reports, by one name whatever its provider calls it; absent: none. F6. */
-  readonly tier?: string
-}
-
-/** The last events of a stream, which wait until the call is paid. D13. */
-export interface FinalEvents {
-  /** Whole events in pieces, to be sent in one write where they are small. */
-  withUsage(usage: ShownUsage): readonly Uint8Array[]
 }
 
 /** An answer in the caller's dialect that a provider gave whole. D14. */

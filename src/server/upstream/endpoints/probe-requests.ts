@@ -1,7 +1,7 @@
 import { PROBE_TOKENS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { Provider } from '../../ports/models/models.ts'
-import { tokensMemberOf } from '../inference/chat-edits.ts'
+import { chatTokensMember, MAKER } from '../../../schemas/inference/forms/openai-maker.ts'
 import { VERSION_HEADER } from '../inference/messages/messages-dialect.ts'
 import { PROBE_TEXT } from './probe-form.ts'
 
@@ -18,7 +18,7 @@ function membersOf(form: Dialect, provider: Provider): object {
       return {
         messages: MESSAGES,
         stream_options: { include_usage: true },
-        [tokensMemberOf(provider)]: PROBE_TOKENS_MAX,
+        [chatTokensMember(provider.slug === MAKER)]: PROBE_TOKENS_MAX,
       }
     case 'responses':
       return { input: PROBE_TEXT, max_output_tokens: PROBE_TOKENS_MAX, store: false }

@@ -5,13 +5,13 @@ import { UPSTREAM_ERROR_MS } from '../../../schemas/models/provider-limits.ts'
 import type { EgressExchange } from '../../ports/egress/egress.ts'
 import { headerOf } from '../credential.ts'
 import { NATIVE_DIALECTS } from '../inference/dialects.ts'
-import type { NativeStream } from '../inference/protocol.ts'
 import { readRefusal } from '../inference/response-end.ts'
 import { ProviderLink } from '../link.ts'
-import { failureOf } from '../provider-failure.ts'
+import { failureOf, failuresOfEvents } from '../provider-failure.ts'
 import type { FormProbe, FormProbing } from './probe-form.ts'
 import { headersOf, probeBody } from './probe-requests.ts'
 import { StreamNotes } from './stream-notes.ts'
+import type { NativeStream } from '../../../dialects/parts.ts'
 
 /** A stream that is none, or did not come to its end. */
 const BROKEN = { models: [], hasUsage: false, isWhole: false } as const
@@ -45,7 +45,7 @@ export async function probeText(form: Dialect, probing: FormProbing): Promise<Fo
   }
   const notes = new StreamNotes(form)
   const head = { id: 'probe', createdS: 0, model: endpoint.upstreamModelId, provider: provider.slug }
-  const stream = NATIVE_DIALECTS[form].stream(head, link.redacted)
+  const stream = NATIVE_DIALECTS[form].stream(head, failuresOfEvents(link.redacted))
   const failure = await readStream(response.value, { stream, notes, leftMs: endsAt - now() })
   const seen = { status, body: notes.lastData }
   if (failure !== null) return { answer: { ok: false, failure }, seen }

@@ -1,5 +1,5 @@
 import type { TextInput } from '../../../schemas/inference/text-request.ts'
-import { TIER_CHARS_MAX, TIER_MEMBERS, type TierMember } from '../../../schemas/models/price-conditions.ts'
+import { TIER_MEMBERS, type TierMember } from '../../../schemas/models/price-conditions.ts'
 import {
   priceAt,
   unpricedTierOf,
@@ -8,10 +8,9 @@ import {
 } from '../../../schemas/money/price-at.ts'
 import { inputTokens, textCostNano } from '../../../schemas/money/text-costs.ts'
 import { NO_TIERS, tiersOf, USUAL_TIER, type Tiers } from '../../../schemas/money/tiers.ts'
-import type { Members } from '../../../schemas/values/members.ts'
-import type { ReportedTiers, TokenUsage } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { CallInstants } from '../cost-bound.ts'
+import type { ReportedTiers, TokenUsage } from '../../../dialects/parts.ts'
 
 type PricedRequest = Pick<TextInput, 'tiers' | 'size'>
 
@@ -21,22 +20,6 @@ export interface ChargedUse {
   readonly reported: ReportedTiers
   /** The clock when its head was written. */
   readonly startedAt: number
-}
-
-export const NOTHING_REPORTED: ReportedTiers = {}
-
-/**
- * What an answer has reported so far. F6.
- * @param members in which it may report more
- */
-export function reportedWith(reported: ReportedTiers, members: Members): ReportedTiers {
-  let more: ReportedTiers | null = null
-  for (const member of TIER_MEMBERS) {
-    const tier = members[member]
-    if (typeof tier !== 'string' || tier === '' || tier.length > TIER_CHARS_MAX) continue
-    if (tier !== reported[member]) more = { ...(more ?? reported), [member]: tier }
-  }
-  return more ?? reported
 }
 
 export interface TextCharge {

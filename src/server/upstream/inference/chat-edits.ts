@@ -7,49 +7,31 @@ import {
   STRICT_CUT_BY_ROLE,
   STRICT_CUT_INSIDE,
 } from '../../../schemas/inference/strict-members.ts'
-import { chatTokensMember, MAKER } from '../../../schemas/inference/forms/openai-maker.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
-import type { Endpoint, EndpointText, Provider } from '../../ports/models/models.ts'
-import { mustSendMax } from './bounds.ts'
-import { fileEdits } from './inline/file-edits.ts'
-import type { NativeJob, NativeRequest } from './protocol.ts'
-import { isDefault, ownEdits, StrictEdits, type NestedCut } from './request-edits.ts'
+import type { ReasoningField } from '../../../schemas/models/text-models.ts'
+import type { NativeAsked, NativeRequest, NativeTerms } from '../../../dialects/native.ts'
+import { isDefault, StrictEdits, type NestedCut } from './request-edits.ts'
 
 /** The bytes of a chat for a provider that speaks chat. D4, D7, D25. */
-export function chatRequest(
-  { request, files, limits = null, defaultTokensMax = null }: NativeJob,
-  endpoint: Endpoint,
-  { isStrict, reasoningField }: Pick<EndpointText, 'isStrict' | 'reasoningField'>,
-): NativeRequest {
-  const { source, isStream, size } = request
-  const tokens = mustSendMax(endpoint, { tokensMax: size.tokensMax, defaultTokensMax, limits })
-  const tokensMax = tokens === null ? null : { name: tokensMemberOf(endpoint.provider), tokens }
+export function chatRequest<H>(
+  { request: { source, isStream }, contents }: NativeAsked<H>,
+  { own, isStrict, reasoningField, tokensMember, tokensMax }: NativeTerms,
+): NativeRequest<H> {
+  const tokens = tokensMax === null ? null : { name: tokensMember, tokens: tokensMax }
   const { edits: others, dropped } = isStrict ? strictEdits(source) : reasoningEdits(source, reasoningField)
-  const edits = [...nativeEdits(source, { isStream, tokensMax }), ...fileEdits(source, files), ...others]
-  return { body: providerBody(source, edits, ownEdits(endpoint)), dropped }
+  const edits = [...nativeEdits(source, { isStream, tokensMax: tokens }), ...contents, ...others]
+  return { body: providerBody(source, edits, own), dropped }
 }
 
-/** The member by which a provider takes the most tokens of an answer. */
-export function tokensMemberOf({ slug }: Pick<Provider, 'slug'>): TokensMember {
-  return chatTokensMember(slug === MAKER)
-}
-
-type TokensMember = ReturnType<typeof chatTokensMember>
-
-export interface NativeTerms {
+export interface AddedTerms {
   /** Each event of usage has to be asked for. D7. */
   readonly isStream: boolean
-  /**
-   * The most tokens of an answer, by the provider's name for it; null: the provider gets none of ours. D25.
-   */
-  readonly tokensMax: {
-    readonly name: TokensMember
-    readonly tokens: number
-  } | null
+  /** The most tokens of an answer, by the provider's name for it; null: the provider gets none of ours. D25. */
+  readonly tokensMax: { readonly name: NativeTerms['tokensMember']; readonly tokens: number } | null
 }
 
 /** What a provider which speaks chat gets besides what the caller sent. D7, D25. */
-export function nativeEdits(body: KeptBody, { isStream, tokensMax }: NativeTerms): readonly BodyEdit[] {
+export function nativeEdits(body: KeptBody, { isStream, tokensMax }: AddedTerms): readonly BodyEdit[] {
   const edits = isStream ? [...usageEdits(body)] : []
   if (tokensMax !== null && !has(body, 'max_tokens') && !has(body, 'max_completion_tokens'))
     edits.push({ kind: 'add', name: tokensMax.name, json: String(tokensMax.tokens) })
@@ -102,7 +84,7 @@ const NO_EDITS = { edits: [], dropped: [] } as const
  */
 export function reasoningEdits(
   body: KeptBody,
-  field: EndpointText['reasoningField'] = 'both',
+  field: ReasoningField = 'both',
 ): { readonly edits: readonly BodyEdit[]; readonly dropped: readonly string[] } {
   const marks = body.marks.filter(({ name }) => GIVEN.has(name) || (field === 'none' && name === DETAILS))
   if (marks.length === 0) return NO_EDITS

@@ -12,15 +12,16 @@ import {
   ECHO_TURN_BATCHES_MAX,
 } from '../../../schemas/inference/inference-limits.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
-import type { CountedPrompt, CountJob, WrittenPart } from '../../ports/inference/inference.ts'
+import type { CountedPrompt, CountJob } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
 import { LoopTurns } from '../../structures/loop-turns.ts'
 import { LocalCalls } from '../local-calls.ts'
 import { movable } from '../movable.ts'
-import { NOTHING_REPORTED } from './call-prices.ts'
 import { unsentBetas } from './messages/messages-dialect.ts'
 import type { WritingAttempt, WritingProtocol, Written } from './protocol.ts'
+import type { WrittenPart } from '../../../dialects/parts.ts'
+import { NOTHING_REPORTED } from '../../../dialects/usage.ts'
 
 type Echoed = ShortJobTypes['echo']['out']
 

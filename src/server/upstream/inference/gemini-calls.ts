@@ -1,5 +1,5 @@
 import { membersOf } from '../../../schemas/values/members.ts'
-import { countOf } from './text-usage.ts'
+import { countOf } from '../../../dialects/usage.ts'
 
 /** In which Google's API reports the tier of an answer. F6. */
 export const GEMINI_TIER_HEADER = 'x-gemini-service-tier'

@@ -1,12 +1,22 @@
 import { ok } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { bytesOf, joined } from '../../../schemas/values/pieces.ts'
-import type { NoAnswer, ShortJobTypes } from '../../ports/short-jobs.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
-import type { NativeAnswer, NativeHead, ReadAnswer, WholeRead } from './protocol.ts'
 import { usageBetween } from './shown-usage.ts'
+import type {
+  NoAnswer,
+  NativeAnswer,
+  NativeHead,
+  ReadAnswer,
+  WholeRead,
+  JoinedAnswer,
+} from '../../../dialects/parts.ts'
 
-type Job = ShortJobTypes['native_answer']
+interface Unread {
+  readonly dialect: Dialect
+  readonly answer: Uint8Array
+  readonly head: NativeHead
+}
 
 /** The usual cause is a `base_url` that leads elsewhere. */
 function noAnswer(dialect: Dialect): NoAnswer {
@@ -28,7 +38,7 @@ export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHea
 }
 
 /** The same on a worker thread, which gives the answer in one piece. */
-export function joinedAnswer({ dialect, answer, head }: Job['in']): Job['out'] {
+export function joinedAnswer({ dialect, answer, head }: Unread): JoinedAnswer {
   const read = readAs(dialect, answer, head)
   if (!read.ok) return read
   const { pieces, ...figures } = read.value
@@ -43,7 +53,7 @@ export function joinedAnswer({ dialect, answer, head }: Job['in']): Job['out'] {
 }
 
 /** What a worker thread gave, as `nativeAnswer` gives it. */
-export function answerOfJob(out: Job['out']): WholeRead<NativeAnswer> {
+export function answerOfJob(out: JoinedAnswer): WholeRead<NativeAnswer> {
   if (!out.ok) return out
   const { ok: _, answer, beforeBytes, toldBytes, ...figures } = out
   const afterAt = beforeBytes + (toldBytes ?? 0)

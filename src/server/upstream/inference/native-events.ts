@@ -1,14 +1,18 @@
 import type { Failure } from '../../../schemas/failures.ts'
 import { endOfSpace } from '../../../schemas/values/json-bytes.ts'
-import type { FinalEvents, ReportedTiers, TokenUsage } from '../../ports/inference/inference.ts'
-import { failureOfEvent } from '../provider-failure.ts'
-import type { RedactedTexts } from '../reason.ts'
-import { NOTHING_REPORTED } from './call-prices.ts'
-import type { NativeRead, NativeStream } from './protocol.ts'
 import { SseReader, type SseEvent } from './sse-reader.ts'
 import { EventBuffer } from './walk/event-buffer.ts'
 import { isAt } from './walk/json-reader.ts'
 import type { WholeWalk } from './walk/whole-walk.ts'
+import type {
+  FinalEvents,
+  ReportedTiers,
+  TokenUsage,
+  NativeRead,
+  NativeStream,
+  FailureOf,
+} from '../../../dialects/parts.ts'
+import { NOTHING_REPORTED } from '../../../dialects/usage.ts'
 
 /** The end of a stream of chat; servers write it behind streams of other forms, too. */
 const DONE = '[DONE]'
@@ -36,11 +40,11 @@ export abstract class NativeEvents implements NativeStream {
   abstract readonly finalEvents: FinalEvents | null
   protected abstract readonly walk: WholeWalk
   readonly #reader = new SseReader()
-  readonly #redacted: RedactedTexts
+  readonly #failureOf: FailureOf
   #failure: Failure | null = null
 
-  constructor(redacted: RedactedTexts) {
-    this.#redacted = redacted
+  constructor(failureOf: FailureOf) {
+    this.#failureOf = failureOf
   }
 
   get heldBytes(): number {
@@ -86,9 +90,9 @@ export abstract class NativeEvents implements NativeStream {
   /** Takes an event; what is passed on of it goes to EVENTS. */
   protected abstract take(event: SseEvent): Failure | null
 
-  /** @param data of an event in which the provider reports that it failed; for `isOfAnswer` see `failureOfEvent` */
+  /** @param data of an event in which the provider reports that it failed */
   protected failureOf(data: Buffer, isOfAnswer = false): Failure {
-    return failureOfEvent(data, this.#redacted, isOfAnswer)
+    return this.#failureOf(data, isOfAnswer)
   }
 }
 

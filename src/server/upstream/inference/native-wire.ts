@@ -15,7 +15,8 @@ import { movable } from '../movable.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
 import { foreignParts } from './foreign-parts.ts'
 import type { Framing } from './framing/framing.ts'
-import type { NativeJob, NativeRequest } from './protocol.ts'
+import { nativeRequest } from './native-request.ts'
+import type { NativeJob, ProviderRequest } from './protocol.ts'
 import { hasBareReasoning } from './responses/responses-request.ts'
 import { isMaker, type LearnedText } from './spoken.ts'
 import { readAnswer } from './whole-answer.ts'
@@ -37,7 +38,7 @@ export function nativeWire(
   dialect: Dialect,
   { endpoint, learned, jobs, loop, framing }: NativeWireDeps,
 ): Wire {
-  const { path, countPath, request, stream } = NATIVE_DIALECTS[dialect]
+  const { path, countPath, stream } = NATIVE_DIALECTS[dialect]
   const count: CountWire | null =
     countPath === undefined
       ? null
@@ -51,7 +52,7 @@ export function nativeWire(
               ...(passedHeaders !== undefined && { passedHeaders }),
             }
             return native(job, { endpoint, jobs, loop }, (foreign) =>
-              request(withForeign(asked, foreign), endpoint, learned.text),
+              nativeRequest(withForeign(asked, foreign), endpoint, learned.text),
             )
           },
           answer: (body) => (isTokenCount(body) ? Uint8Array.from(body) : null),
@@ -61,7 +62,7 @@ export function nativeWire(
     pathOf: () => path,
     request: (job) =>
       native(job, { endpoint, jobs, loop }, (foreign) =>
-        request(withForeign(job, foreign), endpoint, learned.text),
+        nativeRequest(withForeign(job, foreign), endpoint, learned.text),
       ),
     refused: (failure) => (dialect === 'chat' ? learned.refused(failure) : null),
     answered: (thinksIn) => learned.answered(thinksIn),
@@ -75,19 +76,19 @@ export function nativeWire(
 type Asked = Pick<InferenceJob, 'request' | 'caller' | 'call' | 'deadlineAt'>
 
 /** @param foreign null: the request has nothing of others */
-type Written = (foreign: ForeignParts | null) => NativeRequest
+type Written = (foreign: ForeignParts | null) => ProviderRequest
 
 /** The request without reasoning that the provider would refuse. */
 function native(
   { request: { dialect, source }, caller, call, deadlineAt: endsAt }: Asked,
   { endpoint, jobs, loop }: Pick<NativeWireDeps, 'endpoint' | 'jobs' | 'loop'>,
   written: Written,
-): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>> {
+): Outcome<ProviderRequest> | Promise<Outcome<ProviderRequest>> {
   const { bytes } = source
   const wanted = dialect === 'responses' ? bareAt(endpoint) : 'kept'
   const bare: BareReasoning = wanted !== 'kept' && hasBareReasoning(source) ? wanted : 'kept'
   if (bare === 'kept' && !mayCarryForeign(dialect, bytes)) return ok(written(null))
-  const without = (foreign: ForeignParts | null): Outcome<NativeRequest> => {
+  const without = (foreign: ForeignParts | null): Outcome<ProviderRequest> => {
     const request = written(foreign)
     return ok(foreign === null ? request : { ...request, dropped: [...request.dropped, 'reasoning'] })
   }

@@ -5,8 +5,8 @@ import {
   PROGRESS_MS,
   PROGRESS_RATE_MS_MIN,
 } from '../../../schemas/inference/stream-limits.ts'
-import type { ReportedTiers, TokenUsage } from '../../ports/inference/inference.ts'
 import { judgeTextUsage, type AskedText, type TextRates } from './text-usage.ts'
+import type { ReportedTiers, TokenUsage } from '../../../dialects/parts.ts'
 
 /** What an answer has come to, read while it streams. */
 export interface SeenStream {

@@ -13,13 +13,13 @@ import type { LeaveKind } from '../../../schemas/models/text-models.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { AnswerRoom } from '../../ports/egress/egress.ts'
-import type { InferenceSink, WrittenPart } from '../../ports/inference/inference.ts'
+import type { InferenceSink } from '../../ports/inference/inference.ts'
 import type { StreamBudget } from '../../structures/loop-budget.ts'
 import { MovingTimer } from '../../structures/moving-timer.ts'
 import { blockedPrompt } from '../provider-failure.ts'
-import type { NativeRead, NativeStream, PartRead, PartStream } from './protocol.ts'
 import { readOut } from './response-end.ts'
 import { areLarge, slicesOf } from './sliced-parts.ts'
+import type { WrittenPart, NativeRead, NativeStream, PartRead, PartStream } from '../../../dialects/parts.ts'
 
 const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: STREAM_BYTES_MAX } }
 const NO_OUTPUT: Failure = {

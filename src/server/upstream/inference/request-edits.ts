@@ -1,21 +1,7 @@
 /** Changes of a caller's body that providers of all dialects get. D4. */
-import { isNull, type BodyEdit, type FixedEdits } from '../../../schemas/inference/provider-body.ts'
+import { isNull, type BodyEdit } from '../../../schemas/inference/provider-body.ts'
 import { STRICT_CUT_INSIDE_DEFAULTS, type ForeignMember } from '../../../schemas/inference/strict-members.ts'
-import { OURS_NAMES } from '../../../schemas/inference/text-members.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
-import type { Endpoint } from '../../ports/models/models.ts'
-
-/** The provider's name of the model, and no member that is for Sluice alone. Made once for an endpoint. */
-export function ownEdits(endpoint: Pick<Endpoint, 'upstreamModel'>): FixedEdits {
-  const known = OWN_EDITS.get(endpoint)
-  if (known !== undefined) return known
-  const own = new Map([['model', JSON.stringify(endpoint.upstreamModel)], ...OURS_CUT])
-  OWN_EDITS.set(endpoint, own)
-  return own
-}
-
-const OWN_EDITS = new WeakMap<object, FixedEdits>()
-const OURS_CUT = OURS_NAMES.map((name) => [name, null] as const)
 
 /** A nested member that is cut. */
 export interface NestedCut {

@@ -1,6 +1,5 @@
 import { bytesOf } from '../../../schemas/values/pieces.ts'
-import type { ShownUsage } from '../../ports/inference/inference.ts'
-import type { AnswerPieces } from './protocol.ts'
+import type { ShownUsage, AnswerPieces } from '../../../dialects/parts.ts'
 
 const OPEN = Buffer.from('{')
 

@@ -1,5 +1,5 @@
-import type { WrittenPart } from '../../ports/inference/inference.ts'
 import { unitsOf } from './parts/part-queue.ts'
+import type { WrittenPart } from '../../../dialects/parts.ts'
 
 /** UTF-16 units of parts that are written in one turn of the loop, in about a millisecond. Decision. */
 export const SLICE_UNITS_MAX = 65_536

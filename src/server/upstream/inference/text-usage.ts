@@ -1,7 +1,6 @@
 import {
   BYTES_PER_TOKEN,
   REASONING_TOKENS_PER_SECOND,
-  SEARCHES_TOLD_MAX,
   TAUGHT_CALLS_KEPT,
   TAUGHT_CALLS_MIN,
   TAUGHT_PAIRS_MAX,
@@ -9,12 +8,12 @@ import {
   TAUGHT_PROMPT_BYTES_MIN,
   TOKENS_PER_100_BYTES_MAX,
   TOKENS_PER_100_BYTES_MIN,
-  TOKENS_TOLD_MAX,
 } from '../../../schemas/inference/token-limits.ts'
 import type { EffortClass, EstimatedText, TextSize } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
-import type { TokenUsage } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
+import type { TokenUsage } from '../../../dialects/parts.ts'
+import { searchesOf, withSearches, countOf } from '../../../dialects/usage.ts'
 
 /** What is known of a call from its request and its clock. */
 export interface AskedText {
@@ -230,23 +229,4 @@ function credibleOutput(
   if (tokens === 0 && (outputBytes > 0 || (!isWhole && reasons !== false))) return null
   const isStale = !isWhole && tokens < rates.outputTokens(outputBytes) * STALE_SHARE
   return isStale ? null : { output, reasoning }
-}
-
-/**
- * Searches of the web that a provider reports, or that its answer shows: at most SEARCHES_TOLD_MAX, which
- * exceeds the bound of any call. 0 for a missing figure or one that is not a count. D24.
- */
-export function searchesOf(figure: unknown): number {
-  return Number.isSafeInteger(figure) ? Math.min(Math.max(0, Number(figure)), SEARCHES_TOLD_MAX) : 0
-}
-
-/** The figures with so many searches, if there were any. */
-export function withSearches(usage: TokenUsage, searches: number): TokenUsage {
-  return searches === 0 ? usage : { ...usage, searches }
-}
-
-/** A count of tokens that a provider reports; null for a missing figure or one that is not a count. D24. */
-export function countOf(figure: unknown): number | null {
-  const isCount = Number.isSafeInteger(figure) && Number(figure) >= 0 && Number(figure) <= TOKENS_TOLD_MAX
-  return isCount ? Number(figure) : null
 }

@@ -12,7 +12,6 @@ import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
-import type { RedactedTexts } from '../reason.ts'
 import type { Framing } from './framing/framing.ts'
 import { GEMINI_TIER_HEADER, geminiCount, geminiPaths } from './gemini-calls.ts'
 import type { CallMedia } from './inline/call-media.ts'
@@ -24,11 +23,12 @@ import { OriginalParts } from './parts/original-parts.ts'
 import type { ReadLarge } from './parts/part-events.ts'
 import { PART_PROTOCOLS } from './parts/part-protocols.ts'
 import { wholeParts } from './parts/whole-parts.ts'
-import type { NativeAnswer, NativeHead, NativeRequest, PartStream, WholeRead } from './protocol.ts'
+import type { ProviderRequest } from './protocol.ts'
 import { signatureFormatOf, type LearnedText } from './spoken.ts'
 import { isTranslatedHere, translationJob, type WrittenCall } from './translated/translation-job.ts'
 import { unsupported } from './translated/unsupported.ts'
 import type { CountWire, StreamInput, WholeInput, Wire } from './wire.ts'
+import type { NativeAnswer, NativeHead, PartStream, WholeRead, FailureOf } from '../../../dialects/parts.ts'
 
 interface TranslatedWireDeps {
   readonly framing: Framing
@@ -65,16 +65,20 @@ export class TranslatedWire implements Wire {
     return isStream ? streamed : whole
   }
 
-  request(job: InferenceJob, media: CallMedia): Promise<Outcome<NativeRequest>> {
+  request(job: InferenceJob, media: CallMedia): Promise<Outcome<ProviderRequest>> {
     return this.#translated(job, media)
   }
 
-  stream(_head: NativeHead, redacted: RedactedTexts, { origins, caller, tier }: StreamInput): PartStream {
+  stream(_head: NativeHead, failureOf: FailureOf, { origins, caller, tier }: StreamInput): PartStream {
     const protocol = this.#protocol
     // The work goes on when the caller has left, since the stream may be drained.
     const readLarge: ReadLarge = (data) =>
       this.#deps.jobs.run('large_event', { protocol, data }, { caller, transfer: movable(data) })
-    const read = PART_PROTOCOLS[protocol].stream(redacted, { format: this.#signatureFormat, readLarge, tier })
+    const read = PART_PROTOCOLS[protocol].stream(failureOf, {
+      format: this.#signatureFormat,
+      readLarge,
+      tier,
+    })
     const stream = origins === undefined ? read : new OriginalParts(read, origins)
     // The last event of responses repeats the whole answer.
     return this.#dialect === 'responses' ? new KeptParts(stream) : stream
@@ -111,7 +115,7 @@ export class TranslatedWire implements Wire {
     job: TranslatedJob,
     media: CallMedia,
     more: Pick<TranslationJob, 'isCount'> = {},
-  ): Promise<Outcome<NativeRequest>> {
+  ): Promise<Outcome<ProviderRequest>> {
     const contents = contentsOf(job.files)
     const written = await this.#written(job, contents, more)
     if (!written.ok) return written
@@ -149,7 +153,7 @@ export class TranslatedWire implements Wire {
     written: WrittenRequest,
     contents: CallContents | null,
     { passedHeaders }: Pick<TranslatedJob, 'passedHeaders'>,
-  ): NativeRequest {
+  ): ProviderRequest {
     const { body, origins, places = [] } = written
     const pieces = contents === null ? [body] : withHoles(body, places, contents)
     const headers = HEADERS[this.#protocol] ?? []

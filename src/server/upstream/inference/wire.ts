@@ -3,21 +3,21 @@ import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
-import type { RedactedTexts } from '../reason.ts'
 import type { Framing } from './framing/framing.ts'
 import type { CallMedia } from './inline/call-media.ts'
+import type { ProviderRequest } from './protocol.ts'
 import type {
   NativeAnswer,
   NativeHead,
-  NativeRequest,
   NativeStream,
   PartStream,
   WholeParts,
   WholeRead,
-} from './protocol.ts'
+  FailureOf,
+} from '../../../dialects/parts.ts'
 
 /** What a whole answer is read for. */
-export interface WholeInput extends Pick<NativeRequest, 'origins'> {
+export interface WholeInput extends Pick<ProviderRequest, 'origins'> {
   /** Value of the header that the wire names as `tierHeader`; null: the answer has none. */
   readonly tier: string | null
   readonly body: Uint8Array
@@ -30,7 +30,7 @@ export interface WholeInput extends Pick<NativeRequest, 'origins'> {
 }
 
 /** What a stream is read for. */
-export interface StreamInput extends Pick<NativeRequest, 'origins'> {
+export interface StreamInput extends Pick<ProviderRequest, 'origins'> {
   /** As of `WholeInput`. */
   readonly tier: string | null
   readonly caller: Caller
@@ -47,8 +47,8 @@ export interface Wire {
   /** Below the provider's base address. */
   pathOf(isStream: boolean): string
   /** Failures: field_unsupported, those of `CallMedia`, and those of the pool of short jobs. */
-  request(job: InferenceJob, media: CallMedia): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>>
-  stream(head: NativeHead, redacted: RedactedTexts, asked: StreamInput): NativeStream | PartStream
+  request(job: InferenceJob, media: CallMedia): Outcome<ProviderRequest> | Promise<Outcome<ProviderRequest>>
+  stream(head: NativeHead, failureOf: FailureOf, asked: StreamInput): NativeStream | PartStream
   /**
    * An answer in the caller's dialect, or its parts, which the caller's side writes. Failures: those of a
    * provider that failed, upstream_invalid, and those of the pool of short jobs. D14.
@@ -65,7 +65,7 @@ export interface Wire {
 /** How the tokens of a prompt are counted. */
 export interface CountWire {
   readonly path: string
-  request(job: CountJob, media: CallMedia): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>>
+  request(job: CountJob, media: CallMedia): Outcome<ProviderRequest> | Promise<Outcome<ProviderRequest>>
   /** JSON of the caller's dialect; null: the answer has no count. */
   answer(body: Uint8Array): Uint8Array | null
 }

@@ -7,28 +7,26 @@ import type { CountedPrompt, CountJob, InferenceJob } from '../../ports/inferenc
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { WRITTEN, type PostKind, type ProviderLink } from '../link.ts'
-import { blockedPrompt, failureOf, failureOfWhole } from '../provider-failure.ts'
-import { NOTHING_REPORTED } from './call-prices.ts'
+import { blockedPrompt, failureOf, failureOfWhole, failuresOfEvents } from '../provider-failure.ts'
 import { frameOf } from './framing/frame.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body.ts'
-import type {
-  AnswerFigures,
-  NativeAnswer,
-  NativeHead,
-  NativeRequest,
-  WholeParts,
-  WholeRead,
-  WritingAttempt,
-  WritingProtocol,
-  Written,
-} from './protocol.ts'
+import type { ProviderRequest, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
 import { translatedTo } from './spoken.ts'
 import { lostOf, unsupported } from './translated/unsupported.ts'
 import { unquoted } from './unquoted.ts'
 import type { WholeInput, Wire, WireOf } from './wire.ts'
+import type {
+  AnswerFigures,
+  NativeAnswer,
+  NativeHead,
+  WholeParts,
+  WholeRead,
+  FailureOf,
+} from '../../../dialects/parts.ts'
+import { NOTHING_REPORTED } from '../../../dialects/usage.ts'
 
 export interface WritingEndpointDeps {
   readonly endpoint: Endpoint
@@ -58,6 +56,7 @@ export class WritingEndpoint implements WritingProtocol {
   readonly #endpoint: Endpoint
   readonly #text: EndpointText
   readonly #link: ProviderLink
+  readonly #failureOf: FailureOf
   readonly #drains: Drains
   readonly #loop: LoopBudget
   readonly #wireOf: WireOf
@@ -67,6 +66,7 @@ export class WritingEndpoint implements WritingProtocol {
     this.#endpoint = endpoint
     this.#text = text
     this.#link = link
+    this.#failureOf = failuresOfEvents(link.redacted)
     this.#drains = drains
     this.#loop = loop
     this.#wireOf = wireOf
@@ -159,7 +159,7 @@ export class WritingEndpoint implements WritingProtocol {
       throw bug
     }
     if (!read.ok) {
-      const failure = failureOfWhole(read, this.#link.redacted)
+      const failure = failureOfWhole(read, this.#failureOf)
       answer.release()
       return { ok: false, failure: this.#told(failure, job.request, sent) }
     }
@@ -212,7 +212,7 @@ export class WritingEndpoint implements WritingProtocol {
       return { ok: false, failure: this.#told(refusal, job.request, sent) }
     }
     const { tierHeader } = wire
-    const stream = wire.stream(this.#head(job, model), this.#link.redacted, {
+    const stream = wire.stream(this.#head(job, model), this.#failureOf, {
       caller,
       tier: tierHeader === undefined ? null : outcome.value.header(tierHeader),
       ...(origins && { origins }),
@@ -301,9 +301,9 @@ async function readEvents(wire: Wire, input: WholeInput): Promise<WholeRead<Nati
 }
 
 /** A request that is ready to be sent, without its body. */
-interface Sending extends Pick<NativeRequest, 'dropped'> {
-  readonly headers: NativeRequest['headers']
-  readonly origins: NativeRequest['origins']
+interface Sending extends Pick<ProviderRequest, 'dropped'> {
+  readonly headers: ProviderRequest['headers']
+  readonly origins: ProviderRequest['origins']
   readonly wire: Wire
   /** `performance.now()` at which the endpoint's time began. */
   readonly startedAt: number
@@ -311,7 +311,7 @@ interface Sending extends Pick<NativeRequest, 'dropped'> {
 
 /** Neither a promise nor a signal for a body without files. Failures: those of `openBody`. */
 function opened(
-  body: NativeRequest['body'],
+  body: ProviderRequest['body'],
   { caller, call }: Pick<InferenceJob, 'caller' | 'call'>,
 ): Outcome<SentBody> | Promise<Outcome<SentBody>> {
   return arePlain(body) ? ok(new PlainBody(body)) : openBody(body, { caller, signal: call.signal })

@@ -2,7 +2,7 @@
 import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
 import { membersOf } from '../../../../src/schemas/values/members.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
-import { HEAD, REDACTED } from '../../../support/inference/provider-chunks.ts'
+import { HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { PROVIDER_STREAMS } from '../../../support/inference/provider-streams.ts'
 import { openAi } from '../clients/openai.ts'
 import { openRouter } from '../clients/openrouter.ts'
@@ -62,7 +62,7 @@ export const chat: ProvedDialect = {
     ...(await vercel(base, key)),
   ],
   endsInOrder: true,
-  open: () => new NativeChatStream(HEAD, REDACTED),
+  open: () => new NativeChatStream(HEAD, FAILURE_OF),
   hear(text) {
     const events = text.split('\n\n').slice(0, -1)
     const data = events.flatMap((event) => (event.startsWith('data: ') ? [event.slice(6)] : []))

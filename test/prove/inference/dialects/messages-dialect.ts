@@ -11,7 +11,7 @@ import {
   stopped,
   text as said,
 } from '../../../support/inference/message-events.ts'
-import { HEAD, REDACTED } from '../../../support/inference/provider-chunks.ts'
+import { HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import type { ReferenceEvent } from '../../../support/inference/sse-reference.ts'
 import { anthropic } from '../clients/anthropic.ts'
 import { vercelAnthropic } from '../clients/vercel.ts'
@@ -95,7 +95,7 @@ export const messages: ProvedDialect = {
   }),
   recorded: Object.fromEntries(Object.entries(RECORDED).map(([name, events]) => [name, eventsOf(events)])),
   clientsOf: async (base, key) => [await anthropic(base, key), await vercelAnthropic(base, key)],
-  open: () => new NativeMessagesStream(HEAD, REDACTED),
+  open: () => new NativeMessagesStream(HEAD, FAILURE_OF),
   hear(text) {
     const parts = text.split('\n\n').slice(0, -1)
     const events = parts.flatMap((part) => {

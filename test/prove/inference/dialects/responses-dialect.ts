@@ -1,6 +1,6 @@
 /** OpenAI's responses, for the proofs. */
 import { NativeResponsesStream } from '../../../../src/server/upstream/inference/responses/native-responses-stream.ts'
-import { HEAD, REDACTED } from '../../../support/inference/provider-chunks.ts'
+import { HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { messageStream, RESPONSES_STREAMS } from '../../../support/inference/responses-streams.ts'
 import { openAiResponses } from '../clients/openai-responses.ts'
 import { openRouterResponses } from '../clients/openrouter-responses.ts'
@@ -45,7 +45,7 @@ export const responses: ProvedDialect = {
     await vercelResponses(base, key),
   ],
   endsInOrder: false,
-  open: () => new NativeResponsesStream(HEAD, REDACTED),
+  open: () => new NativeResponsesStream(HEAD, FAILURE_OF),
   hear(text) {
     const parts = text.split('\n\n').slice(0, -1)
     const events = parts.flatMap((part) => {

@@ -4,12 +4,11 @@ import fc from 'fast-check'
 import type { NamedOrigin } from '../../../../src/schemas/inference/forms/prompt.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
-import type { WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
 import { OriginalCalls } from '../../../../src/server/upstream/inference/parts/original-calls.ts'
 import { PART_PROTOCOLS } from '../../../../src/server/upstream/inference/parts/part-protocols.ts'
 import { eventsIn } from '../../../support/inference/accumulated.ts'
 import { partsOf } from '../../../support/inference/cut-parts.ts'
-import { REDACTED } from '../../../support/inference/provider-chunks.ts'
+import { FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { naturalOf, spacedMessages, WRITTEN_PARTS } from '../../../support/inference/random-parts.ts'
 import { bothOf, streamOfParts, wholeOfParts } from '../../../support/inference/written-answers.ts'
 import { openRouterShapes, type OpenRouterShapes } from '../../../support/wire/foreign-clients.ts'
@@ -22,6 +21,7 @@ import { Chance, type Provider } from './streamed/provider-answer.ts'
 import { responsesProvider } from './streamed/responses-provider.ts'
 import { Faults } from '../streams/faults.ts'
 import { orNull } from '../../../support/must.ts'
+import type { WrittenPart } from '../../../../src/dialects/parts.ts'
 
 const FULL = 10_000
 const SHORT = 60
@@ -99,7 +99,7 @@ class Tried {
     const { protocol, dialects, chance } = this.#trial
     const written = withFreeform(made)
     const { stream, whole, isInOrder } = PROVIDERS[protocol](written, chance)
-    const reader = PART_PROTOCOLS[protocol].stream(REDACTED)
+    const reader = PART_PROTOCOLS[protocol].stream(FAILURE_OF)
     const read = partsOf(reader, chance.cut(stream))
     if (read.failure !== null || read.end !== null)
       return `streamed: ${JSON.stringify(read.failure ?? read.end)}`

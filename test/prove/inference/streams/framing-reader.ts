@@ -2,12 +2,12 @@
 import { randomFrom } from '../../../support/embeddings/random-answers.ts'
 import { bodyOf } from '../../../support/inference/fake-stream.ts'
 import { eventsOf } from '../../../support/inference/sse-reference.ts'
-import type { NativeStream } from '../../../../src/server/upstream/inference/protocol.ts'
 import type { Proof } from '../../proof.ts'
 import { isSaid, type ProvedDialect } from '../dialects/proved-dialect.ts'
 import { Faults } from './faults.ts'
 import { bodyIn, framingsOf } from './framings.ts'
 import { mutated, piecesOf } from './mutations.ts'
+import type { NativeStream } from '../../../../src/dialects/parts.ts'
 
 /** How much of each form is tried in process. */
 export interface ReaderSize {

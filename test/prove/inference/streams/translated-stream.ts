@@ -2,17 +2,19 @@
 import type { Failure } from '../../../../src/schemas/failures.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
-import type { TextEvents } from '../../../../src/server/operations/inference/text-replies.ts'
-import type { FinalEvents, ShownUsage, TokenUsage } from '../../../../src/server/ports/inference/inference.ts'
 import { KeptParts } from '../../../../src/server/upstream/inference/parts/kept-parts.ts'
 import { PART_PROTOCOLS } from '../../../../src/server/upstream/inference/parts/part-protocols.ts'
+import { FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
+import { writerOf } from '../../../support/inference/written-answers.ts'
 import type {
+  FinalEvents,
+  ShownUsage,
+  TokenUsage,
   NativeRead,
   NativeStream,
   PartStream,
-} from '../../../../src/server/upstream/inference/protocol.ts'
-import { REDACTED } from '../../../support/inference/provider-chunks.ts'
-import { writerOf } from '../../../support/inference/written-answers.ts'
+} from '../../../../src/dialects/parts.ts'
+import type { TextEvents } from '../../../../src/dialects/answers.ts'
 
 /** The mark that the front writes behind every whole stream of chat: a native one leaves it to the front, too. */
 const DONE = 'data: [DONE]\n\n'
@@ -24,7 +26,7 @@ export class TranslatedStream implements NativeStream {
   readonly #events: TextEvents
 
   constructor(dialect: Dialect, protocol: TextProtocol) {
-    const parts = PART_PROTOCOLS[protocol].stream(REDACTED)
+    const parts = PART_PROTOCOLS[protocol].stream(FAILURE_OF)
     this.#parts = dialect === 'responses' ? new KeptParts(parts) : parts
     this.#events = writerOf(dialect)
   }

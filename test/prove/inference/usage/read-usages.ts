@@ -12,8 +12,9 @@ import { spoiled } from './spoiled.ts'
 import { TELLINGS, type Members, type Telling } from './tellings.ts'
 import { toldForms, type Ended, type ToldForm } from './told-forms.ts'
 import { orNull } from '../../../support/must.ts'
+import { failuresOfEvents } from '../../../../src/server/upstream/provider-failure.ts'
 
-const REDACTED = { credential: '', host: '' }
+const FAILURE_OF = failuresOfEvents({ credential: '', host: '' })
 /** Bytes of the prompt, and of the answer. */
 const SEEN = {
   text: { bytes: 40, mediaTokens: 0 },
@@ -99,7 +100,7 @@ function streamOf(
   protocol: Telling['protocol'],
   body: Buffer,
 ): { readonly usage: Ended['usage'] | null } | null {
-  const stream = PART_PROTOCOLS[protocol].stream(REDACTED)
+  const stream = PART_PROTOCOLS[protocol].stream(FAILURE_OF)
   const { failure } = stream.read(body)
   return failure === null && stream.end() === null ? stream : null
 }

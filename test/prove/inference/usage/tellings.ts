@@ -1,7 +1,6 @@
 /** How providers of each protocol tell their usage within answers, streamed and whole. */
 import { MEDIA_KINDS } from '../../../../src/schemas/money/text-costs.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
-import { countOf } from '../../../../src/server/upstream/inference/text-usage.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { block, blockEnd, started, STOP, stopped, text } from '../../../support/inference/message-events.ts'
 import { messageEvents, named, numbered, RESPONSE } from '../../../support/inference/responses-streams.ts'
@@ -14,6 +13,7 @@ import {
   type Told,
   type Tokens,
 } from '../cost-oracle.ts'
+import { countOf } from '../../../../src/dialects/usage.ts'
 
 export type Members = Readonly<Record<string, unknown>>
 

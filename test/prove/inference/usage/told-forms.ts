@@ -3,9 +3,10 @@ import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { chatUsage } from '../../../../src/server/operations/inference/chat-answer.ts'
 import { messagesUsage } from '../../../../src/server/operations/inference/message-answer.ts'
 import { responsesUsage } from '../../../../src/server/operations/inference/responses-answer.ts'
-import type { InferenceEnd, ShownUsage } from '../../../../src/server/ports/inference/inference.ts'
+import type { InferenceEnd } from '../../../../src/server/ports/inference/inference.ts'
 import { load } from '../../../support/wire/foreign-clients.ts'
 import type { Members } from './tellings.ts'
+import type { ShownUsage } from '../../../../src/dialects/parts.ts'
 
 export type Ended = Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>
 

@@ -2,11 +2,11 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
-import type { WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
 import { eventsIn, type Members } from '../../../support/inference/accumulated.ts'
 import { WRITTEN_PARTS } from '../../../support/inference/random-parts.ts'
 import { bothOf, streamOfParts, wholeOfParts } from '../../../support/inference/written-answers.ts'
 import { openRouterShapes } from '../../../support/wire/foreign-clients.ts'
+import type { WrittenPart } from '../../../../src/dialects/parts.ts'
 
 const RUNS = { numRuns: 200 }
 

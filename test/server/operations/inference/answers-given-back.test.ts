@@ -4,9 +4,9 @@ import { PROMPT_READERS } from '../../../../src/schemas/inference/forms/prompt-r
 import type { AssistantPart } from '../../../../src/schemas/inference/forms/prompt.ts'
 import { SIGNATURE_FORMATS } from '../../../../src/schemas/inference/forms/carried-signatures.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
 import type { Members } from '../../../support/inference/accumulated.ts'
 import { wholeOfParts } from '../../../support/inference/written-answers.ts'
+import type { WrittenPart } from '../../../../src/dialects/parts.ts'
 
 const { messages: CLAUDE, responses: OPENAI, gemini: GEMINI } = SIGNATURE_FORMATS
 const reasoning = (text: string, more: object = {}): WrittenPart => ({

@@ -6,13 +6,13 @@ import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-r
 import { WholeChat } from '../../../../src/server/operations/inference/chat-answer.ts'
 import { WholeMessage } from '../../../../src/server/operations/inference/message-answer.ts'
 import { WholeResponse } from '../../../../src/server/operations/inference/responses-answer.ts'
-import type { WholeText } from '../../../../src/server/operations/inference/text-replies.ts'
 import { geminiPaths } from '../../../../src/server/upstream/inference/gemini-calls.ts'
 import { geminiWhole } from '../../../../src/server/upstream/inference/parts/gemini-parts.ts'
 import { geminiBody, geminiSigned, type GeminiWords } from '../../../support/inference/gemini/fake-gemini.ts'
 import { wrongGemini, type GivenSignatures } from '../../../support/inference/gemini/gemini-rules.ts'
 import { TERMS } from '../../../support/inference/prompts.ts'
 import { orNull } from '../../../support/must.ts'
+import type { WholeText } from '../../../../src/dialects/answers.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

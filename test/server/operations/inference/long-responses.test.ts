@@ -8,7 +8,6 @@ import {
 import { BYTES_PER_TOKEN } from '../../../../src/schemas/inference/token-limits.ts'
 import { MIB } from '../../../../src/schemas/limits/limits.ts'
 import { JsonWriter, PreparedJson } from '../../../../src/server/operations/inference/prepared-json.ts'
-import type { WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
 import { KeptParts } from '../../../../src/server/upstream/inference/parts/kept-parts.ts'
 import { MessagesParts } from '../../../../src/server/upstream/inference/parts/messages-parts.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
@@ -17,9 +16,10 @@ import { openChatProvider, type ChatProviderFront } from '../../../support/infer
 import { readBroken } from '../../../support/inference/dialect-rows.ts'
 import { answersMessages } from '../../../support/inference/fake-messages.ts'
 import { block, delta, messageStreamOf, started } from '../../../support/inference/message-events.ts'
-import { REDACTED } from '../../../support/inference/provider-chunks.ts'
+import { FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { streamOfParts, wholeOfParts } from '../../../support/inference/written-answers.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
+import type { WrittenPart } from '../../../../src/dialects/parts.ts'
 
 /** 64 KiB in UTF-8, with what JSON escapes. */
 const WORD = 'say "é"\n'.padEnd(63, '-').repeat(1_024)
@@ -83,7 +83,7 @@ t.test('3 MiB of text are whole in each of the last events', async (t) => {
 })
 
 t.test('a stream of items without text is bounded too', (t) => {
-  const kept = new KeptParts(new MessagesParts(REDACTED))
+  const kept = new KeptParts(new MessagesParts(FAILURE_OF))
   kept.read(messageStreamOf([started()]))
   const calls = messageStreamOf(
     Array.from({ length: 1_000 }, () => block({ type: 'tool_use', id: 'a', name: 'f', input: {} })),
@@ -98,7 +98,7 @@ t.test('a stream of items without text is bounded too', (t) => {
 })
 
 t.test('text of the read that is too much is neither passed on nor counted', (t) => {
-  const kept = new KeptParts(new MessagesParts(REDACTED))
+  const kept = new KeptParts(new MessagesParts(FAILURE_OF))
   kept.read(messageStreamOf([started(), block({ type: 'text', text: '' })]))
   const large = delta({ type: 'text_delta', text: 'x'.repeat(MIB - 256) })
   const small = delta({ type: 'text_delta', text: 'small' })

@@ -4,12 +4,17 @@ import t from 'tap'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import { foreignParts } from '../../../../src/server/upstream/inference/foreign-parts.ts'
-import { messagesRequest } from '../../../../src/server/upstream/inference/messages/messages-dialect.ts'
-import { responsesRequest } from '../../../../src/server/upstream/inference/responses/responses-request.ts'
 import { INFERENCE_DEPTH_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
+import { nativeRequest } from '../../../../src/server/upstream/inference/native-request.ts'
 import { bytesOf, keptChat } from '../../../support/inference/kept-chat.ts'
 
-const ENDPOINT = { upstreamModel: 'm', text: {}, contextLength: null, ownWay: {} } as unknown as Endpoint
+const ENDPOINT = {
+  upstreamModel: 'm',
+  provider: { slug: 'acme' },
+  text: {},
+  contextLength: null,
+  ownWay: {},
+} as unknown as Endpoint
 
 /** What a provider gets of a body; null: the body has nothing of others. */
 function sent(dialect: Exclude<Dialect, 'chat'>, text: string, isStrict = false): string | null {
@@ -17,8 +22,7 @@ function sent(dialect: Exclude<Dialect, 'chat'>, text: string, isStrict = false)
   const foreign = foreignParts(dialect, body.bytes)
   if (foreign === null) return null
   const job = { request: { ...digest, source: body }, foreign }
-  const { body: pieces } =
-    dialect === 'messages' ? messagesRequest(job, ENDPOINT) : responsesRequest(job, ENDPOINT, { isStrict })
+  const { body: pieces } = nativeRequest(job, ENDPOINT, { isStrict })
   return bytesOf(pieces).toString()
 }
 

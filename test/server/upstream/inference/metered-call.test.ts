@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { TokenUsage } from '../../../../src/server/ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../../../src/server/ports/models/models.ts'
 import type { StreamMeters } from '../../../../src/server/ports/observe.ts'
 import { MeteredCall } from '../../../../src/server/upstream/inference/metered-call.ts'
 import { flatPrices } from '../../../support/inference/bounded-endpoints.ts'
+import type { TokenUsage } from '../../../../src/dialects/parts.ts'
 
 type WritingTry = Parameters<MeteredCall['committed']>[0]
 

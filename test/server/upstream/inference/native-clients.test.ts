@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { ChatAnswer, ChatChunk } from '../../../../src/schemas/inference/chat.ts'
 import { nativeAnswer } from '../../../../src/server/upstream/inference/native-answer.ts'
 import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
-import { dataOf, HEAD, REDACTED, streamOf } from '../../../support/inference/provider-chunks.ts'
+import { dataOf, HEAD, FAILURE_OF, streamOf } from '../../../support/inference/provider-chunks.ts'
 import { PROVIDER_ANSWERS, PROVIDER_STREAMS } from '../../../support/inference/provider-streams.ts'
 import { must } from '../../../support/must.ts'
 import { openRouterShapes } from '../../../support/wire/foreign-clients.ts'
@@ -23,7 +23,7 @@ interface Delta {
 t.test("every provider's stream is valid, and says what the provider said", async (t) => {
   const { chunk: check } = await openRouterShapes()
   for (const [provider, events] of Object.entries(PROVIDER_STREAMS)) {
-    const stream = new NativeChatStream(HEAD, REDACTED)
+    const stream = new NativeChatStream(HEAD, FAILURE_OF)
     const { events: given, failure } = stream.read(streamOf(events))
     t.equal(failure, null, provider)
     t.equal(stream.end(), null, provider)

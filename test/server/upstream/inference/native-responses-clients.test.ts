@@ -3,7 +3,7 @@ import t from 'tap'
 import { nativeAnswer } from '../../../../src/server/upstream/inference/native-answer.ts'
 import { NativeResponsesStream } from '../../../../src/server/upstream/inference/responses/native-responses-stream.ts'
 import { bodyOf } from '../../../support/inference/fake-stream.ts'
-import { HEAD, REDACTED } from '../../../support/inference/provider-chunks.ts'
+import { HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { RESPONSES_ANSWERS, RESPONSES_STREAMS } from '../../../support/inference/responses-streams.ts'
 import { must } from '../../../support/must.ts'
 import { openRouterShapes } from '../../../support/wire/foreign-clients.ts'
@@ -23,7 +23,7 @@ const SHOWN = { whole: `${JSON.stringify(USAGE).slice(0, -1)},${ADDED}}`, added:
 t.test("every provider's stream is valid", async (t) => {
   const { event: check } = await openRouterShapes()
   for (const [provider, events] of Object.entries(RESPONSES_STREAMS)) {
-    const stream = new NativeResponsesStream(HEAD, REDACTED)
+    const stream = new NativeResponsesStream(HEAD, FAILURE_OF)
     const { events: given, failure } = stream.read(bodyOf(events))
     t.equal(failure, null, provider)
     t.equal(stream.end(), null, provider)

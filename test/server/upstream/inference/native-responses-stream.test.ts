@@ -9,7 +9,7 @@ import { USAGE_BYTES_MAX } from '../../../../src/schemas/models/provider-limits.
 import { NativeResponsesStream } from '../../../../src/server/upstream/inference/responses/native-responses-stream.ts'
 import { sameWhereverCut, summaryOf, type StreamSummary } from '../../../support/inference/cut-streams.ts'
 import { bodyOf, type FakeEvent } from '../../../support/inference/fake-stream.ts'
-import { HEAD, REDACTED } from '../../../support/inference/provider-chunks.ts'
+import { HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import {
   messageStream,
   named,
@@ -22,7 +22,7 @@ import {
 const WHOLE = '{"input_tokens":1,"cost":0}'
 const SHOWN = { whole: WHOLE, added: '"cost":0.5,"is_byok":false' }
 
-const streamed = (): NativeResponsesStream => new NativeResponsesStream(HEAD, REDACTED)
+const streamed = (): NativeResponsesStream => new NativeResponsesStream(HEAD, FAILURE_OF)
 
 interface Sent {
   readonly name: string

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { BODIES } from '../../../../src/schemas/bodies.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
-import { nativeEdits, type NativeTerms } from '../../../../src/server/upstream/inference/chat-edits.ts'
-import { ownEdits } from '../../../../src/server/upstream/inference/request-edits.ts'
+import { nativeEdits, type AddedTerms } from '../../../../src/server/upstream/inference/chat-edits.ts'
+import { ownEdits } from '../../../../src/server/upstream/inference/native-request.ts'
 import { providerBody } from '../../../../src/schemas/inference/provider-body.ts'
 import {
   ChatTexts,
@@ -13,12 +13,12 @@ import {
 import { OURS } from '../../../support/inference/cut-members.ts'
 import { keptChat } from '../../../support/inference/kept-chat.ts'
 
-const TERMS: NativeTerms = { isStream: false, tokensMax: null }
+const TERMS: AddedTerms = { isStream: false, tokensMax: null }
 const OWN = ownEdits({ upstreamModel: 'up"1' })
 const CASES = 10_000
 const KNOWN: readonly string[] = BODIES.chat.keeps.names
 
-const sent = (text: string | Uint8Array, terms: Partial<NativeTerms> = {}, isOnLoop = false): string => {
+const sent = (text: string | Uint8Array, terms: Partial<AddedTerms> = {}, isOnLoop = false): string => {
   const { body } = keptChat(text, { isOnLoop })
   return Buffer.concat(providerBody(body, nativeEdits(body, { ...TERMS, ...terms }), OWN)).toString()
 }

@@ -3,12 +3,12 @@ import { mock } from 'node:test'
 import t from 'tap'
 import { ok } from '../../../../src/schemas/failures.ts'
 import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
-import type { InferenceSink, WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
-import type { PartRead, PartStream } from '../../../../src/server/upstream/inference/protocol.ts'
+import type { InferenceSink } from '../../../../src/server/ports/inference/inference.ts'
 import { FREE, stopClock } from '../../../support/inference/relayed.ts'
 import { Drains, Relay, type Relayed } from '../../../../src/server/upstream/inference/relay.ts'
 import { SLICE_UNITS_MAX } from '../../../../src/server/upstream/inference/sliced-parts.ts'
 import { callerBy } from '../../../support/keys/callers.ts'
+import type { WrittenPart, PartRead, PartStream } from '../../../../src/dialects/parts.ts'
 
 const STALL_MS = 1_000
 const FIRST_OUTPUT_MS = 3_000

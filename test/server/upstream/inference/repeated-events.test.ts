@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
 import { randomFrom } from '../../../support/embeddings/random-answers.ts'
-import { dataOf, HEAD, REDACTED } from '../../../support/inference/provider-chunks.ts'
+import { dataOf, HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 
 const event = (choice: string, rest = ',"usage":null'): string =>
   `{"id":"c-1","object":"chat.completion.chunk","created":17,"model":"m-1","choices":[${choice}]${rest}}`
@@ -12,7 +12,7 @@ const BEGUN = event('{"index":0,"delta":{"role":"assistant","content":""},"finis
 
 /** What a stream makes of an event behind others, and what it then knows. */
 function readBehind(before: readonly string[], data: string): object {
-  const stream = new NativeChatStream(HEAD, REDACTED)
+  const stream = new NativeChatStream(HEAD, FAILURE_OF)
   for (const one of before) stream.read(Buffer.from(`data: ${one}\n\n`))
   const bytesBefore = stream.outputBytes
   const { events, failure } = stream.read(Buffer.from(`data: ${data}\n\n`))
@@ -81,7 +81,7 @@ t.test('members around the text are replaced, taken out and counted as by the wa
 
 t.test('random texts, each event behind the last', async (t) => {
   const random = randomFrom(7)
-  const stream = new NativeChatStream(HEAD, REDACTED)
+  const stream = new NativeChatStream(HEAD, FAILURE_OF)
   stream.read(Buffer.from(`data: ${BEGUN}\n\n`))
   const letters = ['a', ' ', '"', '\\', '\n', 'é', '😀', '}', ']', ',', ':', '\u2028', '\0']
   let bytes = 0

@@ -2,16 +2,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
-import { responsesRequest } from '../../../../src/server/upstream/inference/responses/responses-request.ts'
 import { randomOf, writtenMembers } from '../../../support/inference/chat-texts.ts'
 import { FOREIGN, INSIDE, OURS, without } from '../../../support/inference/cut-members.ts'
+import { nativeRequest } from '../../../../src/server/upstream/inference/native-request.ts'
 import { bytesOf, keptChat } from '../../../support/inference/kept-chat.ts'
 
 const CASES = 4_000
 type Value = Record<string, unknown>
 
 const TEXT = { maxCompletionTokens: 77, inputNanoPerMillionMax: 1, outputNanoPerMillionMax: 1 }
-const ENDPOINT = { upstreamModel: 'up', text: TEXT, contextLength: null } as unknown as Endpoint
+const ENDPOINT = {
+  upstreamModel: 'up',
+  provider: { slug: 'acme' },
+  text: TEXT,
+  contextLength: null,
+} as unknown as Endpoint
 const OWN = { ...ENDPOINT, ownWay: {} } as unknown as Endpoint
 const LIMITED = { isCreditLimited: true } as never
 
@@ -30,7 +35,7 @@ function sent(
 ): Sent {
   const { digest, body } = keptChat(text, { dialect: 'responses' })
   const request = { ...digest, source: body }
-  const { body: pieces, dropped } = responsesRequest({ request, limits }, endpoint, { isStrict })
+  const { body: pieces, dropped } = nativeRequest({ request, limits }, endpoint, { isStrict })
   return { out: bytesOf(pieces).toString(), dropped }
 }
 

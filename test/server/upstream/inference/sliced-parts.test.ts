@@ -1,6 +1,5 @@
 /** Parts that are written in several turns of the loop. */
 import t from 'tap'
-import type { WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
 import { PART_UNITS } from '../../../../src/server/upstream/inference/parts/part-queue.ts'
 import {
   areLarge,
@@ -8,6 +7,7 @@ import {
   slicesOf,
 } from '../../../../src/server/upstream/inference/sliced-parts.ts'
 import { joinedParts } from '../../../support/inference/cut-parts.ts'
+import type { WrittenPart } from '../../../../src/dialects/parts.ts'
 
 const said = (text: string): WrittenPart => ({ kind: 'text', choice: 0, text })
 

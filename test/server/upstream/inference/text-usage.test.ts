@@ -14,7 +14,6 @@ import {
   TOKENS_PER_100_BYTES_MIN,
   TOKENS_TOLD_MAX,
 } from '../../../../src/schemas/inference/token-limits.ts'
-import type { TokenUsage } from '../../../../src/server/ports/inference/inference.ts'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import {
   judgeTextUsage,
@@ -23,6 +22,7 @@ import {
   TextRates,
   type SeenText,
 } from '../../../../src/server/upstream/inference/text-usage.ts'
+import type { TokenUsage } from '../../../../src/dialects/parts.ts'
 
 const TOLD: TokenUsage = { input: 20, cacheRead: 5, cacheWrite: 1, output: 30, reasoning: 4 }
 const SEEN: SeenText = {

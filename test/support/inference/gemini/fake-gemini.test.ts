@@ -6,6 +6,7 @@ import { answersGemini, geminiErrorEvent, geminiEvents, strictGemini } from './f
 import { startFakeProvider } from '../fake-provider.ts'
 import { streams } from '../fake-stream.ts'
 import { wrongGemini } from './gemini-rules.ts'
+import { failuresOfEvents } from '../../../../src/server/upstream/provider-failure.ts'
 
 const { whole, streamed, count } = geminiPaths('gemini-3.1-pro')
 const HI = { role: 'user', parts: [{ text: 'Hi' }] }
@@ -85,7 +86,7 @@ t.test('answers, streams and counts come from their paths', async (t) => {
   const { provider, ask } = await open(t)
   const body = (await (await ask(whole, turns(HI))).json()) as { candidates: [{ finishReason: string }] }
   t.equal(body.candidates[0].finishReason, 'STOP')
-  const stream = new GeminiPartStream({ credential: '', host: '' })
+  const stream = new GeminiPartStream(failuresOfEvents({ credential: '', host: '' }))
   stream.read(Buffer.from(await (await ask(streamed, turns(HI))).arrayBuffer()))
   t.equal(stream.end(), null)
   t.match(stream.usage, { input: 9, output: 4 })
@@ -113,7 +114,7 @@ t.test('a stream fails, breaks off and lies as the script says', async (t) => {
   )
   const ends = []
   for (let nth = 0; nth < 3; nth++) {
-    const stream = new GeminiPartStream({ credential: '', host: '' })
+    const stream = new GeminiPartStream(failuresOfEvents({ credential: '', host: '' }))
     stream.read(Buffer.from(await (await ask(streamed, turns(HI))).arrayBuffer()))
     ends.push([stream.end()?.name ?? 'whole', stream.hasOutput, stream.usage])
   }

@@ -1,7 +1,7 @@
-import { NOTHING_REPORTED, reportedWith } from '../call-prices.ts'
-import type { NativeHead, ReadAnswer } from '../protocol.ts'
 import { chatUsageOf } from './chat-usage.ts'
 import { ChatWalk } from './chat-walk.ts'
+import type { NativeHead, ReadAnswer } from '../../../../dialects/parts.ts'
+import { NOTHING_REPORTED, reportedWith } from '../../../../dialects/usage.ts'
 
 /** Null: no JSON object, an error, no choices, or a choice without a message. D14. */
 export function readChatAnswer(body: Buffer, head: NativeHead): ReadAnswer | null {

@@ -1,4 +1,4 @@
-import type { NativeDialect } from '../protocol.ts'
+import type { NativeDialect } from '../../../../dialects/native.ts'
 import { chatRequest } from '../chat-edits.ts'
 import { readChatAnswer } from './chat-answer.ts'
 import { NativeChatStream } from './native-chat-stream.ts'
@@ -7,6 +7,6 @@ import { NativeChatStream } from './native-chat-stream.ts'
 export const CHAT: NativeDialect = {
   path: '/chat/completions',
   request: chatRequest,
-  stream: (head, redacted) => new NativeChatStream(head, redacted),
+  stream: (head, failureOf) => new NativeChatStream(head, failureOf),
   answer: readChatAnswer,
 }

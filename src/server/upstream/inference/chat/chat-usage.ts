@@ -1,8 +1,7 @@
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
 import { membersOf, type Members } from '../../../../schemas/values/members.ts'
-import type { TokenUsage } from '../../../ports/inference/inference.ts'
-import { withMedia } from '../media-tokens.ts'
-import { countOf, searchesOf, withSearches } from '../text-usage.ts'
+import type { TokenUsage } from '../../../../dialects/parts.ts'
+import { countOf, searchesOf, withSearches, withMedia } from '../../../../dialects/usage.ts'
 
 /** As `chatTokensOf`. @param json one JSON object */
 export function chatUsageOf(json: Uint8Array, hasOutput: boolean): TokenUsage | null {

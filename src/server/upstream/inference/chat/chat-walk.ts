@@ -1,5 +1,4 @@
 import { joined } from '../../../../schemas/values/pieces.ts'
-import type { NativeHead } from '../protocol.ts'
 import type { EventBuffer } from '../walk/event-buffer.ts'
 import { ODD } from '../walk/object-walk.ts'
 import { Output } from '../walk/output.ts'
@@ -8,6 +7,7 @@ import { ChoiceMembers, type ReadChoice } from './choice-members.ts'
 import { mend, type ChatForm } from './mend.ts'
 import { NativeCalls } from './native-calls.ts'
 import { TopMembers, type TopState } from './top-members.ts'
+import type { NativeHead } from '../../../../dialects/parts.ts'
 
 const DATA = 'data: '
 const LINE_ENDS = Buffer.from('\n\n')

@@ -3,15 +3,13 @@ import { CHOICES_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
 import type { ThinksIn } from '../../../../schemas/models/text-models.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
-import type { TokenUsage } from '../../../ports/inference/inference.ts'
-import type { RedactedTexts } from '../../reason.ts'
-import { reportedWith } from '../call-prices.ts'
 import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
-import type { NativeHead } from '../protocol.ts'
 import type { SseEvent } from '../sse-reader.ts'
 import { chatUsageOf } from './chat-usage.ts'
 import { ChatWalk } from './chat-walk.ts'
 import type { ReadChoice } from './choice-members.ts'
+import type { TokenUsage, NativeHead, FailureOf } from '../../../../dialects/parts.ts'
+import { reportedWith } from '../../../../dialects/usage.ts'
 
 /**
  * The stream of a provider that speaks OpenAI's chat, for a caller that does. Events pass as their bytes came
@@ -30,8 +28,8 @@ export class NativeChatStream extends NativeEvents {
   readonly #choices = new Map<number, string | null>()
   #usage: Buffer | null = null
 
-  constructor(head: NativeHead, redacted: RedactedTexts) {
-    super(redacted)
+  constructor(head: NativeHead, failureOf: FailureOf) {
+    super(failureOf)
     this.#head = head
     this.walk = new ChatWalk(head, 'event')
   }

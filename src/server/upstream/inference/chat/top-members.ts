@@ -1,10 +1,10 @@
 import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
 import { countAt, isAt } from '../walk/json-reader.ts'
-import type { NativeHead } from '../protocol.ts'
 import type { ChoiceMembers } from './choice-members.ts'
 import type { ChatForm } from './mend.ts'
 import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
 import { SeenMembers } from '../walk/seen-members.ts'
+import type { NativeHead } from '../../../../dialects/parts.ts'
 
 const ID = 1
 const OBJECT = 2

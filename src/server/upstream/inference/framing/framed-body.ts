@@ -3,9 +3,9 @@ import { STREAM_HELD_BYTES_MAX } from '../../../../schemas/inference/stream-limi
 import { UPSTREAM_WRITTEN_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
 import type { ByteReader } from '../../../ports/byte-streams.ts'
 import type { AnswerRoom } from '../../../ports/egress/egress.ts'
-import type { Reframed } from '../../../ports/short-jobs.ts'
 import { Gathered } from '../gathered.ts'
 import { frameOf, type Frame } from './frame.ts'
+import type { Reframed } from '../../../../dialects/parts.ts'
 
 interface FramedBodyInput {
   readonly room: () => AnswerRoom

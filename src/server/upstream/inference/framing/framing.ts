@@ -4,12 +4,13 @@ import { owned } from '../../../../schemas/values/lent-bytes.ts'
 import type { Caller } from '../../../../schemas/values/callers.ts'
 import type { ByteReader } from '../../../ports/byte-streams.ts'
 import type { AnswerRoom } from '../../../ports/egress/egress.ts'
-import type { Reframed, ShortJobs } from '../../../ports/short-jobs.ts'
+import type { ShortJobs } from '../../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../../structures/loop-budget.ts'
 import { movable } from '../../movable.ts'
 import { isTranslatedHere } from '../translated/translation-job.ts'
 import { FramedBody } from './framed-body.ts'
 import { reframe } from './reframe.ts'
+import type { Reframed } from '../../../../dialects/parts.ts'
 
 interface FramingDeps {
   readonly jobs: ShortJobs

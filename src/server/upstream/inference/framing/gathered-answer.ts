@@ -3,13 +3,13 @@ import type { TextProtocol } from '../../../../schemas/models/text-models.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import { withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import { isObject, membersOf, objectOf, type Members } from '../../../../schemas/values/members.ts'
-import type { Reframed } from '../../../ports/short-jobs.ts'
 import { INVALID, isDoneMark, UNFINISHED } from '../native-events.ts'
 import { parsed } from '../parts/part-events.ts'
 import { SseReader } from '../sse-reader.ts'
 import { encoded, type GatheredAnswer } from './frame.ts'
 import { GatheredChat } from './gathered-chat.ts'
 import { GatheredMessage } from './gathered-message.ts'
+import type { Reframed } from '../../../../dialects/parts.ts'
 
 const GATHERED: Readonly<Record<TextProtocol, () => GatheredAnswer>> = {
   chat: () => new GatheredChat(),

@@ -1,13 +1,18 @@
-import type { Reframed, ShortJobTypes } from '../../../ports/short-jobs.ts'
 import { INVALID } from '../native-events.ts'
 import { eventsOfAnswer } from './answer-events.ts'
 import { withoutMark } from './frame.ts'
 import { answerOfEvents } from './gathered-answer.ts'
+import type { Reframed } from '../../../../dialects/parts.ts'
+import type { TextProtocol } from '../../../../schemas/models/text-models.ts'
 
-type Job = ShortJobTypes['reframe']
+interface Reframing {
+  readonly protocol: TextProtocol
+  readonly to: 'answer' | 'events'
+  readonly bytes: Uint8Array
+}
 
 /** Makes events of a whole answer, or a whole answer of events: a provider may send what it was not asked for. */
-export function reframe({ protocol, to, bytes }: Job['in']): Reframed {
+export function reframe({ protocol, to, bytes }: Reframing): Reframed {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   try {
     if (to === 'answer') return answerOfEvents(protocol, body)

@@ -1,7 +1,6 @@
 import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
 import { OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
 import { objectOf } from '../../../../schemas/values/members.ts'
-import type { NativeHead } from '../protocol.ts'
 import type { EventBuffer } from '../walk/event-buffer.ts'
 import { isAt } from '../walk/json-reader.ts'
 import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
@@ -11,6 +10,7 @@ import { WholeWalk } from '../walk/whole-walk.ts'
 import { writtenAnew } from '../walk/written-anew.ts'
 import { BlockMembers, DeltaMembers } from './block-members.ts'
 import { MessageMembers } from './message-members.ts'
+import type { NativeHead } from '../../../../dialects/parts.ts'
 
 /** Characters of the name of an event; no protocol has half as many. */
 const NAME = /^\w[\w.]{0,63}$/

@@ -1,5 +1,4 @@
 import { OPEN_OBJECT } from '../../../../schemas/values/json-bytes.ts'
-import type { NativeHead, ReadAnswer } from '../protocol.ts'
 import { Output } from '../walk/output.ts'
 import { WholeWalk } from '../walk/whole-walk.ts'
 import { writtenAnew } from '../walk/written-anew.ts'
@@ -7,6 +6,7 @@ import { BlockMembers } from './block-members.ts'
 import { MessageMembers } from './message-members.ts'
 import { MessagesUsage } from './messages-usage.ts'
 import { toldMembers } from './told-members.ts'
+import type { NativeHead, ReadAnswer } from '../../../../dialects/parts.ts'
 
 /**
  * A whole answer of a provider that speaks Anthropic's messages. Null: no JSON object, an error, or no

@@ -2,8 +2,8 @@ import { OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/va
 import { countAt, isAt } from '../walk/json-reader.ts'
 import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
 import { SeenMembers } from '../walk/seen-members.ts'
-import type { NativeHead } from '../protocol.ts'
 import type { BlockMembers } from './block-members.ts'
+import type { NativeHead } from '../../../../dialects/parts.ts'
 
 /** `start`: within the first event of a stream. `answer`: a whole answer. */
 export type MessageForm = 'start' | 'answer'

@@ -1,10 +1,7 @@
 import { OTHERS_MAX } from '../../../../schemas/inference/forms/others.ts'
 import { providerBody } from '../../../../schemas/inference/provider-body.ts'
-import type { Endpoint } from '../../../ports/models/models.ts'
 import { foreignEdits } from '../foreign-parts.ts'
-import { fileEdits } from '../inline/file-edits.ts'
-import type { NativeDialect, NativeJob, NativeRequest } from '../protocol.ts'
-import { ownEdits } from '../request-edits.ts'
+import type { NativeAsked, NativeDialect, NativeRequest, NativeTerms } from '../../../../dialects/native.ts'
 import { readMessageAnswer } from './message-answer.ts'
 import { NativeMessagesStream } from './native-messages-stream.ts'
 
@@ -27,7 +24,7 @@ export const MESSAGES: NativeDialect = {
   path: '/messages',
   countPath: '/messages/count_tokens',
   request: messagesRequest,
-  stream: (head, redacted) => new NativeMessagesStream(head, redacted),
+  stream: (head, failureOf) => new NativeMessagesStream(head, failureOf),
   answer: readMessageAnswer,
 }
 
@@ -35,14 +32,13 @@ export const MESSAGES: NativeDialect = {
  * The bytes of a message for a provider that speaks messages. The caller has always named a maximum of
  * tokens, so that none is added. D4, D25.
  */
-export function messagesRequest(
-  { request: { source }, files, passedHeaders = [], foreign }: NativeJob,
-  endpoint: Pick<Endpoint, 'upstreamModel'>,
-): NativeRequest {
+export function messagesRequest<H>(
+  { request: { source }, passedHeaders = [], foreign, contents }: NativeAsked<H>,
+  { own }: Pick<NativeTerms, 'own'>,
+): NativeRequest<H> {
   const version = passedHeaders.includes(VERSION) ? [] : VERSION_HEADER
-  const edits = [...foreignEdits(source, foreign), ...fileEdits(source, files)]
   return {
-    body: providerBody(source, edits, ownEdits(endpoint)),
+    body: providerBody(source, [...foreignEdits(source, foreign), ...contents], own),
     dropped: [],
     headers: [...version, ...passedHeaders],
   }

@@ -1,9 +1,14 @@
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
 import { membersOf, type Members } from '../../../../schemas/values/members.ts'
-import type { ReportedTiers, TokenUsage } from '../../../ports/inference/inference.ts'
-import { NOTHING_REPORTED, reportedWith } from '../call-prices.ts'
-import { countOf, searchesOf, withSearches } from '../text-usage.ts'
 import { figuresOf, Steps } from './steps.ts'
+import type { ReportedTiers, TokenUsage } from '../../../../dialects/parts.ts'
+import {
+  NOTHING_REPORTED,
+  reportedWith,
+  countOf,
+  searchesOf,
+  withSearches,
+} from '../../../../dialects/usage.ts'
 
 /**
  * Usage as a provider of messages tells it, in buckets that do not overlap. The input leaves cached tokens

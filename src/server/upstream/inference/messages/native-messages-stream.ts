@@ -1,16 +1,20 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
-import type { FinalEvents, ShownUsage, TokenUsage } from '../../../ports/inference/inference.ts'
-import type { RedactedTexts } from '../../reason.ts'
 import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
-import type { NativeHead } from '../protocol.ts'
 import { usageBetween } from '../shown-usage.ts'
 import type { SseEvent } from '../sse-reader.ts'
 import { EventWalk, type KeptEvent } from './event-walk.ts'
 import { messageId, NO_USAGE } from './message-members.ts'
 import { MessagesUsage } from './messages-usage.ts'
 import { toldMembers } from './told-members.ts'
+import type {
+  FinalEvents,
+  ShownUsage,
+  TokenUsage,
+  NativeHead,
+  FailureOf,
+} from '../../../../dialects/parts.ts'
 
 const PING = 'ping'
 
@@ -36,8 +40,8 @@ export class NativeMessagesStream extends NativeEvents {
   /** `message_stop`; null: it has not come. */
   #stop: Buffer | null = null
 
-  constructor(head: NativeHead, redacted: RedactedTexts) {
-    super(redacted)
+  constructor(head: NativeHead, failureOf: FailureOf) {
+    super(failureOf)
     this.#head = head
     this.walk = new EventWalk(head)
   }

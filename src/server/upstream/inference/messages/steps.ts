@@ -1,6 +1,6 @@
 import { TOKENS_TOLD_MAX } from '../../../../schemas/inference/token-limits.ts'
 import { membersOf, type Members } from '../../../../schemas/values/members.ts'
-import { countOf } from '../text-usage.ts'
+import { countOf } from '../../../../dialects/usage.ts'
 
 /** Tokens of an answer, or of one step of it. What is missing, or no count, is 0. */
 export interface Figures {

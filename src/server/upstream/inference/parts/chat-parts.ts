@@ -1,15 +1,20 @@
 import { ok, type Failure, type Outcome } from '../../../../schemas/failures.ts'
 import { isObject, membersOf, type Members } from '../../../../schemas/values/members.ts'
-import type { FinishReason, TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import { chatTokensOf } from '../chat/chat-usage.ts'
 import { INVALID } from '../native-events.ts'
-import type { WholeParts, WholeRead } from '../protocol.ts'
 import { thinksIn } from '../walk/output.ts'
 import { ChatCalls } from './chat-calls.ts'
 import { chatEventOf, type CallFragment, type ChatChoice, type Said } from './chat-event.ts'
 import { saidIn } from './chat-said.ts'
-import { NO_ANSWER, NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
+import { NO_ANSWER, CLEANED_LATER, parsed, PartEvents } from './part-events.ts'
 import { PartQueue } from './part-queue.ts'
+import type {
+  FinishReason,
+  TokenUsage,
+  WrittenPart,
+  WholeParts,
+  WholeRead,
+} from '../../../../dialects/parts.ts'
 
 type Finish = Extract<WrittenPart, { readonly kind: 'finish' }>
 
@@ -153,5 +158,5 @@ export function chatWhole(body: Buffer): WholeRead<WholeParts> {
     // A whole answer has come to its end, whether it says so or not.
     return { ...more, delta: message, finish_reason: (finish ?? '') === '' ? 'stop' : finish }
   })
-  return new ChatParts(NOTHING_SECRET).whole([{ ...head, choices: said }])
+  return new ChatParts(CLEANED_LATER).whole([{ ...head, choices: said }])
 }

@@ -1,7 +1,7 @@
 import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { membersOf } from '../../../../schemas/values/members.ts'
-import type { WrittenPart } from '../../../ports/inference/inference.ts'
 import type { Detail, Said, SaidPart } from './chat-event.ts'
+import type { WrittenPart } from '../../../../dialects/parts.ts'
 
 type Signed = Extract<WrittenPart, { kind: 'signature' }>
 

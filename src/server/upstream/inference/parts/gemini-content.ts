@@ -1,7 +1,7 @@
 import { SIGNATURE_FORMATS } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
-import type { WrittenPart } from '../../../ports/inference/inference.ts'
 import { writtenJson } from './written-json.ts'
+import type { WrittenPart } from '../../../../dialects/parts.ts'
 
 /**
  * One part of Gemini's content. Parts of unknown kinds are skipped.

@@ -1,5 +1,5 @@
 import type { Failure } from '../../../../schemas/failures.ts'
-import type { FinishReason } from '../../../ports/inference/inference.ts'
+import type { FinishReason } from '../../../../dialects/parts.ts'
 
 /** Gemini's words for an answer that a filter ended. */
 const FILTERED = new Set([

@@ -1,14 +1,12 @@
 import { ok, type Failure } from '../../../../schemas/failures.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
-import type { TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import { INVALID } from '../native-events.ts'
-import type { RedactedTexts } from '../../reason.ts'
-import type { WholeParts, WholeRead } from '../protocol.ts'
 import { geminiPart, isThere } from './gemini-content.ts'
 import { geminiFinish } from './gemini-finish.ts'
 import { geminiUsageOf } from './gemini-usage.ts'
 import { MadeCallIds } from './made-call-ids.ts'
-import { NO_ANSWER, NOTHING_SECRET, parsed, PartEvents, type ReadLarge } from './part-events.ts'
+import { NO_ANSWER, CLEANED_LATER, parsed, PartEvents, type ReadLarge } from './part-events.ts'
+import type { TokenUsage, WrittenPart, WholeParts, WholeRead, FailureOf } from '../../../../dialects/parts.ts'
 
 /** Characters of an id, and of the word for an end; longer ones are not kept. */
 const WORD_CHARS_MAX = 256
@@ -36,8 +34,8 @@ export class GeminiPartStream extends PartEvents {
    * @param readLarge as in `PartEvents`
    * @param tier what the head of the answer reports; null: nothing
    */
-  constructor(redacted: RedactedTexts, { readLarge, tier }: GeminiTerms = {}) {
-    super(redacted, readLarge)
+  constructor(failureOf: FailureOf, { readLarge, tier }: GeminiTerms = {}) {
+    super(failureOf, readLarge)
     this.report({ service_tier: tier })
   }
 
@@ -124,7 +122,7 @@ function isWord(value: unknown): value is string {
 export function geminiWhole(body: Buffer, tier?: string | null): WholeRead<WholeParts> {
   const answer = parsed(body)
   if (answer === null) return NO_ANSWER
-  const stream = new GeminiPartStream(NOTHING_SECRET, { tier })
+  const stream = new GeminiPartStream(CLEANED_LATER, { tier })
   const read = stream.whole([answer])
   if (!read.ok) return read
   const { blocked, finalParts } = stream

@@ -1,8 +1,7 @@
 import type { MediaFigures } from '../../../../schemas/money/text-costs.ts'
 import { membersOf, type Members } from '../../../../schemas/values/members.ts'
-import type { TokenUsage } from '../../../ports/inference/inference.ts'
-import { withMedia } from '../media-tokens.ts'
-import { countOf } from '../text-usage.ts'
+import type { TokenUsage } from '../../../../dialects/parts.ts'
+import { countOf, withMedia } from '../../../../dialects/usage.ts'
 
 /**
  * Usage as Gemini tells it, in buckets that do not overlap. The prompt includes what a cache had, and leaves

@@ -1,11 +1,8 @@
 import { markedNumber } from '../../../../schemas/values/long-integers.ts'
 import { isObject, type Members } from '../../../../schemas/values/members.ts'
 import type { TextProtocol } from '../../../../schemas/models/text-models.ts'
-import type { ShortJobTypes } from '../../../ports/short-jobs.ts'
 import { parsed } from './part-events.ts'
 import { writtenJson } from './written-json.ts'
-
-type Job = ShortJobTypes['large_event']
 
 /** Values of a large event that are given to the loop, in about 20 ms. Decision. */
 export const EVENT_VALUES_MAX = 65_536
@@ -42,7 +39,7 @@ const ARGUMENTS: Readonly<Record<TextProtocol, string | null>> = {
  * Parses an event on a worker thread, and leaves what the loop reads of it: arguments are bytes of JSON, and
  * objects and lists that are not read are empty. Null: it is no JSON object, or has too many values.
  */
-export function largeEvent({ protocol, data }: Job['in']): Job['out'] {
+export function largeEvent({ protocol, data }: LargeEvent): Members | null {
   const event = parsed(Buffer.from(data.buffer, data.byteOffset, data.length))
   if (event === null) return null
   try {
@@ -51,6 +48,11 @@ export function largeEvent({ protocol, data }: Job['in']): Job['out'] {
     // Arguments that are nested too deeply to be written, or too many values.
     return null
   }
+}
+
+interface LargeEvent {
+  readonly protocol: TextProtocol
+  readonly data: Uint8Array
 }
 
 class ReadEvent {

@@ -1,14 +1,13 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { TOOLS_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { isObject, membersOf, objectOf, type Members } from '../../../../schemas/values/members.ts'
-import type { FinishReason, TokenUsage } from '../../../ports/inference/inference.ts'
 import { MessagesUsage } from '../messages/messages-usage.ts'
 import { INVALID } from '../native-events.ts'
-import type { WholeParts, WholeRead } from '../protocol.ts'
 import { OpenBlock } from './message-block.ts'
 import { messageEventOf, type MessageDelta, type MessageEvent } from './message-event.ts'
-import { NO_ANSWER, NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
+import { NO_ANSWER, CLEANED_LATER, parsed, PartEvents } from './part-events.ts'
 import { PartQueue } from './part-queue.ts'
+import type { FinishReason, TokenUsage, WholeParts, WholeRead } from '../../../../dialects/parts.ts'
 
 /** Words for an end; every other word is a stop. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
@@ -160,7 +159,7 @@ export function messageWhole(body: Buffer): WholeRead<WholeParts> {
     { type: 'content_block_start', index, content_block },
     { type: 'content_block_stop', index },
   ])
-  return new MessagesParts(NOTHING_SECRET).whole([
+  return new MessagesParts(CLEANED_LATER).whole([
     { type: 'message_start', message: head },
     ...blocks,
     { type: 'message_delta', delta: { stop_reason, stop_sequence }, ...(isObject(usage) && { usage }) },

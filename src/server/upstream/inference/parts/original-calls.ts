@@ -1,6 +1,6 @@
 import type { NamedOrigin, ToolOrigin } from '../../../../schemas/inference/forms/prompt.ts'
-import type { CalledTool, WrittenPart } from '../../../ports/inference/inference.ts'
 import { FreeformInput } from './freeform-input.ts'
+import type { CalledTool, WrittenPart } from '../../../../dialects/parts.ts'
 
 /** Gives the calls of an answer to the tools that the caller declared, where functions stood for them. D6. */
 export class OriginalCalls {

@@ -1,8 +1,7 @@
 import type { NamedOrigin } from '../../../../schemas/inference/forms/prompt.ts'
-import type { WrittenPart } from '../../../ports/inference/inference.ts'
-import type { PartRead, PartStream } from '../protocol.ts'
 import { OriginalCalls } from './original-calls.ts'
 import { PassedParts } from './passed-parts.ts'
+import type { WrittenPart, PartRead, PartStream } from '../../../../dialects/parts.ts'
 
 /** A stream whose calls are those of the tools that the caller declared. D6. */
 export class OriginalParts extends PassedParts {

@@ -5,14 +5,20 @@ import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import { parseMarked, withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
 import { joined } from '../../../../schemas/values/pieces.ts'
-import type { ReportedTiers, TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
-import type { NoAnswer } from '../../../ports/short-jobs.ts'
-import { failureOfEvent } from '../../provider-failure.ts'
-import type { RedactedTexts } from '../../reason.ts'
-import { NOTHING_REPORTED, reportedWith } from '../call-prices.ts'
 import { INVALID, isDoneMark, UNFINISHED } from '../native-events.ts'
-import type { PartRead, PartStream, WholeParts, WholeRead } from '../protocol.ts'
 import { SseReader, type SseEvent, type SseRead } from '../sse-reader.ts'
+import type {
+  ReportedTiers,
+  TokenUsage,
+  WrittenPart,
+  NoAnswer,
+  PartRead,
+  PartStream,
+  WholeParts,
+  WholeRead,
+  FailureOf,
+} from '../../../../dialects/parts.ts'
+import { NOTHING_REPORTED, reportedWith } from '../../../../dialects/usage.ts'
 
 /**
  * Parts of one whole answer: those of one text are joined, so that each further part is another block. Decision.
@@ -38,7 +44,7 @@ export abstract class PartEvents implements PartStream {
   thinksIn: ThinksIn | null = null
   abstract readonly usage: TokenUsage | null
   readonly #reader = new SseReader()
-  readonly #redacted: RedactedTexts
+  readonly #failureOf: FailureOf
   readonly #readLarge: ReadLarge | null
   #parts: WrittenPart[] = []
   #failure: Failure | null = null
@@ -48,8 +54,8 @@ export abstract class PartEvents implements PartStream {
   #isJoining = false
 
   /** @param readLarge null: events of all sizes are parsed where the stream is read */
-  constructor(redacted: RedactedTexts, readLarge: ReadLarge | null = null) {
-    this.#redacted = redacted
+  constructor(failureOf: FailureOf, readLarge: ReadLarge | null = null) {
+    this.#failureOf = failureOf
     this.#readLarge = readLarge
   }
 
@@ -159,7 +165,7 @@ export abstract class PartEvents implements PartStream {
   /** The failure of an answer that ended with an error. @param error as a member of the event has it */
   protected failureIn(error: unknown): Failure {
     this.#reported = Buffer.from(withoutMarks(JSON.stringify({ error: error ?? null })))
-    return failureOfEvent(this.#reported, this.#redacted, true)
+    return this.#failureOf(this.#reported, true)
   }
 
   #event({ name, data }: SseEvent): Failure | null {
@@ -187,7 +193,7 @@ export abstract class PartEvents implements PartStream {
   }
 
   #failed(data: Buffer): Failure {
-    return failureOfEvent(data, this.#redacted)
+    return this.#failureOf(data)
   }
 
   /** The parts that were written since the last time. */
@@ -221,8 +227,8 @@ function isSummary(part: WrittenPart): boolean {
   return part.kind === 'reasoning' && part.isSummary === true
 }
 
-/** The text of a whole answer's error is cleaned where the credential is known. */
-export const NOTHING_SECRET: RedactedTexts = { credential: '', host: '' }
+/** The error of a whole answer is cleaned where the credential is known: see `NoAnswer`. */
+export const CLEANED_LATER: FailureOf = () => INVALID
 
 /** No answer in the protocol, or none that is whole. D14. */
 export const NO_ANSWER: NoAnswer = { ok: false, failure: INVALID }

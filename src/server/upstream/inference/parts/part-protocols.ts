@@ -1,11 +1,10 @@
 import type { TextProtocol } from '../../../../schemas/models/text-models.ts'
-import type { RedactedTexts } from '../../reason.ts'
-import type { PartStream, WholeParts, WholeRead } from '../protocol.ts'
 import { ChatParts, chatWhole } from './chat-parts.ts'
 import { GeminiPartStream, geminiWhole } from './gemini-parts.ts'
 import { MessagesParts, messageWhole } from './messages-parts.ts'
 import type { ReadLarge } from './part-events.ts'
 import { ResponsesParts, responseWhole } from './responses-parts.ts'
+import type { PartStream, WholeParts, WholeRead, FailureOf } from '../../../../dialects/parts.ts'
 
 /** What is known of a provider's answers besides their bodies. */
 export interface AnswerTerms {
@@ -22,23 +21,23 @@ interface StreamTerms extends AnswerTerms {
 
 /** How the answers of a protocol are read in the internal form. D5. */
 export interface PartProtocol {
-  stream(redacted: RedactedTexts, terms?: StreamTerms): PartStream
+  stream(failureOf: FailureOf, terms?: StreamTerms): PartStream
   /** Failures: those of a stream with this answer, but upstream_invalid where it is not whole. D14. */
   whole(body: Buffer, terms?: AnswerTerms): WholeRead<WholeParts>
 }
 
 export const PART_PROTOCOLS: Readonly<Record<TextProtocol, PartProtocol>> = {
-  chat: { stream: (redacted, { readLarge } = {}) => new ChatParts(redacted, readLarge), whole: chatWhole },
+  chat: { stream: (failureOf, { readLarge } = {}) => new ChatParts(failureOf, readLarge), whole: chatWhole },
   responses: {
-    stream: (redacted, { format, readLarge } = {}) => new ResponsesParts(redacted, format, readLarge),
+    stream: (failureOf, { format, readLarge } = {}) => new ResponsesParts(failureOf, format, readLarge),
     whole: (body, { format } = {}) => responseWhole(body, format),
   },
   messages: {
-    stream: (redacted, { readLarge } = {}) => new MessagesParts(redacted, readLarge),
+    stream: (failureOf, { readLarge } = {}) => new MessagesParts(failureOf, readLarge),
     whole: messageWhole,
   },
   gemini: {
-    stream: (redacted, { readLarge, tier } = {}) => new GeminiPartStream(redacted, { readLarge, tier }),
+    stream: (failureOf, { readLarge, tier } = {}) => new GeminiPartStream(failureOf, { readLarge, tier }),
     whole: (body, { tier } = {}) => geminiWhole(body, tier),
   },
 }

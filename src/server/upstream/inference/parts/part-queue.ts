@@ -1,8 +1,8 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import type { Signature } from '../../../../schemas/inference/forms/prompt.ts'
-import type { WrittenPart } from '../../../ports/inference/inference.ts'
 import { MadeCallIds } from './made-call-ids.ts'
 import { OpenCall } from './open-call.ts'
+import type { WrittenPart } from '../../../../dialects/parts.ts'
 
 /** UTF-16 units of parts that wait for the end of a call before them. Decision. */
 export const HELD_UNITS_MAX = 1_048_576

@@ -1,7 +1,12 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import type { ThinksIn } from '../../../../schemas/models/text-models.ts'
-import type { ReportedTiers, TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
-import type { PartRead, PartStream } from '../protocol.ts'
+import type {
+  ReportedTiers,
+  TokenUsage,
+  WrittenPart,
+  PartRead,
+  PartStream,
+} from '../../../../dialects/parts.ts'
 
 /** A stream of parts that another one is read through. */
 export abstract class PassedParts implements PartStream {

@@ -1,15 +1,19 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { SIGNATURE_FORMATS } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { isObject, membersOf, type Members } from '../../../../schemas/values/members.ts'
-import type { FinishReason, TokenUsage } from '../../../ports/inference/inference.ts'
-import type { RedactedTexts } from '../../reason.ts'
 import { INVALID } from '../native-events.ts'
-import type { WholeParts, WholeRead } from '../protocol.ts'
 import { responsesUsageOf } from '../responses/responses-usage.ts'
-import { NO_ANSWER, NOTHING_SECRET, parsed, PartEvents, type ReadLarge } from './part-events.ts'
+import { NO_ANSWER, CLEANED_LATER, parsed, PartEvents, type ReadLarge } from './part-events.ts'
 import { PartQueue } from './part-queue.ts'
 import { itemEventOf, outputItemOf, type ItemEvent, type OutputItem } from './response-event.ts'
 import { ResponseItems, type SaidKind } from './response-items.ts'
+import type {
+  FinishReason,
+  TokenUsage,
+  WholeParts,
+  WholeRead,
+  FailureOf,
+} from '../../../../dialects/parts.ts'
 
 const COMPLETED = 'response.completed'
 const INCOMPLETE = 'response.incomplete'
@@ -45,11 +49,11 @@ export class ResponsesParts extends PartEvents {
    * @param readLarge as in `PartEvents`
    */
   constructor(
-    redacted: RedactedTexts,
+    failureOf: FailureOf,
     format: string = SIGNATURE_FORMATS.responses,
     readLarge?: ReadLarge | null,
   ) {
-    super(redacted, readLarge)
+    super(failureOf, readLarge)
     this.#items = new ResponseItems(this.#queue, format)
   }
 
@@ -144,7 +148,7 @@ export function responseWhole(body: Buffer, format?: string): WholeRead<WholePar
   const response = parsed(body)
   if (response === null) return NO_ANSWER
   const { status, error, output } = response
-  const stream = new ResponsesParts(NOTHING_SECRET, format)
+  const stream = new ResponsesParts(CLEANED_LATER, format)
   if (status === 'failed') return stream.whole([{ type: FAILED, response }])
   if ((error ?? null) !== null || !Array.isArray(output)) return NO_ANSWER
   return stream.whole([{ type: status === 'incomplete' ? INCOMPLETE : COMPLETED, response }])

@@ -1,13 +1,7 @@
 import { ok } from '../../../../schemas/failures.ts'
-import type { ShortJobTypes } from '../../../ports/short-jobs.ts'
-import type { WholeParts, WholeRead } from '../protocol.ts'
 import { OriginalCalls } from './original-calls.ts'
 import { PART_PROTOCOLS } from './part-protocols.ts'
-
-type WholeInput = Pick<
-  ShortJobTypes['translated_answer']['in'],
-  'protocol' | 'answer' | 'signatureFormat' | 'tier' | 'origins'
->
+import type { WholeParts, WholeRead, WholeAsked } from '../../../../dialects/parts.ts'
 
 /** A whole answer in the internal form. D5. */
 export function wholeParts({
@@ -16,7 +10,7 @@ export function wholeParts({
   signatureFormat: format,
   tier,
   origins,
-}: WholeInput): WholeRead<WholeParts> {
+}: WholeAsked): WholeRead<WholeParts> {
   const body = Buffer.from(answer.buffer, answer.byteOffset, answer.length)
   const read = PART_PROTOCOLS[protocol].whole(body, { format, tier })
   if (!read.ok || origins.length === 0) return read

@@ -1,17 +1,21 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import { bytesOf } from '../../../../schemas/values/pieces.ts'
-import type { FinalEvents, TokenUsage } from '../../../ports/inference/inference.ts'
-import type { RedactedTexts } from '../../reason.ts'
-import { reportedWith } from '../call-prices.ts'
 import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
-import type { AnswerPieces, NativeHead } from '../protocol.ts'
 import { usageBetween } from '../shown-usage.ts'
 import type { SseEvent } from '../sse-reader.ts'
 import { Pieces } from '../walk/splices.ts'
 import { ResponseWalk } from './response-walk.ts'
 import { usageWithItems } from './responses-usage.ts'
 import { toldUsageOf, type ToldUsage } from './told-usage.ts'
+import type {
+  FinalEvents,
+  TokenUsage,
+  AnswerPieces,
+  NativeHead,
+  FailureOf,
+} from '../../../../dialects/parts.ts'
+import { reportedWith } from '../../../../dialects/usage.ts'
 
 /** Events that have the whole response, and its status where it tells none. */
 const CONTAINERS: ReadonlyMap<string, string> = new Map([
@@ -56,8 +60,8 @@ export class NativeResponsesStream extends NativeEvents {
   #passed = 0
   #final: Final | null = null
 
-  constructor(head: NativeHead, redacted: RedactedTexts) {
-    super(redacted)
+  constructor(head: NativeHead, failureOf: FailureOf) {
+    super(failureOf)
     this.walk = new ResponseWalk(head, 'event')
   }
 

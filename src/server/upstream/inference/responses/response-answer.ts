@@ -1,9 +1,9 @@
-import { NOTHING_REPORTED, reportedWith } from '../call-prices.ts'
-import type { NativeHead, ReadAnswer } from '../protocol.ts'
 import { Pieces } from '../walk/splices.ts'
 import { ResponseWalk } from './response-walk.ts'
 import { usageWithItems } from './responses-usage.ts'
 import { toldUsageOf } from './told-usage.ts'
+import type { NativeHead, ReadAnswer } from '../../../../dialects/parts.ts'
+import { NOTHING_REPORTED, reportedWith } from '../../../../dialects/usage.ts'
 
 /**
  * Reads a whole answer of a provider that speaks responses. D14.

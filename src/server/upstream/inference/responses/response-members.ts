@@ -1,9 +1,9 @@
 import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
 import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
-import type { NativeHead } from '../protocol.ts'
 import { countAt, isAt } from '../walk/json-reader.ts'
 import { SeenMembers } from '../walk/seen-members.ts'
 import { ItemMembers } from './item-members.ts'
+import type { NativeHead } from '../../../../dialects/parts.ts'
 
 /** A member that every response has on its way to a caller. */
 interface Required {

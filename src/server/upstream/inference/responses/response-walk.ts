@@ -1,11 +1,11 @@
 import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
-import type { NativeHead } from '../protocol.ts'
 import type { Members } from '../walk/object-walk.ts'
 import type { SpliceSink } from '../walk/splices.ts'
 import { WholeWalk } from '../walk/whole-walk.ts'
 import { writtenAnew } from '../walk/written-anew.ts'
 import { EventMembers } from './event-members.ts'
 import { ResponseMembers } from './response-members.ts'
+import type { NativeHead } from '../../../../dialects/parts.ts'
 
 /** Bytes of `incomplete_details` that are parsed; providers write one short word. */
 const DETAILS_BYTES_MAX = 1_024

@@ -1,4 +1,4 @@
-import type { NativeDialect } from '../protocol.ts'
+import type { NativeDialect } from '../../../../dialects/native.ts'
 import { readResponse } from './response-answer.ts'
 import { NativeResponsesStream } from './native-responses-stream.ts'
 import { responsesRequest } from './responses-request.ts'
@@ -7,6 +7,6 @@ import { responsesRequest } from './responses-request.ts'
 export const RESPONSES: NativeDialect = {
   path: '/responses',
   request: responsesRequest,
-  stream: (head, redacted) => new NativeResponsesStream(head, redacted),
+  stream: (head, failureOf) => new NativeResponsesStream(head, failureOf),
   answer: readResponse,
 }

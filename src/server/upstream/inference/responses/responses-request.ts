@@ -9,12 +9,9 @@ import {
 import { RESPONSES_STRICT_CUT, STRICT_CUT_INSIDE } from '../../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../../schemas/kept-body.ts'
 import { COMMA, endOfSpace, isSpace } from '../../../../schemas/values/json-bytes.ts'
-import type { Endpoint, EndpointText } from '../../../ports/models/models.ts'
-import { mustSendMax } from '../bounds.ts'
 import { foreignEdits } from '../foreign-parts.ts'
-import { fileEdits } from '../inline/file-edits.ts'
-import type { NativeJob, NativeRequest } from '../protocol.ts'
-import { isDefault, ownEdits, StrictEdits, type NestedCut } from '../request-edits.ts'
+import type { NativeAsked, NativeRequest, NativeTerms } from '../../../../dialects/native.ts'
+import { isDefault, StrictEdits, type NestedCut } from '../request-edits.ts'
 
 /** Of items, their parts and tools. */
 const CUT_INSIDE: ReadonlyMap<string, NestedCut> = new Map(
@@ -35,18 +32,14 @@ const CUT_REASONING: ReadonlyMap<string, NestedCut> = new Map(
  * The bytes of a call for a provider that speaks responses. Under the operator's key nothing is stored: one
  * account serves many workspaces. D4, D8, D25.
  */
-export function responsesRequest(
-  { request, files, limits = null, defaultTokensMax = null, foreign }: Omit<NativeJob, 'passedHeaders'>,
-  endpoint: Endpoint,
-  { isStrict }: Pick<EndpointText, 'isStrict'>,
-): NativeRequest {
-  const { source, size } = request
-  const { ownWay } = endpoint
-  const tokens = mustSendMax(endpoint, { tokensMax: size.tokensMax, defaultTokensMax, limits })
+export function responsesRequest<H>(
+  { request: { source }, foreign, contents }: NativeAsked<H>,
+  { own, isStrict, tokensMax, isOwn }: NativeTerms,
+): NativeRequest<H> {
   const edits = [...foreignEdits(source, foreign)]
   const dropped: string[] = []
-  if (tokens !== null) edits.push({ kind: 'add', name: 'max_output_tokens', json: String(tokens) })
-  if (ownWay === undefined) {
+  if (tokensMax !== null) edits.push({ kind: 'add', name: 'max_output_tokens', json: String(tokensMax) })
+  if (!isOwn) {
     edits.push({ kind: 'set', name: 'store', json: 'false' })
     const references = referenceEdits(source)
     edits.push(...references.edits)
@@ -57,8 +50,7 @@ export function responsesRequest(
     edits.push(...strict.edits)
     dropped.push(...strict.dropped)
   }
-  const all = [...edits, ...fileEdits(source, files)]
-  return { body: providerBody(source, all, ownEdits(endpoint)), dropped }
+  return { body: providerBody(source, [...edits, ...contents], own), dropped }
 }
 
 /** Members that OpenAI refuses are cut. Members that no table of ours knows still go out. D4. */

@@ -1,6 +1,6 @@
 import { membersOf, type Members } from '../../../../schemas/values/members.ts'
-import type { TokenUsage } from '../../../ports/inference/inference.ts'
-import { countOf, searchesOf, withSearches } from '../text-usage.ts'
+import type { TokenUsage } from '../../../../dialects/parts.ts'
+import { countOf, searchesOf, withSearches } from '../../../../dialects/usage.ts'
 
 /**
  * Usage as a provider of responses tells it, in buckets that do not overlap: the input includes cached

@@ -5,12 +5,12 @@ import type { TranslationJob } from '../../../../schemas/inference/forms/transla
 import type { CountJob } from '../../../ports/inference/inference.ts'
 import type { Endpoint } from '../../../ports/models/models.ts'
 import type { ShortJobs } from '../../../ports/short-jobs.ts'
-import { NATIVE_DIALECTS } from '../dialects.ts'
 import { contentsOf } from '../inline/named-contents.ts'
 import { isEcho } from '../echo.ts'
 import { translatedTo } from '../spoken.ts'
 import { isDropRefused, isTranslatedHere, translationJob, type WrittenCall } from './translation-job.ts'
 import { lostOf, unsupported } from './unsupported.ts'
+import { nativeRequest } from '../native-request.ts'
 
 /**
  * Kinds of endpoints that one call is judged for before it is routed; what others refuse their attempts tell.
@@ -90,7 +90,7 @@ function lostNatively(job: JudgedJob): ReadonlyMap<Endpoint, readonly Issue[]> {
   for (const endpoint of endpointsOf(job)) {
     const { text } = endpoint
     if (text === null || isEcho(endpoint) || !text.speaks.includes(dialect)) continue
-    const issues = lostOf(job.request, NATIVE_DIALECTS[dialect].request(job, endpoint, text).dropped)
+    const issues = lostOf(job.request, nativeRequest(job, endpoint, text).dropped)
     if (issues.length > 0) lost.set(endpoint, issues)
   }
   return lost

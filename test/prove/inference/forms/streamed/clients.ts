@@ -1,7 +1,7 @@
 /** What the answer of each form says, whoever put it together. */
 import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import type { Members } from '../../../../support/inference/accumulated.ts'
+import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
 
 /** A name, and what it was called with: an object, or the text of a freeform tool. */
 type SaidCall = readonly [string, unknown]

@@ -1,7 +1,7 @@
 /** Gemini: calls come whole, signatures with what they belong to, and the end without a last event. */
-import type { FinishReason, WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import type { Members } from '../../../../support/inference/accumulated.ts'
 import { streamOf, type Provider } from './provider-answer.ts'
+import type { FinishReason, WrittenPart } from '../../../../../src/dialects/parts.ts'
 
 const HEAD = { responseId: 'g-1', modelVersion: 'gemini-fake' }
 const FINISH: Readonly<Record<FinishReason, string>> = {

@@ -1,8 +1,8 @@
 /** Messages: inputs whole or in fragments, signatures in the begin of a block, pings, ends left out. */
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import { eventsIn, type Members } from '../../../../support/inference/accumulated.ts'
 import { streamOfParts, wholeOfParts } from '../../../../support/inference/written-answers.ts'
 import { streamOf, type Chance, type Provider } from './provider-answer.ts'
+import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
 
 const PING: Members = { type: 'ping' }
 

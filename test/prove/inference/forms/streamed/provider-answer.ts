@@ -1,7 +1,7 @@
 /** An answer as a provider gives it, streamed and whole. */
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import type { Members } from '../../../../support/inference/accumulated.ts'
 import type { Proof } from '../../../proof.ts'
+import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
 
 export interface ProviderAnswer {
   readonly stream: Buffer

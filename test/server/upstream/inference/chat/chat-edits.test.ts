@@ -1,6 +1,6 @@
 import t from 'tap'
 import { reasoningEdits, strictEdits } from '../../../../../src/server/upstream/inference/chat-edits.ts'
-import { ownEdits } from '../../../../../src/server/upstream/inference/request-edits.ts'
+import { ownEdits } from '../../../../../src/server/upstream/inference/native-request.ts'
 import { providerBody } from '../../../../../src/schemas/inference/provider-body.ts'
 import { KEPT_MARKS_MAX } from '../../../../../src/schemas/limits/json-limits.ts'
 import { ChatTexts, writtenMembers } from '../../../../support/inference/chat-texts.ts'

@@ -11,13 +11,13 @@ import {
   expectedOf,
   HEAD,
   randomEvent,
-  REDACTED,
+  FAILURE_OF,
   streamOf,
   written,
 } from '../../../../support/inference/provider-chunks.ts'
 
 const isChunk = Compile(ChatChunk)
-const streamed = (): NativeChatStream => new NativeChatStream(HEAD, REDACTED)
+const streamed = (): NativeChatStream => new NativeChatStream(HEAD, FAILURE_OF)
 const STREAMS = { open: streamed, eventsOf: dataOf }
 
 const head = { id: 'chatcmpl-7', object: 'chat.completion.chunk', created: 17, model: 'm-1' }

@@ -10,9 +10,9 @@ import {
   STREAM_MENDED_BYTES_MAX,
 } from '../../../../../src/schemas/inference/stream-limits.ts'
 import { NativeChatStream } from '../../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
-import { dataOf, HEAD, REDACTED, streamOf } from '../../../../support/inference/provider-chunks.ts'
+import { dataOf, HEAD, FAILURE_OF, streamOf } from '../../../../support/inference/provider-chunks.ts'
 
-const streamed = (): NativeChatStream => new NativeChatStream(HEAD, REDACTED)
+const streamed = (): NativeChatStream => new NativeChatStream(HEAD, FAILURE_OF)
 const read = (stream: NativeChatStream, ...events: readonly (object | string)[]): readonly string[] => {
   const { events: given, failure } = stream.read(streamOf(events))
   if (failure !== null) throw new Error(failure.name)
@@ -150,7 +150,7 @@ t.test("a provider's error event is its failure, told without what is secret", a
 t.test('two streams that are read by turns do not mix', async (t) => {
   const [one, two] = [
     streamed(),
-    new NativeChatStream({ ...HEAD, id: 'gen_02', provider: 'p "2"' }, REDACTED),
+    new NativeChatStream({ ...HEAD, id: 'gen_02', provider: 'p "2"' }, FAILURE_OF),
   ]
   for (let nth = 0; nth < 3; nth++) {
     t.match(read(one, BEGUN), [/"id":"gen_01k0"/])
@@ -197,13 +197,9 @@ t.test('a stream that waits holds nothing of its last read', async (t) => {
 })
 
 t.test('an exception in a stream leaves nothing for other streams', async (t) => {
-  const secret = {
-    host: '',
-    get credential(): string {
-      throw new Error('a bug')
-    },
-  }
-  const broken = new NativeChatStream(HEAD, secret)
+  const broken = new NativeChatStream(HEAD, () => {
+    throw new Error('a bug')
+  })
   t.throws(() => broken.read(streamOf([BEGUN, { error: { message: 'x' } }])), { message: 'a bug' })
   t.equal(read(streamed(), BEGUN).length, 1)
 })

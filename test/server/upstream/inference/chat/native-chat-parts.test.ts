@@ -5,10 +5,10 @@ import { CONTENT_PARTS_MAX } from '../../../../../src/schemas/inference/stream-l
 import { NativeChatStream } from '../../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
 import { nativeAnswer } from '../../../../../src/server/upstream/inference/native-answer.ts'
 import { sameWhereverCut, summaryOf } from '../../../../support/inference/cut-streams.ts'
-import { dataOf, HEAD, REDACTED, streamOf } from '../../../../support/inference/provider-chunks.ts'
+import { dataOf, HEAD, FAILURE_OF, streamOf } from '../../../../support/inference/provider-chunks.ts'
 import { must } from '../../../../support/must.ts'
 
-const STREAMS = { open: () => new NativeChatStream(HEAD, REDACTED), eventsOf: dataOf }
+const STREAMS = { open: () => new NativeChatStream(HEAD, FAILURE_OF), eventsOf: dataOf }
 const event = (delta: string, finish = 'null'): string =>
   `{"created":17,"choices":[{"index":0,"delta":{"role":"assistant",${delta}},"finish_reason":${finish}}]}`
 /** The delta that becomes of one. */

@@ -5,9 +5,9 @@ import {
 } from '../../../../../src/schemas/inference/stream-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../../../src/schemas/models/provider-limits.ts'
 import { NativeChatStream } from '../../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
-import { dataOf, HEAD, REDACTED, streamOf } from '../../../../support/inference/provider-chunks.ts'
+import { dataOf, HEAD, FAILURE_OF, streamOf } from '../../../../support/inference/provider-chunks.ts'
 
-const streamed = (): NativeChatStream => new NativeChatStream(HEAD, REDACTED)
+const streamed = (): NativeChatStream => new NativeChatStream(HEAD, FAILURE_OF)
 const read = (stream: NativeChatStream, ...events: readonly (object | string)[]): readonly string[] => {
   const { events: given, failure } = stream.read(streamOf(events))
   if (failure !== null) throw new Error(failure.name)

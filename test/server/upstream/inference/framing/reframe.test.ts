@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import { NATIVE_DIALECTS } from '../../../../../src/server/upstream/inference/dialects.ts'
 import { frameOf } from '../../../../../src/server/upstream/inference/framing/frame.ts'
 import { reframe } from '../../../../../src/server/upstream/inference/framing/reframe.ts'
@@ -12,12 +11,13 @@ import { PART_PROTOCOLS } from '../../../../../src/server/upstream/inference/par
 import { joinedParts, partsOf } from '../../../../support/inference/cut-parts.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
 import { geminiBody, geminiEvents } from '../../../../support/inference/gemini/fake-gemini.ts'
-import { HEAD, REDACTED, streamOf } from '../../../../support/inference/provider-chunks.ts'
+import { HEAD, FAILURE_OF, streamOf } from '../../../../support/inference/provider-chunks.ts'
 import { PROVIDER_ANSWERS, PROVIDER_STREAMS } from '../../../../support/inference/provider-streams.ts'
 import { naturalOf, WRITTEN_PARTS } from '../../../../support/inference/random-parts.ts'
 import { RESPONSES_ANSWERS, RESPONSES_STREAMS } from '../../../../support/inference/responses-streams.ts'
 import { bothOf, streamOfParts, wholeOfParts } from '../../../../support/inference/written-answers.ts'
 import { orNull, present } from '../../../../support/must.ts'
+import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
 
 const RUNS = { numRuns: 100 }
 const SHOWN = { whole: '{"prompt_tokens":1}', added: null }
@@ -39,7 +39,7 @@ function same(
   { events, answer }: { events: Uint8Array; answer: Uint8Array },
 ) {
   const { stream, whole } = PART_PROTOCOLS[protocol]
-  const read = partsOf(stream(REDACTED), [events])
+  const read = partsOf(stream(FAILURE_OF), [events])
   const said = present(orNull(whole(Buffer.from(answer))))
   t.equal(read.failure, null)
   t.equal(read.end, null)
@@ -50,7 +50,7 @@ function same(
 
 /** What a caller of the same dialect gets of a provider's stream. */
 function passed(t: Test, dialect: Dialect, events: Uint8Array): Buffer {
-  const stream = NATIVE_DIALECTS[dialect].stream(HEAD, REDACTED)
+  const stream = NATIVE_DIALECTS[dialect].stream(HEAD, FAILURE_OF)
   const { events: given, failure } = stream.read(events)
   const own = Buffer.from(given ?? [])
   t.equal(failure, null)
@@ -244,7 +244,7 @@ t.test('bodies that are no answer, or none that is whole', async (t) => {
     const streamed = (json: string): unknown => reframe({ protocol, to: 'events', bytes: Buffer.from(json) })
     for (const json of ['{', '[]{}', '7', '{"a":1}}', `${'{"a":'.repeat(200)}1${'}'.repeat(200)}`])
       t.match(streamed(json), { ok: false, failure: { name: 'upstream_invalid' } }, `${protocol} ${json}`)
-    const read = PART_PROTOCOLS[protocol].stream(REDACTED).read(eventsOf(protocol, error))
+    const read = PART_PROTOCOLS[protocol].stream(FAILURE_OF).read(eventsOf(protocol, error))
     t.match(read.failure, { name: 'upstream_overloaded' }, protocol)
   }
   t.match(reframe({ protocol: 'chat', to: 'answer', bytes: streamOf([finish]) }), { ok: true })

@@ -4,11 +4,11 @@ import {
   joinedAnswer,
   nativeAnswer,
 } from '../../../../../src/server/upstream/inference/native-answer.ts'
-import type { NativeAnswer } from '../../../../../src/server/upstream/inference/protocol.ts'
 import type { Outcome } from '../../../../../src/schemas/failures.ts'
 import { randomFrom } from '../../../../support/embeddings/random-answers.ts'
 import { HEAD, written } from '../../../../support/inference/provider-chunks.ts'
 import { must } from '../../../../support/must.ts'
+import type { NativeAnswer } from '../../../../../src/dialects/parts.ts'
 
 const SHOWN = { whole: '{"input_tokens":1,"output_tokens":1,"cost":0.5}', added: '"cost":0.5' }
 const nativeMessage = (body: Buffer): Outcome<NativeAnswer> => nativeAnswer('messages', body, HEAD)

@@ -1,11 +1,13 @@
 /** What a provider of messages gets of a body: the caller's bytes, member by member. */
 import t from 'tap'
-import { messagesRequest } from '../../../../../src/server/upstream/inference/messages/messages-dialect.ts'
 import { randomFrom, type Random } from '../../../../support/embeddings/random-answers.ts'
 import { OURS } from '../../../../support/inference/cut-members.ts'
+import type { Endpoint } from '../../../../../src/server/ports/models/models.ts'
+import { nativeRequest } from '../../../../../src/server/upstream/inference/native-request.ts'
 import { bytesOf, keptChat } from '../../../../support/inference/kept-chat.ts'
 
-const ENDPOINT = { upstreamModel: 'up "1"' }
+const ENDPOINT = { upstreamModel: 'up "1"', provider: { slug: 'acme' } } as unknown as Endpoint
+const TEXT = { isStrict: false }
 
 /** A member as the body writes it. */
 interface Written {
@@ -81,7 +83,7 @@ t.test('random bodies arrive member by member, but for the model and what is for
     const members = randomMembers(random)
     const text = `{${members.map(({ key, json }) => `${key}:${json}`).join(',')}}`
     const { digest, body } = keptChat(text, { dialect: 'messages', isOnLoop: random() < 0.5 })
-    const { body: pieces, dropped } = messagesRequest({ request: { ...digest, source: body } }, ENDPOINT)
+    const { body: pieces, dropped } = nativeRequest({ request: { ...digest, source: body } }, ENDPOINT, TEXT)
     const sent = bytesOf(pieces).toString()
     const expected = expectedOf(members)
     if (sent !== expected || dropped.length > 0)
@@ -94,7 +96,7 @@ t.test('random bodies arrive member by member, but for the model and what is for
 t.test('two turns of a conversation share the bytes of the first one', (t) => {
   const sent = (text: string): string => {
     const { digest, body } = keptChat(text, { dialect: 'messages' })
-    return bytesOf(messagesRequest({ request: { ...digest, source: body } }, ENDPOINT).body).toString()
+    return bytesOf(nativeRequest({ request: { ...digest, source: body } }, ENDPOINT, TEXT).body).toString()
   }
   const head =
     '{"model":"m","provider":null,"max_tokens":5,"system":"\\u00e9","messages":[{"role":"user","content":"é"}'
@@ -113,7 +115,7 @@ t.test('the version is that of the caller, else the usual one', (t) => {
   )
   const request = { ...digest, source }
   const headersOf = (passedHeaders?: readonly string[]): unknown =>
-    messagesRequest({ request, ...(passedHeaders && { passedHeaders }) }, ENDPOINT).headers
+    nativeRequest({ request, ...(passedHeaders && { passedHeaders }) }, ENDPOINT, TEXT).headers
   t.same(headersOf(), ['anthropic-version', '2023-06-01'])
   t.same(headersOf(['anthropic-beta', 'b']), ['anthropic-version', '2023-06-01', 'anthropic-beta', 'b'])
   t.same(headersOf(['anthropic-version', '2026-10-21']), ['anthropic-version', '2026-10-21'])

@@ -15,9 +15,9 @@ import {
   stopped,
   text,
 } from '../../../../support/inference/message-events.ts'
-import { HEAD, REDACTED } from '../../../../support/inference/provider-chunks.ts'
+import { HEAD, FAILURE_OF } from '../../../../support/inference/provider-chunks.ts'
 
-const streamed = (): NativeMessagesStream => new NativeMessagesStream(HEAD, REDACTED)
+const streamed = (): NativeMessagesStream => new NativeMessagesStream(HEAD, FAILURE_OF)
 const read = (stream: NativeMessagesStream, ...events: readonly (object | string)[]): readonly string[] => {
   const { events: given, failure } = stream.read(messageStreamOf(events))
   if (failure !== null) throw new Error(failure.name)

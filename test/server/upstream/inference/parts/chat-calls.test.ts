@@ -1,6 +1,5 @@
 /** Calls of tools in streams of chat: the parts of each stand together, whatever the order of fragments. */
 import t from 'tap'
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import { HELD_UNITS_MAX, PART_UNITS } from '../../../../../src/server/upstream/inference/parts/part-queue.ts'
 import {
   call,
@@ -15,6 +14,7 @@ import {
 } from '../../../../support/inference/chat-parts.ts'
 import { joinedParts } from '../../../../support/inference/cut-parts.ts'
 import { streamOf } from '../../../../support/inference/provider-chunks.ts'
+import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
 
 const BOTH = [tool('c1'), said('arguments', '{"a":1}'), tool('c2', 'g'), said('arguments', '{"b":2}')]
 const ORDERS: Readonly<Record<string, readonly (readonly [readonly object[], readonly WrittenPart[]])[]>> = {

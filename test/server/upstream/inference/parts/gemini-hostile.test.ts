@@ -1,7 +1,6 @@
 /** Chunks of Gemini of which any member is anything. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import {
   GeminiPartStream,
   geminiWhole,
@@ -9,6 +8,8 @@ import {
 import { joinedParts } from '../../../../support/inference/cut-parts.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
 import { orNull } from '../../../../support/must.ts'
+import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
+import { failuresOfEvents } from '../../../../../src/server/upstream/provider-failure.ts'
 
 const CHUNK = {
   candidates: [
@@ -74,7 +75,7 @@ t.test(
         const made = replaced(CHUNK, one, first)
         const found = pathsOf(made).some((known) => known.join('/') === two.join('/'))
         const json = JSON.stringify(found ? replaced(made, two, second) : made)
-        const stream = new GeminiPartStream({ credential: '', host: '' })
+        const stream = new GeminiPartStream(failuresOfEvents({ credential: '', host: '' }))
         const { parts } = stream.read(bodyOf([{ data: json }]))
         const failure = stream.end()
         if (failure !== null) failures.add(failure.name)

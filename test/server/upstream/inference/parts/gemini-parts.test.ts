@@ -1,6 +1,5 @@
 import t from 'tap'
 import { STREAM_EVENT_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import {
   GeminiPartStream,
   geminiWhole,
@@ -8,12 +7,14 @@ import {
 import { geminiErrorEvent, geminiEvents } from '../../../../support/inference/gemini/fake-gemini.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
 import { orNull } from '../../../../support/must.ts'
+import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
+import { failuresOfEvents } from '../../../../../src/server/upstream/provider-failure.ts'
 
 const REDACTED = { credential: 'AIzaSecretSecret', host: 'google.example' }
 const STOP = { kind: 'finish', choice: 0, reason: 'stop', native: 'STOP', stopSequence: null }
 
 function read(body: Uint8Array, pieces: readonly Uint8Array[] = [body]) {
-  const stream = new GeminiPartStream(REDACTED)
+  const stream = new GeminiPartStream(failuresOfEvents(REDACTED))
   const parts: WrittenPart[] = []
   for (const piece of pieces) {
     const own = Uint8Array.from(piece)
@@ -228,7 +229,7 @@ t.test('an event above the maximum ends the stream, many parts in one do not', a
 })
 
 t.test('figures of a stream follow what came', async (t) => {
-  const stream = new GeminiPartStream(REDACTED)
+  const stream = new GeminiPartStream(failuresOfEvents(REDACTED))
   const [one, two] = [said('é'), chunk([{ functionCall: { name: 'f', args: { a: 1 } } }])]
   stream.read(streamOf({ responseId: 'r1', candidates: [{ content: { parts: [{ text: '' }] } }] }))
   t.match(stream, { hasOutput: false, outputBytes: 0, upstreamId: 'r1', finishReason: null, usage: null })

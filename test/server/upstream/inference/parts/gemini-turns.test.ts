@@ -34,8 +34,9 @@ import {
 } from '../../../../support/inference/prompts.ts'
 import { turnOf } from '../../../../support/inference/written-turns.ts'
 import { orNull } from '../../../../support/must.ts'
+import { failuresOfEvents } from '../../../../../src/server/upstream/provider-failure.ts'
 
-const REDACTED = { credential: '', host: 'google.example' }
+const FAILURE_OF = failuresOfEvents({ credential: '', host: 'google.example' })
 const TOOLS = ['f', 'g'].map((name) => ({
   name,
   description: null,
@@ -45,7 +46,7 @@ const TOOLS = ['f', 'g'].map((name) => ({
 }))
 
 function answered(what: GeminiWords): Extract<Turn, { readonly role: 'assistant' }> {
-  const stream = new GeminiPartStream(REDACTED)
+  const stream = new GeminiPartStream(FAILURE_OF)
   return turnOf(stream.read(bodyOf(geminiEvents(what))).parts)
 }
 
@@ -72,7 +73,7 @@ t.test('a streamed answer is the whole one, whatever it says', async (t) => {
     fc.property(words, (what) => {
       const whole = orNull(geminiWhole(Buffer.from(JSON.stringify(geminiBody(what)))))
       t.ok(whole !== null)
-      const stream = new GeminiPartStream(REDACTED)
+      const stream = new GeminiPartStream(FAILURE_OF)
       const { parts } = stream.read(bodyOf(geminiEvents(what)))
       t.equal(stream.end(), null)
       const streamed = [...parts, ...stream.finalParts]

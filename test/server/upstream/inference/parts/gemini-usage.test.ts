@@ -3,6 +3,7 @@ import { geminiCount } from '../../../../../src/server/upstream/inference/gemini
 import { GeminiPartStream } from '../../../../../src/server/upstream/inference/parts/gemini-parts.ts'
 import { geminiUsageOf } from '../../../../../src/server/upstream/inference/parts/gemini-usage.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
+import { failuresOfEvents } from '../../../../../src/server/upstream/provider-failure.ts'
 
 const figures = (prompt: number, answer: number, thoughts: number, cached = 0) => ({
   promptTokenCount: prompt,
@@ -66,7 +67,7 @@ t.test('figures that are no counts are none', async (t) => {
 })
 
 t.test('the last chunk that has usage counts, and no output where there was some is missing', async (t) => {
-  const answer = new GeminiPartStream({ credential: '', host: '' })
+  const answer = new GeminiPartStream(failuresOfEvents({ credential: '', host: '' }))
   const take = (chunk: object) => answer.read(bodyOf([{ data: JSON.stringify(chunk) }]))
   const text = { candidates: [{ content: { parts: [{ text: 'Hi' }] } }] }
   take({ ...text, usageMetadata: { promptTokenCount: 9 } })

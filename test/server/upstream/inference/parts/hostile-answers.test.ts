@@ -12,7 +12,7 @@ import {
 } from '../../../../../src/server/upstream/inference/parts/responses-parts.ts'
 import { finish, said, tool } from '../../../../support/inference/chat-parts.ts'
 import { partsOf } from '../../../../support/inference/cut-parts.ts'
-import { REDACTED } from '../../../../support/inference/provider-chunks.ts'
+import { FAILURE_OF } from '../../../../support/inference/provider-chunks.ts'
 import { orNull } from '../../../../support/must.ts'
 
 const WORDS = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
@@ -30,7 +30,7 @@ t.test('a word that every object has is an unknown word', async (t) => {
     const details = { status: 'incomplete', incomplete_details: { reason: word } }
     t.same(orNull(responseWhole(body({ output: [], ...details })))?.parts, [finish('length', word)])
     const event = body({ type: word, output_index: 0, delta: 'x' })
-    const { parts, failure } = partsOf(new ResponsesParts(REDACTED), [Buffer.from(`data: ${event}\n\n`)])
+    const { parts, failure } = partsOf(new ResponsesParts(FAILURE_OF), [Buffer.from(`data: ${event}\n\n`)])
     t.same({ parts, failure }, { parts: [], failure: null }, 'an event that is skipped')
   }
 })
@@ -41,15 +41,15 @@ t.test('JSON that is nested too deeply to be written again is invalid, streamed 
   const calls = { tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: 'DEEP' } }] }
   const block = { type: 'tool_use', id: 'c', name: 'f', input: 'DEEP' }
   const streams = [
-    [new ChatParts(REDACTED), [{ choices: [{ index: 0, delta: calls }] }]],
+    [new ChatParts(FAILURE_OF), [{ choices: [{ index: 0, delta: calls }] }]],
     [
-      new MessagesParts(REDACTED),
+      new MessagesParts(FAILURE_OF),
       [
         { type: 'content_block_start', index: 0, content_block: block },
         { type: 'content_block_stop', index: 0 },
       ],
     ],
-    [new ResponsesParts(REDACTED), [{ type: 'response.failed', response: { error: 'DEEP' } }]],
+    [new ResponsesParts(FAILURE_OF), [{ type: 'response.failed', response: { error: 'DEEP' } }]],
   ] as const
   for (const [stream, events] of streams) {
     const bytes = Buffer.from(events.map((event) => `data: ${withDeep(event)}\n\n`).join(''))

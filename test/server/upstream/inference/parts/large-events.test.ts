@@ -3,17 +3,16 @@ import t from 'tap'
 import { fail, ok } from '../../../../../src/schemas/failures.ts'
 import { TRANSLATED_INLINE_BYTES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import {
   EVENT_VALUES_MAX,
   largeEvent,
 } from '../../../../../src/server/upstream/inference/parts/large-event.ts'
 import type { ReadLarge } from '../../../../../src/server/upstream/inference/parts/part-events.ts'
 import { PART_PROTOCOLS } from '../../../../../src/server/upstream/inference/parts/part-protocols.ts'
-import type { PartRead, PartStream } from '../../../../../src/server/upstream/inference/protocol.ts'
 import { joinedParts } from '../../../../support/inference/cut-parts.ts'
-import { REDACTED } from '../../../../support/inference/provider-chunks.ts'
+import { FAILURE_OF } from '../../../../support/inference/provider-chunks.ts'
 import { orNull } from '../../../../support/must.ts'
+import type { WrittenPart, PartRead, PartStream } from '../../../../../src/dialects/parts.ts'
 
 const SIGNATURE = 'x'
 /** What the thread gives, without the thread. */
@@ -137,7 +136,7 @@ for (const [protocol, [events, answer]] of Object.entries(ANSWERS) as [
 ][])
   t.test(`${protocol}: a stream with large events gives what the whole answer gives`, async (t) => {
     const seen: number[] = []
-    const stream = PART_PROTOCOLS[protocol].stream(REDACTED, {
+    const stream = PART_PROTOCOLS[protocol].stream(FAILURE_OF, {
       format: SIGNATURE,
       readLarge: threaded(protocol, seen),
     })
@@ -163,7 +162,7 @@ t.test('the arguments that an event writes twice come once, as in a whole answer
   const given = (parts: readonly WrittenPart[] = []) =>
     parts.flatMap((part) => (part.kind === 'arguments' ? part.text : []))
   const { parts } = PART_PROTOCOLS.chat
-    .stream(REDACTED)
+    .stream(FAILURE_OF)
     .read(streamOf({ choices: [{ index: 0, delta: { tool_calls: calls } }] }))
   t.same(given(parts), ['{"a":1}'])
   const message = { content: null, tool_calls: calls }
@@ -178,7 +177,7 @@ t.test('the arguments that an event writes twice come once, as in a whole answer
 })
 
 const gemini = (readLarge: ReadLarge): PartStream =>
-  PART_PROTOCOLS.gemini.stream(REDACTED, { format: SIGNATURE, readLarge })
+  PART_PROTOCOLS.gemini.stream(FAILURE_OF, { format: SIGNATURE, readLarge })
 
 t.test('a large event that is an error, invalid or not read ends the stream', async (t) => {
   const pad = 'x'.repeat(TRANSLATED_INLINE_BYTES_MAX)

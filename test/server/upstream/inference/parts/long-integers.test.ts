@@ -3,7 +3,7 @@ import t from 'tap'
 import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import { PART_PROTOCOLS } from '../../../../../src/server/upstream/inference/parts/part-protocols.ts'
 import { partsOf } from '../../../../support/inference/cut-parts.ts'
-import { REDACTED } from '../../../../support/inference/provider-chunks.ts'
+import { FAILURE_OF } from '../../../../support/inference/provider-chunks.ts'
 import { wholeOfParts } from '../../../../support/inference/written-answers.ts'
 import { orNull } from '../../../../support/must.ts'
 
@@ -27,7 +27,7 @@ for (const [protocol, answer] of Object.entries(WHOLE) as [TextProtocol, string]
   })
 
 t.test('a stream of Gemini has its calls whole', (t) => {
-  const read = partsOf(PART_PROTOCOLS.gemini.stream(REDACTED), [Buffer.from(`data: ${WHOLE.gemini}\n\n`)])
+  const read = partsOf(PART_PROTOCOLS.gemini.stream(FAILURE_OF), [Buffer.from(`data: ${WHOLE.gemini}\n\n`)])
   t.match(read.parts, [{ kind: 'tool' }, { kind: 'arguments', text: JSON_TEXT }])
   t.end()
 })

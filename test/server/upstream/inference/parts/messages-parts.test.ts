@@ -1,7 +1,6 @@
 /** Streams of messages in the internal form, hostile ones first. */
 import t from 'tap'
 import { TOOLS_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import {
   MessagesParts,
   messageWhole,
@@ -23,11 +22,11 @@ import {
   stopped,
   text,
 } from '../../../../support/inference/message-events.ts'
-import { REDACTED } from '../../../../support/inference/provider-chunks.ts'
+import { FAILURE_OF } from '../../../../support/inference/provider-chunks.ts'
 import { orNull } from '../../../../support/must.ts'
-import type { WholeParts } from '../../../../../src/server/upstream/inference/protocol.ts'
+import type { WrittenPart, WholeParts } from '../../../../../src/dialects/parts.ts'
 
-const open = (): MessagesParts => new MessagesParts(REDACTED)
+const open = (): MessagesParts => new MessagesParts(FAILURE_OF)
 const read = (...events: readonly (object | string)[]): PartSummary =>
   partsOf(open(), [messageStreamOf(events)])
 const whole = (content: unknown, more: object = {}): WholeParts | null =>

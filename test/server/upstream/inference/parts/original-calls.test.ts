@@ -2,10 +2,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { NamedOrigin } from '../../../../../src/schemas/inference/forms/prompt.ts'
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import { OriginalCalls } from '../../../../../src/server/upstream/inference/parts/original-calls.ts'
 import { wholeParts } from '../../../../../src/server/upstream/inference/parts/whole-parts.ts'
 import { orNull } from '../../../../support/must.ts'
+import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
 
 const ORIGINS: readonly NamedOrigin[] = [
   { called: 'patch', origin: { name: 'patch', namespace: null, isFreeform: true } },

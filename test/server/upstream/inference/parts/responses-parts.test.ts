@@ -1,7 +1,6 @@
 /** Streams of responses in the internal form, hostile ones first. */
 import t from 'tap'
 import { STREAM_EVENT_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import { ITEMS_MAX } from '../../../../../src/server/upstream/inference/parts/response-items.ts'
 import {
   ResponsesParts,
@@ -14,7 +13,7 @@ import {
   type PartSummary,
 } from '../../../../support/inference/cut-parts.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
-import { REDACTED } from '../../../../support/inference/provider-chunks.ts'
+import { FAILURE_OF } from '../../../../support/inference/provider-chunks.ts'
 import {
   messageEvents,
   named,
@@ -24,9 +23,10 @@ import {
   USAGE,
 } from '../../../../support/inference/responses-streams.ts'
 import { orNull } from '../../../../support/must.ts'
+import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
 
 type Members = Readonly<Record<string, unknown>>
-const open = (): ResponsesParts => new ResponsesParts(REDACTED)
+const open = (): ResponsesParts => new ResponsesParts(FAILURE_OF)
 const bytesOf = (events: readonly (Members | string)[]): Buffer =>
   Buffer.concat(
     events.map((event) =>
@@ -268,7 +268,7 @@ t.test('two messages are joined by a blank line, streamed and whole', async (t) 
 t.test("a provider's own format of signatures, where its protocol is that of another maker", async (t) => {
   const format = 'xai-responses-v1'
   const { response } = completed([{ type: 'reasoning', summary: [], encrypted_content: 'E' }])
-  const { parts } = new ResponsesParts(REDACTED, format).read(
+  const { parts } = new ResponsesParts(FAILURE_OF, format).read(
     bytesOf([{ type: 'response.completed', response }]),
   )
   t.same(parts[0], signed('E', 'reasoning', format))

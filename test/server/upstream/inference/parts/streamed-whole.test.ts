@@ -3,13 +3,13 @@ import fc from 'fast-check'
 import t from 'tap'
 import { signatureOf } from '../../../../../src/schemas/inference/forms/carried-signatures.ts'
 import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
-import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import { PART_PROTOCOLS } from '../../../../../src/server/upstream/inference/parts/part-protocols.ts'
 import { joinedParts, partsOf } from '../../../../support/inference/cut-parts.ts'
-import { REDACTED } from '../../../../support/inference/provider-chunks.ts'
+import { FAILURE_OF } from '../../../../support/inference/provider-chunks.ts'
 import { naturalOf, spacedMessages, WRITTEN_PARTS } from '../../../../support/inference/random-parts.ts'
 import { bothOf, streamOfParts, wholeOfParts } from '../../../../support/inference/written-answers.ts'
 import { orNull } from '../../../../support/must.ts'
+import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
 
 const RUNS = { numRuns: 150 }
 
@@ -17,7 +17,7 @@ function readBoth(protocol: Dialect, parts: readonly WrittenPart[], cut: number)
   const { stream, whole } = PART_PROTOCOLS[protocol]
   const bytes = streamOfParts(protocol, parts)
   const at = cut % bytes.length
-  const read = partsOf(stream(REDACTED), [bytes.subarray(0, at), bytes.subarray(at)])
+  const read = partsOf(stream(FAILURE_OF), [bytes.subarray(0, at), bytes.subarray(at)])
   return { read, whole: orNull(whole(Buffer.from(JSON.stringify(wholeOfParts(protocol, parts))))) }
 }
 

@@ -1,0 +1,64 @@
+import type { Failure } from '../schemas/failures.ts'
+import type { ReportedTiers, ShownUsage, TokenUsage, WrittenPart } from './parts.ts'
+
+/** What every event, or the answer, of one call begins with. */
+export interface TextHead {
+  /** `gen_…` */
+  readonly id: string
+  /** Unix seconds. */
+  readonly createdS: number
+  /** Canonical id of the first model of the call; another one may answer. D11. */
+  readonly model: string
+}
+
+/** What the usage of an answer is shown by. */
+export interface PaidUsage {
+  readonly usage: TokenUsage
+  readonly isByok: boolean
+  readonly isEstimated: boolean
+  readonly reported?: ReportedTiers
+}
+
+/** What the event of a failure tells beside the failure. */
+export interface FailureFacts {
+  /** Statuses of the operation. */
+  readonly statuses: readonly number[]
+  readonly requestId: string
+}
+
+/** The comment that covers the silence of a source. D16. */
+export const SILENCE: Uint8Array = Buffer.from(': SLUICE PROCESSING\n\n')
+
+/** Makes the events of one streamed answer in a dialect. D13. */
+export interface TextEvents {
+  /** What is written while the source is silent. D16. */
+  readonly silence: Uint8Array
+  /** Called once, before the first output. */
+  begin(by: Author): void
+  eventsOf(parts: readonly WrittenPart[]): Uint8Array
+  /** Called with whole events of a provider that speaks the dialect, which are sent as they are. */
+  passed?(events: Uint8Array): void
+  /** The end of an answer of which the provider's stream kept nothing back. */
+  lastOf(usage: ShownUsage): Uint8Array
+  /** Tells the client that the answer is not whole. D21. */
+  failureOf(failure: Failure, facts: FailureFacts): Uint8Array
+}
+
+/** Who has written an answer. */
+export interface Author {
+  /** Canonical id of the model. */
+  readonly model: string
+  /** Slug of the provider. */
+  readonly provider: string
+  /** Unix seconds that the events of the provider have in common; absent: those of the call. D23. */
+  readonly createdS?: number | undefined
+}
+
+/** Collects one answer in a dialect. */
+export interface WholeText {
+  /** Called once, before the first part. */
+  begin(by: Author): void
+  add(part: WrittenPart): void
+  /** The answer of a model that writes parts. */
+  answer(usage: ShownUsage): object
+}

@@ -1,0 +1,63 @@
+import { TIER_CHARS_MAX, TIER_MEMBERS } from '../schemas/models/price-conditions.ts'
+import type { Members } from '../schemas/values/members.ts'
+import type { ReportedTiers, TokenUsage } from './parts.ts'
+import { SEARCHES_TOLD_MAX, TOKENS_TOLD_MAX } from '../schemas/inference/token-limits.ts'
+import { MEDIA_KINDS, type MediaFigures } from '../schemas/money/text-costs.ts'
+
+export const NOTHING_REPORTED: ReportedTiers = {}
+
+/**
+ * What an answer has reported so far. F6.
+ * @param members in which it may report more
+ */
+export function reportedWith(reported: ReportedTiers, members: Members): ReportedTiers {
+  let more: ReportedTiers | null = null
+  for (const member of TIER_MEMBERS) {
+    const tier = members[member]
+    if (typeof tier !== 'string' || tier === '' || tier.length > TIER_CHARS_MAX) continue
+    if (tier !== reported[member]) more = { ...(more ?? reported), [member]: tier }
+  }
+  return more ?? reported
+}
+
+/**
+ * Searches of the web that a provider reports, or that its answer shows: at most SEARCHES_TOLD_MAX, which
+ * exceeds the bound of any call. 0 for a missing figure or one that is not a count. D24.
+ */
+export function searchesOf(figure: unknown): number {
+  return Number.isSafeInteger(figure) ? Math.min(Math.max(0, Number(figure)), SEARCHES_TOLD_MAX) : 0
+}
+
+/** The figures with so many searches, if there were any. */
+export function withSearches(usage: TokenUsage, searches: number): TokenUsage {
+  return searches === 0 ? usage : { ...usage, searches }
+}
+
+/** A count of tokens that a provider reports; null for a missing figure or one that is not a count. D24. */
+export function countOf(figure: unknown): number | null {
+  const isCount = Number.isSafeInteger(figure) && Number(figure) >= 0 && Number(figure) <= TOKENS_TOLD_MAX
+  return isCount ? Number(figure) : null
+}
+
+/**
+ * The usage with its tokens of sounds and pictures, if there are any. Each figure is at most the bucket that it
+ * is a part of, whatever the provider tells. D24.
+ */
+export function withMedia(usage: TokenUsage, told: MediaFigures): TokenUsage {
+  const { input, cacheRead, output } = usage
+  const audio = Math.min(told.audio, input)
+  const media = {
+    audio,
+    image: Math.min(told.image, input - audio),
+    audioRead: Math.min(told.audioRead, cacheRead),
+    audioOutput: Math.min(told.audioOutput, output),
+  }
+  return MEDIA_KINDS.some((kind) => media[kind] > 0) ? { ...usage, media } : usage
+}
+
+/** The member by which a usage of chat or messages tells the searches of the web, if there were any. D24. */
+export function serverToolUse({ searches = 0 }: Pick<TokenUsage, 'searches'>): {
+  readonly server_tool_use?: { readonly web_search_requests: number }
+} {
+  return searches === 0 ? {} : { server_tool_use: { web_search_requests: searches } }
+}
