@@ -1,9 +1,9 @@
-import type { CarriedSignature } from '../schemas/inference/forms/carried-signatures.ts'
+import type { CarriedSignature } from './signatures.ts'
 import type { TierMember } from '../schemas/models/price-conditions.ts'
 import type { TokenCounts } from '../schemas/money/text-costs.ts'
 import type { Failure } from '../schemas/failures.ts'
 import type { ThinksIn, TextProtocol } from '../schemas/models/text-models.ts'
-import type { NamedOrigin } from '../schemas/inference/forms/prompt.ts'
+import type { NamedOrigin } from './prompt.ts'
 
 /** Why a model stopped. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'

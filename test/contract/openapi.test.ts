@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { BODIES } from '../../src/schemas/bodies.ts'
-import { fieldRows } from '../../src/schemas/inference/forms/table/field-rows.ts'
+import { fieldRows } from '../../src/dialects/table/field-rows.ts'
 import { DIALECTS } from '../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS } from '../../src/schemas/models/text-models.ts'
 import { described } from '../../src/server/http/reference/members/described.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { chatInputOf } from '../../src/schemas/inference/chat-input.ts'
+import { chatInputOf } from '../../src/dialects/chat/digest.ts'
 import type { ChatBody } from '../../src/schemas/inference/chat.ts'
 import {
   PAGE_BYTES_ESTIMATED,

@@ -1,6 +1,6 @@
 /** Makes docs/use/translation-fields.md of the table of fields. D6. */
-import { oursIn } from '../../src/schemas/inference/forms/field-table.ts'
-import { fieldRows, type FieldRow } from '../../src/schemas/inference/forms/table/field-rows.ts'
+import { oursIn } from '../../src/dialects/table/field-table.ts'
+import { fieldRows, type FieldRow } from '../../src/dialects/table/field-rows.ts'
 import { STRICT_CUT_INSIDE } from '../../src/schemas/inference/strict-members.ts'
 import { DIALECTS, type Dialect } from '../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS } from '../../src/schemas/models/text-models.ts'

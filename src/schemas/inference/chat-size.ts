@@ -1,5 +1,5 @@
 import { isObject, membersOf, type Members } from '../values/members.ts'
-import { namesContent, namesContentBeside } from './account-contents.ts'
+import { namesContent, namesContentBeside } from '../../dialects/account-contents.ts'
 import type { ChatBody } from './chat.ts'
 import { CountedMedia } from './counted-media.ts'
 import { chatTools, countOf } from './declared-tools.ts'

@@ -1,5 +1,5 @@
 import { membersOf, type Members } from '../values/members.ts'
-import { namesContent, namesContentBeside } from './account-contents.ts'
+import { namesContent, namesContentBeside } from '../../dialects/account-contents.ts'
 import { CountedMedia, isTextType } from './counted-media.ts'
 import { countOf, messagesTools } from './declared-tools.ts'
 import type { MessagesBody } from './messages.ts'

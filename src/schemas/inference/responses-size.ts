@@ -1,5 +1,5 @@
 import { membersOf, type Members } from '../values/members.ts'
-import { namesContent, namesContentBeside } from './account-contents.ts'
+import { namesContent, namesContentBeside } from '../../dialects/account-contents.ts'
 import { CountedMedia } from './counted-media.ts'
 import { countOf, responsesTools } from './declared-tools.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'

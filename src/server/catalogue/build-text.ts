@@ -1,4 +1,4 @@
-import { MAKER } from '../../schemas/inference/forms/openai-maker.ts'
+import { MAKER } from '../../schemas/models/openai-maker.ts'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../schemas/models/provider-limits.ts'
 import type { Protocol } from '../../schemas/models/protocols.ts'
 import type { LeaveKind, TextProtocol } from '../../schemas/models/text-models.ts'

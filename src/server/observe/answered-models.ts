@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import { fieldName, OTHER_FIELD } from '../../schemas/inference/forms/field-names.ts'
+import { fieldName, OTHER_FIELD } from '../../dialects/table/field-names.ts'
 import { METRIC_DROPPED_MAX } from '../../schemas/inference/stream-limits.ts'
 import type { AnsweredInput } from '../ports/observe.ts'
 import { UNPRICED_TIER_CALLS, unpricedTierOf, type UnpricedTier } from './unpriced-tiers.ts'

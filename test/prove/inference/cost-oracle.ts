@@ -6,10 +6,10 @@ import {
   type TextPrice,
   type TokenCounts,
 } from '../../../src/schemas/money/text-costs.ts'
-import { chatUsageOf } from '../../../src/server/upstream/inference/chat/chat-usage.ts'
-import { MessagesUsage } from '../../../src/server/upstream/inference/messages/messages-usage.ts'
-import { geminiUsageOf } from '../../../src/server/upstream/inference/parts/gemini-usage.ts'
-import { readResponse } from '../../../src/server/upstream/inference/responses/response-answer.ts'
+import { chatUsageOf } from '../../../src/dialects/chat/usage.ts'
+import { MessagesUsage } from '../../../src/dialects/messages/usage.ts'
+import { geminiUsageOf } from '../../../src/dialects/gemini/usage.ts'
+import { readResponse } from '../../../src/dialects/responses/whole.ts'
 import { HEAD } from '../../support/inference/provider-chunks.ts'
 import { searchCall } from '../../support/inference/responses-streams.ts'
 import type { Proof } from '../proof.ts'

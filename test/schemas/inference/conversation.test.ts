@@ -5,9 +5,9 @@ import {
   AFFINITY_TEXTS_MAX,
 } from '../../../src/schemas/inference/inference-limits.ts'
 import { conversationOf, type Conversation } from '../../../src/schemas/inference/conversation.ts'
-import { chatInputOf } from '../../../src/schemas/inference/chat-input.ts'
-import { messagesInputOf } from '../../../src/schemas/inference/messages-input.ts'
-import { responsesInputOf } from '../../../src/schemas/inference/responses-input.ts'
+import { chatInputOf } from '../../../src/dialects/chat/digest.ts'
+import { messagesInputOf } from '../../../src/dialects/messages/digest.ts'
+import { responsesInputOf } from '../../../src/dialects/responses/digest.ts'
 import type { TextInput } from '../../../src/schemas/inference/text-request.ts'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import { must } from '../../support/must.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ECHO_UNITS_MAX } from '../../../src/schemas/inference/inference-limits.ts'
-import { countInputOf, messagesInputOf } from '../../../src/schemas/inference/messages-input.ts'
+import { countInputOf, messagesInputOf } from '../../../src/dialects/messages/digest.ts'
 import type { TextInput } from '../../../src/schemas/inference/text-request.ts'
 import { must } from '../../support/must.ts'
 

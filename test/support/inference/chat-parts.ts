@@ -1,5 +1,5 @@
 /** Events of a stream of chat, and the parts that they give. */
-import { ChatParts } from '../../../src/server/upstream/inference/parts/chat-parts.ts'
+import { ChatParts } from '../../../src/dialects/chat/parts.ts'
 import { partsOf, type PartSummary } from './cut-parts.ts'
 import { FAILURE_OF, streamOf } from './provider-chunks.ts'
 import type { WrittenPart } from '../../../src/dialects/parts.ts'

@@ -9,8 +9,8 @@ import type {
   Tuning,
   Turn,
   UserPart,
-} from '../../../src/schemas/inference/forms/prompt.ts'
-import type { WriteTerms } from '../../../src/schemas/inference/forms/write-terms.ts'
+} from '../../../src/dialects/prompt.ts'
+import type { WriteTerms } from '../../../src/dialects/write-terms.ts'
 
 export const UNTUNED: Tuning = {
   temperature: null,

@@ -1,5 +1,5 @@
 /** Fields that presets keep of each form of calls, each with a value that changes something. */
-import type { PresetSource } from '../../../src/schemas/inference/presets/text-preset.ts'
+import type { PresetSource } from '../../../src/dialects/presets/text-preset.ts'
 import type { Members } from '../../../src/schemas/values/members.ts'
 
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } }

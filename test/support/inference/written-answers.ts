@@ -1,7 +1,7 @@
 /** Answers as the writers of the dialects write them, and as clients read them. */
-import { ChatEvents, WholeChat } from '../../../src/server/operations/inference/chat-answer.ts'
-import { MessageEvents, WholeMessage } from '../../../src/server/operations/inference/message-answer.ts'
-import { ResponsesEvents, WholeResponse } from '../../../src/server/operations/inference/responses-answer.ts'
+import { ChatEvents, WholeChat } from '../../../src/dialects/chat/answer.ts'
+import { MessageEvents, WholeMessage } from '../../../src/dialects/messages/answer.ts'
+import { ResponsesEvents, WholeResponse } from '../../../src/dialects/responses/answer.ts'
 import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
 import { withoutMarks } from '../../../src/schemas/values/long-integers.ts'
 import { chatMessageOf, messageReader, responseOf, type Members } from './accumulated.ts'

@@ -1,5 +1,5 @@
 import { FunctionNames, isFitting } from './function-names.ts'
-import type { Prompt, PromptTool, ToolChoice, Turn } from './prompt.ts'
+import type { Prompt, PromptTool, ToolChoice, Turn } from '../../../dialects/prompt.ts'
 
 /**
  * The prompt with names of functions that all providers take: a dialect has longer ones, and other characters.

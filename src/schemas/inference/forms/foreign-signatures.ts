@@ -2,7 +2,7 @@
 import type { MemberSpan } from '../../kept-body.ts'
 import { isObject } from '../../values/members.ts'
 import type { Dialect } from '../text-request.ts'
-import { CARRIER_MARK } from './carried-signatures.ts'
+import { CARRIER_MARK } from '../../../dialects/signatures.ts'
 
 /** What of a request its provider would refuse. */
 export interface ForeignParts {

@@ -1,5 +1,5 @@
-import { MAKER_USER_CHARS_MAX } from './openai-maker.ts'
-import type { PromptDraft } from './prompt-draft.ts'
+import { MAKER_USER_CHARS_MAX } from '../../models/openai-maker.ts'
+import type { PromptDraft } from '../../../dialects/prompt-draft.ts'
 
 /** Words and names that OpenAI's two forms have, and other forms write otherwise. */
 export function writeOpenaiNames(draft: PromptDraft): void {

@@ -1,5 +1,5 @@
-import type { CarriedSignature } from './carried-signatures.ts'
-import type { AssistantPart, Signature } from './prompt.ts'
+import type { CarriedSignature } from '../../../dialects/signatures.ts'
+import type { AssistantPart, Signature } from '../../../dialects/prompt.ts'
 
 /**
  * A part, or the signature of the call before it: forms whose calls have no signature carry it behind the

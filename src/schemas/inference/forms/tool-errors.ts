@@ -1,4 +1,4 @@
-import type { Turn } from './prompt.ts'
+import type { Turn } from '../../../dialects/prompt.ts'
 
 type Parts = Extract<Turn, { readonly role: 'tool' }>['parts']
 

@@ -1,4 +1,4 @@
-import type { AssistantPart, Turn, UserPart } from './prompt.ts'
+import type { AssistantPart, Turn, UserPart } from '../../../dialects/prompt.ts'
 
 type Run =
   | { readonly role: 'user'; readonly parts: UserPart[] }

@@ -1,6 +1,6 @@
 /** What Anthropic refuses together, where a preset of another form brings one and the request the other. D10. */
 import { membersOf, type Members } from '../../values/members.ts'
-import { TOP_P_MIN } from '../forms/messages/write-thinking.ts'
+import { TOP_P_MIN } from '../../../dialects/messages/thinking.ts'
 
 /** Members of a request that decide on it. */
 export const BESIDE_THINKING: readonly string[] = ['thinking', 'tool_choice', 'temperature', 'top_p', 'top_k']

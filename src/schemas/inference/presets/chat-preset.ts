@@ -1,6 +1,6 @@
 import { CHAT_KEPT } from '../../presets/preset-chat.ts'
 import { ChatBody } from '../chat.ts'
-import type { PresetForm } from './text-preset.ts'
+import type { PresetForm } from '../../../dialects/presets/text-preset.ts'
 
 /** What a chat takes of presets. D10. */
 export const CHAT_PRESET: PresetForm = {

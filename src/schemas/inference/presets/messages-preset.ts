@@ -2,7 +2,7 @@ import { MESSAGES_KEPT } from '../../presets/preset-messages.ts'
 import { MessagesBody } from '../messages.ts'
 import { isNull } from '../provider-body.ts'
 import { BESIDE_THINKING, besideThinking } from './beside-thinking.ts'
-import { jsonOf, valueOf, type PresetForm } from './text-preset.ts'
+import { jsonOf, valueOf, type PresetForm } from '../../../dialects/presets/text-preset.ts'
 
 /** What a message takes of presets. D10. */
 export const MESSAGES_PRESET: PresetForm = {

@@ -1,6 +1,6 @@
 import { RESPONSES_KEPT } from '../../presets/preset-responses.ts'
 import { ResponsesBody } from '../responses.ts'
-import { isMissing, type PresetForm } from './text-preset.ts'
+import { isMissing, type PresetForm } from '../../../dialects/presets/text-preset.ts'
 
 /** Between the system prompt of a preset and the caller's own, as JSON writes it. */
 const BLANK_LINE = '\\n\\n'

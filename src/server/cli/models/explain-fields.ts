@@ -1,8 +1,4 @@
-import {
-  fieldRows,
-  type EndpointKind,
-  type FieldRow,
-} from '../../../schemas/inference/forms/table/field-rows.ts'
+import { fieldRows, type EndpointKind, type FieldRow } from '../../../dialects/table/field-rows.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import { protocolFor } from '../../upstream/inference/spoken.ts'

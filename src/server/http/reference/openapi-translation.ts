@@ -1,5 +1,5 @@
 import type { BodyName } from '../../../schemas/bodies.ts'
-import { fieldRows, type FieldRow } from '../../../schemas/inference/forms/table/field-rows.ts'
+import { fieldRows, type FieldRow } from '../../../dialects/table/field-rows.ts'
 import { DIALECTS, type Dialect } from '../../../schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../schemas/models/text-models.ts'
 import type { Json } from './openapi-json.ts'

@@ -4,7 +4,7 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
-import { ChatEvents, chatUsage } from './chat-answer.ts'
+import { ChatEvents, chatUsage } from '../../../dialects/chat/answer.ts'
 import { INLINE_FILE_FAILURES } from './inline-files.ts'
 import { WHOLE_TEXTS } from './whole-texts.ts'
 

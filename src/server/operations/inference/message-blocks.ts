@@ -1,9 +1,5 @@
 import { parsedArguments } from '../../../schemas/inference/forms/call-arguments.ts'
-import {
-  carriedSignature,
-  SIGNATURE_FORMATS,
-  UNSIGNED,
-} from '../../../schemas/inference/forms/carried-signatures.ts'
+import { carriedSignature, SIGNATURE_FORMATS, UNSIGNED } from '../../../dialects/signatures.ts'
 import type { FinishReason, WrittenPart } from '../../../dialects/parts.ts'
 
 /** An event of a streamed message. */

@@ -1,4 +1,4 @@
-import { SIGNATURE_FORMATS } from '../../../schemas/inference/forms/carried-signatures.ts'
+import { SIGNATURE_FORMATS } from '../../../dialects/signatures.ts'
 import type { WrittenPart } from '../../../dialects/parts.ts'
 
 type Reasoning = Extract<WrittenPart, { kind: 'reasoning' }>

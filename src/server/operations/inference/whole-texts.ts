@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Dialect, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { withoutMarks } from '../../../schemas/values/long-integers.ts'
-import { WholeChat } from './chat-answer.ts'
-import { WholeMessage } from './message-answer.ts'
-import { WholeResponse } from './responses-answer.ts'
+import { WholeChat } from '../../../dialects/chat/answer.ts'
+import { WholeMessage } from '../../../dialects/messages/answer.ts'
+import { WholeResponse } from '../../../dialects/responses/answer.ts'
 import type { ShownUsage } from '../../../dialects/parts.ts'
 import type { TextHead, WholeText } from '../../../dialects/answers.ts'
 

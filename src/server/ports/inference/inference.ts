@@ -1,4 +1,4 @@
-import type { PresetFields } from '../../../schemas/inference/presets/text-preset.ts'
+import type { PresetFields } from '../../../dialects/presets/text-preset.ts'
 import type { TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { FileReference } from '../../../schemas/inference/file-references.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { membersOf } from '../../../schemas/values/members.ts'
-import { SseReader } from '../inference/sse-reader.ts'
+import { SseReader } from '../../../dialects/sse-reader.ts'
 
 /** The member of an event that has the model; null: the event itself. */
 const MODEL_IN: Readonly<Record<Dialect, string | null>> = {

@@ -1,5 +1,5 @@
 import type { Issue } from '../../../schemas/failure-metadata.ts'
-import { MAKER_TOKENS_MIN } from '../../../schemas/inference/forms/openai-maker.ts'
+import { MAKER_TOKENS_MIN } from '../../../schemas/models/openai-maker.ts'
 import type { ServerTools } from '../../../schemas/inference/server-tools.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import {

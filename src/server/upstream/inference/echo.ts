@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Dialect, TextInput, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { MORE } from '../../../schemas/inference/forms/others.ts'
-import { isReadByEcho } from '../../../schemas/inference/echo-members.ts'
-import { JSON_SCHEMA } from '../../../schemas/inference/form-fit.ts'
+import { MORE } from '../../../dialects/others.ts'
+import { isReadByEcho } from '../../../dialects/echo-members.ts'
+import { JSON_SCHEMA } from '../../../dialects/form-fit.ts'
 import {
   ECHO_CALLS_MAX,
   ECHO_ORGANIZATION_CALLS_MAX,

@@ -1,7 +1,7 @@
 import { keptFormOf, type TextBodyName } from '../../../schemas/bodies.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import type { TextInput, TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
-import type { PresetFields } from '../../../schemas/inference/presets/text-preset.ts'
+import type { PresetFields } from '../../../dialects/presets/text-preset.ts'
 import { KeptBody } from '../../../schemas/kept-body.ts'
 import type { PresetBy } from '../../ports/inference/inference.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'

@@ -1,4 +1,4 @@
-import { unitsOf } from './parts/part-queue.ts'
+import { unitsOf } from '../../../dialects/part-queue.ts'
 import type { WrittenPart } from '../../../dialects/parts.ts'
 
 /** UTF-16 units of parts that are written in one turn of the loop, in about a millisecond. Decision. */

@@ -4,7 +4,7 @@ import { owned } from '../../../schemas/values/lent-bytes.ts'
 import type { ShortJobMore, ShortJobs } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
-import { answerOfJob, nativeAnswer } from './native-answer.ts'
+import { answerOfJob, nativeAnswer } from '../../../dialects/native-answer.ts'
 import type { NativeAnswer, NativeHead, WholeRead } from '../../../dialects/parts.ts'
 
 /** An answer that is to be read. */

@@ -8,7 +8,7 @@ import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/m
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { WRITTEN, type PostKind, type ProviderLink } from '../link.ts'
 import { blockedPrompt, failureOf, failureOfWhole, failuresOfEvents } from '../provider-failure.ts'
-import { frameOf } from './framing/frame.ts'
+import { frameOf } from '../../../dialects/frame.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body.ts'
 import type { ProviderRequest, WritingAttempt, WritingProtocol, Written } from './protocol.ts'

@@ -1,5 +1,5 @@
 /** OpenAI's chat, for the proofs. */
-import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
+import { NativeChatStream } from '../../../../src/dialects/chat/stream.ts'
 import { membersOf } from '../../../../src/schemas/values/members.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'

@@ -1,6 +1,6 @@
 /** Anthropic's messages, as a row of the proofs. */
 import { membersOf } from '../../../../src/schemas/values/members.ts'
-import { NativeMessagesStream } from '../../../../src/server/upstream/inference/messages/native-messages-stream.ts'
+import { NativeMessagesStream } from '../../../../src/dialects/messages/stream.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import {
   block,

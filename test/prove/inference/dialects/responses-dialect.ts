@@ -1,5 +1,5 @@
 /** OpenAI's responses, for the proofs. */
-import { NativeResponsesStream } from '../../../../src/server/upstream/inference/responses/native-responses-stream.ts'
+import { NativeResponsesStream } from '../../../../src/dialects/responses/stream.ts'
 import { HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { messageStream, RESPONSES_STREAMS } from '../../../support/inference/responses-streams.ts'
 import { openAiResponses } from '../clients/openai-responses.ts'

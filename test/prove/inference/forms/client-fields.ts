@@ -1,11 +1,11 @@
 /** Members of the clients' types that the tables of fields do not know. */
-import { isCarried, oursIn, otherField } from '../../../../src/schemas/inference/forms/field-table.ts'
+import { isCarried, oursIn, otherField } from '../../../../src/dialects/table/field-table.ts'
 import {
   NESTED,
   NESTED_PLACES,
   type NestedObject,
   type NestedPlace,
-} from '../../../../src/schemas/inference/forms/table/nested-table.ts'
+} from '../../../../src/dialects/table/nested-table.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { RequestType, TypedObject } from '../../../support/inference/clients/client-types.ts'
 

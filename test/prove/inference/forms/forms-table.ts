@@ -2,8 +2,8 @@
  * The table of fields is true: what it says of a field becomes of the field, in each pair of forms, and no
  * client has a field that it does not know. D6.
  */
-import { fieldRows, type FieldRow } from '../../../../src/schemas/inference/forms/table/field-rows.ts'
-import { topOf } from '../../../../src/schemas/inference/forms/field-table.ts'
+import { fieldRows, type FieldRow } from '../../../../src/dialects/table/field-rows.ts'
+import { topOf } from '../../../../src/dialects/table/field-table.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { clientTypes } from '../../../support/inference/clients/client-types.ts'
 import type { Program, Proof } from '../../proof.ts'

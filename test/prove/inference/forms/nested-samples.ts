@@ -4,9 +4,9 @@ import {
   NESTED_PLACES,
   type NestedObject,
   type NestedPlace,
-} from '../../../../src/schemas/inference/forms/table/nested-table.ts'
+} from '../../../../src/dialects/table/nested-table.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { nestedField } from '../../../../src/schemas/inference/forms/table/field-rows.ts'
+import { nestedField } from '../../../../src/dialects/table/field-rows.ts'
 import type { Body } from './field-samples.ts'
 
 export interface NestedSample {

@@ -3,7 +3,7 @@ import type { Failure } from '../../../../src/schemas/failures.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { KeptParts } from '../../../../src/server/upstream/inference/parts/kept-parts.ts'
-import { PART_PROTOCOLS } from '../../../../src/server/upstream/inference/parts/part-protocols.ts'
+import { PART_PROTOCOLS } from '../../../../src/dialects/part-protocols.ts'
 import { FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { writerOf } from '../../../support/inference/written-answers.ts'
 import type {

@@ -1,6 +1,6 @@
 /** What Anthropic refuses and callers of other forms send: each is written so that it is taken. */
 import t from 'tap'
-import { translateRequest } from '../../../../src/schemas/inference/forms/translate.ts'
+import { translateRequest } from '../../../../src/dialects/translate.ts'
 import { LAX, translated } from '../../../support/inference/bodies/translated.ts'
 
 const ofChat = ['chat', 'messages'] as const

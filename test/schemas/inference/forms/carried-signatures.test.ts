@@ -8,7 +8,7 @@ import {
   UNKNOWN_FORMAT,
   UNSIGNED,
   type SignatureUse,
-} from '../../../../src/schemas/inference/forms/carried-signatures.ts'
+} from '../../../../src/dialects/signatures.ts'
 import { isForeign } from '../../../../src/schemas/inference/forms/foreign-signatures.ts'
 
 const USES: readonly SignatureUse[] = ['reasoning', 'redacted', 'call']

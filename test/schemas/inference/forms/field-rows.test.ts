@@ -1,5 +1,5 @@
 import t from 'tap'
-import { fieldRows } from '../../../../src/schemas/inference/forms/table/field-rows.ts'
+import { fieldRows } from '../../../../src/dialects/table/field-rows.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 

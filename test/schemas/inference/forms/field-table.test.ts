@@ -6,7 +6,7 @@ import {
   pathsIn,
   topOf,
   TUNING,
-} from '../../../../src/schemas/inference/forms/field-table.ts'
+} from '../../../../src/dialects/table/field-table.ts'
 import { STRICT_CUT } from '../../../../src/schemas/inference/strict-members.ts'
 import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'

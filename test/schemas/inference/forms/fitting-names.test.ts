@@ -1,5 +1,5 @@
 import t from 'tap'
-import { translateRequest } from '../../../../src/schemas/inference/forms/translate.ts'
+import { translateRequest } from '../../../../src/dialects/translate.ts'
 import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
 import { LAX } from '../../../support/inference/bodies/translated.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { writeGemini } from '../../../../src/schemas/inference/forms/gemini/gemini-request.ts'
-import type { AskedReasoning, Prompt, PromptTool } from '../../../../src/schemas/inference/forms/prompt.ts'
+import { writeGemini } from '../../../../src/dialects/gemini/write-request.ts'
+import type { AskedReasoning, Prompt, PromptTool } from '../../../../src/dialects/prompt.ts'
 import {
   asked,
   EMPTY_PROMPT,

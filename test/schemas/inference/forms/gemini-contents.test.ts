@@ -1,9 +1,6 @@
 import t from 'tap'
-import {
-  writeGemini,
-  writeGeminiCount,
-} from '../../../../src/schemas/inference/forms/gemini/gemini-request.ts'
-import type { AssistantPart, Turn } from '../../../../src/schemas/inference/forms/prompt.ts'
+import { writeGemini, writeGeminiCount } from '../../../../src/dialects/gemini/write-request.ts'
+import type { AssistantPart, Turn } from '../../../../src/dialects/prompt.ts'
 import {
   calledTool,
   EMPTY_PROMPT,

@@ -2,10 +2,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  writeGemini,
-  writeGeminiCount,
-} from '../../../../src/schemas/inference/forms/gemini/gemini-request.ts'
+import { writeGemini, writeGeminiCount } from '../../../../src/dialects/gemini/write-request.ts'
 import { PROMPT_READERS } from '../../../../src/schemas/inference/forms/prompt-readers.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { chatBodies } from '../../../support/inference/bodies/chat-bodies.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { lostIssues, nativeIssue } from '../../../../src/schemas/inference/forms/table/lost-members.ts'
-import { PROMPT_WRITERS } from '../../../../src/schemas/inference/forms/prompt-writers.ts'
+import { lostIssues, nativeIssue } from '../../../../src/dialects/table/lost-members.ts'
+import { PROMPT_WRITERS } from '../../../../src/dialects/writers.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { LAX, read } from '../../../support/inference/bodies/translated.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readDetails, writeDetails } from '../../../../src/schemas/inference/forms/chat/reasoning-details.ts'
-import type { AssistantPart } from '../../../../src/schemas/inference/forms/prompt.ts'
+import type { AssistantPart } from '../../../../src/dialects/prompt.ts'
 import { chatTurns, read } from '../../../support/inference/bodies/translated.ts'
 
 const ANTHROPIC = 'anthropic-claude-v1'

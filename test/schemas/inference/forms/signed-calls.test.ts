@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { PromptCall } from '../../../../src/schemas/inference/forms/prompt.ts'
+import type { PromptCall } from '../../../../src/dialects/prompt.ts'
 import { withCallSignatures, type ReadPart } from '../../../../src/schemas/inference/forms/signed-calls.ts'
 import { calledTool, saidText } from '../../../support/inference/prompts.ts'
 

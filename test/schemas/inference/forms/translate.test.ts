@@ -1,5 +1,5 @@
 import t from 'tap'
-import { translateRequest } from '../../../../src/schemas/inference/forms/translate.ts'
+import { translateRequest } from '../../../../src/dialects/translate.ts'
 import { INFERENCE_DEPTH_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { refusalsOf } from '../../../../src/schemas/inference/forms/table/refusals.ts'
 import { JSON_VALUES_MAX } from '../../../../src/schemas/limits/json-limits.ts'

@@ -1,6 +1,6 @@
 /** Members whose values a reader cannot use: each is named, or the call is refused. D6. */
 import t from 'tap'
-import { translateRequest } from '../../../../src/schemas/inference/forms/translate.ts'
+import { translateRequest } from '../../../../src/dialects/translate.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { LAX } from '../../../support/inference/bodies/translated.ts'

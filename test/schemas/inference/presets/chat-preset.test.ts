@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { CHAT_PRESET } from '../../../../src/schemas/inference/presets/chat-preset.ts'
-import { mergedBody } from '../../../../src/schemas/inference/presets/text-preset.ts'
-import { textPresetOf } from '../../../../src/schemas/inference/presets/used-preset.ts'
+import { mergedBody } from '../../../../src/dialects/presets/text-preset.ts'
+import { textPresetOf } from '../../../../src/dialects/presets/used-preset.ts'
 import { BODIES } from '../../../../src/schemas/bodies.ts'
 import {
   ChatTexts,

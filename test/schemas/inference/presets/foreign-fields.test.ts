@@ -1,8 +1,8 @@
 /** What one form saved, as another form uses it: mapped, or dropped and named. D6, D10. */
 import t from 'tap'
-import { PRESET_FORMS, textPresetOf } from '../../../../src/schemas/inference/presets/used-preset.ts'
-import type { PresetRequest } from '../../../../src/schemas/inference/presets/foreign-fields.ts'
-import type { PresetSource } from '../../../../src/schemas/inference/presets/text-preset.ts'
+import { PRESET_FORMS, textPresetOf } from '../../../../src/dialects/presets/used-preset.ts'
+import type { PresetRequest } from '../../../../src/dialects/presets/foreign-fields.ts'
+import type { PresetSource } from '../../../../src/dialects/presets/text-preset.ts'
 import type { Members } from '../../../../src/schemas/values/members.ts'
 import { SAVED_FIELDS } from '../../../support/inference/saved-fields.ts'
 

@@ -1,6 +1,6 @@
 /** How a streamed answer reaches its caller, as the record of its call tells it. */
 import t from 'tap'
-import { ChatEvents } from '../../../../src/server/operations/inference/chat-answer.ts'
+import { ChatEvents } from '../../../../src/dialects/chat/answer.ts'
 import { Delivery } from '../../../../src/server/operations/inference/keep-generation.ts'
 import { StreamedReply } from '../../../../src/server/operations/inference/text-replies.ts'
 

@@ -9,7 +9,7 @@ import { BYTES_PER_TOKEN } from '../../../../src/schemas/inference/token-limits.
 import { MIB } from '../../../../src/schemas/limits/limits.ts'
 import { JsonWriter, PreparedJson } from '../../../../src/server/operations/inference/prepared-json.ts'
 import { KeptParts } from '../../../../src/server/upstream/inference/parts/kept-parts.ts'
-import { MessagesParts } from '../../../../src/server/upstream/inference/parts/messages-parts.ts'
+import { MessagesParts } from '../../../../src/dialects/messages/parts.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { eventsIn } from '../../../support/inference/accumulated.ts'
 import { openChatProvider, type ChatProviderFront } from '../../../support/inference/chat-provider-front.ts'

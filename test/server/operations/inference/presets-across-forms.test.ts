@@ -1,6 +1,6 @@
 /** Presets that one form saved and another uses, at providers that speak the same or yet another. D6, D10. */
 import t from 'tap'
-import type { PresetSource } from '../../../../src/schemas/inference/presets/text-preset.ts'
+import type { PresetSource } from '../../../../src/dialects/presets/text-preset.ts'
 import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import type { Members } from '../../../../src/schemas/values/members.ts'

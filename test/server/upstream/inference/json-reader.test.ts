@@ -1,6 +1,6 @@
 import t from 'tap'
 import { JSON_DEPTH_MAX } from '../../../../src/schemas/limits/limits.ts'
-import { JsonReader } from '../../../../src/server/upstream/inference/walk/json-reader.ts'
+import { JsonReader } from '../../../../src/dialects/walk/json-reader.ts'
 import { randomFrom } from '../../../support/embeddings/random-answers.ts'
 
 const isWhole = (text: string): boolean => new JsonReader(Buffer.from(text)).isWhole()

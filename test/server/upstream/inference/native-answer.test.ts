@@ -1,11 +1,7 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { ChatAnswer } from '../../../../src/schemas/inference/chat.ts'
-import {
-  answerOfJob,
-  joinedAnswer,
-  nativeAnswer,
-} from '../../../../src/server/upstream/inference/native-answer.ts'
+import { answerOfJob, joinedAnswer, nativeAnswer } from '../../../../src/dialects/native-answer.ts'
 import { randomFrom } from '../../../support/embeddings/random-answers.ts'
 import { HEAD, written } from '../../../support/inference/provider-chunks.ts'
 import { must } from '../../../support/must.ts'

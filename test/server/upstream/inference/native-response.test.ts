@@ -1,10 +1,6 @@
 /** What a caller gets of the whole answer of a provider that speaks responses. */
 import t from 'tap'
-import {
-  answerOfJob,
-  joinedAnswer,
-  nativeAnswer,
-} from '../../../../src/server/upstream/inference/native-answer.ts'
+import { answerOfJob, joinedAnswer, nativeAnswer } from '../../../../src/dialects/native-answer.ts'
 import { HEAD } from '../../../support/inference/provider-chunks.ts'
 import {
   RESPONSE,

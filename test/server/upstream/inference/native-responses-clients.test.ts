@@ -1,7 +1,7 @@
 /** What providers of responses send, as the client that validates every event and every answer takes it. */
 import t from 'tap'
-import { nativeAnswer } from '../../../../src/server/upstream/inference/native-answer.ts'
-import { NativeResponsesStream } from '../../../../src/server/upstream/inference/responses/native-responses-stream.ts'
+import { nativeAnswer } from '../../../../src/dialects/native-answer.ts'
+import { NativeResponsesStream } from '../../../../src/dialects/responses/stream.ts'
 import { bodyOf } from '../../../support/inference/fake-stream.ts'
 import { HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { RESPONSES_ANSWERS, RESPONSES_STREAMS } from '../../../support/inference/responses-streams.ts'

@@ -6,7 +6,7 @@ import {
 } from '../../../../src/schemas/inference/stream-limits.ts'
 import { SEARCHES_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../../src/schemas/models/provider-limits.ts'
-import { NativeResponsesStream } from '../../../../src/server/upstream/inference/responses/native-responses-stream.ts'
+import { NativeResponsesStream } from '../../../../src/dialects/responses/stream.ts'
 import { sameWhereverCut, summaryOf, type StreamSummary } from '../../../support/inference/cut-streams.ts'
 import { bodyOf, type FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'

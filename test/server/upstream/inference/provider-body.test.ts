@@ -1,7 +1,7 @@
 import t from 'tap'
 import { BODIES } from '../../../../src/schemas/bodies.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
-import { nativeEdits, type AddedTerms } from '../../../../src/server/upstream/inference/chat-edits.ts'
+import { nativeEdits, type AddedTerms } from '../../../../src/dialects/chat/native-request.ts'
 import { ownEdits } from '../../../../src/server/upstream/inference/native-request.ts'
 import { providerBody } from '../../../../src/schemas/inference/provider-body.ts'
 import {

@@ -1,6 +1,6 @@
 /** Events that differ from those before them in one text: the short way gives what the whole walk gives. */
 import t, { type Test } from 'tap'
-import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
+import { NativeChatStream } from '../../../../src/dialects/chat/stream.ts'
 import { randomFrom } from '../../../support/embeddings/random-answers.ts'
 import { dataOf, HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 

@@ -1,6 +1,6 @@
 /** Parts that are written in several turns of the loop. */
 import t from 'tap'
-import { PART_UNITS } from '../../../../src/server/upstream/inference/parts/part-queue.ts'
+import { PART_UNITS } from '../../../../src/dialects/part-queue.ts'
 import {
   areLarge,
   SLICE_UNITS_MAX,

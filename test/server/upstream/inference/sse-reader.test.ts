@@ -7,7 +7,7 @@ import {
   STRAY_LINES_PER_S,
 } from '../../../../src/schemas/inference/stream-limits.ts'
 import { MIB } from '../../../../src/schemas/limits/limits.ts'
-import { SseReader, type SseRead } from '../../../../src/server/upstream/inference/sse-reader.ts'
+import { SseReader, type SseRead } from '../../../../src/dialects/sse-reader.ts'
 import { randomFrom } from '../../../support/embeddings/random-answers.ts'
 import { eventsOf, type ReferenceEvent } from '../../../support/inference/sse-reference.ts'
 

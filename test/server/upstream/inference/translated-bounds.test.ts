@@ -1,6 +1,6 @@
 /** What a call may cost at most whose endpoint speaks another form. D25. */
 import t from 'tap'
-import { MAKER_TOKENS_MIN } from '../../../../src/schemas/inference/forms/openai-maker.ts'
+import { MAKER_TOKENS_MIN } from '../../../../src/schemas/models/openai-maker.ts'
 import {
   TOKENS_ADDED_EACH_MAX,
   TOKENS_ADDED_FORMS_MAX,

@@ -1,8 +1,8 @@
 /** Requests of callers, read and written as a test is about them. */
 import { PROMPT_READERS } from '../../../../src/schemas/inference/forms/prompt-readers.ts'
-import { PROMPT_WRITERS } from '../../../../src/schemas/inference/forms/prompt-writers.ts'
-import type { Prompt, Turn } from '../../../../src/schemas/inference/forms/prompt.ts'
-import type { WriteTerms, WrittenPrompt } from '../../../../src/schemas/inference/forms/write-terms.ts'
+import { PROMPT_WRITERS } from '../../../../src/dialects/writers.ts'
+import type { Prompt, Turn } from '../../../../src/dialects/prompt.ts'
+import type { WriteTerms, WrittenPrompt } from '../../../../src/dialects/write-terms.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 

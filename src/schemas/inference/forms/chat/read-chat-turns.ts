@@ -1,11 +1,11 @@
 import { isObject, membersOf, type Members } from '../../../values/members.ts'
 import type { JsonPath } from '../../../values/json-path.ts'
 import type { ChatMessage } from '../../chat.ts'
-import { freeformArguments } from '../freeform-tools.ts'
-import { cachePointOf, textIn, textOf, type Others } from '../others.ts'
-import type { AssistantPart, PromptCall, PromptText, Turn } from '../prompt.ts'
-import { usedMembers } from '../table/nested-table.ts'
-import { readChatContent, type ChatPart } from './chat-parts.ts'
+import { freeformArguments } from '../../../../dialects/freeform-tools.ts'
+import { cachePointOf, textIn, textOf, type Others } from '../../../../dialects/others.ts'
+import type { AssistantPart, PromptCall, PromptText, Turn } from '../../../../dialects/prompt.ts'
+import { usedMembers } from '../../../../dialects/table/nested-table.ts'
+import { readChatContent, type ChatPart } from '../../../../dialects/chat/request-parts.ts'
 import { readDetails } from './reasoning-details.ts'
 
 /** Members that each role's reader uses. */

@@ -1,8 +1,8 @@
 /** `reasoning_details` of chat: what a model thought, with what its provider needs back. Part D. */
 import { membersOf, type Members } from '../../../values/members.ts'
-import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../carried-signatures.ts'
-import { textOf } from '../others.ts'
-import type { AssistantPart, PromptReasoning, Signature } from '../prompt.ts'
+import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../../dialects/signatures.ts'
+import { textOf } from '../../../../dialects/others.ts'
+import type { AssistantPart, PromptReasoning, Signature } from '../../../../dialects/prompt.ts'
 
 export interface ReadDetails {
   readonly parts: readonly PromptReasoning[]

@@ -1,8 +1,8 @@
 /** Media that a request names by addresses, for protocols that take no addresses of them. D31. */
 import type { TextProtocol } from '../../../models/text-models.ts'
 import { pointerOf } from '../../../values/json-path.ts'
-import type { Prompt } from '../prompt.ts'
-import type { WriteTerms } from '../write-terms.ts'
+import type { Prompt } from '../../../../dialects/prompt.ts'
+import type { WriteTerms } from '../../../../dialects/write-terms.ts'
 
 export interface MediumUrl {
   readonly url: string

@@ -1,8 +1,8 @@
 import { tierOf, USUAL_TIER } from '../../../money/tiers.ts'
 import { writeGeminiThinking } from './gemini-thinking.ts'
-import type { PromptDraft } from '../prompt-draft.ts'
-import type { AnswerFormat } from '../prompt.ts'
-import { writeTuning } from '../tuning.ts'
+import type { PromptDraft } from '../../../../dialects/prompt-draft.ts'
+import type { AnswerFormat } from '../../../../dialects/prompt.ts'
+import { writeTuning } from '../../../../dialects/tuning.ts'
 
 /** Seeds of Gemini are 32-bit integers. */
 const SEED_MAX = 2 ** 31 - 1

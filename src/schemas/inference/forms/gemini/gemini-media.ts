@@ -1,5 +1,5 @@
-import { isTextDocument } from '../media.ts'
-import type { Media, PromptAudio, UserPart } from '../prompt.ts'
+import { isTextDocument } from '../../../../dialects/media.ts'
+import type { Media, PromptAudio, UserPart } from '../../../../dialects/prompt.ts'
 
 /** A part of Gemini's contents. */
 export type GeminiPart = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import { argumentsObject } from '../call-arguments.ts'
-import { takenBack } from '../carried-signatures.ts'
+import { takenBack } from '../../../../dialects/signatures.ts'
 import type { GeminiPart } from './gemini-media.ts'
-import type { AssistantPart, PromptCall, PromptReasoning, Signature } from '../prompt.ts'
+import type { AssistantPart, PromptCall, PromptReasoning, Signature } from '../../../../dialects/prompt.ts'
 
 /**
  * Stands for the signature of a step that another model made: Gemini 3 refuses a step with calls whose first

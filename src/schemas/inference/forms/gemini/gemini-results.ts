@@ -1,5 +1,5 @@
 import { geminiUserPart, type GeminiPart } from './gemini-media.ts'
-import type { PromptCall, Turn } from '../prompt.ts'
+import type { PromptCall, Turn } from '../../../../dialects/prompt.ts'
 
 type ToolTurn = Extract<Turn, { readonly role: 'tool' }>
 

@@ -1,6 +1,6 @@
-import { geminiModel } from './gemini-models.ts'
-import type { PromptDraft } from '../prompt-draft.ts'
-import type { AskedReasoning } from '../prompt.ts'
+import { geminiModel } from '../../../../dialects/gemini/models.ts'
+import type { PromptDraft } from '../../../../dialects/prompt-draft.ts'
+import type { AskedReasoning } from '../../../../dialects/prompt.ts'
 import { budgetOfEffort } from '../reasoning-budget.ts'
 
 /** Tokens of an answer of Gemini 2.5 at most, where neither the caller nor the endpoint has a maximum. */

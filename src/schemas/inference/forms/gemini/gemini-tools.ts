@@ -1,4 +1,4 @@
-import type { Prompt, PromptTool, ToolChoice } from '../prompt.ts'
+import type { Prompt, PromptTool, ToolChoice } from '../../../../dialects/prompt.ts'
 
 /** The members of a request that declare functions, and say whether the model has to call one. */
 export function geminiTools({

@@ -2,14 +2,21 @@ import { isObject, type Members } from '../../../values/members.ts'
 import type { JsonPath } from '../../../values/json-path.ts'
 import { withoutBilling } from '../../conversation.ts'
 import type { Message } from '../../messages.ts'
-import { SIGNATURE_FORMATS, signatureOf, type SignatureUse } from '../carried-signatures.ts'
-import { isEmptyText, speaking } from '../cache-points.ts'
-import { cachePointOf, textOf, type Others } from '../others.ts'
-import type { Turn } from '../prompt.ts'
-import { usedMembers } from '../table/nested-table.ts'
+import { SIGNATURE_FORMATS, signatureOf, type SignatureUse } from '../../../../dialects/signatures.ts'
+import { isEmptyText, speaking } from '../../../../dialects/cache-points.ts'
+import { cachePointOf, textOf, type Others } from '../../../../dialects/others.ts'
+import type { Turn } from '../../../../dialects/prompt.ts'
+import { usedMembers } from '../../../../dialects/table/nested-table.ts'
 import { TurnRuns } from '../turn-runs.ts'
 import { signedReasoning, withCallSignatures, type ReadPart } from '../signed-calls.ts'
-import { argumentsText, blocksOf, isContent, readGiven, readText, type GivenPart } from './message-parts.ts'
+import {
+  argumentsText,
+  blocksOf,
+  isContent,
+  readGiven,
+  readText,
+  type GivenPart,
+} from '../../../../dialects/messages/request-parts.ts'
 
 /** Turns of one role that follow each other are one, as they are for Anthropic. */
 export function readMessageTurns(messages: readonly Message[], others: Others): readonly Turn[] {

@@ -1,13 +1,13 @@
 import type { Members } from '../../../values/members.ts'
 import { argumentsObject } from '../call-arguments.ts'
-import { fittingId, MESSAGES_CALL_ID } from '../call-ids.ts'
-import { returnedSignature, SIGNATURE_FORMATS, takenBack } from '../carried-signatures.ts'
-import { speaking } from '../cache-points.ts'
+import { fittingId, MESSAGES_CALL_ID } from '../../../../dialects/calls.ts'
+import { returnedSignature, SIGNATURE_FORMATS, takenBack } from '../../../../dialects/signatures.ts'
+import { speaking } from '../../../../dialects/cache-points.ts'
 import { laterSystemText } from '../later-system.ts'
-import { cacheControl } from '../others.ts'
-import type { AssistantPart, PromptReasoning, PromptText, Turn } from '../prompt.ts'
-import type { PromptDraft } from '../prompt-draft.ts'
-import { writeGiven, type GivenPart } from './message-parts.ts'
+import { cacheControl } from '../../../../dialects/others.ts'
+import type { AssistantPart, PromptReasoning, PromptText, Turn } from '../../../../dialects/prompt.ts'
+import type { PromptDraft } from '../../../../dialects/prompt-draft.ts'
+import { writeGiven, type GivenPart } from '../../../../dialects/messages/request-parts.ts'
 
 const OWN = SIGNATURE_FORMATS.messages
 /** Anthropic refuses a conversation that its model begins, and one without a turn. */

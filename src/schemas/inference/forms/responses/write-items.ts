@@ -1,12 +1,12 @@
 import type { Members } from '../../../values/members.ts'
-import { fittingId, RESPONSES_CALL_ID } from '../call-ids.ts'
-import { returnedSignature, SIGNATURE_FORMATS, takenBack } from '../carried-signatures.ts'
-import { freeformInputOf } from '../freeform-tools.ts'
-import type { AssistantPart, PromptReasoning, Signature, Turn } from '../prompt.ts'
-import type { PromptDraft } from '../prompt-draft.ts'
+import { fittingId, RESPONSES_CALL_ID } from '../../../../dialects/calls.ts'
+import { returnedSignature, SIGNATURE_FORMATS, takenBack } from '../../../../dialects/signatures.ts'
+import { freeformInputOf } from '../../../../dialects/freeform-tools.ts'
+import type { AssistantPart, PromptReasoning, Signature, Turn } from '../../../../dialects/prompt.ts'
+import type { PromptDraft } from '../../../../dialects/prompt-draft.ts'
 import { erroneous } from '../tool-errors.ts'
-import type { WriteTerms } from '../write-terms.ts'
-import { writeItemPart } from './item-parts.ts'
+import type { WriteTerms } from '../../../../dialects/write-terms.ts'
+import { writeItemPart } from '../../../../dialects/responses/request-parts.ts'
 
 /** The format of the endpoint's own signatures: not every provider of responses is OpenAI. */
 export function ownFormat({ signatureFormats }: Pick<WriteTerms, 'signatureFormats'>): string {

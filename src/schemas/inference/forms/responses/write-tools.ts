@@ -1,7 +1,7 @@
 import type { Members } from '../../../values/members.ts'
-import { freeformMembers } from '../freeform-tools.ts'
-import type { PromptTool, ToolChoice } from '../prompt.ts'
-import type { PromptDraft } from '../prompt-draft.ts'
+import { freeformMembers } from '../../../../dialects/freeform-tools.ts'
+import type { PromptTool, ToolChoice } from '../../../../dialects/prompt.ts'
+import type { PromptDraft } from '../../../../dialects/prompt-draft.ts'
 
 /** Providers refuse a choice where there are no tools. */
 export function writeTools(draft: PromptDraft): void {

@@ -1,10 +1,16 @@
 /** What endpoints would refuse of a request, which is known before any of them is tried. D6. */
 import type { Issue } from '../../../failure-metadata.ts'
 import type { TextProtocol } from '../../../models/text-models.ts'
-import { lostIssues } from './lost-members.ts'
-import { needsOf, refusedBy, type Need } from '../needs.ts'
-import { PROMPT_WRITERS } from '../prompt-writers.ts'
-import { promptFor, readSent, valueIssues, type SentRequest, type WriteTarget } from '../translate.ts'
+import { lostIssues } from '../../../../dialects/table/lost-members.ts'
+import { needsOf, refusedBy, type Need } from '../../../../dialects/needs.ts'
+import { PROMPT_WRITERS } from '../../../../dialects/writers.ts'
+import {
+  promptFor,
+  readSent,
+  valueIssues,
+  type SentRequest,
+  type WriteTarget,
+} from '../../../../dialects/translate.ts'
 
 export interface RefusalsJob {
   readonly sent: SentRequest

@@ -3,7 +3,7 @@ import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../responses-members.ts'
 import { STRICT_CUT_BY_ROLE, STRICT_CUT_INSIDE } from '../../strict-members.ts'
 import type { Dialect } from '../../text-request.ts'
 import type { TextProtocol } from '../../../models/text-models.ts'
-import type { NestedObject, NestedPlace } from './nested-table.ts'
+import type { NestedObject, NestedPlace } from '../../../../dialects/table/nested-table.ts'
 
 const BY_TYPE: Readonly<Partial<Record<TextProtocol, Readonly<Record<string, readonly string[]>>>>> = {
   chat: STRICT_CUT_BY_ROLE,

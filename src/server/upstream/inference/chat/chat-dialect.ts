@@ -1,7 +1,7 @@
 import type { NativeDialect } from '../../../../dialects/native.ts'
-import { chatRequest } from '../chat-edits.ts'
-import { readChatAnswer } from './chat-answer.ts'
-import { NativeChatStream } from './native-chat-stream.ts'
+import { chatRequest } from '../../../../dialects/chat/native-request.ts'
+import { readChatAnswer } from '../../../../dialects/chat/whole.ts'
+import { NativeChatStream } from '../../../../dialects/chat/stream.ts'
 
 /** OpenAI's `POST /chat/completions`. */
 export const CHAT: NativeDialect = {

@@ -1,12 +1,12 @@
 import { CHOICES_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { LOWER_N, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
-import { countAt, isAt } from '../walk/json-reader.ts'
-import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
+import { countAt, isAt } from '../../../../dialects/walk/json-reader.ts'
+import { ODD, type Members, type ObjectWalk } from '../../../../dialects/walk/object-walk.ts'
 import type { Output } from '../walk/output.ts'
 import { SeenMembers } from '../walk/seen-members.ts'
-import { DeltaMembers } from './delta-members.ts'
-import type { ChatForm } from './mend.ts'
-import { FoundFragments } from './native-calls.ts'
+import { DeltaMembers } from '../../../../dialects/chat/delta-members.ts'
+import type { ChatForm } from '../../../../dialects/chat/mend.ts'
+import { FoundFragments } from '../../../../dialects/chat/tool-calls.ts'
 
 /** A choice as it was read. */
 export interface ReadChoice {

@@ -2,10 +2,10 @@ import { JSON_VALUES_MAX } from '../../../../schemas/limits/json-limits.ts'
 import { parseMarked, withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import { isObject, membersOf, objectOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TextProtocol } from '../../../../schemas/models/text-models.ts'
-import { writtenJson } from '../parts/written-json.ts'
-import { JsonReader } from '../walk/json-reader.ts'
-import { encoded, type MadeEvent } from './frame.ts'
-import { responseEvents } from './response-events.ts'
+import { writtenJson } from '../../../../dialects/walk/written-json.ts'
+import { JsonReader } from '../../../../dialects/walk/json-reader.ts'
+import { encoded, type MadeEvent } from '../../../../dialects/frame.ts'
+import { responseEvents } from '../../../../dialects/responses/framed.ts'
 
 /** Null: no answer in the protocol. */
 type EventsOf = (answer: Members) => readonly MadeEvent[] | null

@@ -3,8 +3,8 @@ import { STREAM_HELD_BYTES_MAX } from '../../../../schemas/inference/stream-limi
 import { UPSTREAM_WRITTEN_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
 import type { ByteReader } from '../../../ports/byte-streams.ts'
 import type { AnswerRoom } from '../../../ports/egress/egress.ts'
-import { Gathered } from '../gathered.ts'
-import { frameOf, type Frame } from './frame.ts'
+import { Gathered } from '../../../../dialects/gathered.ts'
+import { frameOf, type Frame } from '../../../../dialects/frame.ts'
 import type { Reframed } from '../../../../dialects/parts.ts'
 
 interface FramedBodyInput {

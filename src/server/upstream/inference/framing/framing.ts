@@ -9,7 +9,7 @@ import type { LoopBudget } from '../../../structures/loop-budget.ts'
 import { movable } from '../../movable.ts'
 import { isTranslatedHere } from '../translated/translation-job.ts'
 import { FramedBody } from './framed-body.ts'
-import { reframe } from './reframe.ts'
+import { reframe } from '../../../../dialects/reframe.ts'
 import type { Reframed } from '../../../../dialects/parts.ts'
 
 interface FramingDeps {

@@ -1,7 +1,7 @@
 import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../../../../schemas/values/json-bytes.ts'
 import type { Output } from '../walk/output.ts'
-import { isAt } from '../walk/json-reader.ts'
-import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
+import { isAt } from '../../../../dialects/walk/json-reader.ts'
+import { ODD, type Members, type ObjectWalk } from '../../../../dialects/walk/object-walk.ts'
 
 /** A content block: of a message that has come whole, or at its begin in a stream. */
 export class BlockMembers implements Members {

@@ -1,9 +1,9 @@
-import { OTHERS_MAX } from '../../../../schemas/inference/forms/others.ts'
+import { OTHERS_MAX } from '../../../../dialects/others.ts'
 import { providerBody } from '../../../../schemas/inference/provider-body.ts'
-import { foreignEdits } from '../foreign-parts.ts'
+import { foreignEdits } from '../../../../dialects/foreign-parts.ts'
 import type { NativeAsked, NativeDialect, NativeRequest, NativeTerms } from '../../../../dialects/native.ts'
-import { readMessageAnswer } from './message-answer.ts'
-import { NativeMessagesStream } from './native-messages-stream.ts'
+import { readMessageAnswer } from '../../../../dialects/messages/whole.ts'
+import { NativeMessagesStream } from '../../../../dialects/messages/stream.ts'
 
 const VERSION = 'anthropic-version'
 /** For callers that name none, as a list of name and value. D4. */

@@ -1,5 +1,5 @@
 import { USAGE_OURS } from '../../../../schemas/inference/text-members.ts'
-import { ODD, ObjectWalk, type Members } from '../walk/object-walk.ts'
+import { ODD, ObjectWalk, type Members } from '../../../../dialects/walk/object-walk.ts'
 import { writtenAnew } from '../walk/written-anew.ts'
 
 /**

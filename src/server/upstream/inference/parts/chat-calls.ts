@@ -1,13 +1,13 @@
 import type { Failure } from '../../../../schemas/failures.ts'
-import { SIGNATURE_FORMATS } from '../../../../schemas/inference/forms/carried-signatures.ts'
+import { SIGNATURE_FORMATS } from '../../../../dialects/signatures.ts'
 import { TOOLS_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { KnownCalls } from '../chat/known-calls.ts'
-import { INVALID } from '../native-events.ts'
+import { INVALID } from '../../../../dialects/native-events.ts'
 import type { CallFragment } from './chat-event.ts'
 import type { ChatPart } from './chat-said.ts'
 import type { OpenCall } from './open-call.ts'
-import type { PartQueue } from './part-queue.ts'
-import { writtenJson } from './written-json.ts'
+import type { PartQueue } from '../../../../dialects/part-queue.ts'
+import { writtenJson } from '../../../../dialects/walk/written-json.ts'
 
 type SignedPart = Extract<ChatPart, { id: string | null }>
 

@@ -1,4 +1,4 @@
-import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../../schemas/inference/forms/carried-signatures.ts'
+import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../../dialects/signatures.ts'
 import { membersOf } from '../../../../schemas/values/members.ts'
 import type { Detail, Said, SaidPart } from './chat-event.ts'
 import type { WrittenPart } from '../../../../dialects/parts.ts'

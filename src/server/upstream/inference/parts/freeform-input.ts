@@ -1,4 +1,4 @@
-import { FREEFORM_INPUT } from '../../../../schemas/inference/forms/freeform-tools.ts'
+import { FREEFORM_INPUT } from '../../../../dialects/freeform-tools.ts'
 
 /** How arguments begin, without white space. */
 const BEGIN = `{"${FREEFORM_INPUT}":"`

@@ -1,6 +1,6 @@
-import { SIGNATURE_FORMATS } from '../../../../schemas/inference/forms/carried-signatures.ts'
+import { SIGNATURE_FORMATS } from '../../../../dialects/signatures.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
-import { writtenJson } from './written-json.ts'
+import { writtenJson } from '../../../../dialects/walk/written-json.ts'
 import type { WrittenPart } from '../../../../dialects/parts.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { RESPONSE_ITEM_BYTES, RESPONSE_KEPT_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
-import { PassedParts } from './passed-parts.ts'
+import { PassedParts } from '../../../../dialects/passed-parts.ts'
 import type { WrittenPart, PartRead } from '../../../../dialects/parts.ts'
 
 const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: RESPONSE_KEPT_BYTES_MAX } }

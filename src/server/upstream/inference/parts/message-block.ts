@@ -1,12 +1,9 @@
 import type { Failure } from '../../../../schemas/failures.ts'
-import {
-  SIGNATURE_FORMATS,
-  type SignatureUse,
-} from '../../../../schemas/inference/forms/carried-signatures.ts'
+import { SIGNATURE_FORMATS, type SignatureUse } from '../../../../dialects/signatures.ts'
 import type { ContentBlock, MessageDelta } from './message-event.ts'
 import type { OpenCall } from './open-call.ts'
-import type { PartQueue } from './part-queue.ts'
-import { writtenJson } from './written-json.ts'
+import type { PartQueue } from '../../../../dialects/part-queue.ts'
+import { writtenJson } from '../../../../dialects/walk/written-json.ts'
 
 const format = SIGNATURE_FORMATS.messages
 

@@ -1,4 +1,4 @@
-import type { Signature } from '../../../../schemas/inference/forms/prompt.ts'
+import type { Signature } from '../../../../dialects/prompt.ts'
 import type { NamedCall } from '../chat/known-calls.ts'
 import { JsonEnd } from './json-end.ts'
 

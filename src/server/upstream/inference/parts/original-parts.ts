@@ -1,6 +1,6 @@
-import type { NamedOrigin } from '../../../../schemas/inference/forms/prompt.ts'
-import { OriginalCalls } from './original-calls.ts'
-import { PassedParts } from './passed-parts.ts'
+import type { NamedOrigin } from '../../../../dialects/prompt.ts'
+import { OriginalCalls } from '../../../../dialects/original-calls.ts'
+import { PassedParts } from '../../../../dialects/passed-parts.ts'
 import type { WrittenPart, PartRead, PartStream } from '../../../../dialects/parts.ts'
 
 /** A stream whose calls are those of the tools that the caller declared. D6. */

@@ -1,6 +1,6 @@
 import { ok } from '../../../../schemas/failures.ts'
-import { OriginalCalls } from './original-calls.ts'
-import { PART_PROTOCOLS } from './part-protocols.ts'
+import { OriginalCalls } from '../../../../dialects/original-calls.ts'
+import { PART_PROTOCOLS } from '../../../../dialects/part-protocols.ts'
 import type { WholeParts, WholeRead, WholeAsked } from '../../../../dialects/parts.ts'
 
 /** A whole answer in the internal form. D5. */

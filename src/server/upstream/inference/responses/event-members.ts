@@ -1,9 +1,9 @@
 import { BACKSLASH, LOWER_N, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
-import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
-import { countAt, isAt } from '../walk/json-reader.ts'
+import { ODD, type Members, type ObjectWalk } from '../../../../dialects/walk/object-walk.ts'
+import { countAt, isAt } from '../../../../dialects/walk/json-reader.ts'
 import { SeenMembers } from '../walk/seen-members.ts'
 import { isNamed, ItemMembers } from './item-members.ts'
-import type { ResponseMembers } from './response-members.ts'
+import type { ResponseMembers } from '../../../../dialects/responses/members.ts'
 
 const TYPE = 1
 const NUMBER = 2

@@ -1,7 +1,7 @@
 import { JSON_VALUES_MAX } from '../../../../schemas/limits/json-limits.ts'
 import { OPEN_LIST, OPEN_OBJECT, QUOTE } from '../../../../schemas/values/json-bytes.ts'
-import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
-import { isAt } from '../walk/json-reader.ts'
+import { ODD, type Members, type ObjectWalk } from '../../../../dialects/walk/object-walk.ts'
+import { isAt } from '../../../../dialects/walk/json-reader.ts'
 
 /** Members of items and parts whose texts a model wrote. */
 const TEXTS: readonly string[] = ['text', 'refusal', 'arguments', 'input', 'code']

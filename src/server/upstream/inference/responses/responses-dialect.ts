@@ -1,7 +1,7 @@
 import type { NativeDialect } from '../../../../dialects/native.ts'
-import { readResponse } from './response-answer.ts'
-import { NativeResponsesStream } from './native-responses-stream.ts'
-import { responsesRequest } from './responses-request.ts'
+import { readResponse } from '../../../../dialects/responses/whole.ts'
+import { NativeResponsesStream } from '../../../../dialects/responses/stream.ts'
+import { responsesRequest } from '../../../../dialects/responses/native-request.ts'
 
 /** OpenAI's `POST /responses`. */
 export const RESPONSES: NativeDialect = {

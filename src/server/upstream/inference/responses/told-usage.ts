@@ -1,7 +1,7 @@
 import { USAGE_OURS } from '../../../../schemas/inference/text-members.ts'
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
 import { membersOf, type Members } from '../../../../schemas/values/members.ts'
-import { responsesUsageOf } from './responses-usage.ts'
+import { responsesUsageOf } from '../../../../dialects/responses/usage.ts'
 import type { TokenUsage } from '../../../../dialects/parts.ts'
 
 export interface ToldUsage {

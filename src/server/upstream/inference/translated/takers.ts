@@ -1,7 +1,7 @@
 import { ok, type Outcome } from '../../../../schemas/failures.ts'
 import type { Issue } from '../../../../schemas/failure-metadata.ts'
 import { refusalsOf, type RefusalsJob } from '../../../../schemas/inference/forms/table/refusals.ts'
-import type { TranslationJob } from '../../../../schemas/inference/forms/translate.ts'
+import type { TranslationJob } from '../../../../dialects/translate.ts'
 import type { CountJob } from '../../../ports/inference/inference.ts'
 import type { Endpoint } from '../../../ports/models/models.ts'
 import type { ShortJobs } from '../../../ports/short-jobs.ts'

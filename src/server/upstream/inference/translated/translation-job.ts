@@ -1,4 +1,4 @@
-import type { TranslationJob } from '../../../../schemas/inference/forms/translate.ts'
+import type { TranslationJob } from '../../../../dialects/translate.ts'
 import {
   TRANSLATED_INLINE_BYTES_MAX,
   TRANSLATED_INLINE_PARTS_MAX,

@@ -1,6 +1,6 @@
 import type { Issue } from '../../../../schemas/failure-metadata.ts'
 import { fail, type Outcome } from '../../../../schemas/failures.ts'
-import { nativeIssue } from '../../../../schemas/inference/forms/table/lost-members.ts'
+import { nativeIssue } from '../../../../dialects/table/lost-members.ts'
 import type { TextRequest } from '../../../../schemas/inference/text-request.ts'
 import { ISSUES_MAX } from '../../../../schemas/limits/limits.ts'
 import { isDropRefused } from './translation-job.ts'

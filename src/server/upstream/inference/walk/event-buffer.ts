@@ -1,4 +1,4 @@
-import type { SpliceSink } from './splices.ts'
+import type { SpliceSink } from '../../../../dialects/walk/splices.ts'
 
 /** Bytes that are kept for the next read; most reads give less. */
 const KEPT_BYTES = 64 * 1_024

@@ -1,6 +1,6 @@
 import { JSON_VALUES_MAX } from '../../../../schemas/limits/json-limits.ts'
 import { objectOf } from '../../../../schemas/values/members.ts'
-import { JsonReader } from './json-reader.ts'
+import { JsonReader } from '../../../../dialects/walk/json-reader.ts'
 
 /**
  * Parses an object that a walk over its bytes did not decide, changes it, and writes it anew: for names with

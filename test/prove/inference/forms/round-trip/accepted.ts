@@ -1,5 +1,5 @@
 /** Conversations of each dialect at endpoints of each other protocol that refuse what its maker refuses. */
-import { translateRequest } from '../../../../../src/schemas/inference/forms/translate.ts'
+import { translateRequest } from '../../../../../src/dialects/translate.ts'
 import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import type { Body } from '../../../../support/inference/bodies/body-values.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { reasoningEdits, strictEdits } from '../../../../../src/server/upstream/inference/chat-edits.ts'
+import { reasoningEdits, strictEdits } from '../../../../../src/dialects/chat/native-request.ts'
 import { ownEdits } from '../../../../../src/server/upstream/inference/native-request.ts'
 import { providerBody } from '../../../../../src/schemas/inference/provider-body.ts'
 import { KEPT_MARKS_MAX } from '../../../../../src/schemas/limits/json-limits.ts'

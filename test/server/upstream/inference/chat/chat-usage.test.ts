@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SEARCHES_TOLD_MAX } from '../../../../../src/schemas/inference/token-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../../../src/schemas/models/provider-limits.ts'
-import { chatUsageOf } from '../../../../../src/server/upstream/inference/chat/chat-usage.ts'
+import { chatUsageOf } from '../../../../../src/dialects/chat/usage.ts'
 
 const told = (usage: unknown, hasOutput = true): readonly number[] | null => {
   const found = chatUsageOf(Buffer.from(JSON.stringify(usage)), hasOutput)

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { ChatChunk } from '../../../../../src/schemas/inference/chat.ts'
-import { NativeChatStream } from '../../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
+import { NativeChatStream } from '../../../../../src/dialects/chat/stream.ts'
 import { randomFrom, type Random } from '../../../../support/embeddings/random-answers.ts'
 import { sameWhereverCut, summaryOf } from '../../../../support/inference/cut-streams.ts'
 import { ExpectedCalls } from '../../../../support/inference/bodies/expected-calls.ts'

@@ -4,7 +4,7 @@ import {
   STREAM_EVENT_BYTES_MAX,
 } from '../../../../../src/schemas/inference/stream-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../../../src/schemas/models/provider-limits.ts'
-import { NativeChatStream } from '../../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
+import { NativeChatStream } from '../../../../../src/dialects/chat/stream.ts'
 import { dataOf, HEAD, FAILURE_OF, streamOf } from '../../../../support/inference/provider-chunks.ts'
 
 const streamed = (): NativeChatStream => new NativeChatStream(HEAD, FAILURE_OF)

@@ -5,7 +5,7 @@ import { STREAM_HELD_BYTES_MAX } from '../../../../../src/schemas/inference/stre
 import { UPSTREAM_WRITTEN_BYTES_MAX } from '../../../../../src/schemas/models/provider-limits.ts'
 import type { ByteReader } from '../../../../../src/server/ports/byte-streams.ts'
 import { FramedBody } from '../../../../../src/server/upstream/inference/framing/framed-body.ts'
-import { reframe } from '../../../../../src/server/upstream/inference/framing/reframe.ts'
+import { reframe } from '../../../../../src/dialects/reframe.ts'
 import { must } from '../../../../support/must.ts'
 import { cutAt, Pieces, Room, singly, textOf } from '../../../../support/inference/bodies/byte-pieces.ts'
 import { eventsIn } from '../../../../support/inference/accumulated.ts'

@@ -1,9 +1,5 @@
 import t from 'tap'
-import {
-  answerOfJob,
-  joinedAnswer,
-  nativeAnswer,
-} from '../../../../../src/server/upstream/inference/native-answer.ts'
+import { answerOfJob, joinedAnswer, nativeAnswer } from '../../../../../src/dialects/native-answer.ts'
 import type { Outcome } from '../../../../../src/schemas/failures.ts'
 import { randomFrom } from '../../../../support/embeddings/random-answers.ts'
 import { HEAD, written } from '../../../../support/inference/provider-chunks.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SEARCHES_TOLD_MAX, TOKENS_TOLD_MAX } from '../../../../../src/schemas/inference/token-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../../../src/schemas/models/provider-limits.ts'
-import { MessagesUsage } from '../../../../../src/server/upstream/inference/messages/messages-usage.ts'
+import { MessagesUsage } from '../../../../../src/dialects/messages/usage.ts'
 
 const json = (usage: unknown): Buffer => Buffer.from(JSON.stringify(usage))
 

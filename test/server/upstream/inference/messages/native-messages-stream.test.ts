@@ -1,7 +1,7 @@
 import t from 'tap'
 import { STREAM_EVENT_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../../../src/schemas/models/provider-limits.ts'
-import { NativeMessagesStream } from '../../../../../src/server/upstream/inference/messages/native-messages-stream.ts'
+import { NativeMessagesStream } from '../../../../../src/dialects/messages/stream.ts'
 import { sameWhereverCut, summaryOf } from '../../../../support/inference/cut-streams.ts'
 import {
   ANSWER,

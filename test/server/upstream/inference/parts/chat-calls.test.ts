@@ -1,6 +1,6 @@
 /** Calls of tools in streams of chat: the parts of each stand together, whatever the order of fragments. */
 import t from 'tap'
-import { HELD_UNITS_MAX, PART_UNITS } from '../../../../../src/server/upstream/inference/parts/part-queue.ts'
+import { HELD_UNITS_MAX, PART_UNITS } from '../../../../../src/dialects/part-queue.ts'
 import {
   call,
   f,

@@ -1,7 +1,7 @@
 /** Streams of chat in the internal form, hostile ones first; `chat-calls.test.ts` has the calls of tools. */
 import t from 'tap'
 import { BARE_EVENTS_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
-import { chatWhole } from '../../../../../src/server/upstream/inference/parts/chat-parts.ts'
+import { chatWhole } from '../../../../../src/dialects/chat/parts.ts'
 import {
   call,
   f,

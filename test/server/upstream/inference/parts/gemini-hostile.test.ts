@@ -1,10 +1,7 @@
 /** Chunks of Gemini of which any member is anything. */
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  GeminiPartStream,
-  geminiWhole,
-} from '../../../../../src/server/upstream/inference/parts/gemini-parts.ts'
+import { GeminiPartStream, geminiWhole } from '../../../../../src/dialects/gemini/parts.ts'
 import { joinedParts } from '../../../../support/inference/cut-parts.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
 import { orNull } from '../../../../support/must.ts'

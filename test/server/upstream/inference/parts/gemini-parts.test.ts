@@ -1,9 +1,6 @@
 import t from 'tap'
 import { STREAM_EVENT_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
-import {
-  GeminiPartStream,
-  geminiWhole,
-} from '../../../../../src/server/upstream/inference/parts/gemini-parts.ts'
+import { GeminiPartStream, geminiWhole } from '../../../../../src/dialects/gemini/parts.ts'
 import { geminiErrorEvent, geminiEvents } from '../../../../support/inference/gemini/fake-gemini.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
 import { orNull } from '../../../../support/must.ts'

@@ -1,16 +1,10 @@
 /** Prompts and answers of Gemini against a provider that refuses what Google refuses. */
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  writeGemini,
-  writeGeminiCount,
-} from '../../../../../src/schemas/inference/forms/gemini/gemini-request.ts'
-import type { AssistantPart, Prompt, Turn } from '../../../../../src/schemas/inference/forms/prompt.ts'
-import { geminiPaths } from '../../../../../src/server/upstream/inference/gemini-calls.ts'
-import {
-  GeminiPartStream,
-  geminiWhole,
-} from '../../../../../src/server/upstream/inference/parts/gemini-parts.ts'
+import { writeGemini, writeGeminiCount } from '../../../../../src/dialects/gemini/write-request.ts'
+import type { AssistantPart, Prompt, Turn } from '../../../../../src/dialects/prompt.ts'
+import { geminiPaths } from '../../../../../src/dialects/gemini/calls.ts'
+import { GeminiPartStream, geminiWhole } from '../../../../../src/dialects/gemini/parts.ts'
 import {
   geminiBody,
   geminiEvents,

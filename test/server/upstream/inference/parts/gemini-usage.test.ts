@@ -1,7 +1,7 @@
 import t from 'tap'
-import { geminiCount } from '../../../../../src/server/upstream/inference/gemini-calls.ts'
-import { GeminiPartStream } from '../../../../../src/server/upstream/inference/parts/gemini-parts.ts'
-import { geminiUsageOf } from '../../../../../src/server/upstream/inference/parts/gemini-usage.ts'
+import { geminiCount } from '../../../../../src/dialects/gemini/calls.ts'
+import { GeminiPartStream } from '../../../../../src/dialects/gemini/parts.ts'
+import { geminiUsageOf } from '../../../../../src/dialects/gemini/usage.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
 import { failuresOfEvents } from '../../../../../src/server/upstream/provider-failure.ts'
 

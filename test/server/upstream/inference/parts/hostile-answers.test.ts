@@ -1,15 +1,9 @@
 /** Answers that try to break the readers of parts: words that every object has, deep JSON, countless parts. */
 import t from 'tap'
-import { ChatParts, chatWhole } from '../../../../../src/server/upstream/inference/parts/chat-parts.ts'
-import {
-  MessagesParts,
-  messageWhole,
-} from '../../../../../src/server/upstream/inference/parts/messages-parts.ts'
-import { PARTS_MAX } from '../../../../../src/server/upstream/inference/parts/part-events.ts'
-import {
-  ResponsesParts,
-  responseWhole,
-} from '../../../../../src/server/upstream/inference/parts/responses-parts.ts'
+import { ChatParts, chatWhole } from '../../../../../src/dialects/chat/parts.ts'
+import { MessagesParts, messageWhole } from '../../../../../src/dialects/messages/parts.ts'
+import { PARTS_MAX } from '../../../../../src/dialects/part-events.ts'
+import { ResponsesParts, responseWhole } from '../../../../../src/dialects/responses/parts.ts'
 import { finish, said, tool } from '../../../../support/inference/chat-parts.ts'
 import { partsOf } from '../../../../support/inference/cut-parts.ts'
 import { FAILURE_OF } from '../../../../support/inference/provider-chunks.ts'

@@ -3,12 +3,9 @@ import t from 'tap'
 import { fail, ok } from '../../../../../src/schemas/failures.ts'
 import { TRANSLATED_INLINE_BYTES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
-import {
-  EVENT_VALUES_MAX,
-  largeEvent,
-} from '../../../../../src/server/upstream/inference/parts/large-event.ts'
-import type { ReadLarge } from '../../../../../src/server/upstream/inference/parts/part-events.ts'
-import { PART_PROTOCOLS } from '../../../../../src/server/upstream/inference/parts/part-protocols.ts'
+import { EVENT_VALUES_MAX, largeEvent } from '../../../../../src/dialects/large-event.ts'
+import type { ReadLarge } from '../../../../../src/dialects/part-events.ts'
+import { PART_PROTOCOLS } from '../../../../../src/dialects/part-protocols.ts'
 import { joinedParts } from '../../../../support/inference/cut-parts.ts'
 import { FAILURE_OF } from '../../../../support/inference/provider-chunks.ts'
 import { orNull } from '../../../../support/must.ts'

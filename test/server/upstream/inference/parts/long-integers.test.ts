@@ -1,7 +1,7 @@
 /** Integers that a parser would round, in the arguments of calls. */
 import t from 'tap'
 import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
-import { PART_PROTOCOLS } from '../../../../../src/server/upstream/inference/parts/part-protocols.ts'
+import { PART_PROTOCOLS } from '../../../../../src/dialects/part-protocols.ts'
 import { partsOf } from '../../../../support/inference/cut-parts.ts'
 import { FAILURE_OF } from '../../../../support/inference/provider-chunks.ts'
 import { wholeOfParts } from '../../../../support/inference/written-answers.ts'

@@ -1,10 +1,7 @@
 /** Streams of messages in the internal form, hostile ones first. */
 import t from 'tap'
 import { TOOLS_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
-import {
-  MessagesParts,
-  messageWhole,
-} from '../../../../../src/server/upstream/inference/parts/messages-parts.ts'
+import { MessagesParts, messageWhole } from '../../../../../src/dialects/messages/parts.ts'
 import {
   joinedParts,
   partsOf,

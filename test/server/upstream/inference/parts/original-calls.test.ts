@@ -1,8 +1,8 @@
 /** Calls of functions that stand for other tools, given back as calls of those. D6. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { NamedOrigin } from '../../../../../src/schemas/inference/forms/prompt.ts'
-import { OriginalCalls } from '../../../../../src/server/upstream/inference/parts/original-calls.ts'
+import type { NamedOrigin } from '../../../../../src/dialects/prompt.ts'
+import { OriginalCalls } from '../../../../../src/dialects/original-calls.ts'
 import { wholeParts } from '../../../../../src/server/upstream/inference/parts/whole-parts.ts'
 import { orNull } from '../../../../support/must.ts'
 import type { WrittenPart } from '../../../../../src/dialects/parts.ts'

@@ -1,11 +1,8 @@
 /** Streams of responses in the internal form, hostile ones first. */
 import t from 'tap'
 import { STREAM_EVENT_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
-import { ITEMS_MAX } from '../../../../../src/server/upstream/inference/parts/response-items.ts'
-import {
-  ResponsesParts,
-  responseWhole,
-} from '../../../../../src/server/upstream/inference/parts/responses-parts.ts'
+import { ITEMS_MAX } from '../../../../../src/dialects/responses/items.ts'
+import { ResponsesParts, responseWhole } from '../../../../../src/dialects/responses/parts.ts'
 import {
   joinedParts,
   partsOf,

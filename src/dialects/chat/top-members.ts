@@ -1,0 +1,238 @@
+import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../schemas/values/json-bytes.ts'
+import { countAt, isAt } from '../walk/json-reader.ts'
+import type { ChoiceMembers } from '../../server/upstream/inference/chat/choice-members.ts'
+import type { ChatForm } from './mend.ts'
+import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
+import { SeenMembers } from '../../server/upstream/inference/walk/seen-members.ts'
+import type { NativeHead } from '../parts.ts'
+
+const ID = 1
+const OBJECT = 2
+const CREATED = 4
+const MODEL = 8
+const PROVIDER = 16
+const FINGERPRINT = 32
+const USAGE = 64
+const CHOICES = 128
+const ERROR = 256
+/** Beside the `provider` of Sluice. */
+const OTHER_PROVIDER = 512
+
+/** Bytes of a provider's id that is kept, with its quotes; providers have shorter ones. */
+const ID_BYTES_MAX = 256
+
+/** What is known of the outermost object at one of its members. */
+export interface TopState {
+  readonly seen: number
+  readonly createdS: number
+  readonly id: Span | null
+}
+
+/** The outermost object of an event or an answer. */
+export class TopMembers implements Members {
+  readonly itemsMax = 0
+  createdS = 0
+  /** The provider's own id, a text of JSON; null: the object has none. */
+  id: Span | null = null
+  usage: Span | null = null
+  /** `service_tier`, a text of JSON; null: none, or one before `choices` as in the event before. */
+  tier: Span | null = null
+  /** The provider says that it failed. */
+  hasError = false
+  /** Where `choices` begin; -1: the object has none. */
+  choicesAt = -1
+  readonly #walk: ObjectWalk
+  readonly #form: ChatForm
+  readonly #head: NativeHead
+  readonly #choices: ChoiceMembers
+  readonly #texts: {
+    readonly id: string
+    readonly object: string
+    readonly model: string
+    readonly provider: string
+  }
+  readonly #seen = new SeenMembers()
+  /** What the members before `choices` said. */
+  #seenBefore = 0
+  #createdBefore = 0
+  /** Of the first event that was passed on; null: there was none. */
+  #fixedS: number | null = null
+  #idBefore: Span | null = null
+
+  constructor(
+    walk: ObjectWalk,
+    more: { readonly form: ChatForm; readonly head: NativeHead; readonly choices: ChoiceMembers },
+  ) {
+    this.#walk = walk
+    this.#form = more.form
+    this.#head = more.head
+    this.#choices = more.choices
+    this.#texts = {
+      id: JSON.stringify(more.head.id),
+      object: more.form === 'event' ? '"chat.completion.chunk"' : '"chat.completion"',
+      model: JSON.stringify(more.head.model),
+      provider: JSON.stringify(more.head.provider),
+    }
+  }
+
+  begin(): void {
+    this.restore({ seen: 0, createdS: this.#fixedS ?? this.#head.createdS, id: null })
+  }
+
+  /** What was known at `choices`, for an object that begins alike. */
+  get state(): TopState {
+    return { seen: this.#seenBefore, createdS: this.#createdBefore, id: this.#idBefore }
+  }
+
+  /** The events that follow have the time of this one: some servers write another in each. D23. */
+  fix(): void {
+    this.#fixedS ??= this.createdS
+  }
+
+  restore({ seen, createdS, id }: TopState): void {
+    this.#seen.bits = seen
+    this.createdS = createdS
+    this.id = id
+    this.usage = null
+    this.tier = null
+    this.hasError = false
+    this.choicesAt = -1
+  }
+
+  member(key: number, length: number, at: number, depth: number): number {
+    const { bytes } = this.#walk.json
+    switch (length) {
+      case 2:
+        if (isAt(bytes, key, 'id')) return this.#id(at, depth)
+        break
+      case 5:
+        if (isAt(bytes, key, 'model')) return this.#model(at, depth)
+        if (isAt(bytes, key, 'usage')) return this.#used(at, depth)
+        if (isAt(bytes, key, 'error')) return this.#failed(at, depth)
+        break
+      case 6:
+        if (isAt(bytes, key, 'object')) return this.#object(at, depth)
+        break
+      case 7:
+        if (isAt(bytes, key, 'choices')) return this.choices(at, depth)
+        if (isAt(bytes, key, 'created')) return this.#created(at, depth)
+        break
+      case 8:
+        if (isAt(bytes, key, 'provider')) return this.#provider(at, depth)
+        break
+      case 12:
+        if (isAt(bytes, key, 'service_tier')) return this.#tier(at, depth)
+        break
+      case 18:
+        if (isAt(bytes, key, 'system_fingerprint')) return this.#fingerprint(at, depth)
+        break
+    }
+    return this.#walk.json.value(at, depth)
+  }
+
+  end(): string {
+    const { id, object, model, provider } = this.#texts
+    const seen = this.#seen
+    const added: string[] = []
+    if (!seen.has(ID)) added.push(`"id":${id}`)
+    if (!seen.has(OBJECT)) added.push(`"object":${object}`)
+    if (!seen.has(CREATED)) added.push(`"created":${this.createdS}`)
+    if (!seen.has(MODEL)) added.push(`"model":${model}`)
+    if (!seen.has(PROVIDER)) added.push(`"provider":${provider}`)
+    if (this.#form === 'answer' && !seen.has(FINGERPRINT)) added.push('"system_fingerprint":null')
+    return added.join(',')
+  }
+
+  other(): number {
+    return ODD
+  }
+
+  /** The value of `choices`. */
+  choices(at: number, depth: number): number {
+    this.#seenBefore = this.#seen.bits
+    this.#createdBefore = this.createdS
+    this.#idBefore = this.id
+    if (this.#walk.json.bytes[at] !== OPEN_LIST || !this.#seen.isFirst(CHOICES)) return ODD
+    this.choicesAt = at
+    return this.#walk.list(this.#choices, at, depth)
+  }
+
+  #id(at: number, depth: number): number {
+    if (!this.#seen.isFirst(ID)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    if (json.bytes[at] === QUOTE && end > at + 2 && end - at <= ID_BYTES_MAX) this.id = { start: at, end }
+    return this.#walk.replace(at, end, this.#texts.id)
+  }
+
+  /** Of several the last counts. */
+  #tier(at: number, depth: number): number {
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    if (json.bytes[at] === QUOTE && end > at + 2 && end - at <= ID_BYTES_MAX) this.tier = { start: at, end }
+    return end
+  }
+
+  #model(at: number, depth: number): number {
+    if (!this.#seen.isFirst(MODEL)) return ODD
+    const { model, provider } = this.#texts
+    const put = this.#seen.isFirst(PROVIDER) ? `${model},"provider":${provider}` : model
+    return this.#walk.replace(at, this.#walk.json.value(at, depth), put)
+  }
+
+  /** The provider may be a gateway itself. */
+  #provider(at: number, depth: number): number {
+    const end = this.#walk.json.value(at, depth)
+    // That of Sluice stands beside the model.
+    if (!this.#seen.isFirst(PROVIDER)) return this.#seen.isFirst(OTHER_PROVIDER) ? this.#walk.cut(end) : ODD
+    return this.#walk.replace(at, end, this.#texts.provider)
+  }
+
+  #object(at: number, depth: number): number {
+    if (!this.#seen.isFirst(OBJECT)) return ODD
+    const text = this.#texts.object
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    if (end - at === text.length && isAt(json.bytes, at, text)) return end
+    // Older vLLM writes its error without a member around it.
+    if (isAt(json.bytes, at, '"error"')) this.hasError = true
+    return this.#walk.replace(at, end, text)
+  }
+
+  #created(at: number, depth: number): number {
+    if (!this.#seen.isFirst(CREATED)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    const created = countAt(json.bytes, at, end)
+    if (created < 0 || (this.#fixedS !== null && created !== this.#fixedS))
+      return this.#walk.replace(at, end, String(this.createdS))
+    this.createdS = created
+    return end
+  }
+
+  #fingerprint(at: number, depth: number): number {
+    if (!this.#seen.isFirst(FINGERPRINT)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    if (json.bytes[at] === QUOTE) return end
+    if (this.#form === 'event') return this.#walk.cut(end)
+    return json.bytes[at] === LOWER_N ? end : this.#walk.replace(at, end, 'null')
+  }
+
+  #used(at: number, depth: number): number {
+    if (!this.#seen.isFirst(USAGE)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    if (json.bytes[at] === OPEN_OBJECT && end > 0) this.usage = { start: at, end }
+    return this.#walk.cut(end)
+  }
+
+  #failed(at: number, depth: number): number {
+    if (!this.#seen.isFirst(ERROR)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    if (isAt(json.bytes, at, 'null') || isAt(json.bytes, at, 'false')) return this.#walk.cut(end)
+    this.hasError = true
+    return end
+  }
+}

@@ -1,0 +1,59 @@
+import { USAGE_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
+import { membersOf, type Members } from '../../schemas/values/members.ts'
+import type { TokenUsage } from '../parts.ts'
+import { countOf, searchesOf, withSearches, withMedia } from '../usage.ts'
+
+/** As `chatTokensOf`. @param json one JSON object */
+export function chatUsageOf(json: Uint8Array, hasOutput: boolean): TokenUsage | null {
+  if (json.length > USAGE_BYTES_MAX) return null
+  return chatTokensOf(membersOf(JSON.parse(Buffer.from(json).toString('utf8'))), hasOutput)
+}
+
+/**
+ * Usage as a provider of chat tells it, in buckets that do not overlap. OpenAI counts cached input in the
+ * prompt and reasoning in the completion. xAI and Google leave reasoning out of the completion, and only the
+ * total has it. DeepSeek and Moonshot have cached input in members of their own. D24.
+ * @param hasOutput output was delivered, and no output in the figures is a mistake
+ * @returns null: figures are missing, or are no counts
+ */
+export function chatTokensOf(usage: Members, hasOutput: boolean): TokenUsage | null {
+  const prompt = countOf(usage['prompt_tokens'])
+  const completion = countOf(usage['completion_tokens'])
+  if (prompt === null || completion === null) return null
+  const cached = membersOf(usage['prompt_tokens_details'])
+  const written = membersOf(usage['completion_tokens_details'])
+  const cacheRead = firstCount([
+    cached['cached_tokens'],
+    usage['prompt_cache_hit_tokens'],
+    usage['cached_tokens'],
+  ])
+  const cacheWrite = firstCount([cached['cache_write_tokens'], usage['cache_creation_input_tokens']])
+  const told = firstCount([written['reasoning_tokens'], usage['reasoning_tokens']])
+  const beside = (countOf(usage['total_tokens']) ?? 0) - prompt - completion
+  const isBeside = beside > 0 && (told === 0 || told === beside)
+  const reasoning = isBeside ? beside : Math.min(told, completion)
+  const output = isBeside ? completion : completion - reasoning
+  if (hasOutput && output + reasoning === 0) return null
+  const read = Math.min(cacheRead, prompt)
+  const kept = Math.min(cacheWrite, prompt - read)
+  const tokens = withMedia(
+    { input: prompt - read - kept, cacheRead: read, cacheWrite: kept, output, reasoning },
+    {
+      audio: firstCount([cached['audio_tokens']]),
+      image: firstCount([cached['image_tokens']]),
+      audioRead: 0,
+      audioOutput: firstCount([written['audio_tokens']]),
+    },
+  )
+  // Servers in the manner of OpenRouter tell it.
+  return withSearches(tokens, searchesOf(membersOf(usage['server_tool_use'])['web_search_requests']))
+}
+
+/** Null and absence are no tokens. */
+function firstCount(figures: readonly unknown[]): number {
+  for (const figure of figures) {
+    const count = countOf(figure)
+    if (count !== null) return count
+  }
+  return 0
+}

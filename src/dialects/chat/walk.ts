@@ -1,0 +1,219 @@
+import { joined } from '../../schemas/values/pieces.ts'
+import type { EventBuffer } from '../../server/upstream/inference/walk/event-buffer.ts'
+import { ODD } from '../walk/object-walk.ts'
+import { Output } from '../../server/upstream/inference/walk/output.ts'
+import { WholeWalk } from '../walk/whole-walk.ts'
+import { ChoiceMembers, type ReadChoice } from '../../server/upstream/inference/chat/choice-members.ts'
+import { mend, type ChatForm } from './mend.ts'
+import { NativeCalls } from './tool-calls.ts'
+import { TopMembers, type TopState } from './top-members.ts'
+import type { NativeHead } from '../parts.ts'
+
+const DATA = 'data: '
+const LINE_ENDS = Buffer.from('\n\n')
+/** Bytes of an event before its choices that are compared with the next event's. */
+const KNOWN_BYTES_MAX = 4 * 1_024
+
+/** An event's bytes before its choices. */
+interface Known {
+  /** As the provider wrote them. */
+  readonly from: Buffer
+  /** As they are passed on, behind `data: `. */
+  readonly to: Buffer
+  readonly state: TopState
+}
+
+/** An event whose text alone may differ from that of the next ones. */
+interface Repeated {
+  /** The provider's bytes up to the text, with its opening quote. */
+  readonly before: Buffer
+  /** The provider's bytes from the closing quote on. */
+  readonly after: Buffer
+  /** What is passed on before the text, and behind it with the end of the event. */
+  readonly put: Buffer
+  readonly putAfter: Buffer
+  readonly choices: ReadChoice[]
+  readonly state: TopState
+  /** Bytes of output beside the text. */
+  readonly otherBytes: number
+}
+
+/** Bytes around the text of an event that may be repeated. */
+const REPEATED_BYTES_MAX = 1_024
+/** Times that a stream's events are looked at for what they repeat; some differ in more than their text. */
+const LOOKS_MAX = 4
+
+/**
+ * Walks over an event of a chat stream, or over a whole answer, as the provider wrote it: finds what Sluice
+ * replaces, adds and takes out, and what it counts. All other bytes stay as they came. Clients that validate
+ * refuse null in many members: those are taken out, and missing members are added. D13, D14.
+ *
+ * The events of one stream begin alike: what stands before the choices is walked over once, then compared.
+ * Most of them differ in one text alone: then all around the text is compared, and the text is read.
+ */
+export class ChatWalk extends WholeWalk {
+  readonly output = new Output()
+  readonly #form: ChatForm
+  readonly #choices: ChoiceMembers
+  readonly #top: TopMembers
+  /** Null: no event had a call. */
+  #calls: NativeCalls | null = null
+  #known: Known | null = null
+  #repeated: Repeated | null = null
+  #looks = 0
+  /** The bytes are `#repeated` with another text. */
+  #isRepeated = false
+  /** The bytes begin as those before them did. */
+  #isKnown = false
+
+  constructor(head: NativeHead, form: ChatForm) {
+    super()
+    this.#form = form
+    this.#choices = new ChoiceMembers(this.walk, form, this.output)
+    this.#top = new TopMembers(this.walk, { form, head, choices: this.#choices })
+  }
+
+  get choices(): readonly ReadChoice[] {
+    return this.#choices.choices
+  }
+
+  get hasError(): boolean {
+    return this.#top.hasError
+  }
+
+  /** Decoded at each call, which only the first event of a stream needs. */
+  get upstreamId(): string | null {
+    return this.textOf(this.#top.id)
+  }
+
+  /** The tier that the bytes report, decoded at each call; null: none, or that of the event before. */
+  get serviceTier(): string | null {
+    return this.textOf(this.#top.tier)
+  }
+
+  get createdS(): number {
+    return this.#top.createdS
+  }
+
+  /**
+   * The figures of the provider, a JSON object; null: the bytes have none. Valid as long as the bytes are.
+   */
+  get usage(): Buffer | null {
+    return this.partOf(this.#top.usage ?? this.#choices.usage)
+  }
+
+  /** Gives the calls of the event that was walked over their indexes. @returns false: there are too many calls */
+  placeCalls(): boolean {
+    const { fragments } = this.#choices
+    if (fragments.count === 0) return true
+    this.#calls ??= new NativeCalls()
+    return this.#calls.place(fragments, this.walk.splices)
+  }
+
+  /** Writes the event that was walked over. */
+  write(out: EventBuffer): void {
+    out.source = this.bytes
+    if (this.#isRepeated && this.#repeated !== null) {
+      const { before, after, put, putAfter } = this.#repeated
+      out.whole(put)
+      out.bytes(before.length, this.bytes.length - after.length)
+      return out.whole(putAfter)
+    }
+    if (this.#isKnown && this.#known !== null) {
+      out.whole(this.#known.to)
+      this.walk.splices.apply(this.#known.from.length, this.end, out)
+      if (this.#looks < LOOKS_MAX) this.#look(this.#known)
+    } else {
+      this.#top.fix()
+      out.text(DATA)
+      this.walk.splices.apply(this.start, this.end, out)
+      this.#know()
+    }
+    out.lineEnds()
+  }
+
+  /** What was walked over up to its closing brace. */
+  get unclosed(): readonly Uint8Array[] {
+    return this.walk.pieces(this.start, this.end - 1)
+  }
+
+  protected override over(): number {
+    this.#choices.clear()
+    this.output.clear()
+    this.#isRepeated = this.#repeated !== null && this.#isAgain(this.#repeated)
+    if (this.#isRepeated) return this.bytes.length
+    const end = this.#members()
+    return end >= 0 && this.#choices.isOdd ? ODD : end
+  }
+
+  protected override anew(bytes: Buffer): Buffer | null {
+    return mend(bytes, this.#form)
+  }
+
+  #members(): number {
+    const known = this.#known
+    this.#isKnown = known !== null && isBegin(this.bytes, known.from)
+    if (known === null || !this.#isKnown) return this.object(this.#top)
+    this.#top.restore(known.state)
+    return this.ended(this.walk.resume(this.#top, this.#top.choices(known.from.length, 2), 1))
+  }
+
+  #isAgain({ before, after, choices, state, otherBytes }: Repeated): boolean {
+    const { bytes, output } = this
+    const close = bytes.length - after.length
+    if (close < before.length || !isAt(bytes, 0, before) || !isAt(bytes, close, after)) return false
+    const { json } = this.walk
+    if (json.string(before.length - 1) !== close + 1) return false
+    this.#top.restore(state)
+    this.#choices.choices = choices
+    output.add(otherBytes + json.textBytes)
+    return true
+  }
+
+  /** Keeps what stands around the text of the event, when nothing else in it differs from event to event. */
+  #look({ from, to, state }: Known): void {
+    this.#looks++
+    const { bytes } = this
+    const { textAt, textEnd, textBytes } = this.#choices.delta
+    const [choice, other] = this.choices
+    const isPlain = other === undefined && choice?.finish === null && this.usage === null && !this.hasError
+    // What the index of a call becomes may differ from event to event.
+    if (
+      !isPlain ||
+      this.#choices.fragments.count > 0 ||
+      textAt === -1 ||
+      bytes.length - (textEnd - textAt) > REPEATED_BYTES_MAX
+    )
+      return
+    // Parts of Node's pool would keep 8 KiB of it for a stream.
+    this.#repeated = {
+      before: joined([bytes.subarray(0, textAt + 1)]),
+      after: joined([bytes.subarray(textEnd - 1)]),
+      put: joined([to, ...this.walk.pieces(from.length, textAt + 1)]),
+      putAfter: joined([...this.walk.pieces(textEnd - 1, this.end), LINE_ENDS]),
+      choices: this.#choices.choices,
+      state,
+      otherBytes: this.output.bytes - textBytes,
+    }
+  }
+
+  /** Keeps the begin of the event for the next ones; not with figures in it, which differ in each. */
+  #know(): void {
+    const { choicesAt, usage, state } = this.#top
+    const { bytes } = this
+    if (choicesAt === -1 || choicesAt > KNOWN_BYTES_MAX || (usage !== null && usage.start < choicesAt)) return
+    const to = joined([Buffer.from(DATA), ...this.walk.pieces(this.start, choicesAt)])
+    this.#known = { from: joined([bytes.subarray(0, choicesAt)]), to, state }
+  }
+}
+
+function isBegin(bytes: Buffer, begin: Buffer): boolean {
+  return bytes.length > begin.length && isAt(bytes, 0, begin)
+}
+
+/** A loop: a call of `compare` takes longer for so few bytes. The place must leave room for all of them. */
+function isAt(bytes: Buffer, at: number, part: Buffer): boolean {
+  const { length } = part
+  for (let nth = 0; nth < length; nth++) if (bytes[at + nth] !== part[nth]) return false
+  return true
+}

@@ -1,0 +1,99 @@
+/** Whether a form of answer is sure to take what the built-in model writes. D35. */
+import { isObject, membersOf } from '../schemas/values/members.ts'
+import type { TextInput } from '../schemas/inference/text-request.ts'
+
+/** The form of answers that has a schema. */
+export const JSON_SCHEMA = 'json_schema'
+
+/** What `sluice/echo-1` writes in such a form. */
+export function textJson(text: string): string {
+  return JSON.stringify({ text })
+}
+
+/**
+ * @param format of the body; its type is `text` where it has none
+ * @param schema of the format
+ * @param last the text that is repeated
+ */
+export function formOf(
+  format: { readonly type: string } | null | undefined,
+  { schema, last }: { readonly schema: unknown; readonly last: string },
+): Pick<TextInput, 'form' | 'isFormMet'> {
+  const form = format?.type ?? 'text'
+  return { form, isFormMet: form === JSON_SCHEMA ? takesText(schema, last) : form === 'text' }
+}
+
+/** Keywords that refuse nothing, at any place. Definitions do nothing where nothing refers to them. */
+const NOTES: ReadonlySet<string> = new Set([
+  ...['$schema', '$comment', '$defs', 'definitions', 'title', 'description', 'default', 'examples'],
+  ...['deprecated', 'readOnly', 'writeOnly'],
+])
+
+type Check = (value: unknown, text: string, schema: Readonly<Record<string, unknown>>) => boolean
+
+/** Keywords that are decided here, for an object with the one member `text`. */
+const OF_OBJECT: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ['type', (type) => isOfType(type, 'object')],
+  ['required', (names) => isEach(names, (name) => name === 'text')],
+  ['minProperties', (least) => typeof least === 'number' && least <= 1],
+  ['maxProperties', (most) => typeof most === 'number' && most >= 1],
+  [
+    'properties',
+    (properties, text) => isObject(properties) && (!hasText(properties) || isMet(properties['text'], text)),
+  ],
+  ['additionalProperties', (others, text, { properties }) => hasText(properties) || isMet(others, text)],
+])
+
+/** Keywords that are decided here, for the text. */
+const OF_TEXT: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ['type', (type) => isOfType(type, 'string')],
+  ['const', (value, text) => value === text],
+  ['enum', (values, text) => Array.isArray(values) && values.includes(text)],
+  ['minLength', (least, text) => typeof least === 'number' && charactersOf(text) >= least],
+  ['maxLength', (most, text) => typeof most === 'number' && charactersOf(text) <= most],
+])
+
+/**
+ * Whether a schema takes an object whose one member is `text`. Schemas are hostile: a keyword that is not
+ * decided here, such as `pattern`, `$ref` or `anyOf`, counts as a refusal, and nothing is compiled.
+ */
+function takesText(schema: unknown, text: string): boolean {
+  return isObject(schema) && isMetBy(OF_OBJECT, schema, text)
+}
+
+/** The same of the text. */
+function isMet(schema: unknown, text: string): boolean {
+  return schema === true || (isObject(schema) && isMetBy(OF_TEXT, schema, text))
+}
+
+function isMetBy(checks: ReadonlyMap<string, Check>, schema: Record<string, unknown>, text: string): boolean {
+  for (const name in schema) {
+    const check = checks.get(name)
+    if (check === undefined ? !NOTES.has(name) : !check(schema[name], text, schema)) return false
+  }
+  return true
+}
+
+function hasText(properties: unknown): boolean {
+  return Object.hasOwn(membersOf(properties), 'text')
+}
+
+function isOfType(type: unknown, wanted: string): boolean {
+  return type === wanted || (Array.isArray(type) && type.includes(wanted))
+}
+
+function isEach(list: unknown, fits: (one: unknown) => boolean): boolean {
+  return Array.isArray(list) && list.every(fits)
+}
+
+/** Characters as JSON Schema counts them: a pair of surrogates is one. */
+function charactersOf(text: string): number {
+  let pairs = 0
+  for (let at = 1; at < text.length; at++) if (isPairAt(text, at)) pairs++
+  return text.length - pairs
+}
+
+function isPairAt(text: string, at: number): boolean {
+  const [before, code] = [text.charCodeAt(at - 1), text.charCodeAt(at)]
+  return before >= 0xd800 && before <= 0xdbff && code >= 0xdc00 && code <= 0xdfff
+}

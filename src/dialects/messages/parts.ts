@@ -1,0 +1,172 @@
+import type { Failure } from '../../schemas/failures.ts'
+import { TOOLS_MAX } from '../../schemas/inference/inference-limits.ts'
+import { isObject, membersOf, objectOf, type Members } from '../../schemas/values/members.ts'
+import { MessagesUsage } from './usage.ts'
+import { INVALID } from '../native-events.ts'
+import { OpenBlock } from '../../server/upstream/inference/parts/message-block.ts'
+import {
+  messageEventOf,
+  type MessageDelta,
+  type MessageEvent,
+} from '../../server/upstream/inference/parts/message-event.ts'
+import { NO_ANSWER, CLEANED_LATER, parsed, PartEvents } from '../part-events.ts'
+import { PartQueue } from '../part-queue.ts'
+import type { FinishReason, TokenUsage, WholeParts, WholeRead } from '../parts.ts'
+
+/** Words for an end; every other word is a stop. */
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'tool_calls'],
+  ['refusal', 'content_filter'],
+])
+const STOP_SEQUENCE = 'stop_sequence'
+
+/** The stream of a provider that speaks messages, for callers of other dialects. D22. */
+export class MessagesParts extends PartEvents {
+  readonly #usage = new MessagesUsage()
+  readonly #queue = new PartQueue({ write: (part) => this.write(part), answerId: () => this.upstreamId })
+  /** Blocks that have begun and not ended, by their places: one, or calls alone. */
+  readonly #open = new Map<number, OpenBlock>()
+  /** The place of the block that began last. */
+  #last = 0
+  /** An event of the message has come. */
+  #hasBegun = false
+  #hasCalls = false
+  #stopSequence: string | null = null
+
+  override get heldBytes(): number {
+    return super.heldBytes + this.#queue.heldBytes
+  }
+
+  get usage(): TokenUsage | null {
+    return this.#usage.tokens
+  }
+
+  protected override take(members: Members, name: string): Failure | 'failed' | null {
+    const { type: told } = members
+    const type = typeof told === 'string' && told !== '' ? told : name
+    if (type === 'error' || (members['error'] ?? null) !== null) return 'failed'
+    const event = messageEventOf(members)
+    return event === null ? INVALID : this.#take(type, event)
+  }
+
+  #take(type: string, event: MessageEvent): Failure | null {
+    switch (type) {
+      case 'message_start':
+        this.#started(membersOf(event.message))
+        return null
+      case 'content_block_start':
+        return this.#begin(event)
+      case 'content_block_delta':
+        return this.#add(event)
+      case 'content_block_stop':
+        return this.#stopped(event)
+      case 'message_delta':
+        this.#tell(event.delta ?? {}, (event as Members)['usage'])
+        return null
+      case 'message_stop':
+        return this.#stop()
+      default:
+        return null
+    }
+  }
+
+  #started({ id, usage }: Members): void {
+    this.#hasBegun = true
+    if (typeof id === 'string' && id !== '') this.upstreamId ??= id
+    this.#usage.beganWith(objectOf(usage))
+    this.report(membersOf(usage))
+  }
+
+  #begin({ content_block: block, index }: MessageEvent): Failure | null {
+    this.#hasBegun = true
+    if (block === null || block === undefined) return INVALID
+    const isCall = block.type === 'tool_use'
+    if (isCall && ((block.id ?? '') === '' || (block.name ?? '') === '')) return INVALID
+    const at = index ?? 0
+    const failure = this.#makeRoom(at, isCall)
+    if (failure !== null) return failure
+    this.#hasCalls ||= isCall
+    const open = new OpenBlock(block, this.#queue)
+    this.#open.set(at, open)
+    this.#last = at
+    return open.begin()
+  }
+
+  /**
+   * Some servers leave out that a block ended. Others begin several calls before one ends, whose fragments are
+   * told apart by their places.
+   */
+  #makeRoom(at: number, isCall: boolean): Failure | null {
+    for (const [place, { call }] of this.#open) {
+      const isBeside = isCall && call !== null && place !== at
+      const failure = isBeside ? null : this.#end(place)
+      if (failure !== null) return failure
+    }
+    return this.#open.size < TOOLS_MAX ? null : INVALID
+  }
+
+  #add({ delta, index }: MessageEvent): Failure | null {
+    const open = this.#open.get(index ?? this.#last)
+    return open === undefined ? INVALID : open.add(delta ?? {})
+  }
+
+  /** Some servers count the places of ends differently; then the last block ends. */
+  #stopped({ index }: MessageEvent): Failure | null {
+    return this.#end(typeof index === 'number' && this.#open.has(index) ? index : this.#last)
+  }
+
+  #end(index: number): Failure | null {
+    const open = this.#open.get(index)
+    this.#open.delete(index)
+    return open === undefined ? null : open.end()
+  }
+
+  #endAll(): Failure | null {
+    for (const place of this.#open.keys()) {
+      const failure = this.#end(place)
+      if (failure !== null) return failure
+    }
+    return null
+  }
+
+  #tell({ stop_reason: reason, stop_sequence: sequence }: MessageDelta, usage: unknown): void {
+    this.#hasBegun = true
+    this.finishReason = reason ?? this.finishReason
+    this.#stopSequence = sequence ?? this.#stopSequence
+    this.#usage.toldWith(objectOf(usage))
+    this.report(membersOf(usage))
+  }
+
+  /** The end of a message that has not begun is that of another stream. */
+  #stop(): Failure | null {
+    if (!this.#hasBegun) return INVALID
+    const failure = this.#endAll()
+    if (failure !== null) return failure
+    this.isDone = true
+    const native = this.finishReason ?? (this.#hasCalls ? 'tool_use' : 'end_turn')
+    const reason = REASONS.get(native) ?? 'stop'
+    const stopSequence = native === STOP_SEQUENCE ? this.#stopSequence : null
+    this.write({ kind: 'finish', choice: 0, reason, native, stopSequence })
+    return null
+  }
+}
+
+/** Failures: also upstream_invalid for an error, and for what is no message. D14. */
+export function messageWhole(body: Buffer): WholeRead<WholeParts> {
+  const message = parsed(body)
+  if (message === null || (message['type'] ?? 'message') !== 'message') return NO_ANSWER
+  const { content, stop_reason, stop_sequence, usage, error, ...head } = message
+  if (!Array.isArray(content) || (error ?? null) !== null) return NO_ANSWER
+  const blocks = content.flatMap((content_block: unknown, index) => [
+    { type: 'content_block_start', index, content_block },
+    { type: 'content_block_stop', index },
+  ])
+  return new MessagesParts(CLEANED_LATER).whole([
+    { type: 'message_start', message: head },
+    ...blocks,
+    { type: 'message_delta', delta: { stop_reason, stop_sequence }, ...(isObject(usage) && { usage }) },
+    { type: 'message_stop' },
+  ])
+}

@@ -1,0 +1,121 @@
+import { USAGE_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
+import { membersOf, type Members } from '../../schemas/values/members.ts'
+import { figuresOf, Steps } from '../../server/upstream/inference/messages/steps.ts'
+import type { ReportedTiers, TokenUsage } from '../parts.ts'
+import { NOTHING_REPORTED, reportedWith, countOf, searchesOf, withSearches } from '../usage.ts'
+
+/**
+ * Usage as a provider of messages tells it, in buckets that do not overlap. The input leaves cached tokens
+ * out. The first event has the input, and a placeholder for the output; later events have totals of all
+ * figures that apply, and some gateways have the input only there, or zeros there. So the largest figure of
+ * each counts. Steps that the totals leave out, as that of a compaction, come to them. D24.
+ */
+export class MessagesUsage {
+  #isTold = false
+  #input = 0
+  #cacheRead = 0
+  #cacheWrite = 0
+  #cacheWriteHour = 0
+  #output = 0
+  #isOutputTold = false
+  #thinking = 0
+  #searches = 0
+  #isSearchTold = false
+  /** Whose results came. */
+  #seenSearches = 0
+  readonly #steps = new Steps()
+  /** By the last figures that report each. F6. */
+  reported: ReportedTiers = NOTHING_REPORTED
+
+  /** Figures of the first event. @param json one JSON object */
+  begun(json: Uint8Array): void {
+    this.beganWith(usageIn(json))
+  }
+
+  /** As `begun`, of figures that were parsed. */
+  beganWith(usage: Members | null): void {
+    if (usage !== null) this.#add(usage)
+  }
+
+  /**
+   * Figures of a later event, or of a whole answer.
+   * @param json one JSON object
+   * @returns whether they have a count of output tokens, which clients require
+   */
+  told(json: Uint8Array): boolean {
+    return this.toldWith(usageIn(json))
+  }
+
+  /** As `told`, of figures that were parsed. */
+  toldWith(usage: Members | null): boolean {
+    if (usage === null) return false
+    this.#add(usage)
+    const output = countOf(usage['output_tokens'])
+    if (output === null) return false
+    this.#output = Math.max(this.#output, output)
+    this.#isOutputTold = true
+    this.#thinking = Math.max(this.#thinking, thinkingOf(usage))
+    this.#isSearchTold ||= typeof searchesIn(usage) === 'number'
+    return true
+  }
+
+  /** Searches whose results came: they count until the provider tells its number, at the end. */
+  saw(searches: number): void {
+    this.#seenSearches += searches
+  }
+
+  /** Null: none were told. A bucket that was not told, or not as a count, is 0. */
+  get tokens(): TokenUsage | null {
+    if (!this.#isTold && this.#seenSearches === 0) return null
+    const steps = this.#steps
+    const cacheWrite = steps.total('cacheWrite', this.#cacheWrite)
+    // Until a total is told, that of the steps is a placeholder, too.
+    const output = this.#isOutputTold ? steps.total('output', this.#output) : 0
+    const reasoning = Math.min(this.#thinking, output)
+    const tokens = {
+      input: steps.total('input', this.#input),
+      cacheRead: steps.total('cacheRead', this.#cacheRead),
+      cacheWrite,
+      cacheWriteHour: Math.min(steps.total('cacheWriteHour', this.#cacheWriteHour), cacheWrite),
+      output: output - reasoning,
+      reasoning,
+    }
+    const seen = this.#isSearchTold ? 0 : searchesOf(this.#seenSearches)
+    return withSearches(tokens, Math.max(this.#searches, seen))
+  }
+
+  /**
+   * Whether the figures can stand in the answer as they are.
+   * @param hasOutput output was delivered, and none in the figures is a mistake
+   */
+  isCredible(hasOutput: boolean): boolean {
+    const { input = 0, cacheRead = 0, cacheWrite = 0, output = 0, reasoning = 0 } = this.tokens ?? {}
+    return input + cacheRead + cacheWrite > 0 && (output + reasoning > 0 || !hasOutput)
+  }
+
+  #add(usage: Members): void {
+    this.#isTold = true
+    this.reported = reportedWith(this.reported, usage)
+    const { input, cacheRead, cacheWrite, cacheWriteHour } = figuresOf(usage)
+    this.#input = Math.max(this.#input, input)
+    this.#cacheRead = Math.max(this.#cacheRead, cacheRead)
+    this.#cacheWrite = Math.max(this.#cacheWrite, cacheWrite)
+    this.#cacheWriteHour = Math.max(this.#cacheWriteHour, cacheWriteHour)
+    this.#steps.told(usage['iterations'])
+    this.#searches = Math.max(this.#searches, searchesOf(searchesIn(usage)))
+  }
+}
+
+/** Null: more than any figures take. */
+function usageIn(json: Uint8Array): Members | null {
+  if (json.length > USAGE_BYTES_MAX) return null
+  return membersOf(JSON.parse(Buffer.from(json).toString('utf8')))
+}
+
+function searchesIn(usage: Members): unknown {
+  return membersOf(usage['server_tool_use'])['web_search_requests']
+}
+
+function thinkingOf(usage: Members): number {
+  return countOf(membersOf(usage['output_tokens_details'])['thinking_tokens']) ?? 0
+}

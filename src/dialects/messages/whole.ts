@@ -1,0 +1,62 @@
+import { OPEN_OBJECT } from '../../schemas/values/json-bytes.ts'
+import { Output } from '../../server/upstream/inference/walk/output.ts'
+import { WholeWalk } from '../walk/whole-walk.ts'
+import { writtenAnew } from '../../server/upstream/inference/walk/written-anew.ts'
+import { BlockMembers } from '../../server/upstream/inference/messages/block-members.ts'
+import { MessageMembers } from './members.ts'
+import { MessagesUsage } from './usage.ts'
+import { toldMembers } from '../../server/upstream/inference/messages/told-members.ts'
+import type { NativeHead, ReadAnswer } from '../parts.ts'
+
+/**
+ * A whole answer of a provider that speaks Anthropic's messages. Null: no JSON object, an error, or no
+ * content. D14.
+ */
+export function readMessageAnswer(body: Buffer, head: NativeHead): ReadAnswer | null {
+  const walk = new MessageWalk(head)
+  return walk.run(body, true) ? walk.read : null
+}
+
+class MessageWalk extends WholeWalk {
+  readonly #output = new Output()
+  readonly #top: MessageMembers
+
+  constructor(head: NativeHead) {
+    super()
+    const blocks = new BlockMembers(this.walk, this.#output)
+    this.#top = new MessageMembers(this.walk, { form: 'answer', head, blocks })
+  }
+
+  /** Null: an error, or something else that is no message. */
+  get read(): ReadAnswer | null {
+    const { id, usage, stopReason, isMessage } = this.#top
+    if (!isMessage) return null
+    const counted = new MessagesUsage()
+    const toldBytes = this.partOf(usage)
+    const isTold = toldBytes?.[0] === OPEN_OBJECT && counted.told(toldBytes)
+    const close = this.end - 1
+    return {
+      usage: counted.tokens,
+      outputBytes: this.#output.bytes,
+      finishReason: this.textOf(stopReason),
+      upstreamId: this.textOf(id),
+      reported: counted.reported,
+      pieces: {
+        // A message without a usage has the name of the member added before its closing brace.
+        before: this.walk.pieces(this.start, usage?.start ?? close),
+        told: isTold && counted.isCredible(this.#output.isThere) ? toldMembers(toldBytes) : null,
+        after:
+          usage === null ? [this.bytes.subarray(close, this.end)] : this.walk.pieces(usage.end, this.end),
+      },
+    }
+  }
+
+  protected override over(): number {
+    this.#output.clear()
+    return this.object(this.#top)
+  }
+
+  protected override anew(bytes: Buffer): Buffer | null {
+    return writtenAnew(bytes, () => undefined)
+  }
+}

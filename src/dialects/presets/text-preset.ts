@@ -1,0 +1,119 @@
+import type { TSchema } from 'typebox'
+import type { KeptBody, MemberSpan } from '../../schemas/kept-body.ts'
+import type { KeptRequest } from '../../schemas/presets/preset-input.ts'
+import { membersOf, type Members } from '../../schemas/values/members.ts'
+import { joined } from '../../schemas/values/pieces.ts'
+import { isNull, providerBody, type BodyEdit } from '../../schemas/inference/provider-body.ts'
+import type { FittingFields } from '../../schemas/inference/presets/beside-thinking.ts'
+
+export type PresetSource = KeptRequest['source']
+
+/** What calls use of a preset. */
+export type PresetFields = Omit<KeptRequest, 'ignored'>
+
+/** A preset as it was saved, on its way to a thread: texts cross at once, whatever they hold. */
+export interface SavedPreset extends Omit<PresetFields, 'config'> {
+  /** JSON of the fields by the names that they have in the form of `source`. */
+  readonly config: string
+}
+
+/** A preset in the form of a dialect, as JSON. */
+export interface TextPreset {
+  /** Values by their names in the dialect; without `model` and `tools`. */
+  readonly fields: readonly (readonly [name: string, json: string])[]
+  readonly tools: readonly { readonly identity: string; readonly json: string }[]
+  /** A text; null: the preset has no system prompt. */
+  readonly systemPrompt: string | null
+  /** Fields that have no words here, for `x-sluice-dropped`. D6. */
+  readonly dropped: readonly string[]
+}
+
+/** What a dialect takes of presets, its own and those of other forms. D10. */
+export interface PresetForm {
+  readonly source: PresetSource
+  /** Fields that a preset keeps of a request in this form. */
+  readonly kept: Readonly<Record<string, TSchema>>
+  /** Members of a call in this form. */
+  readonly body: Readonly<Record<string, TSchema>>
+  /** What a reader needs of a call beside the fields of a preset. */
+  readonly empty: Members
+  /** Fields of which the request's own one stands for all: they say the same thing. */
+  readonly together: readonly (readonly string[])[]
+  /** What providers of the form refuse beside each other; absent: nothing. */
+  readonly conflicts?: {
+    /** Members of a request that decide on it. */
+    readonly names: readonly string[]
+    /**
+     * @param fields of a preset, in the words of the form
+     * @param own those members of the request, where it has them
+     */
+    fitting(fields: Members, own: Members): FittingFields
+  }
+  /** @param systemPrompt as JSON */
+  promptEdits(body: KeptBody, systemPrompt: string): readonly BodyEdit[]
+}
+
+/**
+ * What makes two tools the same one: the name of a function, else the type, with a name where the tool has
+ * one. B2.2.
+ */
+export function toolIdentity(tool: unknown): string {
+  const { type = 'custom', name, ...more } = membersOf(tool)
+  const named = membersOf(more[String(type)])['name'] ?? name ?? ''
+  return JSON.stringify([type, named])
+}
+
+/**
+ * The caller's bytes with the fields of the preset that the request lacks: its tools behind those of the
+ * request, and its system prompt before all else. What the request says wins as a whole, and all other bytes
+ * stay as they are. D10, B2.2.
+ * @param body has passed the schema of the dialect
+ * @param model that results
+ */
+export function mergedBody(
+  form: PresetForm,
+  body: KeptBody,
+  { preset, model }: { readonly preset: TextPreset; readonly model: string },
+): Uint8Array {
+  const edits: BodyEdit[] = [
+    { kind: 'set', name: 'model', json: JSON.stringify(model) },
+    { kind: 'cut', name: 'preset' },
+  ]
+  for (const [name, json] of preset.fields) {
+    const names = form.together.find((some) => some.includes(name)) ?? [name]
+    if (body.knows(name) && names.every((one) => isMissing(body, one)))
+      edits.push({ kind: 'add', name, json })
+  }
+  if (preset.systemPrompt !== null) edits.push(...form.promptEdits(body, preset.systemPrompt))
+  edits.push(...toolEdits(body, preset))
+  return joined(providerBody(body, edits))
+}
+
+export function isMissing(body: KeptBody, name: string): boolean {
+  const member = body.last(name)
+  return member === null || isNull(body, member)
+}
+
+function toolEdits(body: KeptBody, { tools }: TextPreset): readonly BodyEdit[] {
+  if (tools.length === 0) return []
+  const list = (some: TextPreset['tools']): string => some.map(({ json }) => json).join(',')
+  const member = body.last('tools')
+  if (member === null || isNull(body, member))
+    return [{ kind: 'add', name: 'tools', json: `[${list(tools)}]` }]
+  const own = valueOf(body, member) as readonly unknown[]
+  const identities = new Set(own.map(toolIdentity))
+  const others = tools.filter(({ identity }) => !identities.has(identity))
+  if (others.length === 0) return []
+  const text = `${own.length === 0 ? '' : ','}${list(others)}`
+  return [{ kind: 'insert', at: member.end - 1, text }]
+}
+
+/** The value of a member, parsed. */
+export function valueOf(body: KeptBody, member: MemberSpan): unknown {
+  return JSON.parse(jsonOf(body, member))
+}
+
+/** The value of a member, as the body writes it. */
+export function jsonOf({ bytes }: KeptBody, { start, end }: MemberSpan): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString()
+}

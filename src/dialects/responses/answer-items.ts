@@ -1,0 +1,241 @@
+import { carriedSignature, UNSIGNED } from '../signatures.ts'
+import type { PreparedJson } from '../../server/operations/inference/prepared-json.ts'
+import type { CalledTool, WrittenPart } from '../parts.ts'
+
+/** An event of a streamed response, without its number. */
+export type ResponseEvent = Readonly<Record<string, unknown>> & { readonly type: string }
+type Item = Record<string, unknown>
+/** A text as an item has it. */
+type ItemText = string | PreparedJson
+/** Why an answer is not complete. */
+export type IncompleteReason = 'max_output_tokens' | 'content_filter'
+
+/** The item that is being written. */
+interface OpenItem {
+  readonly kind: 'text' | 'refusal' | 'reasoning' | 'tool' | 'freeform'
+  readonly id: string
+  readonly index: number
+  /** Its events but for the item's own begin with this. */
+  readonly at: Readonly<Record<string, unknown>>
+  /** The same as JSON, without braces. */
+  readonly atJson: string
+  /** Null: it is no call. */
+  readonly tool: CalledTool | null
+  /** Its part has begun. */
+  hasPart: boolean
+  text: string
+  /** What the provider needs back, of reasoning; null: the provider gave none, or the caller asked for none. */
+  encrypted: string | null
+}
+
+/** An event of text, whose number is not known here. */
+export interface GoingOn {
+  readonly type: string
+  /** JSON behind the type and the number, without braces. */
+  readonly members: string
+}
+
+export interface ResponseItemsOptions {
+  /** Of `resp_…`. */
+  readonly tail: string
+  /** The caller wants signatures. */
+  readonly isEncryptedAsked: boolean
+  /** Called with the text of an item that is whole. */
+  readonly textOf: (text: string) => ItemText
+}
+
+/**
+ * What a model writes, as the items of a response and the events that tell of them. One item is written after
+ * the other: reasoning, calls of tools, a message. A signature travels in a carrier; that of a call in an item
+ * of reasoning behind the call. D5, D35.
+ */
+export class ResponseItems {
+  /** Items that are whole. */
+  readonly items: Item[] = []
+  /** Null: the answer came to its end. */
+  incomplete: IncompleteReason | null = null
+  /** Of `resp_…`, which the ids of the items repeat. */
+  readonly #tail: string
+  readonly #isEncryptedAsked: boolean
+  readonly #textOf: (text: string) => ItemText
+  #open: OpenItem | null = null
+
+  constructor({ tail, isEncryptedAsked, textOf }: ResponseItemsOptions) {
+    this.#tail = tail
+    this.#isEncryptedAsked = isEncryptedAsked
+    this.#textOf = textOf
+  }
+
+  /**
+   * The event of a part that only goes on with the open item, as most do; null: the part does more. It equals
+   * that of `add`, without the objects in between.
+   */
+  goingOn(part: WrittenPart): GoingOn | null {
+    const open = this.#open
+    if (open?.hasPart !== true || !('text' in part)) return null
+    const isOfOpen = part.kind === 'arguments' ? open.tool !== null : part.kind === open.kind
+    if (!isOfOpen) return null
+    open.text += part.text
+    const after = open.kind === 'text' ? ',"logprobs":[]' : ''
+    return {
+      type: `response.${WORDS[open.kind]}.delta`,
+      members: `${open.atJson},"delta":${JSON.stringify(part.text)}${after}`,
+    }
+  }
+
+  /** A response has one choice. */
+  add(part: WrittenPart): readonly ResponseEvent[] {
+    switch (part.kind) {
+      case 'text':
+      case 'refusal':
+      case 'reasoning':
+        return [...this.#within(part.kind), ...this.#said(part.text)]
+      case 'signature':
+        return this.#signed(part)
+      case 'tool':
+        return this.#next(part.isFreeform === true ? 'freeform' : 'tool', part)
+      case 'arguments':
+        return (this.#open?.tool ?? null) === null ? [] : this.#said(part.text)
+      case 'finish':
+        this.incomplete = INCOMPLETE[part.reason] ?? null
+        return this.#close(this.incomplete === null ? 'completed' : 'incomplete')
+      default:
+        return part satisfies never
+    }
+  }
+
+  #signed(part: Extract<WrittenPart, { kind: 'signature' }>): readonly ResponseEvent[] {
+    const isShown = part.of === 'reasoning'
+    if (!this.#isEncryptedAsked)
+      return isShown && this.#open?.kind === 'reasoning' ? this.#close('completed') : []
+    const begun = isShown ? this.#within('reasoning') : this.#next('reasoning', null)
+    if (this.#open !== null) this.#open.encrypted = carriedSignature(part, ENCRYPTED)
+    return [...begun, ...this.#close('completed')]
+  }
+
+  /** Begins an item, unless one of this kind is open. */
+  #within(kind: OpenItem['kind']): readonly ResponseEvent[] {
+    return this.#open?.kind === kind ? [] : this.#next(kind, null)
+  }
+
+  #next(kind: OpenItem['kind'], tool: OpenItem['tool']): readonly ResponseEvent[] {
+    const closed = this.#close('completed')
+    const index = this.items.length
+    const id = `${PREFIXES[kind]}_${this.#tail}${index === 0 ? '' : `_${index}`}`
+    const part = kind === 'reasoning' ? { summary_index: 0 } : { content_index: 0 }
+    const inner = tool === null ? part : {}
+    const at = { item_id: id, output_index: index, ...inner }
+    const open: OpenItem = {
+      kind,
+      id,
+      index,
+      at,
+      atJson: JSON.stringify(at).slice(1, -1),
+      tool,
+      hasPart: false,
+      text: '',
+      encrypted: null,
+    }
+    this.#open = open
+    const item = itemOf(open, '', 'in_progress')
+    return [...closed, { type: 'response.output_item.added', output_index: index, item }]
+  }
+
+  #said(text: string): readonly ResponseEvent[] {
+    const open = this.#open
+    if (open === null) return []
+    const begun = open.hasPart ? [] : partEvent(open, '', 'added')
+    open.hasPart = true
+    open.text += text
+    const logprobs = open.kind === 'text' ? { logprobs: [] } : {}
+    return [...begun, { type: `response.${WORDS[open.kind]}.delta`, ...open.at, delta: text, ...logprobs }]
+  }
+
+  #close(status: 'completed' | 'incomplete'): readonly ResponseEvent[] {
+    const open = this.#open
+    if (open === null) return []
+    this.#open = null
+    if (open.kind === 'reasoning' && this.#isEncryptedAsked) open.encrypted ??= UNSIGNED
+    const text = this.#textOf(open.text)
+    const item = itemOf(open, text, status)
+    this.items.push(item)
+    const done = { type: 'response.output_item.done', output_index: open.index, item }
+    // Reasoning that is signature alone has no part, and a call of a tool has its arguments at any rate.
+    if (!open.hasPart && open.tool === null) return [done]
+    return [
+      { type: `response.${WORDS[open.kind]}.done`, ...open.at, ...wholeOf(open, text) },
+      ...partEvent(open, text, 'done'),
+      done,
+    ]
+  }
+}
+
+/**
+ * The place of `encrypted_content`. OpenAI's is in a carrier, too: it is bound to the id of its item, and the ids
+ * of these items are Sluice's.
+ */
+const ENCRYPTED = { format: '' }
+
+const INCOMPLETE: Readonly<Partial<Record<string, IncompleteReason>>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+}
+
+const PREFIXES = { text: 'msg', refusal: 'msg', reasoning: 'rs', tool: 'fc', freeform: 'ctc' } as const
+
+const WORDS = {
+  text: 'output_text',
+  refusal: 'refusal',
+  reasoning: 'reasoning_summary_text',
+  tool: 'function_call_arguments',
+  freeform: 'custom_tool_call_input',
+} as const
+
+function wholeOf({ kind, tool }: OpenItem, text: ItemText): object {
+  switch (kind) {
+    case 'tool':
+      return { name: tool?.name, arguments: text }
+    case 'freeform':
+      return { input: text }
+    case 'text':
+      return { text, logprobs: [] }
+    case 'refusal':
+      return { refusal: text }
+    case 'reasoning':
+      return { text }
+    default:
+      return kind satisfies never
+  }
+}
+
+function partOf({ kind }: OpenItem, text: ItemText): object {
+  if (kind === 'text') return { type: 'output_text', text, annotations: [], logprobs: [] }
+  return kind === 'refusal' ? { type: 'refusal', refusal: text } : { type: 'summary_text', text }
+}
+
+function partEvent(open: OpenItem, text: ItemText, what: 'added' | 'done'): readonly ResponseEvent[] {
+  if (open.tool !== null) return []
+  const name = open.kind === 'reasoning' ? 'reasoning_summary_part' : 'content_part'
+  return [{ type: `response.${name}.${what}`, ...open.at, part: partOf(open, text) }]
+}
+
+function itemOf(open: OpenItem, text: ItemText, status: string): Item {
+  const { kind, id, tool, encrypted } = open
+  if (tool !== null) return { id, ...callOf(tool, text, status) }
+  const parts = open.hasPart ? [partOf(open, text)] : []
+  if (kind === 'reasoning')
+    return {
+      id,
+      type: 'reasoning',
+      summary: parts,
+      ...(encrypted === null ? null : { encrypted_content: encrypted }),
+    }
+  return { id, type: 'message', role: 'assistant', status, content: parts }
+}
+
+function callOf({ id, name, namespace, isFreeform }: CalledTool, text: ItemText, status: string): object {
+  const called = { status, call_id: id, name, ...(namespace !== undefined && { namespace }) }
+  return isFreeform === true
+    ? { type: 'custom_tool_call', ...called, input: text }
+    : { type: 'function_call', ...called, arguments: text }
+}

@@ -1,0 +1,127 @@
+import { ok, type Outcome } from '../../schemas/failures.ts'
+import { membersOf } from '../../schemas/values/members.ts'
+import { conversationOf } from '../../schemas/inference/conversation.ts'
+import { hasNamed, responsesTools, type DeclaredTool } from '../../schemas/inference/declared-tools.ts'
+import { responsesFiles, filesMember } from '../../schemas/inference/file-references.ts'
+import { formOf } from '../form-fit.ts'
+import type { ResponsesBody, ResponsesItem } from '../../schemas/inference/responses.ts'
+import { responsesSizeOf } from '../../schemas/inference/responses-size.ts'
+import {
+  asksReasoning,
+  effortOf,
+  commonInputOf,
+  comparedPathOf,
+  refusedOf,
+  repeatedOf,
+  wantsReasoning,
+} from '../text-digest.ts'
+import type { TextInput } from '../../schemas/inference/text-request.ts'
+import { wordsOf } from '../../schemas/inference/words.ts'
+
+/** Reasoning that a client names in place of sending it: it is left out where nothing is stored. D8. */
+export const REASONING_ID = 'rs_'
+/** Of `include`. */
+const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
+
+/**
+ * @param body has passed the schema
+ * @param bytes of the whole body
+ * @param escaped of them, bytes that escapes take beyond their characters
+ * Failure: not_supported, with the member as its issue. D9.
+ */
+export function responsesInputOf(
+  body: Readonly<Record<string, unknown>>,
+  bytes: number,
+  escaped?: number,
+): Outcome<TextInput> {
+  const asked = body as unknown as ResponsesBody
+  const refused = refusedOf(asked, responsesTools(asked))
+  if (refused !== null) return refused
+  const { input, instructions, reasoning, tool_choice: choice } = asked
+  const items: readonly ResponsesItem[] =
+    typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? [])
+  const files = responsesFiles(items)
+  if (!files.ok) return files
+  const last = items.findLast((item) => 'role' in item && item.role === 'user')
+  const first = items.find((item) => 'role' in item && item.role === 'user')
+  const tool =
+    typeof choice === 'object' && choice !== null && 'name' in choice && typeof choice.name === 'string'
+      ? choice.name
+      : null
+  const statePath = statePathOf(asked, items)
+  const repeated = repeatedOf(last && textsOf(last))
+  const format = asked.text?.format
+  const common = commonInputOf(asked)
+  const accountPath = common.accountPath ?? pictureIdPath(items)
+  return ok({
+    dialect: 'responses',
+    ...common,
+    ...repeated,
+    ...formOf(format, { schema: membersOf(format)['schema'], last: repeated.last }),
+    isUsageAlone: false,
+    ...(asked.include?.includes(ENCRYPTED_REASONING) === true && { isEncryptedAsked: true }),
+    choices: 1,
+    stops: [],
+    isReasoning: wantsReasoning(reasoning),
+    asksReasoning: asksReasoning(reasoning),
+    ...effortOf(reasoning?.effort, membersOf(reasoning)['max_tokens']),
+    tool,
+    hasTool: hasNamed(responsesTools(asked), tool),
+    conversation: conversationOf(asked.prompt_cache_key, {
+      system: [instructions ?? ''],
+      user: first === undefined ? [] : textsOf(first),
+    }),
+    promptWords: items.reduce((sum, item) => sum + wordsOf(textsOf(item)), wordsOf([instructions ?? ''])),
+    size: responsesSizeOf(asked, bytes, escaped),
+    ...(statePath === null ? null : { statePath }),
+    ...(accountPath === null ? null : { accountPath }),
+    ...filesMember(files.value),
+  })
+}
+
+/** Null: the call needs nothing stored, and stores nothing. */
+function statePathOf(body: ResponsesBody, items: readonly ResponsesItem[]): string | null {
+  if (body.store === true) return '/store'
+  if (body.background === true) return '/background'
+  for (const name of ['conversation', 'previous_response_id', 'prompt'] as const)
+    if ((body[name] ?? null) !== null) return `/${name}`
+  const at = items.findIndex(
+    (item) => 'type' in item && item.type === 'item_reference' && !isReasoning(Reflect.get(item, 'id')),
+  )
+  if (at >= 0) return `/input/${at}`
+  return containerPathOf(responsesTools(body)) ?? comparedPathOf(membersOf(body))
+}
+
+/** The path of the first picture of the model that has an id alone, by which a provider finds its content. */
+function pictureIdPath(items: readonly ResponsesItem[]): string | null {
+  const at = items.findIndex((item) => {
+    const { type, id, result } = membersOf(item)
+    return type === 'image_generation_call' && (id ?? null) !== null && typeof result !== 'string'
+  })
+  return at < 0 ? null : `/input/${at}/id`
+}
+
+/** The path of the first container that a tool names; an object without an id is a new one. */
+function containerPathOf(tools: Iterable<DeclaredTool>): string | null {
+  for (const { tool, path } of tools) {
+    if (typeof tool['container'] === 'string') return `${path}/container`
+    if ((membersOf(tool['environment'])['container_id'] ?? null) !== null)
+      return `${path}/environment/container_id`
+  }
+  return null
+}
+
+function isReasoning(id: unknown): boolean {
+  return typeof id === 'string' && id.startsWith(REASONING_ID)
+}
+
+/** Texts of messages, and of what tools gave. */
+function textsOf(item: ResponsesItem): readonly string[] {
+  const content: unknown = 'content' in item ? item.content : 'output' in item ? item.output : null
+  if (typeof content === 'string') return [content]
+  if (!Array.isArray(content)) return []
+  return (content as readonly unknown[]).flatMap((part) => {
+    const { text } = membersOf(part)
+    return typeof text === 'string' ? [text] : []
+  })
+}

@@ -1,0 +1,235 @@
+import type { Failure } from '../../schemas/failures.ts'
+import { INVALID } from '../native-events.ts'
+import { GivenText } from '../../server/upstream/inference/parts/given-text.ts'
+import type { OpenCall } from '../../server/upstream/inference/parts/open-call.ts'
+import type { PartQueue } from '../part-queue.ts'
+import type { ItemPart, OutputItem } from '../../server/upstream/inference/parts/response-event.ts'
+
+/** Items of one answer, and parts of all items. Decision. */
+export const ITEMS_MAX = 4_096
+
+/** The type of items that have the answer. */
+const MESSAGE = 'message'
+/** The part of a call. */
+const ARGUMENTS = 'arguments'
+/** Between two messages, and between two parts of a summary, or of reasoning. */
+const PARAGRAPH = '\n\n'
+
+export type SaidKind = 'text' | 'refusal' | 'summary' | 'reasoning'
+
+/** How far an item was given on. */
+interface SeenItem {
+  readonly type: string
+  readonly call: OpenCall | null
+  /** What was given, by part. */
+  readonly given: Map<string, GivenText>
+  isDone: boolean
+}
+
+/**
+ * The items of a response as they come: the same text stands in fragments, in an event of its own, in its item
+ * and in the last event. Each is given once; small servers leave some of them out. Fragments that do not begin
+ * the whole text, or come behind it, are those of a stream that was damaged.
+ */
+export class ResponseItems {
+  readonly #queue: PartQueue
+  readonly #format: string
+  readonly #items = new Map<number, SeenItem>()
+  /** Places of the items whose ids were told. */
+  readonly #indexes = new Map<string, number>()
+  #parts = 0
+  /** What messages have given: a text, a refusal. */
+  readonly #said = new Set<string>()
+  #lastIndex = 0
+
+  /** @param format of the provider's signatures */
+  constructor(queue: PartQueue, format: string) {
+    this.#queue = queue
+    this.#format = format
+  }
+
+  begin(index: number | null | undefined, item: OutputItem): Failure | null {
+    this.#lastIndex = index ?? this.#items.size
+    const seen = this.#seen(this.#lastIndex, item)
+    if (seen === null) return INVALID
+    return this.#named(seen, item)
+  }
+
+  /** @param text the next fragment of the arguments; of an unknown item they are not given */
+  argue(index: number | null | undefined, text: string): Failure | null {
+    const seen = this.#items.get(index ?? this.#lastIndex)
+    if (seen === undefined || seen.call === null) return null
+    return this.#add(seen, ARGUMENTS, text)
+  }
+
+  /** @param text the next fragment of a part */
+  say(index: number | null | undefined, kind: SaidKind, part: number, text: string): Failure | null {
+    const key = `${kind} ${part}`
+    return this.#within(index, kind, (seen) => {
+      const isBehind = text !== '' && (seen.isDone || seen.given.get(key)?.isWhole === true)
+      return isBehind ? INVALID : this.#add(seen, key, text)
+    })
+  }
+
+  /** The text of a part is whole. */
+  said(index: number | null | undefined, kind: SaidKind, part: number, text: string): Failure | null {
+    if (text === '') return null
+    return this.#within(index, kind, (seen) => this.#told(seen, `${kind} ${part}`, text))
+  }
+
+  argued(index: number | null | undefined, text: string): Failure | null {
+    const rest = restOf(this.#items.get(index ?? this.#lastIndex), ARGUMENTS, text)
+    return rest === null ? INVALID : this.argue(index, rest)
+  }
+
+  /** An item is whole. */
+  end(index: number | null | undefined, item: OutputItem): Failure | null {
+    const at = index ?? this.#lastIndex
+    const seen = this.#seen(at, item)
+    if (seen === null) return INVALID
+    if (seen.isDone) return null
+    seen.isDone = true
+    return this.#named(seen, item) ?? this.#rest(at, item) ?? this.#sign(item) ?? this.#close(seen)
+  }
+
+  /** The answer is whole: what has not come by itself is given. */
+  endAll(items: readonly OutputItem[]): Failure | null {
+    for (const [nth, item] of items.entries()) {
+      const known = this.#indexes.get(item.id ?? '') ?? nth
+      const type = this.#items.get(known)?.type ?? item.type
+      // Lists that leave items out cannot be told apart from those.
+      const failure = type === item.type ? this.end(known, item) : null
+      if (failure !== null) return failure
+    }
+    return this.#queue.flush()
+  }
+
+  #seen(index: number, { type, id }: OutputItem): SeenItem | null {
+    const known = this.#items.get(index)
+    if (known !== undefined) return known.type === type ? known : null
+    if (this.#items.size >= ITEMS_MAX) return null
+    const call = type === 'function_call' ? this.#queue.begin() : null
+    if ((id ?? '') !== '') this.#indexes.set(id ?? '', index)
+    const made = { type, call, given: new Map<string, GivenText>(), isDone: false }
+    this.#items.set(index, made)
+    return made
+  }
+
+  #named(seen: SeenItem, { id, call_id: callId, name, arguments: json }: OutputItem): Failure | null {
+    const { call } = seen
+    if (call === null) return null
+    call.id ??= callId ?? id ?? null
+    if ((name ?? '') !== '') call.name ??= name ?? null
+    const rest = restOf(seen, ARGUMENTS, json ?? '')
+    if (rest === null) return INVALID
+    givenOf(seen, ARGUMENTS).add(rest)
+    return this.#queue.add(call, rest)
+  }
+
+  #rest(index: number, { type, summary, content }: OutputItem): Failure | null {
+    const isMessage = type === MESSAGE
+    for (const [nth, { text }] of (isMessage ? [] : (summary ?? [])).entries()) {
+      const failure = this.said(index, 'summary', nth, text ?? '')
+      if (failure !== null) return failure
+    }
+    for (const [nth, part] of (content ?? []).entries()) {
+      const failure = this.said(index, kindOf(part, isMessage), nth, part.text ?? part.refusal ?? '')
+      if (failure !== null) return failure
+    }
+    return null
+  }
+
+  /** In the provider's own format, whatever its bytes are: it gets those back. */
+  #sign({ type, encrypted_content: data }: OutputItem): Failure | null {
+    if (type !== 'reasoning' || (data ?? '') === '') return null
+    const signature = { format: this.#format, data: data ?? '' }
+    return this.#queue.say({ kind: 'signature', choice: 0, signature, of: 'reasoning' })
+  }
+
+  #close({ call }: SeenItem): Failure | null {
+    if (call === null) return null
+    call.isClosed = true
+    return this.#queue.advance()
+  }
+
+  /** Passes the item of a text on, which begins with it where no event has said so. */
+  #within(
+    index: number | null | undefined,
+    kind: SaidKind,
+    each: (seen: SeenItem) => Failure | null,
+  ): Failure | null {
+    const at = index ?? this.#lastIndex
+    const seen = this.#items.get(at) ?? this.#seen(at, { type: TYPE_OF[kind] })
+    if (seen === null || seen.call !== null) return INVALID
+    if (seen.type === TYPE_OF[kind]) return each(seen)
+    // Items that are not read may have reasoning of their own, but the answer stands in messages alone.
+    return TYPE_OF[kind] === MESSAGE ? INVALID : null
+  }
+
+  #told(seen: SeenItem, key: string, text: string): Failure | null {
+    const rest = restOf(seen, key, text)
+    const failure = rest === null ? INVALID : this.#add(seen, key, rest)
+    const given = seen.given.get(key)
+    if (given !== undefined) given.isWhole = true
+    return failure
+  }
+
+  #add(seen: SeenItem, key: string, text: string): Failure | null {
+    if (text === '') return null
+    const isFirst = !seen.given.has(key)
+    if (isFirst && this.#parts++ >= ITEMS_MAX) return INVALID
+    const [kind = ''] = key.split(' ')
+    const isNext = isFirst && this.#isNext(seen, kind)
+    if (seen.type === MESSAGE) this.#said.add(kind)
+    givenOf(seen, key).add(text)
+    if (seen.call !== null) return this.#queue.add(seen.call, text)
+    return this.#write(kind as SaidKind, isNext ? PARAGRAPH + text : text)
+  }
+
+  /** The parts of one message follow each other as the model wrote them; callers get all messages as one. */
+  #isNext({ type, given }: SeenItem, kind: string): boolean {
+    return type === MESSAGE
+      ? given.size === 0 && this.#said.has(kind)
+      : type === 'reasoning' && given.size > 0
+  }
+
+  #write(kind: SaidKind, text: string): Failure | null {
+    return this.#queue.say(
+      kind === 'summary'
+        ? { kind: 'reasoning', choice: 0, text, isSummary: true }
+        : { kind, choice: 0, text },
+    )
+  }
+}
+
+function givenOf({ given }: SeenItem, key: string): GivenText {
+  const known = given.get(key)
+  if (known !== undefined) return known
+  const made = new GivenText()
+  given.set(key, made)
+  return made
+}
+
+/**
+ * What is left to give of a part. Nothing belongs to a call whose arguments have ended, as some servers write
+ * them anew.
+ * @returns null: what was given is not its begin
+ */
+function restOf(seen: SeenItem | undefined, key: string, whole: string): string | null {
+  if (seen?.call?.isOver === true) return ''
+  const given = seen?.given.get(key)
+  return given === undefined ? whole : given.restOf(whole)
+}
+
+/** Of the items in which the parts stand. */
+const TYPE_OF: Readonly<Record<SaidKind, string>> = {
+  text: MESSAGE,
+  refusal: MESSAGE,
+  summary: 'reasoning',
+  reasoning: 'reasoning',
+}
+
+function kindOf({ type }: ItemPart, isMessage: boolean): SaidKind {
+  if (!isMessage) return 'reasoning'
+  return type === 'refusal' ? 'refusal' : 'text'
+}

@@ -1,0 +1,196 @@
+import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../schemas/values/json-bytes.ts'
+import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
+import { countAt, isAt } from '../walk/json-reader.ts'
+import { SeenMembers } from '../../server/upstream/inference/walk/seen-members.ts'
+import { ItemMembers } from '../../server/upstream/inference/responses/item-members.ts'
+import type { NativeHead } from '../parts.ts'
+
+/** A member that every response has on its way to a caller. */
+interface Required {
+  readonly name: string
+  /** The JSON to add where the member is missing; null for a value that depends on the answer. */
+  readonly put: string | null
+  /** Clients that validate refuse null, which counts as missing. */
+  readonly isNoNull?: true
+  readonly bit: number
+}
+
+/** Members in the order in which missing ones are added. D13. */
+const REQUIRED: readonly Required[] = [
+  { name: 'id', put: null, isNoNull: true },
+  { name: 'object', put: '"response"', isNoNull: true },
+  { name: 'created_at', put: null, isNoNull: true },
+  { name: 'completed_at', put: 'null' },
+  { name: 'status', put: null, isNoNull: true },
+  { name: 'background', put: 'null' },
+  { name: 'error', put: 'null' },
+  { name: 'incomplete_details', put: 'null' },
+  { name: 'instructions', put: 'null' },
+  { name: 'max_output_tokens', put: 'null' },
+  { name: 'metadata', put: '{}' },
+  { name: 'model', put: null },
+  { name: 'output', put: '[]', isNoNull: true },
+  { name: 'parallel_tool_calls', put: 'true', isNoNull: true },
+  { name: 'presence_penalty', put: 'null' },
+  { name: 'frequency_penalty', put: 'null' },
+  { name: 'previous_response_id', put: 'null' },
+  { name: 'reasoning', put: 'null' },
+  { name: 'service_tier', put: 'null' },
+  { name: 'temperature', put: 'null' },
+  { name: 'tool_choice', put: '"auto"', isNoNull: true },
+  { name: 'tools', put: '[]', isNoNull: true },
+  { name: 'top_p', put: 'null' },
+  { name: 'truncation', put: 'null' },
+  { name: 'usage', put: 'null' },
+  { name: 'user', put: 'null' },
+].map((one, nth) => ({ ...one, bit: 2 ** nth }) as Required)
+
+const USAGE = REQUIRED.find(({ name }) => name === 'usage')?.bit ?? 0
+const BY_LENGTH = new Map<number, readonly Required[]>()
+for (const one of REQUIRED) BY_LENGTH.set(one.name.length, [...(BY_LENGTH.get(one.name.length) ?? []), one])
+
+/** Bytes of a provider's id that is kept, with its quotes; providers have shorter ones. */
+const ID_BYTES_MAX = 256
+/** Bytes of a time; a longer one is no time. */
+const TIME_BYTES_MAX = 32
+
+/** The object of a response: an answer, or `response` of the events that have one. */
+export class ResponseMembers implements Members {
+  readonly itemsMax = 0
+  /** The provider's own id, a JSON string. */
+  id: Span | null = null
+  /** A JSON string. */
+  status: Span | null = null
+  /** `service_tier`, a JSON string. */
+  tier: Span | null = null
+  /** The value, unless it is null. */
+  error: Span | null = null
+  /** `incomplete_details`, an object. */
+  incomplete: Span | null = null
+  /** The value, which may be the literal null. */
+  usage: Span | null = null
+  /** `output` is a list. */
+  hasList = false
+  readonly items: ItemMembers
+  /** The closing brace; -1: no object was read. */
+  close = -1
+  readonly #walk: ObjectWalk
+  readonly #head: NativeHead
+  readonly #model: string
+  readonly #seen = new SeenMembers()
+  /** Members that stay. */
+  #kept = 0
+
+  constructor(walk: ObjectWalk, head: NativeHead) {
+    this.#walk = walk
+    this.#head = head
+    this.#model = JSON.stringify(head.model)
+    this.items = new ItemMembers(walk)
+  }
+
+  clear(): void {
+    this.id = null
+    this.status = null
+    this.tier = null
+    this.error = null
+    this.incomplete = null
+    this.usage = null
+    this.hasList = false
+    this.close = -1
+    this.#seen.bits = 0
+    this.#kept = 0
+    this.items.clear()
+  }
+
+  begin(): void {
+    this.clear()
+  }
+
+  member(key: number, length: number, at: number, depth: number): number {
+    const { json } = this.#walk
+    this.#kept++
+    for (const one of BY_LENGTH.get(length) ?? []) {
+      if (!isAt(json.bytes, key, one.name)) continue
+      if (!this.#seen.isFirst(one.bit)) return ODD
+      return this.#required(one, at, depth)
+    }
+    return json.value(at, depth)
+  }
+
+  /** What is missing is added by `added`: it depends on members behind this object. */
+  end(at: number): string {
+    this.close = at
+    return ''
+  }
+
+  other(): number {
+    return ODD
+  }
+
+  /**
+   * What is missing, with the comma before it.
+   * @param status for an object without `status`
+   * @param hasUsage false: the usage is added elsewhere
+   */
+  added(status: string, hasUsage: boolean): string {
+    const members: string[] = []
+    for (const { name, bit, put } of REQUIRED) {
+      if (this.#seen.has(bit) || (bit === USAGE && !hasUsage)) continue
+      members.push(`"${name}":${put ?? this.#put(name, status)}`)
+    }
+    const text = members.join(',')
+    return text === '' || this.#kept === 0 ? text : `,${text}`
+  }
+
+  #put(name: string, status: string): string {
+    if (name === 'model') return this.#model
+    if (name === 'created_at') return String(this.#head.createdS)
+    return JSON.stringify(name === 'id' ? ownId(this.#head) : status)
+  }
+
+  #required({ name, bit, isNoNull }: Required, at: number, depth: number): number {
+    const { json } = this.#walk
+    const { bytes } = json
+    if (name === 'output' && bytes[at] === OPEN_LIST) {
+      this.hasList = true
+      return this.#walk.list(this.items, at, depth)
+    }
+    const end = json.value(at, depth)
+    if (end < 0) return end
+    if (name === 'model') return this.#walk.replace(at, end, this.#model)
+    if (name === 'created_at' || name === 'completed_at') return this.#time(name, at, end)
+    this.#note(name, at, end)
+    if (isNoNull !== true || bytes[at] !== LOWER_N) return end
+    // It is missing.
+    this.#seen.bits &= ~bit
+    this.#kept--
+    return this.#walk.cut(end)
+  }
+
+  #note(name: string, start: number, end: number): void {
+    const { bytes } = this.#walk.json
+    const span = { start, end }
+    if (name === 'usage') this.usage = span
+    if (name === 'error' && bytes[start] !== LOWER_N) this.error = span
+    if (name === 'incomplete_details' && bytes[start] === OPEN_OBJECT) this.incomplete = span
+    if (bytes[start] !== QUOTE || end <= start + 2 || end - start > ID_BYTES_MAX) return
+    if (name === 'id') this.id = span
+    if (name === 'status') this.status = span
+    if (name === 'service_tier') this.tier = span
+  }
+
+  /** Servers in Python write times with a fraction, which clients that validate refuse. */
+  #time(name: string, at: number, end: number): number {
+    const { bytes } = this.#walk.json
+    if (countAt(bytes, at, end) >= 0) return end
+    if (name === 'completed_at' && bytes[at] === LOWER_N) return end
+    const time = end - at > TIME_BYTES_MAX ? NaN : Math.floor(Number(bytes.toString('latin1', at, end)))
+    const missing = name === 'created_at' ? String(this.#head.createdS) : 'null'
+    return this.#walk.replace(at, end, Number.isSafeInteger(time) && time >= 0 ? String(time) : missing)
+  }
+}
+
+/** The id of an answer whose provider gave none: that of the call, as responses write it. D32. */
+function ownId({ id }: NativeHead): string {
+  return id.replace(/^gen_/, 'resp_')
+}

@@ -1,0 +1,115 @@
+import { membersOf, type Members } from '../../schemas/values/members.ts'
+import type { JsonPath } from '../../schemas/values/json-path.ts'
+import type { ResponsesBody } from '../../schemas/inference/responses.ts'
+import { readFreeform } from '../freeform-tools.ts'
+import type { FunctionNames } from '../../schemas/inference/forms/function-names.ts'
+import { allowedChoice, choiceOfWord, readFunction } from '../functions.ts'
+import { textOf, type Others } from '../others.ts'
+import { BETWEEN_TEXTS } from '../prompt.ts'
+import type { PromptTool, ToolChoice } from '../prompt.ts'
+import { offerOf, usedMembers } from '../table/nested-table.ts'
+
+/** What the tools of a request are read with. */
+export interface ToolPlace {
+  readonly names: FunctionNames
+  readonly others: Others
+}
+
+/** A list of tools, and where it stands in the request. */
+interface ToolList {
+  readonly tools: readonly Members[]
+  readonly path: JsonPath
+}
+
+/** Items of a conversation that bring tools with them. */
+const BRINGING: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output'])
+
+/** The tools of a request, and those that its conversation brings. */
+export function toolLists({ tools, input }: Pick<ResponsesBody, 'tools' | 'input'>): readonly ToolList[] {
+  const items = Array.isArray(input) ? input.map(membersOf) : []
+  const brought = items.flatMap(({ type, tools: within }, nth) =>
+    BRINGING.has(type) && Array.isArray(within)
+      ? [{ tools: within.map(membersOf), path: ['input', nth, 'tools'] }]
+      : [],
+  )
+  return [{ tools: (tools ?? []).map(membersOf), path: ['tools'] }, ...brought]
+}
+
+/** A tool that comes again is declared once, as the conversation told it last. */
+export function readTools(lists: readonly ToolList[], place: ToolPlace): readonly PromptTool[] {
+  const read = lists.map((list) => readList(list, place))
+  const last = new Map(read.flatMap((tools, nth) => tools.map(({ name }) => [name, nth] as const)))
+  return read.flatMap((tools, nth) => tools.filter(({ name }) => last.get(name) === nth))
+}
+
+function readList({ tools, path: list }: ToolList, { names, others }: ToolPlace): readonly PromptTool[] {
+  return tools.flatMap((tool, nth) => {
+    const path = [...list, nth]
+    if (tool['type'] === 'namespace') return readNamespace(tool, path, { names, others })
+    const read = readTool(tool, path, others)
+    if (read !== null) return [read]
+    if (isOffered(tool)) others.drop(String(tool['type']), path)
+    else others.add('tools', path)
+    return []
+  })
+}
+
+/** Null: it is no tool that the caller runs, and that a function can stand for. */
+function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | null {
+  if (tool['type'] === 'function')
+    return readFunction(tool, { path, used: FUNCTION, schema: 'parameters' }, others)
+  return tool['type'] === 'custom' ? readFreeform(tool, path, others) : null
+}
+
+const FUNCTION = usedMembers('responses', 'tools', { type: 'function' })
+const NAMESPACE = usedMembers('responses', 'tools', { type: 'namespace' })
+
+/** The description of a namespace stands before that of its first tool. */
+function readNamespace(told: Members, path: JsonPath, { names, others }: ToolPlace): readonly PromptTool[] {
+  others.addRest(told, NAMESPACE, { path })
+  const { tools } = told
+  const [namespace, about] = [namespaceOf(told['name']), textOf(told['description'])]
+  const within = Array.isArray(tools) ? (tools as readonly unknown[]) : []
+  return within.flatMap((one, nth) => {
+    const read = readTool(membersOf(one), [...path, 'tools', nth], others)
+    if (read === null) others.add('tools', [...path, 'tools', nth])
+    if (read === null) return []
+    const { name, description } = read
+    const own = { name, isFreeform: false, description, format: null, ...read.origin, namespace, about }
+    const texts = [nth === 0 ? about : null, description].filter((text) => (text ?? '') !== '')
+    const words = texts.length === 0 ? null : texts.join(BETWEEN_TEXTS)
+    return [{ ...read, name: names.of(namespace, name), description: words, origin: own }]
+  })
+}
+
+/** Null: a tool without a namespace. */
+export function namespaceOf(name: unknown): string | null {
+  return name === '' ? null : textOf(name)
+}
+
+/** Whether the tool comes with each call of a client. */
+function isOffered(tool: Members): boolean {
+  const offer = offerOf(tool['type'])
+  if (offer === null) return false
+  const value = tool[offer.member]
+  return offer.value === undefined ? typeof value === 'boolean' : value === offer.value
+}
+
+/** Types of choices that name a tool which the caller runs. */
+const NAMED: ReadonlySet<unknown> = new Set(['function', 'custom'])
+
+/** A choice has the name of its tool alone, which may be one of a namespace. */
+export function readChoice(choice: unknown, tools: readonly PromptTool[], others: Others): ToolChoice | null {
+  if (choice === null || typeof choice === 'string') return choiceOfWord(choice)
+  const told = membersOf(choice)
+  const nameOf = ({ type, name }: Members): string | null => {
+    if (!NAMED.has(type) || typeof name !== 'string') return null
+    if (tools.some((tool) => tool.name === name)) return name
+    return tools.find(({ origin }) => origin?.name === name)?.name ?? name
+  }
+  const name = nameOf(told)
+  if (name !== null) return { kind: 'tool', name }
+  const some = told['type'] === 'allowed_tools' ? allowedChoice(told, nameOf) : null
+  if (some === null) others.add('tool_choice', ['tool_choice'])
+  return some
+}

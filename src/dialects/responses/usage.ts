@@ -1,0 +1,39 @@
+import { membersOf, type Members } from '../../schemas/values/members.ts'
+import type { TokenUsage } from '../parts.ts'
+import { countOf, searchesOf, withSearches } from '../usage.ts'
+
+/**
+ * Usage as a provider of responses tells it, in buckets that do not overlap: the input includes cached
+ * tokens, the output includes reasoning. A server that leaves reasoning out of the output has it in the total
+ * alone. D24.
+ * @param hasOutput output was delivered, and no output in the figures is a mistake
+ * @returns null: figures are missing, or are not credible
+ */
+export function responsesUsageOf(usage: Members, hasOutput: boolean): TokenUsage | null {
+  const input = countOf(usage['input_tokens'])
+  const output = countOf(usage['output_tokens'])
+  // Nothing but its prompt makes a model write.
+  if (input === null || output === null || input === 0) return null
+  const details = membersOf(usage['input_tokens_details'])
+  const read = Math.min(countOf(details['cached_tokens']) ?? 0, input)
+  const written = Math.min(countOf(details['cache_write_tokens']) ?? 0, input - read)
+  const told = countOf(membersOf(usage['output_tokens_details'])['reasoning_tokens']) ?? 0
+  const beside = (countOf(usage['total_tokens']) ?? 0) - input - output
+  const isBeside = beside > 0 && (told === 0 || told === beside)
+  const reasoning = isBeside ? beside : Math.min(told, output)
+  const text = isBeside ? output : output - reasoning
+  if (hasOutput && text + reasoning === 0) return null
+  return { input: input - read - written, cacheRead: read, cacheWrite: written, output: text, reasoning }
+}
+
+/** The searches of an answer whose provider told no tokens: those are estimated. */
+const NO_TOKENS: TokenUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+
+/**
+ * The usage with the searches of the web that the items show; providers of responses tell them nowhere else.
+ * @param tokens null: none are credible
+ * @returns null: nothing is known
+ */
+export function usageWithItems(tokens: TokenUsage | null, searches: number): TokenUsage | null {
+  return searches === 0 ? tokens : withSearches(tokens ?? NO_TOKENS, searchesOf(searches))
+}

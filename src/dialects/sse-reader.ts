@@ -1,0 +1,320 @@
+import type { Failure } from '../schemas/failures.ts'
+import {
+  BARE_EVENTS_MAX,
+  BARE_EVENTS_PER_S,
+  STRAY_LINES_MAX,
+  STRAY_LINES_PER_EVENT,
+  STRAY_LINES_PER_S,
+  STREAM_EVENT_BYTES_MAX,
+} from '../schemas/inference/stream-limits.ts'
+import { Gathered } from './gathered.ts'
+
+/** An event of a provider's stream. */
+export interface SseEvent {
+  /** Of its `event:` line; the empty string without one. */
+  readonly name: string
+  /**
+   * A slice of the bytes that were read where the data lies in one read and one line, otherwise a copy.
+   */
+  readonly data: Buffer
+  /** The data came in one `data:` line, and so has no line end in it. */
+  readonly isOneLine: boolean
+  /** False: the data lies in the bytes that were read, which the caller may use again. */
+  readonly isOwn: boolean
+}
+
+export interface SseRead {
+  /** The events whose last byte was in these bytes, in order. */
+  readonly events: readonly SseEvent[]
+  /**
+   * Nothing more is read. upstream_too_large: an event is above its maximum. upstream_invalid: too many lines
+   * belong to no event.
+   */
+  readonly failure: Failure | null
+}
+
+const TOO_MANY_LINES: Failure = {
+  name: 'upstream_invalid',
+  detail: 'The stream of the provider has too many lines outside of events.',
+}
+const TOO_MANY_EVENTS: Failure = {
+  name: 'upstream_invalid',
+  detail: 'The stream of the provider has too many events without an output.',
+}
+const S_MS = 1_000
+const LF = 0x0a
+const CR = 0x0d
+const COLON = 0x3a
+const SPACE = 0x20
+const DATA = Buffer.from('data')
+const EVENT = Buffer.from('event')
+const BOM = [0xef, 0xbb, 0xbf] as const
+/** Bytes of an event's name; an event with a longer name has no name here. No protocol has half as many. */
+const NAME_BYTES_MAX = 128
+/** Not looked for yet. */
+const UNKNOWN = -2
+
+/** So many may come at once, and so many more a second. */
+class Bucket {
+  readonly #most: number
+  readonly #perS: number
+  readonly #now: () => number
+  #left: number
+  /** When the bucket was last refilled by time. */
+  #at: number
+
+  constructor(most: number, perS: number, now: () => number) {
+    this.#most = most
+    this.#perS = perS
+    this.#now = now
+    this.#left = most
+    this.#at = now()
+  }
+
+  give(count: number): void {
+    this.#left = Math.min(this.#most, this.#left + count)
+  }
+
+  /** The clock is read only where the rest does not suffice. @returns false: the bucket is empty */
+  take(count: number): boolean {
+    if (count > this.#left) {
+      const now = this.#now()
+      this.give(((now - this.#at) / S_MS) * this.#perS)
+      this.#at = now
+    }
+    this.#left -= count
+    return this.#left >= 0
+  }
+}
+
+/**
+ * Reads server-sent events as the WHATWG standard for HTML says: lines end with LF, CR or CRLF; a byte order
+ * mark at the start, comments, `id`, `retry` and unknown fields are skipped; the end of the stream does not
+ * complete an event. Bytes of skipped lines are not kept, however long the lines are. D12, D13.
+ */
+export class SseReader {
+  readonly #eventBytesMax: number
+  /** The begin of a line whose end has not come. */
+  readonly #line = new Gathered()
+  /** Data of the event so far, when it is not one slice. */
+  readonly #joined = new Gathered()
+  /** Data of the event so far, when it is one slice. */
+  #slice: Buffer | null = null
+  /** `#slice` lies in the bytes that are being read. */
+  #isSliceBorrowed = false
+  #dataLines = 0
+  #name = ''
+  /** The event so far has a line with its name. */
+  #isNamed = false
+  /** Lines of this read that belong to no event. */
+  #strayLines = 0
+  readonly #stray: Bucket
+  readonly #bare: Bucket
+  /** Bytes of the byte order mark that have come; null: the stream has begun. */
+  #bom: number | null = 0
+  /** The end of the line that has begun is all that matters of it. */
+  #isSkipping = false
+  /** The last line ended with a CR, to which a LF would belong. */
+  #isAfterCr = false
+  #events: SseEvent[] = []
+  #failure: Failure | null = null
+
+  /**
+   * @param eventBytesMax bytes of one event's data
+   * @param now monotonic milliseconds
+   */
+  constructor(eventBytesMax: number = STREAM_EVENT_BYTES_MAX, now = (): number => performance.now()) {
+    this.#eventBytesMax = eventBytesMax
+    this.#stray = new Bucket(STRAY_LINES_MAX, STRAY_LINES_PER_S, now)
+    this.#bare = new Bucket(BARE_EVENTS_MAX, BARE_EVENTS_PER_S, now)
+  }
+
+  /** Bytes of memory that an event takes whose end has not come. */
+  get heldBytes(): number {
+    return this.#line.capacity + this.#joined.capacity + (this.#slice?.length ?? 0)
+  }
+
+  /** @param bytes the next of the body; events have slices of them */
+  read(bytes: Uint8Array): SseRead {
+    if (this.#failure !== null) return { events: [], failure: this.#failure }
+    const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#lines(buffer, this.#begin(buffer))
+    if (this.#isSliceBorrowed && this.#slice !== null) {
+      // The memory of the read belongs to the caller, and is larger than this part of it.
+      this.#slice = Buffer.from(this.#slice)
+      this.#isSliceBorrowed = false
+    }
+    if (this.#strayLines > 0 || this.#events.length > 0) this.#countStray()
+    const events = this.#events
+    // A stream that waits for its next event must not hold the memory of the last read.
+    this.#events = []
+    return { events, failure: this.#failure }
+  }
+
+  /**
+   * Called for an event in which the model wrote nothing.
+   * @returns upstream_invalid: there were too many of them
+   */
+  bareEvent(): Failure | null {
+    return this.#bare.take(1) ? null : TOO_MANY_EVENTS
+  }
+
+  #countStray(): void {
+    const more = this.#strayLines - this.#events.length * STRAY_LINES_PER_EVENT
+    this.#strayLines = 0
+    if (more <= 0) this.#stray.give(-more)
+    else if (!this.#stray.take(more)) this.#fail(TOO_MANY_LINES)
+  }
+
+  /** @returns the place of the first byte that belongs to a line */
+  #begin(bytes: Buffer): number {
+    let at = 0
+    while (this.#bom !== null && at < bytes.length) {
+      if (bytes[at] !== BOM[this.#bom]) {
+        // Bytes that only begin like the mark are the name of an unknown field.
+        if (this.#bom > 0) this.#isSkipping = true
+        this.#bom = null
+        break
+      }
+      at++
+      this.#bom = this.#bom + 1 === BOM.length ? null : this.#bom + 1
+    }
+    if (this.#isAfterCr && at < bytes.length) {
+      if (bytes[at] === LF) at++
+      this.#isAfterCr = false
+    }
+    return at
+  }
+
+  #lines(bytes: Buffer, start: number): void {
+    let at = start
+    let lf = UNKNOWN
+    let cr = UNKNOWN
+    while (at < bytes.length && this.#failure === null) {
+      // Each is looked for again only behind the last one that was found: the search is linear.
+      if (lf !== -1 && lf < at) lf = bytes.indexOf(LF, at)
+      if (cr !== -1 && cr < at) cr = bytes.indexOf(CR, at)
+      const end = cr !== -1 && (lf === -1 || cr < lf) ? cr : lf
+      if (end === -1) return this.#keep(bytes, at)
+      this.#ended(bytes, at, end)
+      at = end + 1
+      if (end !== cr) continue
+      if (at === bytes.length) this.#isAfterCr = true
+      else if (bytes[at] === LF) at++
+    }
+  }
+
+  /** The line of `[start, …)` goes on in the next read. */
+  #keep(bytes: Buffer, start: number): void {
+    if (this.#isSkipping) return
+    this.#line.add(bytes, start, bytes.length)
+    const line = this.#line.peek()
+    if (mayBegin(line, DATA)) {
+      if (line.length - DATA.length - 2 + this.#dataBytes() > this.#eventBytesMax) this.#failLarge()
+      return
+    }
+    const isNamed = mayBegin(line, EVENT)
+    if (isNamed && line.length - EVENT.length - 2 <= NAME_BYTES_MAX) return
+    if (isNamed) this.#name = ''
+    this.#line.clear()
+    this.#isSkipping = true
+  }
+
+  /** The line that ends at `end`, and whose last part begins at `start`. */
+  #ended(bytes: Buffer, start: number, end: number): void {
+    if (this.#isSkipping) {
+      this.#isSkipping = false
+      this.#strayLines++
+    } else if (this.#line.length === 0) this.#take(bytes, start, end, true)
+    else {
+      this.#line.add(bytes, start, end)
+      const line = this.#line.take()
+      this.#take(line, 0, line.length, false)
+    }
+  }
+
+  /** @param isBorrowed the bytes are those of the read */
+  #take(bytes: Buffer, start: number, end: number, isBorrowed: boolean): void {
+    if (start === end) return this.#dispatch()
+    const first = bytes[start]
+    if (first === DATA[0] && isField(bytes, start, end, DATA))
+      this.#data(bytes, valueStart(bytes, start + DATA.length, end), end, isBorrowed)
+    else if (first === EVENT[0] && isField(bytes, start, end, EVENT))
+      this.#named(bytes, valueStart(bytes, start + EVENT.length, end), end)
+    else this.#strayLines++
+  }
+
+  #data(bytes: Buffer, start: number, end: number, isBorrowed: boolean): void {
+    const isFirst = this.#dataLines++ === 0
+    if (this.#dataBytes() + (isFirst ? 0 : 1) + (end - start) > this.#eventBytesMax) return this.#failLarge()
+    if (isFirst) {
+      this.#slice = bytes.subarray(start, end)
+      this.#isSliceBorrowed = isBorrowed
+      return
+    }
+    if (this.#slice !== null) this.#joined.add(this.#slice, 0, this.#slice.length)
+    this.#slice = null
+    this.#joined.addByte(LF)
+    this.#joined.add(bytes, start, end)
+  }
+
+  #dataBytes(): number {
+    return this.#slice?.length ?? this.#joined.length
+  }
+
+  #named(bytes: Buffer, start: number, end: number): void {
+    if (this.#isNamed) this.#strayLines++
+    this.#isNamed = true
+    this.#name = end - start > NAME_BYTES_MAX ? '' : bytes.toString('utf8', start, end)
+  }
+
+  #dispatch(): void {
+    if (this.#dataLines === 0) this.#strayLines++
+    else {
+      const data = this.#slice ?? this.#joined.take()
+      const isOneLine = this.#dataLines === 1
+      this.#events.push({ name: this.#name, data, isOneLine, isOwn: !this.#isSliceBorrowed })
+    }
+    this.#forget()
+  }
+
+  #failLarge(): void {
+    this.#fail({ name: 'upstream_too_large', fields: { limit: this.#eventBytesMax } })
+  }
+
+  #fail(failure: Failure): void {
+    this.#failure ??= failure
+    this.#line.clear()
+    this.#forget()
+  }
+
+  #forget(): void {
+    this.#slice = null
+    this.#isSliceBorrowed = false
+    this.#joined.clear()
+    this.#dataLines = 0
+    this.#name = ''
+    this.#isNamed = false
+  }
+}
+
+/** Whether a line that begins like this may turn out to be of the field. */
+function mayBegin(line: Buffer, field: Buffer): boolean {
+  const shared = Math.min(line.length, field.length)
+  if (line.compare(field, 0, shared, 0, shared) !== 0) return false
+  return line.length <= field.length || line[field.length] === COLON
+}
+
+/** The line is of this field, with or without a value. */
+function isField(bytes: Buffer, start: number, end: number, field: Buffer): boolean {
+  const { length } = field
+  if (end - start < length) return false
+  for (let nth = 1; nth < length; nth++) if (bytes[start + nth] !== field[nth]) return false
+  return end - start === length || bytes[start + length] === COLON
+}
+
+/** @param at behind the name of the field */
+function valueStart(bytes: Buffer, at: number, end: number): number {
+  if (at === end) return at
+  return at + 1 < end && bytes[at + 1] === SPACE ? at + 2 : at + 1
+}

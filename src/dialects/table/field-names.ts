@@ -1,0 +1,47 @@
+/**
+ * Names by which metrics know what a provider did not get: a bounded set, since callers choose members. D36.
+ */
+import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../schemas/inference/responses-members.ts'
+import { STRICT_CUT, STRICT_CUT_BY_ROLE } from '../../schemas/inference/strict-members.ts'
+import { CARRIED, OTHERS, topOf } from './field-table.ts'
+import { SCHEMA_NAMES } from '../messages/json-schemas.ts'
+import { lostMembers, NESTED, TOOL_SEARCH, WEB_SEARCH, type NestedObject } from './nested-table.ts'
+
+/** Stands for names that the table of fields does not have. */
+export const OTHER_FIELD = 'other'
+
+/** Items that are left out as a whole, by their names. */
+const ITEMS = ['item_reference', WEB_SEARCH, TOOL_SEARCH] as const
+
+/** What is left out of an object, by the table. */
+function droppedIn(object: NestedObject): readonly string[] {
+  const { dropped = [], inner = {} } = object
+  return [...dropped, ...lostMembers(object), ...Object.values(inner).flatMap(droppedIn)]
+}
+
+const NESTED_NAMES = Object.values(NESTED).flatMap((places) =>
+  Object.values(places)
+    .flatMap((objects) => Object.values(objects))
+    .flatMap((object) => (typeof object === 'string' ? [] : droppedIn(object))),
+)
+
+const NAMES: ReadonlySet<string> = new Set([
+  ...CARRIED.flatMap(({ names: { chat = [], responses = [], messages = [] } }) =>
+    [...chat, ...responses, ...messages].map(topOf),
+  ),
+  ...Object.values(OTHERS).flatMap((fields) => Object.keys(fields)),
+  ...Object.keys(STRICT_CUT),
+  ...Object.values(STRICT_CUT_BY_ROLE).flat(),
+  ...Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat(),
+  ...ITEMS,
+  ...NESTED_NAMES,
+  ...SCHEMA_NAMES,
+  'transforms',
+  'anthropic-beta',
+])
+
+/** @param dropped a name of `x-sluice-dropped`; a member of a field is counted as the field */
+export function fieldName(dropped: string): string {
+  const [top = ''] = dropped.split('.', 1)
+  return NAMES.has(top) ? top : OTHER_FIELD
+}

@@ -1,0 +1,153 @@
+/** The table of fields as people and documents read it. D6. */
+import type { TextProtocol } from '../../schemas/models/text-models.ts'
+import type { Dialect } from '../../schemas/inference/text-request.ts'
+import {
+  CARRIED,
+  isForeign,
+  OTHERS,
+  oursIn,
+  pathsIn,
+  topOf,
+  writtenAs,
+  type CarriedField,
+  type FieldClass,
+} from './field-table.ts'
+import {
+  lostAt,
+  lostMembers,
+  NESTED,
+  NESTED_PLACES,
+  offerOf,
+  type NestedObject,
+  type NestedPlace,
+} from './nested-table.ts'
+import { ownCutIn, strictCutIn, type At } from '../../schemas/inference/forms/table/strict-nested.ts'
+
+/** What becomes of a field of callers at endpoints of one kind. */
+export interface FieldRow {
+  /** Path from the top of the request, with dots; the type of an object of a list stands in brackets. */
+  readonly field: string
+  /** `passed`: an endpoint of the caller's own form gets the caller's bytes. */
+  readonly class: FieldClass | 'passed'
+  /** Paths of a mapped field in the endpoint's form. */
+  readonly to?: readonly string[]
+  /** Values with which something else becomes of it, for people. */
+  readonly limit?: string
+  /** Values that are neither named nor refused, beside null. */
+  readonly defaults?: readonly unknown[]
+}
+
+/** Endpoints that get a request in the same words. */
+export interface EndpointKind {
+  readonly protocol: TextProtocol
+  /** They refuse members that they do not know. */
+  readonly isStrict: boolean
+}
+
+/** Each field that the tables have for a dialect, once. Other members are dropped, other objects refused. */
+export function fieldRows(dialect: Dialect, kind: EndpointKind): readonly FieldRow[] {
+  return [
+    ...CARRIED.flatMap((field) =>
+      pathsIn(field, dialect).map((path) => carriedRow(field, path, kind, dialect)),
+    ),
+    ...Object.entries(OTHERS[dialect]).map(([field, { class: of, defaults }]): FieldRow => {
+      const told = { field, ...(defaults.length > 0 && { defaults }) }
+      return { ...told, class: dialect === kind.protocol ? nativeClass(field, kind) : of }
+    }),
+    ...nestedRows(dialect, kind),
+    ...oursIn(dialect).map((field): FieldRow => ({ field, class: 'ours' })),
+  ]
+}
+
+function carriedRow(field: CarriedField, path: string, kind: EndpointKind, dialect: Dialect): FieldRow {
+  const { protocol, isStrict } = kind
+  const to = writtenAs(field, protocol, isStrict)
+  if (protocol === dialect && !(isStrict && isForeign(path, protocol)))
+    return { field: path, class: 'passed' }
+  // A strict provider of the same form has another name for some.
+  const isLost = to.length === 0 || (protocol === dialect && !field.names[dialect]?.includes(path))
+  if (isLost)
+    return { field: path, class: field.lost === 'refused' && protocol === dialect ? 'dropped' : field.lost }
+  const limit = protocol === dialect ? undefined : field.limits?.[protocol]
+  return { field: path, class: 'mapped', to, ...(limit !== undefined && { limit }) }
+}
+
+function nativeClass(field: string, { protocol, isStrict }: EndpointKind): FieldRow['class'] {
+  return isStrict && isForeign(topOf(field), protocol) ? 'dropped' : 'passed'
+}
+
+/** Where each dialect has its turns, their parts, and tools. */
+const PLACES: Readonly<Record<Dialect, Readonly<Record<NestedPlace, string>>>> = {
+  chat: { turns: 'messages', parts: 'messages.content', tools: 'tools' },
+  responses: { turns: 'input', parts: 'input.content', tools: 'tools' },
+  messages: { turns: 'messages', parts: 'messages.content', tools: 'tools' },
+}
+
+/** Each type of objects within the request, and those of its members that some endpoint does not get. */
+function nestedRows(dialect: Dialect, kind: EndpointKind): readonly FieldRow[] {
+  return NESTED_PLACES.flatMap((place) =>
+    Object.entries(NESTED[dialect][place]).flatMap(([type, object]) =>
+      objectRows({ dialect, place, type }, object, kind),
+    ),
+  )
+}
+
+function objectRows(at: At, object: NestedObject | 'dropped' | 'refused', kind: EndpointKind) {
+  const { protocol, isStrict } = kind
+  const field = nestedField(at)
+  const isNative = protocol === at.dialect
+  const rowOf = (path: string, told: Told): FieldRow =>
+    isNative ? { field: path, class: 'passed' } : { field: path, ...told }
+  if (typeof object === 'string') return [rowOf(field, { class: object, ...toldOffer(at) })]
+  const cut = isStrict ? strictCutIn(at, protocol, object) : []
+  const members = new Map([
+    ...ownCutIn(at).map((name) => [name, MAPPED] as const),
+    ...membersTold(object, protocol),
+  ])
+  const rows = Array.from(members, ([name, told]) =>
+    cut.includes(name)
+      ? { field: `${field}.${name}`, class: 'dropped' as const }
+      : rowOf(`${field}.${name}`, told),
+  )
+  return [rowOf(field, objectTold(object, kind)), ...rows]
+}
+
+/** Path of an object within requests. */
+export function nestedField({ dialect, place, type }: At): string {
+  return `${PLACES[dialect][place]}[${type}]`
+}
+
+type Told = Pick<FieldRow, 'limit'> & { readonly class: FieldClass }
+
+const MAPPED: Told = { class: 'mapped' }
+const REASONING: Told = { class: 'mapped', limit: 'dropped if the provider does not accept it' }
+
+function toldOffer({ dialect, place, type }: At): Pick<FieldRow, 'limit'> {
+  const offer = dialect === 'responses' && place === 'tools' ? offerOf(type) : null
+  return offer === null ? {} : { limit: `dropped ${offer.told}` }
+}
+
+function objectTold(
+  { lacking = [], lackingStrict = [], reasoning }: NestedObject,
+  { protocol, isStrict }: EndpointKind,
+): Told {
+  if (lacking.includes(protocol) || (isStrict && lackingStrict.includes(protocol)))
+    return { class: 'refused' }
+  return reasoning === 'whole' ? REASONING : MAPPED
+}
+
+/** The members of an object that are not mapped at each endpoint, with those of the objects in it. */
+function membersTold(object: NestedObject, protocol: TextProtocol): ReadonlyMap<string, Told> {
+  const { dropped = [], refused = [], reasoning = [], inner = {} } = object
+  const lost = (name: string): Told =>
+    lostAt(object, name).includes(protocol) ? { class: 'dropped' } : MAPPED
+  return new Map<string, Told>([
+    ...lostMembers(object).map((name) => [name, lost(name)] as const),
+    ...(reasoning === 'whole' ? [] : reasoning).map((name) => [name, REASONING] as const),
+    ...dropped.map((name) => [name, { class: 'dropped' }] as const),
+    ...refused.map((name) => [name, { class: 'refused' }] as const),
+    ...Object.entries(inner).flatMap(([outer, one]) =>
+      Array.from(membersTold(one, protocol), ([name, told]) => [`${outer}.${name}`, told] as const),
+    ),
+  ])
+}

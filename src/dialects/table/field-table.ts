@@ -1,0 +1,390 @@
+/** What becomes of each member of a request in each protocol: one table for readers, writers and words. D6. */
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../schemas/models/text-models.ts'
+import { RESPONSES_STRICT_CUT, STRICT_CUT } from '../../schemas/inference/strict-members.ts'
+import { OURS_NAMES } from '../../schemas/inference/text-members.ts'
+import type { Dialect } from '../../schemas/inference/text-request.ts'
+import {
+  MAKER_TOKENS_MIN,
+  MAKER_USER_CHARS_MAX,
+  STRICT_STOPS_MAX,
+} from '../../schemas/models/openai-maker.ts'
+import { GEMINI_STOPS_MAX } from '../gemini/models.ts'
+import { NO_BUDGET_FROM } from '../../schemas/inference/forms/messages/claude-models.ts'
+import type { Tuning } from '../prompt.ts'
+
+/**
+ * `mapped`: the protocol has the same; `dropped`: the request goes without, and the answer says so; `refused`:
+ * the answer would be another one; `ours`: it is for Sluice alone, and no provider gets it.
+ */
+export type FieldClass = 'mapped' | 'dropped' | 'refused' | 'ours'
+
+/** What the form carries, with the members that each form of calls has for it. */
+export interface CarriedField {
+  /** Paths from the top of the request, with dots. */
+  readonly names: Readonly<Partial<Record<TextProtocol, readonly string[]>>>
+  /** Other paths that readers of dialects take, and no writer writes. */
+  readonly aliases?: Readonly<Partial<Record<Dialect, readonly string[]>>>
+  /** Values that a protocol does not take although it has the member, for people. */
+  readonly limits?: Readonly<Partial<Record<TextProtocol, string>>>
+  /** What it is where a protocol has no member. */
+  readonly lost: 'dropped' | 'refused'
+}
+
+/** All three dialects and Gemini have it, under these names. */
+function everywhere(
+  chat: readonly string[],
+  responses: readonly string[],
+  messages: readonly string[],
+  gemini: readonly string[],
+): CarriedField {
+  return { names: { chat, responses, messages, gemini }, lost: 'refused' }
+}
+
+/** Gemini's name of a member in OpenAI's spelling. */
+function inConfig(name: string): string {
+  return `generationConfig.${name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}`
+}
+
+/** Members that shape the answer of Sluice, whatever form its provider speaks: none gets them by a translation. */
+const SHAPING: Readonly<Record<Dialect, readonly string[]>> = {
+  chat: ['stream_options'],
+  responses: ['include'],
+  messages: [],
+}
+
+/** Members that no other part of the form tunes. */
+export interface TuningField extends CarriedField {
+  /** Its name at the top of requests; forms that have it elsewhere have another name in `names`. */
+  readonly member: string
+  readonly kind: 'number' | 'text' | 'object'
+  /** Values that change nothing beside null: such a value is never named. */
+  readonly defaults: readonly unknown[]
+}
+
+function tuned(
+  kind: TuningField['kind'],
+  name: string,
+  protocols: readonly TextProtocol[],
+  ...defaults: readonly unknown[]
+): TuningField {
+  const names = Object.fromEntries(
+    protocols.map((protocol) => [protocol, [protocol === 'gemini' ? inConfig(name) : name]]),
+  )
+  return { member: name, kind, names, lost: 'dropped', defaults }
+}
+
+const UNSAMPLED = `dropped for Claude from ${NO_BUDGET_FROM} on`
+
+/** Providers that only imitate OpenAI's forms take these. */
+const FOR_MAKER = 'for OpenAI itself'
+const LONG_USER = `above ${MAKER_USER_CHARS_MAX} characters dropped ${FOR_MAKER}`
+
+/** The members that tune. A user of messages is a member of its metadata. */
+export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
+  temperature: {
+    ...tuned('number', 'temperature', TEXT_PROTOCOLS),
+    limits: { messages: `above 1 becomes 1; ${UNSAMPLED}` },
+  },
+  topP: {
+    ...tuned('number', 'top_p', TEXT_PROTOCOLS, 1),
+    limits: { messages: `dropped together with \`temperature\`; ${UNSAMPLED}` },
+  },
+  topK: {
+    ...tuned('number', 'top_k', TEXT_PROTOCOLS, 0, -1),
+    limits: { messages: UNSAMPLED, gemini: 'dropped if it is not an integer' },
+  },
+  minP: tuned('number', 'min_p', ['chat'], 0),
+  topA: tuned('number', 'top_a', ['chat'], 0),
+  seed: {
+    ...tuned('number', 'seed', ['chat', 'gemini']),
+    limits: { gemini: 'dropped if it is not a 32-bit integer' },
+  },
+  presencePenalty: tuned('number', 'presence_penalty', ['chat', 'responses', 'gemini'], 0),
+  frequencyPenalty: tuned('number', 'frequency_penalty', ['chat', 'responses', 'gemini'], 0),
+  repetitionPenalty: tuned('number', 'repetition_penalty', ['chat'], 1),
+  logitBias: tuned('object', 'logit_bias', ['chat'], {}),
+  verbosity: {
+    ...tuned('text', 'verbosity', ['chat'], 'medium'),
+    names: { chat: ['verbosity'], responses: ['text.verbosity'] },
+  },
+  serviceTier: {
+    ...tuned('text', 'service_tier', ['chat', 'responses', 'messages'], 'auto', 'default'),
+    names: {
+      ...{ chat: ['service_tier'], responses: ['service_tier'], messages: ['service_tier'] },
+      gemini: ['service_tier'],
+    },
+    limits: {
+      messages: 'only `default`; others are dropped',
+      gemini: '`default`, `flex` and `priority`; others are dropped, and Vertex gets none',
+    },
+  },
+  cacheKey: tuned('text', 'prompt_cache_key', ['chat', 'responses']),
+  user: {
+    ...tuned('text', 'user', ['chat', 'responses']),
+    names: { chat: ['user'], responses: ['user'], messages: ['metadata.user_id'] },
+    limits: { chat: LONG_USER, responses: LONG_USER },
+  },
+  metadata: {
+    ...tuned('object', 'metadata', ['chat', 'responses'], {}),
+    limits: { chat: `dropped ${FOR_MAKER}` },
+  },
+}
+
+/** All that the form carries. */
+export const CARRIED: readonly CarriedField[] = [
+  everywhere(['model'], ['model'], ['model'], ['model']),
+  everywhere(
+    ['messages'],
+    ['input', 'instructions'],
+    ['messages', 'system'],
+    ['contents', 'systemInstruction'],
+  ),
+  everywhere(['stream', 'stream_options'], ['stream'], ['stream'], ['alt']),
+  {
+    ...everywhere(
+      ['max_tokens', 'max_completion_tokens'],
+      ['max_output_tokens'],
+      ['max_tokens'],
+      ['generationConfig.maxOutputTokens'],
+    ),
+    limits: { responses: `at least ${MAKER_TOKENS_MIN} ${FOR_MAKER}` },
+  },
+  {
+    ...everywhere(['tools'], ['tools'], ['tools'], ['tools']),
+    limits: {
+      messages: 'top-level alternatives of a schema are merged; limits of a strict schema become text',
+    },
+  },
+  everywhere(['tool_choice'], ['tool_choice'], ['tool_choice'], ['toolConfig']),
+  {
+    ...everywhere(
+      ['response_format'],
+      ['text.format'],
+      ['output_config.format'],
+      ['generationConfig.responseMimeType', 'generationConfig.responseJsonSchema'],
+    ),
+    aliases: { messages: ['output_format'] },
+    limits: { messages: '`json_object` refused, `description` dropped, limits of the schema become text' },
+  },
+  {
+    ...everywhere(
+      ['reasoning', 'reasoning_effort'],
+      ['reasoning', 'include'],
+      ['thinking', 'output_config.effort'],
+      ['generationConfig.thinkingConfig'],
+    ),
+    aliases: { chat: ['include_reasoning'] },
+    limits: {
+      messages: 'dropped if a tool is forced',
+      gemini: 'not sent to models without thinking',
+    },
+  },
+  {
+    names: {
+      chat: ['parallel_tool_calls'],
+      responses: ['parallel_tool_calls'],
+      messages: ['tool_choice.disable_parallel_tool_use'],
+    },
+    lost: 'dropped',
+  },
+  {
+    names: { chat: ['stop'], messages: ['stop_sequences'], gemini: ['generationConfig.stopSequences'] },
+    lost: 'refused',
+    limits: {
+      chat: `more than ${STRICT_STOPS_MAX} are refused if a provider only accepts OpenAI's fields`,
+      messages: 'whitespace-only strings are refused',
+      gemini: `more than ${GEMINI_STOPS_MAX} are refused`,
+    },
+  },
+  {
+    names: { chat: ['cache_control'], responses: ['cache_control'], messages: ['cache_control'] },
+    lost: 'dropped',
+  },
+  ...Object.values(TUNING),
+]
+
+/** A member that the form does not carry. */
+export interface OtherField {
+  readonly class: 'dropped' | 'refused'
+  /** As of a member that tunes. */
+  readonly defaults: readonly unknown[]
+}
+
+const dropped = (...defaults: readonly unknown[]): OtherField => ({ class: 'dropped', defaults })
+const refused = (...defaults: readonly unknown[]): OtherField => ({ class: 'refused', defaults })
+const TEXT_ALONE = ['text']
+
+/** Members of all dialects, which some providers have. */
+const SHARED: Readonly<Record<string, OtherField>> = {
+  speed: dropped('standard'),
+  // Where the words of a caller may be computed.
+  inference_geo: refused('global'),
+  fallbacks: dropped([]),
+  context_management: dropped([]),
+  compaction: dropped(),
+  prompt_cache_options: dropped(),
+  prompt_cache_retention: dropped('in_memory', 'in-memory'),
+  safety_identifier: dropped(),
+  moderation: dropped(),
+  image_config: dropped({}),
+  modalities: refused(TEXT_ALONE),
+  logprobs: refused(false),
+  top_logprobs: refused(0),
+  store: refused(false),
+}
+
+/** Members of requests that the form does not carry; what is not here is dropped. */
+export const OTHERS: Readonly<Record<Dialect, Readonly<Record<string, OtherField>>>> = {
+  chat: {
+    ...SHARED,
+    n: refused(1),
+    audio: refused(),
+    prediction: refused(),
+    functions: refused([]),
+    function_call: refused('none', 'auto'),
+    web_search_options: refused(false),
+    search_parameters: refused(false),
+    enable_search: refused(false),
+    // Content that the model would read.
+    cached_content: refused(),
+    cachedContent: refused(),
+    data_sources: refused([]),
+    dataSources: refused([]),
+    prompt_cache_breakpoint: dropped(),
+  },
+  responses: {
+    ...SHARED,
+    background: refused(false),
+    previous_response_id: refused(),
+    conversation: refused(),
+    prompt: refused(),
+    max_tool_calls: dropped(),
+    truncation: dropped('disabled'),
+    stream_options: dropped({}),
+    access_programs: dropped(),
+    image: dropped({}),
+    // Without it the provider keeps the input, and writes nothing.
+    generate: refused(true),
+  },
+  messages: {
+    ...SHARED,
+    mcp_servers: refused([]),
+    container: refused(),
+    thread: refused(),
+    diagnostics: dropped(),
+    betas: dropped([]),
+    billing_policy: dropped(),
+    fallback_credit_token: dropped(),
+    user_profile_id: refused(),
+    workspace_id: refused(),
+  },
+}
+
+/**
+ * Places within requests whose content the form does not carry, by the names that readers have for them:
+ * without it the model would read, call or write something else. All other nested members are dropped.
+ */
+export const NESTED_REFUSED: ReadonlySet<string> = new Set([
+  'messages.content',
+  'messages.audio',
+  'messages.function_call',
+  'messages.tool_calls',
+  'input',
+  'input.content',
+  'include.logprobs',
+  'document.citations',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'text.format',
+  'output_config.format',
+])
+
+/** Values of nested members that change nothing, beside null, empty texts and empty lists. */
+export const NESTED_DEFAULTS: Readonly<Record<string, readonly unknown[]>> = {
+  defer_loading: [false],
+  eager_input_streaming: [false],
+  'stream_options.include_obfuscation': [true],
+}
+
+/** The class of a top-level member of a dialect in a protocol that is another one. */
+export function fieldClass(
+  dialect: Dialect,
+  name: string,
+  { protocol, isStrict }: { readonly protocol: TextProtocol; readonly isStrict: boolean },
+): FieldClass {
+  if (oursIn(dialect).includes(name)) return 'ours'
+  const rows = CARRIED.filter((field) => pathsIn(field, dialect).some((path) => topOf(path) === name))
+  if (rows.length === 0) return otherField(dialect, name)?.class ?? 'dropped'
+  if (rows.some((row) => hasField(row, protocol, isStrict))) return 'mapped'
+  return rows.some(({ lost }) => lost === 'refused') ? 'refused' : 'dropped'
+}
+
+/** Members of a dialect that are for Sluice alone. */
+export function oursIn(dialect: Dialect): readonly string[] {
+  return [...OURS_NAMES, ...SHAPING[dialect]]
+}
+
+/** Where a dialect has what the form carries. */
+export function pathsIn({ names, aliases }: CarriedField, dialect: Dialect): readonly string[] {
+  const paths = (names[dialect] ?? []).filter((path) => !SHAPING[dialect].includes(path))
+  return [...paths, ...(aliases?.[dialect] ?? [])]
+}
+
+/** The top-level member of a path. */
+export function topOf(path: string): string {
+  return path.split('.', 1)[0] ?? path
+}
+
+/** Whether a protocol has words for what the form carries. */
+function hasField(field: CarriedField, protocol: TextProtocol, isStrict: boolean): boolean {
+  return writtenAs(field, protocol, isStrict).length > 0
+}
+
+/** Where a protocol has what the form carries; nothing where it lacks that. */
+export function writtenAs(
+  { names }: CarriedField,
+  protocol: TextProtocol,
+  isStrict: boolean,
+): readonly string[] {
+  return (names[protocol] ?? []).filter((name) => !(isStrict && isForeign(name, protocol)))
+}
+
+/** Members of OpenRouter, which a strict provider of OpenAI's forms refuses. D4. */
+const FOREIGN: Readonly<Partial<Record<TextProtocol, ReadonlySet<string>>>> = {
+  // Its effort has a member of its own.
+  chat: new Set([...Object.keys(STRICT_CUT), 'reasoning']),
+  responses: new Set(Object.keys(RESPONSES_STRICT_CUT)),
+}
+
+/** Whether a strict provider of the form refuses the member. */
+export function isForeign(name: string, protocol: TextProtocol): boolean {
+  return FOREIGN[protocol]?.has(name) ?? false
+}
+
+/** Null: the table has no such member, which is dropped. */
+export function otherField(dialect: Dialect, name: string): OtherField | null {
+  const fields = OTHERS[dialect]
+  return Object.hasOwn(fields, name) ? (fields[name] ?? null) : null
+}
+
+const CARRIED_NAMES = new Map(
+  (['chat', 'responses', 'messages'] as const).map((dialect) => [
+    dialect,
+    new Set([...CARRIED.flatMap((field) => pathsIn(field, dialect).map(topOf)), ...SHAPING[dialect]]),
+  ]),
+)
+
+/** Whether a reader makes something of a top-level member. */
+export function isCarried(dialect: Dialect, name: string): boolean {
+  return CARRIED_NAMES.get(dialect)?.has(name) ?? false
+}
+
+/** Whether a value changes nothing. Objects and lists are compared as JSON. */
+export function isDefaultValue(value: unknown, defaults: readonly unknown[]): boolean {
+  if (value === null || value === undefined) return true
+  if (typeof value !== 'object') return defaults.includes(value)
+  return (
+    Object.keys(value).length <= 1 && defaults.some((one) => JSON.stringify(one) === JSON.stringify(value))
+  )
+}

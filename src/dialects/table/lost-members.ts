@@ -1,0 +1,107 @@
+/** Members that are dropped, where the caller wants none to be. D6. */
+import type { Issue } from '../../schemas/failure-metadata.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../schemas/models/text-models.ts'
+import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../schemas/inference/responses-members.ts'
+import { STRICT_CUT_BY_ROLE } from '../../schemas/inference/strict-members.ts'
+import type { Dialect } from '../../schemas/inference/text-request.ts'
+import { isForeign, topOf } from './field-table.ts'
+import { anyClaude } from '../../schemas/inference/forms/messages/claude-models.ts'
+import { PROMPT_WRITERS } from '../writers.ts'
+import type { Prompt } from '../prompt.ts'
+import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
+import { turnsPathOf } from './told-names.ts'
+
+/** All that keeps an endpoint from answering a request of which nothing may be left out. */
+export function lostIssues(
+  prompt: Prompt,
+  terms: WriteTerms,
+  { refused, dropped, paths }: Pick<WrittenPrompt, 'refused' | 'dropped' | 'paths'>,
+): readonly Issue[] {
+  if (dropped.length === 0) return refused
+  const others = TEXT_PROTOCOLS.filter((protocol) => protocol !== prompt.dialect)
+  const losses = others.map((protocol) => lossOf(prompt, protocol, terms))
+  const lost = dropped.map((name) => {
+    const takers = [ownTaker(prompt.dialect, name), ...losses.map((loss) => takerOf(loss, name))]
+    return issueOf(name, takers, paths.get(name))
+  })
+  return [...refused, ...lost]
+}
+
+/**
+ * @param name of a member that a provider of the caller's own form does not get, as `x-sluice-dropped` has it
+ */
+export function nativeIssue(dialect: Dialect, name: string): Issue {
+  const isGiven = GIVEN[dialect].includes(name)
+  const path = isGiven || WITHIN_TURNS[dialect].includes(name) ? turnsPathOf(dialect) : pathOf(name)
+  return lostAt(
+    path,
+    isGiven ? 'the provider that created it' : `an endpoint that speaks ${dialect} ${WITH_MORE}`,
+  )
+}
+
+/** What stands in turns, and only the provider that has signed or stored it goes on from. D8. */
+const GIVEN: Readonly<Record<Dialect, readonly string[]>> = {
+  chat: [],
+  responses: ['reasoning', 'item_reference'],
+  messages: ['reasoning'],
+}
+
+/** What a strict provider does not get of turns. D4. */
+const WITHIN_TURNS: Readonly<Record<Dialect, readonly string[]>> = {
+  chat: Object.values(STRICT_CUT_BY_ROLE).flat(),
+  responses: Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat(),
+  messages: [],
+}
+
+/** What is left out for endpoints of a protocol. */
+interface Loss {
+  readonly protocol: TextProtocol
+  readonly lax: ReadonlySet<string>
+  readonly strict: ReadonlySet<string>
+}
+
+/** Models whose protocols leave out least for them. */
+const MODELS: Readonly<Partial<Record<TextProtocol, string>>> = {
+  messages: anyClaude(''),
+  gemini: 'gemini-2.5-pro',
+}
+
+/** Writers alone know it. */
+function lossOf(prompt: Prompt, protocol: TextProtocol, terms: WriteTerms): Loss {
+  const upstreamModel = MODELS[protocol] ?? terms.upstreamModel
+  const by = (isStrict: boolean) =>
+    new Set(PROMPT_WRITERS[protocol](prompt, { ...terms, upstreamModel, isStrict, isMaker: false }).dropped)
+  return { protocol, lax: by(false), strict: by(true) }
+}
+
+/** Null: the protocol has no such member. */
+function takerOf({ protocol, lax, strict }: Loss, name: string): string | null {
+  if (isIn(lax, name)) return null
+  return isIn(strict, name) ? `${protocol} ${WITH_MORE}` : protocol
+}
+
+/** Whether the member is left out, or what it stands in. */
+function isIn(names: ReadonlySet<string>, name: string): boolean {
+  return names.has(name) || names.has(topOf(name))
+}
+
+/** A provider of the caller's own form gets what it is sent, unless it refuses all but the maker's members. */
+function ownTaker(dialect: Dialect, name: string): string {
+  return isForeign(topOf(name), dialect) ? `${dialect} ${WITH_MORE}` : dialect
+}
+
+const WITH_MORE = "with more fields than OpenAI's"
+
+function pathOf(name: string): string {
+  return `/${name.replaceAll('.', '/')}`
+}
+
+function issueOf(name: string, takers: readonly (string | null)[], path = pathOf(name)): Issue {
+  const forms = takers.filter((one) => one !== null).join(' or ')
+  return lostAt(path, `an endpoint that speaks ${forms}`)
+}
+
+function lostAt(path: string, taker: string): Issue {
+  const expected = `${taker}, or no \`require_parameters: true\``
+  return { path, message: 'would be dropped', expected }
+}

@@ -1,0 +1,23 @@
+/** Names of what writers leave out, as callers of each dialect have them. D6. */
+import type { Dialect } from '../../schemas/inference/text-request.ts'
+
+/** By the name that writers have, which is that of chat; other dialects have the same one where none is here. */
+const TOLD: Readonly<Record<string, Readonly<Partial<Record<Dialect, string>>>>> = {
+  'reasoning.max_tokens': { messages: 'thinking.budget_tokens' },
+  'reasoning.effort': { messages: 'output_config.effort' },
+  'reasoning.exclude': { messages: 'thinking.display' },
+  'response_format.json_schema.description': { responses: 'text.format.description' },
+  filename: { messages: 'title' },
+  parallel_tool_calls: { messages: 'tool_choice.disable_parallel_tool_use' },
+  user: { messages: 'metadata.user_id' },
+}
+
+/** Where a caller's body has its turns. */
+export function turnsPathOf(dialect: Dialect): string {
+  return dialect === 'responses' ? '/input' : '/messages'
+}
+
+/** @param name as a writer has it */
+export function toldName(name: string, dialect: Dialect): string {
+  return (Object.hasOwn(TOLD, name) ? TOLD[name]?.[dialect] : undefined) ?? name
+}

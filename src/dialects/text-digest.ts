@@ -1,0 +1,248 @@
+/** What is used of a body in the same way in every dialect. */
+import { fail, type Outcome } from '../schemas/failures.ts'
+import type { ProviderPreferences } from '../schemas/models/preferences.ts'
+import { TIER_MEMBERS } from '../schemas/models/price-conditions.ts'
+import { tiersOf } from '../schemas/money/tiers.ts'
+import { membersOf, type Members } from '../schemas/values/members.ts'
+import { accountPathOf } from './account-contents.ts'
+import type { DeclaredTool } from '../schemas/inference/declared-tools.ts'
+import { ECHO_UNITS_MAX } from '../schemas/inference/inference-limits.ts'
+import {
+  EFFORT_CLASSES,
+  type EffortClass,
+  type PlacedModality,
+  type TextInput,
+} from '../schemas/inference/text-request.ts'
+
+/** The first letters of the type of a tool that OpenRouter's own servers run. */
+const ROUTER_TOOL = 'openrouter:'
+
+/** Members of a body that have one name and one meaning in all dialects. D4. */
+interface CommonMembers {
+  readonly model?: string
+  readonly stream?: boolean | null
+  readonly models?: readonly string[] | null
+  readonly provider?: ProviderPreferences | null
+  readonly preset?: string | null
+  readonly session_id?: string | null
+  readonly transforms?: readonly string[] | null
+}
+
+type CommonInput = Pick<
+  TextInput,
+  | 'model'
+  | 'isStream'
+  | 'sessionId'
+  | 'models'
+  | 'provider'
+  | 'preset'
+  | 'dropped'
+  | 'parameters'
+  | 'dearMember'
+  | 'tiers'
+  | 'compactionPath'
+  | 'hasFallbacks'
+  | 'accountPath'
+  | 'outputs'
+>
+
+export function commonInputOf(body: CommonMembers): CommonInput {
+  const compactionPath = compactionPathOf(membersOf(body))
+  const accountPath = accountPathOf(membersOf(body))
+  const outputs = outputsOf(membersOf(body)['modalities'])
+  return {
+    model: body.model ?? null,
+    isStream: body.stream === true,
+    sessionId: body.session_id ?? null,
+    models: body.models ?? [],
+    provider: body.provider ?? null,
+    preset: body.preset ?? null,
+    dropped: (body.transforms ?? []).length > 0 ? ['transforms'] : [],
+    parameters: body.provider?.require_parameters === true ? parametersOf(membersOf(body)) : [],
+    dearMember: dearMemberOf(membersOf(body)),
+    tiers: tiersOf(membersOf(body)),
+    hasFallbacks: isAsked(membersOf(body)['fallbacks']),
+    ...(compactionPath === null ? null : { compactionPath }),
+    ...(accountPath === null ? null : { accountPath }),
+    ...(outputs.length === 0 ? null : { outputs }),
+  }
+}
+
+/** @param modalities of the answer, as OpenAI and OpenRouter name them; anything else is passed on */
+function outputsOf(modalities: unknown): readonly PlacedModality[] {
+  if (!Array.isArray(modalities)) return []
+  return (modalities as readonly unknown[]).flatMap((name, nth) =>
+    typeof name === 'string' && name !== 'text' ? [{ name, path: `/modalities/${nth}` }] : [],
+  )
+}
+
+function dearMemberOf(body: Members): string | null {
+  for (const member of TIER_MEMBERS)
+    if (isAsked(body[member]) && (typeof body[member] !== 'string' || body[member] === '')) return member
+  // Another model, by the provider's choice or at its other price.
+  if (isAsked(body['fallbacks'])) return 'fallbacks'
+  return editsOf(body).every((edit) => SHORTENS.test(edit) || SUMMARIZES.test(edit))
+    ? null
+    : 'context_management'
+}
+
+/** Edits of the input that leave parts of it out, and cost nothing. */
+const SHORTENS = /^clear_/
+/** An edit of messages that lets the model write a summary, and then reads that in place of the input. */
+const SUMMARIZES = /^compact_\d/
+
+/** Types of the edits of `context_management`, a list or an object with one; '' is of an unknown kind. */
+function editsOf({ context_management: management }: Members): readonly string[] {
+  const edits = Array.isArray(management) ? management : membersOf(management)['edits']
+  if (Array.isArray(edits)) return edits.map((edit) => String(membersOf(edit)['type'] ?? ''))
+  const isUnknown = isAsked(edits) || (isAsked(management) && typeof management !== 'object')
+  return isUnknown ? [''] : []
+}
+
+function compactionPathOf(body: Members): string | null {
+  if (isAsked(body['compaction'])) return '/compaction'
+  return editsOf(body).some((edit) => SUMMARIZES.test(edit)) ? '/context_management' : null
+}
+
+/** The path of a call whose input is compared with that of this one; null: none is named. D8. */
+export function comparedPathOf(body: Members): string | null {
+  const { comparison_response_id: compared } = membersOf(body['prompt_cache_options'])
+  return isAsked(compared) ? '/prompt_cache_options/comparison_response_id' : null
+}
+
+/** Members of all dialects, and the name that the catalogue has for each in `supported_parameters`. */
+const PARAMETERS: ReadonlyMap<string, string> = new Map([
+  ...[
+    'frequency_penalty',
+    'logit_bias',
+    'logprobs',
+    'max_tokens',
+    'min_p',
+    'presence_penalty',
+    'reasoning',
+    'repetition_penalty',
+    'seed',
+    'stop',
+    'temperature',
+    'tool_choice',
+    'tools',
+    'top_a',
+    'top_k',
+    'top_p',
+  ].map((name) => [name, name] as const),
+  ['max_completion_tokens', 'max_tokens'],
+  ['max_output_tokens', 'max_tokens'],
+  ['reasoning_effort', 'reasoning'],
+  ['stop_sequences', 'stop'],
+  ['top_logprobs', 'logprobs'],
+])
+
+/** Forms of answer, by the types that all dialects have for them; a text needs nothing. */
+const FORMS: ReadonlyMap<unknown, string> = new Map([
+  ['json_object', 'response_format'],
+  ['json_schema', 'structured_outputs'],
+])
+
+/**
+ * What an endpoint has to have for `require_parameters`, each name once. Members that the table lacks are no
+ * parameters of the catalogue. D6.
+ */
+function parametersOf(body: Members): readonly string[] {
+  const { response_format, output_format, thinking } = body
+  const { effort, format: outputFormat } = membersOf(body['output_config'])
+  const formats = [response_format, output_format, outputFormat, membersOf(body['text'])['format']]
+  const isThinking = (membersOf(thinking)['type'] ?? 'disabled') !== 'disabled'
+  return [
+    ...new Set([
+      ...Object.keys(body).flatMap((name) => (isAsked(body[name]) ? (PARAMETERS.get(name) ?? []) : [])),
+      ...formats.flatMap((format) => FORMS.get(membersOf(format)['type']) ?? []),
+      ...(isThinking || isAsked(effort) ? ['reasoning'] : []),
+    ]),
+  ]
+}
+
+function isAsked(value: unknown): boolean {
+  return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0)
+}
+
+/**
+ * What the built-in model repeats. D35.
+ * @param texts of the last turn of the user; undefined: there is none
+ */
+export function repeatedOf(texts: readonly string[] | undefined): Pick<TextInput, 'last' | 'isLastCut'> {
+  const text = (texts ?? []).join('\n')
+  return { last: text.slice(0, ECHO_UNITS_MAX), isLastCut: text.length > ECHO_UNITS_MAX }
+}
+
+/** Texts at which an answer of the built-in model stops: a longer one is in no text that it repeats. */
+export function stopsOf(stops: readonly string[]): readonly string[] {
+  return stops.filter(({ length }) => length <= ECHO_UNITS_MAX)
+}
+
+interface ReasoningMembers {
+  readonly effort?: string | null
+  readonly enabled?: boolean | null
+  readonly exclude?: boolean | null
+}
+
+/** @param otherEffort where the dialect has another member for it */
+export function wantsReasoning(
+  reasoning: ReasoningMembers | null | undefined,
+  otherEffort?: string | null,
+): boolean {
+  const effort = reasoning?.effort ?? otherEffort ?? 'none'
+  return reasoning?.exclude !== true && (reasoning?.enabled ?? effort !== 'none')
+}
+
+/**
+ * Whether the model is asked to reason, also unseen; null: it decides.
+ * @param otherEffort where the dialect has another member for it
+ */
+export function asksReasoning(
+  reasoning: (ReasoningMembers & { readonly max_tokens?: number | null }) | null | undefined,
+  otherEffort?: string | null,
+): boolean | null {
+  const effort = reasoning?.effort ?? otherEffort ?? null
+  if (reasoning?.enabled === false || effort === 'none') return false
+  return reasoning?.enabled === true || effort !== null || (reasoning?.max_tokens ?? 0) > 0 || null
+}
+
+/** Least tokens of a budget for reasoning in each class. */
+const BUDGETS: readonly (readonly [tokens: number, effort: EffortClass])[] = [
+  [32_768, 'max'],
+  [16_384, 'high'],
+  [4_096, 'medium'],
+  [2_048, 'low'],
+  [1, 'minimal'],
+]
+
+/** The class of what a request asks for, as a member to spread; nothing where it leaves that to the model. */
+export function effortOf(effort: unknown, budget: unknown): { readonly effort?: EffortClass } {
+  const tokens = typeof budget === 'number' ? budget : 0
+  const found =
+    EFFORT_CLASSES.find((one) => one === effort) ?? BUDGETS.find(([least]) => tokens >= least)?.[1]
+  return found === undefined ? {} : { effort: found }
+}
+
+/** Members of a body that may be refused, in all dialects. */
+interface RefusedMembers {
+  readonly plugins?: readonly unknown[] | null
+  readonly stop_server_tools_when?: unknown
+}
+
+/** Members that would change the answer, and tools, that Sluice does not serve. D9. */
+export function refusedOf(
+  { plugins, stop_server_tools_when }: RefusedMembers,
+  tools: Iterable<DeclaredTool>,
+): Outcome<never> | null {
+  if ((plugins ?? []).length > 0) return notSupported('/plugins', 'no plugin')
+  for (const { tool, path } of tools)
+    if (typeof tool['type'] === 'string' && tool['type'].startsWith(ROUTER_TOOL))
+      return notSupported(`${path}/type`, 'a tool run by you or by the provider')
+  if ((stop_server_tools_when ?? null) !== null) return notSupported('/stop_server_tools_when', 'null')
+  return null
+}
+
+function notSupported(path: string, expected: string): Outcome<never> {
+  return fail('not_supported', { metadata: { issues: [{ path, message: 'is not available', expected }] } })
+}

@@ -1,0 +1,163 @@
+import { JSON_DEPTH_MAX } from '../../schemas/limits/limits.ts'
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  endOfSpace,
+  OPEN_OBJECT,
+  QUOTE,
+  WRONG,
+} from '../../schemas/values/json-bytes.ts'
+import { JsonReader } from './json-reader.ts'
+import { Pieces, Splices } from './splices.ts'
+
+/** The walk does not decide: a parser has to read the bytes. */
+export const ODD = -2
+
+/** Reads the members of one kind of object. Places and faults are those of `JsonReader`, and ODD. */
+export interface Members {
+  /** An object begins. @param nth its place in its list; 0 outside of lists */
+  begin(nth: number): void
+  /**
+   * @param key its first byte behind the quote
+   * @param length of the key, in bytes
+   * @param at the first byte of the value
+   * @param depth of the value
+   */
+  member(key: number, length: number, at: number, depth: number): number
+  /**
+   * All members were read. Returns members to be added, with commas between them.
+   * @param at the closing brace
+   */
+  end(at: number): string
+  /** Reads an item of their list that is no object. */
+  other(at: number, depth: number): number
+  /** Items of their list at most: each may have members to be replaced, which take memory. */
+  readonly itemsMax: number
+}
+
+/** Walks over objects whose members are read, and takes members out. */
+export class ObjectWalk {
+  readonly json = new JsonReader(Buffer.alloc(0))
+  readonly splices = new Splices()
+  #isCut = false
+
+  begin(bytes: Buffer): void {
+    this.json.begin(bytes)
+    this.splices.clear()
+    this.#isCut = false
+  }
+
+  /** The bytes of `[from, to)` with their parts replaced. */
+  pieces(from: number, to: number): readonly Buffer[] {
+    const pieces = new Pieces(this.json.bytes)
+    this.splices.apply(from, to, pieces)
+    return pieces.all
+  }
+
+  /** The member that is being read is taken out. @param end of its value */
+  cut(end: number): number {
+    this.#isCut = true
+    return end
+  }
+
+  /** @param end of the value; a fault replaces nothing */
+  replace(at: number, end: number, put: string): number {
+    if (end >= 0) this.splices.add(at, end, put)
+    return end
+  }
+
+  object(members: Members, open: number, nth: number, depth: number): number {
+    if (depth > JSON_DEPTH_MAX) return WRONG
+    members.begin(nth)
+    const { bytes } = this.json
+    const at = endOfSpace(bytes, open + 1)
+    return bytes[at] === CLOSE_OBJECT ? this.#close(members, at, true) : this.#rest(members, at, -1, depth)
+  }
+
+  /**
+   * Goes on in an object behind a member that stays.
+   * @param end of the member's value
+   */
+  resume(members: Members, end: number, depth: number): number {
+    if (end < 0) return end
+    const { bytes } = this.json
+    const at = endOfSpace(bytes, end)
+    if (bytes[at] === CLOSE_OBJECT) return this.#close(members, at, false)
+    return bytes[at] === COMMA ? this.#rest(members, endOfSpace(bytes, at + 1), end, depth) : WRONG
+  }
+
+  /** A list, whose objects are read. */
+  list(members: Members, open: number, depth: number): number {
+    if (depth > JSON_DEPTH_MAX) return WRONG
+    const { bytes } = this.json
+    let at = endOfSpace(bytes, open + 1)
+    if (bytes[at] === CLOSE_LIST) return at + 1
+    for (let nth = 0; ; nth++) {
+      if (nth === members.itemsMax) return WRONG
+      const end =
+        bytes[at] === OPEN_OBJECT ? this.object(members, at, nth, depth + 1) : members.other(at, depth + 1)
+      if (end < 0) return end
+      at = endOfSpace(bytes, end)
+      if (bytes[at] === CLOSE_LIST) return at + 1
+      if (bytes[at] !== COMMA) return WRONG
+      at = endOfSpace(bytes, at + 1)
+    }
+  }
+
+  /**
+   * @param first the quote of the next key
+   * @param before the end of the member before it; -1: none before it stays
+   */
+  #rest(members: Members, first: number, before: number, depth: number): number {
+    const { bytes } = this.json
+    let at = first
+    let lastEnd = before
+    for (;;) {
+      if (bytes[at] !== QUOTE) return WRONG
+      const keyEnd = endOfKey(bytes, at + 1)
+      if (keyEnd < 0) return keyEnd
+      const colon = endOfSpace(bytes, keyEnd + 1)
+      if (bytes[colon] !== COLON) return WRONG
+      const end = members.member(at + 1, keyEnd - at - 1, endOfSpace(bytes, colon + 1), depth + 1)
+      if (end < 0) return end
+      const next = endOfSpace(bytes, end)
+      const isLast = bytes[next] === CLOSE_OBJECT
+      if (!isLast && bytes[next] !== COMMA) return WRONG
+      const nextKey = isLast ? next : endOfSpace(bytes, next + 1)
+      // A member goes with the comma before it; the first one with the comma behind it.
+      if (!this.#isCut) lastEnd = end
+      else if (lastEnd === -1) this.splices.add(at, isLast ? end : nextKey, '')
+      else {
+        this.splices.add(lastEnd, end, '')
+        lastEnd = end
+      }
+      this.#isCut = false
+      if (isLast) return this.#close(members, next, lastEnd === -1)
+      at = nextKey
+    }
+  }
+
+  #close(members: Members, at: number, isEmpty: boolean): number {
+    const added = members.end(at)
+    if (added !== '') this.splices.add(at, at, isEmpty ? added : `,${added}`)
+    return at + 1
+  }
+}
+
+/**
+ * @param at behind the opening quote
+ * @returns the closing quote; ODD for a key with an escape
+ */
+function endOfKey(bytes: Buffer, at: number): number {
+  const { length } = bytes
+  for (; at < length; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === QUOTE) return at
+    if (byte === BACKSLASH) return ODD
+    if (byte < 0x20) return WRONG
+  }
+  return WRONG
+}
