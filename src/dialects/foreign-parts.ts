@@ -1,16 +1,11 @@
-import {
-  hasCarrier,
-  isForeign,
-  type BareReasoning,
-  type ForeignParts,
-} from '../schemas/inference/forms/foreign-signatures.ts'
-import { isStepUnsigned } from '../schemas/inference/forms/messages/write-message-turns.ts'
 import type { BodyEdit } from '../schemas/inference/provider-body.ts'
 import type { Dialect } from '../schemas/inference/text-request.ts'
 import type { KeptBody, MemberSpan } from '../schemas/kept-body.ts'
 import { endOfSpace, type Span } from '../schemas/values/json-bytes.ts'
 import { membersOf } from '../schemas/values/members.ts'
 import { JsonPlaces, type ItemPlace } from './walk/json-places.ts'
+import { hasCarrier, isForeign, type BareReasoning, type ForeignParts } from './prompt/signatures.ts'
+import { isStepUnsigned } from './messages/write-request.ts'
 
 /**
  * Finds the reasoning that an endpoint would refuse, since it has not signed it. All other bytes stay.

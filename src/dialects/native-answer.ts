@@ -2,8 +2,8 @@ import { ok } from '../schemas/failures.ts'
 import type { Dialect } from '../schemas/inference/text-request.ts'
 import { bytesOf, joined } from '../schemas/values/pieces.ts'
 import { NATIVE_DIALECTS } from './native-dialects.ts'
-import { usageBetween } from '../server/upstream/inference/shown-usage.ts'
 import type { NoAnswer, NativeAnswer, NativeHead, ReadAnswer, WholeRead, JoinedAnswer } from './parts.ts'
+import { usageBetween } from './usage.ts'
 
 interface Unread {
   readonly dialect: Dialect

@@ -1,11 +1,11 @@
 import type { Failure } from '../schemas/failures.ts'
 import { endOfSpace } from '../schemas/values/json-bytes.ts'
 import { SseReader, type SseEvent } from './sse-reader.ts'
-import { EventBuffer } from '../server/upstream/inference/walk/event-buffer.ts'
 import { isAt } from './walk/json-reader.ts'
 import type { WholeWalk } from './walk/whole-walk.ts'
 import type { FinalEvents, ReportedTiers, TokenUsage, NativeRead, NativeStream, FailureOf } from './parts.ts'
 import { NOTHING_REPORTED } from './usage.ts'
+import { EventBuffer } from './walk/splices.ts'
 
 /** The end of a stream of chat; servers write it behind streams of other forms, too. */
 const DONE = '[DONE]'

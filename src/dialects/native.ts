@@ -1,10 +1,10 @@
 /** Calls in a form that caller and provider share: the provider gets the caller's bytes with some changes. D4, D5. */
-import type { ForeignParts } from '../schemas/inference/forms/foreign-signatures.ts'
-import type { NamedOrigin } from './prompt.ts'
+import type { NamedOrigin } from './prompt/prompt.ts'
 import type { BodyEdit, FixedEdits, HoleEdit } from '../schemas/inference/provider-body.ts'
 import type { TextRequest } from '../schemas/inference/text-request.ts'
 import type { ReasoningField } from '../schemas/models/text-models.ts'
 import type { FailureOf, NativeHead, NativeStream, ReadAnswer } from './parts.ts'
+import type { ForeignParts } from './prompt/signatures.ts'
 
 /** What a caller asks for. `H` stands for a content that is read while the request is sent. */
 export interface NativeAsked<H = never> {

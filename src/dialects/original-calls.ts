@@ -1,6 +1,6 @@
-import type { NamedOrigin, ToolOrigin } from './prompt.ts'
-import { FreeformInput } from '../server/upstream/inference/parts/freeform-input.ts'
+import type { NamedOrigin, ToolOrigin } from './prompt/prompt.ts'
 import type { CalledTool, WrittenPart } from './parts.ts'
+import { FREEFORM_INPUT } from './prompt/freeform-tools.ts'
 
 /** Gives the calls of an answer to the tools that the caller declared, where functions stood for them. D6. */
 export class OriginalCalls {
@@ -33,5 +33,81 @@ export class OriginalCalls {
       ...(namespace !== null && { namespace }),
       ...(isFreeform && { isFreeform }),
     }
+  }
+}
+
+/** How arguments begin, without white space. */
+const BEGIN = `{"${FREEFORM_INPUT}":"`
+
+/** Places in it before which white space may stand. */
+const SPACED: ReadonlySet<number> = new Set([0, 1, BEGIN.length - 2, BEGIN.length - 1])
+
+const SPACE = ' \t\n\r'
+
+const ESCAPED: ReadonlyMap<string, string> = new Map([
+  ['b', '\b'],
+  ['f', '\f'],
+  ['n', '\n'],
+  ['r', '\r'],
+  ['t', '\t'],
+])
+
+/** A character by its number, as `\u00e9`. */
+const NUMBERED = /^\\u([\dA-Fa-f]{4})$/
+
+const NUMBERED_CHARS = 6
+
+/**
+ * The text in `{"input":"…"}`, as its fragments come. Arguments that begin otherwise are passed on as they are:
+ * a model may have written no such object.
+ */
+export class FreeformInput {
+  #state: 'begin' | 'text' | 'other' | 'over' = 'begin'
+  /** Characters of BEGIN that have come. */
+  #begun = 0
+  /** An escape whose end has not come. */
+  #escape = ''
+
+  /** @returns what the fragment adds to the text */
+  add(json: string): string {
+    let at = 0
+    for (; this.#state === 'begin' && at < json.length; at++)
+      if (!this.#begins(json.charAt(at))) return this.#other(json.slice(at))
+    if (this.#state === 'other') return json
+    let text = ''
+    for (; this.#state === 'text' && at < json.length; at++) text += this.#said(json.charAt(at))
+    return text
+  }
+
+  #begins(unit: string): boolean {
+    if (unit !== BEGIN[this.#begun]) return SPACED.has(this.#begun) && SPACE.includes(unit)
+    if (++this.#begun === BEGIN.length) this.#state = 'text'
+    return true
+  }
+
+  /** @param rest from the first character that is another one */
+  #other(rest: string): string {
+    // An object without members has no text.
+    const isEmpty = this.#begun === 1 && rest.startsWith('}')
+    this.#state = isEmpty ? 'over' : 'other'
+    return isEmpty ? '' : BEGIN.slice(0, this.#begun) + rest
+  }
+
+  #said(unit: string): string {
+    if (this.#escape !== '') return this.#escaped(unit)
+    if (unit === '"') this.#state = 'over'
+    else if (unit === '\\') this.#escape = unit
+    else return unit
+    return ''
+  }
+
+  #escaped(unit: string): string {
+    const escape = this.#escape + unit
+    const isOpen = escape[1] === 'u' && escape.length < NUMBERED_CHARS
+    this.#escape = isOpen ? escape : ''
+    if (isOpen) return ''
+    const [, number] = NUMBERED.exec(escape) ?? []
+    if (number !== undefined) return String.fromCharCode(Number.parseInt(number, 16))
+    return escape[1] === 'u' ? escape : (ESCAPED.get(unit) ?? unit)
   }
 }

@@ -4,7 +4,9 @@ import { GeminiPartStream, geminiWhole } from './gemini/parts.ts'
 import { MessagesParts, messageWhole } from './messages/parts.ts'
 import type { ReadLarge } from './part-events.ts'
 import { ResponsesParts, responseWhole } from './responses/parts.ts'
-import type { PartStream, WholeParts, WholeRead, FailureOf } from './parts.ts'
+import type { PartStream, WholeParts, WholeRead, FailureOf, WholeAsked } from './parts.ts'
+import { ok } from '../schemas/failures.ts'
+import { OriginalCalls } from './original-calls.ts'
 
 /** What is known of a provider's answers besides their bodies. */
 export interface AnswerTerms {
@@ -40,4 +42,18 @@ export const PART_PROTOCOLS: Readonly<Record<TextProtocol, PartProtocol>> = {
     stream: (failureOf, { readLarge, tier } = {}) => new GeminiPartStream(failureOf, { readLarge, tier }),
     whole: (body, { tier } = {}) => geminiWhole(body, tier),
   },
+}
+
+/** A whole answer in the internal form. D5. */
+export function wholeParts({
+  protocol,
+  answer,
+  signatureFormat: format,
+  tier,
+  origins,
+}: WholeAsked): WholeRead<WholeParts> {
+  const body = Buffer.from(answer.buffer, answer.byteOffset, answer.length)
+  const read = PART_PROTOCOLS[protocol].whole(body, { format, tier })
+  if (!read.ok || origins.length === 0) return read
+  return ok({ ...read.value, parts: new OriginalCalls(origins).of(read.value.parts) })
 }

@@ -1,8 +1,8 @@
+import { createHash, randomUUID } from 'node:crypto'
 import type { Failure } from '../schemas/failures.ts'
-import type { Signature } from './prompt.ts'
-import { MadeCallIds } from '../server/upstream/inference/parts/made-call-ids.ts'
-import { OpenCall } from '../server/upstream/inference/parts/open-call.ts'
+import type { Signature } from './prompt/prompt.ts'
 import type { WrittenPart } from './parts.ts'
+import type { NamedCall } from './chat/tool-calls.ts'
 
 /** UTF-16 units of parts that wait for the end of a call before them. Decision. */
 export const HELD_UNITS_MAX = 1_048_576
@@ -159,4 +159,97 @@ export function unitsOf(part: WrittenPart): number {
 
 function signed(signature: Signature): WrittenPart {
   return { kind: 'signature', choice: 0, signature, of: 'call' }
+}
+
+/** A call of a tool whose fragments come one by one, the name not always first. */
+export class OpenCall implements NamedCall {
+  readonly nth: number
+  /** As the provider counts it; null: it has none. */
+  index: number | null = null
+  /** Null: it has not come. */
+  id: string | null = null
+  /** Null: it has not come. */
+  name: string | null = null
+  signature: Signature | null = null
+  /** Its first part was written. */
+  hasBegun = false
+  /** Arguments of it were written. */
+  hasArguments = false
+  /** All of it was written. */
+  isWritten = false
+  /** Arguments that were not written yet. */
+  held = ''
+  /** The provider, or the end of the answer, says that nothing follows. */
+  isClosed = false
+  readonly #end = new JsonEnd()
+
+  /** @param nth its place among the calls, from 0 on */
+  constructor(nth: number) {
+    this.nth = nth
+  }
+
+  /** No arguments follow. */
+  get isOver(): boolean {
+    return this.isClosed || this.#end.isOver
+  }
+
+  /** Arguments are one JSON value: what servers send behind its end, as the same once more, is none of it. */
+  add(text: string): void {
+    if (this.isOver) return
+    this.held += text.slice(0, this.#end.add(text))
+  }
+}
+
+/** Hex characters of the hash in an id. */
+const HASH_CHARS = 16
+
+export interface UnnamedCall {
+  /** Calls of the answer before it. */
+  readonly nth: number
+  readonly name: string
+  /** The provider's id of the answer; null: it has told none so far. */
+  readonly answerId: string | null
+}
+
+/** Ids for the calls of one answer whose provider gives none. Those of one conversation are never the same. */
+export class MadeCallIds {
+  #seed: string | null = null
+
+  of({ nth, name, answerId }: UnnamedCall): string {
+    this.#seed ??= answerId ?? randomUUID()
+    const hash = createHash('sha256').update(JSON.stringify([this.#seed, nth, name]))
+    return `call_${nth}_${hash.digest('hex').slice(0, HASH_CHARS)}`
+  }
+}
+
+const [QUOTE, BACKSLASH, OPEN_OBJECT, OPEN_LIST, CLOSE_OBJECT, CLOSE_LIST] = Array.from('"\\{[}]', (unit) =>
+  unit.charCodeAt(0),
+)
+
+/** Finds the end of a JSON object or list that comes in pieces. What it says of anything else is no end. */
+export class JsonEnd {
+  #depth = 0
+  #isString = false
+  #isEscaped = false
+  #isOver = false
+
+  /** The value is whole: only white space may follow. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** @returns UTF-16 units of the text that belong to the value */
+  add(text: string): number {
+    let at = 0
+    for (; at < text.length && !this.#isOver; at++) this.#take(text.charCodeAt(at))
+    return at
+  }
+
+  #take(unit: number): void {
+    if (this.#isEscaped) this.#isEscaped = false
+    else if (unit === QUOTE) this.#isString = !this.#isString
+    else if (this.#isString) this.#isEscaped = unit === BACKSLASH
+    else if (unit === OPEN_OBJECT || unit === OPEN_LIST) this.#depth++
+    else if (unit === CLOSE_OBJECT || unit === CLOSE_LIST) this.#isOver = --this.#depth <= 0
+  }
 }

@@ -4,18 +4,25 @@ import { JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
 import type { TextProtocol } from '../schemas/models/text-models.ts'
 import { hasMoreValues } from '../schemas/values/json-values.ts'
 import { parseMarked, withoutMarks } from '../schemas/values/long-integers.ts'
-import { membersOf } from '../schemas/values/members.ts'
+import { membersOf, type Members } from '../schemas/values/members.ts'
 import type { Dialect } from '../schemas/inference/text-request.ts'
-import { withUniqueCalls } from './calls.ts'
-import { urlsToFetch, type MediumUrl } from '../schemas/inference/forms/contents/fetched-urls.ts'
-import { withFittingNames } from '../schemas/inference/forms/fitting-names.ts'
+import { withUniqueCalls } from './prompt/calls.ts'
 import { writeGeminiCount } from './gemini/write-request.ts'
-import { contentPlaces, withContents, type ContentPlace, type NamedContents } from './inline-contents.ts'
+import {
+  contentPlaces,
+  withContents,
+  type ContentPlace,
+  type NamedContents,
+} from './prompt/inline-contents.ts'
 import { lostIssues } from './table/lost-members.ts'
-import { PROMPT_READERS } from '../schemas/inference/forms/prompt-readers.ts'
 import { PROMPT_WRITERS } from './writers.ts'
-import type { NamedOrigin, Prompt } from './prompt.ts'
-import type { WriteTerms } from './write-terms.ts'
+import type { NamedOrigin, Prompt } from './prompt/prompt.ts'
+import type { WriteTerms } from './prompt/write-terms.ts'
+import { readChat } from './chat/read-request.ts'
+import { readMessages } from './messages/read-request.ts'
+import { readResponses } from './responses/read-request.ts'
+import { withFittingNames } from './prompt/functions.ts'
+import { urlsToFetch, type MediumUrl } from './prompt/media.ts'
 
 /** A request as its caller sent it. */
 export interface SentRequest {
@@ -108,4 +115,11 @@ export function readSent({ dialect, body }: SentRequest): Prompt {
 export function promptFor(read: Prompt, { contents }: SentRequest, protocol: TextProtocol): Prompt {
   const named = read.dialect === protocol ? read : withFittingNames(withUniqueCalls(read))
   return contents === undefined ? named : withContents(named, contents, protocol)
+}
+
+/** A body that has passed the schema of its dialect, in the form between. D5. */
+export const PROMPT_READERS: Readonly<Record<Dialect, (body: Members) => Prompt>> = {
+  chat: readChat,
+  responses: readResponses,
+  messages: readMessages,
 }

@@ -1,8 +1,9 @@
 import { TIER_CHARS_MAX, TIER_MEMBERS } from '../schemas/models/price-conditions.ts'
 import type { Members } from '../schemas/values/members.ts'
-import type { ReportedTiers, TokenUsage } from './parts.ts'
+import type { ReportedTiers, TokenUsage, ShownUsage, AnswerPieces } from './parts.ts'
 import { SEARCHES_TOLD_MAX, TOKENS_TOLD_MAX } from '../schemas/inference/token-limits.ts'
 import { MEDIA_KINDS, type MediaFigures } from '../schemas/money/text-costs.ts'
+import { bytesOf } from '../schemas/values/pieces.ts'
 
 export const NOTHING_REPORTED: ReportedTiers = {}
 
@@ -60,4 +61,16 @@ export function serverToolUse({ searches = 0 }: Pick<TokenUsage, 'searches'>): {
   readonly server_tool_use?: { readonly web_search_requests: number }
 } {
   return searches === 0 ? {} : { server_tool_use: { web_search_requests: searches } }
+}
+
+const OPEN = Buffer.from('{')
+
+/** An answer, or an event, with its usage. */
+export function usageBetween(
+  { before, told, after }: AnswerPieces,
+  { whole, added }: ShownUsage,
+): readonly Uint8Array[] {
+  if (told === null || added === null) return [...before, Buffer.from(whole), ...after]
+  const comma = bytesOf(told) === 0 ? '' : ','
+  return [...before, OPEN, ...told, Buffer.from(`${comma}${added}}`), ...after]
 }

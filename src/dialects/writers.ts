@@ -2,9 +2,9 @@ import type { TextProtocol } from '../schemas/models/text-models.ts'
 import { writeChat } from './chat/write-request.ts'
 import { writeGemini } from './gemini/write-request.ts'
 import { writeMessages } from './messages/write-request.ts'
-import type { Prompt } from './prompt.ts'
+import type { Prompt } from './prompt/prompt.ts'
 import { writeResponses } from './responses/write-request.ts'
-import type { WriteTerms, WrittenPrompt } from './write-terms.ts'
+import type { WriteTerms, WrittenPrompt } from './prompt/write-terms.ts'
 
 /** A prompt as an endpoint of each protocol takes it. D5. */
 export const PROMPT_WRITERS: Readonly<

@@ -4,19 +4,15 @@ import { BudgetBody } from './money/budgets.ts'
 import { CapsBody } from './operator/caps.ts'
 import { CreditBody } from './money/credits.ts'
 import { ChatBody } from './inference/chat.ts'
-import { chatInputOf } from '../dialects/chat/digest.ts'
 import { CHAT_KEPT_FORM } from './inference/chat-members.ts'
 import { INFERENCE_BODY_BYTES_MAX, INFERENCE_DEPTH_MAX } from './inference/inference-limits.ts'
 import { CountTokensBody, MessagesBody } from './inference/messages.ts'
-import { countInputOf, messagesInputOf } from '../dialects/messages/digest.ts'
 import { COUNT_KEPT_FORM, MESSAGES_KEPT_FORM } from './inference/messages-members.ts'
 import { ResponsesBody } from './inference/responses.ts'
-import { responsesInputOf } from '../dialects/responses/digest.ts'
 import { RESPONSES_KEPT_FORM } from './inference/responses-members.ts'
 import type { Dialect } from './inference/text-request.ts'
 import type { KeptForm } from './kept-body.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings/embeddings.ts'
-import type { Outcome } from './failures.ts'
 import { CreateMappingBody, UpdateMappingBody } from './scim/group-mappings.ts'
 import { CreateInternBody, UpdateInternBody } from './workspaces/interns.ts'
 import { CreateKeyBody, RotateKeyBody, UpdateKeyBody } from './keys/keys.ts'
@@ -27,7 +23,6 @@ import { VAULT_BODY_BYTES_MAX } from './vault/vault-limits.ts'
 import { PresetChatBody } from './presets/preset-chat.ts'
 import { PresetMessagesBody } from './presets/preset-messages.ts'
 import { PresetResponsesBody } from './presets/preset-responses.ts'
-import { presetInputOf } from './presets/preset-input.ts'
 import { DesignateBody } from './presets/preset-changes.ts'
 import {
   CreateEndpointBody,
@@ -62,21 +57,11 @@ export interface BodyForm {
   readonly keepsOthers?: true
   /** The body contains secrets: its bytes are cleared after they were read. */
   readonly isSecret?: true
+  /** The input is made from the body where the body is checked: see `DIGESTS`. Excludes `bulk`. */
+  readonly isDigested?: true
   /**
-   * Makes the operation's input from the body in the place where the body is checked: a large body with
-   * thousands of parts, of which few are kept, never reaches the loop. A pure function of a body that has
-   * passed the schema. Excludes `bulk`.
-   * @param bytes of the whole body
-   * @param escaped of them, bytes that escapes take beyond their characters; 0 for a form that keeps no bytes
-   */
-  readonly digest?: (
-    body: Readonly<Record<string, unknown>>,
-    bytes: number,
-    escaped: number,
-  ) => Outcome<object>
-  /**
-   * The operation gets the bytes of the body beside the digest, as the member `source` (`KeptBody`), to send
-   * them on. Members that the shape does not name are never parsed.
+   * The operation gets the bytes of the body with its digest, as the member `source` (`KeptBody`), to send them
+   * on. Members that the shape does not name are never parsed.
    */
   readonly keeps?: KeptForm
   /** Nesting levels; JSON_DEPTH_MAX when omitted. */
@@ -90,28 +75,28 @@ export const BODIES = {
     schema: ChatBody,
     bytesMax: INFERENCE_BODY_BYTES_MAX,
     depthMax: INFERENCE_DEPTH_MAX,
-    digest: chatInputOf,
+    isDigested: true,
     keeps: CHAT_KEPT_FORM,
   },
   messages: {
     schema: MessagesBody,
     bytesMax: INFERENCE_BODY_BYTES_MAX,
     depthMax: INFERENCE_DEPTH_MAX,
-    digest: messagesInputOf,
+    isDigested: true,
     keeps: MESSAGES_KEPT_FORM,
   },
   count_tokens: {
     schema: CountTokensBody,
     bytesMax: INFERENCE_BODY_BYTES_MAX,
     depthMax: INFERENCE_DEPTH_MAX,
-    digest: countInputOf,
+    isDigested: true,
     keeps: COUNT_KEPT_FORM,
   },
   responses: {
     schema: ResponsesBody,
     bytesMax: INFERENCE_BODY_BYTES_MAX,
     depthMax: INFERENCE_DEPTH_MAX,
-    digest: responsesInputOf,
+    isDigested: true,
     keeps: RESPONSES_KEPT_FORM,
   },
   intern_create: { schema: CreateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
@@ -138,17 +123,17 @@ export const BODIES = {
   preset_responses: {
     schema: PresetResponsesBody,
     bytesMax: JSON_BODY_BYTES_MAX,
-    digest: (body) => presetInputOf(body, 'responses'),
+    isDigested: true,
   },
   preset_chat: {
     schema: PresetChatBody,
     bytesMax: JSON_BODY_BYTES_MAX,
-    digest: (body) => presetInputOf(body, 'chat'),
+    isDigested: true,
   },
   preset_messages: {
     schema: PresetMessagesBody,
     bytesMax: JSON_BODY_BYTES_MAX,
-    digest: (body) => presetInputOf(body, 'messages'),
+    isDigested: true,
   },
   create_mapping: { schema: CreateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },
   update_mapping: { schema: UpdateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },

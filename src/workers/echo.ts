@@ -1,6 +1,6 @@
 import { textJson } from '../dialects/form-fit.ts'
 import { isReadByEcho, saysNothingToEcho } from '../dialects/echo-members.ts'
-import { MORE, Others, OTHERS_MAX } from '../dialects/others.ts'
+import { MORE, Others, OTHERS_MAX } from '../dialects/prompt/others.ts'
 import { ECHO_TOKENS_MAX, INFERENCE_DEPTH_MAX } from '../schemas/inference/inference-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { scanBody } from './body-scan.ts'

@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { DIGESTS, type DigestedName } from '../dialects/digests.ts'
 import { BODIES, type BodyForm, type BodyName } from '../schemas/bodies.ts'
 import { kindOf, picturesOf, type EmbeddingInput } from '../schemas/embeddings/embeddings.ts'
 import type { Issue } from '../schemas/failure-metadata.ts'
@@ -71,8 +72,9 @@ export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
   if (form.isSecret === true && read !== FOR_THREAD) bytes.fill(0)
   if (!read.ok) return read
   const { value } = read
-  if (form.digest !== undefined) {
-    const digested = form.digest(value, bytes.length, read.places === null ? 0 : escapedBytes(bytes))
+  if (form.isDigested === true) {
+    const digestOf = DIGESTS[input.body as DigestedName]
+    const digested = digestOf(value, bytes.length, read.places === null ? 0 : escapedBytes(bytes))
     if (!digested.ok) return digested
     const digest = digested.value as Record<string, unknown>
     return read.places === null
@@ -135,7 +137,7 @@ function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
 function outlineFault(buffer: Buffer, form: BodyForm, isOnLoop: boolean): Refused | null {
   if (buffer.length <= OUTLINED_BYTES_MIN) return null
   const depthMax = depthOf(form)
-  const commasMax = form.digest === undefined ? INLINE_JSON_COMMAS_MAX : INLINE_DIGESTED_COMMAS_MAX
+  const commasMax = form.isDigested === true ? INLINE_DIGESTED_COMMAS_MAX : INLINE_JSON_COMMAS_MAX
   const outline = outlineOf(buffer, { commasMax, depthMax })
   if (outline === 'deep') return malformed(tooDeep(depthMax))
   return outline === 'many' && isOnLoop ? FOR_THREAD : null
@@ -153,7 +155,7 @@ function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   const keeps = KEPT_NAMES.get(name)
   const scan = scanBody(buffer, {
     names: namesOf(form.schema),
-    othersMax: isShut ? ISSUES_MAX : form.digest === undefined ? IGNORED_NAMES_MAX : ofDigest,
+    othersMax: isShut ? ISSUES_MAX : form.isDigested === true ? ofDigest : IGNORED_NAMES_MAX,
     ...(keeps !== undefined && { keeps }),
     depthMax: depthOf(form),
   })
@@ -170,7 +172,7 @@ function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   const { value, hasProto } = parsed
   for (const member of scan.others) {
     if (member.name !== '__proto__')
-      value[member.name] = form.digest === undefined ? NOT_KNOWN : scalarOf(buffer, member)
+      value[member.name] = form.isDigested === true ? scalarOf(buffer, member) : NOT_KNOWN
     else if (isShut) return PROTO_REFUSED
   }
   const checked = checkedAs(name, value, { isLeft, hasProto })
@@ -193,8 +195,8 @@ function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
 }
 
 function othersIn(form: BodyForm, value: unknown): readonly OtherMember[] {
-  const { schema, bulk, digest, keepsOthers } = form
-  return digest !== undefined || keepsOthers === true ? NO_OTHERS : otherMembers(schema, value, bulk)
+  const { schema, bulk, isDigested, keepsOthers } = form
+  return isDigested === true || keepsOthers === true ? NO_OTHERS : otherMembers(schema, value, bulk)
 }
 
 /** Parsers differ in which of repeated members they take, and in whether they ignore the case of a name. */
@@ -293,8 +295,11 @@ function bulkOf(json: Uint8Array, value: unknown): Extract<BodyVerdict, { ok: tr
 }
 
 /** A digest uses all members: it reports the names of those that are not kept. */
-function knownMembers({ schema, digest }: BodyForm, value: Record<string, unknown>): Record<string, unknown> {
-  return digest === undefined
+function knownMembers(
+  { schema, isDigested }: BodyForm,
+  value: Record<string, unknown>,
+): Record<string, unknown> {
+  return isDigested !== true
     ? Object.fromEntries(Object.entries(value).filter(([name]) => namesOf(schema).includes(name)))
     : value
 }

@@ -5,7 +5,6 @@ import type {
   ShortJobName,
   ShortJobTypes,
 } from '../server/ports/short-jobs.ts'
-import { refusalsOf } from '../schemas/inference/forms/table/refusals.ts'
 import { translateRequest } from '../dialects/translate.ts'
 import { foreignParts } from '../dialects/foreign-parts.ts'
 import { reframe } from '../dialects/reframe.ts'
@@ -22,6 +21,7 @@ import { copySecrets, openSecret, sealSecrets } from './seal-secrets.ts'
 import { takeAnswer } from './scan-answer.ts'
 import { sliceTexts } from './slice-texts.ts'
 import { translatedAnswer } from './translated-answer.ts'
+import { refusalsOf } from '../dialects/refusals.ts'
 
 /** A pure, CPU-heavy function of the short-job pool. */
 export interface Task<N extends ShortJobName> {

@@ -9,8 +9,10 @@ const DRIVER = ['schemas', 'ports']
 /** What a folder may import of ours beside itself: a folder, or one file of it (`operations/define`). */
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   schemas: [],
-  ports: ['schemas'],
-  operations: ['schemas', 'ports'],
+  // Pure: threads and the loop read and write the same forms by it.
+  dialects: ['schemas'],
+  ports: ['schemas', 'dialects'],
+  operations: ['schemas', 'ports', 'dialects'],
   runner: ['schemas', 'ports', 'structures'],
   // The one rule of what a front caches of the store.
   caches: ['schemas', 'ports'],
@@ -25,21 +27,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   journal: DRIVER,
   storage: [...DRIVER, 'structures'],
   files: DRIVER,
-  upstream: [...DRIVER, 'caches', 'structures'],
+  upstream: [...DRIVER, 'dialects', 'caches', 'structures'],
   egress: [...DRIVER, 'structures'],
   vault: [...DRIVER, 'structures'],
-  // The one form of an envelope: the front's own small secrets are sealed by it too. The one walk over a
-  // provider's answer: the loop walks over small ones.
-  workers: [
-    ...DRIVER,
-    'vault/envelope',
-    'upstream/inference/foreign-parts',
-    'upstream/inference/framing/reframe',
-    'upstream/inference/native-answer',
-    'upstream/inference/parts/large-event',
-    'upstream/inference/parts/whole-parts',
-    'operations/inference/whole-texts',
-  ],
+  // The one form of an envelope: the front's own small secrets are sealed by it too.
+  workers: [...DRIVER, 'dialects', 'vault/envelope'],
   http: [
     'schemas',
     'ports',
@@ -50,9 +42,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
     'operations/define',
     'operations/index',
     'operations/tags',
+    // The table of what a translation changes, which the reference shows.
+    'dialects/table/field-rows',
   ],
   // It implements the port `Observer`, whose types it takes.
-  observe: ['schemas', 'ports', 'structures'],
+  observe: ['schemas', 'ports', 'structures', 'dialects/table/field-names'],
   config: ['schemas'],
   // It runs in a browser, and knows the shapes as types alone.
   dashboard: ['schemas'],
@@ -64,6 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
 /** What each folder of the table holds, for ARCHITECTURE.md. */
 const HOLDS: Readonly<Record<string, string>> = {
   schemas: 'shapes of the wire, limits, failures, pure rules',
+  dialects: 'forms of calls to models: chat, messages, responses, gemini',
   ports: 'interfaces that operations use and drivers implement',
   operations: 'one declarative object for each call of the API',
   runner: 'jobs, deliveries, sweeps and retention',

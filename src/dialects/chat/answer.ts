@@ -1,72 +1,15 @@
 import { statusOf, textOf, type Failure } from '../../schemas/failures.ts'
-import type { ChatUsage } from '../../schemas/inference/chat.ts'
 import type { TextRequest } from '../../schemas/inference/text-request.ts'
-import { inputTokens, NO_MEDIA, outputTokens } from '../../schemas/money/text-costs.ts'
-import { shownTier } from '../../schemas/money/tiers.ts'
-import { usdOfNano } from '../../schemas/money/usd.ts'
-import type { AnsweredBy } from '../../server/ports/inference/inference.ts'
-import type { Static } from 'typebox'
-import { CallFragments, wholeCall } from '../../server/operations/inference/chat-calls.ts'
-import {
-  addDetail,
-  ReasoningDetails,
-  type ReasoningDetail,
-} from '../../server/operations/inference/reasoning-details.ts'
 import type { CalledTool, ShownUsage, WrittenPart } from '../parts.ts'
-import { serverToolUse } from '../usage.ts'
 import {
   SILENCE,
   type FailureFacts,
-  type PaidUsage,
   type TextEvents,
   type Author,
   type TextHead,
   type WholeText,
 } from '../answers.ts'
-
-type Usage = Static<typeof ChatUsage>
-type MediaTokens = Pick<Usage['prompt_tokens_details'], 'audio_tokens' | 'image_tokens'>
-
-/**
- * Usage in the form of chat, which counts cached tokens in the prompt and reasoning in the completion. D24.
- * @param nano the charged part of its cost
- */
-export function chatUsage({ usage, isByok, isEstimated, reported }: PaidUsage, nano: number): ShownUsage {
-  const [prompt, completion] = [inputTokens(usage), outputTokens(usage)]
-  const { audio, audioRead, image, audioOutput } = usage.media ?? NO_MEDIA
-  const shown: Usage = {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: {
-      cached_tokens: usage.cacheRead,
-      cache_write_tokens: usage.cacheWrite,
-      ...mediaTokens(audio + audioRead, image),
-    },
-    completion_tokens_details: {
-      reasoning_tokens: usage.reasoning,
-      ...mediaTokens(audioOutput, 0),
-    },
-    cost: usdOfNano(nano),
-    cost_details: {
-      upstream_inference_cost: null,
-      upstream_inference_prompt_cost: 0,
-      upstream_inference_completions_cost: 0,
-    },
-    is_byok: isByok,
-    ...(isEstimated ? { is_estimated: true } : null),
-    ...serverToolUse(usage),
-  }
-  return { whole: JSON.stringify(shown), added: null, ...shownTier(reported) }
-}
-
-const NO_MEDIA_TOKENS: MediaTokens = {}
-
-/** Counts of kinds of which there are none are left out. */
-function mediaTokens(audio: number, image: number): MediaTokens {
-  if (audio === 0 && image === 0) return NO_MEDIA_TOKENS
-  return { ...(audio > 0 && { audio_tokens: audio }), ...(image > 0 && { image_tokens: image }) }
-}
+import { SIGNATURE_FORMATS } from '../prompt/signatures.ts'
 
 const DONE = 'data: [DONE]\n\n'
 
@@ -89,7 +32,7 @@ export class ChatEvents implements TextEvents {
     this.#isUsageAlone = isUsageAlone
   }
 
-  begin({ provider, model, createdS = this.#head.createdS }: AnsweredBy): void {
+  begin({ provider, model, createdS = this.#head.createdS }: Author): void {
     this.#prefix = prefixOf({ model, createdS, id: this.#head.id }, provider)
   }
 
@@ -284,4 +227,97 @@ function messageOf({ text, refusal, reasoning, reasoningDetails, tools }: Messag
     ...(reasoningDetails.length === 0 ? null : { reasoning_details: reasoningDetails }),
     ...(calls.length === 0 ? null : { tool_calls: calls }),
   }
+}
+
+/** The calls of a streamed message of chat, as the fragments that tell of them. */
+export class CallFragments {
+  #count = 0
+  #isFreeform = false
+
+  /** JSON of the delta that begins a call. */
+  begin(call: CalledTool): string {
+    this.#isFreeform = call.isFreeform === true
+    return deltaOf({ index: this.#count++, ...wholeCall(call, '') })
+  }
+
+  /** JSON of the delta with the next of its arguments, or of its text. */
+  add(text: string): string {
+    const member = this.#isFreeform ? { custom: { input: text } } : { function: { arguments: text } }
+    return deltaOf({ index: Math.max(0, this.#count - 1), ...member })
+  }
+}
+
+/** A call of a message of chat. @param text its arguments, or its text */
+export function wholeCall({ id, name, isFreeform }: CalledTool, text: string): object {
+  return isFreeform === true
+    ? { id, type: 'custom', custom: { name, input: text } }
+    : { id, type: 'function', function: { name, arguments: text } }
+}
+
+function deltaOf(call: object): string {
+  return JSON.stringify({ tool_calls: [call] })
+}
+
+type Reasoning = Extract<WrittenPart, { kind: 'reasoning' }>
+
+type Signed = Extract<WrittenPart, { kind: 'signature' }>
+
+/** An entry of `reasoning_details`, or a fragment of one: fragments of an entry have its `index`. */
+export type ReasoningDetail = Readonly<Record<string, unknown>> & {
+  readonly type: string
+  readonly index: number
+}
+
+/**
+ * The reasoning of one choice as OpenRouter's clients read it: each block an entry of its own, in order. The
+ * mapping table of part D.
+ */
+export class ReasoningDetails {
+  /** Entries so far. */
+  #count = 0
+  /** The entry that a text goes on with; null: none. */
+  #open: 'reasoning.text' | 'reasoning.summary' | null = null
+  #lastCall: string | null = null
+
+  /** Called for each call of a tool: its signature names it. */
+  called(id: string): void {
+    this.#lastCall = id
+  }
+
+  text({ text, isSummary }: Reasoning): ReasoningDetail {
+    const type = isSummary === true ? 'reasoning.summary' : 'reasoning.text'
+    if (this.#open !== type) this.#count++
+    this.#open = type
+    return { type, [isSummary === true ? 'summary' : 'text']: text, index: this.#count - 1 }
+  }
+
+  signature({ signature: { format, data }, of }: Signed): ReasoningDetail {
+    if (of === 'reasoning' && this.#isSigned(format)) {
+      if (this.#open === null) this.#count++
+      this.#open = null
+      return { type: 'reasoning.text', text: '', signature: data, format, index: this.#count - 1 }
+    }
+    this.#open = null
+    const id = of === 'call' ? this.#lastCall : null
+    const named = id === null ? null : { id }
+    return { type: 'reasoning.encrypted', data, ...named, format, index: this.#count++ }
+  }
+
+  /** The entry of a text has a member for its signature. Without a text only Anthropic's stands there. */
+  #isSigned(format: string): boolean {
+    return this.#open === 'reasoning.text' || (this.#open === null && format === SIGNATURE_FORMATS.messages)
+  }
+}
+
+/** Puts a fragment to the entries of a whole answer. */
+export function addDetail(details: ReasoningDetail[], fragment: ReasoningDetail): void {
+  const last = details.at(-1)
+  if (last?.index !== fragment.index) details.push(fragment)
+  else details[details.length - 1] = joined(last, fragment)
+}
+
+function joined(last: ReasoningDetail, fragment: ReasoningDetail): ReasoningDetail {
+  const texts = ['text', 'summary'].filter((name) => name in fragment)
+  const text = texts.map((name) => [name, `${String(last[name] ?? '')}${String(fragment[name])}`])
+  return { ...last, ...fragment, ...(Object.fromEntries(text) as object) }
 }

@@ -1,8 +1,7 @@
 import { CONTENT_PARTS_MAX } from '../../schemas/inference/stream-limits.ts'
 import { OPEN_LIST, OPEN_OBJECT, QUOTE, WRONG, type Span } from '../../schemas/values/json-bytes.ts'
 import { isAt, isText } from '../walk/json-reader.ts'
-import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
-import { SeenMembers } from '../../server/upstream/inference/walk/seen-members.ts'
+import { ODD, type Members, type ObjectWalk, SeenMembers } from '../walk/object-walk.ts'
 
 const TYPE = 1
 const TEXT = 2

@@ -1,10 +1,9 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import { membersOf } from '../../schemas/values/members.ts'
+import { membersOf, isObject, type Members } from '../../schemas/values/members.ts'
 import type { ChatBody, ChatMessage } from '../../schemas/inference/chat.ts'
-import { chatSizeOf } from '../../schemas/inference/chat-size.ts'
 import { conversationOf } from '../../schemas/inference/conversation.ts'
 import { chatFiles, filesMember } from '../../schemas/inference/file-references.ts'
-import { chatTools, hasNamed } from '../../schemas/inference/declared-tools.ts'
+import { chatTools, hasNamed, countOf } from '../../schemas/inference/declared-tools.ts'
 import { formOf } from '../form-fit.ts'
 import {
   asksReasoning,
@@ -15,9 +14,13 @@ import {
   repeatedOf,
   stopsOf,
   wantsReasoning,
+  wordsOf,
 } from '../text-digest.ts'
-import type { TextInput } from '../../schemas/inference/text-request.ts'
-import { wordsOf } from '../../schemas/inference/words.ts'
+import type { TextInput, MediaCounts, TextSize } from '../../schemas/inference/text-request.ts'
+import { namesContent, namesContentBeside } from '../account-contents.ts'
+import { CountedMedia } from '../../schemas/inference/counted-media.ts'
+import { chatServerTools } from '../../schemas/inference/server-tools.ts'
+import { isPictureUrl } from '../prompt/media.ts'
 
 /**
  * @param body has passed the schema
@@ -82,4 +85,109 @@ function toolOf({ tool_choice: choice }: Pick<ChatBody, 'tool_choice'>): string 
 function nameOf(named: unknown): string | null {
   const { name } = membersOf(named)
   return typeof name === 'string' ? name : null
+}
+
+type Kind = keyof MediaCounts
+
+interface MediaPart {
+  readonly kind: Kind
+  /** The member of the part that has its content, where that is not named as its type. */
+  readonly within?: string
+  /** The member of the content that has the data. */
+  readonly member: string
+}
+
+const MEDIA: ReadonlyMap<string, MediaPart> = new Map([
+  ['image_url', { kind: 'image', member: 'url' }],
+  ['input_audio', { kind: 'audio', member: 'data' }],
+  ['video_url', { kind: 'video', member: 'url' }],
+  ['input_video', { kind: 'video', within: 'video_url', member: 'url' }],
+  ['file', { kind: 'file', member: 'file_data' }],
+])
+
+/** Parts that are texts, whatever these say, with the member that has the text, or a list of parts. */
+const TEXTS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  ['text', 'refusal', 'thinking', 'reasoning'].map((type) => [type, new Set([type])]),
+)
+
+/**
+ * @param bytes of the whole body
+ * @param escaped of them, bytes that escapes take beyond their characters
+ */
+export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize {
+  const { messages, response_format } = chat
+  const media = new CountedMedia()
+  for (const [nth, message] of messages.entries()) addMessage(media, message, `/messages/${nth}`)
+  return {
+    messages: messages.length,
+    ...media.sizes(bytes, escaped),
+    tools: countOf(chatTools(chat)),
+    hasFormat: (response_format?.type ?? 'text') !== 'text',
+    serverTools: chatServerTools(chat),
+    tokensMax: tokensMaxOf(chat),
+  }
+}
+
+/** Members of a message that are counted by themselves. */
+const COUNTED: ReadonlySet<string> = new Set(['content', 'images', 'audio'])
+
+function addMessage(media: CountedMedia, message: Members, at: string): void {
+  const { content, images, audio }: Members = message
+  // The provider reads the sound of an earlier answer, which it has stored.
+  if ((membersOf(audio)['id'] ?? null) !== null) media.add('audio', null)
+  else if (namesContentBeside(membersOf(audio))) media.add('file', null)
+  // Some servers read pictures there, which models wrote in earlier turns.
+  addImages(media, images ?? [])
+  if (Array.isArray(content))
+    for (const [place, part] of content.entries()) addPart(media, membersOf(part), `${at}/content/${place}`)
+  if (namesContentBeside(message, COUNTED)) media.add('file', null)
+}
+
+/** @param images a list of parts, of addresses or of base64, or an object with some */
+function addImages(media: CountedMedia, images: unknown): void {
+  if (isObject(images) && !MEDIA.has(String(images['type']))) return addImages(media, Object.values(images))
+  for (const image of Array.isArray(images) ? (images as readonly unknown[]) : [images])
+    if (isObject(image) && MEDIA.has(String(image['type']))) addPart(media, image, null)
+    else media.add('image', null)
+}
+
+/** @param at its JSON pointer; null: a model made it in an earlier turn */
+function addPart(media: CountedMedia, part: Members, at: string | null): void {
+  const type = String(part['type'])
+  const found = MEDIA.get(type)
+  if (found === undefined) return addOther(media, part)
+  const inner = part[found.within ?? type]
+  const data = dataOf(inner, found)
+  const isOther = found.kind === 'image' && data !== null && !isPictureUrl(data)
+  const isSmall = membersOf(inner)['detail'] === 'low'
+  const isHere = at !== null && data !== null
+  media.add(isOther ? 'file' : found.kind, data, {
+    isBare: found.member === 'data',
+    isSmall,
+    ...(isHere && { at: { name: found.kind, path: at } }),
+  })
+}
+
+/** A text, whose parts may be others, or a part of an unknown type. */
+function addOther(media: CountedMedia, part: Members): void {
+  const type = String(part['type'])
+  if (!TEXTS.has(type)) {
+    if (namesContent(part)) media.add('file', null)
+    return
+  }
+  const within = part[type]
+  const parts: readonly unknown[] | null = Array.isArray(within) ? within : null
+  for (const inner of parts ?? []) addPart(media, membersOf(inner), null)
+  if (namesContentBeside(part, parts === null ? undefined : TEXTS.get(type))) media.add('file', null)
+}
+
+function tokensMaxOf({ max_tokens, max_completion_tokens }: ChatBody): number | null {
+  const asked = Math.max(max_tokens ?? 0, max_completion_tokens ?? 0)
+  return asked > 0 ? asked : null
+}
+
+function dataOf(content: unknown, { member }: MediaPart): string | null {
+  if (typeof content === 'string') return content
+  const data = membersOf(content)[member]
+  return typeof data === 'string' ? data : null
 }

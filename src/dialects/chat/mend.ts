@@ -1,6 +1,6 @@
 import { STREAM_MENDED_BYTES_MAX } from '../../schemas/inference/stream-limits.ts'
 import { objectOf } from '../../schemas/values/members.ts'
-import { writtenAnew } from '../../server/upstream/inference/walk/written-anew.ts'
+import { writtenAnew } from '../walk/written-json.ts'
 
 /** An event of a stream, or a whole answer: what clients require of them differs. */
 export type ChatForm = 'event' | 'answer'

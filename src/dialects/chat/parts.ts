@@ -1,19 +1,18 @@
+import { Compile } from 'typebox/compile'
+import Type, { type Static } from 'typebox'
 import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { isObject, membersOf, type Members } from '../../schemas/values/members.ts'
 import { chatTokensOf } from './usage.ts'
 import { INVALID } from '../native-events.ts'
-import { thinksIn } from '../../server/upstream/inference/walk/output.ts'
-import { ChatCalls } from '../../server/upstream/inference/parts/chat-calls.ts'
-import {
-  chatEventOf,
-  type CallFragment,
-  type ChatChoice,
-  type Said,
-} from '../../server/upstream/inference/parts/chat-event.ts'
-import { saidIn } from '../../server/upstream/inference/parts/chat-said.ts'
 import { NO_ANSWER, CLEANED_LATER, parsed, PartEvents } from '../part-events.ts'
-import { PartQueue } from '../part-queue.ts'
+import { PartQueue, type OpenCall } from '../part-queue.ts'
 import type { FinishReason, TokenUsage, WrittenPart, WholeParts, WholeRead } from '../parts.ts'
+import { thinksIn } from '../walk/object-walk.ts'
+import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../prompt/signatures.ts'
+import { TOOLS_MAX } from '../../schemas/inference/inference-limits.ts'
+import { writtenJson } from '../walk/written-json.ts'
+import { KnownCalls } from './tool-calls.ts'
+import { Free, maybe, OPEN } from '../../schemas/inference/text-members.ts'
 
 type Finish = Extract<WrittenPart, { readonly kind: 'finish' }>
 
@@ -158,4 +157,195 @@ export function chatWhole(body: Buffer): WholeRead<WholeParts> {
     return { ...more, delta: message, finish_reason: (finish ?? '') === '' ? 'stop' : finish }
   })
   return new ChatParts(CLEANED_LATER).whole([{ ...head, choices: said }])
+}
+
+type SignedPart = Extract<ChatPart, { id: string | null }>
+
+/** The calls of a choice of chat, whose fragments come in any order. */
+export class ChatCalls {
+  readonly #queue: PartQueue
+  readonly #known = new KnownCalls<OpenCall>()
+  /** Signatures of calls that have not begun, by the ids of the calls. */
+  readonly #early = new Map<string, SignedPart['part']>()
+  #count = 0
+
+  constructor(queue: PartQueue) {
+    this.#queue = queue
+  }
+
+  add({ index, id, function: called }: CallFragment): Failure | null {
+    const fragment = { index: index ?? null, id: id ?? '', name: called?.name ?? '' }
+    const call = this.#known.of(fragment) ?? this.#begun()
+    if (call === null) return INVALID
+    const hadId = call.id !== null
+    this.#known.remember(call, fragment)
+    if (!hadId && call.id !== null) this.#signEarly(call, call.id)
+    const json = called?.arguments ?? ''
+    return this.#queue.add(call, typeof json === 'string' ? json : (writtenJson(json) ?? ''))
+  }
+
+  /**
+   * A signature is that of the call whose id it has. Gemini's may come before its call.
+   * @param next fragments that come with it
+   */
+  sign({ part, id }: SignedPart, next: readonly CallFragment[]): Failure | null {
+    const call = id === null ? undefined : this.#known.withId(id)
+    if (call !== undefined) return this.#queue.sign(call, part.signature)
+    const isAwaited =
+      part.signature.format === SIGNATURE_FORMATS.gemini || next.some((fragment) => fragment.id === id)
+    if (id === null || !isAwaited) return this.#queue.say(part)
+    const before = this.#early.get(id)
+    if (before !== undefined) this.#queue.drop(before)
+    this.#early.set(id, part)
+    return this.#early.size > TOOLS_MAX ? INVALID : this.#queue.keep(part)
+  }
+
+  /** No fragment follows. */
+  end(): Failure | null {
+    for (const part of this.#early.values()) {
+      this.#queue.drop(part)
+      const failure = this.#queue.say(part)
+      if (failure !== null) return failure
+    }
+    return this.#queue.flush()
+  }
+
+  /** Null: too many calls. */
+  #begun(): OpenCall | null {
+    return this.#count < TOOLS_MAX ? this.#queue.begin(this.#count++) : null
+  }
+
+  /** What was kept for the call is its own from now on, with the same weight. */
+  #signEarly(call: OpenCall, id: string): void {
+    call.signature = this.#early.get(id)?.signature ?? null
+    this.#early.delete(id)
+  }
+}
+
+type Signed = Extract<WrittenPart, { kind: 'signature' }>
+
+/** What a choice says beside its calls; a signature with the id that the provider gave it. */
+export type ChatPart =
+  { readonly part: Exclude<WrittenPart, Signed> } | { readonly part: Signed; readonly id: string | null }
+
+/** In the order in which models write. */
+export function saidIn({
+  reasoning_details: details,
+  reasoning,
+  reasoning_content,
+  content,
+  refusal,
+}: Said): readonly ChatPart[] {
+  const entries = details ?? []
+  return [
+    // The same text stands beside the entries.
+    ...(entries.length > 0 ? entries.flatMap(detailIn) : textOf('reasoning', reasoning ?? reasoning_content)),
+    ...(Array.isArray(content) ? content.flatMap(partIn) : textOf('text', content)),
+    ...textOf('refusal', refusal),
+  ]
+}
+
+function textOf(kind: 'text' | 'reasoning' | 'refusal', text: unknown): readonly ChatPart[] {
+  return typeof text === 'string' && text !== '' ? [{ part: { kind, choice: 0, text } }] : []
+}
+
+function partIn(part: SaidPart): readonly ChatPart[] {
+  if (typeof part === 'string') return textOf('text', part)
+  const { type, text, thinking } = part
+  if ((type ?? 'text') === 'text') return textOf('text', text)
+  if (type !== 'thinking') return []
+  const texts = Array.isArray(thinking) ? thinking.map(thoughtIn) : [thinking]
+  return texts.flatMap((one) => textOf('reasoning', one))
+}
+
+function thoughtIn(part: unknown): unknown {
+  return typeof part === 'string' ? part : membersOf(part)['text']
+}
+
+function detailIn(detail: Detail): readonly ChatPart[] {
+  const { type, text, summary, data, signature, format } = detail
+  switch (type) {
+    case 'reasoning.text':
+      return [...textOf('reasoning', text), ...signed(signature, detail, 'reasoning')]
+    case 'reasoning.summary':
+      return (summary ?? '') === ''
+        ? []
+        : [{ part: { kind: 'reasoning', choice: 0, text: summary ?? '', isSummary: true } }]
+    case 'reasoning.encrypted':
+      // Anthropic alone has reasoning that stands for itself.
+      return signed(data, detail, format === SIGNATURE_FORMATS.messages ? 'redacted' : 'reasoning')
+    default:
+      return []
+  }
+}
+
+function signed(
+  data: string | null | undefined,
+  { format, id }: Detail,
+  of: Signed['of'],
+): readonly ChatPart[] {
+  if ((data ?? '') === '') return []
+  const signature = { format: format ?? UNKNOWN_FORMAT, data: data ?? '' }
+  return [{ part: { kind: 'signature', choice: 0, signature, of }, id: id ?? null }]
+}
+
+const Text = maybe(Type.String())
+
+const Index = maybe(Type.Integer({ minimum: 0 }))
+
+// Some servers write the arguments as the object that they are.
+const Called = maybe(Type.Object({ name: Text, arguments: maybe(Type.Union([Type.String(), Free])) }, OPEN))
+
+const Fragment = Type.Object({ index: Index, id: Text, function: Called }, OPEN)
+
+/** A call of a tool, or a fragment of it. */
+export type CallFragment = Static<typeof Fragment>
+
+/** An entry of `reasoning_details`, or a fragment of one. */
+const Detail = Type.Object(
+  { type: Type.String(), text: Text, summary: Text, data: Text, signature: Text, format: Text, id: Text },
+  OPEN,
+)
+
+export type Detail = Static<typeof Detail>
+
+/** Mistral writes parts, those of `thinking` with parts of their own. */
+const Part = Type.Object(
+  { type: Text, text: Text, thinking: maybe(Type.Union([Type.String(), Type.Array(Free)])) },
+  OPEN,
+)
+
+const Said = Type.Object(
+  {
+    content: maybe(Type.Union([Type.String(), Type.Array(Type.Union([Type.String(), Part]))])),
+    reasoning: Text,
+    reasoning_content: Text,
+    reasoning_details: maybe(Type.Array(Detail)),
+    refusal: Text,
+    tool_calls: maybe(Type.Array(Fragment)),
+    function_call: Called,
+  },
+  OPEN,
+)
+
+/** What a choice says, in a stream or in a whole answer. */
+export type Said = Static<typeof Said>
+
+export type SaidPart = string | Static<typeof Part>
+
+const Choice = Type.Object(
+  { index: Index, delta: maybe(Said), finish_reason: Text, native_finish_reason: Text },
+  OPEN,
+)
+
+/** A part of an answer. */
+export type ChatChoice = Static<typeof Choice>
+
+const Event = Type.Object({ choices: maybe(Type.Array(Choice)) }, OPEN)
+
+const EVENT = Compile(Event)
+
+/** Null: a member that is read is of another type. */
+export function chatEventOf(event: Readonly<Record<string, unknown>>): Static<typeof Event> | null {
+  return EVENT.Check(event) ? event : null
 }

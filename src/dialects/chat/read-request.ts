@@ -1,15 +1,25 @@
 import { isObject, membersOf, type Members } from '../../schemas/values/members.ts'
 import type { JsonPath } from '../../schemas/values/json-path.ts'
-import type { ChatBody } from '../../schemas/inference/chat.ts'
+import type { ChatBody, ChatMessage } from '../../schemas/inference/chat.ts'
 import { JSON_SCHEMA } from '../form-fit.ts'
-import { readFreeform } from '../freeform-tools.ts'
-import { allowedChoice, choiceOfWord, readFunction } from '../functions.ts'
-import { readReasoning } from '../openai-reasoning.ts'
-import { cachePointOf, flagOf, numberOf, Others, textOf } from '../others.ts'
-import type { AnswerFormat, Prompt, PromptTool, ToolChoice } from '../prompt.ts'
+import { readFreeform, freeformArguments } from '../prompt/freeform-tools.ts'
+import { allowedChoice, choiceOfWord, readFunction } from '../prompt/functions.ts'
+import { readReasoning } from '../prompt/openai-reasoning.ts'
+import { cachePointOf, flagOf, numberOf, Others, textOf, textIn } from '../prompt/others.ts'
+import type {
+  AnswerFormat,
+  Prompt,
+  PromptTool,
+  ToolChoice,
+  AssistantPart,
+  PromptCall,
+  PromptText,
+  Turn,
+} from '../prompt/prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
-import { readTuning } from '../tuning.ts'
-import { readChatTurns } from '../../schemas/inference/forms/chat/read-chat-turns.ts'
+import { readTuning } from '../prompt/tuning.ts'
+import { readChatContent, type ChatPart, readDetails } from './request-parts.ts'
+import { readJsonObject, schemaFormat } from '../prompt/answer-format.ts'
 
 /** @param body of POST /chat/completions that has passed the schema */
 export function readChat(body: Members): Prompt {
@@ -46,8 +56,8 @@ export function readChat(body: Members): Prompt {
 
 const STREAM: ReadonlySet<string> = new Set(['include_usage'])
 const TOOL = usedMembers('chat', 'tools', { type: 'function' })
-const FUNCTION = usedMembers('chat', 'tools', { type: 'function', inner: 'function' })
-const FREEFORM = usedMembers('chat', 'tools', { type: 'custom' })
+const FUNCTION_TOOL = usedMembers('chat', 'tools', { type: 'function', inner: 'function' })
+const FREEFORM_TOOL = usedMembers('chat', 'tools', { type: 'custom' })
 
 function readTools(tools: NonNullable<ChatBody['tools']>, others: Others): readonly PromptTool[] {
   return tools.flatMap((tool, nth) => {
@@ -62,13 +72,13 @@ function readTools(tools: NonNullable<ChatBody['tools']>, others: Others): reado
 function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | null {
   if (tool['type'] === 'function') {
     others.addRest(tool, TOOL, { path })
-    const place = { path: [...path, 'function'], used: FUNCTION, schema: 'parameters', outer: tool }
+    const place = { path: [...path, 'function'], used: FUNCTION_TOOL, schema: 'parameters', outer: tool }
     return readFunction(membersOf(tool['function']), place, others)
   }
   if (tool['type'] !== 'custom') return null
   const read = readFreeform(membersOf(tool['custom']), [...path, 'custom'], others)
   if (read === null) return null
-  others.addRest(tool, FREEFORM, { path })
+  others.addRest(tool, FREEFORM_TOOL, { path })
   return { ...read, cache: cachePointOf(tool['cache_control'] ?? tool['prompt_cache_breakpoint']) }
 }
 
@@ -105,28 +115,153 @@ function readFormat(format: ChatBody['response_format'], others: Others): Answer
   return null
 }
 
-const OBJECT: ReadonlySet<string> = new Set(['type', 'schema', 'name', 'description', 'strict'])
-
-/** Some providers take a schema there, too. */
-export function readJsonObject(
-  format: Members,
-  { path, others }: { readonly path: JsonPath; readonly others: Others },
-): AnswerFormat {
-  others.addRest(format, OBJECT, { path, prefix: `${path.join('.')}.` })
-  if (isObject(format['schema'])) return schemaFormat(format)
-  others.addUnread(path.join('.'), format['schema'], [...path, 'schema'])
-  return { kind: 'json_object' }
+/** Members that each role's reader uses. */
+const USED = {
+  system: usedMembers('chat', 'turns', { type: 'system' }),
+  user: usedMembers('chat', 'turns', { type: 'user' }),
+  assistant: usedMembers('chat', 'turns', { type: 'assistant' }),
+  tool: usedMembers('chat', 'turns', { type: 'tool' }),
 }
 
-/** The name of a format whose caller gives none: OpenAI requires one. */
-const FORMAT_NAME = 'output'
+export function readChatTurns(messages: readonly ChatMessage[], others: Others): readonly Turn[] {
+  return messages.map((message, nth) => readTurn(message, ['messages', nth], others))
+}
 
-export function schemaFormat(told: Members): AnswerFormat {
-  return {
-    kind: JSON_SCHEMA,
-    name: textOf(told['name']) ?? FORMAT_NAME,
-    description: textOf(told['description']),
-    schema: isObject(told['schema']) ? told['schema'] : {},
-    isStrict: flagOf(told['strict']),
+function readTurn(message: ChatMessage, path: JsonPath, others: Others): Turn {
+  const role = message.role === 'developer' ? 'system' : message.role
+  others.addRest(message, USED[role], { path })
+  const content = readChatContent(message.content, [...path, 'content'], others)
+  const kept = <P extends ChatPart>(isOne: (part: ChatPart) => part is P): readonly P[] => {
+    const parts = content.filter(isOne)
+    if (parts.length < content.length) others.add('messages.content', [...path, 'content'])
+    return parts
   }
+  const place = { path, others }
+  switch (role) {
+    case 'system':
+      return { role, parts: ended(kept(isText), message, place) }
+    case 'user':
+      return { role, parts: ended(kept(isOfUser), message, place) }
+    case 'assistant':
+      return { role, parts: ended(assistantParts(message, kept(isOfModel), place), message, place) }
+    case 'tool':
+      return {
+        role,
+        callId: textOf(Reflect.get(message, 'tool_call_id')) ?? '',
+        parts: kept(isOfTool),
+        isError: false,
+        cache: cachePointOf(membersOf(message)['cache_control']),
+      }
+  }
+}
+
+/** The place that a message marks is the end of its last part, which is no reasoning. */
+function ended<P extends Turn['parts'][number]>(
+  parts: readonly P[],
+  message: Members,
+  { path, others }: Place,
+): readonly P[] {
+  const cache = cachePointOf(message['cache_control'])
+  if (cache === null) return parts
+  const last = parts.at(-1)
+  if (last !== undefined && last.kind !== 'reasoning') return [...parts.slice(0, -1), { ...last, cache }]
+  others.add('cache_control', [...path, 'cache_control'])
+  return parts
+}
+
+function isText(part: ChatPart): part is PromptText {
+  return part.kind === 'text'
+}
+
+function isOfUser(part: ChatPart): part is Exclude<ChatPart, { readonly kind: 'refusal' }> {
+  return part.kind !== 'refusal'
+}
+
+function isOfModel(part: ChatPart): part is Extract<ChatPart, { readonly kind: 'text' | 'refusal' }> {
+  return part.kind === 'text' || part.kind === 'refusal'
+}
+
+function isOfTool(part: ChatPart): part is Extract<ChatPart, { readonly kind: 'text' | 'image' | 'file' }> {
+  return part.kind === 'text' || part.kind === 'image' || part.kind === 'file'
+}
+
+interface Place {
+  readonly path: JsonPath
+  readonly others: Others
+}
+
+/** Reasoning comes first, and calls last: chat does not tell their order. */
+function assistantParts(
+  message: Members,
+  content: readonly AssistantPart[],
+  place: Place,
+): readonly AssistantPart[] {
+  const { path, others } = place
+  for (const name of ['audio', 'function_call'])
+    if ((message[name] ?? null) !== null) others.add(`messages.${name}`, [...path, name])
+  const refusal = textIn(message, 'refusal', place) ?? ''
+  const calls = readCalls(message['tool_calls'], [...path, 'tool_calls'], others)
+  const { reasoning_details: details } = message
+  if (!Array.isArray(details)) others.addUnread('reasoning_details', details, [...path, 'reasoning_details'])
+  const { parts, ofCalls, hasOthers } = readDetails(
+    Array.isArray(details) ? (details as readonly unknown[]) : [],
+    textIn(message, 'reasoning', place) ?? textIn(message, 'reasoning_content', place) ?? '',
+    new Set(calls.map(({ id }) => id)),
+  )
+  if (hasOthers) others.add('reasoning_details', [...path, 'reasoning_details'])
+  return [
+    ...parts,
+    ...content,
+    ...(refusal === '' ? [] : [{ kind: 'refusal', text: refusal, cache: null } as const]),
+    ...calls.map((call) => ({ ...call, signature: ofCalls.get(call.id) ?? null })),
+  ]
+}
+
+const CALL: ReadonlySet<string> = new Set(['id', 'type', 'function', 'index'])
+
+const CALLED_FUNCTION: ReadonlySet<string> = new Set(['name', 'arguments'])
+
+const FREEFORM_CALL: ReadonlySet<string> = new Set(['id', 'type', 'custom', 'index'])
+
+const CALLED_FREEFORM: ReadonlySet<string> = new Set(['name', 'input'])
+
+function readCalls(list: unknown, path: JsonPath, others: Others): readonly PromptCall[] {
+  if (!Array.isArray(list)) {
+    others.addUnread('messages.tool_calls', list, path)
+    return []
+  }
+  return (list as readonly unknown[]).flatMap((one, nth) => {
+    const call = membersOf(one)
+    const { id, type = 'function' } = call
+    const isFreeform = type === 'custom'
+    const member = isFreeform ? 'custom' : 'function'
+    const called = membersOf(call[member])
+    const name = textOf(called['name'])
+    if (!(isFreeform || type === 'function' || type === null) || name === null) {
+      others.add('messages.tool_calls', [...path, nth])
+      return []
+    }
+    others.addRest(call, isFreeform ? FREEFORM_CALL : CALL, { path: [...path, nth] })
+    others.addRest(called, isFreeform ? CALLED_FREEFORM : CALLED_FUNCTION, { path: [...path, nth, member] })
+    const given = isFreeform ? 'input' : 'arguments'
+    const sent = called[given]
+    if (typeof sent !== 'string' && (isFreeform || !isObject(sent)))
+      others.addUnread('messages.tool_calls', sent, [...path, nth, member, given])
+    return {
+      kind: 'call',
+      id: textOf(id) ?? '',
+      name,
+      ...(isFreeform && { origin: { name, namespace: null, isFreeform } }),
+      arguments: isFreeform ? freeformArguments(called['input']) : argumentsOf(called['arguments']),
+      signature: null,
+      cache: null,
+    } as const
+  })
+}
+
+/** Some clients write the object itself. */
+function argumentsOf(value: unknown): string {
+  if (isObject(value)) return JSON.stringify(value)
+  const text = textOf(value) ?? ''
+  return text === '' ? '{}' : text
 }

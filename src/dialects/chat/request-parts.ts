@@ -1,10 +1,27 @@
 import { membersOf, type Members } from '../../schemas/values/members.ts'
 import { pointerOf, type JsonPath } from '../../schemas/values/json-path.ts'
-import { isEmptyText, speaking } from '../cache-points.ts'
-import { mediaOfUrl, PDF, urlOfMedia } from '../media.ts'
-import { cacheControl, cachePointOf, textOf, type Others } from '../others.ts'
-import type { CachePoint, Media, PromptAudio, PromptRefusal, PromptText, UserPart } from '../prompt.ts'
+import { isEmptyText, speaking } from '../prompt/cache-points.ts'
+import {
+  mediaOfUrl,
+  urlOfMedia,
+  audioOf,
+  detailOf,
+  fileMedia,
+  soundMembers,
+  type Located,
+} from '../prompt/media.ts'
+import { cacheControl, cachePointOf, textOf, type Others } from '../prompt/others.ts'
+import type {
+  Media,
+  PromptRefusal,
+  PromptText,
+  UserPart,
+  AssistantPart,
+  PromptReasoning,
+  Signature,
+} from '../prompt/prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
+import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../prompt/signatures.ts'
 
 export type ChatPart = UserPart | PromptRefusal
 
@@ -73,33 +90,9 @@ function readPart(part: Members, path: JsonPath, others: Others): ChatPart | nul
   }
 }
 
-interface Located {
-  readonly cache: CachePoint | null
-  readonly path: string
-}
-
-/** @returns null: there is no sound */
-export function audioOf(inner: Members, located: Located): PromptAudio | null {
-  const data = textOf(inner['data'])
-  if (data === null) return null
-  return { kind: 'audio', format: textOf(inner['format']) ?? 'wav', data, ...located }
-}
-
-/** `auto` is the same as nothing. */
-export function detailOf(detail: unknown): string | null {
-  return detail === 'auto' ? null : textOf(detail)
-}
-
 function fileOf(inner: Members, located: Located): ChatPart | null {
   const media = fileMedia(textOf(inner['file_data']), textOf(inner['file_id']))
   return media === null ? null : { kind: 'file', media, filename: textOf(inner['filename']), ...located }
-}
-
-/** @param data a URL, or base64 alone, which is taken for a PDF */
-export function fileMedia(data: string | null, id: string | null): Media | null {
-  if (data === null) return id === null ? null : { kind: 'file_id', id }
-  const isUrl = /^(?:data:|https?:\/\/)/i.test(data.slice(0, 'https://'.length))
-  return isUrl ? mediaOfUrl(data) : { kind: 'base64', mimeType: PDF, data }
 }
 
 /** A part as chat has it. @param isCut the provider takes places of its cache */
@@ -128,10 +121,6 @@ function contentOf(part: ChatPart): Members {
   }
 }
 
-export function soundMembers({ data, format }: PromptAudio): Members {
-  return { data, format }
-}
-
 /** An id has no URL: such a request is refused. */
 function urlOf(media: Media): string {
   return urlOfMedia(media) ?? ''
@@ -145,4 +134,155 @@ function fileMember(media: Media, filename: string | null): Members {
 /** Whether all of the parts are texts. */
 export function areTexts(parts: readonly { readonly kind: string }[]): parts is readonly PromptText[] {
   return parts.every(({ kind }) => kind === 'text')
+}
+
+export interface ReadDetails {
+  readonly parts: readonly PromptReasoning[]
+  /** By the ids of their calls. */
+  readonly ofCalls: ReadonlyMap<string, Signature>
+  /** There are details of other types. */
+  readonly hasOthers: boolean
+}
+
+const TYPES: ReadonlySet<unknown> = new Set(['reasoning.text', 'reasoning.summary', 'reasoning.encrypted'])
+
+/**
+ * @param text `reasoning` of the same message, which counts where no detail has a text
+ * @param callIds of the message
+ */
+export function readDetails(
+  details: readonly unknown[],
+  text: string,
+  callIds: ReadonlySet<string>,
+): ReadDetails {
+  const ofCalls = new Map<string, Signature>()
+  const all = joinedFragments(details.map(membersOf))
+  const read = all.filter(({ type }) => TYPES.has(type))
+  const isTold = read.some((one) => textIn(one) !== '')
+  const parts: PromptReasoning[] = isTold || text === '' ? [] : [reasoningOf(text)]
+  for (const detail of read) {
+    const id = textOf(detail['id'])
+    const data = textOf(detail['data'])
+    const format = textOf(detail['format']) ?? UNKNOWN_FORMAT
+    if (detail['type'] !== 'reasoning.encrypted') {
+      const part = toldPart(detail, format)
+      if (part !== null) parts.push(part)
+    } else if (data !== null && id !== null && callIds.has(id)) ofCalls.set(id, { format, data })
+    else if (data !== null) addEncrypted(parts, { signature: { format, data }, id })
+  }
+  return { parts, ofCalls, hasOthers: read.length < all.length }
+}
+
+const TEXT_MEMBERS = ['text', 'summary'] as const
+
+/** Some clients give back the fragments of a stream, each by itself: those of one entry have its index. */
+function joinedFragments(details: readonly Members[]): readonly Members[] {
+  const entries: Members[] = []
+  for (const detail of details) {
+    const last = entries.at(-1)
+    const member = TEXT_MEMBERS.find((name) => typeof detail[name] === 'string')
+    const isNext =
+      last !== undefined &&
+      member !== undefined &&
+      typeof detail['index'] === 'number' &&
+      detail['index'] === last['index'] &&
+      detail['type'] === last['type'] &&
+      typeof last[member] === 'string' &&
+      (last['signature'] ?? null) === null
+    if (!isNext) entries.push(detail)
+    else
+      entries[entries.length - 1] = {
+        ...last,
+        ...detail,
+        [member]: String(last[member]) + String(detail[member]),
+      }
+  }
+  return entries
+}
+
+export function reasoningOf(text: string): PromptReasoning {
+  return {
+    kind: 'reasoning',
+    text,
+    isSummary: false,
+    signature: null,
+    isRedacted: false,
+    id: null,
+    cache: null,
+  }
+}
+
+function textIn(detail: Members): string {
+  return textOf(detail['text']) ?? textOf(detail['summary']) ?? ''
+}
+
+function toldPart(detail: Members, format: string): PromptReasoning | null {
+  const isSummary = detail['type'] === 'reasoning.summary'
+  const data = isSummary ? null : textOf(detail['signature'])
+  const text = textIn(detail)
+  if (text === '' && data === null) return null
+  const signature = data === null ? null : { format, data }
+  return { ...reasoningOf(text), isSummary, signature, id: textOf(detail['id']) }
+}
+
+/** Data that stands behind a text of the same item is its signature. */
+function addEncrypted(
+  parts: PromptReasoning[],
+  { signature, id }: { readonly signature: Signature; readonly id: string | null },
+): void {
+  const last = parts.at(-1)
+  const isRedacted = signature.format === SIGNATURE_FORMATS.messages
+  const isOne =
+    last !== undefined && !isRedacted && last.signature === null && (last.id ?? id) === (id ?? last.id)
+  if (isOne) parts[parts.length - 1] = { ...last, signature, id: last.id ?? id }
+  else parts.push({ ...reasoningOf(''), signature, isRedacted, id })
+}
+
+/**
+ * With the signatures of every provider, since each stands beside the name of its format.
+ * @param callIdOf the id that a call has in the same message
+ */
+export function writeDetails(
+  written: readonly AssistantPart[],
+  callIdOf = (id: string): string => id,
+): readonly Members[] {
+  const details: Members[] = []
+  const add = (type: string, more: Members): void =>
+    void details.push({ type: `reasoning.${type}`, ...more, index: details.length })
+  for (const part of written) {
+    if (part.kind !== 'reasoning' && part.kind !== 'call') continue
+    const { signature } = part
+    const { format, data } = signature ?? {}
+    if (part.kind === 'call') {
+      if (signature !== null) add('encrypted', { data, id: callIdOf(part.id), format })
+      continue
+    }
+    if (part.text === '' && signature === null) continue
+    const id = part.id === null ? {} : { id: part.id }
+    const isWithin = signature !== null && isSignedWithin(part, details.at(-1))
+    const kind = part.isSummary ? 'summary' : 'text'
+    if (isWithin) add('text', { text: part.text, signature: data, format, ...id })
+    else if (part.text !== '') add(kind, { [kind]: part.text, ...(signature !== null && { format }), ...id })
+    if (!isWithin && signature !== null) add('encrypted', { data, format, ...id })
+  }
+  return details
+}
+
+/**
+ * Whether the signature is a member of the text's entry. So is Anthropic's alone, and one whose sender does
+ * not tell its format; other providers give theirs in an entry behind the text.
+ * @param before the entry before
+ */
+function isSignedWithin(part: PromptReasoning, before: Members | undefined): boolean {
+  if (part.isRedacted) return false
+  const { format } = part.signature ?? {}
+  if (format === SIGNATURE_FORMATS.messages) return true
+  if (part.isSummary) return false
+  return part.text === '' ? isUnsigned(before) : format === UNKNOWN_FORMAT
+}
+
+/** Encrypted data behind it would be read as its signature. */
+function isUnsigned(detail: Members | undefined): boolean {
+  const type = detail?.['type']
+  return type === 'reasoning.summary' || (type === 'reasoning.text' && detail?.['signature'] === undefined)
 }

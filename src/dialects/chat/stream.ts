@@ -7,9 +7,9 @@ import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
 import type { SseEvent } from '../sse-reader.ts'
 import { chatUsageOf } from './usage.ts'
 import { ChatWalk } from './walk.ts'
-import type { ReadChoice } from '../../server/upstream/inference/chat/choice-members.ts'
 import type { TokenUsage, NativeHead, FailureOf } from '../parts.ts'
 import { reportedWith } from '../usage.ts'
+import type { ReadChoice } from './top-members.ts'
 
 /**
  * The stream of a provider that speaks OpenAI's chat, for a caller that does. Events pass as their bytes came

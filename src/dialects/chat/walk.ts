@@ -1,13 +1,11 @@
 import { joined } from '../../schemas/values/pieces.ts'
-import type { EventBuffer } from '../../server/upstream/inference/walk/event-buffer.ts'
-import { ODD } from '../walk/object-walk.ts'
-import { Output } from '../../server/upstream/inference/walk/output.ts'
+import { ODD, Output } from '../walk/object-walk.ts'
 import { WholeWalk } from '../walk/whole-walk.ts'
-import { ChoiceMembers, type ReadChoice } from '../../server/upstream/inference/chat/choice-members.ts'
 import { mend, type ChatForm } from './mend.ts'
 import { NativeCalls } from './tool-calls.ts'
-import { TopMembers, type TopState } from './top-members.ts'
+import { TopMembers, type TopState, ChoiceMembers, type ReadChoice } from './top-members.ts'
 import type { NativeHead } from '../parts.ts'
+import type { EventBuffer } from '../walk/splices.ts'
 
 const DATA = 'data: '
 const LINE_ENDS = Buffer.from('\n\n')

@@ -1,15 +1,26 @@
 import type { Members } from '../../schemas/values/members.ts'
-import { hasCachePoint, wholeCache } from '../cache-points.ts'
-import { freeformMembers } from '../freeform-tools.ts'
+import { hasCachePoint, wholeCache } from '../prompt/cache-points.ts'
+import { freeformMembers, freeformInputOf } from '../prompt/freeform-tools.ts'
 import { chatTokensMember } from '../../schemas/models/openai-maker.ts'
-import { effortSent, reasoningMember } from '../openai-reasoning.ts'
-import { cacheControl } from '../others.ts'
-import type { AnswerFormat, Prompt, PromptTool, ToolChoice } from '../prompt.ts'
-import { PromptDraft } from '../prompt-draft.ts'
-import { writeTuning } from '../tuning.ts'
-import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
-import { writeChatTurns } from '../../schemas/inference/forms/chat/write-chat-turns.ts'
-import { writeOpenaiNames } from '../../schemas/inference/forms/openai-names.ts'
+import { effortSent, reasoningMember, writeOpenaiNames } from '../prompt/openai-reasoning.ts'
+import { cacheControl } from '../prompt/others.ts'
+import type {
+  AnswerFormat,
+  Prompt,
+  PromptTool,
+  ToolChoice,
+  AssistantPart,
+  PromptCall,
+  Turn,
+  UserPart,
+} from '../prompt/prompt.ts'
+import { PromptDraft } from '../prompt/prompt-draft.ts'
+import { writeTuning } from '../prompt/tuning.ts'
+import type { WriteTerms, WrittenPrompt } from '../prompt/write-terms.ts'
+import { CHAT_CALL_ID, fittingId, STRICT_CALL_ID, erroneous } from '../prompt/calls.ts'
+import { isTextDocument, textOfMedia } from '../prompt/media.ts'
+import { BETWEEN_TEXTS } from '../prompt/prompt.ts'
+import { areTexts, writeChatPart, type ChatPart, writeDetails } from './request-parts.ts'
 
 /** A prompt as the body of a call of chat completions. D5, D6. */
 export function writeChat(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
@@ -96,4 +107,153 @@ function formatMember(format: AnswerFormat): Members {
   const { kind, name, description, schema, isStrict } = format
   const told = { name, ...(description !== null && { description }), schema }
   return { type: kind, json_schema: { ...told, ...(isStrict !== null && { strict: isStrict }) } }
+}
+
+type ToolTurn = Extract<Turn, { readonly role: 'tool' }>
+
+/** Providers of chat refuse a conversation without a message. */
+const OPENING: Members = { role: 'user', content: '.' }
+
+/** Messages, in the order of the turns. */
+export function writeChatTurns(draft: PromptDraft): readonly Members[] {
+  const messages: Members[] = []
+  let media: Members[] = []
+  const { turns } = draft.prompt
+  for (const turn of draft.isSameForm ? turns : resultsFirst(turns)) {
+    if (turn.role !== 'tool' && media.length > 0) {
+      messages.push({ role: 'user', content: media })
+      media = []
+    }
+    if (isLost(draft, turn)) draft.drop('reasoning', draft.turnsPath)
+    else if (turn.role === 'tool') messages.push(writeResult(draft, turn, media))
+    else if (turn.role === 'assistant') messages.push(writeAssistant(draft, turn.parts))
+    else messages.push({ role: turn.role, content: writeContent(draft, turn.parts) })
+  }
+  if (media.length > 0) messages.push({ role: 'user', content: media })
+  return messages.length === 0 ? [OPENING] : messages
+}
+
+/** Results come right behind their calls: providers of chat refuse what stands between the two. */
+function resultsFirst(turns: readonly Turn[]): readonly Turn[] {
+  const ordered: Turn[] = []
+  let behind: Turn[] = []
+  const flush = (): void => {
+    for (const turn of behind) ordered.push(turn)
+    behind = []
+  }
+  for (const turn of turns) {
+    if (turn.role === 'assistant') flush()
+    if (turn.role === 'assistant' || turn.role === 'tool') ordered.push(turn)
+    else behind.push(turn)
+  }
+  flush()
+  return ordered
+}
+
+/** A turn of reasoning alone says nothing to strict providers, which refuse a message without a text. */
+function isLost({ terms }: PromptDraft, { role, parts }: Turn): boolean {
+  return (
+    terms.isStrict &&
+    role === 'assistant' &&
+    parts.length > 0 &&
+    parts.every(({ kind }) => kind === 'reasoning')
+  )
+}
+
+function writeContent(draft: PromptDraft, parts: readonly ChatPart[]): unknown {
+  const isCut = !draft.terms.isStrict
+  const isMarked = isCut && parts.some(({ cache }) => cache !== null)
+  if (parts.length === 0) return ''
+  const texts = draft.isSameForm ? parts : parts.map(asText)
+  // Not every provider of chat takes a list in every role.
+  if (areTexts(texts) && !isMarked && (texts.length === 1 || !draft.isSameForm))
+    return texts.map(({ text }) => text).join(BETWEEN_TEXTS)
+  return texts.map((part) => writeChatPart(part, isCut))
+}
+
+/** A document that is a text goes as one: providers of chat take PDF alone. */
+function asText(part: ChatPart): ChatPart {
+  if (part.kind !== 'file' || !isTextDocument(part.media)) return part
+  return { kind: 'text', text: textOfMedia(part.media) ?? '', cache: part.cache }
+}
+
+function idOf(draft: PromptDraft, id: string): string {
+  if (draft.isSameForm) return id
+  const { isStrict, isMaker } = draft.terms
+  return fittingId(id, isStrict && !isMaker ? STRICT_CALL_ID : CHAT_CALL_ID)
+}
+
+/**
+ * The result of a tool. Its pictures and files go into a turn of the user behind the last result: providers
+ * take texts alone in results.
+ * @param media receives it
+ */
+function writeResult(draft: PromptDraft, turn: ToolTurn, media: Members[]): Members {
+  const id = idOf(draft, turn.callId)
+  const isCut = !draft.terms.isStrict
+  const parts: readonly UserPart[] = turn.isError ? erroneous(turn.parts) : turn.parts
+  const own = draft.isSameForm ? parts : parts.map(asText).filter(({ kind }) => kind === 'text')
+  const moved = draft.isSameForm ? [] : parts.filter((part) => asText(part).kind !== 'text')
+  if (moved.length > 0) {
+    media.push({ type: 'text', text: `Files of the tool result ${id}:` })
+    for (const part of moved) media.push(writeChatPart(part, isCut))
+  }
+  const content = writeContent(draft, own)
+  return { role: 'tool', tool_call_id: id, content, ...(isCut ? cacheControl(turn.cache) : {}) }
+}
+
+function writeAssistant(draft: PromptDraft, parts: readonly AssistantPart[]): Members {
+  const said = parts.filter((part) => part.kind === 'text')
+  const calls = parts.filter((part) => part.kind === 'call')
+  const refusal = parts.flatMap((part) => (part.kind === 'refusal' ? part.text : []))
+  const content = said.length === 0 && calls.length > 0 ? null : writeContent(draft, said)
+  const last = parts.at(-1)
+  // A message has the mark of its last part, and those of its texts.
+  const isMarkLost = parts.some((part) => part !== last && part.kind !== 'text' && part.cache !== null)
+  if (isMarkLost && !draft.terms.isStrict) draft.drop('cache_control', draft.turnsPath)
+  return {
+    role: 'assistant',
+    content,
+    ...(refusal.length > 0 && { refusal: refusal.join(BETWEEN_TEXTS) }),
+    ...writeThoughts(draft, parts),
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => writeCall(draft, call)) }),
+    ...(last !== undefined && last.kind !== 'text' && !draft.terms.isStrict ? cacheControl(last.cache) : {}),
+  }
+}
+
+/** Strict providers take none of it. */
+function writeThoughts(draft: PromptDraft, parts: readonly AssistantPart[]): Members {
+  if (draft.terms.isStrict) {
+    const isLost = parts.some(
+      (part) => part.kind === 'reasoning' || (part.kind === 'call' && part.signature !== null),
+    )
+    if (isLost) draft.drop('reasoning', draft.turnsPath)
+    return {}
+  }
+  const field = draft.terms.reasoningField ?? 'both'
+  const texts = parts.flatMap((part) => (part.kind === 'reasoning' && part.text !== '' ? part.text : []))
+  const details =
+    field === 'reasoning' || field === 'both' ? writeDetails(parts, (id) => idOf(draft, id)) : []
+  if (field === 'none') {
+    if (texts.length > 0) draft.drop('reasoning', draft.turnsPath)
+    return {}
+  }
+  const text = texts.join(BETWEEN_TEXTS)
+  return {
+    ...(text !== '' && field !== 'reasoning_content' && { reasoning: text }),
+    // Providers that think in a loop of tools refuse the next step without it.
+    ...(text !== '' && field !== 'reasoning' && { reasoning_content: text }),
+    ...(details.length > 0 && { reasoning_details: details }),
+  }
+}
+
+function writeCall(draft: PromptDraft, call: PromptCall): Members {
+  const id = idOf(draft, call.id)
+  if (draft.isSameForm && call.origin?.isFreeform === true)
+    return { id, type: 'custom', custom: { name: call.name, input: freeformInputOf(call) } }
+  return {
+    id,
+    type: 'function',
+    function: { name: call.name, arguments: call.arguments },
+  }
 }

@@ -1,10 +1,20 @@
-import { geminiUserPart, type GeminiPart } from '../../schemas/inference/forms/gemini/gemini-media.ts'
-import { geminiModelParts } from '../../schemas/inference/forms/gemini/gemini-model-parts.ts'
-import { geminiModel } from './models.ts'
-import { geminiResult, strayResult } from '../../schemas/inference/forms/gemini/gemini-results.ts'
-import { laterSystemText } from '../../schemas/inference/forms/later-system.ts'
-import type { PromptCall, PromptText, Turn } from '../prompt.ts'
-import type { WriteTerms } from '../write-terms.ts'
+import { geminiModel } from '../../schemas/models/gemini-models.ts'
+import type {
+  PromptCall,
+  PromptText,
+  Turn,
+  Media,
+  PromptAudio,
+  UserPart,
+  AssistantPart,
+  PromptReasoning,
+  Signature,
+} from '../prompt/prompt.ts'
+import type { WriteTerms } from '../prompt/write-terms.ts'
+import { laterSystemText } from '../prompt/write-terms.ts'
+import { isTextDocument } from '../prompt/media.ts'
+import { takenBack } from '../prompt/signatures.ts'
+import { argumentsObject } from '../prompt/calls.ts'
 
 type ModelTurn = Extract<Turn, { readonly role: 'assistant' }>
 type SystemTurn = Extract<Turn, { readonly role: 'system' }>
@@ -168,4 +178,201 @@ function partsOf(turn: UserTurn): readonly GeminiPart[] {
     case 'tool':
       return strayResult(turn)
   }
+}
+
+type ToolTurn = Extract<Turn, { readonly role: 'tool' }>
+
+export interface GeminiResult {
+  /** `functionResponse` */
+  readonly response: GeminiPart
+  /** Media of the result, which have to stand behind all responses. */
+  readonly beside: readonly GeminiPart[]
+}
+
+/**
+ * The result of a call, which is known by its place and its name alone.
+ * @param mayNest the model takes media within the response
+ */
+export function geminiResult(turn: ToolTurn, { name }: PromptCall, mayNest: boolean): GeminiResult {
+  const nested: GeminiPart[] = []
+  const beside: GeminiPart[] = []
+  for (const part of mediaOf(turn)) (mayNest && 'inlineData' in part ? nested : beside).push(part)
+  const text = resultText(turn)
+  const response = {
+    name,
+    response: turn.isError ? { error: text } : { output: text },
+    ...(nested.length > 0 && { parts: nested }),
+  }
+  return { response: { functionResponse: response }, beside }
+}
+
+/** A result that answers no call of the conversation, which Google would refuse as a response. */
+export function strayResult(turn: ToolTurn): readonly GeminiPart[] {
+  return [{ text: `<tool_result>\n${resultText(turn)}\n</tool_result>` }, ...mediaOf(turn)]
+}
+
+function mediaOf({ parts }: ToolTurn): readonly GeminiPart[] {
+  return parts.flatMap((part) => (part.kind === 'text' ? [] : geminiUserPart(part)))
+}
+
+function resultText({ parts }: ToolTurn): string {
+  return parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n')
+}
+
+/** A part of Gemini's contents. */
+export type GeminiPart = Readonly<Record<string, unknown>>
+
+/** Types by the ends of paths: an address alone does not say what is behind it. */
+const TYPES: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  heic: 'image/heic',
+  heif: 'image/heif',
+  gif: 'image/gif',
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  mp4: 'video/mp4',
+  mov: 'video/quicktime',
+  webm: 'video/webm',
+  mpeg: 'video/mpeg',
+}
+
+/** Words of callers for sounds whose type has another name. */
+const SOUNDS: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', m4a: 'audio/mp4', pcm16: 'audio/pcm' }
+
+/** A part of the user as Gemini's: none where it has no content, or names a file that Google does not know. */
+export function geminiUserPart(part: UserPart): readonly GeminiPart[] {
+  switch (part.kind) {
+    case 'text':
+      return part.text === '' ? [] : [{ text: part.text }]
+    case 'audio':
+      return [{ inlineData: { mimeType: soundType(part), data: part.data } }]
+    case 'image':
+    case 'video':
+    case 'file':
+      return mediaPart(part.media)
+  }
+}
+
+function mediaPart(media: Media): readonly GeminiPart[] {
+  switch (media.kind) {
+    case 'base64':
+      return [{ inlineData: { mimeType: inlineType(media), data: media.data } }]
+    case 'url':
+      return [{ fileData: { ...typeOfUrl(media.url), fileUri: media.url } }]
+    case 'file_id':
+      return []
+  }
+}
+
+/** Of texts, Google takes those that are called so. */
+function inlineType(media: Extract<Media, { readonly kind: 'base64' }>): string {
+  const isText = isTextDocument(media) && !media.mimeType.startsWith('text/')
+  return isText ? 'text/plain' : media.mimeType
+}
+
+function soundType({ format }: PromptAudio): string {
+  return Object.hasOwn(SOUNDS, format) ? (SOUNDS[format] ?? '') : `audio/${format}`
+}
+
+function typeOfUrl(url: string): { readonly mimeType?: string } {
+  const end = /\.(\w{2,5})(?:[?#]|$)/.exec(url)?.[1]?.toLowerCase() ?? ''
+  const mimeType = Object.hasOwn(TYPES, end) ? TYPES[end] : undefined
+  return mimeType === undefined ? {} : { mimeType }
+}
+
+/**
+ * Stands for the signature of a step that another model made: Gemini 3 refuses a step with calls whose first
+ * one has none. Google's page on thought signatures names it for that.
+ */
+const FOREIGN_SIGNATURE = 'skip_thought_signature_validator'
+
+export interface ModelTerms {
+  /** Formats of signatures that the endpoint takes back. */
+  readonly signatureFormats: readonly string[]
+  /** The first call of a step needs a signature. */
+  readonly isSigned: boolean
+}
+
+export interface ModelParts {
+  readonly parts: readonly GeminiPart[]
+  /** A signature of another provider was left out. */
+  readonly isReasoningDropped: boolean
+}
+
+/**
+ * What a model wrote, with the signatures where Google gave them: on a call, on a text, or on an empty text
+ * where the turn has none. A signature without reasoning of its own comes from a text: dialects keep it beside
+ * the text, and some of them before it.
+ */
+export function geminiModelParts(written: readonly AssistantPart[], terms: ModelTerms): ModelParts {
+  const parts: GeminiPart[] = []
+  let isReasoningDropped = false
+  let waiting: Signature | null = null
+  const add = (part: GeminiPart): void => {
+    const mayTake = waiting !== null && 'text' in part && part['thought'] === undefined
+    parts.push(mayTake ? { ...part, thoughtSignature: waiting?.data } : part)
+    if (mayTake) waiting = null
+  }
+  const settle = (): void => {
+    if (waiting !== null) parts.push({ text: '', thoughtSignature: waiting.data })
+    waiting = null
+  }
+  for (const part of written) {
+    const given = 'signature' in part ? part.signature : null
+    const signature = takenBack(given, terms)
+    if (given !== null && signature === null) isReasoningDropped = true
+    if (isBare(part)) {
+      if (signature === null || signOf(parts, signature)) continue
+      settle()
+      waiting = signature
+    } else {
+      const one = partOf(part, signature)
+      if (one !== null) add(one)
+    }
+  }
+  settle()
+  return { parts: terms.isSigned ? withFirstSigned(parts) : parts, isReasoningDropped }
+}
+
+/** The part is a signature alone. */
+function isBare(part: AssistantPart): part is PromptReasoning {
+  return part.kind === 'reasoning' && (part.isRedacted || part.text === '')
+}
+
+/** Signs the text that came last. @returns false: there is none without a signature */
+function signOf(parts: GeminiPart[], signature: Signature): boolean {
+  const last = parts.at(-1)
+  if (last === undefined || !('text' in last)) return false
+  if (last['thought'] !== undefined || last['thoughtSignature'] !== undefined) return false
+  parts[parts.length - 1] = { ...last, thoughtSignature: signature.data }
+  return true
+}
+
+function partOf(part: AssistantPart, signature: Signature | null): GeminiPart | null {
+  const signed = signature === null ? {} : { thoughtSignature: signature.data }
+  switch (part.kind) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' ? null : { text: part.text }
+    case 'reasoning':
+      return { text: part.text, thought: true, ...signed }
+    case 'call':
+      return { functionCall: callOf(part), ...signed }
+  }
+}
+
+function callOf(call: PromptCall): object {
+  return { name: call.name, args: argumentsObject(call.arguments) }
+}
+
+function withFirstSigned(parts: readonly GeminiPart[]): readonly GeminiPart[] {
+  const first = parts.findIndex((part) => 'functionCall' in part)
+  return parts.map((part, at) =>
+    at === first && part['thoughtSignature'] === undefined
+      ? { ...part, thoughtSignature: FOREIGN_SIGNATURE }
+      : part,
+  )
 }

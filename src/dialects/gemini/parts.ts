@@ -1,12 +1,12 @@
 import { ok, type Failure } from '../../schemas/failures.ts'
 import { objectOf, type Members } from '../../schemas/values/members.ts'
 import { INVALID } from '../native-events.ts'
-import { geminiPart, isThere } from '../../server/upstream/inference/parts/gemini-content.ts'
-import { geminiFinish } from '../../server/upstream/inference/parts/gemini-finish.ts'
 import { geminiUsageOf } from './usage.ts'
-import { MadeCallIds } from '../../server/upstream/inference/parts/made-call-ids.ts'
 import { NO_ANSWER, CLEANED_LATER, parsed, PartEvents, type ReadLarge } from '../part-events.ts'
-import type { TokenUsage, WrittenPart, WholeParts, WholeRead, FailureOf } from '../parts.ts'
+import type { TokenUsage, WrittenPart, WholeParts, WholeRead, FailureOf, FinishReason } from '../parts.ts'
+import { MadeCallIds } from '../part-queue.ts'
+import { SIGNATURE_FORMATS } from '../prompt/signatures.ts'
+import { writtenJson } from '../walk/written-json.ts'
 
 /** Characters of an id, and of the word for an end; longer ones are not kept. */
 const WORD_CHARS_MAX = 256
@@ -127,4 +127,121 @@ export function geminiWhole(body: Buffer, tier?: string | null): WholeRead<Whole
   if (!read.ok) return read
   const { blocked, finalParts } = stream
   return ok({ ...read.value, parts: [...read.value.parts, ...finalParts], ...(blocked && { blocked }) })
+}
+
+/**
+ * One part of Gemini's content. Parts of unknown kinds are skipped.
+ * @param idOf the id of a call, for which Google has none
+ * @returns null: it is no part, or one that cannot be passed on
+ */
+export function geminiPart(part: unknown, idOf: (name: string) => string): readonly WrittenPart[] | null {
+  const members = objectOf(part)
+  if (members === null) return null
+  // The model made a medium, and no dialect of a translated answer has a place for it.
+  if (isThere(members['inlineData']) || isThere(members['fileData'])) return null
+  const { thoughtSignature } = members
+  if (isThere(thoughtSignature) && typeof thoughtSignature !== 'string') return null
+  const data = typeof thoughtSignature === 'string' && thoughtSignature !== '' ? thoughtSignature : null
+  return isThere(members['functionCall'])
+    ? callParts(members['functionCall'], data, idOf)
+    : textParts(members, data)
+}
+
+function textParts({ text, thought }: Members, data: string | null): readonly WrittenPart[] | null {
+  if (isThere(text) && typeof text !== 'string') return null
+  const said = typeof text === 'string' ? text : ''
+  if (thought === true) {
+    const summary = { kind: 'reasoning', choice: 0, text: said, isSummary: true } as const
+    return [...(said === '' ? [] : [summary]), ...signed(data, 'reasoning')]
+  }
+  // A text is signed for the reasoning behind it, of which nothing is shown.
+  const written = { kind: 'text', choice: 0, text: said } as const
+  return [...(said === '' ? [] : [written]), ...signed(data, 'redacted')]
+}
+
+function callParts(
+  call: unknown,
+  data: string | null,
+  idOf: (name: string) => string,
+): readonly WrittenPart[] | null {
+  const { name, args } = objectOf(call) ?? {}
+  if (typeof name !== 'string' || name === '') return null
+  const json = argumentsOf(args)
+  if (json === null) return null
+  return [
+    { kind: 'tool', choice: 0, id: idOf(name), name },
+    { kind: 'arguments', choice: 0, text: json },
+    ...signed(data, 'call'),
+  ]
+}
+
+/** @returns null: they are no object, or nested too deeply to be written */
+function argumentsOf(args: unknown): string | null {
+  if (!isThere(args)) return '{}'
+  try {
+    return writtenJson(args)
+  } catch {
+    return null
+  }
+}
+
+function signed(data: string | null, of: 'reasoning' | 'redacted' | 'call'): readonly WrittenPart[] {
+  if (data === null) return []
+  return [{ kind: 'signature', choice: 0, signature: { format: SIGNATURE_FORMATS.gemini, data }, of }]
+}
+
+/** Null stands for a member that is left out. */
+export function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** Gemini's words for an answer that a filter ended. */
+const FILTERED = new Set([
+  'SAFETY',
+  'RECITATION',
+  'LANGUAGE',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'MODEL_ARMOR',
+  'IMAGE_SAFETY',
+  'IMAGE_PROHIBITED_CONTENT',
+  'IMAGE_RECITATION',
+])
+
+/** Words for an answer that went wrong, of which the text that came is a part, or nothing. */
+const FAILED = new Set([
+  'MALFORMED_FUNCTION_CALL',
+  'UNEXPECTED_TOOL_CALL',
+  'TOO_MANY_TOOL_CALLS',
+  'MALFORMED_RESPONSE',
+  'MISSING_THOUGHT_SIGNATURE',
+  'OTHER',
+  'NO_IMAGE',
+  'IMAGE_OTHER',
+])
+
+/** Stands for no word: the answer goes on. */
+const UNSPECIFIED = 'FINISH_REASON_UNSPECIFIED'
+
+export type GeminiFinish =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'finish'; readonly reason: FinishReason }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+
+/**
+ * What a `finishReason` says. Words that come later mean a stop: as failures they would break every answer.
+ * @param hasCalls the model called tools, for which Gemini has no word of its own
+ */
+export function geminiFinish(native: string, hasCalls: boolean): GeminiFinish {
+  if (native === UNSPECIFIED) return { kind: 'none' }
+  if (FAILED.has(native)) {
+    return {
+      kind: 'failure',
+      failure: { name: 'upstream_failed', detail: `The answer ended with ${native}.` },
+    }
+  }
+  if (FILTERED.has(native)) return { kind: 'finish', reason: 'content_filter' }
+  if (native === 'MAX_TOKENS') return { kind: 'finish', reason: 'length' }
+  return { kind: 'finish', reason: hasCalls ? 'tool_calls' : 'stop' }
 }

@@ -1,10 +1,11 @@
-import { hasCachePoint } from '../cache-points.ts'
-import { writeGeminiConfig } from '../../schemas/inference/forms/gemini/gemini-config.ts'
+import { hasCachePoint } from '../prompt/cache-points.ts'
 import { geminiContents } from './contents.ts'
-import { geminiTools } from '../../schemas/inference/forms/gemini/gemini-tools.ts'
-import { PromptDraft } from '../prompt-draft.ts'
-import type { Prompt, Turn } from '../prompt.ts'
-import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
+import { PromptDraft } from '../prompt/prompt-draft.ts'
+import type { Prompt, Turn, AnswerFormat, AskedReasoning, PromptTool, ToolChoice } from '../prompt/prompt.ts'
+import type { WriteTerms, WrittenPrompt } from '../prompt/write-terms.ts'
+import { tierOf, USUAL_TIER } from '../../schemas/money/tiers.ts'
+import { writeTuning, budgetOfEffort } from '../prompt/tuning.ts'
+import { geminiModel } from '../../schemas/models/gemini-models.ts'
 
 /** A prompt as the body of Gemini's `generateContent` and `streamGenerateContent`. D5, D6. */
 export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
@@ -51,4 +52,171 @@ function dropOthers(draft: PromptDraft): void {
 
 function hasPart(turns: readonly Turn[], isOne: (part: Turn['parts'][number]) => boolean): boolean {
   return turns.some(({ parts }) => parts.some(isOne))
+}
+
+/** Seeds of Gemini are 32-bit integers. */
+const SEED_MAX = 2 ** 31 - 1
+
+const CONFIG = 'generationConfig'
+
+/** What tunes, bounds and forms the answer. */
+export function writeGeminiConfig(draft: PromptDraft): void {
+  const { prompt, terms } = draft
+  const { tuning, stops, tokensMax, format } = prompt
+  writeTuning(draft, tuning, 'gemini')
+  leaveRefused(draft)
+  writeTier(draft)
+  draft.set(`${CONFIG}.maxOutputTokens`, tokensMax ?? terms.tokensMax)
+  if (stops.length > 0) draft.set(`${CONFIG}.stopSequences`, stops)
+  if (format !== null) writeFormat(draft, format)
+  draft.set(`${CONFIG}.thinkingConfig`, writeGeminiThinking(draft))
+}
+
+/** What Google refuses. Servers take 0 and -1 for all tokens, which is the default. */
+function leaveRefused(draft: PromptDraft): void {
+  const { topK, seed } = draft.prompt.tuning
+  if (topK !== null && (topK <= 0 || !Number.isInteger(topK))) {
+    draft.leave(`${CONFIG}.topK`)
+    if (topK > 0) draft.drop('top_k')
+  }
+  if (seed === null || (Number.isInteger(seed) && Math.abs(seed) <= SEED_MAX)) return
+  draft.leave(`${CONFIG}.seed`)
+  draft.drop('seed')
+}
+
+/** Google's names of the tiers that it has, by those of other forms. F6. */
+const TIERS: Readonly<Record<string, string>> = {
+  [USUAL_TIER]: 'standard',
+  flex: 'flex',
+  priority: 'priority',
+}
+
+function writeTier(draft: PromptDraft): void {
+  const { serviceTier } = draft.prompt.tuning
+  if (serviceTier === null) return
+  const tier = tierOf('service_tier', serviceTier)
+  const name = tier === undefined || draft.terms.isWithoutTier === true ? undefined : TIERS[tier]
+  draft.leave('service_tier')
+  if (name !== undefined) draft.set('service_tier', name)
+  else if (tier !== undefined && tier !== USUAL_TIER) draft.drop('service_tier')
+}
+
+/** The name of a schema is the caller's alone; its description goes to where the model reads it. */
+function writeFormat(draft: PromptDraft, format: AnswerFormat): void {
+  draft.set(`${CONFIG}.responseMimeType`, 'application/json')
+  if (format.kind === 'json_object') return
+  const { schema, description } = format
+  draft.set(`${CONFIG}.responseJsonSchema`, description === null ? schema : { description, ...schema })
+}
+
+/** Tokens of an answer of Gemini 2.5 at most, where neither the caller nor the endpoint has a maximum. */
+const ANSWER_TOKENS_MAX = 65_536
+
+/** Efforts as levels of Gemini 3, which has no higher one than `HIGH`, and none at which it does not think. */
+const LEVELS: Readonly<Record<string, string>> = {
+  none: 'MINIMAL',
+  minimal: 'MINIMAL',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  xhigh: 'HIGH',
+  max: 'HIGH',
+}
+
+/**
+ * How the model is to think: by a budget where the caller has one, else by its effort.
+ * @returns `thinkingConfig`; null: none is sent
+ */
+export function writeGeminiThinking(draft: PromptDraft): Readonly<Record<string, unknown>> | null {
+  const { prompt, terms } = draft
+  const { reasoning } = prompt
+  if (reasoning === null) return null
+  const model = geminiModel(terms.upstreamModel)
+  const effort = effortOf(reasoning)
+  const isOff = effort === 'none'
+  if (!model.isThird && model.budget === null) {
+    if (!isOff) draft.drop('reasoning')
+    return null
+  }
+  if (isSummaryChosen(reasoning)) draft.drop('reasoning.summary')
+  if (isEffortLost(reasoning, effort)) draft.drop('reasoning.effort')
+  const tokensMax = prompt.tokensMax ?? terms.tokensMax ?? ANSWER_TOKENS_MAX
+  const amount = model.isThird
+    ? levelOf(reasoning, effort, model.hasMinimal)
+    : budgetOf(reasoning, effort, tokensMax)
+  const summaries = isOff || reasoning.isHidden ? {} : { includeThoughts: true }
+  const config = { ...clamped(amount, model.budget), ...summaries }
+  return Object.keys(config).length === 0 ? null : config
+}
+
+/** Null: not said. */
+function effortOf({ effort, budget, isOn }: AskedReasoning): string | null {
+  return isOn === false || budget === 0 ? 'none' : effort
+}
+
+/** Google takes a budget or a level. */
+function isEffortLost({ budget }: AskedReasoning, effort: string | null): boolean {
+  return effort !== null && (!Object.hasOwn(LEVELS, effort) || (budget !== null && budget > 0))
+}
+
+function isSummaryChosen({ summary }: AskedReasoning): boolean {
+  return summary !== null && summary !== 'auto'
+}
+
+type Amount = { readonly thinkingBudget?: number; readonly thinkingLevel?: string }
+
+function levelOf({ budget }: AskedReasoning, effort: string | null, hasMinimal: boolean): Amount {
+  if (budget !== null && budget > 0) return { thinkingBudget: budget }
+  const level = effort !== null && Object.hasOwn(LEVELS, effort) ? LEVELS[effort] : undefined
+  if (level === undefined) return {}
+  return { thinkingLevel: level === 'MINIMAL' && !hasMinimal ? 'LOW' : level }
+}
+
+function budgetOf({ budget }: AskedReasoning, effort: string | null, tokensMax: number): Amount {
+  if (effort === 'none') return { thinkingBudget: 0 }
+  const tokens = budget ?? (effort === null ? null : budgetOfEffort(effort, tokensMax))
+  return tokens === null ? {} : { thinkingBudget: tokens }
+}
+
+/** A budget outside of those of its model would be refused. */
+function clamped(amount: Amount, range: { readonly min: number; readonly max: number } | null): Amount {
+  const { thinkingBudget } = amount
+  if (range === null || thinkingBudget === undefined) return amount
+  return { thinkingBudget: Math.min(Math.max(thinkingBudget, range.min), range.max) }
+}
+
+/** The members of a request that declare functions, and say whether the model has to call one. */
+export function geminiTools({
+  tools,
+  toolChoice,
+}: Pick<Prompt, 'tools' | 'toolChoice'>): Readonly<Record<string, unknown>> {
+  if (tools.length === 0) return {}
+  const declared = { tools: [{ functionDeclarations: tools.map(declarationOf) }] }
+  if (toolChoice === null) return declared
+  return { ...declared, toolConfig: { functionCallingConfig: callingOf(toolChoice) } }
+}
+
+function declarationOf({ name, description, schema }: PromptTool): object {
+  return {
+    name,
+    ...(description !== null && { description }),
+    // `parameters` takes a part of OpenAPI's schemas, this member all of JSON schema.
+    ...(schema !== null && { parametersJsonSchema: schema }),
+  }
+}
+
+function callingOf(choice: ToolChoice): object {
+  switch (choice.kind) {
+    case 'auto':
+      return { mode: 'AUTO' }
+    case 'none':
+      return { mode: 'NONE' }
+    case 'required':
+      return { mode: 'ANY' }
+    case 'tool':
+      return { mode: 'ANY', allowedFunctionNames: [choice.name] }
+    case 'allowed':
+      // Google takes names in these modes alone; the second lets the model write a text.
+      return { mode: choice.mode === 'required' ? 'ANY' : 'VALIDATED', allowedFunctionNames: choice.names }
+  }
 }

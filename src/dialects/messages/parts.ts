@@ -1,17 +1,16 @@
+import { Compile } from 'typebox/compile'
+import Type, { type Static } from 'typebox'
 import type { Failure } from '../../schemas/failures.ts'
 import { TOOLS_MAX } from '../../schemas/inference/inference-limits.ts'
 import { isObject, membersOf, objectOf, type Members } from '../../schemas/values/members.ts'
 import { MessagesUsage } from './usage.ts'
 import { INVALID } from '../native-events.ts'
-import { OpenBlock } from '../../server/upstream/inference/parts/message-block.ts'
-import {
-  messageEventOf,
-  type MessageDelta,
-  type MessageEvent,
-} from '../../server/upstream/inference/parts/message-event.ts'
 import { NO_ANSWER, CLEANED_LATER, parsed, PartEvents } from '../part-events.ts'
-import { PartQueue } from '../part-queue.ts'
+import { PartQueue, type OpenCall } from '../part-queue.ts'
 import type { FinishReason, TokenUsage, WholeParts, WholeRead } from '../parts.ts'
+import { SIGNATURE_FORMATS, type SignatureUse } from '../prompt/signatures.ts'
+import { writtenJson } from '../walk/written-json.ts'
+import { Free, maybe, OPEN } from '../../schemas/inference/text-members.ts'
 
 /** Words for an end; every other word is a stop. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
@@ -169,4 +168,113 @@ export function messageWhole(body: Buffer): WholeRead<WholeParts> {
     { type: 'message_delta', delta: { stop_reason, stop_sequence }, ...(isObject(usage) && { usage }) },
     { type: 'message_stop' },
   ])
+}
+
+const format = SIGNATURE_FORMATS.messages
+
+/** The block of a message that is open. Blocks of other types give no parts. */
+export class OpenBlock {
+  /** Null: the block calls no tool. */
+  readonly call: OpenCall | null
+  readonly #block: ContentBlock
+  readonly #queue: PartQueue
+  /** The client's library takes the last, too. */
+  #signature: string
+  #hasArguments = false
+
+  constructor(block: ContentBlock, queue: PartQueue) {
+    this.#block = block
+    this.#queue = queue
+    this.#signature = block.signature ?? ''
+    this.call = block.type === 'tool_use' ? queue.begin() : null
+  }
+
+  /** Blocks mostly begin empty. */
+  begin(): Failure | null {
+    const { type, text, thinking, id, name } = this.#block
+    if (this.call === null) return this.#say(type, type === 'text' ? text : thinking)
+    this.call.id = id ?? null
+    this.call.name = name ?? null
+    return this.#queue.add(this.call, '')
+  }
+
+  add({ text, thinking, signature, partial_json: json }: MessageDelta): Failure | null {
+    const { type } = this.#block
+    if (type === 'thinking') this.#signature = signature ?? this.#signature
+    if (this.call === null) return this.#say(type, type === 'text' ? text : thinking)
+    this.#hasArguments ||= (json ?? '') !== ''
+    return this.#queue.add(this.call, json ?? '')
+  }
+
+  end(): Failure | null {
+    const { type, data } = this.#block
+    if (this.call !== null) return this.#endCall(this.call)
+    if (type === 'thinking') return this.#sign(this.#signature, 'reasoning')
+    return type === 'redacted_thinking' ? this.#sign(data ?? '', 'redacted') : null
+  }
+
+  #endCall(call: OpenCall): Failure | null {
+    const { input } = this.#block as ContentBlock & { readonly input?: unknown }
+    // An empty object is the begin of arguments that follow in fragments.
+    const failure = this.#hasArguments ? null : this.#queue.add(call, writtenJson(input) ?? '{}')
+    call.isClosed = true
+    return failure ?? this.#queue.advance()
+  }
+
+  #say(type: string, text: string | null | undefined): Failure | null {
+    if ((text ?? '') === '' || (type !== 'text' && type !== 'thinking')) return null
+    const kind = type === 'text' ? 'text' : 'reasoning'
+    return this.#queue.say({ kind, choice: 0, text: text ?? '' })
+  }
+
+  /** In the provider's own format, whatever its bytes are: it gets those back. */
+  #sign(data: string, of: SignatureUse): Failure | null {
+    return data === ''
+      ? null
+      : this.#queue.say({ kind: 'signature', choice: 0, signature: { format, data }, of })
+  }
+}
+
+const Text = maybe(Type.String())
+
+const Block = Type.Object(
+  { type: Type.String(), text: Text, thinking: Text, signature: Text, data: Text, id: Text, name: Text },
+  OPEN,
+)
+
+export type ContentBlock = Static<typeof Block>
+
+const Delta = Type.Object(
+  {
+    type: Text,
+    text: Text,
+    thinking: Text,
+    signature: Text,
+    partial_json: Text,
+    stop_reason: Text,
+    stop_sequence: Text,
+  },
+  OPEN,
+)
+
+/** What is added to a block, or to the message. */
+export type MessageDelta = Static<typeof Delta>
+
+const Event = Type.Object(
+  {
+    index: maybe(Type.Integer()),
+    message: maybe(Free),
+    content_block: maybe(Block),
+    delta: maybe(Delta),
+  },
+  OPEN,
+)
+
+export type MessageEvent = Static<typeof Event>
+
+const EVENT = Compile(Event)
+
+/** Null: a member that is read is of another type. */
+export function messageEventOf(event: Readonly<Record<string, unknown>>): MessageEvent | null {
+  return EVENT.Check(event) ? event : null
 }

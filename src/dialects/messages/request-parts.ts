@@ -1,8 +1,8 @@
 import { isObject, membersOf, type Members } from '../../schemas/values/members.ts'
 import { pointerOf, type JsonPath } from '../../schemas/values/json-path.ts'
-import { inlineMedia, isTextDocument, mediaOfText, textOfMedia } from '../media.ts'
-import { cacheControl, cachePointOf, textOf, type Others } from '../others.ts'
-import type { Media, PromptFile, PromptImage, PromptText } from '../prompt.ts'
+import { inlineMedia, isTextDocument, mediaOfText, textOfMedia } from '../prompt/media.ts'
+import { cacheControl, cachePointOf, textOf, type Others } from '../prompt/others.ts'
+import type { Media, PromptFile, PromptImage, PromptText } from '../prompt/prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
 
 /** What stands in turns of the user and in results of tools. */

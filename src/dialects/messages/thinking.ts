@@ -1,8 +1,8 @@
 import type { Members } from '../../schemas/values/members.ts'
-import type { AskedReasoning } from '../prompt.ts'
-import type { PromptDraft } from '../prompt-draft.ts'
-import { budgetOfEffort, REASONING_TOKENS_MIN } from '../../schemas/inference/forms/reasoning-budget.ts'
-import { claudeModel } from '../../schemas/inference/forms/messages/claude-models.ts'
+import type { AskedReasoning } from '../prompt/prompt.ts'
+import type { PromptDraft } from '../prompt/prompt-draft.ts'
+import { budgetOfEffort, REASONING_TOKENS_MIN } from '../prompt/tuning.ts'
+import { claudeModel } from '../../schemas/models/claude-models.ts'
 
 /** The largest share of the maximum of an answer that may be its reasoning. Part D, mapping table. */
 const SHARE_MAX = 0.95

@@ -1,16 +1,13 @@
 import { STREAM_MENDED_BYTES_MAX } from '../../schemas/inference/stream-limits.ts'
 import { OPEN_OBJECT, QUOTE, type Span } from '../../schemas/values/json-bytes.ts'
 import { objectOf } from '../../schemas/values/members.ts'
-import type { EventBuffer } from '../../server/upstream/inference/walk/event-buffer.ts'
 import { isAt } from '../walk/json-reader.ts'
-import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
-import { Output } from '../../server/upstream/inference/walk/output.ts'
-import { SeenMembers } from '../../server/upstream/inference/walk/seen-members.ts'
+import { ODD, type Members, type ObjectWalk, SeenMembers, Output } from '../walk/object-walk.ts'
 import { WholeWalk } from '../walk/whole-walk.ts'
-import { writtenAnew } from '../../server/upstream/inference/walk/written-anew.ts'
-import { BlockMembers, DeltaMembers } from '../../server/upstream/inference/messages/block-members.ts'
-import { MessageMembers } from './members.ts'
+import { MessageMembers, BlockMembers, DeltaMembers } from './members.ts'
 import type { NativeHead } from '../parts.ts'
+import type { EventBuffer } from '../walk/splices.ts'
+import { writtenAnew } from '../walk/written-json.ts'
 
 /** Characters of the name of an event; no protocol has half as many. */
 const NAME = /^\w[\w.]{0,63}$/

@@ -1,12 +1,10 @@
 import { OPEN_OBJECT } from '../../schemas/values/json-bytes.ts'
-import { Output } from '../../server/upstream/inference/walk/output.ts'
 import { WholeWalk } from '../walk/whole-walk.ts'
-import { writtenAnew } from '../../server/upstream/inference/walk/written-anew.ts'
-import { BlockMembers } from '../../server/upstream/inference/messages/block-members.ts'
-import { MessageMembers } from './members.ts'
+import { MessageMembers, BlockMembers, toldMembers } from './members.ts'
 import { MessagesUsage } from './usage.ts'
-import { toldMembers } from '../../server/upstream/inference/messages/told-members.ts'
 import type { NativeHead, ReadAnswer } from '../parts.ts'
+import { Output } from '../walk/object-walk.ts'
+import { writtenAnew } from '../walk/written-json.ts'
 
 /**
  * A whole answer of a provider that speaks Anthropic's messages. Null: no JSON object, an error, or no

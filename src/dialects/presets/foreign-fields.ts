@@ -2,16 +2,16 @@
 import { fits } from '../../schemas/fits.ts'
 import type { Members } from '../../schemas/values/members.ts'
 import { CARRIED, isCarried, isDefaultValue, otherField } from '../table/field-table.ts'
-import { anyClaude } from '../../schemas/inference/forms/messages/claude-models.ts'
-import { PLACES } from '../needs.ts'
-import { Others } from '../others.ts'
+import { PLACES } from '../prompt/needs.ts'
+import { Others } from '../prompt/others.ts'
 import { MAKER } from '../../schemas/models/openai-maker.ts'
-import { PROMPT_READERS } from '../../schemas/inference/forms/prompt-readers.ts'
 import { PROMPT_WRITERS } from '../writers.ts'
-import type { Prompt, PromptTool } from '../prompt.ts'
-import type { WriteTerms } from '../write-terms.ts'
+import type { Prompt, PromptTool } from '../prompt/prompt.ts'
+import type { WriteTerms } from '../prompt/write-terms.ts'
 import { OURS_NAMES } from '../../schemas/inference/text-members.ts'
 import type { PresetForm } from './text-preset.ts'
+import { PROMPT_READERS } from '../translate.ts'
+import { anyClaude } from '../../schemas/models/claude-models.ts'
 
 /** The request that uses a preset. */
 export interface PresetRequest {

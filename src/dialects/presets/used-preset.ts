@@ -1,21 +1,24 @@
-import { Others } from '../others.ts'
-import { CHAT_PRESET } from '../../schemas/inference/presets/chat-preset.ts'
+import { Others } from '../prompt/others.ts'
 import { foreignFields, type PresetRequest, type TakenFields } from './foreign-fields.ts'
-import { MESSAGES_PRESET } from '../../schemas/inference/presets/messages-preset.ts'
-import { RESPONSES_PRESET } from '../../schemas/inference/presets/responses-preset.ts'
 import {
   toolIdentity,
   type PresetFields,
   type PresetForm,
   type PresetSource,
   type TextPreset,
+  jsonOf,
+  valueOf,
+  BESIDE_THINKING,
+  besideThinking,
+  isMissing,
 } from './text-preset.ts'
-
-export const PRESET_FORMS: Readonly<Record<PresetSource, PresetForm>> = {
-  chat: CHAT_PRESET,
-  responses: RESPONSES_PRESET,
-  messages: MESSAGES_PRESET,
-}
+import { CHAT_KEPT } from '../../schemas/presets/preset-chat.ts'
+import { ChatBody } from '../../schemas/inference/chat.ts'
+import { MESSAGES_KEPT } from '../../schemas/presets/preset-messages.ts'
+import { MessagesBody } from '../../schemas/inference/messages.ts'
+import { isNull } from '../../schemas/inference/provider-body.ts'
+import { RESPONSES_KEPT } from '../../schemas/presets/preset-responses.ts'
+import { ResponsesBody } from '../../schemas/inference/responses.ts'
 
 /**
  * What a call takes of a preset, whichever form saved it: fields of its own form as they are, those of other
@@ -55,4 +58,71 @@ function ownFields({ source, kept }: PresetForm, { tools, ...saved }: PresetFiel
     tools: isList ? (tools as readonly unknown[]) : [],
     dropped: others.members.map(({ name }) => name),
   }
+}
+
+/** What a chat takes of presets. D10. */
+export const CHAT_PRESET: PresetForm = {
+  source: 'chat',
+  kept: CHAT_KEPT.properties,
+  body: ChatBody.properties,
+  empty: { messages: [] },
+  together: [
+    ['max_tokens', 'max_completion_tokens'],
+    ['reasoning', 'reasoning_effort', 'include_reasoning'],
+  ],
+  promptEdits(body, systemPrompt) {
+    const messages = body.last('messages')
+    if (messages === null) return []
+    // The list has a message at least.
+    const text = `{"role":"system","content":${systemPrompt}},`
+    return [{ kind: 'insert', at: messages.start + 1, text }]
+  },
+}
+
+/** What a message takes of presets. D10. */
+export const MESSAGES_PRESET: PresetForm = {
+  source: 'messages',
+  kept: MESSAGES_KEPT.properties,
+  body: MessagesBody.properties,
+  empty: { messages: [] },
+  // Both have the form of the answer.
+  together: [['output_config', 'output_format']],
+  conflicts: { names: BESIDE_THINKING, fitting: besideThinking },
+  promptEdits(body, systemPrompt) {
+    const system = body.last('system')
+    if (system === null || isNull(body, system)) return [{ kind: 'add', name: 'system', json: systemPrompt }]
+    const block = `{"type":"text","text":${systemPrompt}}`
+    const own = valueOf(body, system)
+    // Anthropic refuses empty texts.
+    if (own === '') return [{ kind: 'set', name: 'system', json: systemPrompt }]
+    if (Array.isArray(own))
+      return [{ kind: 'insert', at: system.start + 1, text: own.length === 0 ? block : `${block},` }]
+    // A value that comes last ends where members are added: no text can be put in there.
+    const json = `[${block},{"type":"text","text":${jsonOf(body, system)}}]`
+    return [{ kind: 'set', name: 'system', json }]
+  },
+}
+
+/** Between the system prompt of a preset and the caller's own, as JSON writes it. */
+const BLANK_LINE = '\\n\\n'
+
+/** What a call of responses takes of presets. D10. */
+export const RESPONSES_PRESET: PresetForm = {
+  source: 'responses',
+  kept: RESPONSES_KEPT.properties,
+  body: ResponsesBody.properties,
+  empty: {},
+  together: [],
+  promptEdits(body, systemPrompt) {
+    const own = body.last('instructions')
+    if (own === null || isMissing(body, 'instructions'))
+      return [{ kind: 'add', name: 'instructions', json: systemPrompt }]
+    return [{ kind: 'insert', at: own.start + 1, text: `${systemPrompt.slice(1, -1)}${BLANK_LINE}` }]
+  },
+}
+
+export const PRESET_FORMS: Readonly<Record<PresetSource, PresetForm>> = {
+  chat: CHAT_PRESET,
+  responses: RESPONSES_PRESET,
+  messages: MESSAGES_PRESET,
 }

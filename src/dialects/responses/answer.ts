@@ -5,9 +5,7 @@ import type { TextRequest } from '../../schemas/inference/text-request.ts'
 import { inputTokens, outputTokens } from '../../schemas/money/text-costs.ts'
 import { shownTier, USUAL_TIER } from '../../schemas/money/tiers.ts'
 import { usdOfNano } from '../../schemas/money/usd.ts'
-import type { AnsweredBy } from '../../server/ports/inference/inference.ts'
-import { JsonWriter, PreparedJson } from '../../server/operations/inference/prepared-json.ts'
-import { ResponseItems, type GoingOn, type ResponseEvent } from './answer-items.ts'
+import { ResponseItems, type GoingOn, type ResponseEvent, JsonWriter, PreparedJson } from './answer-items.ts'
 import type { ShownUsage, WrittenPart } from '../parts.ts'
 import {
   SILENCE,
@@ -73,7 +71,7 @@ export class ResponsesEvents implements TextEvents {
     })
   }
 
-  begin({ model }: AnsweredBy): void {
+  begin({ model }: Author): void {
     const { id, createdS } = this.#head
     this.#head = { id, createdS, model }
   }

@@ -1,18 +1,14 @@
 import type { Failure } from '../../schemas/failures.ts'
-import { SIGNATURE_FORMATS } from '../signatures.ts'
+import { SIGNATURE_FORMATS } from '../prompt/signatures.ts'
 import { isObject, membersOf, type Members } from '../../schemas/values/members.ts'
 import { INVALID } from '../native-events.ts'
 import { responsesUsageOf } from './usage.ts'
 import { NO_ANSWER, CLEANED_LATER, parsed, PartEvents, type ReadLarge } from '../part-events.ts'
 import { PartQueue } from '../part-queue.ts'
-import {
-  itemEventOf,
-  outputItemOf,
-  type ItemEvent,
-  type OutputItem,
-} from '../../server/upstream/inference/parts/response-event.ts'
 import { ResponseItems, type SaidKind } from './items.ts'
 import type { FinishReason, TokenUsage, WholeParts, WholeRead, FailureOf } from '../parts.ts'
+import type { OutputItem, ItemEvent } from './events.ts'
+import { itemEventOf, outputItemOf } from './events.ts'
 
 const COMPLETED = 'response.completed'
 const INCOMPLETE = 'response.incomplete'

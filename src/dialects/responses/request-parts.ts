@@ -1,10 +1,9 @@
 import { membersOf, type Members } from '../../schemas/values/members.ts'
 import { pointerOf, type JsonPath } from '../../schemas/values/json-path.ts'
-import { audioOf, detailOf, fileMedia, soundMembers } from '../chat/request-parts.ts'
-import { isEmptyText, speaking } from '../cache-points.ts'
-import { mediaOfUrl, urlOfMedia } from '../media.ts'
-import { cachePointOf, textOf, type Others } from '../others.ts'
-import type { PromptFile, PromptRefusal, UserPart } from '../prompt.ts'
+import { isEmptyText, speaking } from '../prompt/cache-points.ts'
+import { mediaOfUrl, urlOfMedia, audioOf, detailOf, fileMedia, soundMembers } from '../prompt/media.ts'
+import { cachePointOf, textOf, type Others } from '../prompt/others.ts'
+import type { PromptFile, PromptRefusal, UserPart } from '../prompt/prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
 
 export type ItemPart = UserPart | PromptRefusal

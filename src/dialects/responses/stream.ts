@@ -2,14 +2,12 @@ import type { Failure } from '../../schemas/failures.ts'
 import { endOfSpace } from '../../schemas/values/json-bytes.ts'
 import { bytesOf } from '../../schemas/values/pieces.ts'
 import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
-import { usageBetween } from '../../server/upstream/inference/shown-usage.ts'
 import type { SseEvent } from '../sse-reader.ts'
 import { Pieces } from '../walk/splices.ts'
 import { ResponseWalk } from './walk.ts'
-import { usageWithItems } from './usage.ts'
-import { toldUsageOf, type ToldUsage } from '../../server/upstream/inference/responses/told-usage.ts'
+import { usageWithItems, toldUsageOf, type ToldUsage } from './usage.ts'
 import type { FinalEvents, TokenUsage, AnswerPieces, NativeHead, FailureOf } from '../parts.ts'
-import { reportedWith } from '../usage.ts'
+import { reportedWith, usageBetween } from '../usage.ts'
 
 /** Events that have the whole response, and its status where it tells none. */
 const CONTAINERS: ReadonlyMap<string, string> = new Map([

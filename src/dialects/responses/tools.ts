@@ -1,13 +1,13 @@
 import { membersOf, type Members } from '../../schemas/values/members.ts'
 import type { JsonPath } from '../../schemas/values/json-path.ts'
 import type { ResponsesBody } from '../../schemas/inference/responses.ts'
-import { readFreeform } from '../freeform-tools.ts'
-import type { FunctionNames } from '../../schemas/inference/forms/function-names.ts'
-import { allowedChoice, choiceOfWord, readFunction } from '../functions.ts'
-import { textOf, type Others } from '../others.ts'
-import { BETWEEN_TEXTS } from '../prompt.ts'
-import type { PromptTool, ToolChoice } from '../prompt.ts'
+import { readFreeform, freeformMembers } from '../prompt/freeform-tools.ts'
+import { allowedChoice, choiceOfWord, readFunction, type FunctionNames } from '../prompt/functions.ts'
+import { textOf, type Others } from '../prompt/others.ts'
+import { BETWEEN_TEXTS } from '../prompt/prompt.ts'
+import type { PromptTool, ToolChoice } from '../prompt/prompt.ts'
 import { offerOf, usedMembers } from '../table/nested-table.ts'
+import type { PromptDraft } from '../prompt/prompt-draft.ts'
 
 /** What the tools of a request are read with. */
 export interface ToolPlace {
@@ -112,4 +112,70 @@ export function readChoice(choice: unknown, tools: readonly PromptTool[], others
   const some = told['type'] === 'allowed_tools' ? allowedChoice(told, nameOf) : null
   if (some === null) others.add('tool_choice', ['tool_choice'])
   return some
+}
+
+/** Providers refuse a choice where there are no tools. */
+export function writeTools(draft: PromptDraft): void {
+  const { tools, toolChoice, isParallel } = draft.prompt
+  if (tools.length === 0) return
+  draft.set(
+    'tools',
+    draft.isSameForm ? ownTools(tools) : tools.map((tool) => toolMember(tool, { isSameForm: false })),
+  )
+  draft.set('tool_choice', toolChoice === null ? null : choiceMember(draft, toolChoice))
+  draft.set('parallel_tool_calls', isParallel)
+}
+
+/** Responses are strict where nothing is said, and other forms are not. */
+function toolMember(
+  { name, description, schema, isStrict }: PromptTool,
+  { isSameForm }: { readonly isSameForm: boolean },
+): Members {
+  return {
+    type: 'function',
+    name,
+    ...(description !== null && { description }),
+    parameters: schema,
+    strict: isStrict ?? (isSameForm ? null : false),
+  }
+}
+
+/** Tools as the caller declared them; those of one namespace that follow each other are together again. */
+function ownTools(tools: readonly PromptTool[]): readonly Members[] {
+  const written: Members[] = []
+  let last: string | null = null
+  let within: Members[] = []
+  for (const tool of tools) {
+    const { namespace = null, about = null } = tool.origin ?? {}
+    if (namespace !== null && namespace !== last) {
+      within = []
+      written.push({ type: 'namespace', name: namespace, ...described(about), tools: within })
+    }
+    last = namespace
+    const into = namespace === null ? written : within
+    into.push(ownTool(tool))
+  }
+  return written
+}
+
+function ownTool(tool: PromptTool): Members {
+  const { origin } = tool
+  if (origin === undefined) return toolMember(tool, { isSameForm: true })
+  if (origin.isFreeform) return { type: 'custom', ...freeformMembers(origin) }
+  const { name, description } = origin
+  return toolMember({ ...tool, name, description }, { isSameForm: true })
+}
+
+function described(description: string | null): Members {
+  return description === null ? {} : { description }
+}
+
+function choiceMember({ isSameForm, prompt }: PromptDraft, choice: ToolChoice): unknown {
+  const named = (name: string): Members => {
+    const origin = isSameForm ? prompt.tools.find((tool) => tool.name === name)?.origin : undefined
+    return { type: origin?.isFreeform === true ? 'custom' : 'function', name: origin?.name ?? name }
+  }
+  if (choice.kind === 'tool') return named(choice.name)
+  if (choice.kind !== 'allowed') return choice.kind
+  return { type: 'allowed_tools', mode: choice.mode, tools: choice.names.map(named) }
 }

@@ -1,11 +1,13 @@
 import { STREAM_MENDED_BYTES_MAX } from '../../schemas/inference/stream-limits.ts'
-import type { Members } from '../walk/object-walk.ts'
+import type { Members, ObjectWalk } from '../walk/object-walk.ts'
 import type { SpliceSink } from '../walk/splices.ts'
 import { WholeWalk } from '../walk/whole-walk.ts'
-import { writtenAnew } from '../../server/upstream/inference/walk/written-anew.ts'
-import { EventMembers } from '../../server/upstream/inference/responses/event-members.ts'
-import { ResponseMembers } from './members.ts'
+import { ResponseMembers, isNamed, ItemMembers } from './members.ts'
 import type { NativeHead } from '../parts.ts'
+import { writtenAnew } from '../walk/written-json.ts'
+import { BACKSLASH, LOWER_N, OPEN_OBJECT, QUOTE, type Span } from '../../schemas/values/json-bytes.ts'
+import { ODD, SeenMembers } from '../walk/object-walk.ts'
+import { countAt, isAt } from '../walk/json-reader.ts'
 
 /** Bytes of `incomplete_details` that are parsed; providers write one short word. */
 const DETAILS_BYTES_MAX = 1_024
@@ -96,5 +98,157 @@ export class ResponseWalk extends WholeWalk {
 
   protected override anew(bytes: Buffer): Buffer | null {
     return bytes.length > this.#mendedMax ? null : writtenAnew(bytes, () => undefined)
+  }
+}
+
+const TYPE = 1
+
+const NUMBER = 2
+
+const RESPONSE = 4
+
+const ITEM = 8
+
+/** Members with a whole text of which the deltas gave the pieces. */
+const TEXTS: readonly string[] = ['text', 'refusal', 'arguments', 'input', 'code', 'transcript', 'diff']
+
+const PICTURE: readonly string[] = ['partial_image_b64']
+
+/** Bytes of an event's type with its quotes; no provider has half as many. */
+const TYPE_BYTES_MAX = 128
+
+const TYPE_FORM = /^\w[\w.-]*$/
+
+/** The outermost object of an event of a stream of responses. */
+export class EventMembers implements Members {
+  readonly itemsMax = 0
+  /** The event's place among those of its stream. */
+  number = 0
+  /** Of the event's `event:` line; the empty string without one. */
+  name = ''
+  /** The empty string: the event has none that is a name, neither here nor in its line. */
+  type = ''
+  /** The provider says that it failed. */
+  hasError = false
+  /** A piece of text, reasoning, a picture, a sound or a tool call. */
+  hasDelta = false
+  /** Bytes in UTF-8 of the piece. */
+  deltaBytes = 0
+  /** Bytes in UTF-8 of whole texts. */
+  textBytes = 0
+  /** The event has no `response` that is an object. */
+  isBare = true
+  readonly item: ItemMembers
+  readonly #walk: ObjectWalk
+  readonly #response: ResponseMembers
+  readonly #seen = new SeenMembers()
+  #typeAt: Span | null = null
+
+  constructor(walk: ObjectWalk, response: ResponseMembers) {
+    this.#walk = walk
+    this.#response = response
+    this.item = new ItemMembers(walk)
+  }
+
+  begin(): void {
+    this.type = ''
+    this.hasError = false
+    this.hasDelta = false
+    this.deltaBytes = 0
+    this.textBytes = 0
+    this.isBare = true
+    this.#seen.bits = 0
+    this.#typeAt = null
+    this.item.clear()
+    this.#response.clear()
+  }
+
+  member(key: number, length: number, at: number, depth: number): number {
+    const { json } = this.#walk
+    const { bytes } = json
+    if (length === 4 && isAt(bytes, key, 'type')) return this.#typed(at, depth)
+    if (length === 4 && isAt(bytes, key, 'item')) return this.#item(at, depth)
+    if (length === 5 && isAt(bytes, key, 'delta')) return this.#delta(at, depth)
+    if (length === 5 && isAt(bytes, key, 'error')) {
+      const end = json.value(at, depth)
+      if (bytes[at] !== LOWER_N) this.hasError = true
+      return end
+    }
+    if (length === 8 && isAt(bytes, key, 'response')) return this.#responded(at, depth)
+    if (length === 15 && isAt(bytes, key, 'sequence_number')) return this.#numbered(at, depth)
+    if (bytes[at] !== QUOTE) return json.value(at, depth)
+    if (isNamed(TEXTS, bytes, key, length)) {
+      const { end, bytes: more } = this.#string(at)
+      this.textBytes += more
+      return end
+    }
+    if (isNamed(PICTURE, bytes, key, length)) this.hasDelta = true
+    return json.string(at)
+  }
+
+  end(): string {
+    const at = this.#typeAt
+    const type = at === null ? this.name : this.#walk.json.bytes.toString('latin1', at.start + 1, at.end - 1)
+    this.type = TYPE_FORM.test(type) ? type : ''
+    // Clients read the type in the data.
+    return this.type === '' || at !== null ? '' : `"type":"${type}"`
+  }
+
+  other(): number {
+    return ODD
+  }
+
+  #typed(at: number, depth: number): number {
+    if (!this.#seen.isFirst(TYPE)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    // An unusable type gives way to the name of the event.
+    if (json.bytes[at] !== QUOTE || end <= at + 2 || end - at > TYPE_BYTES_MAX)
+      return end < 0 ? end : this.#walk.cut(end)
+    for (let nth = at; nth < end; nth++) if (json.bytes[nth] === BACKSLASH) return ODD
+    this.#typeAt = { start: at, end }
+    return end
+  }
+
+  #item(at: number, depth: number): number {
+    if (!this.#seen.isFirst(ITEM)) return ODD
+    const { json } = this.#walk
+    return json.bytes[at] === OPEN_OBJECT ? this.#walk.object(this.item, at, 0, depth) : json.value(at, depth)
+  }
+
+  #delta(at: number, depth: number): number {
+    const { json } = this.#walk
+    if (json.bytes[at] !== QUOTE) {
+      if (json.bytes[at] === OPEN_OBJECT) this.hasDelta = true
+      return json.value(at, depth)
+    }
+    const { end, bytes } = this.#string(at)
+    this.deltaBytes += bytes
+    if (bytes > 0) this.hasDelta = true
+    return end
+  }
+
+  #responded(at: number, depth: number): number {
+    if (!this.#seen.isFirst(RESPONSE)) return ODD
+    const { json } = this.#walk
+    if (json.bytes[at] !== OPEN_OBJECT) return json.value(at, depth)
+    this.isBare = false
+    return this.#walk.object(this.#response, at, 0, depth)
+  }
+
+  #numbered(at: number, depth: number): number {
+    if (!this.#seen.isFirst(NUMBER)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    return countAt(json.bytes, at, end) === this.number
+      ? end
+      : this.#walk.replace(at, end, String(this.number))
+  }
+
+  #string(at: number): { readonly end: number; readonly bytes: number } {
+    const { json } = this.#walk
+    const before = json.textBytes
+    const end = json.string(at)
+    return { end, bytes: json.textBytes - before }
   }
 }

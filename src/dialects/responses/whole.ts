@@ -1,7 +1,6 @@
 import { Pieces } from '../walk/splices.ts'
 import { ResponseWalk } from './walk.ts'
-import { usageWithItems } from './usage.ts'
-import { toldUsageOf } from '../../server/upstream/inference/responses/told-usage.ts'
+import { usageWithItems, toldUsageOf } from './usage.ts'
 import type { NativeHead, ReadAnswer } from '../parts.ts'
 import { NOTHING_REPORTED, reportedWith } from '../usage.ts'
 

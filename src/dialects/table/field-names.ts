@@ -4,7 +4,7 @@
 import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../schemas/inference/responses-members.ts'
 import { STRICT_CUT, STRICT_CUT_BY_ROLE } from '../../schemas/inference/strict-members.ts'
 import { CARRIED, OTHERS, topOf } from './field-table.ts'
-import { SCHEMA_NAMES } from '../messages/json-schemas.ts'
+import { SCHEMA_NAMES } from '../prompt/json-schemas.ts'
 import { lostMembers, NESTED, TOOL_SEARCH, WEB_SEARCH, type NestedObject } from './nested-table.ts'
 
 /** Stands for names that the table of fields does not have. */

@@ -8,9 +8,9 @@ import {
   MAKER_USER_CHARS_MAX,
   STRICT_STOPS_MAX,
 } from '../../schemas/models/openai-maker.ts'
-import { GEMINI_STOPS_MAX } from '../gemini/models.ts'
-import { NO_BUDGET_FROM } from '../../schemas/inference/forms/messages/claude-models.ts'
-import type { Tuning } from '../prompt.ts'
+import { GEMINI_STOPS_MAX } from '../../schemas/models/gemini-models.ts'
+import type { Tuning } from '../prompt/prompt.ts'
+import { NO_BUDGET_FROM } from '../../schemas/models/claude-models.ts'
 
 /**
  * `mapped`: the protocol has the same; `dropped`: the request goes without, and the answer says so; `refused`:

@@ -5,11 +5,11 @@ import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../schemas/inference/responses-
 import { STRICT_CUT_BY_ROLE } from '../../schemas/inference/strict-members.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import { isForeign, topOf } from './field-table.ts'
-import { anyClaude } from '../../schemas/inference/forms/messages/claude-models.ts'
 import { PROMPT_WRITERS } from '../writers.ts'
-import type { Prompt } from '../prompt.ts'
-import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
+import type { Prompt } from '../prompt/prompt.ts'
+import type { WriteTerms, WrittenPrompt } from '../prompt/write-terms.ts'
 import { turnsPathOf } from './told-names.ts'
+import { anyClaude } from '../../schemas/models/claude-models.ts'
 
 /** All that keeps an endpoint from answering a request of which nothing may be left out. */
 export function lostIssues(

@@ -12,6 +12,7 @@ import {
 } from '../../schemas/values/json-bytes.ts'
 import { JsonReader } from './json-reader.ts'
 import { Pieces, Splices } from './splices.ts'
+import type { ThinksIn } from '../../schemas/models/text-models.ts'
 
 /** The walk does not decide: a parser has to read the bytes. */
 export const ODD = -2
@@ -160,4 +161,50 @@ function endOfKey(bytes: Buffer, at: number): number {
     if (byte < 0x20) return WRONG
   }
   return WRONG
+}
+
+/** Which members of an object were read; each has a bit of its own. A member that comes twice is odd. */
+export class SeenMembers {
+  bits = 0
+
+  /** True when all of these bits are set. */
+  has(members: number): boolean {
+    return (this.bits & members) === members
+  }
+
+  /** Sets the bit. @returns false: it was set before */
+  isFirst(member: number): boolean {
+    const isFirst = (this.bits & member) === 0
+    this.bits |= member
+    return isFirst
+  }
+}
+
+/** What an event, or an answer, gives its reader. */
+export class Output {
+  /** Text, reasoning, a tool call, a picture or a sound. */
+  isThere = false
+  /** Bytes in UTF-8 of text, reasoning and arguments of tools. */
+  bytes = 0
+  /** Where a chat had reasoning so far, over all events; null: there was none. */
+  thinksIn: ThinksIn | null = null
+
+  clear(): void {
+    this.isThere = false
+    this.bytes = 0
+  }
+
+  thinks(name: ThinksIn): void {
+    this.thinksIn = thinksIn(this.thinksIn, name)
+  }
+
+  add(bytes: number): void {
+    this.bytes += bytes
+    if (bytes > 0) this.isThere = true
+  }
+}
+
+/** @param before what was seen so far */
+export function thinksIn(before: ThinksIn | null, name: ThinksIn): ThinksIn {
+  return before === null || before === name ? name : 'both'
 }

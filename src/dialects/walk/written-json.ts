@@ -1,5 +1,7 @@
 import { withoutMarks } from '../../schemas/values/long-integers.ts'
-import { isObject } from '../../schemas/values/members.ts'
+import { isObject, objectOf } from '../../schemas/values/members.ts'
+import { JSON_VALUES_MAX } from '../../schemas/limits/json-limits.ts'
+import { JsonReader } from './json-reader.ts'
 
 /**
  * JSON of an object that is only written again, such as the arguments of a call; of a large event it is written
@@ -8,4 +10,21 @@ import { isObject } from '../../schemas/values/members.ts'
 export function writtenJson(value: unknown): string | null {
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.length).toString()
   return isObject(value) ? withoutMarks(JSON.stringify(value)) : null
+}
+
+/**
+ * Parses an object that a walk over its bytes did not decide, changes it, and writes it anew: for names with
+ * escapes, members that come twice, bytes that are not UTF-8, several lines. The thread is held for as long
+ * as the value takes to be parsed.
+ * @returns one line of JSON; null: it is no object, or no JSON, or has over JSON_VALUES_MAX values
+ */
+export function writtenAnew(bytes: Buffer, change: (top: Record<string, unknown>) => void): Buffer | null {
+  const text = bytes.toString('utf8')
+  const reader = new JsonReader(Buffer.from(text))
+  // Deeper values would exceed the stack of the writer, and more of them the heap.
+  if (!reader.isWhole() || reader.values > JSON_VALUES_MAX) return null
+  const top = objectOf(JSON.parse(text))
+  if (top === null) return null
+  change(top)
+  return Buffer.from(JSON.stringify(top))
 }

@@ -3,9 +3,7 @@ import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput } from '../../schemas/embeddings/embeddings.ts'
 import type { Issue } from '../../schemas/failure-metadata.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
-import type { BareReasoning, ForeignParts } from '../../schemas/inference/forms/foreign-signatures.ts'
 import type { SavedPreset } from '../../dialects/presets/text-preset.ts'
-import type { RefusalsJob } from '../../schemas/inference/forms/table/refusals.ts'
 import type { Translation, TranslationJob } from '../../dialects/translate.ts'
 import type { OtherMember } from '../../schemas/other-members.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
@@ -13,6 +11,8 @@ import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 import type { FinishReason, Reframed, JoinedAnswer, NativeHead, WholeAsked } from '../../dialects/parts.ts'
+import type { BareReasoning, ForeignParts } from '../../dialects/prompt/signatures.ts'
+import type { RefusalsJob } from '../../dialects/refusals.ts'
 
 /**
  * The result of reading a JSON body. On the event loop: the checked value, complete. In a thread: the known

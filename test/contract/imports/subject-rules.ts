@@ -22,6 +22,11 @@ export const SUBJECTS = [
   'operator',
   'inference',
   'requests',
+  // Forms of calls to models.
+  'chat',
+  'messages',
+  'responses',
+  'gemini',
 ] as const
 
 interface SubjectRules {
@@ -53,6 +58,12 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
       webhooks: ['money', 'videos'],
       workspaces: ['egress', 'operator'],
     },
+  },
+  dialects: {
+    // What dialects have in common: the form of a request between them, and the walk over bytes.
+    base: ['prompt', 'table', 'walk'],
+    above: ['presets'],
+    rows: {},
   },
   ports: {
     base: [],

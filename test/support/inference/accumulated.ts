@@ -1,11 +1,8 @@
 /** Streams of answers, put together by the clients' own accumulators. */
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream'
 import { ResponseStream } from 'openai/lib/responses/ResponseStream'
-import {
-  addDetail,
-  type ReasoningDetail,
-} from '../../../src/server/operations/inference/reasoning-details.ts'
 import { load } from '../wire/foreign-clients.ts'
+import { addDetail, type ReasoningDetail } from '../../../src/dialects/chat/answer.ts'
 
 export type Members = Readonly<Record<string, unknown>>
 

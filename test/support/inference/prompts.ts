@@ -9,8 +9,8 @@ import type {
   Tuning,
   Turn,
   UserPart,
-} from '../../../src/dialects/prompt.ts'
-import type { WriteTerms } from '../../../src/dialects/write-terms.ts'
+} from '../../../src/dialects/prompt/prompt.ts'
+import type { WriteTerms } from '../../../src/dialects/prompt/write-terms.ts'
 
 export const UNTUNED: Tuning = {
   temperature: null,

@@ -1,5 +1,5 @@
 /** The turn of a model that a caller gives back, of the parts that it was given. */
-import type { AssistantPart, Turn } from '../../../src/dialects/prompt.ts'
+import type { AssistantPart, Turn } from '../../../src/dialects/prompt/prompt.ts'
 import { calledTool, reasoned, saidText } from './prompts.ts'
 import type { WrittenPart } from '../../../src/dialects/parts.ts'
 

@@ -222,8 +222,8 @@ function descriptionOf(operation: AnyOperation): string {
 /** Members of the body may be ones that nothing reads; calls to models name them otherwise. */
 function ignoresMembers({ input: { body }, area, tag }: AnyOperation): boolean {
   if (body === undefined || area === 'scim' || tag === 'embeddings') return false
-  const { schema, digest, keepsOthers }: BodyForm = BODIES[body]
-  return digest === undefined && keepsOthers !== true && !isClosed(schema)
+  const { schema, isDigested, keepsOthers }: BodyForm = BODIES[body]
+  return isDigested !== true && keepsOthers !== true && !isClosed(schema)
 }
 
 function typeOf({ area, success: { content, isRelayed } }: AnyOperation): string {

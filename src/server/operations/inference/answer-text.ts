@@ -26,9 +26,9 @@ import { keepGeneration, type CallRecord, type Delivery } from './keep-generatio
 import { keepProgress } from './keep-progress.ts'
 import { tellAffordable } from './tell-affordable.ts'
 import { StreamedReply, WholeReply } from './text-replies.ts'
-import type { WholeTextOf } from './whole-texts.ts'
 import type { ShownUsage } from '../../../dialects/parts.ts'
 import type { PaidUsage, TextEvents, TextHead } from '../../../dialects/answers.ts'
+import type { WholeTextOf } from '../../../dialects/whole-texts.ts'
 
 /** Statuses of every operation that writes texts. D3. */
 export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const

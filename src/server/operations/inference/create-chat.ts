@@ -4,9 +4,10 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
-import { ChatEvents, chatUsage } from '../../../dialects/chat/answer.ts'
+import { ChatEvents } from '../../../dialects/chat/answer.ts'
 import { INLINE_FILE_FAILURES } from './inline-files.ts'
-import { WHOLE_TEXTS } from './whole-texts.ts'
+import { chatUsage } from '../../../dialects/chat/usage.ts'
+import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
 
 interface Inputs {
   readonly headers: typeof TEXT_HEADERS

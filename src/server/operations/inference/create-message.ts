@@ -7,7 +7,7 @@ import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm 
 import { MessageEvents, messagesUsage } from '../../../dialects/messages/answer.ts'
 import { anthropicHeaders } from './passed-headers.ts'
 import { INLINE_FILE_FAILURES } from './inline-files.ts'
-import { WHOLE_TEXTS } from './whole-texts.ts'
+import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
 
 interface Inputs {
   readonly headers: readonly [...typeof TEXT_HEADERS, 'anthropic-version', 'anthropic-beta']

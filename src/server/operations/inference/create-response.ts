@@ -6,7 +6,7 @@ import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
 import { ResponsesEvents, responsesUsage } from '../../../dialects/responses/answer.ts'
 import { INLINE_FILE_FAILURES } from './inline-files.ts'
-import { WHOLE_TEXTS } from './whole-texts.ts'
+import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
 
 interface Inputs {
   readonly headers: typeof TEXT_HEADERS

@@ -2,8 +2,8 @@ import { PROBE_TOKENS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { Provider } from '../../ports/models/models.ts'
 import { chatTokensMember, MAKER } from '../../../schemas/models/openai-maker.ts'
-import { VERSION_HEADER } from '../inference/messages/messages-dialect.ts'
 import { PROBE_TEXT } from './probe-form.ts'
+import { VERSION_HEADER } from '../../../dialects/messages/native-request.ts'
 
 const MESSAGES = [{ role: 'user', content: PROBE_TEXT }]
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Dialect, TextInput, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { MORE } from '../../../dialects/others.ts'
+import { MORE } from '../../../dialects/prompt/others.ts'
 import { isReadByEcho } from '../../../dialects/echo-members.ts'
 import { JSON_SCHEMA } from '../../../dialects/form-fit.ts'
 import {
@@ -18,10 +18,10 @@ import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
 import { LoopTurns } from '../../structures/loop-turns.ts'
 import { LocalCalls } from '../local-calls.ts'
 import { movable } from '../movable.ts'
-import { unsentBetas } from './messages/messages-dialect.ts'
 import type { WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import type { WrittenPart } from '../../../dialects/parts.ts'
 import { NOTHING_REPORTED } from '../../../dialects/usage.ts'
+import { unsentBetas } from '../../../dialects/messages/native-request.ts'
 
 type Echoed = ShortJobTypes['echo']['out']
 

@@ -1,9 +1,4 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import {
-  mayCarryForeign,
-  type BareReasoning,
-  type ForeignParts,
-} from '../../../schemas/inference/forms/foreign-signatures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import { membersOf } from '../../../schemas/values/members.ts'
@@ -21,6 +16,11 @@ import { hasBareReasoning } from '../../../dialects/responses/native-request.ts'
 import { isMaker, type LearnedText } from './spoken.ts'
 import { readAnswer } from './whole-answer.ts'
 import type { CountWire, Wire } from './wire.ts'
+import {
+  mayCarryForeign,
+  type BareReasoning,
+  type ForeignParts,
+} from '../../../dialects/prompt/signatures.ts'
 
 interface NativeWireDeps {
   readonly endpoint: Endpoint

@@ -1,6 +1,5 @@
 import type { NativeRequest } from '../../../dialects/native.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
-import type { ForeignParts } from '../../../schemas/inference/forms/foreign-signatures.ts'
 import type {
   CountedPrompt,
   CountJob,
@@ -13,6 +12,7 @@ import type { CallMedia } from './inline/call-media.ts'
 import type { ContentHole } from './inline/file-edits.ts'
 import type { SeenStream } from './open-streams.ts'
 import type { FinalEvents, ReportedTiers, TokenUsage } from '../../../dialects/parts.ts'
+import type { ForeignParts } from '../../../dialects/prompt/signatures.ts'
 
 /** One try of one endpoint. */
 export interface WritingAttempt {

@@ -1,5 +1,5 @@
 import { MAKER } from '../../../schemas/models/openai-maker.ts'
-import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../dialects/signatures.ts'
+import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../dialects/prompt/signatures.ts'
 import type { Failure } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { TextProtocol, ThinksIn } from '../../../schemas/models/text-models.ts'

@@ -1,7 +1,7 @@
 /** What clients put together of a translated stream is what the provider wrote, whole or in fragments. */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import type { NamedOrigin } from '../../../../src/dialects/prompt.ts'
+import type { NamedOrigin } from '../../../../src/dialects/prompt/prompt.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { OriginalCalls } from '../../../../src/dialects/original-calls.ts'

@@ -1,6 +1,6 @@
 /** Models that sign their reasoning: one of each protocol, and three behind a server of chat. */
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
-import { SIGNATURE_FORMATS } from '../../../../src/dialects/signatures.ts'
+import { SIGNATURE_FORMATS } from '../../../../src/dialects/prompt/signatures.ts'
 import type { ProtocolModel } from '../protocols/protocol-front.ts'
 import type { IssuedSignatures } from './issued.ts'
 import { ROUTED, signingChat } from './signing-chat.ts'

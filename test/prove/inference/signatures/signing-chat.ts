@@ -1,5 +1,5 @@
 /** A server of chat as OpenRouter is: reasoning comes as details, in the manner of the model behind it. */
-import { SIGNATURE_FORMATS } from '../../../../src/dialects/signatures.ts'
+import { SIGNATURE_FORMATS } from '../../../../src/dialects/prompt/signatures.ts'
 import { bodyOf, refusesChat, wholeJson } from '../../../support/inference/fake-chat.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { streams, type FakeEvent } from '../../../support/inference/fake-stream.ts'

@@ -1,5 +1,5 @@
 /** Gemini with thought signatures, which have to come back on the parts that it gave them on. */
-import { SIGNATURE_FORMATS } from '../../../../src/dialects/signatures.ts'
+import { SIGNATURE_FORMATS } from '../../../../src/dialects/prompt/signatures.ts'
 import { bodyOf } from '../../../support/inference/fake-chat.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import {

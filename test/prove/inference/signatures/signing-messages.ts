@@ -1,5 +1,5 @@
 /** Anthropic's messages with thinking: its blocks have to come back as they were given. */
-import { SIGNATURE_FORMATS } from '../../../../src/dialects/signatures.ts'
+import { SIGNATURE_FORMATS } from '../../../../src/dialects/prompt/signatures.ts'
 import { bodyOf, wholeJson } from '../../../support/inference/fake-chat.ts'
 import { refusesMessages, strictMessages } from '../../../support/inference/fake-messages.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'

@@ -1,5 +1,5 @@
 /** OpenAI's responses with encrypted reasoning, which has to come back as it was given. */
-import { SIGNATURE_FORMATS } from '../../../../src/dialects/signatures.ts'
+import { SIGNATURE_FORMATS } from '../../../../src/dialects/prompt/signatures.ts'
 import { bodyOf, refusesChat } from '../../../support/inference/fake-chat.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { saysResponse, strictResponses } from '../../../support/inference/fake-responses.ts'

@@ -1,12 +1,12 @@
 /** The usage that callers are told, in the words of each dialect, as their makers describe it. */
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { chatUsage } from '../../../../src/dialects/chat/answer.ts'
 import { messagesUsage } from '../../../../src/dialects/messages/answer.ts'
 import { responsesUsage } from '../../../../src/dialects/responses/answer.ts'
 import type { InferenceEnd } from '../../../../src/server/ports/inference/inference.ts'
 import { load } from '../../../support/wire/foreign-clients.ts'
 import type { Members } from './tellings.ts'
 import type { ShownUsage } from '../../../../src/dialects/parts.ts'
+import { chatUsage } from '../../../../src/dialects/chat/usage.ts'
 
 export type Ended = Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>
 

@@ -8,8 +8,8 @@ import {
   UNKNOWN_FORMAT,
   UNSIGNED,
   type SignatureUse,
-} from '../../../../src/dialects/signatures.ts'
-import { isForeign } from '../../../../src/schemas/inference/forms/foreign-signatures.ts'
+  isForeign,
+} from '../../../../src/dialects/prompt/signatures.ts'
 
 const USES: readonly SignatureUse[] = ['reasoning', 'redacted', 'call']
 const { messages: CLAUDE, responses: OPENAI, gemini: GEMINI } = SIGNATURE_FORMATS

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { claudeModel } from '../../../../src/schemas/inference/forms/messages/claude-models.ts'
+import { claudeModel } from '../../../../src/schemas/models/claude-models.ts'
 
 t.test('what a model takes follows from its version, wherever that stands', (t) => {
   const told = (name: string): string => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { writeGemini } from '../../../../src/dialects/gemini/write-request.ts'
-import type { AskedReasoning, Prompt, PromptTool } from '../../../../src/dialects/prompt.ts'
+import type { AskedReasoning, Prompt, PromptTool } from '../../../../src/dialects/prompt/prompt.ts'
 import {
   asked,
   EMPTY_PROMPT,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { writeGemini, writeGeminiCount } from '../../../../src/dialects/gemini/write-request.ts'
-import type { AssistantPart, Turn } from '../../../../src/dialects/prompt.ts'
+import type { AssistantPart, Turn } from '../../../../src/dialects/prompt/prompt.ts'
 import {
   calledTool,
   EMPTY_PROMPT,

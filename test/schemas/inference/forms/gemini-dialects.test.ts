@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { writeGemini, writeGeminiCount } from '../../../../src/dialects/gemini/write-request.ts'
-import { PROMPT_READERS } from '../../../../src/schemas/inference/forms/prompt-readers.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { chatBodies } from '../../../support/inference/bodies/chat-bodies.ts'
 import { messageBodies } from '../../../support/inference/bodies/message-bodies.ts'
@@ -11,6 +10,7 @@ import { responseBodies } from '../../../support/inference/bodies/response-bodie
 import type { Body } from '../../../support/inference/bodies/body-values.ts'
 import { wrongGemini } from '../../../support/inference/gemini/gemini-rules.ts'
 import { TERMS } from '../../../support/inference/prompts.ts'
+import { PROMPT_READERS } from '../../../../src/dialects/translate.ts'
 
 const BODIES: Readonly<Record<Dialect, fc.Arbitrary<Body>>> = {
   chat: chatBodies,

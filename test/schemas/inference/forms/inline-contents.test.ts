@@ -1,6 +1,6 @@
 /** Contents that a request names, in the request as each protocol has it. */
 import t from 'tap'
-import { contentPlaces, type NamedContents } from '../../../../src/dialects/inline-contents.ts'
+import { contentPlaces, type NamedContents } from '../../../../src/dialects/prompt/inline-contents.ts'
 import { translateRequest, type Translation } from '../../../../src/dialects/translate.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'

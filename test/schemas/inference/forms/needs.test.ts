@@ -1,5 +1,5 @@
 import t from 'tap'
-import { needsOf } from '../../../../src/dialects/needs.ts'
+import { needsOf } from '../../../../src/dialects/prompt/needs.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { read, translated } from '../../../support/inference/bodies/translated.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { readDetails, writeDetails } from '../../../../src/schemas/inference/forms/chat/reasoning-details.ts'
-import type { AssistantPart } from '../../../../src/dialects/prompt.ts'
+import type { AssistantPart } from '../../../../src/dialects/prompt/prompt.ts'
 import { chatTurns, read } from '../../../support/inference/bodies/translated.ts'
+import { readDetails, writeDetails } from '../../../../src/dialects/chat/request-parts.ts'
 
 const ANTHROPIC = 'anthropic-claude-v1'
 const OPENAI = 'openai-responses-v1'

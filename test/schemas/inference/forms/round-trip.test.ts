@@ -4,7 +4,6 @@ import t from 'tap'
 import type { TSchema } from 'typebox'
 import Value from 'typebox/value'
 import { ChatBody } from '../../../../src/schemas/inference/chat.ts'
-import { PROMPT_READERS } from '../../../../src/schemas/inference/forms/prompt-readers.ts'
 import { PROMPT_WRITERS } from '../../../../src/dialects/writers.ts'
 import { MessagesBody } from '../../../../src/schemas/inference/messages.ts'
 import { ResponsesBody } from '../../../../src/schemas/inference/responses.ts'
@@ -14,6 +13,7 @@ import { messageBodies } from '../../../support/inference/bodies/message-bodies.
 import { responseBodies } from '../../../support/inference/bodies/response-bodies.ts'
 import { ALL_TERMS, roundTrip } from '../../../support/inference/bodies/same-prompt.ts'
 import type { Body } from '../../../support/inference/bodies/body-values.ts'
+import { PROMPT_READERS } from '../../../../src/dialects/translate.ts'
 
 const BODIES: Readonly<Record<Dialect, fc.Arbitrary<Body>>> = {
   chat: chatBodies,

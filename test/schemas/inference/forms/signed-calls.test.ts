@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { PromptCall } from '../../../../src/dialects/prompt.ts'
-import { withCallSignatures, type ReadPart } from '../../../../src/schemas/inference/forms/signed-calls.ts'
+import type { PromptCall } from '../../../../src/dialects/prompt/prompt.ts'
 import { calledTool, saidText } from '../../../support/inference/prompts.ts'
+import { withCallSignatures, type ReadPart } from '../../../../src/dialects/prompt/signatures.ts'
 
 const signed = (data: string): ReadPart => ({
   kind: 'call_signature',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { WriteTerms } from '../../../../src/dialects/write-terms.ts'
+import type { WriteTerms } from '../../../../src/dialects/prompt/write-terms.ts'
 import { translated } from '../../../support/inference/bodies/translated.ts'
 
 type Body = Readonly<Record<string, unknown>>

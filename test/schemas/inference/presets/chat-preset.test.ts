@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { CHAT_PRESET } from '../../../../src/schemas/inference/presets/chat-preset.ts'
 import { mergedBody } from '../../../../src/dialects/presets/text-preset.ts'
-import { textPresetOf } from '../../../../src/dialects/presets/used-preset.ts'
+import { textPresetOf, CHAT_PRESET } from '../../../../src/dialects/presets/used-preset.ts'
 import { BODIES } from '../../../../src/schemas/bodies.ts'
 import {
   ChatTexts,

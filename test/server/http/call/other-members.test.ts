@@ -163,7 +163,10 @@ t.test('entries of allowed_models that match nothing are remarked upon, when mad
   const allowed_models = ['sluice/lexical-1', 'sluice/*', 'Nobody/nothing', 'nowhere/*']
   const made = await call('POST', '/keys', { body: { name: 'k', allowed_models } })
   t.equal(made.status, 201)
-  t.match(made.headers.get('x-sluice-remark'), / matches Nobody\/nothing, nowhere\/\* \(models of private endpoints are not checked\)$/)
+  t.match(
+    made.headers.get('x-sluice-remark'),
+    / matches Nobody\/nothing, nowhere\/\* \(models of private endpoints are not checked\)$/,
+  )
   const { hash } = (await make()).data
   const changed = await call('PATCH', `/keys/${hash}`, {
     body: { allowed_models: allowed_models.slice(0, 2) },
@@ -172,12 +175,12 @@ t.test('entries of allowed_models that match nothing are remarked upon, when mad
 })
 
 t.test('each name of each shape is meant by a slip in it', (t) => {
-  for (const [form, { schema, digest, keepsOthers }] of Object.entries<BodyForm>(BODIES)) {
+  for (const [form, { schema, isDigested, keepsOthers }] of Object.entries<BodyForm>(BODIES)) {
     const { properties = {}, additionalProperties } = schema as {
       readonly properties?: object
       readonly additionalProperties?: unknown
     }
-    if (digest !== undefined || keepsOthers === true || additionalProperties !== undefined) continue
+    if (isDigested === true || keepsOthers === true || additionalProperties !== undefined) continue
     for (const name of Object.keys(properties).filter(({ length }) => length > 4)) {
       const [slip] = otherMembers(schema, { [`${name.slice(0, 2)}${name.slice(3)}`]: 1 })
       t.not(slip?.meant ?? null, null, `${form}: ${name}`)

@@ -1,12 +1,12 @@
 /** What a caller gives back of an answer, in each dialect, is what the model wrote. Part D, mapping table. */
 import t from 'tap'
-import { PROMPT_READERS } from '../../../../src/schemas/inference/forms/prompt-readers.ts'
-import type { AssistantPart } from '../../../../src/dialects/prompt.ts'
-import { SIGNATURE_FORMATS } from '../../../../src/dialects/signatures.ts'
+import type { AssistantPart } from '../../../../src/dialects/prompt/prompt.ts'
+import { SIGNATURE_FORMATS } from '../../../../src/dialects/prompt/signatures.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { Members } from '../../../support/inference/accumulated.ts'
 import { wholeOfParts } from '../../../support/inference/written-answers.ts'
 import type { WrittenPart } from '../../../../src/dialects/parts.ts'
+import { PROMPT_READERS } from '../../../../src/dialects/translate.ts'
 
 const { messages: CLAUDE, responses: OPENAI, gemini: GEMINI } = SIGNATURE_FORMATS
 const reasoning = (text: string, more: object = {}): WrittenPart => ({

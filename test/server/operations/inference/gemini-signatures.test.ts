@@ -1,6 +1,5 @@
 /** What Gemini signs comes back to it through each dialect, as its callers write it. */
 import t from 'tap'
-import { PROMPT_READERS } from '../../../../src/schemas/inference/forms/prompt-readers.ts'
 import { writeGemini } from '../../../../src/dialects/gemini/write-request.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { WholeChat } from '../../../../src/dialects/chat/answer.ts'
@@ -13,6 +12,7 @@ import { wrongGemini, type GivenSignatures } from '../../../support/inference/ge
 import { TERMS } from '../../../support/inference/prompts.ts'
 import { orNull } from '../../../support/must.ts'
 import type { WholeText } from '../../../../src/dialects/answers.ts'
+import { PROMPT_READERS } from '../../../../src/dialects/translate.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

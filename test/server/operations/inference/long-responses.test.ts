@@ -7,8 +7,6 @@ import {
 } from '../../../../src/schemas/inference/stream-limits.ts'
 import { BYTES_PER_TOKEN } from '../../../../src/schemas/inference/token-limits.ts'
 import { MIB } from '../../../../src/schemas/limits/limits.ts'
-import { JsonWriter, PreparedJson } from '../../../../src/server/operations/inference/prepared-json.ts'
-import { KeptParts } from '../../../../src/server/upstream/inference/parts/kept-parts.ts'
 import { MessagesParts } from '../../../../src/dialects/messages/parts.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { eventsIn } from '../../../support/inference/accumulated.ts'
@@ -20,6 +18,8 @@ import { FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { streamOfParts, wholeOfParts } from '../../../support/inference/written-answers.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import type { WrittenPart } from '../../../../src/dialects/parts.ts'
+import { KeptParts } from '../../../../src/dialects/passed-parts.ts'
+import { JsonWriter, PreparedJson } from '../../../../src/dialects/responses/answer-items.ts'
 
 /** 64 KiB in UTF-8, with what JSON escapes. */
 const WORD = 'say "é"\n'.padEnd(63, '-').repeat(1_024)

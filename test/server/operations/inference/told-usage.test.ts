@@ -1,7 +1,7 @@
 /** Usage in the words of each dialect, where a caller is told more than sums. D24. */
 import t from 'tap'
-import { chatUsage } from '../../../../src/dialects/chat/answer.ts'
 import { messagesUsage } from '../../../../src/dialects/messages/answer.ts'
+import { chatUsage } from '../../../../src/dialects/chat/usage.ts'
 
 const TOKENS = { input: 10, cacheRead: 20, cacheWrite: 0, output: 5, reasoning: 0 }
 const media = { audio: 3, image: 2, audioRead: 4, audioOutput: 1 }

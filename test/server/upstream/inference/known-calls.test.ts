@@ -1,6 +1,6 @@
 import t from 'tap'
 import { TOOLS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
-import { KnownCalls, type NamedCall } from '../../../../src/server/upstream/inference/chat/known-calls.ts'
+import { KnownCalls, type NamedCall } from '../../../../src/dialects/chat/tool-calls.ts'
 
 t.test('a call whose fragments have ever other indexes takes no more memory', async (t) => {
   const known = new KnownCalls<NamedCall>()

@@ -1,11 +1,11 @@
 /** What of a prompt has to be the same when it was written in its own dialect, and read again. */
 import { isDeepStrictEqual } from 'node:util'
-import { PROMPT_READERS } from '../../../../src/schemas/inference/forms/prompt-readers.ts'
 import { PROMPT_WRITERS } from '../../../../src/dialects/writers.ts'
-import type { Prompt } from '../../../../src/dialects/prompt.ts'
-import type { WriteTerms } from '../../../../src/dialects/write-terms.ts'
+import type { Prompt } from '../../../../src/dialects/prompt/prompt.ts'
+import type { WriteTerms } from '../../../../src/dialects/prompt/write-terms.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { Body } from './body-values.ts'
+import { PROMPT_READERS } from '../../../../src/dialects/translate.ts'
 
 export const ALL_FORMATS = [
   'openai-responses-v1',

@@ -1,5 +1,4 @@
 import { fail, ok, type Failure, type Outcome } from '../../../../schemas/failures.ts'
-import type { MediumUrl } from '../../../../schemas/inference/forms/contents/fetched-urls.ts'
 import {
   FETCHED_AT_ONCE_MAX,
   FETCHED_MEDIA_MAX,
@@ -15,6 +14,7 @@ import type { InferenceJob } from '../../../ports/inference/inference.ts'
 import { openOutside, readOutside } from '../../outside.ts'
 import type { ContentSource } from './file-edits.ts'
 import { MEDIUM_HEAD_BYTES, mediumTypeOf } from './medium-type.ts'
+import type { MediumUrl } from '../../../../dialects/prompt/media.ts'
 
 /** A medium that was fetched from its address. */
 export interface FetchedMedium extends ContentSource {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { ContentPlace, NamedContents } from '../../../../dialects/inline-contents.ts'
+import type { ContentPlace, NamedContents } from '../../../../dialects/prompt/inline-contents.ts'
 import type { InlineFile } from '../../../ports/inference/inference.ts'
 import type { RequestPiece } from '../protocol.ts'
 import type { FetchedMedium } from './call-media.ts'

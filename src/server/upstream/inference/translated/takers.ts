@@ -1,6 +1,5 @@
 import { ok, type Outcome } from '../../../../schemas/failures.ts'
 import type { Issue } from '../../../../schemas/failure-metadata.ts'
-import { refusalsOf, type RefusalsJob } from '../../../../schemas/inference/forms/table/refusals.ts'
 import type { TranslationJob } from '../../../../dialects/translate.ts'
 import type { CountJob } from '../../../ports/inference/inference.ts'
 import type { Endpoint } from '../../../ports/models/models.ts'
@@ -11,6 +10,7 @@ import { translatedTo } from '../spoken.ts'
 import { isDropRefused, isTranslatedHere, translationJob, type WrittenCall } from './translation-job.ts'
 import { lostOf, unsupported } from './unsupported.ts'
 import { nativeRequest } from '../native-request.ts'
+import { refusalsOf, type RefusalsJob } from '../../../../dialects/refusals.ts'
 
 /**
  * Kinds of endpoints that one call is judged for before it is routed; what others refuse their attempts tell.

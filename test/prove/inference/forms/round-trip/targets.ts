@@ -1,6 +1,6 @@
 /** Endpoints of each protocol that refuse what its maker refuses. */
-import type { WriteTerms } from '../../../../../src/dialects/write-terms.ts'
-import { SIGNATURE_FORMATS } from '../../../../../src/dialects/signatures.ts'
+import type { WriteTerms } from '../../../../../src/dialects/prompt/write-terms.ts'
+import { SIGNATURE_FORMATS } from '../../../../../src/dialects/prompt/signatures.ts'
 import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import { answersChat, refusesChat } from '../../../../support/inference/fake-chat.ts'
 import { answersMessages } from '../../../../support/inference/fake-messages.ts'

@@ -1,6 +1,6 @@
 /** Members that `sluice/echo-1` does not read, in all dialects. C25, D6, D35. */
 import t from 'tap'
-import { OTHERS_MAX } from '../../../../../src/dialects/others.ts'
+import { OTHERS_MAX } from '../../../../../src/dialects/prompt/others.ts'
 import { ECHO_SEARCHED_BYTES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
 import { AUTHORIZATION } from '../../../../support/front.ts'

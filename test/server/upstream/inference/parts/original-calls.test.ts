@@ -1,11 +1,11 @@
 /** Calls of functions that stand for other tools, given back as calls of those. D6. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { NamedOrigin } from '../../../../../src/dialects/prompt.ts'
+import type { NamedOrigin } from '../../../../../src/dialects/prompt/prompt.ts'
 import { OriginalCalls } from '../../../../../src/dialects/original-calls.ts'
-import { wholeParts } from '../../../../../src/server/upstream/inference/parts/whole-parts.ts'
 import { orNull } from '../../../../support/must.ts'
 import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
+import { wholeParts } from '../../../../../src/dialects/part-protocols.ts'
 
 const ORIGINS: readonly NamedOrigin[] = [
   { called: 'patch', origin: { name: 'patch', namespace: null, isFreeform: true } },

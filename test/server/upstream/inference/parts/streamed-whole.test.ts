@@ -1,7 +1,7 @@
 /** Streamed and whole answers of each protocol are the same to the clients of each dialect. D5. */
 import fc from 'fast-check'
 import t from 'tap'
-import { signatureOf } from '../../../../../src/dialects/signatures.ts'
+import { signatureOf } from '../../../../../src/dialects/prompt/signatures.ts'
 import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
 import { PART_PROTOCOLS } from '../../../../../src/dialects/part-protocols.ts'
 import { joinedParts, partsOf } from '../../../../support/inference/cut-parts.ts'

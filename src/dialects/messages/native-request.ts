@@ -1,0 +1,35 @@
+import type { NativeAsked, NativeRequest, NativeTerms } from '../native.ts'
+import { OTHERS_MAX } from '../prompt/others.ts'
+import { providerBody } from '../../schemas/inference/provider-body.ts'
+import { foreignEdits } from '../foreign-parts.ts'
+
+const VERSION = 'anthropic-version'
+
+/** For callers that name none, as a list of name and value. D4. */
+export const VERSION_HEADER: readonly string[] = [VERSION, '2023-06-01']
+
+const BETA = 'anthropic-beta'
+
+/** Features that a caller of messages asks for and an endpoint of another form does not get. D6. */
+export function unsentBetas(passedHeaders: readonly string[] = []): readonly string[] {
+  const at = passedHeaders.indexOf(BETA)
+  if (at < 0) return []
+  const names = (passedHeaders[at + 1] ?? '').split(',').map((name) => name.trim().replace(/[^\w.-]/g, '_'))
+  return [...new Set(names)].slice(0, OTHERS_MAX).map((name) => `${BETA}.${name}`)
+}
+
+/**
+ * The bytes of a message for a provider that speaks messages. The caller has always named a maximum of
+ * tokens, so that none is added. D4, D25.
+ */
+export function messagesRequest<H>(
+  { request: { source }, passedHeaders = [], foreign, contents }: NativeAsked<H>,
+  { own }: Pick<NativeTerms, 'own'>,
+): NativeRequest<H> {
+  const version = passedHeaders.includes(VERSION) ? [] : VERSION_HEADER
+  return {
+    body: providerBody(source, [...foreignEdits(source, foreign), ...contents], own),
+    dropped: [],
+    headers: [...version, ...passedHeaders],
+  }
+}

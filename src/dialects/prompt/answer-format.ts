@@ -1,0 +1,31 @@
+import { isObject, type Members } from '../../schemas/values/members.ts'
+import type { JsonPath } from '../../schemas/values/json-path.ts'
+import { JSON_SCHEMA } from '../form-fit.ts'
+import { flagOf, textOf, type Others } from './others.ts'
+import type { AnswerFormat } from './prompt.ts'
+
+/** Some providers take a schema there, too. */
+export function readJsonObject(
+  format: Members,
+  { path, others }: { readonly path: JsonPath; readonly others: Others },
+): AnswerFormat {
+  others.addRest(format, OBJECT, { path, prefix: `${path.join('.')}.` })
+  if (isObject(format['schema'])) return schemaFormat(format)
+  others.addUnread(path.join('.'), format['schema'], [...path, 'schema'])
+  return { kind: 'json_object' }
+}
+
+export function schemaFormat(told: Members): AnswerFormat {
+  return {
+    kind: JSON_SCHEMA,
+    name: textOf(told['name']) ?? FORMAT_NAME,
+    description: textOf(told['description']),
+    schema: isObject(told['schema']) ? told['schema'] : {},
+    isStrict: flagOf(told['strict']),
+  }
+}
+
+export const OBJECT: ReadonlySet<string> = new Set(['type', 'schema', 'name', 'description', 'strict'])
+
+/** The name of a format whose caller gives none: OpenAI requires one. */
+export const FORMAT_NAME = 'output'

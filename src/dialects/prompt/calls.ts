@@ -1,0 +1,108 @@
+import { HASH_BEGIN, hashed } from '../../schemas/inference/conversation.ts'
+import type { AssistantPart, Prompt, Turn } from './prompt.ts'
+import { isDeeper } from '../../schemas/values/json-depth.ts'
+import { parseMarked } from '../../schemas/values/long-integers.ts'
+import { objectOf } from '../../schemas/values/members.ts'
+import { INFERENCE_DEPTH_MAX } from '../../schemas/inference/inference-limits.ts'
+
+/** What a provider takes as the id of a call. */
+export interface CallIdRule {
+  readonly fits: RegExp
+  /** Characters of an id that stands for another one. */
+  readonly length: number
+}
+
+/** Messages: letters, digits, `_` and `-`. */
+export const MESSAGES_CALL_ID: CallIdRule = { fits: /^[\w-]+$/, length: 9 }
+/** OpenAI takes 40 characters in chat, and 64 in responses. */
+export const CHAT_CALL_ID: CallIdRule = { fits: /^[^]{1,40}$/, length: 9 }
+export const RESPONSES_CALL_ID: CallIdRule = { fits: /^[^]{1,64}$/, length: 9 }
+/** Mistral takes nine letters and digits. */
+export const STRICT_CALL_ID: CallIdRule = { fits: /^[A-Za-z0-9]{9}$/, length: 9 }
+
+/**
+ * The prompt with ids that no two calls have: some models count their calls anew in each turn, and providers
+ * refuse a repeated id. Results belong to the calls of their id in their order.
+ */
+export function withUniqueCalls(prompt: Prompt): Prompt {
+  const called = prompt.turns.flatMap((turn) => (turn.role === 'assistant' ? turn.parts.flatMap(idIn) : []))
+  const taken = new Set(called)
+  if (taken.size === called.length) return prompt
+  const seen = new Set<string>()
+  const open = new Map<string, string[]>()
+  const last = new Map<string, string>()
+  const fresh = (id: string): string => {
+    let unique = id
+    for (let nth = 2; seen.has(unique) || (unique !== id && taken.has(unique)); nth++) unique = `${id}_${nth}`
+    seen.add(unique)
+    const waiting = open.get(id)
+    if (waiting === undefined) open.set(id, [unique])
+    else waiting.push(unique)
+    return unique
+  }
+  const answered = (id: string): string => {
+    const unique = open.get(id)?.shift() ?? last.get(id) ?? id
+    // A second result of one call is that call's, too.
+    last.set(id, unique)
+    return unique
+  }
+  return {
+    ...prompt,
+    turns: prompt.turns.map((turn) => {
+      if (turn.role === 'tool') return { ...turn, callId: answered(turn.callId) }
+      if (turn.role !== 'assistant') return turn
+      const parts = turn.parts.map((part) => (part.kind === 'call' ? { ...part, id: fresh(part.id) } : part))
+      return { ...turn, parts }
+    }),
+  }
+}
+
+function idIn(part: AssistantPart): readonly string[] {
+  return part.kind === 'call' ? [part.id] : []
+}
+
+const BASE = 36
+const SECOND = 'second'
+
+/** The id itself where it fits, else the same other one wherever it stands. */
+export function fittingId(id: string, { fits, length }: CallIdRule): string {
+  if (fits.test(id)) return id
+  const one = hashed(HASH_BEGIN, id) >>> 0
+  const other = hashed(hashed(HASH_BEGIN, SECOND), id) >>> 0
+  return (one.toString(BASE).padStart(7, '0') + other.toString(BASE).padStart(7, '0')).slice(-length)
+}
+
+/**
+ * The arguments of a call as an object, for protocols that take no text; long integers stand in it as marks. A
+ * model may have written text that is no object, which callers give back as it is: it stays readable in the
+ * member `text`.
+ */
+export function argumentsObject(json: string): Readonly<Record<string, unknown>> {
+  if (json.trim() === '') return {}
+  return objectOf(parsedArguments(json)) ?? { text: json }
+}
+
+/**
+ * Long integers stand in it as marks. Null: the text is no JSON, or has more levels than a body may have, which
+ * could not be written again.
+ */
+export function parsedArguments(json: string): unknown {
+  if (isDeeper(json, INFERENCE_DEPTH_MAX)) return null
+  try {
+    return parseMarked(json)
+  } catch {
+    return null
+  }
+}
+
+type Parts = Extract<Turn, { readonly role: 'tool' }>['parts']
+
+/** Begins the result of a tool that failed, in forms that have no other word for it. Part D, mapping table. */
+const ERROR = '[error] '
+
+/** The result of a tool that failed. */
+export function erroneous(parts: Parts): Parts {
+  const [first] = parts
+  if (first?.kind === 'text') return [{ ...first, text: ERROR + first.text }, ...parts.slice(1)]
+  return [{ kind: 'text', text: ERROR.trimEnd(), cache: null }, ...parts]
+}

@@ -1,0 +1,71 @@
+import { BETWEEN_TEXTS } from './prompt.ts'
+import { isObject, membersOf, type Members } from '../../schemas/values/members.ts'
+import type { JsonPath } from '../../schemas/values/json-path.ts'
+import { textOf, type Others } from './others.ts'
+/** Tools whose input is a text, as functions of one text: other forms have no such tools. D6. */
+import type { DeclaredOrigin, PromptCall, PromptTool } from './prompt.ts'
+import { usedMembers } from '../table/nested-table.ts'
+import { parsedArguments } from './calls.ts'
+
+/** The one argument of the function. */
+export const FREEFORM_INPUT = 'input'
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    [FREEFORM_INPUT]: { type: 'string', description: 'The whole input of the tool, unchanged.' },
+  },
+  required: [FREEFORM_INPUT],
+  additionalProperties: false,
+} as const
+
+const USED = usedMembers('responses', 'tools', { type: 'custom' })
+
+/**
+ * @param path of what has its name
+ * @returns null: it has none
+ */
+export function readFreeform(told: Members, path: JsonPath, others: Others): PromptTool | null {
+  const [name, description] = [textOf(told['name']), textOf(told['description'])]
+  if (name === null) return null
+  others.addRest(told, USED, { path })
+  const format = isObject(told['format']) ? told['format'] : null
+  const grammar = grammarOf(format)
+  if (format !== null && grammar === null && format['type'] !== 'text')
+    others.drop('format', [...path, 'format'])
+  const texts = [description, grammar].filter((text) => text !== null)
+  return {
+    name,
+    description: texts.length === 0 ? null : texts.join(BETWEEN_TEXTS),
+    origin: { name, namespace: null, isFreeform: true, description, about: null, format },
+    schema: SCHEMA,
+    isStrict: null,
+    cache: null,
+  }
+}
+
+/**
+ * Words for the grammar of an input, which no other form holds a model to. Chat has it in a member of the
+ * format, responses in the format itself.
+ */
+function grammarOf(format: Members | null): string | null {
+  if (format?.['type'] !== 'grammar') return null
+  const { syntax, definition } = isObject(format['grammar']) ? membersOf(format['grammar']) : format
+  if (typeof definition !== 'string') return null
+  return `The input must follow this grammar (${textOf(syntax) ?? 'lark'}):\n${definition}`
+}
+
+/** The arguments of the function. */
+export function freeformArguments(input: unknown): string {
+  return JSON.stringify({ [FREEFORM_INPUT]: textOf(input) ?? '' })
+}
+
+/** The text in the arguments of the function. */
+export function freeformInputOf({ arguments: json }: Pick<PromptCall, 'arguments'>): string {
+  return textOf(membersOf(parsedArguments(json))[FREEFORM_INPUT]) ?? ''
+}
+
+/** The members of such a tool, in the dialect that declared it. */
+export function freeformMembers({ name, description, format }: DeclaredOrigin): Members {
+  return { name, ...(description !== null && { description }), ...(format !== null && { format }) }
+}

@@ -1,0 +1,145 @@
+import { markedNumber } from '../../schemas/values/long-integers.ts'
+import { isObject, type Members } from '../../schemas/values/members.ts'
+import { pointerOf, type JsonPath } from '../../schemas/values/json-path.ts'
+import { OURS_NAMES } from '../../schemas/inference/text-members.ts'
+import type { Dialect } from '../../schemas/inference/text-request.ts'
+import {
+  isCarried,
+  isDefaultValue,
+  NESTED_DEFAULTS,
+  NESTED_REFUSED,
+  otherField,
+} from '../table/field-table.ts'
+import type { CachePoint, OtherMember } from './prompt.ts'
+
+/** Names of members that are dropped, of one request. More of them are one, `*`. Decision. */
+export const OTHERS_MAX = 64
+/** Characters of such a name. Decision. */
+export const OTHER_NAME_CHARS_MAX = 64
+/** Stands for further names. */
+export const MORE = '*'
+const CACHE_MARK = 'cache_control'
+/** The only type of such a mark that forms have. */
+const MARK_TYPE = 'ephemeral'
+
+/** What a reader finds in a request and the form does not carry, each name once. D6. */
+export class Others {
+  readonly #dialect: Dialect
+  readonly #dropped = new Map<string, OtherMember>()
+  readonly #refused = new Map<string, OtherMember>()
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect
+  }
+
+  get members(): readonly OtherMember[] {
+    return [...this.#refused.values(), ...this.#dropped.values()]
+  }
+
+  /** All members of the request that neither the form carries nor Sluice takes for itself. */
+  addTop(body: Members): void {
+    for (const [name, value] of Object.entries(body)) {
+      if (name === CACHE_MARK) this.#addMark(value, [name])
+      if (isCarried(this.#dialect, name) || OURS_NAMES.includes(name)) continue
+      const field = otherField(this.#dialect, name)
+      if (isDefaultValue(value, field?.defaults ?? [])) continue
+      if (field?.class === 'refused') this.refuse(name, [name])
+      else this.drop(name, [name])
+    }
+  }
+
+  /** A member, part or tool within the request, by the name that the table has for its place. */
+  add(name: string, path: JsonPath): void {
+    if (NESTED_REFUSED.has(name)) this.refuse(name, path)
+    else this.drop(name, path)
+  }
+
+  /**
+   * Members of an object beside those that its reader uses.
+   * @param prefix of their names
+   */
+  addRest(object: Members, used: ReadonlySet<string>, { path, prefix = '' }: RestPlace): void {
+    for (const name in object) {
+      if (name === CACHE_MARK && used.has(name)) this.#addMark(object[name], [...path, name])
+      if (used.has(name) || saysNothing(object[name], prefix + name)) continue
+      this.add(prefix + name, [...path, name])
+    }
+  }
+
+  /** A mark is carried as its place and its time alone. */
+  #addMark(mark: unknown, path: JsonPath): void {
+    if (!isObject(mark)) return this.addUnread(CACHE_MARK, mark, path)
+    for (const name in mark) {
+      const value = mark[name]
+      const isRead = name === 'type' ? value === MARK_TYPE : name === 'ttl' && textOf(value) !== null
+      if (!isRead) this.addUnread(`${CACHE_MARK}.${name}`, value, [...path, name])
+    }
+  }
+
+  /** A member that its reader knows, and whose value is of another type than it reads. */
+  addUnread(name: string, value: unknown, path: JsonPath): void {
+    if (!saysNothing(value, name)) this.add(name, path)
+  }
+
+  refuse(name: string, path: JsonPath): void {
+    if (!this.#refused.has(name)) this.#refused.set(name, { name, path: pointerOf(path) })
+  }
+
+  drop(name: string, path: JsonPath): void {
+    const told = this.#dropped.size < OTHERS_MAX ? headerName(name) : MORE
+    if (!this.#dropped.has(told)) this.#dropped.set(told, { name: told, path: pointerOf(path) })
+  }
+}
+
+interface RestPlace {
+  readonly path: JsonPath
+  readonly prefix?: string
+}
+
+/** Callers choose names, which go into a header and into a list with commas. */
+function headerName(name: string): string {
+  return name.slice(0, OTHER_NAME_CHARS_MAX).replace(/[^\w.$-]/g, '_')
+}
+
+function saysNothing(value: unknown, name: string): boolean {
+  if (value === '' || (Array.isArray(value) && value.length === 0)) return true
+  return isDefaultValue(value, Object.hasOwn(NESTED_DEFAULTS, name) ? (NESTED_DEFAULTS[name] ?? []) : [])
+}
+
+/** The text of a member; null for a value of another type, which is named. */
+export function textIn(object: Members, name: string, { path, others }: TextPlace): string | null {
+  const text = textOf(object[name])
+  if (text === null) others.addUnread(name, object[name], [...path, name])
+  return text
+}
+
+interface TextPlace {
+  readonly path: JsonPath
+  readonly others: Others
+}
+
+/** Null: the value is no text. */
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+/** Null: the value is no number. */
+export function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : markedNumber(value)
+}
+
+/** Null: the value is neither true nor false. */
+export function flagOf(value: unknown): boolean | null {
+  return typeof value === 'boolean' ? value : null
+}
+
+/** The place that a `cache_control` marks. */
+export function cachePointOf(control: unknown): CachePoint | null {
+  return isObject(control) ? { ttl: textOf(control['ttl']) } : null
+}
+
+/** A place as chat and messages write it; nothing where there is none. */
+export function cacheControl(cache: CachePoint | null): object {
+  if (cache === null) return {}
+  return { [CACHE_MARK]: { type: MARK_TYPE, ...(cache.ttl !== null && { ttl: cache.ttl }) } }
+}

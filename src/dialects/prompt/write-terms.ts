@@ -1,0 +1,53 @@
+import type { ReasoningField } from '../../schemas/models/text-models.ts'
+
+/** What a writer of a prompt has to know of the endpoint that it writes for. */
+export interface WriteTerms {
+  /** The provider's own name of the model. */
+  readonly upstreamModel: string
+  /** Tokens of the answer at most, where the caller names no maximum; null: none is sent. D25. */
+  readonly tokensMax: number | null
+  /** The provider refuses members that it does not know. D4. */
+  readonly isStrict: boolean
+  /** The provider made the protocol, and has names that its imitators lack. */
+  readonly isMaker: boolean
+  /** Formats of signatures that the endpoint takes back; its own one is the first. */
+  readonly signatureFormats: readonly string[]
+  /** Where a provider of chat takes reasoning back; absent: in both members. */
+  readonly reasoningField?: ReasoningField
+  /** The efforts that the model takes; absent: those that every provider of chat has. */
+  readonly efforts?: readonly string[]
+  /** The provider of Gemini refuses a tier in the body. F6. */
+  readonly isWithoutTier?: true
+  /**
+   * The body is of a preset, for a caller of this form: it has nothing by which callers of other forms would
+   * see the reasoning.
+   */
+  readonly isOfPreset?: true
+}
+
+/** A part of a prompt that the protocol has no words for, and without which the answer would be another. */
+export interface RefusedMember {
+  /** JSON pointer in the caller's body. */
+  readonly path: string
+  readonly message: string
+  readonly expected: string
+}
+
+/** A prompt in the form of a protocol. D6. */
+export interface WrittenPrompt {
+  readonly body: Readonly<Record<string, unknown>>
+  /** Members that only tune the answer and are not in the body, as `x-sluice-dropped` names them. */
+  readonly dropped: readonly string[]
+  /** JSON pointers in the caller's body of dropped members that are not where their names say. */
+  readonly paths: ReadonlyMap<string, string>
+  /** Not empty: the body must not be sent. */
+  readonly refused: readonly RefusedMember[]
+}
+
+/**
+ * The text of the system behind the first turn of another role, for protocols whose system text comes before
+ * all turns: text of the user that says whose it is. Part D, mapping table.
+ */
+export function laterSystemText(text: string): string {
+  return `<system>\n${text}\n</system>`
+}
