@@ -1,0 +1,99 @@
+import t from 'tap'
+import { SEARCHES_TOLD_MAX } from '../../../src/schemas/inference/token-limits.ts'
+import { USAGE_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
+import { chatUsageOf } from '../../../src/dialects/chat/usage.ts'
+
+const told = (usage: unknown, hasOutput = true): readonly number[] | null => {
+  const found = chatUsageOf(Buffer.from(JSON.stringify(usage)), hasOutput)
+  if (found === null) return null
+  return [found.input, found.cacheRead, found.cacheWrite, found.output, found.reasoning]
+}
+
+t.test('the figures of providers fall into buckets that do not overlap', async (t) => {
+  const prompt = { prompt_tokens: 100, completion_tokens: 40 }
+  const reasoning = (count: number | null): object => ({
+    completion_tokens_details: { reasoning_tokens: count },
+  })
+  t.same(told(prompt), [100, 0, 0, 40, 0])
+  t.same(told({ ...prompt, total_tokens: 140, ...reasoning(30) }), [100, 0, 0, 10, 30], 'OpenAI')
+  t.same(
+    told({ ...prompt, prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 } }),
+    [30, 60, 10, 40, 0],
+  )
+  t.same(told({ ...prompt, prompt_tokens_details: null, ...reasoning(null) }), [100, 0, 0, 40, 0])
+  t.same(
+    told({ ...prompt, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 }),
+    [36, 64, 0, 40, 0],
+    'DeepSeek',
+  )
+  t.same(told({ ...prompt, cached_tokens: 50 }), [50, 50, 0, 40, 0], 'Moonshot')
+  t.same(told({ ...prompt, total_tokens: 230, ...reasoning(90) }), [100, 0, 0, 40, 90], 'xAI')
+  t.same(told({ ...prompt, total_tokens: 230 }), [100, 0, 0, 40, 90], 'Google')
+  t.same(
+    told({ prompt_tokens: 21, completion_tokens: 0, total_tokens: 81, ...reasoning(60) }),
+    [21, 0, 0, 0, 60],
+  )
+  t.same(told({ ...prompt, total_tokens: 999, ...reasoning(30) }), [100, 0, 0, 10, 30], 'a total of its own')
+  t.same(told({ ...prompt, total_tokens: 1 }), [100, 0, 0, 40, 0])
+})
+
+t.test('parts above their whole count as the whole', async (t) => {
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+  t.same(
+    told({ ...usage, prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 99 } }),
+    [0, 10, 0, 5, 0],
+  )
+  t.same(told({ ...usage, completion_tokens_details: { reasoning_tokens: 9 } }), [10, 0, 0, 0, 5])
+})
+
+t.test(
+  'sounds and pictures are parts of what no cache had, and of the answer without its reasoning',
+  async (t) => {
+    const media = (prompt: object, answer: object): unknown => {
+      const counts = { prompt_tokens: 100, completion_tokens: 40 }
+      const usage = { ...counts, prompt_tokens_details: prompt, completion_tokens_details: answer }
+      return chatUsageOf(Buffer.from(JSON.stringify(usage)), true)?.media
+    }
+    t.equal(media({}, {}), undefined)
+    t.equal(media({ audio_tokens: 0, image_tokens: -1 }, { audio_tokens: '4' }), undefined)
+    t.same(media({ audio_tokens: 30, image_tokens: 20 }, { audio_tokens: 4, image_tokens: 5 }), {
+      ...{ audio: 30, image: 20, audioRead: 0, audioOutput: 4 },
+    })
+    t.same(
+      media(
+        { audio_tokens: 999, image_tokens: 20, cached_tokens: 60 },
+        { audio_tokens: 999, reasoning_tokens: 30 },
+      ),
+      {
+        ...{ audio: 40, image: 0, audioRead: 0, audioOutput: 10 },
+      },
+    )
+  },
+)
+
+t.test('searches of the web are told by servers in the manner of OpenRouter', async (t) => {
+  const searches = (server_tool_use: unknown): unknown =>
+    chatUsageOf(
+      Buffer.from(JSON.stringify({ prompt_tokens: 1, completion_tokens: 1, server_tool_use })),
+      true,
+    )?.searches
+  t.equal(searches({ web_search_requests: 3 }), 3)
+  t.equal(searches({ web_search_requests: 10 ** 9 }), SEARCHES_TOLD_MAX)
+  for (const none of [null, undefined, {}, [], { web_search_requests: -1 }, { web_search_requests: '3' }])
+    t.equal(searches(none), undefined, JSON.stringify(none))
+})
+
+t.test('figures that are no counts are missing', async (t) => {
+  for (const figure of [null, '3', -1, 1.5, 2 ** 40, {}, [], true]) {
+    t.equal(told({ prompt_tokens: figure, completion_tokens: 1 }), null)
+    t.equal(told({ prompt_tokens: 1, completion_tokens: figure }), null)
+    t.same(
+      told({ prompt_tokens: 1, completion_tokens: 1, cached_tokens: figure, total_tokens: figure }),
+      [1, 0, 0, 1, 0],
+    )
+  }
+  t.equal(told({}), null)
+  t.equal(told({ prompt_tokens: 1, completion_tokens: 0 }), null)
+  t.same(told({ prompt_tokens: 1, completion_tokens: 0 }, false), [1, 0, 0, 0, 0])
+  t.equal(told({ prompt_tokens: 1, completion_tokens: 1, more: 'x'.repeat(USAGE_BYTES_MAX) }), null)
+})

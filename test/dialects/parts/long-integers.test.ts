@@ -1,0 +1,33 @@
+/** Integers that a parser would round, in the arguments of calls. */
+import t from 'tap'
+import type { TextProtocol } from '../../../src/schemas/models/text-models.ts'
+import { PART_PROTOCOLS } from '../../../src/dialects/part-protocols.ts'
+import { partsOf } from '../../support/inference/cut-parts.ts'
+import { FAILURE_OF } from '../../support/inference/provider-chunks.ts'
+import { wholeOfParts } from '../../support/inference/written-answers.ts'
+import { orNull } from '../../support/must.ts'
+
+const JSON_TEXT = '{"id":9007199254740993}'
+const WHOLE: Readonly<Record<TextProtocol, string>> = {
+  chat: `{"choices":[{"index":0,"finish_reason":"tool_calls","message":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":${JSON_TEXT}}}]}}]}`,
+  responses: `{"output":[{"type":"function_call","call_id":"c","name":"f","arguments":${JSON.stringify(JSON_TEXT)}}],"status":"completed"}`,
+  messages: `{"type":"message","content":[{"type":"tool_use","id":"c","name":"f","input":${JSON_TEXT}}],"stop_reason":"tool_use"}`,
+  gemini: `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":${JSON_TEXT}}}]},"finishReason":"STOP"}]}`,
+}
+
+for (const [protocol, answer] of Object.entries(WHOLE) as [TextProtocol, string][])
+  t.test(`${protocol}: they keep their digits, up to the caller`, (t) => {
+    const parts = orNull(PART_PROTOCOLS[protocol].whole(Buffer.from(answer)))?.parts ?? []
+    t.match(
+      parts.find(({ kind }) => kind === 'arguments'),
+      { text: JSON_TEXT },
+    )
+    t.match(JSON.stringify(wholeOfParts('chat', parts)), /9007199254740993/)
+    t.end()
+  })
+
+t.test('a stream of Gemini has its calls whole', (t) => {
+  const read = partsOf(PART_PROTOCOLS.gemini.stream(FAILURE_OF), [Buffer.from(`data: ${WHOLE.gemini}\n\n`)])
+  t.match(read.parts, [{ kind: 'tool' }, { kind: 'arguments', text: JSON_TEXT }])
+  t.end()
+})

@@ -1,0 +1,86 @@
+import t from 'tap'
+import { lostIssues, nativeIssue } from '../../../src/dialects/table/lost-members.ts'
+import { PROMPT_WRITERS } from '../../../src/dialects/writers.ts'
+import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../../src/schemas/models/text-models.ts'
+import { LAX, read } from '../../support/inference/bodies/translated.ts'
+
+/** `path takers` of each member that an endpoint would leave out. */
+function lost(dialect: Dialect, protocol: TextProtocol, more: object, isStrict = false): readonly string[] {
+  const prompt = read(dialect, { ...more })
+  const terms = { ...LAX, isStrict }
+  return lostIssues(prompt, terms, PROMPT_WRITERS[protocol](prompt, terms)).map(
+    ({ path, expected }) => `${path}: ${/speaks (.*), or/.exec(expected)?.[1] ?? ''}`,
+  )
+}
+
+const PICTURE = 'https://x.example/a.png'
+const MORE = "with more fields than OpenAI's"
+
+t.test('a member has the path that it has in the body of its caller', (t) => {
+  const budget = { thinking: { type: 'enabled', budget_tokens: 2_000 } }
+  t.same(lost('messages', 'responses', budget, true), [
+    `/thinking/budget_tokens: messages or chat ${MORE} or gemini`,
+  ])
+  t.same(lost('messages', 'gemini', { metadata: { user_id: 'u' } }), [
+    '/metadata/user_id: messages or chat or responses',
+  ])
+  const format = { type: 'json_schema', name: 'n', description: 'd', schema: {} }
+  t.same(lost('responses', 'messages', { text: { format } }), [
+    '/text/format/description: responses or chat or gemini',
+  ])
+  t.end()
+})
+
+t.test('members within turns and tools have the path of what they stand in', (t) => {
+  const part = { type: 'image_url', image_url: { url: PICTURE, detail: 'low' } }
+  const messages = [
+    { role: 'user', content: ['a', part].map((one) => (one === 'a' ? { type: 'text', text: one } : part)) },
+  ]
+  t.same(lost('chat', 'messages', { messages }), ['/messages/0/content/1: chat or responses'])
+  const tools = [{ type: 'function', name: 'f', parameters: {}, strict: true }]
+  t.same(lost('responses', 'gemini', { tools }), ['/tools: responses or chat or messages'])
+  t.same(lost('chat', 'messages', { messages: [{ role: 'user', name: 'n', content: 'a' }] }), [
+    '/messages/0/name: chat',
+  ])
+  t.end()
+})
+
+t.test('who takes a member is told as writers write it', (t) => {
+  t.same(lost('chat', 'messages', { reasoning: { summary: 'detailed' } }), [
+    `/reasoning/summary: chat ${MORE} or responses`,
+  ])
+  t.same(lost('chat', 'messages', { seed: 7 }), ['/seed: chat or gemini'])
+  t.same(lost('messages', 'chat', { top_k: 5 }, true), [
+    `/top_k: messages or chat ${MORE} or responses ${MORE} or gemini`,
+  ])
+  t.end()
+})
+
+t.test('a strict provider of the same form is no taker of what it does not get', (t) => {
+  for (const [dialect, name, path] of [
+    ['chat', 'top_k', '/top_k'],
+    ['chat', 'reasoning.max_tokens', '/reasoning/max_tokens'],
+    ['responses', 'reasoning.max_tokens', '/reasoning/max_tokens'],
+    ['chat', 'model', '/messages'],
+    ['responses', 'subagent_id', '/input'],
+  ] as const)
+    t.match(nativeIssue(dialect, name), {
+      path,
+      expected: `an endpoint that speaks ${dialect} ${MORE}, or no \`require_parameters: true\``,
+    })
+  t.end()
+})
+
+t.test('what another provider gave has the path of the turns, and that provider as its taker', (t) => {
+  for (const [dialect, name, path] of [
+    ['messages', 'reasoning', '/messages'],
+    ['responses', 'reasoning', '/input'],
+    ['responses', 'item_reference', '/input'],
+  ] as const)
+    t.match(nativeIssue(dialect, name), {
+      path,
+      expected: 'the provider that created it, or no `require_parameters: true`',
+    })
+  t.end()
+})

@@ -1,0 +1,39 @@
+import t from 'tap'
+import type { PromptCall } from '../../../src/dialects/prompt/prompt.ts'
+import { calledTool, saidText } from '../../support/inference/prompts.ts'
+import { withCallSignatures, type ReadPart } from '../../../src/dialects/prompt/signatures.ts'
+
+const signed = (data: string): ReadPart => ({
+  kind: 'call_signature',
+  signature: { format: 'google-gemini-v1', data },
+})
+const call = (id: string): PromptCall => calledTool(id, 'f')
+
+function signaturesOf(...parts: readonly ReadPart[]): readonly unknown[] {
+  return withCallSignatures(parts).map((part) =>
+    part.kind === 'text' ? part.text : [part.kind, 'signature' in part ? part.signature?.data : undefined],
+  )
+}
+
+t.test('a signature behind a call is its own, also behind another part', async (t) => {
+  t.same(signaturesOf(call('a'), signed('A'), call('b'), saidText('x'), signed('B')), [
+    ...[['call', 'A'], ['call', 'B'], 'x'],
+  ])
+})
+
+t.test('one that no call comes before is that of the next call, in their order', async (t) => {
+  t.same(signaturesOf(signed('A'), saidText('x'), call('a'), call('b')), [
+    ...['x', ['call', 'A'], ['call', undefined]],
+  ])
+  t.same(signaturesOf(signed('A'), signed('B'), call('a'), call('b'), call('c')), [
+    ...[
+      ['call', 'A'],
+      ['call', 'B'],
+      ['call', undefined],
+    ],
+  ])
+})
+
+t.test('one without any call stands for itself', async (t) => {
+  t.same(signaturesOf(saidText('x'), signed('A')), [['reasoning', 'A'], 'x'])
+})
