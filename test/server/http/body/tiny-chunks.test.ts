@@ -9,7 +9,6 @@ import {
   TINY_CHUNKS_MAX,
 } from '../../../../src/schemas/limits/limits.ts'
 import type { Failure } from '../../../../src/schemas/failures.ts'
-import { Timers } from '../../../../src/server/http/timers.ts'
 import { UploadBody } from '../../../../src/server/http/body/upload.ts'
 import { openFront } from '../../../support/front.ts'
 import {
@@ -20,7 +19,7 @@ import {
   form,
   uploadEcho,
 } from '../../../support/files/upload-echo.ts'
-import { pause } from '../../../support/wait.ts'
+import { movedTimers } from '../../../support/moved-timers.ts'
 
 const oneByOne = (bytes: Uint8Array): Buffer =>
   Buffer.concat([...bytes].map((byte) => Buffer.from([0x31, 0x0d, 0x0a, byte, 0x0d, 0x0a])))
@@ -107,8 +106,7 @@ t.test('a body that brings enough flows on for any time, and so does one that we
 
 /** A body without a socket, on a clock of its own. */
 function body(isReceived = true) {
-  const clock = { now: 0 }
-  const timers = new Timers(() => clock.now)
+  const { timers, pass } = movedTimers()
   const upload = new UploadBody({
     declared: null,
     bytesMax: 2 ** 30,
@@ -134,11 +132,7 @@ function body(isReceived = true) {
         end: () => (hasEnded = true),
         fail: (failure) => void failures.push(failure),
       }),
-    /** Lets the wheel turn once behind so much time. */
-    async pass(ms: number): Promise<void> {
-      clock.now += ms
-      await pause(120)
-    },
+    pass,
   }
   if (isReceived) stand.receive()
   return stand

@@ -1,12 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Failure } from '../../../../src/schemas/failures.ts'
 import { FILE_BYTES_MAX, UPLOAD_DEADLINE_MS } from '../../../../src/schemas/files/file-limits.ts'
-import { BODY_STALL_MS } from '../../../../src/schemas/limits/limits.ts'
-import { Timers } from '../../../../src/server/http/timers.ts'
+import {
+  BODY_STALL_MS,
+  DEADLINE_GRACE_MS,
+  GATHERED_BYTES_MIN,
+} from '../../../../src/schemas/limits/limits.ts'
+import type { Timers } from '../../../../src/server/http/timers.ts'
+import type { AnyOperation } from '../../../../src/server/operations/define.ts'
 import type { Upload } from '../../../../src/server/ports/byte-streams.ts'
-import { KEY, openFront, operation } from '../../../support/front.ts'
+import {
+  AUTHORIZATION,
+  KEY,
+  openFront as openTimed,
+  operation,
+  patient,
+  type TestFront,
+} from '../../../support/front.ts'
 import { gate } from '../../../support/gate.ts'
 import {
   answerOf,
@@ -16,7 +28,24 @@ import {
   form,
   uploadEcho,
 } from '../../../support/files/upload-echo.ts'
-import { pause, still, until } from '../../../support/wait.ts'
+import { movedTimers } from '../../../support/moved-timers.ts'
+import { rawClient, requestText, type RawClient } from '../../../support/wire/raw-http.ts'
+import { still, until } from '../../../support/wait.ts'
+
+/** A front that no slow machine makes stall: its time stands still, unless a test moves it. */
+const openFront = (
+  t: Test,
+  operations: readonly AnyOperation[],
+  timers: Timers = patient(),
+): Promise<TestFront> => openTimed(t, operations, { timers })
+
+/** The head of an upload and its first bytes, which the front reads at once. */
+function beginWith(port: number, declared: number, body: string): RawClient {
+  const client = rawClient(port)
+  const headers = { authorization: AUTHORIZATION, 'content-length': String(declared) }
+  client.send(requestText('POST /api/v1/upload', headers, body))
+  return client
+}
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
@@ -132,45 +161,51 @@ t.test('a body in chunks is 413 as soon as it passes the limit', async (t) => {
 })
 
 t.test('a body that stalls while we read is refused, not one that we keep waiting', async (t) => {
-  const clock = { now: 0 }
-  const timers = new Timers(() => clock.now)
+  const { timers, pass } = movedTimers()
   const failures: Failure[] = []
-  const ready = gate()
+  const [started, ready, taken] = [gate(), gate(), gate()]
   const echo = uploadEcho('raw', {
-    before: () => ready.opened,
+    before() {
+      started.open()
+      return ready.opened
+    },
+    onPiece() {
+      taken.open()
+      return true
+    },
     onFailure: (failure) => failures.push(failure),
   })
-  const { port, front } = await openFront(t, [echo], { timers })
-  const client = beginUpload(port, 1_000_000)
-  client.send('abc')
-  await until(() => client.socket.writableLength === 0 && front.load.calls === 1)
-  clock.now += BODY_STALL_MS * 1.5
-  await steps()
-  t.same(failures, [])
+  const { port } = await openFront(t, [echo], timers)
+  const client = beginWith(port, 1_000_000, 'abc')
+  await started.opened
+  await pass(1.5 * BODY_STALL_MS)
   ready.open()
-  await steps()
-  clock.now += BODY_STALL_MS + 200
-  await until(() => failures.length > 0)
+  await taken.opened
+  await pass(BODY_STALL_MS / 2)
+  t.same(failures, [])
+  await pass(BODY_STALL_MS / 2)
   t.same(failures, [{ name: 'body_slow' }])
+  client.destroy()
 })
 
 t.test('an upload that flows outlasts the deadline of its operation', async (t) => {
   t.ok(UPLOAD_DEADLINE_MS > BODY_STALL_MS)
-  const deadlineMs = 250
-  const { port } = await openFront(t, [{ ...uploadEcho('raw'), deadlineMs }])
-  for (let isSlow = true; isSlow;) {
-    isSlow = false
-    const client = beginUpload(port, 20)
-    for (let sent = 0; sent < 20 && !client.isClosed; sent++) {
-      const sentAt = performance.now()
-      client.send('x')
-      await pause(deadlineMs / 10)
-      // A machine that stands still does not let it flow.
-      isSlow ||= performance.now() - sentAt > deadlineMs / 2
-    }
-    if (!isSlow) t.match(await answerOf(client), { status: 200, body: { sizeBytes: 20 } })
-    client.destroy()
+  // Over whenever the test lets time pass: a turn of the wheel takes longer.
+  const deadlineMs = 1
+  const { timers, pass } = movedTimers()
+  let taken = 0
+  const echo = uploadEcho('raw', { onPiece: (_, bytes) => (taken += bytes.length) > 0 })
+  const { port } = await openFront(t, [{ ...echo, deadlineMs }], timers)
+  const piece = 'x'.repeat(GATHERED_BYTES_MIN)
+  const pieces = 5
+  const client = beginWith(port, pieces * piece.length, piece)
+  for (let sent = 1; sent < pieces; sent++) {
+    await until(() => taken === sent * piece.length || client.text !== '')
+    await pass(deadlineMs)
+    await pass(DEADLINE_GRACE_MS)
+    client.send(piece)
   }
+  t.match(await answerOf(client), { status: 200, body: { sizeBytes: pieces * piece.length } })
 })
 
 for (const [kind, stage] of [
@@ -186,7 +221,7 @@ for (const [kind, stage] of [
         const failures: Failure[] = []
         const [started, ready] = [gate(), gate()]
         const waiting: { upload: Upload | null } = { upload: null }
-        const { port, front, untilSettled } = await openFront(t, [
+        const { port, front, settled } = await openFront(t, [
           uploadEcho(kind, {
             async before() {
               started.open()
@@ -210,15 +245,11 @@ for (const [kind, stage] of [
         if (way === 'end') client.destroy()
         else client.socket.resetAndDestroy()
         ready.open()
-        if (stage === 'while it waits') {
-          await steps()
-          present(waiting.upload).resume()
-          // Waits once more for each piece that was on its way.
-          const again = setInterval(() => present(waiting.upload).resume(), 5)
-          await untilSettled(1)
-          clearInterval(again)
-        }
-        await untilSettled(1)
+        // A socket at rest does not tell of its end, and the upload waits once more for each piece on its way.
+        await until(() => {
+          if (stage === 'while it waits') present(waiting.upload).resume()
+          return settled.length === 1
+        })
         t.same(
           failures.map(({ name }) => name),
           ['client_gone'],
@@ -248,9 +279,4 @@ t.test('a drain ends an upload that flows', async (t) => {
 function present<T>(value: T | null): T {
   if (value === null) throw new Error('nothing came')
   return value
-}
-
-/** A few turns of the loop and of the wheel of timers. */
-async function steps(): Promise<void> {
-  await pause(150)
 }
