@@ -191,7 +191,12 @@ export interface Span {
 }
 
 /** As `excessOf`, for calls whose instant is not known: one counts for a window when it lies in it whole. */
-export function excessOfSpans(spans: readonly Span[], limitRpm: number, slackMs: number): number {
+export function excessOfSpans(
+  spans: readonly Span[],
+  limitRpm: number,
+  slackMs: number,
+  burst = burstOf(limitRpm),
+): number {
   const perMs = limitRpm / 60_000
   const byEnd = [...spans].sort((a, b) => a.endedAt - b.endedAt)
   let excess = -Infinity
@@ -203,7 +208,7 @@ export function excessOfSpans(spans: readonly Span[], limitRpm: number, slackMs:
       excess = Math.max(excess, count - (endedAt - from + slackMs) * perMs)
     }
   }
-  return excess - burstOf(limitRpm)
+  return excess - burst
 }
 
 /**
