@@ -29,7 +29,6 @@ export class Watcher {
   readonly #pauseMs: number
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   #localPort = 0
-  #wasLate = false
   #hasEnded = false
   #running: Promise<void> | null = null
 
@@ -58,9 +57,7 @@ export class Watcher {
     while (!this.#hasEnded) {
       const startedAt = monotonicMs()
       const { status, word } = await this.#ask()
-      // A machine that stands still holds up a call once.
-      if (!this.#wasLate && isLate(status, monotonicMs() - startedAt)) this.#wasLate = true
-      else this.seen.push({ startedAt, word })
+      if (!isLate(status, monotonicMs() - startedAt)) this.seen.push({ startedAt, word })
       await after(this.#pauseMs)
     }
   }
