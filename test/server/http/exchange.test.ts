@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
+import { DEADLINE_GRACE_MS } from '../../../src/schemas/limits/limits.ts'
 import type { CallEnded } from '../../../src/schemas/values/call-ended.ts'
 import type { Call, Operation } from '../../../src/server/operations/define.ts'
 import { accessTo, AUTHORIZATION, hurried, keyRecords, openFront, operation } from '../../support/front.ts'
+import { movedTimers } from '../../support/moved-timers.ts'
 import { rawClient, requestText } from '../../support/wire/raw-http.ts'
 import { pause, until } from '../../support/wait.ts'
 
@@ -119,12 +121,17 @@ t.test('an operation that misses its deadline is told, and answers by itself', a
 })
 
 t.test('the time that a body takes to come is not taken from its operation', async (t) => {
-  const { port } = await front(t, () => fine, {}, 50)
+  // Over whenever the test lets time pass: a turn of the wheel takes longer.
+  const deadlineMs = 1
+  const { timers, pass } = movedTimers()
+  const { port, front: http } = await front(t, () => fine, { timers }, deadlineMs)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
   client.send(head())
+  await until(() => http.load.calls === 1)
   for (const part of [body.slice(0, 9), body.slice(9, 15), body.slice(15)]) {
-    await pause(200)
+    await pass(deadlineMs)
+    await pass(DEADLINE_GRACE_MS)
     client.send(part)
   }
   t.match(await client.until(/["}]$/), /^HTTP\/1\.1 200 /)
