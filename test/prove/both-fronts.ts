@@ -47,18 +47,22 @@ export async function loadOnBoth(
     const fronts = await accepting(stand, input.connections)
     if (fronts === 2 || attempt === LOADS_MAX)
       return {
-        load: { ...load, stop: () => load.stop().then(withoutLate) },
+        load: { ...load, stop: () => load.stop().then((result) => withoutLate(result, input)) },
         fronts,
       }
     await load.stop()
   }
 }
 
-/** In a test, a load without what waited for a store in vain: a proof that is run by hand counts it. */
-function withoutLate(result: LoadResult): LoadResult {
+/**
+ * In a test, a load without what waited for a store in vain: a proof that is run by hand counts it, and so does
+ * a test in which it is most of what was asked. A machine that stands still once holds up one call of each
+ * connection.
+ */
+function withoutLate(result: LoadResult, { connections }: BothLoad): LoadResult {
   const isRowLate = (row: LoadRow): boolean => isLate(row.status, row.endedAt - row.startedAt)
   const late = result.rows.filter(isRowLate).length
-  if (late === 0) return result
+  if (late === 0 || late > Math.max(connections, result.rows.length - late)) return result
   const { 503: unavailable = 0, ...statuses } = result.statuses
   const left = unavailable - late
   return {

@@ -10,6 +10,7 @@ import { lentPostgres, outsidePostgres } from '../../support/nodes/outside-store
 import { tree } from '../../support/load/process-cpu.ts'
 import { manage } from '../../support/nodes/manage.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
+import { served } from '../../support/wire/served.ts'
 import { loadOnBoth } from '../both-fronts.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
@@ -68,12 +69,25 @@ async function underLoad(
   tailMs: number,
 ): Promise<Try> {
   const { load, fronts } = await startUnder(revoking, keys)
+  for (const { key } of keys) await accepted(revoking.stand, key)
   const at = await revoke()
   await after(tailMs)
   const result = await load.stop()
   // On a machine that stood still nothing was asked, or nothing heard, in that time.
   const settled = (result.statuses[401] ?? 0) > 0 ? {} : await untilRefused(revoking, keys)
   return { at, fronts, result, settled }
+}
+
+/** What was never accepted would be refused without a revocation. */
+async function accepted(stand: Stand, key: string): Promise<void> {
+  const { method, path, headers, body } = stand.embeddings(key)
+  const sent = { method, headers: { ...headers, connection: 'close' }, body }
+  const { status } = await served(async () => {
+    const answer = await fetch(`http://127.0.0.1:${stand.port}${path}`, sent)
+    await answer.arrayBuffer()
+    return answer
+  })
+  if (status !== 200) throw new Error(`a key is answered by ${status} before it is revoked`)
 }
 
 function startUnder({ proof, stand }: Revoking, keys: readonly Key[]): ReturnType<typeof loadOnBoth> {

@@ -2,7 +2,7 @@
 import { Agent, request as send } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
 import { monotonicMs } from '../../support/load/load-plan.ts'
-import { isLate } from '../../support/wire/served.ts'
+import { isLate, LATE_IN_ROW_MAX } from '../../support/wire/served.ts'
 
 /** Milliseconds for an answer. */
 const ANSWER_MS = 30_000
@@ -54,10 +54,12 @@ export class Watcher {
   }
 
   async #run(): Promise<void> {
+    let late = 0
     while (!this.#hasEnded) {
       const startedAt = monotonicMs()
       const { status, word } = await this.#ask()
-      if (!isLate(status, monotonicMs() - startedAt)) this.seen.push({ startedAt, word })
+      late = isLate(status, monotonicMs() - startedAt) ? late + 1 : 0
+      if (late === 0 || late > LATE_IN_ROW_MAX) this.seen.push({ startedAt, word })
       await after(this.#pauseMs)
     }
   }

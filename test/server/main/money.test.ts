@@ -30,6 +30,8 @@ waitLong()
 const CREDIT = 4_000_000
 const BUDGET = 1_000_000
 const BOUND = 2_000
+/** Calls of one caller for which no budget of this test lasts. */
+const CALLS_MAX = 100 * (BUDGET / BOUND)
 /** Longer than any run. */
 const NEVER_MS = 2 ** 30
 
@@ -107,13 +109,14 @@ async function openStand(t: Test, count?: KeptCount): Promise<Stand> {
 
 /** Calls of random cost, one after the other, until one is refused. @returns by what */
 async function callUntilRefused(spend: FrontSpend, key: KeyRecord, random: () => number): Promise<string> {
-  for (;;) {
+  for (let calls = 0; calls < CALLS_MAX; calls++) {
     const held = await spend.hold(askOf(key))
     if (!held.ok) return held.failure.name
     await new Promise(setImmediate)
     if (random() < 0.1) held.value.release()
     else held.value.settle(costOf(Math.ceil(random() * BOUND)))
   }
+  throw new Error(`none of ${CALLS_MAX} calls was refused`)
 }
 
 async function heldBy(spend: FrontSpend, key: KeyRecord) {

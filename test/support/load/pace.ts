@@ -1,11 +1,16 @@
 const LONGEST_MS = 60_000
+/** A machine that does not keep up with half of this does nothing at all. */
+const PATIENCE_MS = 120_000
 
 /**
  * For what must happen before a time-out ends it: runs with ever longer time-outs until `run` says that the
- * machine kept up. A loaded machine needs more than an idle one is made to wait.
+ * machine kept up. A loaded machine needs more than an idle one is made to wait. Throws when even the longest
+ * was too short.
  */
 export async function atPace(shortestMs: number, run: (ms: number) => Promise<boolean>): Promise<void> {
-  for (let ms = shortestMs; !(await run(ms)); ms *= 4) continue
+  let ms = shortestMs
+  for (; ms <= PATIENCE_MS; ms *= 4) if (await run(ms)) return
+  throw new Error(`it did not happen within ${ms / 4} ms either`)
 }
 
 /**

@@ -24,16 +24,18 @@ export const skipWithoutBrowser: string | false =
   browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
 
 /**
- * Ended with the test. As root it has no sandbox of its own. Its pages wait for what a test
- * names and have no limit of their own: that of the test file ends a wait for what never comes.
+ * Milliseconds after which a wait for what never comes fails with its name: before the limit of a test file does,
+ * which names nothing.
  */
+const SHOWN_MS_MAX = 150_000
+
+/** Ended with the test. As root it has no sandbox of its own. */
 export async function openBrowser(t: Teardown): Promise<Browser> {
   const settings = { executablePath: browserFile ?? '', args: ['--no-sandbox'], timeout: 0 }
   const browser = await chromium.launch(settings)
   t.teardown(() => browser.close())
   browser.on('context', (context) => {
-    context.setDefaultTimeout(0)
-    context.setDefaultNavigationTimeout(0)
+    context.setDefaultTimeout(SHOWN_MS_MAX)
   })
   return browser
 }

@@ -3,6 +3,8 @@ import { IS_TEST } from '../nodes/is-test.ts'
 
 /** Milliseconds of the shortest bound of the product for a store: what is refused sooner waited for none. */
 const BOUND_MS_MIN = 0.9 * MONEY_WAIT_MS_MAX
+/** Late answers in a row, of seconds each, after which the stores are not late but away. */
+export const LATE_IN_ROW_MAX = 100
 
 /**
  * True for what a test sees as 503 after it waited for a store: on a machine that stands still neither a key
@@ -15,9 +17,10 @@ export function isLate(status: number, tookMs: number): boolean {
 
 /** Asks until the stores were there in time: a client does the same, and a test is about what it is told then. */
 export async function served<T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> {
-  for (;;) {
+  for (let late = 0; late < LATE_IN_ROW_MAX; late++) {
     const startedAt = performance.now()
     const answer = await ask()
     if (!isLate(answer.status, performance.now() - startedAt)) return answer
   }
+  throw new Error(`503 after a wait for a store, ${LATE_IN_ROW_MAX} times in a row: ${ask.toString()}`)
 }

@@ -8,14 +8,19 @@ import { ROOT_KEY } from '../../../support/files/file-verbs.ts'
 
 t.setTimeout(600_000)
 
+const LOOKS_MAX = 40
+
 /** A look that came too late found nothing, and is taken again. */
 async function looked(settings: Settings) {
-  for (;;) {
+  let late = ''
+  for (let looks = 0; looks < LOOKS_MAX; looks++) {
     const { stdout } = await runVerb(settings, ['doctor', '--json'])
     const { findings } = JSON.parse(stdout) as { findings: { check: string; detail: string }[] }
-    if (!findings.some(({ detail }) => /no answer in time|did not finish within/.test(detail)))
-      return { findings, stdout }
+    const isLate = findings.some(({ detail }) => /no answer in time|did not finish within/.test(detail))
+    if (!isLate) return { findings, stdout }
+    late = stdout
   }
+  throw new Error(`${LOOKS_MAX} looks in a row came too late, the last one with ${late}`)
 }
 
 t.test('doctor looks at storage and the root key, and makes neither', async (t) => {
