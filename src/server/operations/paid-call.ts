@@ -2,6 +2,7 @@ import { fail, type Failure, type FailureName, type Outcome } from '../../schema
 import { chargedNano } from '../../schemas/money/costs.ts'
 import { usdOfNano } from '../../schemas/money/usd.ts'
 import { endedBy } from '../../schemas/values/call-ended.ts'
+import type { AdmittedCall } from '../ports/model-calls.ts'
 import type { CallCost, CallFacts, CostBound, Hold, HoldInput, WriteWaiter } from '../ports/money/money.ts'
 import { isCallLimited } from '../../schemas/limits/model-calls.ts'
 import type { Ports } from '../ports/ports.ts'
@@ -79,54 +80,12 @@ export function paidCall<R>(
   paid: PaidCall<R>,
   ports: Pick<Ports, 'spend' | 'modelCalls'>,
 ): Promise<Outcome<Success>> {
-  return isCallLimited(call.key.callLimits) ? limitedCall(call, paid, ports) : payFor(call, paid, ports)
-}
-
-async function limitedCall<R>(
-  call: PayingCall,
-  paid: PaidCall<R>,
-  { spend, modelCalls }: Pick<Ports, 'spend' | 'modelCalls'>,
-): Promise<Outcome<Success>> {
-  const { failure, headers, end } = await modelCalls.admit({
-    key: call.key,
-    estimate: () => paid.estimatedTokens(),
-  })
-  if (headers !== null) call.limited(headers)
-  if (failure !== null) return { ok: false, failure }
-  let used = 0
-  const ended = (result: R, hold: Hold): Outcome<Success> => {
-    used = paid.usedTokens(result)
-    return paid.ended(result, hold)
-  }
-  const { operation, model, bound } = paid
-  const limited: PaidCall<R> = {
-    operation,
-    model,
-    bound,
-    estimatedTokens: () => paid.estimatedTokens(),
-    usedTokens: (result) => paid.usedTokens(result),
-    run: (hold) => paid.run(hold),
-    refused: (failure) => paid.refused?.(failure) ?? failure,
-    ended,
-  }
-  try {
-    return await payFor(call, limited, { spend })
-  } finally {
-    end(used)
-  }
-}
-
-function payFor<R>(
-  call: PayingCall,
-  paid: PaidCall<R>,
-  { spend }: Pick<Ports, 'spend'>,
-): Promise<Outcome<Success>> {
-  return new Promise((resolve, reject) => new Payment(call, paid, resolve, reject).begin(spend))
+  return new Promise((resolve, reject) => new Payment(call, paid, ports.spend, resolve, reject).begin(ports))
 }
 
 /**
- * One call on its way from the hold to its end. One promise for the caller, and methods: as an async function
- * with its inputs it was a kilobyte of garbage a call more.
+ * One call on its way from the admission to its end. One promise for the caller, and methods: as an async
+ * function with its inputs it was a kilobyte of garbage a call more.
  */
 class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
   readonly key: PayingCall['key']
@@ -137,15 +96,20 @@ class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
   readonly model: string
   readonly #call: PayingCall
   readonly #paid: PaidCall<R>
+  readonly #spend: Ports['spend']
   readonly #resolve: (outcome: Outcome<Success>) => void
   readonly #reject: (bug: unknown) => void
+  /** Null: the key has no limits of calls, or the call has not been admitted. */
+  #admitted: AdmittedCall | null = null
   /** Null: nothing is held yet. */
   #hold: Hold | null = null
   #begunAt = 0
+  #usedTokens = 0
 
   constructor(
     call: PayingCall,
     paid: PaidCall<R>,
+    spend: Ports['spend'],
     resolve: (outcome: Outcome<Success>) => void,
     reject: (bug: unknown) => void,
   ) {
@@ -157,6 +121,7 @@ class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
     this.model = paid.model
     this.#call = call
     this.#paid = paid
+    this.#spend = spend
     this.#resolve = resolve
     this.#reject = reject
   }
@@ -169,17 +134,37 @@ class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
     return this.#call.signal
   }
 
-  begin(spend: Ports['spend']): void {
+  begin({ modelCalls }: Pick<Ports, 'modelCalls'>): void {
+    if (!isCallLimited(this.key.callLimits)) return this.#reserve()
+    modelCalls
+      .admit({ key: this.key, estimate: () => this.#paid.estimatedTokens() })
+      .then((admitted) => this.#admit(admitted))
+      .catch((bug: unknown) => this.#threw(bug))
+  }
+
+  #admit(admitted: AdmittedCall): void {
+    const { failure, headers } = admitted
+    if (headers !== null) this.#call.limited(headers)
+    if (failure !== null) return this.#resolve({ ok: false, failure })
+    this.#admitted = admitted
+    this.#reserve()
+  }
+
+  #reserve(): void {
     this.#begunAt = performance.now()
-    const held = spend.hold(this)
-    if (held instanceof Promise) held.then((late) => this.#held(late)).catch(this.#reject)
-    else this.#held(held)
+    try {
+      const held = this.#spend.hold(this)
+      if (!(held instanceof Promise)) return this.#held(held)
+      held.then((late) => this.#held(late)).catch((bug: unknown) => this.#threw(bug))
+    } catch (bug) {
+      this.#threw(bug)
+    }
   }
 
   #held(held: Outcome<Hold>): void {
     if (!held.ok) {
       const refused = this.#paid.refused?.(held.failure) ?? held.failure
-      return this.#resolve({ ok: false, failure: refused })
+      return this.#end({ ok: false, failure: refused })
     }
     this.#hold = held.value
     const isWritten = held.value.written(this)
@@ -189,35 +174,48 @@ class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
   written(isWritten: boolean): void {
     const hold = this.#hold
     this.#call.notes.holdMs = performance.now() - this.#begunAt
-    if (!isWritten || hold === null) return this.#resolve(fail('store_unavailable'))
+    if (!isWritten || hold === null) return this.#end(fail('store_unavailable'))
     try {
       // A client that left during the write of the reservation gets no call and pays nothing. C24.
       if (this.#call.hasEnded) return this.#ended({ ok: false, failure: endedBy(this.#call.signal) }, hold)
       this.#paid.run(hold).then(
         (result) => this.#ended(result, hold),
-        (bug: unknown) => this.#threw(bug, hold),
+        (bug: unknown) => this.#threw(bug),
       )
     } catch (bug) {
-      this.#threw(bug, hold)
+      this.#threw(bug)
     }
   }
 
   #ended(result: Outcome<R>, hold: Hold): void {
     if (!result.ok) {
       hold.release()
-      return this.#resolve(result)
+      return this.#end(result)
     }
     try {
-      this.#resolve(this.#paid.ended(result.value, hold))
+      this.#usedTokens = this.#paid.usedTokens(result.value)
+      this.#end(this.#paid.ended(result.value, hold))
     } catch (bug) {
-      this.#threw(bug, hold)
+      this.#threw(bug)
     }
   }
 
-  /** An error must not keep the money reserved; a settled hold stays settled. */
-  #threw(bug: unknown, hold: Hold): void {
-    hold.release()
+  #end(outcome: Outcome<Success>): void {
+    this.#leave()
+    this.#resolve(outcome)
+  }
+
+  /** An error keeps neither the money reserved nor the place taken; a settled hold stays settled. */
+  #threw(bug: unknown): void {
+    this.#hold?.release()
+    this.#leave()
     this.#reject(bug)
+  }
+
+  #leave(): void {
+    const admitted = this.#admitted
+    this.#admitted = null
+    admitted?.end(this.#usedTokens)
   }
 }
 
