@@ -80,7 +80,7 @@ export async function chatRouted(call: ChatCall, ports: Ports): Promise<Outcome<
   })
   if (!planned.ok) return planned
   const sink = new Passing(call)
-  const result = await planned.value.run(sink, () => undefined)
+  const result = await planned.value.run(sink)
   if (!result.ok) return result
   const { answer, failure } = result.value
   if (failure !== null) return { ok: false, failure }
@@ -102,6 +102,8 @@ class Passing implements InferenceSink {
   }
 
   begin(): void {}
+
+  progressed(): void {}
 
   /** The provider of the ladder speaks the form of the caller: no event is written anew. */
   take(): boolean {

@@ -102,19 +102,24 @@ export function openRelayed(more: Partial<RelayInput> = {}) {
   const relay = new Relay({
     body,
     stream: streamOf(),
-    sink: {
-      begin: () => undefined,
-      take(parts) {
-        passed.push(...parts.map((part) => ('text' in part ? part.text : part.kind)))
-        return hasRoom
+    attempt: {
+      sink: {
+        begin: () => undefined,
+        take(parts) {
+          passed.push(...parts.map((part) => ('text' in part ? part.text : part.kind)))
+          return hasRoom
+        },
+        pass(events) {
+          passed.push(Buffer.from(events).toString())
+          return hasRoom
+        },
+        room: () => new Promise<void>((resolve) => (roomy = resolve)),
+        progressed: () => undefined,
       },
-      pass(events) {
-        passed.push(Buffer.from(events).toString())
-        return hasRoom
-      },
-      room: () => new Promise((resolve) => (roomy = resolve)),
+      begin: () => void passed.push('begin'),
+      mayChangeModel: () => false,
     },
-    begin: () => passed.push('begin'),
+    dropped: [],
     signal: leaving.signal,
     firstOutputMs: FIRST_OUTPUT_MS_DEFAULT,
     stallMs: STALL_MS_DEFAULT,

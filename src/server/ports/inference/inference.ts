@@ -84,6 +84,8 @@ export interface InferenceSink {
   pass(events: Uint8Array): boolean
   /** Resolves when the client has room again, or is gone. */
   room(): Promise<void>
+  /** Called about once a second while an answer streams, and not after its end. D28. */
+  progressed(progress: InferenceProgress): void
 }
 
 /** The endpoint whose answer is passed on. */
@@ -169,11 +171,8 @@ export interface InferencePlan {
    * where the prompt alone may cost more. Null: fewer tokens make it no cheaper. D25.
    */
   affordableTokens(availableNano: number): number | null
-  /**
-   * Called once. A failure: no output was passed on.
-   * @param progressed called about once a second while an answer streams, and not behind its end
-   */
-  run(sink: InferenceSink, progressed: (progress: InferenceProgress) => void): Promise<Outcome<InferenceEnd>>
+  /** Called once. A failure: no output was passed on. */
+  run(sink: InferenceSink): Promise<Outcome<InferenceEnd>>
 }
 
 /** Who uses a preset. */

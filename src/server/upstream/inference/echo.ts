@@ -108,8 +108,9 @@ export class Echo implements WritingProtocol {
   async #deliver(
     parts: Iterator<WrittenPart>,
     dropped: readonly string[],
-    { job, sink, begin }: WritingAttempt,
+    attempt: WritingAttempt,
   ): Promise<Delivered> {
+    const { job, sink } = attempt
     const { request, caller, call } = job
     const step = this.#isSlow ? request.choices : TURN_PARTS
     const delivered = { output: 0, reasoning: 0 }
@@ -128,7 +129,7 @@ export class Echo implements WritingProtocol {
       await this.#house.turns.next(caller.organizationId)
       const some = take(parts, step)
       isWhole = some.length < step
-      if (!hasBegun && some.length > 0) begin(dropped, seen)
+      if (!hasBegun && some.length > 0) attempt.begin(dropped, seen)
       hasBegun ||= some.length > 0
       for (const { kind } of some) {
         if (kind === 'text' || kind === 'arguments') delivered.output++

@@ -1,7 +1,6 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { ATTEMPTS_MAX } from '../../../schemas/inference/inference-limits.ts'
-import { ADMITTED_OUTPUT_TOKENS_MAX } from '../../../schemas/limits/rate-limits.ts'
 import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
 import type {
@@ -20,7 +19,7 @@ import { Attempts } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route, type RoutedCall } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
-import { affordableOutputTokens, isHeld, isPriced, textBoundOf } from './bounds.ts'
+import { isPriced } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { CallPrices } from './call-prices.ts'
 import { CallMedia } from './inline/call-media.ts'
@@ -31,7 +30,7 @@ import type { WritingProtocol } from './protocol.ts'
 import { boundInputOf, RoutedText } from './routed-text.ts'
 import { takersOf, type Takers } from './translated/takers.ts'
 import { LearnedRates } from './text-usage.ts'
-import { isOfCall, WritingCall, type SharedByCalls, type WritingChoice } from './writing-call.ts'
+import { isOfCall, TextPlan, type SharedByCalls, type WritingChoice } from './writing-call.ts'
 
 export interface InferenceOptions extends OpenWriterDeps {
   /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
@@ -117,35 +116,14 @@ class RoutingInference implements Inference {
   #planned(job: InferenceJob, takers: Outcome<Takers | null>): Outcome<InferencePlan> {
     const instants = new CallInstants(this.#unixNow(), this.#shared.now(), job.deadlineAt)
     const prices = new CallPrices(job.request, instants)
-    const input = boundInputOf(job, instants)
-    const chosen = takers.ok ? this.#choices(job, input, takers.value) : takers
+    const bounded = boundInputOf(job, instants)
+    const chosen = takers.ok ? this.#choices(job, bounded, takers.value) : takers
     if (!chosen.ok) return chosen
-    const choices = chosen.value
-    const targets = choices.map(({ target }) => target)
+    const plan = new TextPlan({ job, choices: chosen.value, prices, bounded, shared: this.#shared })
     const { ambiguous } = job.request.source
-    if (ambiguous !== null && isHeld(targets, input))
-      return fail('body_invalid', { metadata: { issues: [ambiguous] } })
-    return ok({
-      bound: textBoundOf(targets, input),
-      estimatedTokens: () => this.#estimatedTokens(job, targets),
-      affordableTokens: (availableNano) => affordableOutputTokens(targets, input, availableNano),
-      run: (sink, progressed) =>
-        new WritingCall({ job, choices, prices, sink, progressed, shared: this.#shared }).run(),
-    })
-  }
-
-  /** By the endpoint that is tried first. */
-  #estimatedTokens(
-    { request, caller, defaultTokensMax = null }: InferenceJob,
-    targets: readonly WritingTarget[],
-  ): number {
-    const { size, choices } = request
-    const [first] = targets
-    if (first === undefined) return 0
-    const { endpoint } = first
-    const most = size.tokensMax ?? defaultTokensMax ?? endpoint.text?.maxCompletionTokens ?? Infinity
-    const prompt = this.#shared.rates.of(endpoint, caller).promptTokens(size.text)
-    return prompt + Math.min(most, ADMITTED_OUTPUT_TOKENS_MAX) * choices
+    return ambiguous !== null && plan.isHeld
+      ? fail('body_invalid', { metadata: { issues: [ambiguous] } })
+      : ok(plan)
   }
 
   /**

@@ -17,6 +17,7 @@ import type { InferenceSink } from '../../ports/inference/inference.ts'
 import type { StreamBudget } from '../../structures/loop-budget.ts'
 import { MovingTimer } from '../../structures/moving-timer.ts'
 import { blockedPrompt } from '../provider-failure.ts'
+import type { WritingAttempt } from './protocol.ts'
 import { readOut } from './response-end.ts'
 import { areLarge, slicesOf } from './sliced-parts.ts'
 import type { WrittenPart, NativeRead, NativeStream, PartRead, PartStream } from '../../../dialects/parts.ts'
@@ -46,11 +47,10 @@ export class Drains {
 export interface RelayInput {
   readonly body: ByteReader
   readonly stream: NativeStream | PartStream
-  readonly sink: InferenceSink
-  /** Called before the first output is passed on. */
-  readonly begin: () => void
-  /** As in `WritingAttempt`. */
-  readonly mayChangeModel?: () => boolean
+  /** Its sink gets the answer; it is told before the first output is passed on. */
+  readonly attempt: Pick<WritingAttempt, 'sink' | 'begin' | 'mayChangeModel'>
+  /** Members of the request that the provider did not get. D6 */
+  readonly dropped: readonly string[]
   /** The call. */
   readonly signal: AbortSignal
   /** Milliseconds until the first output. D17. */
@@ -159,9 +159,9 @@ export class Relay {
 
   /** A blocked prompt is the answer only where no other model may give one. D11. */
   #blocked(): Failure | null {
-    const { stream, mayChangeModel } = this.#input
+    const { stream, attempt } = this.#input
     const { blocked } = stream
-    return blocked !== undefined && mayChangeModel?.() === true ? blockedPrompt(blocked) : null
+    return blocked !== undefined && attempt.mayChangeModel() ? blockedPrompt(blocked) : null
   }
 
   async #read(): Promise<Failure | null> {
@@ -210,10 +210,10 @@ export class Relay {
 
   /** Time in which the caller does not read is not the provider's. */
   async #waitForRoom(): Promise<void> {
-    const { sink, stallMs } = this.#input
+    const { attempt, stallMs } = this.#input
     this.#timer.stop()
     const pausedAt = this.#now()
-    await sink.room()
+    await attempt.sink.room()
     this.#pausedMs += this.#now() - pausedAt
     if (!this.#isDraining) this.#timer.start(stallMs)
   }
@@ -232,7 +232,7 @@ export class Relay {
   }
 
   async #writeSlices(): Promise<void> {
-    const { sink, signal } = this.#input
+    const { attempt, signal } = this.#input
     const slices = this.#slices ?? []
     this.#slices = null
     for (const slice of slices) {
@@ -240,7 +240,7 @@ export class Relay {
       else await this.#waitForRoom()
       // The client has left, and reads no more.
       if (signal.aborted && !this.#isDraining) return
-      this.#hasRoom = deliver(slice, sink)
+      this.#hasRoom = deliver(slice, attempt.sink)
     }
   }
 
@@ -322,7 +322,7 @@ export class Relay {
     }
     if (!this.#hasBegun) this.#begin()
     if (!this.#isDraining) this.#timer.start(this.#input.stallMs)
-    if (output instanceof Uint8Array || !areLarge(output)) return deliver(output, this.#input.sink)
+    if (output instanceof Uint8Array || !areLarge(output)) return deliver(output, this.#input.attempt.sink)
     this.#slices = slicesOf(output)
     return true
   }
@@ -334,11 +334,11 @@ export class Relay {
   }
 
   #begin(): void {
-    const { begin, sink } = this.#input
+    const { attempt, dropped, stream } = this.#input
     this.#hasBegun = true
     this.#heldBytes = 0
-    begin()
-    for (const output of this.#held.splice(0)) deliver(output, sink)
+    attempt.begin(dropped, stream)
+    for (const output of this.#held.splice(0)) deliver(output, attempt.sink)
   }
 
   readonly #onLate = (): void => {

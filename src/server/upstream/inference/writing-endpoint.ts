@@ -128,15 +128,16 @@ export class WritingEndpoint implements WritingProtocol {
   }
 
   async #whole(
-    { job, model, sink, begin, mayChangeModel }: WritingAttempt,
+    attempt: WritingAttempt,
     { dropped, headers, origins, wire }: Sending,
     sent: SentBody,
   ): Promise<Outcome<Written>> {
+    const { job, model } = attempt
     const { caller, call, hops, deadlineAt } = job
     const { bytes: bodyBytes } = sent
     const { tierHeader: wantedHeader } = wire
-    const attempt = { caller, call, hops, headers, bodyBytes, wantedHeader, endsAt: deadlineAt }
-    const outcome = posted(sent, await this.#link.post(wire.pathOf(false), sent.take(), attempt, WRITTEN))
+    const asked = { caller, call, hops, headers, bodyBytes, wantedHeader, endsAt: deadlineAt }
+    const outcome = posted(sent, await this.#link.post(wire.pathOf(false), sent.take(), asked, WRITTEN))
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) {
@@ -165,7 +166,7 @@ export class WritingEndpoint implements WritingProtocol {
     }
     const { value } = read
     const { blocked } = value
-    if (blocked !== undefined && mayChangeModel()) {
+    if (blocked !== undefined && attempt.mayChangeModel()) {
       answer.release()
       return { ok: false, failure: blockedPrompt(blocked) }
     }
@@ -173,17 +174,18 @@ export class WritingEndpoint implements WritingProtocol {
     const { release } = answer
     if ('withUsage' in value)
       return ok(wholly(value, { dropped, answer: { withUsage: value.withUsage, release } }))
-    begin(dropped, value)
-    sink.take(value.parts)
+    attempt.begin(dropped, value)
+    attempt.sink.take(value.parts)
     return ok(wholly(value, { dropped, answer: null, release }))
   }
 
   /** Gets the request without its body, which would stay in memory as long as the answer streams. */
   async #stream(
-    { job, model, sink, begin, mayChangeModel }: WritingAttempt,
+    attempt: WritingAttempt,
     { dropped, headers, origins, wire, startedAt }: Sending,
     sent: SentBody,
   ): Promise<Outcome<Written>> {
+    const { job, model } = attempt
     const { caller, hops, call } = job
     const { firstOutputMs, stallMs, onLeave } = this.#text
     const beginsBy = Math.min(startedAt + firstOutputMs, job.deadlineAt)
@@ -225,9 +227,8 @@ export class WritingEndpoint implements WritingProtocol {
     } = await new Relay({
       body: wire.framing.stream(outcome.value.body, caller, this.#roomOf),
       stream,
-      sink,
-      begin: () => begin(dropped, stream),
-      mayChangeModel,
+      attempt,
+      dropped,
       signal: call.signal,
       firstOutputMs: beginsBy - performance.now(),
       stallMs,

@@ -176,11 +176,28 @@ function withBug(inference: Inference): Inference {
     plan: (job) => {
       const planned = inference.plan(job)
       if (planned instanceof Promise || !planned.ok) return planned
-      const run: typeof planned.value.run = (sink, progressed) => {
+      const plan = planned.value
+      const run: typeof plan.run = (sink) => {
         const begin: InferenceSink['begin'] = (by) => sink.begin(by)
-        return planned.value.run({ begin, take, pass: take, room: () => sink.room() }, progressed)
+        const room = (): Promise<void> => sink.room()
+        return plan.run({
+          begin,
+          take,
+          pass: take,
+          room,
+          progressed: (progress) => sink.progressed(progress),
+        })
       }
-      return { ok: true, value: { ...planned.value, run } }
+      const { bound } = plan
+      return {
+        ok: true,
+        value: {
+          bound,
+          run,
+          estimatedTokens: () => plan.estimatedTokens(),
+          affordableTokens: (nano) => plan.affordableTokens(nano),
+        },
+      }
     },
   }
 }

@@ -1,8 +1,14 @@
 /** How a streamed answer reaches its caller, as the record of its call tells it. */
 import t from 'tap'
 import { ChatEvents } from '../../../../src/dialects/chat/answer.ts'
+import type { EventStream } from '../../../../src/server/ports/event-stream.ts'
+import type {
+  CompleteParts,
+  Planned,
+  TextCall,
+} from '../../../../src/server/operations/inference/text-form.ts'
 import { Delivery } from '../../../../src/server/operations/inference/keep-generation.ts'
-import { StreamedReply } from '../../../../src/server/operations/inference/text-replies.ts'
+import { StreamedText } from '../../../../src/server/operations/inference/text-call.ts'
 
 t.test('the first output has an instant, and every wait for the caller is counted', async (t) => {
   let now = 5
@@ -25,14 +31,19 @@ t.test('the first output has an instant, and every wait for the caller is counte
 t.test('a stream counts its outputs, its waits for the caller, and no comment. D33', async (t) => {
   const written: string[] = []
   const events = new ChatEvents({ id: 'gen_1', createdS: 1, model: 'a/b' }, { isUsageAlone: false })
-  const sink = new StreamedReply(events, () => ({
+  const stream: EventStream = {
     write: (event) => void written.push(Buffer.from(event).toString()),
     isOpen: true,
     hasRoom: false,
     room: () => new Promise((resolve) => setImmediate(resolve)),
     end: () => undefined,
     breakOff: () => undefined,
-  }))
+  }
+  const sink = new StreamedText(
+    { events: () => stream } as unknown as TextCall,
+    { head: { id: 'gen_1', createdS: 1, model: 'a/b' }, plan: {} } as unknown as Planned,
+    { body: { isStream: true, size: {} }, form: { events: () => events } } as unknown as CompleteParts,
+  )
   await sink.room()
   sink.openEarly()
   t.equal(written.length, 1)

@@ -46,17 +46,22 @@ function open(stream: PartStream, sink: Partial<InferenceSink> = {}): Rig {
   const relay = new Relay({
     body: { next: () => Promise.resolve(ok(Buffer.from('x'))), close: () => undefined },
     stream,
-    sink: {
-      begin: () => undefined,
-      take: (parts) => {
-        taken.push(parts.map((part) => ('text' in part ? part.text : '')).join(''))
-        return true
+    attempt: {
+      sink: {
+        begin: () => undefined,
+        take: (parts) => {
+          taken.push(parts.map((part) => ('text' in part ? part.text : '')).join(''))
+          return true
+        },
+        pass: () => true,
+        room: () => Promise.resolve(),
+        progressed: () => undefined,
+        ...sink,
       },
-      pass: () => true,
-      room: () => Promise.resolve(),
-      ...sink,
+      begin: () => undefined,
+      mayChangeModel: () => false,
     },
-    begin: () => undefined,
+    dropped: [],
     signal: leaving.signal,
     ...{ firstOutputMs: FIRST_OUTPUT_MS, stallMs: STALL_MS, onLeave: 'cancel', drains: new Drains() },
     room: new AnswerBudget(2 ** 20).room(callerBy('o')),
