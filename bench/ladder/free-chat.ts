@@ -121,7 +121,6 @@ class Passing implements InferenceSink {
   }
 
   end(): void {
-    this.#stream?.write(LAST)
-    this.#stream?.end()
+    this.#stream?.end(LAST)
   }
 }

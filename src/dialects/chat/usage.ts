@@ -2,9 +2,9 @@ import type { Static } from 'typebox'
 import { USAGE_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import { membersOf, type Members } from '../../schemas/values/members.ts'
 import type { TokenUsage, ShownUsage } from '../parts.ts'
-import { countOf, searchesOf, withSearches, withMedia, serverToolUse } from '../usage.ts'
+import { countOf, searchesOf, withSearches, withMedia } from '../usage.ts'
 import type { ChatUsage } from '../../schemas/inference/chat.ts'
-import { inputTokens, NO_MEDIA, outputTokens } from '../../schemas/money/text-costs.ts'
+import { inputTokens, outputTokens, type MediaFigures } from '../../schemas/money/text-costs.ts'
 import { shownTier } from '../../schemas/money/tiers.ts'
 import { usdOfNano } from '../../schemas/money/usd.ts'
 import type { PaidUsage } from '../answers.ts'
@@ -66,28 +66,19 @@ function firstCount(figures: readonly unknown[]): number {
 
 type Usage = Static<typeof ChatUsage>
 
-type MediaTokens = Pick<Usage['prompt_tokens_details'], 'audio_tokens' | 'image_tokens'>
-
 /**
  * Usage in the form of chat, which counts cached tokens in the prompt and reasoning in the completion. D24.
+ * Without a spread: each of its answers has the same hidden class.
  * @param nano the charged part of its cost
  */
 export function chatUsage({ usage, isByok, isEstimated, reported }: PaidUsage, nano: number): ShownUsage {
   const [prompt, completion] = [inputTokens(usage), outputTokens(usage)]
-  const { audio, audioRead, image, audioOutput } = usage.media ?? NO_MEDIA
   const shown: Usage = {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: {
-      cached_tokens: usage.cacheRead,
-      cache_write_tokens: usage.cacheWrite,
-      ...mediaTokens(audio + audioRead, image),
-    },
-    completion_tokens_details: {
-      reasoning_tokens: usage.reasoning,
-      ...mediaTokens(audioOutput, 0),
-    },
+    prompt_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning },
     cost: usdOfNano(nano),
     cost_details: {
       upstream_inference_cost: null,
@@ -95,16 +86,20 @@ export function chatUsage({ usage, isByok, isEstimated, reported }: PaidUsage, n
       upstream_inference_completions_cost: 0,
     },
     is_byok: isByok,
-    ...(isEstimated ? { is_estimated: true } : null),
-    ...serverToolUse(usage),
   }
+  if (usage.media !== undefined) addMedia(shown, usage.media)
+  if (isEstimated) shown.is_estimated = true
+  const { searches = 0 } = usage
+  if (searches > 0) shown.server_tool_use = { web_search_requests: searches }
   return { whole: JSON.stringify(shown), added: null, ...shownTier(reported) }
 }
 
-const NO_MEDIA_TOKENS: MediaTokens = {}
-
 /** Counts of kinds of which there are none are left out. */
-function mediaTokens(audio: number, image: number): MediaTokens {
-  if (audio === 0 && image === 0) return NO_MEDIA_TOKENS
-  return { ...(audio > 0 && { audio_tokens: audio }), ...(image > 0 && { image_tokens: image }) }
+function addMedia(
+  { prompt_tokens_details: prompt, completion_tokens_details: completion }: Usage,
+  { audio, audioRead, image, audioOutput }: MediaFigures,
+): void {
+  if (audio + audioRead > 0) prompt.audio_tokens = audio + audioRead
+  if (image > 0) prompt.image_tokens = image
+  if (audioOutput > 0) completion.audio_tokens = audioOutput
 }

@@ -17,8 +17,11 @@ export interface EventStream {
    * @param events valid during the call only
    */
   write(events: Uint8Array): void
-  /** Ends a whole answer. Harmless once the stream is not open. */
-  end(): void
+  /**
+   * Ends a whole answer. Harmless once the stream is not open.
+   * @param last whole events that leave in the same write as the end
+   */
+  end(last?: Uint8Array): void
   /**
    * Ends an answer that is not whole: a last event, then the end of the connection without the last chunk of
    * HTTP, so that every client notices. D21.

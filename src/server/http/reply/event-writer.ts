@@ -82,10 +82,20 @@ export class EventWriter implements EventStream, ReplyWriter {
     this.#timer?.putOff(STREAM_SILENCE_MS)
   }
 
-  end(): void {
+  end(last?: Uint8Array): void {
     if (!this.isOpen) return
     this.#to('ending')
-    if (!this.#isBlocked) this.#finish()
+    if (last === undefined || last.length === 0) {
+      if (!this.#isBlocked) this.#finish()
+    } else if (this.#isBlocked || this.#options.isLast) {
+      this.#send(last)
+      if (!this.#isBlocked) this.#finish()
+    } else {
+      this.#next = last
+      this.#options.res.cork(this.#writeLast)
+      this.#sent(last.length)
+      if (!this.#isBlocked) this.#over()
+    }
   }
 
   breakOff(event: Uint8Array): void {
@@ -130,14 +140,19 @@ export class EventWriter implements EventStream, ReplyWriter {
       this.#waitingBytes += events.length
       return
     }
-    const { res, wrote, unread } = this.#options
     this.#next = events
-    res.cork(this.#writeNext)
+    this.#options.res.cork(this.#writeNext)
+    this.#sent(events.length)
+  }
+
+  /** So many bytes were given to the library. */
+  #sent(bytes: number): void {
+    const { wrote, unread } = this.#options
     wrote()
     if (!this.#isBlocked) return
     this.#deadline.progress(this.#writtenBytes)
     this.#giveUnread()
-    this.#giveUnread = unread(Math.max(STREAM_HELD_BYTES_MAX, events.length))
+    this.#giveUnread = unread(Math.max(STREAM_HELD_BYTES_MAX, bytes))
   }
 
   readonly #writeNext = (): void => {
@@ -148,6 +163,12 @@ export class EventWriter implements EventStream, ReplyWriter {
     this.#hasBegun = true
     this.#writtenBytes += events.length
     if (!this.#options.res.write(events)) this.#blockedBytes = events.length
+  }
+
+  /** The last events and the end leave in one write; a socket that does not take them ends later. */
+  readonly #writeLast = (): void => {
+    this.#writeNext()
+    if (!this.#isBlocked) this.#options.res.end('')
   }
 
   /** The library has no bytes left: what waited goes out in one write. */
@@ -174,15 +195,19 @@ export class EventWriter implements EventStream, ReplyWriter {
     })
   }
 
+  #over(): void {
+    this.stop()
+    this.#options.over()
+  }
+
   #finish(): void {
-    const { res, isLast, head, linger, over } = this.#options
+    const { res, isLast, head, linger } = this.#options
     if (!isLast) {
       res.cork(() => {
         if (!this.#hasBegun) head()
         res.end('')
       })
-      this.stop()
-      return over()
+      return this.#over()
     }
     res.cork(() => {
       if (!this.#hasBegun) head()

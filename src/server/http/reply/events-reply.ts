@@ -1,6 +1,6 @@
 import type { EventStream } from '../../ports/event-stream.ts'
 import type { Reply } from './reply-body.ts'
-import { headersOf, statusLine, type ReplyFacts } from './reply.ts'
+import { append, headersOf, statusLine, type ReplyFacts } from './reply.ts'
 
 const OK = 200
 const EVENTS_TYPE = 'text/event-stream'
@@ -9,12 +9,10 @@ const UNBUFFERED = ['cache-control', 'no-cache, no-transform', 'x-accel-bufferin
 
 /** The head of a streamed reply. D13. */
 export function replyOfEvents(headers: Readonly<Record<string, string>>, facts: ReplyFacts): Reply {
-  return {
-    status: OK,
-    statusLine: statusLine(OK),
-    headers: [...headersOf(EVENTS_TYPE, facts), ...UNBUFFERED, ...Object.entries(headers).flat()],
-    body: null,
-  }
+  const list = headersOf(EVENTS_TYPE, facts)
+  list.push(...UNBUFFERED)
+  append(list, headers)
+  return { status: OK, statusLine: statusLine(OK), headers: list, body: null }
 }
 
 /** The stream of a client that left before its head: what is written goes nowhere. */

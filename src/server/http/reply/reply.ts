@@ -211,6 +211,6 @@ function appendOwn(
   append(headers, others)
 }
 
-function append(headers: string[], more: Readonly<Record<string, string>>): void {
+export function append(headers: string[], more: Readonly<Record<string, string>>): void {
   for (const name in more) headers.push(name, more[name] ?? '')
 }

@@ -172,8 +172,9 @@ export class StreamedText extends PaidText {
     this.#stream ??= this.#open(this.#by)
     const last = finalEvents === null ? [this.#events.lastOf(usage)] : finalEvents.withUsage(usage)
     // One write, unless the copy for it would hold the loop: the last event may have 16 MiB.
-    const isLarge = bytesOf(last) > INLINE_JSON_BYTES_MAX
-    for (const bytes of isLarge ? last : [Buffer.concat(last)]) this.#stream.write(bytes)
+    if (bytesOf(last) <= INLINE_JSON_BYTES_MAX)
+      return this.#stream.end(last.length === 1 ? last[0] : Buffer.concat(last))
+    for (const bytes of last) this.#stream.write(bytes)
     this.#stream.end()
   }
 

@@ -103,6 +103,27 @@ t.test('the connection of a whole stream serves the next request', async (t) => 
   t.match(await client.until(/"second"/), /"second"$/)
 })
 
+for (const [what, before, headers] of [
+  ['the only event', [], {}],
+  ['an event after others', ['n1.', 'n2.'], {}],
+  ['the only event of a connection that closes', [], { connection: 'close' }],
+  ['more than the socket takes at once', ['n1.', 'x'.repeat(STREAM_WAITING_BYTES_MAX)], {}],
+] as const)
+  t.test(`the last event may come with the end: ${what}`, async (t) => {
+    const { client, begin, finish, untilSettled, settled } = await open(t)
+    const { stream } = await begin(asked(headers))
+    for (const text of before) stream.write(event(text))
+    stream.end(event('last.'))
+    t.notOk(stream.isOpen)
+    stream.end(event('more'))
+    await client.untilEnd(LAST_CHUNK)
+    const sent = [...client.text.matchAll(/^data: (.*)$/gm)].map(([, text]) => text)
+    t.same(sent, [...before, 'last.'])
+    finish()
+    await untilSettled(1)
+    t.match(settled[0], { status: 200, failure: null, isClientGone: false })
+  })
+
 t.test('a client that wants its connection closed gets the last chunk, then the end', async (t) => {
   const { client, begin, finish } = await open(t)
   const { stream } = await begin(asked({ connection: 'close' }))
