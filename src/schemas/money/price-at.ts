@@ -69,7 +69,7 @@ export interface ResolvedPrice extends TextPrice {
 export type KeptPrice = Omit<ResolvedPrice, 'isSearchPriced'>
 
 /** Copies the prices alone: a resolved price may be its endpoint's, with the conditions. */
-export function keptPrice(price: ResolvedPrice): KeptPrice {
+export function keptPrice(price: KeptPrice): KeptPrice {
   return {
     promptNanoPerMillion: price.promptNanoPerMillion,
     completionNanoPerMillion: price.completionNanoPerMillion,

@@ -180,6 +180,6 @@ t.test('the whole front of chat pays for a stream and keeps its record', async (
   t.match(await event.text(), /"cost":[\d.]+.*\[DONE\]/s)
   const [paid] = await store.sql<{ count: number }[]>`
     SELECT count(*)::int AS count FROM ledger WHERE operation = 'chat.create'`
-  const [kept] = await store.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM generations`
+  const [kept] = await store.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM generation_records`
   t.same([paid?.count, kept?.count], [1, 1])
 })

@@ -7,6 +7,7 @@ import { journalsFolder } from '../../../src/server/journal/segments.ts'
 import { openNodeJournals } from '../../../src/server/main/journals.ts'
 import type { OpenTake } from '../../../src/server/ports/money/lending.ts'
 import { nextCallId } from '../../../src/server/operations/call-ids.ts'
+import { FACTS_DOCUMENT } from '../../../src/server/store/inference/generation-columns.ts'
 import { openFolder } from '../../support/files/storage.ts'
 import { keptLog } from '../../support/log.ts'
 import { booksOf, BOUND, COST, deadFront, LENT, type DeadFront } from '../../support/money/dead-front.ts'
@@ -132,7 +133,7 @@ t.test(
       { kind: 'estimated', nano: 300, provider: 'acme', tokens: 7, output: 21, cached: 2 },
     ])
     const rows = await front.store.sql<{ id: string; upstream_id: string; facts: object }[]>`
-    SELECT id, upstream_id, facts FROM generations`
+    SELECT id, upstream_id, ${front.store.sql.unsafe(FACTS_DOCUMENT)} AS facts FROM generation_records`
     t.equal(rows.length, 1)
     t.match(rows[0], {
       id,
@@ -172,7 +173,7 @@ async function withoutRecord(t: Parameters<typeof deadFront>[0], note: string): 
   journals.start()
   await journals.settled(20_000)
   await journals.close()
-  const kept = await front.store.sql`SELECT id FROM generations`
+  const kept = await front.store.sql`SELECT id FROM generation_records`
   if (kept.length > 0) throw new Error('a record was kept')
   const { ledger, wrong } = await booksOf(front)
   if (ledger['estimated'] !== 300 || wrong.length > 0) throw new Error(JSON.stringify({ ledger, wrong }))

@@ -28,6 +28,9 @@ export const FACTS: GenerationFacts = {
   dropped: ['top_k'],
   images: 0,
   sounds: 0,
+  serviceTier: null,
+  price: null,
+  unpricedTier: null,
 }
 
 /** A record of WORKSPACE. */

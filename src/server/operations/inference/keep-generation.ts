@@ -1,7 +1,6 @@
 import { GENERATION_ID_CHARS_MAX } from '../../../schemas/inference/generation-limits.ts'
 import { generationMsOf } from '../../../schemas/inference/generations.ts'
 import type { Failure } from '../../../schemas/failures.ts'
-import { keptPrice } from '../../../schemas/money/price-at.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type { InferenceEnd } from '../../ports/inference/inference.ts'
@@ -102,7 +101,7 @@ export function keepGeneration(
       images: media.image,
       sounds: media.audio,
       serviceTier: wordOf(end?.reported.service_tier ?? null),
-      price: end === null ? null : keptPrice(end.price),
+      price: end?.price ?? null,
       unpricedTier: end?.unpricedTier ?? null,
     },
   })

@@ -16,7 +16,7 @@ export interface Generation {
   readonly facts: GenerationFacts
 }
 
-/** Stored as JSON: a new member is absent in older records. */
+/** A member that came later is absent in older records. */
 export interface GenerationFacts {
   readonly requestId: string
   readonly sessionId: string | null

@@ -16,7 +16,7 @@ const DAY_DROP_WAIT_MS = 500
 
 /** A table with a partition for each day, UTC. */
 export interface DailyTable extends PartitionedTable {
-  readonly table: 'generations' | 'requests' | 'request_segments'
+  readonly table: 'generations' | 'generation_records' | 'requests' | 'request_segments'
   /** The column with the number of rows that a row of the table stands for; 1 when left out. */
   readonly counted?: 'calls'
 }

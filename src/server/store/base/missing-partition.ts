@@ -9,7 +9,7 @@ const PARTITION_TRIES_MAX = 4
 
 /** A table in partitions, which the schema's function `<table>_partition` makes. */
 export interface PartitionedTable {
-  readonly table: 'generations' | 'ledger' | 'requests' | 'request_segments'
+  readonly table: 'generations' | 'generation_records' | 'ledger' | 'requests' | 'request_segments'
   /** The column that says which partition a row goes to. */
   readonly keyColumn: string
 }

@@ -2,7 +2,9 @@ import type { PruneStep } from '../../ports/operator/retention.ts'
 import { ensureDays, prunedDays, type DailyTable } from '../base/day-partitions.ts'
 import type { Store } from '../base/open.ts'
 
-export const GENERATION_TABLE: DailyTable = { table: 'generations', keyColumn: 'created_at' }
+export const GENERATION_TABLE: DailyTable = { table: 'generation_records', keyColumn: 'created_at' }
+/** Rows of older versions: migration 33. */
+const OLDER_TABLE: DailyTable = { table: 'generations', keyColumn: 'created_at' }
 
 /** Makes the partitions of today and the next days, where they are missing. @returns number of new ones */
 export function ensureGenerationDays(store: Store): Promise<{ readonly partitions: number }> {
@@ -14,5 +16,5 @@ export function ensureGenerationDays(store: Store): Promise<{ readonly partition
  * @param keptDays 0 = without end
  */
 export function generationDays(store: Store, keptDays: number): PruneStep {
-  return prunedDays(store, { kind: 'generations', tables: [GENERATION_TABLE] }, keptDays)
+  return prunedDays(store, { kind: 'generations', tables: [GENERATION_TABLE, OLDER_TABLE] }, keptDays)
 }

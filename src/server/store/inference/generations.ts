@@ -6,18 +6,14 @@ import {
 } from '../../../schemas/inference/generation-limits.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { generationMsOf } from '../../../schemas/inference/generations.ts'
-import type {
-  Generation,
-  GenerationFacts,
-  Generations,
-  GenerationSought,
-} from '../../ports/inference/generations.ts'
+import type { Generation, Generations, GenerationSought } from '../../ports/inference/generations.ts'
 import type { Log } from '../../ports/observe.ts'
 import { withDays } from '../base/day-partitions.ts'
 import type { Sql, Store } from '../base/open.ts'
-import { isAway, reach } from '../base/translate.ts'
+import { isAway, reach, violatedUnique } from '../base/translate.ts'
 import { GENERATION_TABLE } from './generation-days.ts'
 import { GenerationQueue } from './generation-queue.ts'
+import { columnsOf, findRecord, insertRecords } from './generation-columns.ts'
 
 export interface GenerationsOptions {
   readonly store: Store
@@ -124,81 +120,38 @@ class StoredGenerations implements Generations {
   }
 }
 
-/**
- * A record that is there already stays as it is. Each column goes as one text with a line for each record:
- * Postgres reads that in three quarters of the time of a document of JSON. No value has a line end: JSON
- * writes it as an escape, and the others are ids.
- */
+/** A record that is there already stays as it is: looking for each one takes Postgres longer. */
 export async function insertGenerations(store: Store, batch: readonly Generation[]): Promise<void> {
-  const lines = (of: (one: Generation) => string): string => batch.map((one) => lineOf(of(one))).join('\n')
-  const ids = lines(({ id }) => id)
-  const instants = lines(({ createdMs }) => String(createdMs))
-  const organizations = lines(({ organizationId }) => organizationId)
-  const workspaces = lines(({ workspaceId }) => workspaceId)
-  const upstreamIds = lines(({ upstreamId }) => upstreamId ?? '')
-  const facts = lines((one) => JSON.stringify(one.facts))
-  const write = async () => {
-    await store.within(
-      GENERATIONS_WRITE_MS_MAX,
-      (sql) => sql`
-        INSERT INTO generations (id, created_at, organization_id, workspace_id, upstream_id, facts)
-        SELECT id, to_timestamp(ms::float8 / 1000), organization::uuid, workspace::uuid, nullif(upstream, ''), facts::jsonb
-        FROM ROWS FROM (
-          string_to_table(${ids}, E'\n'), string_to_table(${instants}, E'\n'), string_to_table(${organizations}, E'\n'),
-          string_to_table(${workspaces}, E'\n'), string_to_table(${upstreamIds}, E'\n'), string_to_table(${facts}, E'\n')
-        ) AS r(id, ms, organization, workspace, upstream, facts)
-        ON CONFLICT DO NOTHING`,
-    )
-  }
+  const columns = columnsOf(batch)
+  const write = (isAgain: boolean): Promise<unknown> =>
+    store.within(GENERATIONS_WRITE_MS_MAX, (sql) => insertRecords(sql, columns, isAgain))
   await withDays(
     store,
     { daily: GENERATION_TABLE, instants: () => batch.map(({ createdMs }) => createdMs) },
-    write,
+    () =>
+      write(false).catch((problem: unknown) => {
+        if (violatedUnique(problem) === null) throw problem
+        return write(true)
+      }),
   )
 }
 
-/** Another line would move the values of all records behind it, also to other organizations. */
-function lineOf(value: string): string {
-  if (value.includes('\n')) throw new Error('a value of a record has a line end')
-  return value
-}
-
-interface Row {
-  readonly id: string
-  readonly created_ms: number
-  readonly organization_id: string
-  readonly workspace_id: string
-  readonly upstream_id: string | null
-  readonly facts: GenerationFacts
-}
-
 /** A provider may itself be a Sluice, so that its ids look alike: the call's own id comes first. */
-async function find(sql: Sql, sought: GenerationSought): Promise<Outcome<Generation>> {
-  const { organizationId, workspaceId, id } = sought
-  const createdMs = generationMsOf(id)
+async function find(
+  sql: Sql,
+  { organizationId, workspaceId, id }: GenerationSought,
+): Promise<Outcome<Generation>> {
   const ofOwner = sql`organization_id = ${organizationId} ${
     workspaceId === null ? sql`` : sql`AND workspace_id = ${workspaceId}`
   }`
-  const columns = sql`id, extract(epoch FROM created_at)::float8 * 1000 AS created_ms, organization_id, workspace_id, upstream_id, facts`
-  const [own] =
+  const createdMs = generationMsOf(id)
+  const own =
     createdMs === null
-      ? []
-      : await sql<Row[]>`
-          SELECT ${columns} FROM generations
-          WHERE id = ${id} AND created_at = to_timestamp(${createdMs}::float8 / 1000) AND ${ofOwner}`
-  if (own !== undefined) return ok(generationOf(own))
-  const [row] = await sql<Row[]>`
-    SELECT ${columns} FROM generations WHERE upstream_id = ${id} AND ${ofOwner} ORDER BY created_at DESC LIMIT 1`
-  return row === undefined ? fail('generation_unknown') : ok(generationOf(row))
-}
-
-function generationOf(row: Row): Generation {
-  return {
-    id: row.id,
-    createdMs: Math.round(row.created_ms),
-    organizationId: row.organization_id,
-    workspaceId: row.workspace_id,
-    upstreamId: row.upstream_id,
-    facts: row.facts,
-  }
+      ? null
+      : await findRecord(
+          sql,
+          sql`id = ${id} AND created_at = to_timestamp(${createdMs}::float8 / 1000) AND ${ofOwner}`,
+        )
+  const found = own ?? (await findRecord(sql, sql`upstream_id = ${id} AND ${ofOwner}`))
+  return found === null ? fail('generation_unknown') : ok(found)
 }

@@ -63,7 +63,7 @@ function generationOf(take: OpenTake): Generation | null {
       chargedNano: costNano,
       isByok,
       latencyMs: Math.max(0, Math.round(atMs - createdMs)),
-      upstreamMs: milliseconds,
+      upstreamMs: Math.round(milliseconds),
     },
   }
 }

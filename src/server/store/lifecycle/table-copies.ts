@@ -18,7 +18,7 @@ export interface CopiedSequence {
 
 /**
  * Tables without data to keep: the schema's own, the processes' reports of themselves, and work in progress
- * that starts anew. Records of calls (`generations`, `requests`) are for a look back at the last days; the
+ * that starts anew. Records of calls (`generation_records`, `requests`) are for a look back at the last days; the
  * ledger has their money.
  */
 const LEFT_OUT = [
@@ -30,6 +30,7 @@ const LEFT_OUT = [
   'ledger_closing',
   'ledger_closing_sums',
   'generations',
+  'generation_records',
   'history_hours',
   'requests',
   'request_segments',

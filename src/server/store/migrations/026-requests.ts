@@ -11,7 +11,7 @@ export const requests: Migration = {
 }
 
 /** The function that makes the partition of a day; `lock` is a number of its own. */
-const partitionMaker = (table: string, lock: number): string => `
+export const partitionMaker = (table: string, lock: number): string => `
   CREATE FUNCTION ${table}_partition(of_day date) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE
     partition text := '${table}_' || to_char(of_day, 'YYYY_MM_DD');

@@ -31,6 +31,7 @@ import { keyBursts } from './029-key-bursts.ts'
 import { backedUpAt } from './030-backed-up-at.ts'
 import { moneyCounts } from './031-money-counts.ts'
 import { failureReasons } from './032-failure-reasons.ts'
+import { generationRecords } from './033-generation-records.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql, type StoreOptions } from '../base/open.ts'
 
@@ -67,6 +68,7 @@ export const MIGRATIONS: readonly Migration[] = [
   backedUpAt,
   moneyCounts,
   failureReasons,
+  generationRecords,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

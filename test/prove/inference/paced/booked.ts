@@ -1,5 +1,6 @@
 /** What the ledger and the records have of calls. */
 import type { GenerationFacts } from '../../../../src/server/ports/inference/generations.ts'
+import { FACTS_DOCUMENT } from '../../../../src/server/store/inference/generation-columns.ts'
 import type { PacedCall } from './callers.ts'
 import { COMPLETION_NANO, PROMPT_NANO, type PacedStand } from './stand.ts'
 
@@ -40,8 +41,10 @@ export async function recordsOf(
   calls: Calls,
 ): Promise<ById<KeptRecord>> {
   return byId(
-    await sql<KeptRecord[]>`SELECT facts->>'requestId' AS id, id AS "generationId", facts FROM generations
-      WHERE facts->>'requestId' = ANY(string_to_array(${idsOf(calls)}, ','))`,
+    await sql<
+      KeptRecord[]
+    >`SELECT request_id AS id, id AS "generationId", ${sql.unsafe(FACTS_DOCUMENT)} AS facts FROM generation_records
+      WHERE request_id = ANY(string_to_array(${idsOf(calls)}, ','))`,
   )
 }
 

@@ -1,10 +1,11 @@
 import postgres from 'postgres'
 import t from 'tap'
 import { makingPartitions } from '../../../../src/server/store/base/missing-partition.ts'
-import { GENERATION_TABLE } from '../../../../src/server/store/inference/generation-days.ts'
 import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
 
 waitLong()
+
+const TABLE = { table: 'generations', keyColumn: 'created_at' } as const
 
 /** Without the message that follows a partition, about one day in fifteen has a connection that never sees it. */
 const DAYS = 60
@@ -23,7 +24,7 @@ t.test('connections that are opened while a partition is made find it', async (t
       VALUES (gen_random_uuid()::text, ${day}, gen_random_uuid(), gen_random_uuid(), '{}')`
     const writes = Array.from({ length: WRITES }, async (_, at) => {
       for (let before = 0; before < at * BETWEEN; before++) await store.sql`SELECT 1`
-      return makingPartitions({ sql }, GENERATION_TABLE, () => [day.toISOString().slice(0, 10)], write)
+      return makingPartitions({ sql }, TABLE, () => [day.toISOString().slice(0, 10)], write)
     })
     const results = await Promise.allSettled(writes)
     // What a connection does not know by now, it never learns.
@@ -47,7 +48,7 @@ t.test('a write whose partition stays away fails after four tries', async (t) =>
       VALUES ('gen', '2031-01-01', gen_random_uuid(), gen_random_uuid(), '{}')`
   }
   await t.rejects(
-    makingPartitions(store, GENERATION_TABLE, () => ['2032-01-01'], write),
+    makingPartitions(store, TABLE, () => ['2032-01-01'], write),
     { code: '23514' },
   )
   t.equal(tries, 4)

@@ -37,7 +37,7 @@ async function pruned(store: Store, keptDays: number): Promise<readonly number[]
   return rows
 }
 
-const left = async (store: Store): Promise<number> => (await store.sql`SELECT FROM generations`).length
+const left = async (store: Store): Promise<number> => (await store.sql`SELECT FROM generation_records`).length
 
 t.test('whole days that are older than the setting go, oldest first; 0 keeps them for ever', async (t) => {
   const store = await planted(t)
@@ -51,6 +51,19 @@ t.test('whole days that are older than the setting go, oldest first; 0 keeps the
   t.equal(await left(store), 2)
   t.same(await step.oldest(), new Date('2024-03-01T00:00:00Z'))
   t.same(await pruned(store, 30), [])
+})
+
+t.test('days of the table of older versions go too', async (t) => {
+  const store = await planted(t)
+  await store.sql`SELECT generations_partition('2024-02-27')`
+  await store.sql`
+    INSERT INTO generations (id, created_at, organization_id, workspace_id, facts)
+    VALUES ('gen_0', '2024-02-27T12:00:00Z', gen_random_uuid(), gen_random_uuid(), '{}')`
+  const step = generationDays(store, 30)
+  t.equal(await step.due(), 4)
+  t.same(await step.oldest(), new Date('2024-02-27T00:00:00Z'))
+  t.same(await pruned(store, 30), [1, 2, 1])
+  t.same(await store.sql`SELECT FROM generations`, [])
 })
 
 t.test('they are kept for as long as the setting says, up to as long as others', async (t) => {
@@ -84,10 +97,10 @@ t.test(
     t.same(await ensureGenerationDays(store), { partitions: 0 })
     const days = await store.sql`
     SELECT c.relname::text AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-    WHERE i.inhparent = 'generations'::regclass AND c.relname > 'generations_2030' ORDER BY 1`
+    WHERE i.inhparent = 'generation_records'::regclass AND c.relname > 'generation_records_2030' ORDER BY 1`
     t.same(
       days.map(({ name }) => name as string),
-      ['generations_2030_12_30', 'generations_2030_12_31', 'generations_2031_01_01'],
+      ['generation_records_2030_12_30', 'generation_records_2030_12_31', 'generation_records_2031_01_01'],
     )
   },
 )
