@@ -67,7 +67,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     'The operator must correct the `base_url` of the provider or private endpoint that points back to this node.',
   upstream_failed:
     'Try again. If it keeps failing, the operator can run `sluice logs --error upstream_failed`: it shows the provider ' +
-    "and its status, or why there was no answer. The error text is in the provider's own log.",
+    "and its status, or why there was no answer. The provider's own log has the text of its error.",
   upstream_invalid:
     'Try again; if it keeps failing, the provider does not use the protocol set in the catalogue.',
   upstream_too_large: 'Split the request into smaller ones.',

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { MIB } from '../../../schemas/limits/limits.ts'
 import {
@@ -22,7 +22,7 @@ export function addClusterVerbs(program: Command): void {
     .description('manage the embedded Postgres data of nodes that run as root')
   addVerb(clusters, 'list', 'list clusters with their data directories').action(list)
   addVerb(clusters, 'remove', 'delete one cluster, or all whose data directory is gone')
-    .argument('[folder]', 'name from `clusters list`')
+    .argument('[cluster]', 'folder from `clusters list`, or its last part')
     .option('--unused', 'delete all clusters that belong to no data directory')
     .option('--force', 'also delete a cluster in use by a data directory, with all its data')
     .action(remove)
@@ -60,12 +60,17 @@ function stateOf({ pid, isUsed }: OutsideCluster): string {
   return isUsed ? 'used' : 'unused'
 }
 
+/** @param name a path, or the last part of it */
+export function isNamed({ folder }: Pick<OutsideCluster, 'folder'>, name: string): boolean {
+  return folder === resolve(name) || basename(folder) === name
+}
+
 async function remove(folder: string | undefined, options: Options): Promise<void> {
   const all = await outsideClusters()
   const chosen =
     options.unused === true
       ? all.filter(({ isUsed }) => !isUsed)
-      : all.filter((one) => folder !== undefined && one.folder === resolve(folder))
+      : all.filter((one) => folder !== undefined && isNamed(one, folder))
   if (folder === undefined && options.unused !== true)
     throw new CliFailure('give a cluster of `sluice clusters list`, or --unused')
   if (chosen.length === 0 && folder !== undefined)

@@ -85,7 +85,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   backup: ['/mnt/safe/sluice-backup'],
   restore: ['/mnt/safe/sluice-backup'],
   'clusters list': [''],
-  'clusters remove': ['--unused'],
+  'clusters remove': ['cluster-b8fc65d891cb7af7'],
   openapi: ['> openapi.json'],
   completion: ['bash', 'fish'],
 }

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { isNamed } from '../../../../src/server/cli/operator/clusters.ts'
 import { clusters } from '../../../../src/server/cli/operator/doctor/clusters.ts'
 import {
   noteOwner,
@@ -34,8 +35,16 @@ t.test('a cluster is used while its data directory names it, and unused once tha
   t.match(await outsideClusters(outsideDir), [{ isUsed: false }])
   const [finding] = await clusters(outsideDir, true)
   t.match(finding, { level: 'ok', detail: /`sluice clusters remove --unused`/ })
-  t.ok(finding?.detail.startsWith(`no data directory uses ${folder} (of ${dataDir}): `))
+  t.ok(finding?.detail.startsWith(`the data directories of these are gone: ${folder} (of ${dataDir}); `))
   t.same(await clusters(outsideDir, false), [], 'another account than root has none')
+})
+
+t.test('a cluster is named by its folder, or by the last part of it', async (t) => {
+  const cluster = { folder: '/var/lib/sluice-postgres/cluster-b8fc65d891cb7af7' }
+  for (const name of [cluster.folder, `${cluster.folder}/`, 'cluster-b8fc65d891cb7af7'])
+    t.ok(isNamed(cluster, name), name)
+  for (const name of ['cluster-', 'cluster-b8fc65d891cb7af8', '/srv/cluster-b8fc65d891cb7af7', ''])
+    t.notOk(isNamed(cluster, name), name)
 })
 
 t.test('a data directory that was made anew in the same place uses its own cluster alone', async (t) => {

@@ -22,7 +22,7 @@ export async function clusters(
   return [
     good(
       'clusters',
-      `no data directory uses ${named}: \`sluice clusters remove --unused\` deletes unused data`,
+      `the data directories of these are gone: ${named}; \`sluice clusters remove --unused\` deletes all of them`,
     ),
   ]
 }
