@@ -35,16 +35,17 @@ export async function rowsOf(
   )
 }
 
-/** The records, by the ids of their calls. */
+/** The records, by the ids of their calls, also those that nodes before migration 33 have written. */
 export async function recordsOf(
   { store: { sql } }: Pick<PacedStand, 'store'>,
   calls: Calls,
 ): Promise<ById<KeptRecord>> {
   return byId(
-    await sql<
-      KeptRecord[]
-    >`SELECT request_id AS id, id AS "generationId", ${sql.unsafe(FACTS_DOCUMENT)} AS facts FROM generation_records
-      WHERE request_id = ANY(string_to_array(${idsOf(calls)}, ','))`,
+    await sql<KeptRecord[]>`
+      SELECT request_id AS id, id AS "generationId", ${sql.unsafe(FACTS_DOCUMENT)} AS facts FROM generation_records
+      WHERE request_id = ANY(string_to_array(${idsOf(calls)}, ','))
+      UNION ALL SELECT facts->>'requestId', id, facts::json FROM generations
+      WHERE facts->>'requestId' = ANY(string_to_array(${idsOf(calls)}, ','))`,
   )
 }
 
