@@ -5,8 +5,8 @@ import type { Dialect } from '../../src/schemas/inference/text-request.ts'
 import type { Endpoint } from '../../src/server/ports/models/models.ts'
 import { foreignParts } from '../../src/dialects/foreign-parts.ts'
 import { INFERENCE_DEPTH_MAX } from '../../src/schemas/inference/inference-limits.ts'
-import { nativeRequest } from '../../src/server/upstream/inference/native-request.ts'
 import { bytesOf, keptChat } from '../support/inference/kept-chat.ts'
+import { nativeRequest } from '../../src/server/upstream/inference/native-wire.ts'
 
 const ENDPOINT = {
   upstreamModel: 'm',

@@ -2,7 +2,6 @@ import t from 'tap'
 import { BODIES } from '../../src/schemas/bodies.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
 import { nativeEdits, type AddedTerms } from '../../src/dialects/chat/native-request.ts'
-import { ownEdits } from '../../src/server/upstream/inference/native-request.ts'
 import { providerBody } from '../../src/schemas/inference/provider-body.ts'
 import {
   ChatTexts,
@@ -12,6 +11,7 @@ import {
 } from '../support/inference/chat-texts.ts'
 import { OURS } from '../support/inference/cut-members.ts'
 import { keptChat } from '../support/inference/kept-chat.ts'
+import { ownEdits } from '../../src/server/upstream/inference/native-wire.ts'
 
 const TERMS: AddedTerms = { isStream: false, tokensMax: null }
 const OWN = ownEdits({ upstreamModel: 'up"1' })

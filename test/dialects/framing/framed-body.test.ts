@@ -4,11 +4,11 @@ import { fail, ok } from '../../../src/schemas/failures.ts'
 import { STREAM_HELD_BYTES_MAX } from '../../../src/schemas/inference/stream-limits.ts'
 import { UPSTREAM_WRITTEN_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
-import { FramedBody } from '../../../src/server/upstream/inference/framing/framed-body.ts'
 import { reframe } from '../../../src/dialects/reframe.ts'
 import { must } from '../../support/must.ts'
 import { cutAt, Pieces, Room, singly, textOf } from '../../support/inference/bodies/byte-pieces.ts'
 import { eventsIn } from '../../support/inference/accumulated.ts'
+import { FramedBody } from '../../../src/server/upstream/inference/framing.ts'
 
 function framed(body: ByteReader, room = new Room()): FramedBody {
   const events = (bytes: Uint8Array) =>

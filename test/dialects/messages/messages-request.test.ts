@@ -3,8 +3,8 @@ import t from 'tap'
 import { randomFrom, type Random } from '../../support/embeddings/random-answers.ts'
 import { OURS } from '../../support/inference/cut-members.ts'
 import type { Endpoint } from '../../../src/server/ports/models/models.ts'
-import { nativeRequest } from '../../../src/server/upstream/inference/native-request.ts'
 import { bytesOf, keptChat } from '../../support/inference/kept-chat.ts'
+import { nativeRequest } from '../../../src/server/upstream/inference/native-wire.ts'
 
 const ENDPOINT = { upstreamModel: 'up "1"', provider: { slug: 'acme' } } as unknown as Endpoint
 const TEXT = { isStrict: false }

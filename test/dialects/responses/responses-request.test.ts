@@ -4,8 +4,8 @@ import t from 'tap'
 import type { Endpoint } from '../../../src/server/ports/models/models.ts'
 import { randomOf, writtenMembers } from '../../support/inference/chat-texts.ts'
 import { FOREIGN, INSIDE, OURS, without } from '../../support/inference/cut-members.ts'
-import { nativeRequest } from '../../../src/server/upstream/inference/native-request.ts'
 import { bytesOf, keptChat } from '../../support/inference/kept-chat.ts'
+import { nativeRequest } from '../../../src/server/upstream/inference/native-wire.ts'
 
 const CASES = 4_000
 type Value = Record<string, unknown>

@@ -10,12 +10,11 @@ import { modelsOf, type KnownModels } from '../callable-model.ts'
 import type { Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
 import { paidCall } from '../paid-call.ts'
-import { callableModels } from './callable-models.ts'
-import { completeText } from './complete-text.ts'
-import type { TextWithFiles } from './inline-files.ts'
+import type { TextWithFiles } from './text-inputs.ts'
 import { CollectedText, StreamedText } from './text-call.ts'
 import type { AnswerParts, CompleteParts, Planned, TextCall, TextForm } from './text-form.ts'
 import type { TextHead } from '../../../dialects/answers.ts'
+import { callableModels, completeText } from './text-inputs.ts'
 
 type Answered = Outcome<Success> | Promise<Outcome<Success>>
 

@@ -9,9 +9,7 @@ import { defineOperation, type Call, type Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
 import { MODEL_CALL_FAILURES } from '../paid-call.ts'
 import { TEXT_STATUSES } from './text-form.ts'
-import { callableModels } from './callable-models.ts'
-import { completeText } from './complete-text.ts'
-import { INLINE_FILE_FAILURES, type TextWithFiles } from './inline-files.ts'
+import { INLINE_FILE_FAILURES, type TextWithFiles, callableModels, completeText } from './text-inputs.ts'
 import { anthropicHeaders } from './passed-headers.ts'
 
 /** As of `ANSWER_HEADERS`. */

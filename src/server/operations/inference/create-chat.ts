@@ -6,7 +6,7 @@ import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { answerText } from './answer-text.ts'
 import { ANSWER_HEADERS, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './text-form.ts'
 import { ChatEvents } from '../../../dialects/chat/answer.ts'
-import { INLINE_FILE_FAILURES } from './inline-files.ts'
+import { INLINE_FILE_FAILURES } from './text-inputs.ts'
 import { chatUsage } from '../../../dialects/chat/usage.ts'
 import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
 

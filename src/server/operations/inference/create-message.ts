@@ -7,7 +7,7 @@ import { answerText } from './answer-text.ts'
 import { ANSWER_HEADERS, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './text-form.ts'
 import { MessageEvents, messagesUsage } from '../../../dialects/messages/answer.ts'
 import { anthropicHeaders } from './passed-headers.ts'
-import { INLINE_FILE_FAILURES } from './inline-files.ts'
+import { INLINE_FILE_FAILURES } from './text-inputs.ts'
 import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
 
 interface Inputs {

@@ -6,7 +6,7 @@ import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { answerText } from './answer-text.ts'
 import { ANSWER_HEADERS, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './text-form.ts'
 import { ResponsesEvents, responsesUsage } from '../../../dialects/responses/answer.ts'
-import { INLINE_FILE_FAILURES } from './inline-files.ts'
+import { INLINE_FILE_FAILURES } from './text-inputs.ts'
 import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
 
 interface Inputs {

@@ -18,8 +18,8 @@ import type { Success } from '../define.ts'
 import { settle, type Charge, type PaidCall, type Spent } from '../paid-call.ts'
 import { Delivery, keepGeneration, type CallRecord } from './keep-generation.ts'
 import { keepProgress } from './keep-progress.ts'
-import { tellAffordable } from './tell-affordable.ts'
 import { TEXT_STATUSES, type CompleteParts, type Planned, type TextCall } from './text-form.ts'
+import { withAffordable, type RefusedTokens } from '../../../schemas/money/money-refusals.ts'
 
 /**
  * A call to a model that writes, from its hold to its record: it is what is paid for, receives what the model
@@ -290,4 +290,19 @@ function headersOf(
 function usageWord({ isEstimated }: InferenceEnd, isCapped: boolean): string | null {
   if (isEstimated) return 'estimated'
   return isCapped ? 'capped' : null
+}
+
+/**
+ * A refusal for want of money with the most tokens of an answer that there is money for, as
+ * `affordable_output_tokens` and in its text. Other failures are as they were. D25.
+ */
+export function tellAffordable(
+  failure: Failure,
+  plan: Pick<InferencePlan, 'affordableTokens'>,
+  tokens: Omit<RefusedTokens, 'affordable'>,
+): Failure {
+  const available = failure.fields?.['availableNano']
+  if (typeof available !== 'number') return failure
+  const affordable = plan.affordableTokens(available)
+  return affordable === null ? failure : withAffordable(failure, available, { ...tokens, affordable })
 }

@@ -7,7 +7,7 @@ import type { WholeTextOf } from '../../../dialects/whole-texts.ts'
 import type { InferencePlan } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { Call } from '../define.ts'
-import type { TextWithFiles } from './inline-files.ts'
+import type { TextWithFiles } from './text-inputs.ts'
 
 /** Statuses of every operation that writes texts. D3. */
 export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const

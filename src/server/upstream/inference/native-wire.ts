@@ -3,24 +3,31 @@ import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import { membersOf } from '../../../schemas/values/members.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
-import type { Endpoint } from '../../ports/models/models.ts'
-import type { ShortJobs } from '../../ports/short-jobs.ts'
+import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { ShortJobs, ShortJobMore } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
 import { NATIVE_DIALECTS } from '../../../dialects/native-dialects.ts'
 import { foreignParts } from '../../../dialects/foreign-parts.ts'
-import type { Framing } from './framing/framing.ts'
-import { nativeRequest } from './native-request.ts'
+import type { Framing } from './framing.ts'
 import type { NativeJob, ProviderRequest } from './protocol.ts'
 import { hasBareReasoning } from '../../../dialects/responses/native-request.ts'
 import { isMaker, type LearnedText } from './spoken.ts'
-import { readAnswer } from './whole-answer.ts'
 import type { CountWire, Wire } from './wire.ts'
 import {
   mayCarryForeign,
   type BareReasoning,
   type ForeignParts,
 } from '../../../dialects/prompt/signatures.ts'
+import type { NativeTerms } from '../../../dialects/native.ts'
+import type { FixedEdits } from '../../../schemas/inference/provider-body.ts'
+import { OURS_NAMES } from '../../../schemas/inference/text-members.ts'
+import { chatTokensMember } from '../../../schemas/models/openai-maker.ts'
+import { mustSendMax } from './bounds.ts'
+import { fileEdits, type FileHole } from './inline/file-edits.ts'
+import { owned } from '../../../schemas/values/lent-bytes.ts'
+import { answerOfJob, nativeAnswer } from '../../../dialects/native-answer.ts'
+import type { NativeAnswer, NativeHead, WholeRead } from '../../../dialects/parts.ts'
 
 interface NativeWireDeps {
   readonly endpoint: Endpoint
@@ -118,4 +125,81 @@ function isTokenCount(json: Uint8Array): boolean {
   } catch {
     return false
   }
+}
+
+/** The request of a call to an endpoint that speaks the caller's dialect. D4. */
+export function nativeRequest(
+  job: NativeJob,
+  endpoint: Endpoint,
+  text: Pick<EndpointText, 'isStrict' | 'reasoningField'>,
+): ProviderRequest {
+  const { request, files, passedHeaders, foreign } = job
+  const { dialect, source } = request
+  const asked = { request, passedHeaders, foreign, contents: fileEdits(source, files) }
+  return NATIVE_DIALECTS[dialect].request<FileHole>(asked, termsOf(job, endpoint, text))
+}
+
+function termsOf(
+  { request, limits = null, defaultTokensMax = null }: NativeJob,
+  endpoint: Endpoint,
+  { isStrict, reasoningField }: Pick<EndpointText, 'isStrict' | 'reasoningField'>,
+): NativeTerms {
+  return {
+    own: ownEdits(endpoint),
+    isStrict,
+    reasoningField,
+    tokensMember: chatTokensMember(isMaker(endpoint)),
+    tokensMax: mustSendMax(endpoint, { tokensMax: request.size.tokensMax, defaultTokensMax, limits }),
+    isOwn: endpoint.ownWay !== undefined,
+  }
+}
+
+/** The provider's name of the model, and no member that is for Sluice alone. Made once for an endpoint. */
+export function ownEdits(endpoint: Pick<Endpoint, 'upstreamModel'>): FixedEdits {
+  const known = OWN_EDITS.get(endpoint)
+  if (known !== undefined) return known
+  const own = new Map([['model', JSON.stringify(endpoint.upstreamModel)], ...OURS_CUT])
+  OWN_EDITS.set(endpoint, own)
+  return own
+}
+
+const OWN_EDITS = new WeakMap<object, FixedEdits>()
+
+const OURS_CUT = OURS_NAMES.map((name) => [name, null] as const)
+
+/** An answer that is to be read. */
+interface Unread {
+  readonly dialect: Dialect
+  readonly body: Uint8Array
+  readonly head: NativeHead
+}
+
+interface Reading extends Pick<ShortJobMore, 'caller' | 'endsAt'> {
+  readonly jobs: ShortJobs
+  readonly loop: LoopBudget
+}
+
+/**
+ * Reads a whole answer: on the loop up to INLINE_JSON_BYTES_MAX, above it in a short job, to which the bytes
+ * are moved. The work goes on when the caller has left, since the answer is charged. D14. Failures: those of
+ * `nativeAnswer`, and those of the pool of short jobs.
+ */
+export function readAnswer(
+  unread: Unread,
+  reading: Reading,
+): WholeRead<NativeAnswer> | Promise<WholeRead<NativeAnswer>> {
+  const { dialect, body, head } = unread
+  return body.length > INLINE_JSON_BYTES_MAX
+    ? readInJob(unread, reading)
+    : reading.loop.booked(reading.caller.organizationId, () => nativeAnswer(dialect, body, head))
+}
+
+async function readInJob(
+  { dialect, body, head }: Unread,
+  { jobs, caller, endsAt }: Reading,
+): Promise<WholeRead<NativeAnswer>> {
+  const answer = owned(body)
+  const more = { caller, transfer: movable(answer), ...(endsAt !== undefined && { endsAt }) }
+  const done = await jobs.run('native_answer', { dialect, answer, head }, more)
+  return done.ok ? answerOfJob(done.value) : done
 }

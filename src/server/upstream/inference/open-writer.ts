@@ -1,6 +1,6 @@
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { AnswerRoom, Egress } from '../../ports/egress/egress.ts'
-import type { Endpoint, OwnWay } from '../../ports/models/models.ts'
+import type { Endpoint, OwnWay, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { LoopBudget } from '../../structures/loop-budget.ts'
 import { headerOf, type Credential, type CredentialHeader } from '../credential.ts'
@@ -11,8 +11,13 @@ import { operatorAccess } from '../provider-headers.ts'
 import { Echo, EchoHouse, isEcho } from './echo.ts'
 import type { WritingProtocol } from './protocol.ts'
 import { Drains } from './relay.ts'
-import { wiresOf } from './wires.ts'
 import { WritingEndpoint } from './writing-endpoint.ts'
+import { DIALECTS, type Dialect } from '../../../schemas/inference/text-request.ts'
+import { Framing } from './framing.ts'
+import { nativeWire } from './native-wire.ts'
+import { LearnedText, protocolFor } from './spoken.ts'
+import { TranslatedWire } from './translated-wire.ts'
+import type { Wire, WireOf } from './wire.ts'
 
 export interface OpenWriterDeps {
   readonly egress: Pick<Egress, 'trusted' | 'vetted' | 'room'>
@@ -79,4 +84,27 @@ function openOwn(
       return isOwnKey ? counted.then((outcome) => ofOwnKey(outcome, way.secretName)) : counted
     },
   }
+}
+
+/** The wires of an endpoint, made once for all of its calls. */
+export function wiresOf(
+  endpoint: Endpoint,
+  text: EndpointText,
+  how: { readonly jobs: ShortJobs; readonly loop: LoopBudget },
+): WireOf {
+  const learned = new LearnedText(text)
+  const wires = new Map<Dialect, Wire>(
+    DIALECTS.flatMap((dialect) => {
+      const protocol = protocolFor(text, dialect)
+      if (protocol === null) return []
+      const deps = { endpoint, learned, framing: new Framing(protocol, how), ...how }
+      return [
+        [
+          dialect,
+          protocol === dialect ? nativeWire(dialect, deps) : new TranslatedWire(dialect, protocol, deps),
+        ],
+      ]
+    }),
+  )
+  return (dialect) => wires.get(dialect) ?? null
 }

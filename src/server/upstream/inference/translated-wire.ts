@@ -8,7 +8,7 @@ import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
-import type { Framing } from './framing/framing.ts'
+import type { Framing } from './framing.ts'
 import { GEMINI_TIER_HEADER, geminiCount, geminiPaths } from '../../../dialects/gemini/calls.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { contentsOf, withHoles, type CallContents } from './inline/named-contents.ts'
@@ -17,8 +17,12 @@ import type { ReadLarge } from '../../../dialects/part-events.ts'
 import { PART_PROTOCOLS, wholeParts } from '../../../dialects/part-protocols.ts'
 import type { ProviderRequest } from './protocol.ts'
 import { signatureFormatOf, type LearnedText } from './spoken.ts'
-import { isTranslatedHere, translationJob, type WrittenCall } from './translated/translation-job.ts'
-import { unsupported } from './translated/unsupported.ts'
+import {
+  isTranslatedHere,
+  translationJob,
+  type WrittenCall,
+  unsupported,
+} from './translated/translation-job.ts'
 import type { CountWire, StreamInput, WholeInput, Wire } from './wire.ts'
 import type { NativeAnswer, NativeHead, PartStream, WholeRead, FailureOf } from '../../../dialects/parts.ts'
 import { KeptParts, OriginalParts } from '../../../dialects/passed-parts.ts'

@@ -3,7 +3,7 @@ import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
-import type { Framing } from './framing/framing.ts'
+import type { Framing } from './framing.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import type { ProviderRequest } from './protocol.ts'
 import type {

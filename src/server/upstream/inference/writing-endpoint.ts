@@ -15,7 +15,6 @@ import type { ProviderRequest, WritingAttempt, WritingProtocol, Written } from '
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
 import { translatedTo } from './spoken.ts'
-import { lostOf, unsupported } from './translated/unsupported.ts'
 import { unquoted } from './unquoted.ts'
 import type { WholeInput, Wire, WireOf } from './wire.ts'
 import type {
@@ -27,6 +26,7 @@ import type {
   FailureOf,
 } from '../../../dialects/parts.ts'
 import { NOTHING_REPORTED } from '../../../dialects/usage.ts'
+import { lostOf, unsupported } from './translated/translation-job.ts'
 
 export interface WritingEndpointDeps {
   readonly endpoint: Endpoint

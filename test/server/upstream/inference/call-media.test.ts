@@ -5,8 +5,11 @@ import { fail, ok } from '../../../../src/schemas/failures.ts'
 import { VETTED_ANSWERS_BYTES_MAX } from '../../../../src/schemas/egress/egress-limits.ts'
 import { FETCHED_AT_ONCE_MAX, FETCHED_MEDIUM_MS } from '../../../../src/schemas/inference/inference-limits.ts'
 import type { EgressExchangeRequest } from '../../../../src/server/ports/egress/egress.ts'
-import { CallMedia, type MediaEgress } from '../../../../src/server/upstream/inference/inline/call-media.ts'
-import { mediumTypeOf } from '../../../../src/server/upstream/inference/inline/medium-type.ts'
+import {
+  CallMedia,
+  type MediaEgress,
+  mediumTypeOf,
+} from '../../../../src/server/upstream/inference/inline/call-media.ts'
 import { pdf } from '../../../support/corpus/binaries.ts'
 import { frames, id3 } from '../../../support/corpus/audio.ts'
 import { gif, jpeg, png } from '../../../support/corpus/images.ts'

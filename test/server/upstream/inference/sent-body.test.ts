@@ -12,8 +12,12 @@ import {
 } from '../../../../src/schemas/inference/inline-files.ts'
 import type { MediaCounts, TextSize } from '../../../../src/schemas/inference/text-request.ts'
 import type { ByteReader, Content } from '../../../../src/server/ports/byte-streams.ts'
-import { jsonText, jsonTextBytes } from '../../../../src/server/upstream/inference/inline/json-text.ts'
-import { openBody, type SentBody } from '../../../../src/server/upstream/inference/inline/sent-body.ts'
+import {
+  openBody,
+  type SentBody,
+  jsonText,
+  jsonTextBytes,
+} from '../../../../src/server/upstream/inference/inline/sent-body.ts'
 import type { RequestPiece } from '../../../../src/server/upstream/inference/protocol.ts'
 import { must } from '../../../support/must.ts'
 

@@ -6,7 +6,6 @@ import type { CallableModel, Endpoint, EndpointText } from '../../../../src/serv
 import type { ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
 import type { LinkStreamAttempt, ProviderLink } from '../../../../src/server/upstream/link.ts'
 import { CallMedia, type MediaEgress } from '../../../../src/server/upstream/inference/inline/call-media.ts'
-import { wiresOf } from '../../../../src/server/upstream/inference/wires.ts'
 import { WritingEndpoint } from '../../../../src/server/upstream/inference/writing-endpoint.ts'
 import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
 import type { AnswerRoom } from '../../../../src/server/ports/egress/egress.ts'
@@ -14,6 +13,7 @@ import type { Caller } from '../../../../src/schemas/values/callers.ts'
 import { LoopBudget } from '../../../../src/server/structures/loop-budget.ts'
 import { Drains } from '../../../../src/server/upstream/inference/relay.ts'
 import { keptChat } from '../../../support/inference/kept-chat.ts'
+import { wiresOf } from '../../../../src/server/upstream/inference/open-writer.ts'
 
 /** A stream needs none. */
 const NO_ROOM = (caller: Caller): AnswerRoom => new AnswerBudget(0).room(caller)

@@ -7,14 +7,14 @@ import { joinedAnswer } from '../../../../src/dialects/native-answer.ts'
 import { lendingBuffer } from '../../../../src/schemas/values/lent-bytes.ts'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import { LoopBudget } from '../../../../src/server/structures/loop-budget.ts'
-import { Framing } from '../../../../src/server/upstream/inference/framing/framing.ts'
+import { Framing } from '../../../../src/server/upstream/inference/framing.ts'
 import { LearnedText } from '../../../../src/server/upstream/inference/spoken.ts'
 import { TranslatedWire } from '../../../../src/server/upstream/inference/translated-wire.ts'
-import { readAnswer } from '../../../../src/server/upstream/inference/whole-answer.ts'
 import { threads } from '../../../support/front.ts'
 import { HEAD } from '../../../support/inference/provider-chunks.ts'
 import { callerBy } from '../../../support/keys/callers.ts'
 import { must } from '../../../support/must.ts'
+import { readAnswer } from '../../../../src/server/upstream/inference/native-wire.ts'
 
 type Run = { readonly name: string; readonly more: ShortJobMore }
 

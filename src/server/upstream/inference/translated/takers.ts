@@ -7,10 +7,16 @@ import type { ShortJobs } from '../../../ports/short-jobs.ts'
 import { contentsOf } from '../inline/named-contents.ts'
 import { isEcho } from '../echo.ts'
 import { translatedTo } from '../spoken.ts'
-import { isDropRefused, isTranslatedHere, translationJob, type WrittenCall } from './translation-job.ts'
-import { lostOf, unsupported } from './unsupported.ts'
-import { nativeRequest } from '../native-request.ts'
+import {
+  isDropRefused,
+  isTranslatedHere,
+  translationJob,
+  type WrittenCall,
+  lostOf,
+  unsupported,
+} from './translation-job.ts'
 import { refusalsOf, type RefusalsJob } from '../../../../dialects/refusals.ts'
+import { nativeRequest } from '../native-wire.ts'
 
 /**
  * Kinds of endpoints that one call is judged for before it is routed; what others refuse their attempts tell.

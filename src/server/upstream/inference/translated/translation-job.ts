@@ -9,6 +9,10 @@ import type { InferenceJob } from '../../../ports/inference/inference.ts'
 import type { Endpoint, EndpointText } from '../../../ports/models/models.ts'
 import { mustSendMax } from '../bounds.ts'
 import { isMaker, isVertex, signatureFormatOf } from '../spoken.ts'
+import type { Issue } from '../../../../schemas/failure-metadata.ts'
+import { fail, type Outcome } from '../../../../schemas/failures.ts'
+import { nativeIssue } from '../../../../dialects/table/lost-members.ts'
+import { ISSUES_MAX } from '../../../../schemas/limits/limits.ts'
 
 /** A call as its writer sees it. One that counts tokens has no limits. */
 export type WrittenCall = Pick<InferenceJob, 'request'> &
@@ -67,3 +71,22 @@ export function isTranslatedHere(json: Uint8Array, times = 1): boolean {
 export function isDropRefused({ provider }: Pick<TextRequest, 'provider'>): boolean {
   return provider?.require_parameters === true
 }
+
+/** @param issues members that an endpoint would refuse, one or more */
+export function unsupported(issues: readonly Issue[]): Outcome<never> {
+  return fail('field_unsupported', { metadata: { issues: issues.slice(0, ISSUES_MAX) } })
+}
+
+/**
+ * What an endpoint of the caller's own form may not leave out, where the caller wants nothing to be.
+ * @param dropped members that it leaves out
+ */
+export function lostOf(
+  request: Pick<TextRequest, 'dialect' | 'provider'>,
+  dropped: readonly string[],
+): readonly Issue[] {
+  if (dropped.length === 0 || !isDropRefused(request)) return NOTHING
+  return dropped.map((name) => nativeIssue(request.dialect, name))
+}
+
+const NOTHING: readonly Issue[] = []

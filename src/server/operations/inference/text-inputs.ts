@@ -1,4 +1,4 @@
-import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type FailureName, type Outcome, type Failure } from '../../../schemas/failures.ts'
 import type { FileReference } from '../../../schemas/inference/file-references.ts'
 import {
   INFERENCE_BODY_BYTES_MAX,
@@ -11,13 +11,18 @@ import {
   typesTaken,
   WITH_FILES,
 } from '../../../schemas/inference/inline-files.ts'
-import type { CompleteText } from '../../../schemas/inference/text-request.ts'
+import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { hasScope, scopesText, type KeyScope } from '../../../schemas/keys/scopes.ts'
 import { pointerOf } from '../../../schemas/values/json-path.ts'
 import type { FileRecord } from '../../ports/files/files.ts'
-import type { InlineFile } from '../../ports/inference/inference.ts'
+import type { InlineFile, PresetBy } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { ownWorkspaceOf, type Call } from '../define.ts'
+import type { KeyRecord } from '../../ports/keys/keys.ts'
+import type { CallableModel } from '../../ports/models/models.ts'
+import { callableModel, type KnownModels } from '../callable-model.ts'
+import { callerOf } from '../../../schemas/values/callers.ts'
+import { isComplete, usedPreset } from '../apply-preset.ts'
 
 /** Failures of the files, and the addresses of media, that a call names, beside those of every call. */
 export const INLINE_FILE_FAILURES = [
@@ -136,4 +141,86 @@ function refused(
     fields: { limit: INLINE_FILE_BYTES_MAX },
     metadata: { issues: [{ path: pointerOf([...at, 'file_id']), ...issue }] },
   })
+}
+
+interface Asked {
+  readonly key: KeyRecord
+  readonly body: Pick<CompleteText, 'model' | 'models' | 'hasFallbacks'>
+}
+
+/**
+ * The models of a call in the order to try them: `model`, then `models`. Every model has to be one
+ * that the key may call: a call that could end at a forbidden model is refused before anything is sent.
+ * Failures: those of `callableModel`; for one of `models`, and for `fallbacks` of the provider, the issue has
+ * its path. D2, D11.
+ */
+export function callableModels(
+  { key, body }: Asked,
+  known: KnownModels,
+  ports: Pick<Ports, 'models'>,
+): Outcome<readonly [CallableModel, ...CallableModel[]]> {
+  const first = callableModel({ name: body.model, makes: 'texts', key }, known, ports)
+  if (!first.ok) return first
+  const { allowedModels } = key
+  // The provider chooses among models whose names are its own.
+  if (body.hasFallbacks && allowedModels !== null) return FALLBACKS_REFUSED
+  const others: CallableModel[] = []
+  for (const [at, name] of body.models.entries()) {
+    const found = callableModel({ name, makes: 'texts', key }, known, ports)
+    if (!found.ok) return { ok: false, failure: atPath(`/models/${at}`, found.failure) }
+    others.push(found.value)
+  }
+  return { ok: true, value: [first.value, ...others] }
+}
+
+const FALLBACKS_REFUSED = fail('model_not_allowed', {
+  metadata: {
+    issues: [{ path: '/fallbacks', message: 'could reach other models', expected: '`models`, or no value' }],
+  },
+})
+
+function atPath(path: string, failure: Failure): Failure {
+  const issue = { path, message: 'is not a model for this call', expected: 'a model your key may call' }
+  return { ...failure, metadata: { ...failure.metadata, issues: [issue] } }
+}
+
+type TextCall = Pick<Call<undefined, undefined, TextRequest>, 'key' | 'body' | 'signal' | 'isRegional'>
+
+type TextPorts = Pick<Ports, 'inference' | 'presetConfigs' | 'files' | 'transfers'>
+
+type Completed = Outcome<TextWithFiles>
+
+type PresetUse = Pick<PresetBy, 'isCount'>
+
+const OF_CALL: PresetUse = {}
+
+/**
+ * The body of a call with what it lacks of its preset, and with its files; no promise for a body that names
+ * neither. Failures: those of `PRESET_USE_FAILURES`, of `Inference.withPreset` and of `withFiles`. D10, D31.
+ */
+export function completeText(
+  call: TextCall,
+  ports: TextPorts,
+  use: PresetUse = OF_CALL,
+): Completed | Promise<Completed> {
+  const { body } = call
+  return isCompleteText(body) ? found(call, body, ports) : withPreset(call, ports, use)
+}
+
+function found(call: TextCall, body: CompleteText, ports: TextPorts): Completed | Promise<Completed> {
+  return body.files === undefined ? ok({ body }) : withFiles(call, body, ports)
+}
+
+function isCompleteText(body: TextRequest): body is CompleteText {
+  return isComplete(body)
+}
+
+async function withPreset(call: TextCall, ports: TextPorts, { isCount }: PresetUse): Promise<Completed> {
+  const used = await usedPreset(call, ports)
+  if (!used.ok) return used
+  const { model, content } = used.value
+  const { key, body, signal } = call
+  const by = { caller: callerOf(key), signal, ...(isCount === true && { isCount }) }
+  const merged = await ports.inference.withPreset(body, { content, model }, by)
+  return merged.ok ? found(call, merged.value, ports) : merged
 }
