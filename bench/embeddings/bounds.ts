@@ -1,4 +1,4 @@
-/** How many times as much CPU as a peer an embeddings call may cost, and the chart of it in the README. */
+/** How many times as much CPU as a peer an embeddings call may cost. */
 
 export interface CpuBound {
   /** Name of the peer's subject. */
@@ -11,7 +11,7 @@ export interface CpuBound {
 
 /** Floats up to which an answer is small. */
 const SMALL_DIMENSIONS = 64
-/** Floats of the chart: the default of the scenario. */
+/** Floats of the chart of the README: the default of the scenario. */
 export const CHART_DIMENSIONS = 1_536
 
 export const CPU_BOUNDS: readonly CpuBound[] = [
@@ -28,16 +28,3 @@ export const CPU_BOUNDS: readonly CpuBound[] = [
 
 /** Bytes of JavaScript objects that a governed call may leave to the collector. */
 export const HEAP_BYTES_MAX = 12_000
-
-/** Width of a bar for each whole of a bound. */
-const BAR = 10
-
-/** The lines of the README's chart. */
-export function boundsChart(): readonly string[] {
-  const widest = Math.max(...CPU_BOUNDS.map(({ over }) => over.length))
-  return CPU_BOUNDS.map(({ over, atMost }) => {
-    const bound = atMost(CHART_DIMENSIONS)
-    const full = Math.round(bound * BAR)
-    return `over ${over.padEnd(widest)} ${full === 0 ? '▌' : '█'.repeat(full)} ${Number(bound.toFixed(2))}`
-  })
-}

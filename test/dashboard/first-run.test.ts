@@ -48,7 +48,7 @@ t.test('a provider without a key says where the key goes', { skip }, async (t) =
   await page.getByText('OPENAI_API_KEY', { exact: true }).waitFor()
   t.match(await step(page, '1. Choose').innerText(), /to do/)
   t.same(await findingsInAllLooks(page), [])
-  t.match(await page.getByLabel(/^Call of openai\//).inputValue(), /"model":"openai\//)
+  t.match(await page.getByLabel(/^Sample call of openai\//).inputValue(), /"model":"openai\//)
 })
 
 t.test('a key for a provider is stored in the vault, and stays nowhere in the page', { skip }, async (t) => {
@@ -86,7 +86,7 @@ for (const [language, skipped] of [
     const { page } = opened()
     await page.getByLabel('Language').focus()
     await page.keyboard.type(language)
-    await tabTo(page, /^BUTTON Copy Call of sluice\/echo-1/)
+    await tabTo(page, /^BUTTON Copy Sample call of sluice\/echo-1/)
     t.match(await paste(await copied(page)), /Hello there/)
   })
 }

@@ -55,7 +55,6 @@ export class TopMembers implements Members {
   readonly #seen = new SeenMembers()
   /** What the members before `choices` said. */
   #seenBefore = 0
-  #createdBefore = 0
   /** Of the first event that was passed on; null: there was none. */
   #fixedS: number | null = null
   #idBefore: Span | null = null
@@ -80,9 +79,12 @@ export class TopMembers implements Members {
     this.restore({ seen: 0, createdS: this.#fixedS ?? this.#head.createdS, id: null })
   }
 
-  /** What was known at `choices`, for an object that begins alike. */
+  /**
+   * What was known at `choices`, for an object that begins alike. Its time may have come after them, and is that
+   * of all events from the first on.
+   */
   get state(): TopState {
-    return { seen: this.#seenBefore, createdS: this.#createdBefore, id: this.#idBefore }
+    return { seen: this.#seenBefore, createdS: this.#fixedS ?? this.createdS, id: this.#idBefore }
   }
 
   /** The events that follow have the time of this one: some servers write another in each. D23. */
@@ -151,7 +153,6 @@ export class TopMembers implements Members {
   /** The value of `choices`. */
   choices(at: number, depth: number): number {
     this.#seenBefore = this.#seen.bits
-    this.#createdBefore = this.createdS
     this.#idBefore = this.id
     if (this.#walk.json.bytes[at] !== OPEN_LIST || !this.#seen.isFirst(CHOICES)) return ODD
     this.choicesAt = at

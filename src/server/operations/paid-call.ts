@@ -193,7 +193,7 @@ class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
       return this.#end(result)
     }
     try {
-      this.#usedTokens = this.#paid.usedTokens(result.value)
+      if (this.#admitted !== null) this.#usedTokens = this.#paid.usedTokens(result.value)
       this.#end(this.#paid.ended(result.value, hold))
     } catch (bug) {
       this.#threw(bug)

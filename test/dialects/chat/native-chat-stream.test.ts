@@ -96,6 +96,8 @@ t.test('all events have the time of the first one that is passed on', async (t) 
     HEAD.createdS,
     HEAD.createdS,
   ])
+  const late = { ...choice({ role: 'assistant' }), created: 18 }
+  t.same(createdOf(late, choice({})), [18, 18], 'also where it comes last, and the next event begins alike')
   t.same(createdOf({ created: null, ...choice({ role: 'assistant' }) }, begun), [
     HEAD.createdS,
     HEAD.createdS,

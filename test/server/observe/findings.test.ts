@@ -179,7 +179,7 @@ t.test('what most refused calls have in common decides what is advised', (t) => 
     refusals({ all: 100, refused: 100, codes: new Map([[code, 100]]) })?.fix ?? ''
   t.match(
     fixFor('rate_limited'),
-    /^raise the requests per minute or the burst.*`call_failed` with the failure `rate_limited`/,
+    /^raise the key's requests per minute or burst.*`call_failed` with the failure `rate_limited`/,
   )
   t.match(fixFor('budget_exceeded'), /raise the budget/)
   t.match(fixFor('body_invalid'), /^find the callers in the log/)

@@ -28,7 +28,7 @@ export const FAULTS: readonly Fault[] = [
   {
     customer: 'Ada',
     error: 'key_limit_exceeded',
-    cause: /The limit of the key does not cover this call\. .* are used, .* Limit: lifetime, of the key\./,
+    cause: /The limit of the key does not cover this call\. .* is used, .* Limit: lifetime, of the key\./,
     remedy:
       /Let callers send max_tokens, set default_max_output_tokens on the key, or raise the limit of the key\./,
     page: 'Ada',

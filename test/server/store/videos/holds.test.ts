@@ -222,7 +222,7 @@ t.test('a job is refused when money that fronts hold has not come back in time',
     },
   })
   t.match(await jobs.accept(videoInput(owners)), {
-    failure: { name: 'key_limit_exceeded', detail: /0\.00000006 are reserved/ },
+    failure: { name: 'key_limit_exceeded', detail: /0\.00000006 is reserved/ },
   })
   t.equal(now, 525)
 })
