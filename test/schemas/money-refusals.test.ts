@@ -127,7 +127,7 @@ t.test('the cures fit the maximum that the call has, and the money that is left'
   )
   t.equal(
     cures({ affordable: 0 }),
-    'The rest does not cover the prompt and one output token. ' +
+    'The remaining amount does not cover the prompt and one output token. ' +
       'Raise the limit of the key, or use another key.',
   )
   t.equal(cures({ affordable: 0 }, 0), 'Raise the limit of the key, or use another key.')

@@ -76,7 +76,7 @@ export function withAffordable(failure: Failure, availableNano: number, tokens: 
 
 /** How the bound of a call that writes a text counts its prompt, which has far fewer tokens. */
 const BOUND = ', an upper bound: at least one token per byte of the request'
-const TOO_LITTLE = 'The rest does not cover the prompt and one output token. '
+const TOO_LITTLE = 'The remaining amount does not cover the prompt and one output token. '
 
 function waysOut(availableNano: number, tokens: RefusedTokens): Pick<RefusalWords, 'cures' | 'why'> {
   if (availableNano <= 0) return { cures: [] }

@@ -51,7 +51,7 @@ export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
       value: Number(gauges.isPostgresUp),
     },
     sluice_storage_up: {
-      help: '1 while the disks the node writes to have room, else 0.',
+      help: '1 while every disk that the node writes to has free space, else 0.',
       value: Number(gauges.isStorageUp),
     },
     ...surroundings(gauges.figures),

@@ -36,7 +36,7 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
   gauge('sluice_money_calls_waiting', 'Calls waiting for a reservation of money.', ({ waiting }) => waiting)
   gauge(
     'sluice_money_held_usd',
-    'USD that the ledger lent to fronts and no call has reserved.',
+    'USD that the ledger has lent to fronts and that no call has reserved.',
     ({ heldNano }) => usdOfNano(heldNano),
   )
   watchBooks(metrics)

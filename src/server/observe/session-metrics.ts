@@ -51,7 +51,7 @@ export function watchSessions(registry: Registry, read: () => SessionReading): v
   )
   counter(
     'sluice_session_threads_ended_total',
-    'Threads for transfers of files ended because they did not respond.',
+    'File transfer threads that were ended because they did not respond.',
     ({ silentThreads }) => silentThreads,
   )
 }

@@ -162,7 +162,7 @@ async function queryMeant(sql: Queryable, query: ForfeitQuery): Promise<ForfeitQ
 async function journalMeant(sql: Queryable, named: string): Promise<string> {
   const id = await idIfAny(sql, 'journal', named)
   if (isId(id)) return id
-  throw new CliFailure(`no forfeit has a journal ${named}; see \`sluice ledger forfeits\``)
+  throw new CliFailure(`there is no forfeit of a journal ${named}: see \`sluice ledger forfeits\``)
 }
 
 function tellCheck(options: { readonly json?: boolean }, { sums, differences, count }: LedgerCheck): void {

@@ -43,7 +43,7 @@ export function addInit(program: Command): void {
   const verb = addVerb(
     program,
     'init',
-    'write a settings file, by questions on a terminal, otherwise from options and defaults',
+    'write a settings file: asks questions on a terminal, otherwise uses options and defaults',
   )
     .argument('[file]', 'file to write', FILE)
     .option('--yes', 'ask no questions')
@@ -121,7 +121,7 @@ function writeDraft(draft: string, text: string): void {
 }
 
 const BACK_IT_UP =
-  'back it up now, stored files and secrets cannot be decrypted without it; `sluice vault confirm-root COPY` records the backup'
+  'back it up now: stored files and secrets cannot be decrypted without it; `sluice vault confirm-root COPY` records the backup'
 
 interface Done {
   readonly file: string

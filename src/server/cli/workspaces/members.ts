@@ -17,7 +17,7 @@ interface Options {
 
 /** `members list|add|remove`. */
 export function addMemberVerbs(program: Command): void {
-  const group = program.command('members').description('manage members of workspaces')
+  const group = program.command('members').description('manage workspace members')
   ofWorkspace(group, 'list', 'list the members of a workspace').action((ref: string, options: Options) =>
     withDatabase(async ({ store }) => {
       const workspace = await workspaceOf(store, ref, options)

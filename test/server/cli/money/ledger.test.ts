@@ -98,7 +98,7 @@ t.test('forfeits are meant by the beginning of their journal or request', async 
     code: 1,
     stderr: /^Several journals match/,
   })
-  t.match(await verb('forgive --journal 0190a1ff --note lost'), { code: 1, stderr: /no forfeit has a/ })
+  t.match(await verb('forgive --journal 0190a1ff --note lost'), { code: 1, stderr: /there is no forfeit of a/ })
   t.match(await verb('forgive --request req_aa --note lost'), { code: 1, stderr: /^Several requests match/ })
   t.match(await forgiven('--request req_bbb'), { forfeits: 1, amount_nano_usd: '7' })
   t.match(await forgiven('--request req_aaaa1'), { forfeits: 1, amount_nano_usd: '3' })

@@ -45,7 +45,7 @@ export const INFERENCE_TEXTS: Readonly<Record<string, string>> = {
   created_at: 'When the call began.',
   request_id: 'Id of the request, as in the header `x-request-id`.',
   session_id: 'Groups calls of one conversation, which go to the same endpoint where caching helps.',
-  transforms: 'Accepted without effect.',
+  transforms: 'Accepted, but has no effect.',
   user: 'Your id for the end user.',
   'metadata.user_id': 'Your id for the end user.',
   'stream_options.include_usage': 'Set to true to get a last event with the usage and no choices.',

@@ -81,7 +81,7 @@ export const ADMIN_TEXTS: Readonly<Record<string, string>> = {
   attempts: 'Number of attempts.',
   last_status: 'HTTP status of the last answer; null when there was none.',
   last_reason: 'Why the last attempt failed; null when it did not.',
-  replayed: 'Number of deliveries that start again.',
+  replayed: 'Number of deliveries that are sent again.',
   'workspaces.workspace_id': 'Id of the workspace.',
   'workspaces.name': 'Name of the workspace.',
   'workspaces.slug': 'Slug of the workspace.',
