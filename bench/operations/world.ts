@@ -34,7 +34,12 @@ export interface World {
 export async function startWorld(): Promise<World> {
   const nobody = await freePort()
   const stand = await startStand({
-    settings: { SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8,http:[::1/128]', SLUICE_OPERATOR_ORGANIZATION: OWNER },
+    settings: {
+      SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8,http:[::1/128]',
+      SLUICE_OPERATOR_ORGANIZATION: OWNER,
+      // Some operations make one for each call.
+      SLUICE_WORKSPACES_MAX: '1000',
+    },
     catalogue: (mockOrigin) => catalogueOf(mockOrigin, nobody),
   })
   try {

@@ -1,10 +1,14 @@
 import t, { type Test } from 'tap'
 import { catalogueFile } from '../../../support/models/catalogue.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { runToEnd } from '../../../support/nodes/node.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
 
+/** Not that of a node which was started in this clone. */
+const SLUICE_DATA = temporaryFolder(t, 'models')
+
 async function sluice(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const { code, ...said } = await runVerb(env, args)
+  const { code, ...said } = await runVerb({ SLUICE_DATA, ...env }, args)
   return { status: code, ...said }
 }
 
