@@ -19,7 +19,7 @@ export interface PaidUsage {
   readonly reported?: ReportedTiers
 }
 
-/** What the event of a failure tells beside the failure. */
+/** Facts of a call that the event of its failure needs. */
 export interface FailureFacts {
   /** Statuses of the operation. */
   readonly statuses: readonly number[]

@@ -114,7 +114,7 @@ export interface StreamFigures {
   readonly isDone: boolean
   /** The output is over, and the usage alone is still to come. D27. */
   readonly awaitsUsage: boolean
-  /** As the provider told it last; null: missing, no counts, or no output where there was some. D24. */
+  /** The last usage that the provider reported; null: none, not numbers, or no output after some was sent. D24. */
   readonly usage: TokenUsage | null
   /** Bytes in UTF-8 of delivered text, reasoning and arguments of tools. D26. */
   readonly outputBytes: number

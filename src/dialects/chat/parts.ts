@@ -42,7 +42,7 @@ export class ChatParts extends PartEvents {
     return super.heldBytes + this.#queue.heldBytes
   }
 
-  /** As the provider told it last; null: missing, no counts, or no output where there was some. D24. */
+  /** The last usage that the provider reported; null: none, not numbers, or no output after some was sent. D24. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage

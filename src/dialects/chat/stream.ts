@@ -34,7 +34,7 @@ export class NativeChatStream extends NativeEvents {
     this.walk = new ChatWalk(head, 'event')
   }
 
-  /** As the provider told it last; null: missing, no counts, or no output where there was some. D24. */
+  /** The last usage that the provider reported; null: none, not numbers, or no output after some was sent. D24. */
   get usage(): TokenUsage | null {
     return this.#usage === null ? null : chatUsageOf(this.#usage, this.hasOutput)
   }

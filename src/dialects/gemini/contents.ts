@@ -143,7 +143,7 @@ class ContentsWriter {
     else places.all.push(at)
   }
 
-  /** Responses come first, in the order of their calls: place and name are all that tells them apart. */
+  /** Responses come first, in the order of their calls: only their place and name identify them. */
   #userParts(turns: readonly UserTurn[]): readonly GeminiPart[] {
     const responses: { readonly at: number; readonly part: GeminiPart }[] = []
     const beside: GeminiPart[] = []
@@ -342,7 +342,7 @@ function isBare(part: AssistantPart): part is PromptReasoning {
   return part.kind === 'reasoning' && (part.isRedacted || part.text === '')
 }
 
-/** Signs the text that came last. @returns false: there is none without a signature */
+/** Signs the last part. @returns false: it is not a text, or it has a signature or is a thought */
 function signOf(parts: GeminiPart[], signature: Signature): boolean {
   const last = parts.at(-1)
   if (last === undefined || !('text' in last)) return false

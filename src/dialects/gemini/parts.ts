@@ -39,7 +39,7 @@ export class GeminiPartStream extends PartEvents {
     this.report({ service_tier: tier })
   }
 
-  /** As the last chunk that has it tells it; null: missing, no counts, or no output where there was some. D24. */
+  /** The usage of the last chunk with one; null: none, not numbers, or no output after some was sent. D24. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage

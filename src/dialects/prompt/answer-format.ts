@@ -4,6 +4,12 @@ import { JSON_SCHEMA } from '../form-fit.ts'
 import { flagOf, textOf, type Others } from './others.ts'
 import type { AnswerFormat } from './prompt.ts'
 
+/** Members of a format of type `json_object` that are read. */
+const OBJECT: ReadonlySet<string> = new Set(['type', 'schema', 'name', 'description', 'strict'])
+
+/** The name of a format whose caller gives none: OpenAI requires one. */
+const FORMAT_NAME = 'output'
+
 /** Some providers take a schema there, too. */
 export function readJsonObject(
   format: Members,
@@ -24,8 +30,3 @@ export function schemaFormat(told: Members): AnswerFormat {
     isStrict: flagOf(told['strict']),
   }
 }
-
-export const OBJECT: ReadonlySet<string> = new Set(['type', 'schema', 'name', 'description', 'strict'])
-
-/** The name of a format whose caller gives none: OpenAI requires one. */
-export const FORMAT_NAME = 'output'
