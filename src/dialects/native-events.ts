@@ -13,7 +13,7 @@ const NOTHING: NativeRead = { events: null, failure: null }
 /** A body that ended before its answer did. */
 export const UNFINISHED: Failure = {
   name: 'upstream_failed',
-  detail: 'The stream of the provider ended before the answer was complete.',
+  detail: "The provider's stream ended before the answer was complete.",
 }
 /** An event that cannot be passed on. */
 export const INVALID: Failure = { name: 'upstream_invalid' }

@@ -192,7 +192,7 @@ export const FAILURES = {
   secret_unknown: row([404], 'caller', 'after_change', 'There is no such secret.'),
   secret_exists: row([409, 400], 'caller', 'after_change', 'The vault already has a secret of this name.'),
   secret_uncopyable: row([409],
-    'caller', 'after_change', 'A secret without hosts cannot be copied; store it again first.'),
+    'caller', 'after_change', 'A secret without hosts cannot be copied; store it again with hosts first.'),
   intern_in_transfer: row([409], 'caller', 'backoff', 'The intern is in transfer; try again later.'),
   intern_unknown: row([404], 'caller', 'after_change', 'There is no such intern.'),
   vault_unknown: row([404], 'caller', 'after_change', 'There is no such vault.'),
@@ -295,7 +295,7 @@ export const FAILURES = {
     'ours', 'backoff', 'The first request with this `Idempotency-Key` is still running.', 'info'),
   // Keys of the key ring
   data_key_unavailable: row([500],
-    'ours', 'no', 'An encryption key needed for this cannot be decrypted on this installation.', 'error'),
+    'ours', 'no', 'An encryption key needed for this request cannot be decrypted on this installation.', 'error'),
   // Sluice itself
   busy: row([503], 'ours', 'backoff', 'The gateway is at its limit; try again shortly.', 'warn'),
   store_unavailable: row([503],

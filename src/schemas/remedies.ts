@@ -4,7 +4,7 @@ import type { FailureName } from './failures.ts'
 const SMALLER_MAXIMUM =
   'Set `max_tokens` to `metadata.affordable_output_tokens` or less, or set `default_max_output_tokens` on the key; ' +
   'if the affordable number is 0 or too small,'
-const RESET = 'A limit with an interval also resets at `metadata.reset_at`; a lifetime limit never does.'
+const RESET = 'A limit with an interval resets at `metadata.reset_at`; a lifetime limit never resets.'
 
 /**
  * What a caller or an operator can do about a failure, beyond the failure's text; the pages of the error
@@ -78,7 +78,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   upstream_overloaded: 'Try again after the time in `Retry-After`.',
   upstream_slow: 'Try again, or split the request into smaller ones.',
   upstream_refused: "Change the input according to the provider's text in the message.",
-  deadline_exceeded: 'Try again with fewer inputs or a smaller `max_tokens` in one call.',
+  deadline_exceeded: 'Try again with fewer inputs per call or a smaller `max_tokens`.',
   form_malformed: 'Let a client library write the multipart form, with its boundary in the content type.',
   form_invalid: 'Send one part named `file` with a filename, and at most a few short fields.',
   content_unsupported: 'Convert the file to one of the types named in the message.',
@@ -203,7 +203,8 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   mapping_role_differs: 'Change the role of the existing mapping instead of creating another.',
   scim_group_unknown:
     'Assign the group to Sluice in the directory, wait for its sync, and repeat the request.',
-  sync_job_unknown: 'Use the id returned when the mapping was changed; old syncs are removed.',
+  sync_job_unknown:
+    'Use the sync id returned when the mapping was changed; records of old syncs are deleted.',
   scim_user_taken: 'Correct the duplicate in the directory, or let it match the existing user by `userName`.',
   scim_group_taken: 'Rename one of the groups in the directory.',
   scim_member_unknown: 'Let the directory create users before groups; most directories retry by themselves.',
@@ -221,7 +222,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   scim_tokens_full: 'Revoke a token that no directory uses.',
   scim_token_unknown: 'Use an id from `sluice scim tokens list`.',
   scim_unsupported:
-    'Turn the feature off in the directory: `GET /scim/v2/ServiceProviderConfig` lists what is supported.',
+    'Turn the feature off in the directory: `GET /scim/v2/ServiceProviderConfig` lists the supported features.',
   data_key_unavailable:
     'The operator must give the node its root key (`SLUICE_ROOT_KEY_FILE`); `sluice vault status` names the missing one.',
   client_gone: "Increase the client's timeout, or request a stream.",

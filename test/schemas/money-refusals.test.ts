@@ -155,7 +155,7 @@ t.test('the pages and the dashboard name the three cures, and no wait for a limi
       t.match(words, /`max_tokens`.*`default_max_output_tokens`.*(raise the (limit|budget)|add credit)/, name)
     t.notMatch(failureWords(name)?.remedy, /wait|anew/)
   }
-  t.match(remedyOf('key_limit_exceeded'), /a lifetime limit never does\.$/)
+  t.match(remedyOf('key_limit_exceeded'), /a lifetime limit never resets\.$/)
   t.match(
     remedyOf('key_limit_exceeded'),
     / is 0 or too small, raise the limit of the key, or use another key\./,

@@ -34,10 +34,10 @@ export const GenerationRecord = Type.Object({
   cancelled: Type.Boolean({ description: 'True when the caller closed the stream before its end.' }),
   finish_reason: Type.Union([Type.String(), Type.Null()], {
     description:
-      'Why generation ended, as chat completions name it. `error` when the answer broke off; null when the caller left.',
+      'Reason why generation ended, with the values of chat completions. `error` when the answer broke off; null when the caller left.',
   }),
   native_finish_reason: Type.Union([Type.String(), Type.Null()], {
-    description: 'Why generation ended, as the provider names it.',
+    description: 'Reason why generation ended, as reported by the provider.',
   }),
   total_cost: Type.Number({ description: 'USD that the call was charged.' }),
   usage: Type.Number({ description: 'The same as `total_cost`.' }),

@@ -113,7 +113,8 @@ export const MessagesUsageShape = Type.Object({
 
 const HEAD = {
   id: Type.String({
-    description: "The provider's id, or `msg_…`. The id of the call is in the header `x-generation-id`.",
+    description:
+      'Id assigned by the provider, or `msg_…`. The id of the call is in the header `x-generation-id`.',
   }),
   type: Type.Literal('message'),
   role: Type.Literal('assistant'),

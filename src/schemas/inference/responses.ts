@@ -165,7 +165,8 @@ const Seconds = Type.Integer({ description: 'Unix seconds.' })
 /** A response; a provider's has more members. D13, D14. */
 const Response = {
   id: Type.String({
-    description: "The provider's id, or `resp_…`. The id of the call is in the header `x-generation-id`.",
+    description:
+      'Id assigned by the provider, or `resp_…`. The id of the call is in the header `x-generation-id`.',
   }),
   object: Type.Literal('response'),
   created_at: Seconds,

@@ -58,7 +58,8 @@ export function missingKeyHint(
 }
 
 function unreadHint(authorization: string): string {
-  if (BEARER.test(authorization)) return 'There is no key after `Bearer`: its variable may be empty.'
+  if (BEARER.test(authorization))
+    return 'There is no key after `Bearer`: the variable for the key may be empty.'
   const scheme = OTHER_SCHEME.exec(authorization)?.[1]
   return scheme === undefined
     ? 'The `Authorization` header lacks the word `Bearer` and a space before the key.'

@@ -69,7 +69,10 @@ const Clock = Type.Integer({
 export const PricingOverride = Type.Object(
   {
     min_prompt_tokens: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'a whole number of tokens that the prompt exceeds' }),
+      Type.Integer({
+        minimum: 0,
+        description: 'a whole number: the prompt tokens above which these prices apply',
+      }),
     ),
     utc_start: Type.Optional(Clock),
     utc_end: Type.Optional(Clock),

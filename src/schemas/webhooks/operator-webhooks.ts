@@ -53,7 +53,7 @@ export const ListWebhookEventsQuery = Type.Object({
     Type.String({
       pattern: '^\\d{1,16}\\.(vid_[0-9a-f]{32})?$',
       title: '`next` of an earlier answer',
-      description: `\`next\` of the previous answer, at most ${WEBHOOK_EVENTS_BACK_S_MAX} s back; an older value is raised to that time.`,
+      description: `\`next\` from the previous answer, at most ${WEBHOOK_EVENTS_BACK_S_MAX} s ago; an older value is raised to that time.`,
     }),
   ),
   seconds: Type.Optional(

@@ -105,7 +105,7 @@ function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice 
 function waitingJobs({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
   const slowest = most(each, ({ shortWaitMs }) => shortWaitMs)
   if (slowest === null || slowest.shortWaitMs <= THREAD_WAIT_MS_MAX) return null
-  const detail = `large bodies and secrets of front ${slowest.slot} wait ${msText(slowest.shortWaitMs)} for its thread`
+  const detail = `jobs for large bodies and secrets wait ${msText(slowest.shortWaitMs)} for a thread of front ${slowest.slot}`
   return {
     detail,
     fix:

@@ -69,7 +69,7 @@ export function createOpener(options: OpenerOptions): Outcome<Opener> {
     openRange: (start, end) => rangePlan(start, end, options.sizeBytes),
     sealedBytesOf,
     openSegment(index, bytes) {
-      if (isOver) throw new Error('the opener has ended')
+      if (isOver) throw new Error('the keys of this object were already cleared')
       if (!Number.isInteger(index) || index < 0 || index > lastIndex)
         return damaged('the object has no such segment')
       if (bytes.length !== sealedBytesOf(index)) return damaged('a segment has the wrong length')

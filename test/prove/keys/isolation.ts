@@ -197,7 +197,7 @@ const isOfWhole = (kind: KeyKind): boolean => kind === 'management' || kind === 
  */
 function plain(text: string): string {
   const own = text
-    .replace(/You asked for `[^`]*`/g, 'You asked')
+    .replace(/`[^`]*` was not found/g, 'was not found')
     .replace(/ Nearest: `[^`]*-of-own-[^`]*`(?:, `[^`]*-of-own-[^`]*`)*\./g, '')
   return own
     .replace(/"request_id":"[^"]*"/g, '')

@@ -73,7 +73,7 @@ export class BackupWriter {
 
   /** Writes one file and syncs it to the disk. @param path a path that PATH allows */
   async add(path: string, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
-    if (!PATH.test(path)) throw new Error(`not a path of a backup: ${path}`)
+    if (!PATH.test(path)) throw new Error(`a backup cannot contain the path ${path}`)
     const at = join(this.folder, path)
     mkdirSync(dirname(at), { recursive: true, mode: 0o700 })
     const hash = createHash('sha256')

@@ -75,8 +75,9 @@ function mustBeEmpty({ dataDir, databaseUrl, objects }: Config): void {
   const running = runningSupervisor(dataDir)
   if (running !== null) throw new CliFailure(`${whatHas(running)} ${dataDir}: ${another}`)
   if (databaseUrl === null && hasCluster(dataDir))
-    throw new CliFailure(`${dataDir} has a database: ${another}`)
-  if (existsSync(join(dataDir, ROOT_KEY_FILE))) throw new CliFailure(`${dataDir} has a root key: ${another}`)
+    throw new CliFailure(`${dataDir} already contains a database: ${another}`)
+  if (existsSync(join(dataDir, ROOT_KEY_FILE)))
+    throw new CliFailure(`${dataDir} already contains a root key: ${another}`)
   if (objects.kind === 'disk' && hasFiles(objects.folder))
     throw new CliFailure(`${objects.folder} contains files: set SLUICE_OBJECTS to an empty folder`)
 }

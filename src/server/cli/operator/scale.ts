@@ -20,7 +20,7 @@ export function addScaleVerb(program: Command): void {
   )
   verb
     .option('--fronts <n>', 'number of fronts (processes that serve the API)', countOf)
-    .option('--workers <n>', 'number of transfer threads of all fronts together', countOf)
+    .option('--workers <n>', 'total number of transfer threads across all fronts', countOf)
   verb.action(async (options: Options) => {
     const { fronts = null, workers = null } = options
     if (fronts === null && workers === null) verb.error('error: give --fronts, --workers, or both')

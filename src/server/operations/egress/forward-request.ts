@@ -58,7 +58,7 @@ export const forwardRequest = defineOperation({
   example: { params: { host: 'api.openai.com', path: 'v1/models' } },
   async run(call, ports) {
     const { relayed, params } = call
-    if (relayed === null) throw new Error('the whole request is an input of this operation')
+    if (relayed === null) throw new Error('the call has no relayed request, which this operation needs')
     const destination = destinationOf(params.host)
     if (!destination.ok) return destination
     const { host } = destination.value

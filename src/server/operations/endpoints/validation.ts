@@ -156,5 +156,5 @@ function wordsOf(forms: ProbeResult['forms'], failed: EndpointCheck | undefined)
   })
   if (refused.length > 1) return `By form: ${refused.join('; ')}`
   const message = failed?.upstream_message
-  return message === undefined ? null : `It answered: ${message}`
+  return message === undefined ? null : `The endpoint answered: ${message}`
 }

@@ -28,7 +28,7 @@ export const removeMembers = defineOperation<Inputs, RemoveMembersBody>({
   summary: 'Remove members from a workspace',
   description:
     'Removes all of the users or none. Members through a SCIM mapping are refused: remove them in the identity ' +
-    'provider. A user who is the `creator_user_id` of an active key of the workspace is refused too.',
+    'provider. Removing the `creator_user_id` of an active key of the workspace is refused too.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

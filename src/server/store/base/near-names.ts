@@ -11,7 +11,7 @@ type Refused = ReturnType<typeof fail>
  * anyway
  */
 export function unknownName(failure: FailureName, unknown: string, names: readonly string[]): Refused {
-  return fail(failure, { detail: `You asked for ${shown(unknown)}.${hintOf(nearest(unknown, names))}` })
+  return fail(failure, { detail: `${shown(unknown)} was not found.${hintOf(nearest(unknown, names))}` })
 }
 
 /**

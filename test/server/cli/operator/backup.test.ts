@@ -169,7 +169,10 @@ t.test(
     mkdirSync(join(folder, 'keyed'))
     writeFileSync(join(folder, 'keyed', 'root-key'), '')
     const keyed = { ...settings, SLUICE_DATA: join(folder, 'keyed') }
-    t.match(await runVerb(keyed, ['restore', join(folder, 'b')]), { code: 1, stderr: /has a root key/ })
+    t.match(await runVerb(keyed, ['restore', join(folder, 'b')]), {
+      code: 1,
+      stderr: /already contains a root key/,
+    })
   },
 )
 

@@ -73,7 +73,7 @@ for (const { what, front, cores, fronts = 2, detail, fix } of [
     what: 'jobs that wait for the one thread of a front: more fronts',
     front: { shortWaitMs: THREAD_WAIT_MS_MAX * 2 },
     cores: IDLE,
-    detail: 'large bodies and secrets of front 1 wait 200 ms for its thread',
+    detail: 'jobs for large bodies and secrets wait 200 ms for a thread of front 1',
     fix: 'run `sluice scale --fronts 3`; set SLUICE_FRONTS for the next start',
   },
   {

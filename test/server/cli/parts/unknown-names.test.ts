@@ -23,16 +23,16 @@ t.test(
   'what is not there is named with what is near, or with the verb that shows what is there',
   async (t) => {
     for (const [line, says] of [
-      ['workspaces get defualt', 'There is no such workspace. You asked for `defualt`. Nearest: `default`.'],
-      ['usage --organization Amce', 'There is no such organization. You asked for `Amce`. Nearest: `Acme`.'],
-      [`keys get ${HASH}`, `You asked for \`${HASH}\`. \`sluice keys list\``],
-      [`keys revoke ${HASH}`, `You asked for \`${HASH}\`. \`sluice keys list\``],
-      [`scim tokens revoke ${ID}`, `You asked for \`${ID}\`. \`sluice scim tokens list\``],
-      [`vault delete ${ID}`, `You asked for \`${ID}\`. \`sluice vault list\``],
-      [`vault rotate-data --vault ${ID}`, `You asked for \`${ID}\`. \`sluice vault list\``],
-      ['webhooks replay nothing', 'You asked for `nothing`. `sluice webhooks list`'],
-      [`webhooks replay ${ID}`, `You asked for \`${ID}\`. \`sluice webhooks list\``],
-      ['members remove default nobody', 'You asked for `nobody`. `sluice members list default`'],
+      ['workspaces get defualt', 'There is no such workspace. `defualt` was not found. Nearest: `default`.'],
+      ['usage --organization Amce', 'There is no such organization. `Amce` was not found. Nearest: `Acme`.'],
+      [`keys get ${HASH}`, `\`${HASH}\` was not found. Run \`sluice keys list\``],
+      [`keys revoke ${HASH}`, `\`${HASH}\` was not found. Run \`sluice keys list\``],
+      [`scim tokens revoke ${ID}`, `\`${ID}\` was not found. Run \`sluice scim tokens list\``],
+      [`vault delete ${ID}`, `\`${ID}\` was not found. Run \`sluice vault list\``],
+      [`vault rotate-data --vault ${ID}`, `\`${ID}\` was not found. Run \`sluice vault list\``],
+      ['webhooks replay nothing', '`nothing` was not found. Run `sluice webhooks list`'],
+      [`webhooks replay ${ID}`, `\`${ID}\` was not found. Run \`sluice webhooks list\``],
+      ['members remove default nobody', '`nobody` was not found. Run `sluice members list default`'],
     ] as const) {
       const { code, stderr } = await run(line)
       t.equal(code, 1, line)
@@ -48,7 +48,7 @@ t.test('a misspelt secret is told with those of its vault', async (t) => {
   await runVerb(settings, ['vault', 'put', 'openai_key', '--vault', id, '--host', 'api.openai.com'], 'value')
   const { code, stderr } = await run(`vault rm openai_kye --vault ${id}`)
   t.equal(code, 1)
-  t.match(stderr, /You asked for `openai_kye`\. Nearest: `openai_key`\./)
+  t.match(stderr, /`openai_kye` was not found\. Nearest: `openai_key`\./)
 })
 
 t.test('misspelt verbs and options are told with those that are meant', async (t) => {

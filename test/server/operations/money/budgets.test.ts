@@ -158,7 +158,7 @@ for (const title of [
         call(method, `/workspaces/a%00b/budgets${rest}`, more),
         call(method, `/workspaces/${workspace.id}/budgets${rest}`, { key: foreignKey, ...more }),
       ])
-      const withoutName = (text: string): string => text.replace(/ You asked for `[^`]*`\.$/, '')
+      const withoutName = (text: string): string => text.replace(/ `[^`]*` was not found\.$/, '')
       const found = told.map(textOf).map(([status, type, text]) => [status, type, withoutName(String(text))])
       t.same(
         found,

@@ -271,7 +271,7 @@ t.test('workspaces.update 400: a wrong member by its path, and a slug that is ta
 })
 
 /** What was asked for is named; which others there are is not. */
-const withoutName = (message: string): string => message.replace(/ You asked for `[^`]*`\.$/, '')
+const withoutName = (message: string): string => message.replace(/ `[^`]*` was not found\.$/, '')
 
 for (const title of [
   'workspaces.get 404: GET',

@@ -25,7 +25,7 @@ for (const [{ id: organizationId }, slug] of [
 }
 
 t.test('an organization hears of its own workspaces alone, the command line of all', async (t) => {
-  const own1 = 'There is no such workspace. You asked for `prodction`. Nearest: `production`.'
+  const own1 = 'There is no such workspace. `prodction` was not found. Nearest: `production`.'
   t.equal(told(await findWorkspace(store.sql, 'prodction', own.id)), own1)
   t.equal(told(await workspaceIdOf(store.sql, own.id, 'prodction')), own1)
   t.equal(
@@ -34,18 +34,18 @@ t.test('an organization hears of its own workspaces alone, the command line of a
   )
   t.equal(
     told(await findWorkspace(store.sql, 'far-away', own.id)),
-    'There is no such workspace. You asked for `far-away`.',
+    'There is no such workspace. `far-away` was not found.',
   )
   t.match(
     told(await findWorkspace(store.sql, 'no\0where', own.id)),
-    /^There is no such workspace\. You asked for `no where`\.$/,
+    /^There is no such workspace\. `no where` was not found\.$/,
   )
 })
 
 t.test('an organization that is misspelt is told with those near', async (t) => {
   t.equal(
     told(await findOrganization(store.sql, 'Amce')),
-    'There is no such organization. You asked for `Amce`. Nearest: `Acme`.',
+    'There is no such organization. `Amce` was not found. Nearest: `Acme`.',
   )
 })
 
@@ -60,7 +60,7 @@ t.test('a preset that is not there is told with those of its workspace that can 
   for (const slug of ['support-search', 'support-searches'])
     must(await presets.put({ workspaceId: workspace.id, slug }, presetInput('m'), by))
   must(await presets.archive({ workspaceId: workspace.id, slug: 'support-searches' }, by))
-  const text = 'There is no such preset. You asked for `suport-search`. Nearest: `support-search`.'
+  const text = 'There is no such preset. `suport-search` was not found. Nearest: `support-search`.'
   const ref = { workspaceId: workspace.id, slug: 'suport-search' }
   t.equal(told(await presets.get(ref)), text)
   t.equal(told(await presets.archive(ref, by)), text)

@@ -61,7 +61,7 @@ function Since({
   readonly latest: LiveView
   readonly isStale: boolean
 }): ComponentChild {
-  const over = `as this node saw them in the last ${duration(latest.quantile_seconds * 1_000)}`
+  const over = `measured by this node in the last ${duration(latest.quantile_seconds * 1_000)}`
   return <p class="hint">{isStale ? [`${over}, `, <Time key="at" at={latest.at} />] : over}</p>
 }
 

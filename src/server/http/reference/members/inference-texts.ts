@@ -102,7 +102,7 @@ export const INFERENCE_TEXTS: Readonly<Record<string, string>> = {
   delta: 'Content added by this event.',
   content_block: 'The content block that starts here.',
   finish_reason: 'Why generation ended; null in events before the end.',
-  native_finish_reason: 'Why generation ended, as the provider names it.',
+  native_finish_reason: 'Reason why generation ended, as reported by the provider.',
   stop_reason: 'Why generation ended; null in events before the end.',
   stop_sequence: 'Stop sequence that ended generation; null when none did.',
   system_fingerprint: "The provider's fingerprint of its configuration; null when not reported.",

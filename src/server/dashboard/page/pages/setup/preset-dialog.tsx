@@ -128,7 +128,7 @@ function Versions({
       {diff.value !== undefined && diff.problem === null && <PresetChanges diff={diff.value} />}
       {shown !== undefined && (
         <details>
-          <summary>{`Full version ${to}`}</summary>
+          <summary>{`Version ${to} in full`}</summary>
           <pre class="mono">{wholeText(shown)}</pre>
         </details>
       )}
