@@ -12,7 +12,6 @@ import { Secret } from '../src/schemas/vault/secret.ts'
 import { loadCatalogue } from '../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../src/server/catalogue/shipped.ts'
 import { openEgress } from '../src/server/egress/egress.ts'
-import { BodyBudget } from '../src/server/http/body/body-budget.ts'
 import { ReadEnd } from '../src/server/http/body/socket-reading.ts'
 import { Connections, connectionsMax } from '../src/server/http/connections.ts'
 import type { ExchangeHost, ExchangeOwner } from '../src/server/http/exchange-deps.ts'
@@ -33,6 +32,7 @@ import type {
 import type { ResolvedModel } from '../src/server/ports/models/models.ts'
 import { createEmbedder } from '../src/server/upstream/embeddings/embedder.ts'
 import { openPools } from '../src/workers/pool.ts'
+import { BodyBudget } from '../src/server/http/body/body.ts'
 
 export interface UngovernedSettings {
   readonly port: number

@@ -15,7 +15,6 @@ import { bootId } from '../../src/server/journal/boot-id.ts'
 import { openJournal } from '../../src/server/journal/journal.ts'
 import { createAdmission } from '../../src/server/limits/admission.ts'
 import { stateAddress } from '../../src/server/main/child.ts'
-import { REAL_TIMERS } from '../../src/server/money/money-timers.ts'
 import { createSpend } from '../../src/server/money/spend.ts'
 import { createLog } from '../../src/server/observe/log.ts'
 import { createMetrics, type Metrics } from '../../src/server/observe/metrics.ts'
@@ -62,6 +61,7 @@ import {
 import { chatPassedOn, chatRouted } from './free-chat.ts'
 import { passedOn, routed } from './free-operations.ts'
 import type { LadderCall } from './rungs.ts'
+import { REAL_TIMERS } from '../../src/server/money/reservation.ts'
 
 export interface FrontSettings {
   /** 0 takes any free port. */

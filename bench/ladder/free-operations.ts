@@ -1,7 +1,7 @@
 /** The embeddings operation below its own rungs. */
 import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
 import { callerOf } from '../../src/schemas/values/callers.ts'
-import { callableModel } from '../../src/server/operations/callable-model.ts'
+import { callableModel } from '../../src/server/operations/model-calls.ts'
 import type { Call, Success } from '../../src/server/operations/define.ts'
 import type { EmbeddingsRequest } from '../../src/server/ports/embeddings/embeddings.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'

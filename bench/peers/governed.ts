@@ -10,7 +10,6 @@ import { headersOf, replyOfFailure, type ReplyFacts } from '../../src/server/htt
 import { RequestIds } from '../../src/schemas/requests/request-id.ts'
 import { bodyOf } from '../../src/server/http/call/take-inputs.ts'
 import { createEmbeddings } from '../../src/server/operations/embeddings/create-embeddings.ts'
-import { nextCallId } from '../../src/server/operations/call-ids.ts'
 import { mostTokens } from '../../src/server/upstream/embeddings/bounds.ts'
 import {
   bulkOf,
@@ -27,6 +26,7 @@ import { takeAnswer } from '../../src/workers/scan-answer.ts'
 import { Callers, hold, settle, type Entry } from './callers.ts'
 import { Provider } from './provider.ts'
 import type { ProxyModel, ProxySettings } from './settings.ts'
+import { nextCallId } from '../../src/server/operations/model-calls.ts'
 
 /** A reply ready to write: flat list of names and values. */
 export interface ProxyReply {

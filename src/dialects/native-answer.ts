@@ -1,9 +1,9 @@
 import { ok } from '../schemas/failures.ts'
 import type { Dialect } from '../schemas/inference/text-request.ts'
-import { bytesOf, joined } from '../schemas/values/pieces.ts'
 import { NATIVE_DIALECTS } from './native-dialects.ts'
 import type { NoAnswer, NativeAnswer, NativeHead, ReadAnswer, WholeRead, JoinedAnswer } from './parts.ts'
 import { usageBetween } from './usage.ts'
+import { bytesOf, joined } from '../schemas/values/json-bytes.ts'
 
 interface Unread {
   readonly dialect: Dialect

@@ -1,10 +1,9 @@
 import { ok, type Failure, type Outcome } from '../schemas/failures.ts'
 import { TRANSLATED_INLINE_BYTES_MAX } from '../schemas/inference/inference-limits.ts'
 import type { ThinksIn } from '../schemas/models/text-models.ts'
-import { endOfSpace } from '../schemas/values/json-bytes.ts'
+import { endOfSpace, joined } from '../schemas/values/json-bytes.ts'
 import { parseMarked, withoutMarks } from '../schemas/values/long-integers.ts'
 import { objectOf, type Members } from '../schemas/values/members.ts'
-import { joined } from '../schemas/values/pieces.ts'
 import { INVALID, isDoneMark, UNFINISHED } from './native-events.ts'
 import { SseReader, type SseEvent, type SseRead } from './sse-reader.ts'
 import type {

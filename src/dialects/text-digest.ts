@@ -5,7 +5,6 @@ import { TIER_MEMBERS } from '../schemas/models/price-conditions.ts'
 import { tiersOf } from '../schemas/money/tiers.ts'
 import { membersOf, type Members } from '../schemas/values/members.ts'
 import { accountPathOf } from './account-contents.ts'
-import type { DeclaredTool } from '../schemas/inference/declared-tools.ts'
 import { ECHO_UNITS_MAX } from '../schemas/inference/inference-limits.ts'
 import {
   EFFORT_CLASSES,
@@ -13,6 +12,7 @@ import {
   type PlacedModality,
   type TextInput,
 } from '../schemas/inference/text-request.ts'
+import type { DeclaredTool } from '../schemas/inference/server-tools.ts'
 
 /** The first letters of the type of a tool that OpenRouter's own servers run. */
 const ROUTER_TOOL = 'openrouter:'

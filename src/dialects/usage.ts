@@ -2,8 +2,8 @@ import { TIER_CHARS_MAX, TIER_MEMBERS } from '../schemas/models/price-conditions
 import type { Members } from '../schemas/values/members.ts'
 import type { ReportedTiers, TokenUsage, ShownUsage, AnswerPieces } from './parts.ts'
 import { SEARCHES_TOLD_MAX, TOKENS_TOLD_MAX } from '../schemas/inference/token-limits.ts'
-import { MEDIA_KINDS, type MediaFigures } from '../schemas/money/text-costs.ts'
-import { bytesOf } from '../schemas/values/pieces.ts'
+import { bytesOf } from '../schemas/values/json-bytes.ts'
+import { MEDIA_KINDS, type MediaFigures } from '../schemas/money/costs.ts'
 
 export const NOTHING_REPORTED: ReportedTiers = {}
 

@@ -2,11 +2,11 @@ import { ok, type Outcome } from '../schemas/failures.ts'
 import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits/json-limits.ts'
 import { BACKGROUND_JOB_MS_MAX, SHORT_JOB_MS_MAX } from '../schemas/limits/limits.ts'
 import { BRIEF_HEAP_MIB, LONG_HEAP_MIB } from '../schemas/operator/memory-limits.ts'
-import { bytesOf } from '../schemas/values/pieces.ts'
 import type { Log } from '../server/ports/observe.ts'
 import type { ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { Lane } from './lane.ts'
 import { SessionPool } from './sessions/session-pool.ts'
+import { bytesOf } from '../schemas/values/json-bytes.ts'
 
 /** Milliseconds without a long job after which the threads end and free their grown heaps. Decision. */
 const LONG_IDLE_MS = 60_000

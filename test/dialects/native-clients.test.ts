@@ -3,11 +3,11 @@ import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { ChatAnswer, ChatChunk } from '../../src/schemas/inference/chat.ts'
 import { nativeAnswer } from '../../src/dialects/native-answer.ts'
-import { NativeChatStream } from '../../src/dialects/chat/stream.ts'
 import { dataOf, HEAD, FAILURE_OF, streamOf } from '../support/inference/provider-chunks.ts'
 import { PROVIDER_ANSWERS, PROVIDER_STREAMS } from '../support/inference/provider-streams.ts'
 import { must } from '../support/must.ts'
 import { openRouterShapes } from '../support/wire/foreign-clients.ts'
+import { NativeChatStream } from '../../src/dialects/chat/walk.ts'
 
 const isChunk = Compile(ChatChunk)
 const isAnswer = Compile(ChatAnswer)

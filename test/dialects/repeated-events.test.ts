@@ -1,8 +1,8 @@
 /** Events that differ from those before them in one text: the short way gives what the whole walk gives. */
 import t, { type Test } from 'tap'
-import { NativeChatStream } from '../../src/dialects/chat/stream.ts'
 import { randomFrom } from '../support/embeddings/random-answers.ts'
 import { dataOf, HEAD, FAILURE_OF } from '../support/inference/provider-chunks.ts'
+import { NativeChatStream } from '../../src/dialects/chat/walk.ts'
 
 const event = (choice: string, rest = ',"usage":null'): string =>
   `{"id":"c-1","object":"chat.completion.chunk","created":17,"model":"m-1","choices":[${choice}]${rest}}`

@@ -1,6 +1,6 @@
 /** Which models a key may use. */
 import t from 'tap'
-import { isModelAllowed } from '../../src/schemas/keys/allowed-models.ts'
+import { isModelAllowed } from '../../src/schemas/keys/permissions.ts'
 
 t.test('without a list a key may use every model, with an empty one none', async (t) => {
   t.equal(isModelAllowed(null, 'acme/embed'), true)

@@ -3,7 +3,6 @@ import { membersOf, isObject, type Members } from '../../schemas/values/members.
 import type { ChatBody, ChatMessage } from '../../schemas/inference/chat.ts'
 import { conversationOf } from '../../schemas/inference/conversation.ts'
 import { chatFiles, filesMember } from '../../schemas/inference/file-references.ts'
-import { chatTools, hasNamed, countOf } from '../../schemas/inference/declared-tools.ts'
 import { formOf } from '../form-fit.ts'
 import {
   asksReasoning,
@@ -19,7 +18,7 @@ import {
 import type { TextInput, MediaCounts, TextSize } from '../../schemas/inference/text-request.ts'
 import { namesContent, namesContentBeside } from '../account-contents.ts'
 import { CountedMedia } from '../../schemas/inference/counted-media.ts'
-import { chatServerTools } from '../../schemas/inference/server-tools.ts'
+import { chatServerTools, chatTools, hasNamed, countOf } from '../../schemas/inference/server-tools.ts'
 import { isPictureUrl } from '../prompt/media.ts'
 
 /**

@@ -1,7 +1,7 @@
-import type { MediaFigures } from '../../schemas/money/text-costs.ts'
 import { membersOf, type Members } from '../../schemas/values/members.ts'
 import type { TokenUsage } from '../parts.ts'
 import { countOf, withMedia } from '../usage.ts'
+import type { MediaFigures } from '../../schemas/money/costs.ts'
 
 /**
  * Usage as Gemini tells it, in buckets that do not overlap. The prompt includes what a cache had, and leaves

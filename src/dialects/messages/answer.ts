@@ -1,7 +1,6 @@
 import { statusOf, textOf, type Failure } from '../../schemas/failures.ts'
 import { messageError } from '../../schemas/inference/message-errors.ts'
 import type { TextRequest } from '../../schemas/inference/text-request.ts'
-import { outputTokens } from '../../schemas/money/text-costs.ts'
 import { shownTier, USUAL_TIER } from '../../schemas/money/tiers.ts'
 import { usdOfNano } from '../../schemas/money/usd.ts'
 import type { ShownUsage, TokenUsage, WrittenPart, FinishReason } from '../parts.ts'
@@ -17,6 +16,7 @@ import {
 } from '../answers.ts'
 import { carriedSignature, SIGNATURE_FORMATS, UNSIGNED } from '../prompt/signatures.ts'
 import { parsedArguments } from '../prompt/calls.ts'
+import { outputTokens } from '../../schemas/money/costs.ts'
 
 /**
  * Usage in the form of messages, whose input leaves cached tokens out, and whose output has the reasoning.

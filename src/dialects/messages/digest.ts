@@ -2,7 +2,6 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { mentionsPreset } from '../../schemas/presets/preset-references.ts'
 import { membersOf, type Members } from '../../schemas/values/members.ts'
 import { conversationOf, withoutBilling } from '../../schemas/inference/conversation.ts'
-import { hasNamed, messagesTools, countOf } from '../../schemas/inference/declared-tools.ts'
 import { messagesFiles, filesMember } from '../../schemas/inference/file-references.ts'
 import { formOf } from '../form-fit.ts'
 import type { Message, MessagesBody } from '../../schemas/inference/messages.ts'
@@ -10,7 +9,12 @@ import { commonInputOf, effortOf, refusedOf, repeatedOf, stopsOf, wordsOf } from
 import type { TextInput, PlacedModality, TextSize } from '../../schemas/inference/text-request.ts'
 import { namesContent, namesContentBeside } from '../account-contents.ts'
 import { CountedMedia, isTextType } from '../../schemas/inference/counted-media.ts'
-import { messagesServerTools } from '../../schemas/inference/server-tools.ts'
+import {
+  messagesServerTools,
+  hasNamed,
+  messagesTools,
+  countOf,
+} from '../../schemas/inference/server-tools.ts'
 import { isPictureUrl } from '../prompt/media.ts'
 
 /**

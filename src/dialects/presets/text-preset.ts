@@ -2,9 +2,9 @@ import type { TSchema } from 'typebox'
 import type { KeptBody, MemberSpan } from '../../schemas/kept-body.ts'
 import type { KeptRequest } from '../../schemas/presets/preset-input.ts'
 import { membersOf, type Members } from '../../schemas/values/members.ts'
-import { joined } from '../../schemas/values/pieces.ts'
 import { isNull, providerBody, type BodyEdit } from '../../schemas/inference/provider-body.ts'
 import { TOP_P_MIN } from '../messages/thinking.ts'
+import { joined } from '../../schemas/values/json-bytes.ts'
 
 export type PresetSource = KeptRequest['source']
 

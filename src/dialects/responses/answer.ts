@@ -2,7 +2,6 @@ import type { Static } from 'typebox'
 import { textOf, type Failure } from '../../schemas/failures.ts'
 import type { ResponsesUsage } from '../../schemas/inference/responses.ts'
 import type { TextRequest } from '../../schemas/inference/text-request.ts'
-import { inputTokens, outputTokens } from '../../schemas/money/text-costs.ts'
 import { shownTier, USUAL_TIER } from '../../schemas/money/tiers.ts'
 import { usdOfNano } from '../../schemas/money/usd.ts'
 import { ResponseItems, type GoingOn, type ResponseEvent, JsonWriter, PreparedJson } from './answer-items.ts'
@@ -15,6 +14,7 @@ import {
   type TextHead,
   type WholeText,
 } from '../answers.ts'
+import { inputTokens, outputTokens } from '../../schemas/money/costs.ts'
 
 type Usage = Static<typeof ResponsesUsage>
 

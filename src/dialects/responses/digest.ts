@@ -1,12 +1,6 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
 import { membersOf, type Members } from '../../schemas/values/members.ts'
 import { conversationOf } from '../../schemas/inference/conversation.ts'
-import {
-  hasNamed,
-  responsesTools,
-  type DeclaredTool,
-  countOf,
-} from '../../schemas/inference/declared-tools.ts'
 import { responsesFiles, filesMember } from '../../schemas/inference/file-references.ts'
 import { formOf } from '../form-fit.ts'
 import type { ResponsesBody, ResponsesItem } from '../../schemas/inference/responses.ts'
@@ -23,7 +17,13 @@ import {
 import type { TextInput, MediaCounts, TextSize } from '../../schemas/inference/text-request.ts'
 import { namesContent, namesContentBeside } from '../account-contents.ts'
 import { CountedMedia } from '../../schemas/inference/counted-media.ts'
-import { responsesServerTools } from '../../schemas/inference/server-tools.ts'
+import {
+  responsesServerTools,
+  hasNamed,
+  responsesTools,
+  type DeclaredTool,
+  countOf,
+} from '../../schemas/inference/server-tools.ts'
 import { isPictureUrl } from '../prompt/media.ts'
 
 /** Reasoning that a client names in place of sending it: it is left out where nothing is stored. D8. */

@@ -1,6 +1,5 @@
 import type { Failure } from '../../schemas/failures.ts'
-import { endOfSpace } from '../../schemas/values/json-bytes.ts'
-import { bytesOf } from '../../schemas/values/pieces.ts'
+import { endOfSpace, bytesOf } from '../../schemas/values/json-bytes.ts'
 import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
 import type { SseEvent } from '../sse-reader.ts'
 import { Pieces } from '../walk/splices.ts'

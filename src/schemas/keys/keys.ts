@@ -13,7 +13,7 @@ import { CALL_LIMIT_FIELDS, CallLimits } from '../limits/model-calls.ts'
 import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
 import { USD_MAX } from '../money/money-limits.ts'
 import { HasMore } from '../lists/pages.ts'
-import { KEY_SCOPES, RESERVED_SCOPE_TEXT } from './scopes.ts'
+import { KEY_SCOPES, RESERVED_SCOPE_TEXT } from './permissions.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 

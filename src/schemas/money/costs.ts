@@ -53,3 +53,122 @@ export function chargedNano(
 ): number {
   return Math.min(cost.costNano, (cost.isByok ? bound.anyNano : bound.paidNano) ?? Infinity)
 }
+
+/** Tokens of a call in buckets that do not overlap: whole numbers of at least 0. D24. */
+export interface TokenCounts {
+  /** Input that no cache had. */
+  readonly input: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  /** Of `cacheWrite`, the input that a cache keeps for an hour, which costs more; absent: none. */
+  readonly cacheWriteHour?: number
+  /** Text and tool calls. */
+  readonly output: number
+  readonly reasoning: number
+  /** Searches of the web that the provider made, each of which has a price; absent: none. */
+  readonly searches?: number
+  /** Tokens of the other buckets that are sounds or pictures, which may have other prices; absent: none. */
+  readonly media?: MediaFigures
+}
+
+/** A figure for each kind of tokens of sounds and of pictures. D24. */
+export interface MediaFigures {
+  /** Of `input`. */
+  readonly audio: number
+  /** Of `input`. */
+  readonly image: number
+  /** Of `cacheRead`. */
+  readonly audioRead: number
+  /** Of `output`. */
+  readonly audioOutput: number
+}
+
+export const MEDIA_KINDS = ['audio', 'image', 'audioRead', 'audioOutput'] as const
+
+export const NO_MEDIA: MediaFigures = { audio: 0, image: 0, audioRead: 0, audioOutput: 0 }
+
+/** Tokens of the prompt, those of caches among them. */
+export function inputTokens({ input, cacheRead, cacheWrite }: TokenCounts): number {
+  return input + cacheRead + cacheWrite
+}
+
+/** Tokens of the answer, those of its reasoning among them. */
+export function outputTokens({ output, reasoning }: TokenCounts): number {
+  return output + reasoning
+}
+
+/**
+ * Prices of a model that writes: nano-USD per million tokens, and nano-USD of each request and search. D26.
+ */
+export interface TextPrice {
+  readonly promptNanoPerMillion: number
+  readonly cacheReadNanoPerMillion: number
+  readonly cacheWriteNanoPerMillion: number
+  readonly cacheWriteHourNanoPerMillion: number
+  readonly completionNanoPerMillion: number
+  readonly reasoningNanoPerMillion: number
+  readonly requestNano: number
+  /** Nano-USD of a search of the web that the provider makes. */
+  readonly searchNano: number
+  /** Nano-USD per million tokens of sounds and pictures; absent: they cost what texts cost. */
+  readonly media?: MediaFigures
+}
+
+/** Tokens, and their price in nano-USD per million. */
+export type PricedTokens = readonly [tokens: number, nanoPerMillion: number]
+
+/** Cost of a call in whole nano-USD; at most COST_NANO_MAX. C14. */
+export function textCostNano(usage: TokenCounts, price: TextPrice): number {
+  const { cacheWriteHour = 0, searches = 0 } = usage
+  const prices = price.media ?? NO_MEDIA
+  const media = price.media === undefined ? NO_MEDIA : (usage.media ?? NO_MEDIA)
+  const { audio, image, audioRead, audioOutput } = media
+  return pricedNano(
+    [
+      [usage.input - audio - image, price.promptNanoPerMillion],
+      [usage.cacheRead - audioRead, price.cacheReadNanoPerMillion],
+      [usage.cacheWrite - cacheWriteHour, price.cacheWriteNanoPerMillion],
+      [cacheWriteHour, price.cacheWriteHourNanoPerMillion],
+      [usage.output - audioOutput, price.completionNanoPerMillion],
+      [usage.reasoning, price.reasoningNanoPerMillion],
+      [audio, prices.audio],
+      [image, prices.image],
+      [audioRead, prices.audioRead],
+      [audioOutput, prices.audioOutput],
+    ],
+    price.requestNano + searches * price.searchNano,
+  )
+}
+
+/**
+ * Cost of all buckets together and of what is no tokens, in whole nano-USD: rounded up once, at most
+ * COST_NANO_MAX. C14.
+ */
+export function pricedNano(buckets: readonly PricedTokens[], otherNano: number): number {
+  let sum = 0
+  // Taking a pair apart makes an iterator.
+  for (const bucket of buckets) sum += bucket[0] * bucket[1]
+  // Every term is at least 0: where the sum is exact, each product was.
+  return Math.min(
+    COST_NANO_MAX,
+    (Number.isSafeInteger(sum) ? wholeNano(sum) : largeNano(buckets)) + otherNano,
+  )
+}
+
+/** Tokens that cost more than COST_NANO_MAX at the least price. */
+const TOKENS_COUNTED_MAX = 2 * COST_NANO_MAX * TOKENS_PER_PRICE
+
+/** A product of counts, which may have no end as a number. */
+export function exactCount(count: number): bigint {
+  return BigInt(Math.min(count, TOKENS_COUNTED_MAX))
+}
+
+function wholeNano(sum: number): number {
+  const rest = sum % TOKENS_PER_PRICE
+  return (sum - rest) / TOKENS_PER_PRICE + (rest === 0 ? 0 : 1)
+}
+
+function largeNano(buckets: readonly PricedTokens[]): number {
+  const sum = buckets.reduce((all, [tokens, price]) => all + exactCount(tokens) * BigInt(price), 0n)
+  return Number((sum + BigInt(TOKENS_PER_PRICE) - 1n) / BigInt(TOKENS_PER_PRICE))
+}

@@ -5,8 +5,8 @@ import {
   type TierMember,
   type TokenPriceKey,
 } from '../models/price-conditions.ts'
-import { MEDIA_KINDS, type TextPrice } from './text-costs.ts'
 import { USUAL_TIER, type Tiers } from './tiers.ts'
+import { MEDIA_KINDS, type TextPrice } from './costs.ts'
 
 /** Nano-USD per million tokens of each of TOKEN_PRICE_KEYS; ABSENT: no price of its own. */
 export type TokenPrices = readonly number[]

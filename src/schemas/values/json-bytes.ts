@@ -115,3 +115,19 @@ export function isPlain(four: number): boolean {
     ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes) | ((four - 0x20202020) & ~four)
   return (found & 0x80808080) === 0
 }
+
+/** Bytes of all pieces. */
+export function bytesOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** One piece in memory of its own, which can be moved to another thread, and keeps no other memory. */
+export function joined(pieces: readonly Uint8Array[]): Buffer {
+  const whole = Buffer.allocUnsafeSlow(bytesOf(pieces))
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}

@@ -4,10 +4,10 @@ import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.t
 import type { EgressAnswer, EgressRequest } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { headerOf } from './answer-headers.ts'
-import { decode, isPlain } from './decode.ts'
 import { HeldBody, type RoomWaiter } from './held-body.ts'
 import { failureOf } from './connection-failure.ts'
 import { CUT, type Breakage, type ExchangeHandler, type Line, type ResponseHead } from './handler.ts'
+import { decode, isPlain } from './decoded-body.ts'
 
 /** The operations of its origin that an attempt uses. */
 export interface AttemptHome {

@@ -16,10 +16,10 @@ import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome } from './attempt.ts'
 import type { Connect } from './connect.ts'
 import type { OriginClient } from './handler.ts'
-import type { LongPlaces } from './long-places.ts'
 import { StreamAttempt, type StreamHome } from './stream.ts'
 import { TwoClients } from './two-clients.ts'
 import { UndiciClient, type PoolLimits } from './undici-client.ts'
+import { CallerShares } from '../../schemas/values/callers.ts'
 
 /**
  * Milliseconds by which the end of an attempt, or the leave of a waiting request's caller, may be noticed
@@ -155,4 +155,87 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
       else attempt.isWaiting = !attempt.isSent
     })
   }
+}
+
+/** Names that only the gate writes, or that belong to one connection. */
+const OURS: ReadonlySet<string> = new Set([
+  'host',
+  'content-length',
+  'expect',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+const OURS_AND_ENCODING: ReadonlySet<string> = new Set([...OURS, 'accept-encoding'])
+
+/** The headers of a request without those that the gate writes itself. */
+export function sendable(headers: readonly string[]): readonly string[] {
+  return without(headers, OURS)
+}
+
+/**
+ * Requests an answer without compression: an answer that is small on the wire could be large in memory, and
+ * a compressed stream comes late.
+ */
+export function plainly(headers: readonly string[]): readonly string[] {
+  return [...without(headers, OURS_AND_ENCODING), 'accept-encoding', 'identity']
+}
+
+function without(headers: readonly string[], names: ReadonlySet<string>): readonly string[] {
+  return headers.filter((_, nth) => !names.has((headers[nth - (nth % 2)] ?? '').toLowerCase()))
+}
+
+/** Share of the places for long calls that one organization holds at most, but at least one place. D30. */
+export const LONG_CALLS_ORGANIZATION_SHARE = 1 / 2
+
+/** Share of the places for long calls that one workspace holds at most, but at least one place. Decision. */
+export const LONG_CALLS_WORKSPACE_SHARE = 7 / 16
+
+/** Share of the places for long calls that one key holds at most, but at least one place. Decision. */
+export const LONG_CALLS_KEY_SHARE = 3 / 8
+
+/**
+ * The places for long calls of one front, over all trusted origins: in all, and for each organization,
+ * workspace and key. A call waits for no place, since a place may stay taken for minutes. D30.
+ */
+export class LongPlaces {
+  readonly #max: number
+  readonly #shares: CallerShares
+  #taken = 0
+
+  constructor(max: number) {
+    this.#max = max
+    this.#shares = new CallerShares({
+      organization: shareOf(max, LONG_CALLS_ORGANIZATION_SHARE),
+      workspace: shareOf(max, LONG_CALLS_WORKSPACE_SHARE),
+      key: shareOf(max, LONG_CALLS_KEY_SHARE),
+    })
+  }
+
+  /** @param caller absent: a call of the operator, which counts for no share */
+  take(caller: Caller | undefined): boolean {
+    if (this.#taken >= this.#max) return false
+    if (caller !== undefined) {
+      if (!this.#shares.fits(1, caller)) return false
+      this.#shares.add(1, caller)
+    }
+    this.#taken++
+    return true
+  }
+
+  /** @param caller as it was given to `take` */
+  giveBack(caller: Caller | undefined): void {
+    this.#taken--
+    if (caller !== undefined) this.#shares.add(-1, caller)
+  }
+}
+
+/** A front with one place serves all callers in turn. */
+function shareOf(max: number, share: number): number {
+  return Math.max(1, Math.floor(max * share))
 }

@@ -14,9 +14,8 @@ import type { Destination, VettedOrigin } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { vettedConnector, type trustOf } from './connect.ts'
 import { GateBusy } from './lookups.ts'
-import { PooledOrigin } from './origin.ts'
+import { PooledOrigin, plainly, sendable } from './origin.ts'
 import { failureOf } from './connection-failure.ts'
-import { plainly, sendable } from './sent-headers.ts'
 import { portOf, vet, type VettingDeps } from './vetting.ts'
 
 export interface VettedDeps {

@@ -2,12 +2,17 @@ import { JOURNAL_ENTRIES_MAX, JOURNAL_SEGMENT_BYTES } from '../../schemas/money/
 import type { GiveBack, Journal, Settlement } from '../ports/money/journal.ts'
 import type { BookEntry, Flush, OpenTake, TakeProgress } from '../ports/money/lending.ts'
 import type { Log } from '../ports/observe.ts'
-import { LOCAL_DISK, type JournalDisk } from './disk.ts'
 import { entriesBehind } from './piece.ts'
 import { RecordBuffer } from './record-buffer.ts'
-import { attempt, SegmentWriter, type SegmentPlace } from './segment-writer.ts'
+import {
+  attempt,
+  SegmentWriter,
+  type SegmentPlace,
+  LOCAL_DISK,
+  type JournalDisk,
+  WaitingEntries,
+} from './segment-writer.ts'
 import { segmentPath, type Holder } from './segments.ts'
-import { WaitingEntries } from './waiting-entries.ts'
 
 export interface JournalOptions {
   /** See `journalsFolder`; created when missing. */

@@ -1,7 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { recordAt } from './records.ts'
-import type { SegmentPlace } from './segment-writer.ts'
-import type { PlacedEntry } from './waiting-entries.ts'
+import type { SegmentPlace, PlacedEntry } from './segment-writer.ts'
 
 /** Bytes that are read at once on the loop: about a thousand calls. */
 const PIECE_BYTES = 256 * 1_024

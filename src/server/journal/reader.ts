@@ -9,7 +9,7 @@ import {
   type SegmentFile,
   type SegmentHead,
 } from './segments.ts'
-import type { PlacedEntry } from './waiting-entries.ts'
+import type { PlacedEntry } from './segment-writer.ts'
 
 /** Bytes that are read and decoded before other work has its turn. */
 const PIECE_BYTES = 512 * 1_024

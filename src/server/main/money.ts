@@ -3,7 +3,6 @@ import { openJournal } from '../journal/journal.ts'
 import { openKeptCount } from '../journal/kept-count.ts'
 import { journalsFolder } from '../journal/segments.ts'
 import type { Config } from '../config.ts'
-import { REAL_TIMERS } from '../money/money-timers.ts'
 import { createSpend, type FrontSpend } from '../money/spend.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { watchMoney } from '../observe/money-metrics.ts'
@@ -15,6 +14,7 @@ import { openStore, type StoreOptions } from '../store/base/open.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { identityOf } from '../supervisor/fleet/process-state.ts'
 import { MONEY_POOL_MAX } from '../supervisor/fleet/shares.ts'
+import { REAL_TIMERS } from '../money/reservation.ts'
 
 export interface MoneyDeps {
   readonly part: StartedPart

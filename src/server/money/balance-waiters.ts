@@ -1,9 +1,9 @@
 import { fail, type Outcome } from '../../schemas/failures.ts'
 import { MONEY_TRIED_MS_MAX, MONEY_TRY_MS, MONEY_WAIT_MS_MAX } from '../../schemas/money/money-limits.ts'
 import type { Hold } from '../ports/money/money.ts'
-import type { Balance, Verdict } from './balance.ts'
 import { moneyRefused } from '../../schemas/money/money-refusals.ts'
 import type { Reservation } from './reservation.ts'
+import type { Balance, Verdict } from './balances.ts'
 
 /** A call that waits for money. */
 export interface Waiter {

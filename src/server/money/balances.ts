@@ -1,10 +1,15 @@
 import { organizationAccount, workspaceAccount } from '../../schemas/money/accounts.ts'
-import { COST_NANO_MAX, MONEY_IDLE_MS, MONEY_BALANCES_MAX } from '../../schemas/money/money-limits.ts'
+import {
+  COST_NANO_MAX,
+  MONEY_IDLE_MS,
+  MONEY_BALANCES_MAX,
+  MONEY_REFUSED_MS,
+} from '../../schemas/money/money-limits.ts'
 import type { Journal } from '../ports/money/journal.ts'
 import type { Change } from '../ports/keys/keys.ts'
-import type { BookEntry } from '../ports/money/lending.ts'
+import type { BookEntry, AccountGrant, LimitState } from '../ports/money/lending.ts'
 import type { AccountKind, Day } from '../ports/money/money.ts'
-import { Balance } from './balance.ts'
+import type { RefusingLimit } from '../../schemas/money/money-refusals.ts'
 
 /** All balances of one front, of one day. Design §6.2, §6.3. */
 export class Balances {
@@ -150,4 +155,167 @@ function book(balance: Balance | undefined, costNano: number): void {
 function accountOf(kind: AccountKind, id: string): string {
   if (kind === 'organization') return organizationAccount(id)
   return kind === 'workspace' ? workspaceAccount(id) : id
+}
+
+/** Milliseconds of a slot in which use is counted. */
+const USE_SLOT_MS = 1_000
+
+interface Refusal {
+  readonly until: number
+  /** Nano-USD from which calls are refused: a call that needs less may still fit. */
+  readonly fromNano: number
+  readonly limits: readonly LimitState[]
+}
+
+/** What an account's answer means for a call that its balance does not cover. */
+export interface Verdict {
+  /** Finite limits that refuse the call. */
+  readonly limits: readonly LimitState[]
+  /** True when money that comes back cannot help: the amount does not fit beside what is spent. */
+  readonly isFinal: boolean
+}
+
+/**
+ * A front's balance of one account: money of one day that is lent to the front and neither taken by a call
+ * nor given back. Whole nano-USD, below 2⁵³. Design §6.
+ */
+export class Balance {
+  readonly kind: AccountKind
+  readonly accountId: string
+  /**
+   * The owner of the account, as invalidations name it. For a key, this is the id of its account, whichever
+   * of its hashes was used.
+   */
+  readonly ownerId: string
+  balanceNano = 0
+  /** Nano-USD taken by calls under way; part of it may come back. */
+  openNano = 0
+  /** Nano-USD given back by the front and not yet applied in Postgres. */
+  returningNano = 0
+  /** Nano-USD paid from this balance since the start. */
+  paidNano = 0
+  /** Nano-USD of `paidNano` that is applied in Postgres. */
+  bookedNano = 0
+  /** True when the authority said that the account has no limit, and its owner has not changed since. */
+  isUnlimited = false
+  /** Number of calls that wait for money of this balance. */
+  waiting = 0
+  /** Number of waiting calls that the request under way asks for. */
+  waitingRequested = 0
+  /**
+   * The request under way asks for this account: `Balances` must keep the balance, so that the grant finds
+   * it.
+   */
+  isRequested = false
+  /** Monotonic milliseconds before which another request is of no use. */
+  quietUntil = 0
+  /**
+   * Number of changes of the owner so far. An answer to a request from before the last change is not
+   * remembered.
+   */
+  changes = 0
+  lastUsedAt: number
+  #limits: readonly LimitState[] = []
+  #bookedAtAnswer = 0
+  #isLentElsewhere = false
+  #refusal: Refusal | null = null
+  #slotAt: number
+  #used = 0
+  #usedBefore = 0
+
+  constructor(owner: Pick<Balance, 'kind' | 'accountId' | 'ownerId'>, now: number) {
+    this.kind = owner.kind
+    this.accountId = owner.accountId
+    this.ownerId = owner.ownerId
+    this.lastUsedAt = now
+    this.#slotAt = now
+  }
+
+  take(amountNano: number, now: number): void {
+    this.balanceNano -= amountNano
+    this.openNano += amountNano
+    this.#count(amountNano, now)
+  }
+
+  /** Ends the take of a call. @param keptNano the part of the take that stays in this balance */
+  settle(amountNano: number, keptNano: number): void {
+    this.openNano -= amountNano
+    this.balanceNano += keptNano
+  }
+
+  receive(grant: AccountGrant): void {
+    this.balanceNano += grant.lentNano
+    this.isUnlimited = grant.isUnlimited
+    this.#limits = grant.limits
+    this.#bookedAtAnswer = this.bookedNano
+    this.#isLentElsewhere = grant.isLentElsewhere
+    this.#refusal = null
+  }
+
+  /** The owner changed, so the authority's last answer may be wrong now. Money that is lent stays lent. */
+  forget(): void {
+    this.changes += 1
+    this.isUnlimited = false
+    this.#refusal = null
+    this.quietUntil = 0
+  }
+
+  /** Judges by the last answer, for a call that needs more than the balance. */
+  judge(amountNano: number): Verdict {
+    const hopeless = this.#limits.filter(({ limitNano, spentNano }) => amountNano > limitNano - spentNano)
+    if (hopeless.length > 0) return { limits: hopeless, isFinal: true }
+    const limits = this.#limits.filter(({ restNano }) => restNano + this.balanceNano < amountNano)
+    return { limits, isFinal: limits.length > 0 && !this.#mayComeBack() }
+  }
+
+  refuse(amountNano: number, limits: readonly LimitState[], now: number): void {
+    this.#refusal = { until: now + MONEY_REFUSED_MS, fromNano: amountNano, limits }
+  }
+
+  /** Limits that refused as large an amount a moment ago. */
+  refusing(amountNano: number, now: number): readonly RefusingLimit[] {
+    const refusal = this.#refusal
+    if (
+      refusal === null ||
+      now >= refusal.until ||
+      amountNano < refusal.fromNano ||
+      amountNano <= this.balanceNano
+    )
+      return []
+    return this.refusingLimits(refusal.limits, amountNano)
+  }
+
+  /**
+   * Limits of the last answer as a caller sees them. Money that was paid from this balance counts as used
+   * before Postgres has it, and money that lies in this balance counts as free.
+   */
+  refusingLimits(limits: readonly LimitState[], boundNano: number): readonly RefusingLimit[] {
+    const unbookedNano = Math.max(0, this.paidNano - this.#bookedAtAnswer)
+    return limits.map((limit) => {
+      const spentNano = Math.min(limit.limitNano - limit.restNano, limit.spentNano + unbookedNano)
+      const restNano = Math.min(limit.limitNano - spentNano, limit.restNano + this.balanceNano)
+      return { kind: this.kind, limit: { ...limit, spentNano, restNano }, boundNano }
+    })
+  }
+
+  /** Nano-USD that calls took in a second, lately: the larger of this slot and the one before. */
+  useNano(now: number): number {
+    this.#count(0, now)
+    return Math.max(this.#used, this.#usedBefore)
+  }
+
+  #mayComeBack(): boolean {
+    return this.#isLentElsewhere || this.openNano > 0 || this.returningNano > 0
+  }
+
+  #count(amountNano: number, now: number): void {
+    const slots = Math.floor((now - this.#slotAt) / USE_SLOT_MS)
+    if (slots !== 0) {
+      this.#usedBefore = slots === 1 ? this.#used : 0
+      this.#used = 0
+      this.#slotAt = slots === 1 ? this.#slotAt + USE_SLOT_MS : now
+    }
+    this.#used += amountNano
+    if (amountNano > 0) this.lastUsedAt = now
+  }
 }

@@ -5,9 +5,8 @@ import type { Hold } from '../ports/money/money.ts'
 import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
 import { BalanceWaiters } from './balance-waiters.ts'
-import type { Balance } from './balance.ts'
-import type { MoneyTimers } from './money-timers.ts'
-import type { Reservation, MoneyContext } from './reservation.ts'
+import type { Reservation, MoneyContext, MoneyTimers } from './reservation.ts'
+import type { Balance } from './balances.ts'
 
 export interface BorrowingOptions {
   readonly context: MoneyContext

@@ -2,8 +2,7 @@ import { BOOKS_FLUSH_MS, LEND_REPEAT_MS } from '../../schemas/money/money-limits
 import type { Flush, JournalOwner, Lender } from '../ports/money/lending.ts'
 import type { Log } from '../ports/observe.ts'
 import { FlushBatches } from './flush-batches.ts'
-import type { MoneyTimers } from './money-timers.ts'
-import type { MoneyContext } from './reservation.ts'
+import type { MoneyContext, MoneyTimers } from './reservation.ts'
 
 export interface JournalFlushOptions {
   readonly context: MoneyContext

@@ -12,9 +12,7 @@ import type {
   HoldInput,
   WriteWaiter,
 } from '../ports/money/money.ts'
-import type { GroupCommit } from './group-commit.ts'
-import type { Balance } from './balance.ts'
-import type { Balances } from './balances.ts'
+import type { Balances, Balance } from './balances.ts'
 
 /** The parts that all reservations of a front share. */
 export interface MoneyContext {
@@ -310,4 +308,78 @@ function boundsOf({
 
 function workspaceOf({ key }: Pick<HoldInput, 'key'>): string {
   return key.workspaceId ?? key.defaultWorkspaceId
+}
+
+/** A reservation whose take was gathered in the journal. */
+interface Gathered {
+  /** Called once. @param isWritten false: the disk refused the write, and the take never happened */
+  wrote(isWritten: boolean): void
+  /** Called when all takes of the write have learnt its result: their calls may go on. */
+  goOn(): void
+}
+
+/**
+ * Writes a front's journal once for all takes of one event-loop tick: an append costs as much as the rest of
+ * a call's money.
+ */
+export class GroupCommit {
+  readonly #journal: Pick<Journal, 'write'>
+  readonly #soon: MoneyTimers['soon']
+  #gathered: Gathered[] = []
+  #isDue = false
+
+  constructor(journal: Pick<Journal, 'write'>, soon: MoneyTimers['soon']) {
+    this.#journal = journal
+    this.#soon = soon
+  }
+
+  /** The take learns the result of the next write, at the latest the one at the end of this tick. */
+  gather(take: Gathered): void {
+    this.#gathered.push(take)
+    this.writeSoon()
+  }
+
+  writeSoon(): void {
+    if (this.#isDue) return
+    this.#isDue = true
+    this.#soon(this.#writeDue)
+  }
+
+  readonly #writeDue = (): void => {
+    this.#isDue = false
+    this.write()
+  }
+
+  /**
+   * Writes the journal. Every write of the front's journal goes through here, so that each take learns its
+   * result.
+   */
+  write(): boolean {
+    const isWritten = this.#journal.write()
+    if (this.#gathered.length === 0) return isWritten
+    const gathered = this.#gathered
+    this.#gathered = []
+    for (const take of gathered) take.wrote(isWritten)
+    for (const take of gathered) take.goOn()
+    return isWritten
+  }
+}
+
+/** The clocks of one front's money, passed in so that a test can move them. */
+export interface MoneyTimers {
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  /** `Date.now` */
+  readonly epochNow: () => number
+  /** Runs work after so many milliseconds; the timer keeps no process alive. */
+  readonly after: (ms: number, work: () => void) => void
+  /** Runs work at the end of this event-loop tick. */
+  readonly soon: (work: () => void) => void
+}
+
+export const REAL_TIMERS: MoneyTimers = {
+  now: () => performance.now(),
+  epochNow: Date.now,
+  after: (ms, work) => void setTimeout(work, ms).unref(),
+  soon: setImmediate,
 }

@@ -6,14 +6,19 @@ import type { Hold, HoldInput, MoneyReading, MoneyRefuser, Spend } from '../port
 import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
 import { JournalFlush } from './journal-flush.ts'
-import { GroupCommit } from './group-commit.ts'
 import { Balances } from './balances.ts'
 import { moneyRefused } from '../../schemas/money/money-refusals.ts'
-import type { MoneyTimers } from './money-timers.ts'
 import { heldBy } from './balance-waiters.ts'
 import type { LocalBalance } from '../ports/local-balance.ts'
 import { Borrowing } from './borrowing.ts'
-import { balancesOf, Reservation, type MoneyCounts, type MoneyContext } from './reservation.ts'
+import {
+  balancesOf,
+  Reservation,
+  type MoneyCounts,
+  type MoneyContext,
+  GroupCommit,
+  type MoneyTimers,
+} from './reservation.ts'
 
 export interface SpendOptions {
   readonly lender: Lender

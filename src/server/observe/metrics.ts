@@ -8,15 +8,14 @@ import {
 } from 'prom-client'
 import { FAILURES, type FailureName } from '../../schemas/failures.ts'
 import type { Meters } from '../ports/observe.ts'
-import { CALL_BUCKETS } from './buckets.ts'
-import { Durations } from './durations.ts'
+import { Durations, CALL_BUCKETS } from './durations.ts'
 import { FigureReader } from './history/figure-reader.ts'
-import { SettledCounts } from './history/settled-counts.ts'
 import { LiveReader } from './live-reader.ts'
 import { readMetrics } from './read-metrics.ts'
 import { createStreamMeters } from './stream-metrics.ts'
 import { Tally } from './tally.ts'
 import { watchProcess, type WatchedLoop } from './process-metrics.ts'
+import { SettledCounts } from './history/columns.ts'
 
 /** Metrics of one process in the JSON form of prom-client: plain data, fit for IPC. */
 export type Snapshot = readonly MetricObjectWithValues<MetricValue<string>>[]

@@ -4,7 +4,7 @@ import type { CONVERSATION_HEADERS } from '../../schemas/inference/conversation.
 import type { KeyKind } from '../../schemas/keys/api-keys.ts'
 import type { BodyName } from '../../schemas/bodies.ts'
 import { FAILURES, type FailureName, type Outcome } from '../../schemas/failures.ts'
-import type { KeyScope } from '../../schemas/keys/scopes.ts'
+import type { KeyScope } from '../../schemas/keys/permissions.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
 import type { Content, Upload } from '../ports/byte-streams.ts'
 import type { EventStream, EventStreamHead } from '../ports/event-stream.ts'

@@ -1,9 +1,9 @@
-import { isModelAllowed } from '../../schemas/keys/allowed-models.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
 import { hintOf, NAMES_COMPARED_MAX, nearest, shown } from '../../schemas/nearest.ts'
 import { isKeptModelName } from '../../schemas/requests/asked-model.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { CallableModel, ModelCatalogue } from '../ports/models/models.ts'
+import { isModelAllowed } from '../../schemas/keys/permissions.ts'
 
 type Models = Pick<ModelCatalogue, 'models' | 'aliases'>
 

@@ -1,12 +1,12 @@
 import { readSync } from 'node:fs'
 import { ok, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
-import { bytesOf } from '../../schemas/values/pieces.ts'
 import { detach, wholeBuffers } from '../detach.ts'
 import { HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from '../seal/format.ts'
 import { createOpener, damaged, type Opener } from '../seal/opener.ts'
 import { openRange, type RangeOpener } from '../seal/range-opener.ts'
 import type { ThreadSession, ToThread, UnsealJob, SessionOutput } from './protocol.ts'
+import { bytesOf } from '../../schemas/values/json-bytes.ts'
 
 const SEALED_SEGMENT_BYTES = SEGMENT_BYTES + TAG_BYTES
 /** With the rest of the piece before, these bytes open to at most STORAGE_PIECE_BYTES. */

@@ -2,7 +2,6 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { ChatChunk } from '../../../src/schemas/inference/chat.ts'
-import { NativeChatStream } from '../../../src/dialects/chat/stream.ts'
 import { randomFrom, type Random } from '../../support/embeddings/random-answers.ts'
 import { sameWhereverCut, summaryOf } from '../../support/inference/cut-streams.ts'
 import { ExpectedCalls } from '../../support/inference/bodies/expected-calls.ts'
@@ -15,6 +14,7 @@ import {
   streamOf,
   written,
 } from '../../support/inference/provider-chunks.ts'
+import { NativeChatStream } from '../../../src/dialects/chat/walk.ts'
 
 const isChunk = Compile(ChatChunk)
 const streamed = (): NativeChatStream => new NativeChatStream(HEAD, FAILURE_OF)

@@ -1,11 +1,4 @@
 /** What a usage costs, in big integers, beside what the product makes of the provider's words for it. */
-import {
-  MEDIA_KINDS,
-  textCostNano,
-  type MediaFigures,
-  type TextPrice,
-  type TokenCounts,
-} from '../../../src/schemas/money/text-costs.ts'
 import { chatUsageOf } from '../../../src/dialects/chat/usage.ts'
 import { MessagesUsage } from '../../../src/dialects/messages/usage.ts'
 import { geminiUsageOf } from '../../../src/dialects/gemini/usage.ts'
@@ -13,6 +6,13 @@ import { readResponse } from '../../../src/dialects/responses/whole.ts'
 import { HEAD } from '../../support/inference/provider-chunks.ts'
 import { searchCall } from '../../support/inference/responses-streams.ts'
 import type { Proof } from '../proof.ts'
+import {
+  MEDIA_KINDS,
+  textCostNano,
+  type MediaFigures,
+  type TextPrice,
+  type TokenCounts,
+} from '../../../src/schemas/money/costs.ts'
 
 /** All buckets of a usage. Of the tokens that a cache has written, some are kept for an hour. */
 export type Tokens = Required<TokenCounts>

@@ -4,7 +4,7 @@
  */
 import type { Pricing } from '../../../src/schemas/models/models.ts'
 import type { PriceModifier, PricingOverride } from '../../../src/schemas/models/price-conditions.ts'
-import type { TokenCounts } from '../../../src/schemas/money/text-costs.ts'
+import type { TokenCounts } from '../../../src/schemas/money/costs.ts'
 
 export interface PricedCall {
   readonly usage: TokenCounts

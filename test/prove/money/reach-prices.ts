@@ -10,18 +10,18 @@ import {
 } from '../../../src/schemas/models/price-conditions.ts'
 import { dearestPricesAt, priceAt, type Priced } from '../../../src/schemas/money/price-at.ts'
 import { endpointPrices } from '../../../src/schemas/money/read-prices.ts'
+import { tierOf, type Tiers } from '../../../src/schemas/money/tiers.ts'
+import { loadCatalogue } from '../../../src/server/catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../../../src/server/catalogue/shipped.ts'
+import type { Proof, Program } from '../proof.ts'
+import { oracleNano, type PricedCall } from './price-oracle.ts'
 import {
   inputTokens,
   outputTokens,
   pricedNano,
   textCostNano,
   type TokenCounts,
-} from '../../../src/schemas/money/text-costs.ts'
-import { tierOf, type Tiers } from '../../../src/schemas/money/tiers.ts'
-import { loadCatalogue } from '../../../src/server/catalogue/load.ts'
-import { SHIPPED_CATALOGUE } from '../../../src/server/catalogue/shipped.ts'
-import type { Proof, Program } from '../proof.ts'
-import { oracleNano, type PricedCall } from './price-oracle.ts'
+} from '../../../src/schemas/money/costs.ts'
 
 const CALLS = 1_000_000
 const CALLS_SHORT = 10_000

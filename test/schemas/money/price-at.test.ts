@@ -12,8 +12,8 @@ import {
   type ResolvedPrice,
 } from '../../../src/schemas/money/price-at.ts'
 import { endpointPrices } from '../../../src/schemas/money/read-prices.ts'
-import { textCostNano } from '../../../src/schemas/money/text-costs.ts'
 import { NO_TIERS, tierOf, type Tiers } from '../../../src/schemas/money/tiers.ts'
+import { textCostNano } from '../../../src/schemas/money/costs.ts'
 
 /** A Thursday. */
 const NOON = Date.parse('2026-11-26T12:00:00Z')

@@ -3,12 +3,6 @@ import { getEventListeners } from 'node:events'
 import t, { type Test } from 'tap'
 import { LONG_CALLS_RETRY_S, UPSTREAM_EVENTS_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import type { Caller } from '../../../src/schemas/values/callers.ts'
-import {
-  LONG_CALLS_KEY_SHARE,
-  LONG_CALLS_ORGANIZATION_SHARE,
-  LONG_CALLS_WORKSPACE_SHARE,
-  LongPlaces,
-} from '../../../src/server/egress/long-places.ts'
 import { bodyOf, JOINED_BODY_BYTES_MAX } from '../../../src/server/egress/request-body.ts'
 import { request } from '../../support/egress/egress-rig.ts'
 import { chatRequest, openLongCalls, type LongCallRig } from '../../support/egress/long-call-rig.ts'
@@ -18,6 +12,12 @@ import type { FakeAnswer } from '../../support/inference/fake-provider.ts'
 import { Steps, streams } from '../../support/inference/fake-stream.ts'
 import { must } from '../../support/must.ts'
 import { still, until } from '../../support/wait.ts'
+import {
+  LONG_CALLS_KEY_SHARE,
+  LONG_CALLS_ORGANIZATION_SHARE,
+  LONG_CALLS_WORKSPACE_SHARE,
+  LongPlaces,
+} from '../../../src/server/egress/origin.ts'
 
 const LARGE = Buffer.alloc(3 * 1024 * 1024, 'x')
 

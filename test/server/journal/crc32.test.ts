@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { crc32Of } from '../../../src/server/journal/crc32.ts'
+import { crc32Of } from '../../../src/server/journal/record-buffer.ts'
 
 t.test('any part of any bytes has the checksum that zlib gives it', (t) => {
   const bytes = Buffer.concat([randomBytes(400), Buffer.alloc(20), Buffer.alloc(20, 255)])

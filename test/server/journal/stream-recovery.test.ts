@@ -6,12 +6,12 @@ import { recoverJournal } from '../../../src/server/journal/recovery.ts'
 import { journalsFolder } from '../../../src/server/journal/segments.ts'
 import { openNodeJournals } from '../../../src/server/main/journals.ts'
 import type { OpenTake } from '../../../src/server/ports/money/lending.ts'
-import { nextCallId } from '../../../src/server/operations/call-ids.ts'
 import { FACTS_DOCUMENT } from '../../../src/server/store/inference/generation-columns.ts'
 import { openFolder } from '../../support/files/storage.ts'
 import { keptLog } from '../../support/log.ts'
 import { booksOf, BOUND, COST, deadFront, LENT, type DeadFront } from '../../support/money/dead-front.ts'
 import { waitLong } from '../../support/stores/postgres.ts'
+import { nextCallId } from '../../../src/server/operations/model-calls.ts'
 
 waitLong()
 

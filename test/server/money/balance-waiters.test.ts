@@ -1,9 +1,9 @@
 /** How long a call waits for money, and what it is told at the end. */
 import t from 'tap'
 import { MONEY_TRIED_MS_MAX, MONEY_WAIT_MS_MAX } from '../../../src/schemas/money/money-limits.ts'
-import { Balance } from '../../../src/server/money/balance.ts'
 import { BalanceWaiters } from '../../../src/server/money/balance-waiters.ts'
 import type { Reservation } from '../../../src/server/money/reservation.ts'
+import { Balance } from '../../../src/server/money/balances.ts'
 
 const AMOUNT = 300
 

@@ -1,7 +1,7 @@
 /** Records of calls to models that write, for tests. */
-import { nextCallId } from '../../../src/server/operations/call-ids.ts'
 import type { Generation, GenerationFacts } from '../../../src/server/ports/inference/generations.ts'
 import { generationMsOf } from '../../../src/schemas/inference/generations.ts'
+import { nextCallId } from '../../../src/server/operations/model-calls.ts'
 
 export const ORGANIZATION = '019a5b0c-4e21-7000-8000-000000000001'
 export const WORKSPACE = '019a5b0c-4e21-7000-8000-000000000002'

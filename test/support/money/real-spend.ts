@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { openJournal } from '../../../src/server/journal/journal.ts'
-import { REAL_TIMERS } from '../../../src/server/money/money-timers.ts'
 import { createSpend, type FrontSpend } from '../../../src/server/money/spend.ts'
 import type { EpochFeed } from '../../../src/server/ports/keys/keys.ts'
 import { openLender } from '../../../src/server/store/money/lender.ts'
@@ -10,6 +9,7 @@ import { TEST_BOOT } from './journal.ts'
 import { SILENT } from '../log.ts'
 import { imbalances } from './money.ts'
 import type { Teardown } from '../teardown.ts'
+import { REAL_TIMERS } from '../../../src/server/money/reservation.ts'
 
 /** The money of one front as it is in a node: purses, a journal on disk, the books in Postgres. */
 export interface RealSpend extends FrontSpend {

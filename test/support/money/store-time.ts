@@ -1,6 +1,6 @@
 /** Time of fronts whose money is in a real store: none passes while the store is asked, however long it takes. */
-import { REAL_TIMERS, type MoneyTimers } from '../../../src/server/money/money-timers.ts'
 import type { Lender } from '../../../src/server/ports/money/lending.ts'
+import { REAL_TIMERS, type MoneyTimers } from '../../../src/server/money/reservation.ts'
 
 export interface StoreTime {
   readonly timers: MoneyTimers

@@ -1,8 +1,8 @@
 /** Readings of processes for tests of the live view. */
 import type { LiveReading } from '../../../src/server/observe/live-reader.ts'
-import { CALL_BUCKETS } from '../../../src/server/observe/buckets.ts'
 import type { FrontReading, PoolReading } from '../../../src/server/observe/front-metrics.ts'
 import type { MoneyReading } from '../../../src/server/ports/money/money.ts'
+import { CALL_BUCKETS } from '../../../src/server/observe/durations.ts'
 
 const POOL: PoolReading = { threads: 1, begun: 0, waitS: 0, busyS: 0 }
 export const FRONT_LOAD: FrontReading = {

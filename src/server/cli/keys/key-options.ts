@@ -1,5 +1,4 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { modelsRemark } from '../../../schemas/keys/allowed-models.ts'
 import { INSTANT_RULES, instantOf } from '../../../schemas/values/instants.ts'
 import {
   ALLOWED_MODEL_RULES,
@@ -9,7 +8,13 @@ import {
 } from '../../../schemas/keys/keys.ts'
 import { ALLOWED_MODELS_MAX, KEY_OVERLAP_S_MAX } from '../../../schemas/keys/key-limits.ts'
 import { RATE_LIMIT_RPM_MAX } from '../../../schemas/limits/rate-limits.ts'
-import { isKeyScope, KEY_SCOPES, RESERVED_SCOPE_TEXT, type KeyScope } from '../../../schemas/keys/scopes.ts'
+import {
+  isKeyScope,
+  KEY_SCOPES,
+  RESERVED_SCOPE_TEXT,
+  type KeyScope,
+  modelsRemark,
+} from '../../../schemas/keys/permissions.ts'
 import { USD_MAX } from '../../../schemas/money/money-limits.ts'
 import { nanoOfUsd } from '../../../schemas/money/usd.ts'
 import type { Outcome } from '../../../schemas/failures.ts'

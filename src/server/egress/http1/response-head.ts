@@ -1,4 +1,5 @@
 /** The lines of a response's head, read where the socket wrote them. RFC 9112, without its leniencies. */
+import { UPSTREAM_CHUNK_EXTENSION_BYTES_MAX } from '../../../schemas/models/provider-limits.ts'
 
 /** Results of a walk that are no position. */
 export const MORE = -1
@@ -133,4 +134,237 @@ function isBlank(byte: number | undefined): boolean {
 
 function tableOf(has: (code: number) => boolean): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, code) => (has(code) ? 1 : 0))
+}
+
+const SEMICOLON = 0x3b
+
+const EQUALS = 0x3d
+
+const QUOTE = 0x22
+
+const BACKSLASH = 0x5c
+
+const DELETE = 0x7f
+
+/** Hexadecimal digits of a size: all such numbers are exact. */
+const DIGITS_MAX = 13
+
+const DIGITS = 0
+
+/** Behind a semicolon or an equals sign, where a token has to follow. */
+const TOKEN_BEGINS = 1
+
+const IN_TOKEN = 2
+
+const ENDS = 3
+
+const IN_QUOTES = 4
+
+/** Behind a backslash in quotes. */
+const QUOTED_PAIR = 5
+
+/** Behind the second quote. */
+const BEHIND_QUOTES = 6
+
+/** The line before the bytes of a chunk. RFC 9112 §7.1. Extensions are dropped. */
+export class ChunkSize {
+  bytes = 0
+  #state = DIGITS
+  #digits = 0
+  #extensionBytes = 0
+  #hasValue = false
+
+  begin(): void {
+    this.bytes = 0
+    this.#state = DIGITS
+    this.#digits = 0
+    this.#extensionBytes = 0
+  }
+
+  /** @returns the position behind the line, MORE or INVALID */
+  read(bytes: Buffer, from: number, to: number): number {
+    for (let at = from; at < to; at++) {
+      const byte = bytes[at] ?? 0
+      if (this.#state === ENDS) return byte === LF ? at + 1 : INVALID
+      if (this.#state === DIGITS ? !this.#digit(byte) : !this.#extension(byte)) return INVALID
+    }
+    return MORE
+  }
+
+  #digit(byte: number): boolean {
+    const value = hexOf(byte)
+    if (value < 0) return this.#digits > 0 && this.#behindToken(byte)
+    this.bytes = 16 * this.bytes + value
+    return ++this.#digits <= DIGITS_MAX
+  }
+
+  #extension(byte: number): boolean {
+    if (++this.#extensionBytes > UPSTREAM_CHUNK_EXTENSION_BYTES_MAX) return false
+    if (this.#state >= IN_QUOTES) return this.#quoted(byte)
+    if (TOKEN[byte] === 1) {
+      this.#state = IN_TOKEN
+      return true
+    }
+    if (this.#state === TOKEN_BEGINS) {
+      if (byte !== QUOTE || !this.#hasValue) return false
+      this.#state = IN_QUOTES
+      return true
+    }
+    if (byte !== EQUALS) return this.#behindToken(byte)
+    if (this.#hasValue) return false
+    this.#hasValue = true
+    this.#state = TOKEN_BEGINS
+    return true
+  }
+
+  /** A value in quotes. RFC 9110 §5.6.4. */
+  #quoted(byte: number): boolean {
+    if (this.#state === BEHIND_QUOTES) return this.#behindToken(byte)
+    if (byte === DELETE || (byte < SPACE && byte !== TAB)) return false
+    if (this.#state === QUOTED_PAIR) this.#state = IN_QUOTES
+    else if (byte === QUOTE) this.#state = BEHIND_QUOTES
+    else if (byte === BACKSLASH) this.#state = QUOTED_PAIR
+    return true
+  }
+
+  #behindToken(byte: number): boolean {
+    this.#hasValue = false
+    if (byte === CR) this.#state = ENDS
+    else if (byte === SEMICOLON) this.#state = TOKEN_BEGINS
+    return byte === CR || byte === SEMICOLON
+  }
+}
+
+/** -1 for what is no digit. */
+function hexOf(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}
+
+const CONNECTION = Buffer.from('connection')
+
+const KEEP_ALIVE = Buffer.from('keep-alive')
+
+const RETRY_AFTER = Buffer.from('retry-after')
+
+const CONTENT_LENGTH = Buffer.from('content-length')
+
+const CONTENT_ENCODING = Buffer.from('content-encoding')
+
+const TRANSFER_ENCODING = Buffer.from('transfer-encoding')
+
+const CHUNKED = Buffer.from('chunked')
+
+const KEEP_ALIVE_TIMEOUT = /(?:^|[\s,;])timeout=(\d{1,9})/i
+
+/**
+ * The parts of a head that decide how the response is read. The length of a name rules out nearly all others.
+ */
+export class ResponseFields implements HeadLines {
+  status = 0
+  contentLength = -1
+  contentEncoding = ''
+  retryAfter: string | null = null
+  keepAliveMs = -1
+  isChunked = false
+  isKeptAlive = true
+  /** The headers that follow are trailers, which are checked and dropped. */
+  isTrailing = false
+  #isHttp10 = false
+  #isToClose = false
+  #isToStay = false
+
+  begin(): void {
+    this.contentLength = -1
+    this.contentEncoding = ''
+    this.retryAfter = null
+    this.keepAliveMs = -1
+    this.isChunked = false
+    this.isTrailing = false
+    this.#isToClose = false
+    this.#isToStay = false
+  }
+
+  onStatus(status: number, isHttp10: boolean): void {
+    this.status = status
+    this.#isHttp10 = isHttp10
+  }
+
+  onHeader(bytes: Buffer, name: number, nameEnd: number, value: number, valueEnd: number): boolean {
+    switch (nameEnd - name) {
+      case CONNECTION.length:
+        return this.#onConnection(bytes, name, value, valueEnd)
+      case CONTENT_LENGTH.length:
+        return !isNamed(bytes, name, CONTENT_LENGTH) || this.#onLength(bytes, value, valueEnd)
+      case TRANSFER_ENCODING.length:
+        return !isNamed(bytes, name, TRANSFER_ENCODING) || this.#onCoding(bytes, value, valueEnd)
+      case RETRY_AFTER.length:
+        if (!this.isTrailing && isNamed(bytes, name, RETRY_AFTER))
+          this.retryAfter = bytes.toString('latin1', value, valueEnd)
+        return true
+      case CONTENT_ENCODING.length:
+        if (!this.isTrailing && isNamed(bytes, name, CONTENT_ENCODING))
+          this.contentEncoding = bytes.toString('latin1', value, valueEnd).toLowerCase()
+        return true
+      default:
+        return true
+    }
+  }
+
+  /** All headers have come. @returns false when they contradict each other, or say what was not asked for */
+  complete(): boolean {
+    const hasNoFraming = this.contentLength === -1 && !this.isChunked
+    // A request here asks neither for an upgrade nor for leave to send its body.
+    if (this.isInformational) return hasNoFraming && this.status > 101 && !this.#isToClose && !this.#isHttp10
+    if (this.contentLength >= 0 && this.isChunked) return false
+    if (this.#isHttp10 && this.isChunked) return false
+    const isUntilClose = this.hasBody && hasNoFraming
+    // The status says that no chunk follows, and some servers send one. RFC 9112 §6.1.
+    const isUnclear = this.isChunked && !this.hasBody
+    this.isKeptAlive = !isUntilClose && !isUnclear && !this.#isToClose && (!this.#isHttp10 || this.#isToStay)
+    return this.status !== 204 || this.contentLength <= 0
+  }
+
+  get isInformational(): boolean {
+    return this.status < 200
+  }
+
+  get hasBody(): boolean {
+    return this.status !== 204 && this.status !== 304
+  }
+
+  #onConnection(bytes: Buffer, name: number, value: number, valueEnd: number): boolean {
+    if (this.isTrailing) return true
+    if (isNamed(bytes, name, CONNECTION)) {
+      for (const option of bytes.toString('latin1', value, valueEnd).toLowerCase().split(',')) {
+        const word = option.trim()
+        if (word === 'close') this.#isToClose = true
+        else if (word === 'keep-alive') this.#isToStay = true
+      }
+    } else if (isNamed(bytes, name, KEEP_ALIVE)) {
+      const seconds = KEEP_ALIVE_TIMEOUT.exec(bytes.toString('latin1', value, valueEnd))?.[1]
+      if (seconds !== undefined) this.keepAliveMs = 1_000 * Number(seconds)
+    }
+    return true
+  }
+
+  #onLength(bytes: Buffer, from: number, to: number): boolean {
+    if (this.contentLength >= 0 || this.isTrailing || !endsInSpaces(bytes, to)) return false
+    this.contentLength = lengthIn(bytes, from, to)
+    return this.contentLength >= 0
+  }
+
+  #onCoding(bytes: Buffer, from: number, to: number): boolean {
+    if (this.isChunked || this.isTrailing || !endsInSpaces(bytes, to)) return false
+    this.isChunked = to - from === CHUNKED.length && isNamed(bytes, from, CHUNKED)
+    return this.isChunked
+  }
+}
+
+/** Behind what frames a response there is no tab: undici reads another value then. */
+function endsInSpaces(bytes: Buffer, valueEnd: number): boolean {
+  let at = valueEnd
+  while (bytes[at] === SPACE) at++
+  return bytes[at] === CR
 }

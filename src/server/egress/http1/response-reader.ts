@@ -1,9 +1,7 @@
 import { UPSTREAM_HINTS_MAX } from '../../../schemas/models/provider-limits.ts'
 import type { ResponseHead } from '../handler.ts'
-import { ChunkSize } from './chunk-size.ts'
 import { HeldHead } from './held-head.ts'
-import { ResponseFields } from './response-fields.ts'
-import { headerLine, INVALID, listOf, MORE, statusLine } from './response-head.ts'
+import { headerLine, INVALID, listOf, MORE, statusLine, ChunkSize, ResponseFields } from './response-head.ts'
 
 /** What becomes of a response. Each function may call `stop`. */
 export interface ResponseSink {

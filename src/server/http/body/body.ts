@@ -1,9 +1,13 @@
 import type { Caller } from '../../../schemas/values/callers.ts'
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { BODY_STALL_MS, INLINE_JSON_BYTES_MAX, TINY_CHUNKS_MAX } from '../../../schemas/limits/limits.ts'
-import type { BodyBudget } from './body-budget.ts'
-import { ChunkSizes } from './chunk-sizes.ts'
+import {
+  BODY_STALL_MS,
+  INLINE_JSON_BYTES_MAX,
+  TINY_CHUNKS_MAX,
+  TINY_CHUNK_BYTES,
+} from '../../../schemas/limits/limits.ts'
 import type { Timer, Timers } from '../timers.ts'
+import { CallerShares } from '../../../schemas/values/callers.ts'
 
 /** Bytes of a body that are kept before its caller is admitted; then its socket is paused. Decision. */
 const UNADMITTED_BYTES_MAX = 64 * 1024
@@ -241,4 +245,74 @@ export class Body implements BodyTaker {
 
 function tooLarge(bytesMax: number): Outcome<never> {
   return fail('body_too_large', { fields: { limit: bytesMax } })
+}
+
+/**
+ * Counts the chunks of a body. The library passes each chunk in a call of its own, so that many tiny chunks
+ * cost the loop a hundred times as much as their bytes.
+ */
+export class ChunkSizes {
+  readonly #countMax: number
+  #count = 0
+  #bytes = 0
+
+  /** @param countMax chunks whose size does not matter */
+  constructor(countMax: number) {
+    this.#countMax = countMax
+  }
+
+  /** @returns false when there are too many chunks with less than TINY_CHUNK_BYTES on average */
+  add(bytes: number): boolean {
+    this.#count++
+    this.#bytes += bytes
+    return this.#count <= this.#countMax || this.#bytes >= this.#count * TINY_CHUNK_BYTES
+  }
+}
+
+/**
+ * Share of the budget that one organization may hold: none can keep all others out, with any number of keys.
+ * Decision.
+ */
+const ORGANIZATION_SHARE = 3 / 4
+
+/** Share of the budget that one workspace may hold. Decision. */
+const WORKSPACE_SHARE = 5 / 8
+
+/** Share of the budget that one key may hold. Decision. */
+const KEY_SHARE = 1 / 2
+
+/** Bytes of bodies that one front holds at once, in all and for each organization, workspace and key. */
+export class BodyBudget {
+  #left: number
+  readonly #shares: CallerShares
+
+  constructor(bytesMax: number) {
+    this.#left = bytesMax
+    this.#shares = new CallerShares({
+      organization: bytesMax * ORGANIZATION_SHARE,
+      workspace: bytesMax * WORKSPACE_SHARE,
+      key: bytesMax * KEY_SHARE,
+    })
+  }
+
+  get left(): number {
+    return this.#left
+  }
+
+  /** @param caller null before the caller is admitted */
+  take(bytes: number, caller: Caller | null): boolean {
+    if (bytes > this.#left) return false
+    if (caller !== null && !this.#shares.fits(bytes, caller)) return false
+    this.#count(bytes, caller)
+    return true
+  }
+
+  giveBack(bytes: number, caller: Caller | null): void {
+    this.#count(-bytes, caller)
+  }
+
+  #count(bytes: number, caller: Caller | null): void {
+    this.#left -= bytes
+    if (caller !== null) this.#shares.add(bytes, caller)
+  }
 }

@@ -3,8 +3,8 @@ import {
   REFUSED_BODY_STALL_MS,
   REFUSED_TINY_CHUNKS_MAX,
 } from '../../../schemas/limits/limits.ts'
-import { ChunkSizes } from './chunk-sizes.ts'
 import type { Timer, Timers } from '../timers.ts'
+import { ChunkSizes } from './body.ts'
 
 /**
  * Reads and drops the body of a refused request, within bounds of bytes and time, so that a client which

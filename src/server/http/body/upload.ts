@@ -5,11 +5,11 @@ import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
 import type { BodySocket, BodyTaker } from './body.ts'
 import { BodyPace } from './body-pace.ts'
 import type { BodySink, BodySource } from './body-sink.ts'
-import { ChunkSizes } from './chunk-sizes.ts'
 import { encodingRefusal, partialRefusal, type RequestHead } from '../call/head.ts'
 import { boundaryOf, FormUpload } from './multipart.ts'
 import { SmallPieces } from './small-pieces.ts'
 import type { Timer, Timers } from '../timers.ts'
+import { ChunkSizes } from './body.ts'
 
 export interface UploadBodyOptions {
   /** Announced bytes; null when the body comes in chunks. */

@@ -1,5 +1,4 @@
-import type { Access } from '../../access/access.ts'
-import type { RegionalHosts } from '../../access/gates.ts'
+import type { Access, RegionalHosts } from '../../access/access.ts'
 import type { Admission } from '../../limits/admission.ts'
 import type { LoopShare } from '../../limits/loop-share.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'

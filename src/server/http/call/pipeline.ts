@@ -1,7 +1,6 @@
 import { fail, type Outcome } from '../../../schemas/failures.ts'
 import { UNREAD } from '../../../schemas/values/unread.ts'
 import type { Admitted } from '../../limits/admitted.ts'
-import { placeRefusal, writesRefusal } from '../../access/gates.ts'
 import type { AnyOperation } from '../../operations/define.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import { credentialOf, refusedCredential, type RequestHead } from './head.ts'
@@ -12,6 +11,7 @@ import { takeInputs } from './take-inputs.ts'
 import { answerPreflight, answerUnrouted } from './unrouted.ts'
 import { uploadBytesMax } from '../body/upload.ts'
 import type { WireResponse } from '../reply/wire.ts'
+import { placeRefusal, writesRefusal } from '../../access/access.ts'
 
 /**
  * Takes one request through the stages: route → access → unread answers → place, scope, writes → limits or

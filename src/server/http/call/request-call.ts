@@ -19,7 +19,6 @@ import { NO_HEADERS, type RequestHead } from './head.ts'
 import { inputNames } from './input-names.ts'
 import type { IdempotentCall } from './idempotent-call.ts'
 import { UNROUTED, type PipelineDeps } from './pipeline-deps.ts'
-import { GONE, replyOfEvents } from '../reply/events-reply.ts'
 import { replyOfRelay } from '../reply/relay-reply.ts'
 import { unreadBytesOf, type Reply } from '../reply/reply-body.ts'
 import { replyOfFailure, replyOfSuccess, type ReplyFacts, type WholeSuccess } from '../reply/reply.ts'
@@ -27,6 +26,7 @@ import type { Body } from '../body/body.ts'
 import type { UploadBody } from '../body/upload.ts'
 import { isMessagesPath, isScimPath, type Routed } from './route-table.ts'
 import type { WireResponse } from '../reply/wire.ts'
+import { GONE, replyOfEvents } from '../reply/event-writer.ts'
 
 const NO_REMARKS: readonly string[] = []
 const NO_EVENT = new Uint8Array(0)

@@ -1,5 +1,5 @@
 import type { FailureName } from '../../../schemas/failures.ts'
-import { scopesText } from '../../../schemas/keys/scopes.ts'
+import { scopesText } from '../../../schemas/keys/permissions.ts'
 import type { AnyOperation } from '../../operations/define.ts'
 
 interface Gate {

@@ -9,6 +9,8 @@ import type { Timer } from '../timers.ts'
 import { endChunks, endHead } from './last-chunk.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
 import type { ReplyWriter, Writing } from './writing.ts'
+import type { Reply } from './reply-body.ts'
+import { append, headersOf, statusLine, type ReplyFacts } from './reply.ts'
 
 export interface EventWriterOptions extends Writing {
   /** Bytes for a source that is silent. */
@@ -231,4 +233,29 @@ export class EventWriter implements EventStream, ReplyWriter {
     over()
     res.close()
   }
+}
+
+const OK = 200
+
+const EVENTS_TYPE = 'text/event-stream'
+
+/** Proxies neither store the events nor wait for more of them. D13. */
+const UNBUFFERED = ['cache-control', 'no-cache, no-transform', 'x-accel-buffering', 'no'] as const
+
+/** The head of a streamed reply. D13. */
+export function replyOfEvents(headers: Readonly<Record<string, string>>, facts: ReplyFacts): Reply {
+  const list = headersOf(EVENTS_TYPE, facts)
+  list.push(...UNBUFFERED)
+  append(list, headers)
+  return { status: OK, statusLine: statusLine(OK), headers: list, body: null }
+}
+
+/** The stream of a client that left before its head: what is written goes nowhere. */
+export const GONE: EventStream = {
+  isOpen: false,
+  hasRoom: true,
+  room: () => Promise.resolve(),
+  write: () => undefined,
+  end: () => undefined,
+  breakOff: () => undefined,
 }

@@ -12,8 +12,8 @@ import {
   type ColumnsByDimension,
   type ColumnsByName,
   type Counts,
+  type SettledCounts,
 } from './columns.ts'
-import type { SettledCounts } from './settled-counts.ts'
 
 /**
  * What a front counted since it last told: differences and no totals, so that a front that begins anew takes

@@ -1,9 +1,8 @@
 import { HISTORY_CANDIDATES } from '../../../schemas/operator/history-limits.ts'
 import type { HistoryDimension } from '../../../schemas/operator/history.ts'
-import { COLUMN, type NamedColumns } from './columns.ts'
+import { COLUMN, type NamedColumns, OTHER_NAME } from './columns.ts'
 import type { SavedHistory } from './saved-history.ts'
 import { Series } from './series.ts'
-import { OTHER_NAME } from './settled-counts.ts'
 
 /** Share of its weight that a name keeps from one minute to the next: half of it in ten minutes. Decision. */
 const KEPT_SHARE = 0.93

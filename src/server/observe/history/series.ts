@@ -3,9 +3,9 @@ import {
   HISTORY_QUANTILE_S,
   HISTORY_SECONDS_KEPT,
 } from '../../../schemas/operator/history-limits.ts'
-import { CALL_BUCKETS, FIRST_OUTPUT_BUCKETS } from '../buckets.ts'
 import { COLUMN, COLUMNS, DURATIONS_AT } from './columns.ts'
 import { bytesOf, Ring, type Points, type RingShape, type SavedRing } from './ring.ts'
+import { CALL_BUCKETS, FIRST_OUTPUT_BUCKETS } from '../durations.ts'
 
 const MINUTE_S = 60
 /** Times that are kept beyond a range, whose first point may begin before it. */

@@ -1,9 +1,9 @@
 import { keptPrice } from '../../../schemas/money/price-at.ts'
-import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import type { InferenceProgress } from '../../ports/inference/inference.ts'
 import type { StreamNote } from '../../ports/inference/generations.ts'
 import type { Hold } from '../../ports/money/money.ts'
 import { wordOf, storable, type CallRecord } from './keep-generation.ts'
+import { inputTokens, outputTokens } from '../../../schemas/money/costs.ts'
 
 /** Tells the journal what is charged, and recorded, of a stream whose front dies. D28. */
 export function keepProgress(

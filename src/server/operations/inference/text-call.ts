@@ -1,8 +1,6 @@
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import { withoutMarks } from '../../../schemas/values/long-integers.ts'
-import { bytesOf } from '../../../schemas/values/pieces.ts'
 import type { EventStream } from '../../ports/event-stream.ts'
 import type {
   AnsweredBy,
@@ -20,6 +18,8 @@ import { Delivery, keepGeneration, type CallRecord } from './keep-generation.ts'
 import { keepProgress } from './keep-progress.ts'
 import { TEXT_STATUSES, type CompleteParts, type Planned, type TextCall } from './text-form.ts'
 import { withAffordable, type RefusedTokens } from '../../../schemas/money/money-refusals.ts'
+import { bytesOf } from '../../../schemas/values/json-bytes.ts'
+import { inputTokens, outputTokens } from '../../../schemas/money/costs.ts'
 
 /**
  * A call to a model that writes, from its hold to its record: it is what is paid for, receives what the model

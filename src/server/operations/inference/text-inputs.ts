@@ -12,7 +12,7 @@ import {
   WITH_FILES,
 } from '../../../schemas/inference/inline-files.ts'
 import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
-import { hasScope, scopesText, type KeyScope } from '../../../schemas/keys/scopes.ts'
+import { hasScope, scopesText, type KeyScope } from '../../../schemas/keys/permissions.ts'
 import { pointerOf } from '../../../schemas/values/json-path.ts'
 import type { FileRecord } from '../../ports/files/files.ts'
 import type { InlineFile, PresetBy } from '../../ports/inference/inference.ts'
@@ -20,7 +20,7 @@ import type { Ports } from '../../ports/ports.ts'
 import { ownWorkspaceOf, type Call } from '../define.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
-import { callableModel, type KnownModels } from '../callable-model.ts'
+import { callableModel, type KnownModels } from '../model-calls.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { isComplete, usedPreset } from '../apply-preset.ts'
 

@@ -1,9 +1,9 @@
-import { isModelAllowed } from '../../../schemas/keys/allowed-models.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ModelListAnswer, UserModelsQuery } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { filterOf, pageOf } from './model-query.ts'
 import { selectModels } from './shown-models.ts'
+import { isModelAllowed } from '../../../schemas/keys/permissions.ts'
 
 /**
  * Lists the models that the caller's key may use: those of the catalogue and of the workspace that the key's

@@ -1,10 +1,10 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { hasScope } from '../../../schemas/keys/scopes.ts'
+import { hasScope } from '../../../schemas/keys/permissions.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { ModelFilter, ResolvedModel } from '../../ports/models/models.ts'
 import type { OwnListing } from '../../ports/models/own-models.ts'
 import type { Ports } from '../../ports/ports.ts'
-import { VAULT_USE } from '../callable-model.ts'
+import { VAULT_USE } from '../model-calls.ts'
 import { modelUnknown } from '../name-hints.ts'
 
 type MaybeLater<T> = T | Promise<T>

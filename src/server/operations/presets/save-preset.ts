@@ -2,11 +2,11 @@ import type { BodyName } from '../../../schemas/bodies.ts'
 import { ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
 import { unknownFields } from '../../../schemas/presets/preset-input.ts'
 import type { PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
-import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { PresetInput } from '../../ports/presets/presets.ts'
 import type { Call, Success } from '../define.ts'
 import { PRESET_FAILURES, presetActorOf, presetAnswer, presetRefOf } from './preset-answers.ts'
+import { sessionIdOf } from '../../../schemas/inference/conversation.ts'
 
 /** Statuses of the operations that save a preset. §7, B1.2, B2.2. */
 export const SAVING_STATUSES = [400, 403, 404, 409, 500] as const

@@ -2,7 +2,7 @@ import type { ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { CallLimits } from '../../../schemas/limits/model-calls.ts'
 import type { LimitReset } from '../../../schemas/keys/keys.ts'
-import type { KeyScope } from '../../../schemas/keys/scopes.ts'
+import type { KeyScope } from '../../../schemas/keys/permissions.ts'
 import type { Span } from '../money/money.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 

@@ -1,7 +1,7 @@
 import type { KeyKind } from '../../../schemas/keys/api-keys.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { LimitsOfCalls } from '../../../schemas/limits/model-calls.ts'
-import type { KeyScope } from '../../../schemas/keys/scopes.ts'
+import type { KeyScope } from '../../../schemas/keys/permissions.ts'
 import type { KeyMoney } from '../money/key-money.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { LIVE_MODELS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 import type { LiveView, ModelView } from '../../../schemas/operator/live-view.ts'
-import type { ModelReading } from '../../observe/answered-models.ts'
-import { rounded } from '../../observe/buckets.ts'
 import type { ProcessSpans } from './live-spans.ts'
+import { rounded } from '../../observe/durations.ts'
+import type { ModelReading } from '../../observe/stream-metrics.ts'
 
 /** Figures of the models that write, of all processes together since they started. D36. */
 export function answeredSince(

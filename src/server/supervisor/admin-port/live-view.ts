@@ -1,6 +1,5 @@
 import type { LiveView, ReadinessView } from '../../../schemas/operator/live-view.ts'
 import { asCalled } from '../../config/program-name.ts'
-import { rounded } from '../../observe/buckets.ts'
 import { findingsOf, type Found } from '../../observe/findings.ts'
 import type { Advice, Cores, NodeLoad } from '../../observe/load-advice.ts'
 import { unpricedTiers } from '../../observe/unpriced-tiers.ts'
@@ -22,6 +21,7 @@ import {
 import { answeredSince } from './live-models.ts'
 import type { ProcessSpans } from './live-spans.ts'
 import type { OwnUsed } from './own-use.ts'
+import { rounded } from '../../observe/durations.ts'
 
 /** One look at a node. */
 export interface LiveLook {

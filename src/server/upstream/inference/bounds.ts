@@ -8,9 +8,14 @@ import {
   TOKENS_ADDED_FORMS_MAX,
   TOKENS_TRANSLATED_TOOL_MAX,
 } from '../../../schemas/inference/token-limits.ts'
-import { isCounted, TOKENS_PER_PRICE, type LimitFlags } from '../../../schemas/money/costs.ts'
+import {
+  isCounted,
+  TOKENS_PER_PRICE,
+  type LimitFlags,
+  exactCount,
+  pricedNano,
+} from '../../../schemas/money/costs.ts'
 import { dearestPricesAt, unpricedTierOf, type DearestPrices } from '../../../schemas/money/price-at.ts'
-import { exactCount, pricedNano } from '../../../schemas/money/text-costs.ts'
 import { USUAL_TIER, type Tiers } from '../../../schemas/money/tiers.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { CostBound } from '../../ports/money/money.ts'

@@ -6,11 +6,11 @@ import {
   type PriceFacts,
   type ResolvedPrice,
 } from '../../../schemas/money/price-at.ts'
-import { inputTokens, textCostNano } from '../../../schemas/money/text-costs.ts'
 import { NO_TIERS, tiersOf, USUAL_TIER, type Tiers } from '../../../schemas/money/tiers.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { CallInstants } from '../cost-bound.ts'
 import type { ReportedTiers, TokenUsage } from '../../../dialects/parts.ts'
+import { inputTokens, textCostNano } from '../../../schemas/money/costs.ts'
 
 type PricedRequest = Pick<TextInput, 'tiers' | 'size'>
 

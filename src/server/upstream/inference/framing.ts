@@ -12,8 +12,8 @@ import { reframe } from '../../../dialects/reframe.ts'
 import type { Reframed } from '../../../dialects/parts.ts'
 import { STREAM_HELD_BYTES_MAX } from '../../../schemas/inference/stream-limits.ts'
 import { UPSTREAM_WRITTEN_BYTES_MAX } from '../../../schemas/models/provider-limits.ts'
-import { Gathered } from '../../../dialects/gathered.ts'
 import { frameOf, type Frame } from '../../../dialects/frame.ts'
+import { Gathered } from '../../../dialects/sse-reader.ts'
 
 interface FramingDeps {
   readonly jobs: ShortJobs

@@ -1,14 +1,14 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import { KNOWN_TIERS, OTHER_TIER, type TierMember } from '../../../schemas/models/price-conditions.ts'
-import { outputTokens } from '../../../schemas/money/text-costs.ts'
 import { tierOf } from '../../../schemas/money/tiers.ts'
 import type { InferenceEnd, InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
 import type { AnswerMeter, CountedTier, StreamMeters } from '../../ports/observe.ts'
-import { isPrivate } from '../routing/is-private.ts'
 import type { Try } from '../routing/attempts.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 import type { ReportedTiers, TokenUsage } from '../../../dialects/parts.ts'
+import { isPrivate } from '../routing/priced.ts'
+import { outputTokens } from '../../../schemas/money/costs.ts'
 
 /** Stands for the models of workspaces, whose names are theirs. */
 const PRIVATE = 'private'

@@ -1,7 +1,6 @@
 import type { TextInput, TextRequest, PlacedModality } from '../../../schemas/inference/text-request.ts'
 import { OUTPUT_TOKENS_USUAL, BYTES_PER_TOKEN } from '../../../schemas/inference/token-limits.ts'
 import { priceAt, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
-import { textCostNano } from '../../../schemas/money/text-costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { InferenceJob, CountJob, InlineFile } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
@@ -14,8 +13,9 @@ import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.
 import { isTextType } from '../../../schemas/inference/counted-media.ts'
 import { inlineFormOf } from '../../../schemas/inference/inline-files.ts'
 import { pointerOf } from '../../../schemas/values/json-path.ts'
-import { isPrivate } from '../routing/is-private.ts'
 import { isReached, keeps, mayReadOther, spokenBy } from './spoken.ts'
+import { isPrivate } from '../routing/priced.ts'
+import { textCostNano } from '../../../schemas/money/costs.ts'
 
 /** What bounds the cost of a call. D25, F7. */
 export function boundInputOf(

@@ -56,3 +56,11 @@ function hasNoPrice({ isUnpriced }: Endpoint): boolean {
 function isBounded({ isUnpriced, ownWay }: Endpoint, limits: LimitFlags): boolean {
   return !isUnpriced || !isCounted(limits, ownWay !== undefined)
 }
+
+/**
+ * True for a private endpoint. A provider of the catalogue under the workspace's own key has no destination
+ * of its own.
+ */
+export function isPrivate({ ownWay }: Pick<Endpoint, 'ownWay'>): boolean {
+  return ownWay !== undefined && ownWay.destination !== null
+}

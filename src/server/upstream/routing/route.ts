@@ -3,8 +3,8 @@ import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import type { ProviderPreferences } from '../../../schemas/models/preferences.ts'
 import type { ResolvedPrice } from '../../../schemas/money/price-at.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
-import { isPrivate } from './is-private.ts'
 import { inOrderOfConversation } from './affinity.ts'
+import { isPrivate } from './priced.ts'
 
 /** Measurements of an endpoint; null before the first measurement. */
 interface Measured {

@@ -1,5 +1,4 @@
 /** OpenAI's chat, for the proofs. */
-import { NativeChatStream } from '../../../../src/dialects/chat/stream.ts'
 import { membersOf } from '../../../../src/schemas/values/members.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
@@ -8,6 +7,7 @@ import { openAi } from '../clients/openai.ts'
 import { openRouter } from '../clients/openrouter.ts'
 import { vercel } from '../clients/vercel.ts'
 import { AROUND, objectOf, PROMPT, SILENCE, type ProvedDialect } from './proved-dialect.ts'
+import { NativeChatStream } from '../../../../src/dialects/chat/walk.ts'
 
 const CHUNK = { id: 'chatcmpl-9', object: 'chat.completion.chunk', created: 1_795_312_800, model: 'm' }
 const TOLD = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }

@@ -1,6 +1,5 @@
 /** Usages in answers of every protocol, as the readers, the judge and the writers of usage make of them. */
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { textCostNano } from '../../../../src/schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../../src/schemas/money/usd.ts'
 import { PART_PROTOCOLS } from '../../../../src/dialects/part-protocols.ts'
 import { judgeTextUsage, TextRates } from '../../../../src/server/upstream/inference/text-usage.ts'
@@ -13,6 +12,7 @@ import { TELLINGS, type Members, type Telling } from './tellings.ts'
 import { toldForms, type Ended, type ToldForm } from './told-forms.ts'
 import { orNull } from '../../../support/must.ts'
 import { failuresOfEvents } from '../../../../src/server/upstream/provider-failure.ts'
+import { textCostNano } from '../../../../src/schemas/money/costs.ts'
 
 const FAILURE_OF = failuresOfEvents({ credential: '', host: '' })
 /** Bytes of the prompt, and of the answer. */

@@ -1,5 +1,4 @@
 /** How providers of each protocol tell their usage within answers, streamed and whole. */
-import { MEDIA_KINDS } from '../../../../src/schemas/money/text-costs.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { block, blockEnd, started, STOP, stopped, text } from '../../../support/inference/message-events.ts'
@@ -14,6 +13,7 @@ import {
   type Tokens,
 } from '../cost-oracle.ts'
 import { countOf } from '../../../../src/dialects/usage.ts'
+import { MEDIA_KINDS } from '../../../../src/schemas/money/costs.ts'
 
 export type Members = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
-import { LOCAL_DISK, type JournalDisk } from '../../../../src/server/journal/disk.ts'
 import type { Lender } from '../../../../src/server/ports/money/lending.ts'
+import { LOCAL_DISK, type JournalDisk } from '../../../../src/server/journal/segment-writer.ts'
 
 /**
  * Between which two steps a process is killed. `part`: half of the bytes are written. `sent`: Postgres was

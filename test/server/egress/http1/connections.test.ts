@@ -7,8 +7,8 @@ import {
   UPSTREAM_KEEP_ALIVE_MS_MAX,
 } from '../../../../src/schemas/models/provider-limits.ts'
 import type { Connection } from '../../../../src/server/egress/http1/connection.ts'
-import { Connections } from '../../../../src/server/egress/http1/connections.ts'
 import { connectInMemory, LeanRig, Recorded } from '../../../support/egress/http-clients.ts'
+import { Connections } from '../../../../src/server/egress/two-clients.ts'
 
 const KEEP_ALIVE_MS = 20_000
 const NOW = 1_000_000

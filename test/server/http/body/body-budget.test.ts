@@ -1,5 +1,5 @@
 import t from 'tap'
-import { BodyBudget } from '../../../../src/server/http/body/body-budget.ts'
+import { BodyBudget } from '../../../../src/server/http/body/body.ts'
 
 const by = (organizationId: string, workspaceId: string, key: string) => ({
   organizationId,

@@ -3,7 +3,6 @@
  */
 import { once } from 'node:events'
 import t from 'tap'
-import { BodyBudget } from '../../../../src/server/http/body/body-budget.ts'
 import type { ExchangeHost } from '../../../../src/server/http/exchange-deps.ts'
 import { Exchange } from '../../../../src/server/http/exchange.ts'
 import { ReadEnd } from '../../../../src/server/http/body/socket-reading.ts'
@@ -17,6 +16,7 @@ import { AUTHORIZATION, openFront, operation, threads } from '../../../support/f
 import { gate } from '../../../support/gate.ts'
 import { answers } from '../../../support/embeddings/provider-behaviours.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
+import { BodyBudget } from '../../../../src/server/http/body/body.ts'
 
 const MIB = 1024 * 1024
 const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { serverTiming } from '../../../../src/server/http/reply/server-timing.ts'
+import { serverTiming } from '../../../../src/server/http/reply/reply.ts'
 
 t.test('durations have three decimals, whatever their size', (t) => {
   const times = [0, 0.0004, 0.0005, 0.001, 0.0999, 0.1, 0.9996, 1, 9.9995, 10, 99.5, 100, 123.456, 600_000.25]

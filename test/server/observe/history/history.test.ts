@@ -12,9 +12,9 @@ import {
   HISTORY_SECONDS_KEPT,
 } from '../../../../src/schemas/operator/history-limits.ts'
 import { HISTORY_DIMENSIONS, type HistoryData } from '../../../../src/schemas/operator/history.ts'
-import { CALL_BUCKETS } from '../../../../src/server/observe/buckets.ts'
 import { History, HISTORY_BYTES } from '../../../../src/server/observe/history/history.ts'
 import { askedFor, came } from '../../../support/operator/history.ts'
+import { CALL_BUCKETS } from '../../../../src/server/observe/durations.ts'
 
 /** A whole hour of the year 2027. */
 const START_S = 1_800_000_000

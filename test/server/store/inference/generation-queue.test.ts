@@ -3,8 +3,8 @@ import {
   GENERATIONS_ORGANIZATION_WAITING_MAX,
   GENERATIONS_WAITING_MAX,
 } from '../../../../src/schemas/inference/generation-limits.ts'
-import { GenerationQueue } from '../../../../src/server/store/inference/generation-queue.ts'
 import { generation, ORGANIZATION, OTHER_ORGANIZATION } from '../../../support/inference/generations.ts'
+import { GenerationQueue } from '../../../../src/server/store/inference/generations.ts'
 
 const ofOne = generation()
 const ofOther = generation({ organizationId: OTHER_ORGANIZATION, workspaceId: OTHER_ORGANIZATION })

@@ -2,7 +2,6 @@ import t from 'tap'
 import { LIVE_LOOKS_KEPT, LIVE_MODELS_MAX } from '../../../../src/schemas/operator/admin-port-limits.ts'
 import { LiveView } from '../../../../src/schemas/operator/live-view.ts'
 import { Compile } from 'typebox/compile'
-import { CALL_BUCKETS, quantileMs } from '../../../../src/server/observe/buckets.ts'
 import type { ChildLook } from '../../../../src/server/supervisor/fleet/fleet.ts'
 import { LiveSpans } from '../../../../src/server/supervisor/admin-port/live-spans.ts'
 import { liveView } from '../../../../src/server/supervisor/admin-port/live-view.ts'
@@ -10,6 +9,7 @@ import type { Advice } from '../../../../src/server/observe/load-advice.ts'
 import { READY } from '../../../support/operator/admin-port.ts'
 import { callsOf, FRONT_LOAD, MONEY, readingAt } from '../../../support/operator/live-readings.ts'
 import type { LiveReading } from '../../../../src/server/observe/live-reader.ts'
+import { CALL_BUCKETS, quantileMs } from '../../../../src/server/observe/durations.ts'
 
 const OWN = { seconds: 1, cpuShare: 0.01, memoryBytes: 100 }
 const CORES = { all: 2, idle: 1 }

@@ -6,8 +6,8 @@ import {
   type AttemptsDeps,
   type Attempting,
   type Try,
+  Trail,
 } from '../../../../src/server/upstream/routing/attempts.ts'
-import { Trail } from '../../../../src/server/upstream/routing/trail.ts'
 
 const STARTED_AT = 1_000
 const DEADLINE_AT = 601_000

@@ -2,7 +2,7 @@ import t from 'tap'
 import { FAILURES, type FailureName } from '../../../../src/schemas/failures.ts'
 import type { Provider } from '../../../../src/server/ports/models/models.ts'
 import { isStrike, mayFallBack } from '../../../../src/server/upstream/routing/fallbacks.ts'
-import { Trail } from '../../../../src/server/upstream/routing/trail.ts'
+import { Trail } from '../../../../src/server/upstream/routing/attempts.ts'
 
 const PROVIDER: Provider = {
   slug: 'p',

@@ -1,7 +1,7 @@
 import { h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiKey, CreateKeyBody, LimitReset, UpdateKeyBody } from '../../../../schemas/keys/keys.ts'
-import type { KeyScope } from '../../../../schemas/keys/scopes.ts'
+import type { KeyScope } from '../../../../schemas/keys/permissions.ts'
 import type { PageContext } from '../page.ts'
 import { CopyBox } from '../parts/copy-box.tsx'
 import { Dialog, useAction } from '../parts/dialog.tsx'

@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import type { KeyScope } from '../../../../schemas/keys/scopes.ts'
+import type { KeyScope } from '../../../../schemas/keys/permissions.ts'
 import { CheckField } from '../parts/fields.tsx'
 
 const SCOPES: readonly (readonly [KeyScope, string])[] = [

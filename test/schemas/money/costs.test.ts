@@ -10,7 +10,7 @@ import {
   type MediaFigures,
   type TextPrice,
   type TokenCounts,
-} from '../../../src/schemas/money/text-costs.ts'
+} from '../../../src/schemas/money/costs.ts'
 
 const NONE = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 /**

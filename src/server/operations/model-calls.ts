@@ -1,6 +1,6 @@
+import { randomFillSync } from 'node:crypto'
 import { fail, type Outcome } from '../../schemas/failures.ts'
-import { isModelAllowed } from '../../schemas/keys/allowed-models.ts'
-import { hasScope, scopesText, type KeyScope } from '../../schemas/keys/scopes.ts'
+import { hasScope, scopesText, type KeyScope, isModelAllowed } from '../../schemas/keys/permissions.ts'
 import type { WorkspaceModels } from '../ports/endpoints/private-endpoints.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { CallableModel, Endpoint } from '../ports/models/models.ts'
@@ -73,4 +73,48 @@ export const VAULT_USE = ['vault:use'] as const satisfies readonly KeyScope[]
  */
 function isPrivate({ ownWay }: Endpoint): boolean {
   return ownWay !== undefined && ownWay.destination !== null
+}
+
+/**
+ * Gateways that a call has passed. A value that is no count was not written by a Sluice and counts as 0.
+ */
+export function hopsOf({
+  headers,
+}: {
+  readonly headers: { readonly 'x-sluice-hops'?: string | undefined }
+}): number {
+  const text = headers['x-sluice-hops']
+  return text !== undefined && /^\d{1,3}$/.test(text) ? Number(text) : 0
+}
+
+const RANDOM_DIGITS = 20
+
+const TIME_DIGITS = 12
+
+/** Random bytes for many ids, drawn at once: one draw costs more than ten ids. */
+const pool = Buffer.alloc((RANDOM_DIGITS / 2) * 256)
+
+let digits = ''
+
+let drawn = 0
+
+/** Milliseconds of the last id. */
+let lastMs = Number.NaN
+
+/** Hex text of `lastMs`: many ids have the same millisecond. */
+let time = ''
+
+/** The prefix, the millisecond in hex, 80 random bits: ids sort by time and cannot be guessed. C9. */
+export function nextCallId(prefix: 'emb_' | 'gen_'): string {
+  if (drawn === digits.length) {
+    digits = randomFillSync(pool).toString('hex')
+    drawn = 0
+  }
+  const now = Date.now()
+  if (now !== lastMs) {
+    lastMs = now
+    time = now.toString(16).padStart(TIME_DIGITS, '0')
+  }
+  drawn += RANDOM_DIGITS
+  return prefix + time + digits.slice(drawn - RANDOM_DIGITS, drawn)
 }
