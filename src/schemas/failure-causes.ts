@@ -5,17 +5,16 @@ import type { FailureName } from './failures.ts'
  */
 export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   route_unknown:
-    'No operation or page has this path. Most often the base URL of the client lacks `/api` or has `/v1` twice; ' +
+    "No operation or page has this path. Usually, the client's base URL lacks `/api` or has `/v1` twice; " +
     'health checks and metrics have other paths.',
   not_served:
-    'Clients of other gateways and model makers call this path, but Sluice deliberately does not serve it.',
+    'Clients of other gateways and providers call this path, but Sluice deliberately does not serve it.',
   method_not_allowed:
     'The path exists, but not with this HTTP method, for example `GET` for an operation that needs `POST`.',
   params_invalid: 'A part of the path, such as a file id or a workspace slug, has an invalid form.',
-  query_invalid:
-    'A query parameter has an invalid value, is repeated, or is missing although the operation requires it.',
+  query_invalid: 'A query parameter has an invalid value, is repeated, or is required but missing.',
   header_invalid:
-    'A header that the operation reads has an invalid value, or requests something that writes do not support.',
+    'A header that the operation reads has an invalid value, or asks for something that write operations do not support.',
   credentials_missing:
     'No key could be read: there is no `Authorization` header, it lacks the word `Bearer`, or the key is in another header.',
   key_unknown:
@@ -29,11 +28,10 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   operator_only:
     "The operation concerns the node itself, and the management key does not belong to the operator's organization.",
   admin_host_refused:
-    'A browser or client used a host name that the admin port does not accept. If any name were accepted, a foreign ' +
-    'page whose name resolves to this node could read the port.',
-  session_ended:
-    'The dashboard session of the cookie expired, was signed out, or ended when the node restarted.',
-  page_foreign: 'The request has the cookie of the dashboard, but its `Origin` is a different site.',
+    'A browser or client used a host name that the admin port does not accept. If any name were accepted, a malicious ' +
+    'page whose host name resolves to this node could read the port.',
+  session_ended: 'The dashboard session expired, was signed out, or ended when the node restarted.',
+  page_foreign: 'The request has the dashboard cookie, but its `Origin` is a different site.',
   organization_unknown: 'No organization has this id or name, or the key may not see it.',
   workspace_unknown:
     "The key's organization has no workspace with this id or slug; it may have been deleted.",
@@ -45,29 +43,29 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'allowance refills evenly; it does not reset every minute.',
   tokens_over_limit:
     'The prompt (estimated from its bytes) plus the longest possible answer (counted as at most 4,096 tokens) ' +
-    'has more tokens than the limit allows in a whole minute.',
+    'exceeds the token limit for a whole minute.',
   credit_exhausted:
-    'The organization has prepaid credit, but the credit left after the calls in progress is less than the maximum cost of this call.',
+    "The organization's prepaid credit, minus the amount reserved for calls in progress, is less than the maximum cost of this call.",
   key_limit_exceeded:
-    'The spend of the key, its calls in progress and the maximum cost of this call together exceed its spending limit.',
+    "The key's spend, its calls in progress and the maximum cost of this call together exceed the key's spending limit.",
   budget_exceeded:
-    'The spend of the workspace, its calls in progress and the maximum cost of this call together exceed its budget ' +
+    "The workspace's spend, its calls in progress and the maximum cost of this call together exceed its budget " +
     'for the interval.',
   cost_unbounded:
     'A spending limit applies, but the maximum cost of the call cannot be computed: the endpoint has no price, the length ' +
     'of the answer is unbounded, or a member of the request adds a cost that is not known in advance.',
   budget_unknown: 'The workspace has no budget for this interval; it may have budgets for others.',
   budgets_unordered:
-    'The budget for a longer interval must be larger than the one for a shorter interval, and the new amount is not.',
-  credit_out_of_range: 'The amount would take the credit of the organization below 0 or above its maximum.',
+    'A longer interval must have a larger budget than a shorter one; the new amount would break this rule.',
+  credit_out_of_range: "The amount would take the organization's credit below 0 or above its maximum.",
   model_not_allowed: 'The key has `allowed_models`, and neither the model nor its author is in that list.',
   api_key_unknown: 'The organization has no key with this hash; it may have been revoked.',
   key_unscoped: 'The request gives `scopes` to a management key, whose rights do not depend on scopes.',
   user_unknown: 'The organization has no user with this id; SCIM may have removed the user.',
   default_workspace_kept:
-    "This is the organization's default workspace, used for keys and files that name no other.",
+    "This is the organization's default workspace, used for keys and files that name no workspace.",
   callback_url_invalid:
-    'The webhook URL is not `https`, contains a password or a fragment, or is one that Sluice may not call.',
+    'The webhook URL is not `https`, contains a password or a fragment, or has an address that Sluice may not call.',
   content_type_unsupported:
     'The `Content-Type` header names a type that is not JSON, such as a form or plain text.',
   body_malformed:
@@ -80,16 +78,16 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   model_unfit:
     'The model exists, but for another purpose: an embedding model cannot chat, and a chat model cannot make videos.',
   stateless:
-    'The request needs the provider to store data (`store: true`, `previous_response_id`), but uses the key of the ' +
-    'operator, which all workspaces share.',
+    'The request needs the provider to store data (`store: true`, `previous_response_id`), but uses the ' +
+    "operator's key, which all workspaces share.",
   count_unavailable: 'The call asks for a token count, but no provider of the model can count tokens.',
   input_unsupported:
     'No endpoint of the model accepts this form of input, such as tokens, an image or several texts at once.',
   field_unsupported:
-    "The call is translated to another provider's API, where a field has no equivalent that gives the same answer.",
+    "The call is translated to another provider's API, and a field has no equivalent there that gives the same answer.",
   media_unavailable:
-    'An image, document or sound was given by URL, but Sluice could not load it: the server is unreachable, slow, ' +
-    'refuses or returns something else.',
+    'An image, document or audio file was given by URL, but Sluice could not load it: the server is unreachable or ' +
+    'slow, refuses the request, or returns something else.',
   endpoint_excluded: 'The model has endpoints, but `provider` in the request excludes all of them.',
   endpoint_unconfigured:
     'The model is in the catalogue, but this node has no API key for any of its providers.',
@@ -103,7 +101,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   upstream_invalid:
     'The provider answered 200, but violated its protocol: the answer is not JSON, lacks a member, or ends ' +
     'too early. Often the base URL points to a different kind of server.',
-  upstream_too_large: 'The answer of the provider was larger than Sluice buffers for one call.',
+  upstream_too_large: "The provider's answer was larger than Sluice buffers for one call.",
   upstream_credential:
     "The provider refused the operator's API key, or its account is unpaid (401, 402, 403 and similar).",
   upstream_own_key:
@@ -114,14 +112,14 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   upstream_slow: 'The provider took longer than its time-out to begin its answer, or to continue it.',
   upstream_refused:
     'The provider read the request and answered 400, 413, 415 or 422, or its filter blocked the prompt.',
-  deadline_exceeded: 'The call took longer than its operation allows for all attempts and waits together.',
+  deadline_exceeded: 'The call took longer than its operation allows in total for all attempts and waits.',
   workspace_forbidden: 'The request names a workspace, but the key belongs to a different one.',
   form_malformed: 'The upload is not valid multipart: its boundary is missing, wrong or not closed.',
   form_invalid: 'The upload is multipart, but has no `file` part, more than one, or too many other fields.',
   filename_invalid:
     'The name of the uploaded file is too long, or has a forbidden character or an empty, `.` or `..` segment.',
   file_empty: 'The `file` part of the upload is empty.',
-  file_too_large: 'The uploaded file is larger than a file may be.',
+  file_too_large: 'The uploaded file exceeds the maximum file size.',
   content_unsupported:
     'The first bytes of the content show a type that this operation does not accept, regardless of the filename.',
   provider_key_missing:
@@ -141,7 +139,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'The video model exists, but not with this duration, resolution, ratio, frame image or option.',
   video_previous_unfit:
     'The request continues an earlier job that ran at another provider, or the model cannot continue it.',
-  video_unfinished: 'The clip was requested while the job is still pending or in progress.',
+  video_unfinished: 'The clip was requested while the job was still pending or in progress.',
   video_ended: 'The job to cancel has already completed, failed, expired or been cancelled.',
   video_output_unknown: 'The job has completed, but `index` is beyond its last clip.',
   video_expired: 'The clip was removed after the number of days that this installation keeps clips.',
@@ -153,36 +151,35 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   delivery_waiting: 'The delivery is still being attempted: its next attempt is scheduled.',
   container_file_unknown: 'The container has no file at this path.',
   file_not_downloadable:
-    'Uploaded files are for use in calls and cannot be downloaded; files that were made in a container can.',
+    'Uploaded files are for use in calls and cannot be downloaded; files created in a container can.',
   range_unsatisfiable: 'The `Range` header asks for bytes beyond the end of the file.',
-  container_too_large: 'The folder of the container has more files than one listing can read.',
+  container_too_large: 'The container folder has more files than one listing can read.',
   container_path_invalid:
     'The path leaves the container, passes through a link or a file, or has a part that is not allowed.',
   quota_exceeded: 'The organization or workspace has reached its quota of objects or bytes.',
   storage_full: 'The disk of the data directory, or the bucket, has no room for the upload.',
   storage_unavailable:
-    'The folder or bucket in `SLUICE_OBJECTS` does not answer, or refuses the access key of the node.',
+    "The folder or bucket in `SLUICE_OBJECTS` does not answer, or refuses the node's access key.",
   containers_unsupported: 'The node does not run on Linux, but keeps containers in a folder.',
   content_missing: 'The database lists the file, but the folder or bucket no longer has its bytes.',
-  content_damaged: 'The stored bytes differ from the uploaded ones in length or checksum.',
+  content_damaged: 'The stored bytes differ from the uploaded bytes in length or checksum.',
   upload_lost:
     'The upload took longer than the node keeps unfinished uploads, so its first bytes were removed.',
   programme_closed:
     'Interns and their vaults are enabled for each workspace separately, and are off in this one.',
   regional_refused:
-    'The call used a hostname of `SLUICE_REGIONAL_HOSTS`, which does not serve vaults and files.',
+    'The call used a regional hostname (`SLUICE_REGIONAL_HOSTS`); vaults and files are not served there.',
   vault_writes_disabled:
-    'The operator stopped writes to the vaults of this workspace, for example during a rotation.',
-  secret_unknown: 'The vault has no secret of this name.',
-  secret_exists: 'The request creates a secret, but the vault already has one of that name.',
-  secret_uncopyable: 'The secret was stored without hosts, so a copy could not be bound to any.',
+    "The operator disabled writes to this workspace's vaults, for example during a rotation.",
+  secret_unknown: 'The vault has no secret with this name.',
+  secret_exists: 'The request creates a secret, but the vault already has one with that name.',
+  secret_uncopyable: 'The secret was stored without hosts, so a copy could not be bound to any host.',
   intern_in_transfer:
-    'The intern is being moved to another workspace; its secrets cannot be copied meanwhile.',
+    'The intern is being moved to another workspace; its secrets cannot be copied until the move ends.',
   intern_unknown: 'The workspace has no intern with this id.',
   vault_unknown: 'No vault has this id, or it belongs to another workspace.',
   vault_full: 'The vault has the maximum number of secrets.',
-  secret_not_released:
-    'The call needs a secret that does not exist under this name, or that is bound to another host.',
+  secret_not_released: 'The call needs a secret that does not exist or is bound to another host.',
   not_supported:
     "The request uses a feature that Sluice does not offer, such as a plugin, a web search or another gateway's server tool.",
   destination_refused:
@@ -196,7 +193,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   endpoint_active: 'The request validates or activates a private endpoint that already serves calls.',
   endpoint_not_active: 'The request disables a draft or a disabled private endpoint, or sets its prices.',
   endpoint_not_disabled: 'The request enables a private endpoint that is not disabled.',
-  endpoint_was_active: 'The request deletes with `draft_only=true`, but the endpoint has been active.',
+  endpoint_was_active: 'The delete request has `draft_only=true`, but the endpoint has been active.',
   not_validated: 'The private endpoint was never probed, or the last probe failed.',
   validation_stale:
     'The private endpoint passed a probe, but was changed afterwards, or the probe is too old.',
@@ -204,7 +201,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   endpoint_changed: 'The private endpoint was changed while its probe ran, so the result does not apply.',
   base_url_invalid:
     'The `base_url` is not `https`, contains a query or a password, or resolves to an address that is not public.',
-  provider_unsupported: 'The `provider_slug` names a cloud or model maker whose URL Sluice cannot derive.',
+  provider_unsupported: 'The `provider_slug` names a provider whose URL Sluice cannot derive.',
   validation_failed: 'The probe of the private endpoint ran, but one of its checks failed.',
   probe_slow: 'The server of the private endpoint did not answer the probe in time.',
   probe_failed:
@@ -212,13 +209,13 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   credential_unavailable:
     'The endpoint or job uses a secret that has been deleted or is now bound to other hosts.',
   idempotency_key_reused:
-    'A private endpoint was already created under the same `Idempotency-Key` with different values.',
+    'A private endpoint was already created with the same `Idempotency-Key` but different values.',
   preset_unknown: 'The workspace has no active preset with this slug.',
   preset_version_unknown: 'The preset exists, but the version after `@` does not.',
   preset_conflict: 'Another request saved the same preset at the same time, so this one was not saved.',
   preset_archived: 'The request reads or changes a preset that is archived.',
   previous_response_unsupported:
-    'The request to save has `previous_response_id`, but a preset is used in other conversations.',
+    'The request to be saved has `previous_response_id`, but a preset must work in any conversation.',
   preset_too_large: 'The messages and settings of the request are too large for one preset.',
   presets_full: 'The workspace has the maximum number of presets.',
   preset_reference_invalid: 'The text after `@preset/` in `model` is not a slug with an optional version.',
@@ -227,11 +224,12 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   mapping_unknown: 'The organization has no group mapping with this id.',
   mapping_role_differs: 'The group is already mapped to the workspace with a different role.',
   scim_group_unknown: 'The mapping names a group that the directory has not sent to Sluice, or has deleted.',
-  sync_job_unknown: 'No sync of group mappings has this id.',
+  sync_job_unknown: 'No group mapping sync has this id.',
   scim_user_taken:
-    'The directory creates or renames a user, but another user of the organization has that `userName`.',
-  scim_group_taken: 'The directory creates or renames a group, but another group has that `displayName`.',
-  scim_member_unknown: 'The directory adds a member whose id does not belong to any user that it created.',
+    'The directory tried to create or rename a user, but another user of the organization has that `userName`.',
+  scim_group_taken:
+    'The directory tried to create or rename a group, but another group has that `displayName`.',
+  scim_member_unknown: 'The directory tried to add a member, but has created no user with that id.',
   scim_filter_invalid: 'The `filter` uses an operator, attribute or bracket that Sluice does not support.',
   scim_too_many: 'The list includes all members of each group, and the first group alone exceeds the limit.',
   scim_filter_refused: 'The request for schemas or resource types has a `filter`, which RFC 7644 §4 forbids.',
@@ -239,7 +237,8 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'The `path` of a PATCH operation names no attribute, or has brackets that cannot be parsed.',
   scim_target_missing: 'The `path` of a PATCH operation is valid, but no value of the resource matches it.',
   scim_value_invalid: 'An attribute is missing although the schema requires it, or has the wrong type.',
-  scim_immutable: 'The directory changes an attribute that the schema marks as read-only, such as `id`.',
+  scim_immutable:
+    'The directory tried to change an attribute that the schema marks as read-only, such as `id`.',
   scim_resource_unknown: 'The SCIM service has no schema, resource type or list of resources at this path.',
   scim_version_differs:
     'The resource was changed after the directory read the version that it sends in `If-Match`.',
@@ -250,10 +249,10 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'An earlier request had the same `Idempotency-Key`, but a different method, path or body.',
   idempotency_running: 'A request with the same `Idempotency-Key` has been received, but not yet answered.',
   data_key_unavailable:
-    'The root key that encrypts the data key of this content is missing on the node, or does not decrypt it.',
-  busy: "The node, or the organization's share of it, has no room for the call: streams, bodies in memory or queues are full.",
-  store_unavailable: 'The call needs Postgres or Redis, which does not answer.',
-  draining: 'The node is shutting down or being replaced, and takes no new calls.',
-  internal: 'A fault in Sluice itself; its log has the details.',
+    "The root key that encrypts this content's data key is missing on the node, or cannot decrypt it.",
+  busy: "The node, or the organization's share of it, has no capacity for the call: streams, body memory or queues are full.",
+  store_unavailable: 'Postgres or Redis, which the call needs, does not answer.',
+  draining: 'The node is shutting down or being replaced, and accepts no new calls.',
+  internal: 'The fault is in Sluice itself; its log has the details.',
   client_gone: 'The client closed the connection before its answer was ready.',
 }

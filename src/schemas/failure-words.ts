@@ -10,7 +10,7 @@ export interface OperatorRemedy {
   readonly page?: string
 }
 
-const SMALLER_CALLS = 'let callers send `max_tokens`, set `default_max_output_tokens` on the key'
+const SMALLER_CALLS = 'have callers send `max_tokens`, set `default_max_output_tokens` on the key'
 
 /** Remedies of the operator; all other failures only the callers can solve. */
 export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRemedy>>> = {
@@ -26,53 +26,53 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
     page: 'keys',
   },
   rate_limited: {
-    fix: "raise the key's requests per minute or burst, or have callers wait as long as `Retry-After` says",
+    fix: "raise the key's requests per minute or burst, or have callers wait for the time in `Retry-After`",
     page: 'keys',
   },
-  tokens_over_limit: { fix: 'raise the tokens per minute of the key', page: 'keys' },
-  key_limit_exceeded: { fix: `${SMALLER_CALLS}, or raise the limit of the key`, page: 'keys' },
+  tokens_over_limit: { fix: "raise the key's tokens per minute", page: 'keys' },
+  key_limit_exceeded: { fix: `${SMALLER_CALLS}, or raise the key's limit`, page: 'keys' },
   model_not_allowed: { fix: 'check which models the key may use', page: 'keys' },
   credit_exhausted: { fix: `${SMALLER_CALLS}, or add credit`, page: 'spend' },
-  budget_exceeded: { fix: `${SMALLER_CALLS}, or raise the budget of the workspace`, page: 'spend' },
+  budget_exceeded: { fix: `${SMALLER_CALLS}, or raise the workspace's budget`, page: 'spend' },
   cost_unbounded: { fix: 'check which limits the workspace and its keys have', page: 'spend' },
-  model_unknown: { fix: 'look up the names of the models in the catalogue', page: 'models' },
+  model_unknown: { fix: 'look up the model names in the catalogue', page: 'models' },
   endpoint_unconfigured: { fix: 'give the node the key of a provider that serves the model', page: 'models' },
   endpoint_unavailable: {
     fix:
-      'check which provider of the model fails and when Sluice tests it again; ' +
+      "check which of the model's providers fails, and when Sluice tests it again; " +
       'earlier failed calls show its answers',
     page: 'models',
   },
   upstream_failed: {
     fix:
       'check whether the provider has an outage and whether this node can reach its base URL; ' +
-      'a second provider of the model would take over such calls',
+      'a second provider for the model would take over such calls',
     page: 'models',
   },
   upstream_invalid: {
-    fix: 'check whether the base URL of the provider uses the protocol in the catalogue',
+    fix: "check whether the provider's base URL uses the protocol set in the catalogue",
     page: 'models',
   },
   upstream_credential: { fix: "replace this installation's key for the provider", page: 'models' },
   upstream_overloaded: {
-    fix: 'ask the provider for more throughput, or add a second provider of the model',
+    fix: 'ask the provider for more throughput, or add a second provider for the model',
     page: 'models',
   },
   upstream_slow: {
     fix:
-      'check the current latency of the provider; raise its `timeout_ms` in the catalogue, ' +
-      'or add a second provider of the model',
+      "check the provider's current latency; raise its `timeout_ms` in the catalogue, " +
+      'or add a second provider for the model',
     page: 'models',
   },
   client_gone: {
     fix:
-      'check which part of the call took long; a client that waits longer, ' +
-      'or asks for a stream, gets its answer',
+      'check which part of the call was slow; a client that waits longer ' +
+      'or requests a stream gets its answer',
   },
   quota_exceeded: {
-    fix: 'delete unneeded objects, or raise the quota of the workspace or the cap of the organization',
+    fix: "delete unneeded objects, or raise the workspace's quota or the organization's cap",
   },
-  video_jobs_full: { fix: 'check whether the jobs of the workspace make progress', page: 'jobs' },
+  video_jobs_full: { fix: "check whether the workspace's jobs make progress", page: 'jobs' },
 }
 
 /** A part of a path in a remedy, which stands for any value. */

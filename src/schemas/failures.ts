@@ -19,7 +19,7 @@ export interface FailureRow {
 // prettier-ignore
 export const FAILURES = {
   // Request line and headers
-  route_unknown: row([404], 'caller', 'no', `No such path; the API is under ${API_PREFIX}, see /docs.`),
+  route_unknown: row([404], 'caller', 'no', `No such path. The API is under ${API_PREFIX}; see /docs.`),
   not_served: row([404], 'caller', 'no', 'Sluice does not serve {what}; it serves {instead}.'),
   method_not_allowed: row([405], 'caller', 'no', 'This path only supports {allowed}.'),
   params_invalid: row([400, 404], 'caller', 'after_change', 'A path segment is not valid.'),
@@ -53,14 +53,14 @@ export const FAILURES = {
     'The {holder} is over its limit of {limit} {what}; try again in {retry} s.',
   ),
   tokens_over_limit: row([400],
-    'caller', 'after_change', 'This call needs about {estimated} tokens, more than the {limit} per minute of the {holder}: retrying will not help.'),
+    'caller', 'after_change', 'This call needs about {estimated} tokens, but the {holder} is limited to {limit} per minute: retrying will not help.'),
   // Money (contract C14, C15)
   credit_exhausted: row([402],
-    'caller', 'after_change', 'The credit of the organization does not cover this call.'),
+    'caller', 'after_change', 'The organization\'s credit does not cover this call.'),
   key_limit_exceeded: row([403, 402],
-    'caller', 'after_change', 'The limit of the key does not cover this call.'),
+    'caller', 'after_change', 'The key\'s spending limit does not cover this call.'),
   budget_exceeded: row([403, 402],
-    'caller', 'after_change', 'The {interval} budget of the workspace does not cover this call.'),
+    'caller', 'after_change', 'The workspace\'s {interval} budget does not cover this call.'),
   cost_unbounded: row([403, 402],
     'caller', 'after_change', 'The maximum cost of this call is unknown, and {scope} has a spending limit.'),
   budget_unknown: row([404], 'caller', 'after_change', 'The workspace has no budget for this interval.'),
@@ -88,12 +88,12 @@ export const FAILURES = {
   model_unknown: row([404], 'caller', 'after_change', 'There is no such model.'),
   model_unfit: row([400], 'caller', 'after_change', 'This model does not serve this operation.'),
   stateless: row([400], 'caller', 'after_change',
-    'With the operator\'s key, providers store nothing: send the full items, and set `store: false` in the client.'),
+    'With the operator\'s key, providers store nothing: send all earlier items, and set `store: false` in the client.'),
   count_unavailable: row([404], 'caller', 'no', 'No provider of this model can count tokens: count them in your program.'),
   input_unsupported: row([400], 'caller', 'after_change', 'No endpoint of this model supports this kind of input.'),
   field_unsupported: row([400], 'caller', 'after_change',
     'No endpoint of this model supports a field of the request, and dropping it would change the answer.'),
-  media_unavailable: row([400], 'caller', 'after_change', 'A file of the request cannot be fetched from its URL.'),
+  media_unavailable: row([400], 'caller', 'after_change', 'A file in the request cannot be fetched from its URL.'),
   endpoint_excluded: row([404],
     'caller', 'after_change', 'The provider preferences exclude every endpoint of this model.'),
   endpoint_unconfigured: row([404],
@@ -111,7 +111,7 @@ export const FAILURES = {
     'ours', 'no', 'The {party} refused the credential of this installation.', 'error'),
   upstream_own_key: row(
     [502], 'caller', 'after_change',
-    'The {party} refused the workspace\'s own key: replace the secret `{secret}` of its vault, or remove it. The operator\'s key was not tried.',
+    'The {party} refused the workspace\'s own key: replace the secret `{secret}` in its vault, or remove it. The operator\'s key was not tried.',
   ),
   upstream_overloaded: row([529, 503], 'ours', 'backoff', 'The {party} is overloaded.', 'warn'),
   upstream_slow: row([524, 504], 'ours', 'backoff', 'The {party} did not answer within its time-out.', 'warn'),
@@ -129,8 +129,8 @@ export const FAILURES = {
     'caller', 'after_change', 'This content is not accepted: it is {found}. Accepted: {accepted}.'),
   provider_key_missing: row(
     [400], 'caller', 'after_change',
-    'The workspace has no key of its own for {provider}: store it in its vault as `{secret}`, bound to the host {host} '
-    + '(`PUT /api/v1/vault/secrets/{secret}`), or let the operator set it with `sluice workspaces set <workspace> --provider-key {slug}=-`.',
+    'The workspace has no key for {provider}: store one in its vault as `{secret}`, bound to the host {host} '
+    + '(`PUT /api/v1/vault/secrets/{secret}`), or have the operator set it with `sluice workspaces set <workspace> --provider-key {slug}=-`.',
   ),
   provider_key_unfit: row(
     [400], 'caller', 'after_change',
@@ -139,7 +139,7 @@ export const FAILURES = {
   provider_key_unknown: row([404], 'caller', 'after_change', 'There is no such provider key in the workspace.'),
   provider_key_exists: row(
     [409, 400], 'caller', 'after_change',
-    'The vault of the workspace already has the secret `{secret}`: replace the key of `{provider}` with `PATCH /api/v1/byok/{id}`.',
+    'The workspace\'s vault already has the secret `{secret}`: replace the `{provider}` key with `PATCH /api/v1/byok/{id}`.',
   ),
   file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
   generation_unknown: row([404], 'caller', 'after_change',
@@ -152,9 +152,9 @@ export const FAILURES = {
   video_unfinished: row([400], 'caller', 'backoff', 'The video job has not completed.'),
   video_ended: row([400], 'caller', 'no', 'The video job has ended.'),
   video_output_unknown: row([404], 'caller', 'after_change', 'The video job has no clip with this index.'),
-  video_expired: row([410], 'caller', 'no', 'The clip has been deleted because its retention time is over.'),
+  video_expired: row([410], 'caller', 'no', 'The clip has been deleted because its retention period has ended.'),
   video_jobs_full: row([429],
-    'caller', 'backoff', 'The workspace has reached its limit of open video jobs: {limit} jobs or {chars} characters of requests.'),
+    'caller', 'backoff', 'The workspace\'s open video jobs have reached a limit: {limit} jobs, or {chars} characters in their requests.'),
   video_clip_invalid: row([502], 'ours', 'no', 'The provider did not send an MP4 file.', 'warn'),
   video_clip_gone: row([502], 'ours', 'no', 'The provider no longer has the clip.', 'warn'),
   // Repairs by operators
@@ -169,8 +169,8 @@ export const FAILURES = {
     'caller', 'after_change', 'The container has too many entries to list.'),
   container_path_invalid: row([400], 'caller', 'after_change', 'A file cannot be written to this path.'),
   quota_exceeded: row([403],
-    'caller', 'after_change', 'The {owner} may {have} at most {limit} {unit}, which this would exceed.'),
-  storage_full: row([503], 'ours', 'backoff', 'There is no storage space for this at the moment.', 'error'),
+    'caller', 'after_change', 'The {owner} may {have} at most {limit} {unit}; this request would exceed that.'),
+  storage_full: row([503], 'ours', 'backoff', 'There is not enough storage space for this request.', 'error'),
   storage_unavailable: row([503],
     'ours', 'backoff', 'The file storage failed or cannot be reached.', 'error'),
   containers_unsupported: row([503],
@@ -190,10 +190,10 @@ export const FAILURES = {
   vault_writes_disabled: row([503],
     'ours', 'backoff', 'Writes to vaults are disabled for this workspace.', 'info'),
   secret_unknown: row([404], 'caller', 'after_change', 'There is no such secret.'),
-  secret_exists: row([409, 400], 'caller', 'after_change', 'The vault already has a secret of this name.'),
+  secret_exists: row([409, 400], 'caller', 'after_change', 'The vault already has a secret with this name.'),
   secret_uncopyable: row([409],
     'caller', 'after_change', 'A secret without hosts cannot be copied; store it again with hosts first.'),
-  intern_in_transfer: row([409], 'caller', 'backoff', 'The intern is in transfer; try again later.'),
+  intern_in_transfer: row([409], 'caller', 'backoff', 'The intern is being transferred; try again later.'),
   intern_unknown: row([404], 'caller', 'after_change', 'There is no such intern.'),
   vault_unknown: row([404], 'caller', 'after_change', 'There is no such vault.'),
   vault_full: row([409], 'caller', 'after_change', 'A vault can have at most {limit} secrets.'),
@@ -203,7 +203,7 @@ export const FAILURES = {
    */
   secret_not_released: row([403],
     'caller', 'after_change', 'No secret `{name}` is bound to exactly this host.'),
-  not_supported: row([400], 'caller', 'no', 'Sluice does not support this.'),
+  not_supported: row([400], 'caller', 'no', 'Sluice does not support this feature.'),
   // The gate to the outside (design §9)
   destination_refused: row([400, 403], 'caller', 'after_change', 'This destination is not allowed.'),
   // Private endpoints (contract B1.10, B2.6, C28)
@@ -230,7 +230,7 @@ export const FAILURES = {
     [400], 'caller', 'after_change',
     'Sluice needs a `base_url` for `{provider}`; for a server with OpenAI\'s API, use the provider `openai-compatible`.',
   ),
-  validation_failed: row([422], 'caller', 'after_change', 'The validation did not pass: {reason}.'),
+  validation_failed: row([422], 'caller', 'after_change', 'The validation failed: {reason}.'),
   probe_slow: row([408], 'ours', 'backoff', 'The server of the private endpoint did not answer the test request in time.', 'warn'),
   probe_failed: row([502], 'ours', 'backoff', 'The server of the private endpoint failed the test request: {reason}.', 'warn'),
   /** In calls that use it, an unusable credential makes the provider unusable. */
@@ -278,7 +278,7 @@ export const FAILURES = {
     'caller', 'after_change', 'Filters are not supported here: read all resources, or one by its id.'),
   scim_path_invalid: row([400],
     'caller', 'after_change', 'Sluice does not support the path of a PATCH operation.'),
-  scim_target_missing: row([400], 'caller', 'after_change', 'The path of a PATCH operation selects nothing.'),
+  scim_target_missing: row([400], 'caller', 'after_change', 'The path of a PATCH operation matches no value.'),
   scim_value_invalid: row([400], 'caller', 'after_change', 'A value is missing or not valid.'),
   scim_immutable: row([400], 'caller', 'after_change', 'This attribute cannot be changed.'),
   scim_resource_unknown: row([404], 'caller', 'no', 'There is no such SCIM resource.'),
@@ -303,7 +303,7 @@ export const FAILURES = {
   draining: row([503], 'ours', 'backoff', 'This node is shutting down.'),
   internal: row([500], 'ours', 'backoff', 'Internal error.', 'error'),
   /** Never reaches the wire, since the caller is gone. It ends awaits and is counted. */
-  client_gone: row([500], 'caller', 'no', 'The client closed the connection before the answer.', 'debug'),
+  client_gone: row([500], 'caller', 'no', 'The client closed the connection before the answer was sent.', 'debug'),
 } as const satisfies Record<string, FailureRow>
 
 export type FailureName = keyof typeof FAILURES

@@ -14,7 +14,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   route_unknown:
     'Compare the path with the API reference: API paths begin with /api/v1, SCIM paths with /scim/v2.',
   not_served:
-    'Use what the message suggests instead, or send such requests to another service: Sluice serves chat, ' +
+    'Use the alternative in the message, or send such requests to another service: Sluice serves only chat, ' +
     'embeddings, videos, files, secrets and their management.',
   method_not_allowed: 'Use one of the methods in the `Allow` header.',
   params_invalid: 'Correct the path segment named in `metadata.issues`.',
@@ -22,7 +22,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     'Correct the parameter named in `metadata.issues`; write integers in decimal digits, and give each parameter once.',
   header_invalid: 'Correct the header named in `metadata.issues`.',
   credentials_missing:
-    'Send `Authorization: Bearer <key>`. The first keys of an installation are in `first-keys.json` of its data directory.',
+    'Send `Authorization: Bearer <key>`. The first keys of an installation are in `first-keys.json` in its data directory.',
   key_unknown:
     'Check whether the key was cut off, deleted or created on another installation; `sluice keys list` shows the existing keys.',
   key_expired: 'Ask for a new key; next time, rotate the key before it expires.',
@@ -37,8 +37,8 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   tokens_over_limit:
     'Send a shorter prompt, or ask for fewer tokens (`max_tokens`), or have `rate_limit_tpm` raised.',
   credit_exhausted: `${SMALLER_MAXIMUM} add credit to the organization.`,
-  key_limit_exceeded: `${SMALLER_MAXIMUM} raise the limit of the key, or use another key. ${RESET}`,
-  budget_exceeded: `${SMALLER_MAXIMUM} raise the budget of the workspace. ${RESET}`,
+  key_limit_exceeded: `${SMALLER_MAXIMUM} raise the key's limit, or use another key. ${RESET}`,
+  budget_exceeded: `${SMALLER_MAXIMUM} raise the workspace's budget. ${RESET}`,
   cost_unbounded:
     'If only the length of the answer is unbounded, send `max_tokens` or give the key a `default_max_output_tokens`. ' +
     'Leave out the member named in `metadata.issues`, or give it the expected value. ' +
@@ -57,11 +57,11 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   field_unsupported:
     'Leave out the field named in `metadata.issues`, or use a model whose provider supports it.',
   media_unavailable:
-    'Check that the URL is public, uses HTTPS and answers within 10 s; or send the content, or a file of the workspace.',
+    'Check that the URL is public, uses HTTPS and answers within 10 s; or send the content or a workspace file instead.',
   input_unsupported: 'Send a kind of input named in the message, or use another model.',
   endpoint_excluded: 'Relax the `provider` preference named in the message.',
   endpoint_unconfigured:
-    'The operator must set the environment variable of the key, shown by `sluice models list` and in the log.',
+    'The operator must set the environment variable for the key; `sluice models list` and the log show its name.',
   endpoint_unavailable: 'Try again later; the dashboard shows the operator which provider fails.',
   hops_exceeded:
     'The operator must correct the `base_url` of the provider or private endpoint that points back to this node.',
@@ -71,38 +71,40 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   upstream_invalid:
     'Try again; if it keeps failing, the provider does not use the protocol set in the catalogue.',
   upstream_too_large: 'Split the request into smaller ones.',
-  upstream_credential: 'The operator must replace the key for the provider, or settle the account there.',
+  upstream_credential:
+    "The operator must replace the provider's key, or settle the account with the provider.",
   upstream_own_key:
-    'Replace the secret in the vault of the workspace, or settle the account of its key at the provider; or remove the ' +
+    "Replace the secret in the workspace's vault, settle its account with the provider, or remove the " +
     "secret to use the operator's key.",
   upstream_overloaded: 'Try again after the time in `Retry-After`.',
   upstream_slow: 'Try again, or split the request into smaller ones.',
   upstream_refused: "Change the input according to the provider's text in the message.",
   deadline_exceeded: 'Try again with fewer inputs per call or a smaller `max_tokens`.',
-  form_malformed: 'Let a client library write the multipart form, with its boundary in the content type.',
+  form_malformed:
+    'Use a client library to build the multipart form and the `Content-Type` header with its boundary.',
   form_invalid: 'Send one part named `file` with a filename, and at most a few short fields.',
   content_unsupported: 'Convert the file to one of the types named in the message.',
   quota_exceeded: 'Delete objects of the kind named in the message, or have the quota or cap raised.',
   storage_full: 'The operator must free or add space for stored files.',
-  storage_unavailable: 'The operator must check the disk or bucket of the files.',
+  storage_unavailable: 'The operator must check the disk or bucket for stored files.',
   provider_key_missing: "Store the workspace's own key for the provider under the name in the message.",
   generation_unknown:
     'Use the `x-generation-id` of the answer and a key of the same workspace. The record is available two seconds after the call ends.',
   content_not_kept: 'Store prompts and answers in your own program.',
   video_unfinished: 'Poll the job until it has completed, or set `callback_url` for a webhook.',
-  video_jobs_full: 'Wait until jobs of the workspace have ended.',
+  video_jobs_full: "Wait until some of the workspace's jobs have ended.",
   video_expired: 'Submit the job again, and download its clip in time.',
-  not_supported: 'Leave out the member named in `metadata.issues`; plugins and server tools run elsewhere.',
+  not_supported: 'Leave out the member named in `metadata.issues`; Sluice runs no plugins or server tools.',
   secret_not_released:
     'Bind the secret to exactly the host that is called; parent domains and other spellings do not match.',
-  destination_refused: 'Call a public address over https; the operator can allow others.',
+  destination_refused: 'Call a public address over https; the operator can allow other addresses.',
   validation_stale: 'Validate the endpoint again, and then activate it.',
   not_validated: 'Validate the endpoint first: its checks show the problem.',
   idempotency_mismatch: 'Use a new `Idempotency-Key` for each different request.',
   idempotency_running: 'Wait until the first request has ended, then repeat it with the same key.',
   busy: 'Wait for the time in `Retry-After`; the dashboard shows the operator the bottleneck.',
   store_unavailable: 'The operator must check Postgres and Redis; calls work again when both are back.',
-  draining: 'Try again at once: another node or the restarted one will answer.',
+  draining: 'Try again at once: another node, or this one after its restart, will answer.',
   internal: 'Send the operator the `request_id`: the log has the cause.',
   scope_missing:
     'Use a key with the scope named in the message, or have a management key add it: `PATCH /api/v1/keys/{hash}` with `scopes`.',
@@ -111,11 +113,11 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   organization_unknown: 'Use an id or name from `sluice organizations list`.',
   workspace_unknown: 'Use an id or slug from `GET /api/v1/workspaces`.',
   reference_ambiguous: 'Name the object by its id, which is unique.',
-  name_taken: 'Choose another name for the vault, or use the vault that has it: `sluice vault list`.',
+  name_taken: 'Choose another name for the vault, or use the vault with that name (`sluice vault list`).',
   slug_taken: 'Choose another slug, or rename the workspace that has it.',
   budget_unknown:
-    'Set the budget first (`PUT /api/v1/workspaces/{workspace_ref}/budgets/{interval}`), or name an interval of `GET …/budgets`.',
-  budgets_unordered: 'Choose amounts with lifetime > monthly > weekly > daily; change the larger one first.',
+    'Set the budget first (`PUT /api/v1/workspaces/{workspace_ref}/budgets/{interval}`), or name an interval that `GET …/budgets` lists.',
+  budgets_unordered: 'Choose amounts with lifetime > monthly > weekly > daily; raise larger budgets first.',
   credit_out_of_range: 'Add or subtract an amount that keeps the total within the range in the message.',
   api_key_unknown: 'Use a `hash` from `GET /api/v1/keys`; it is not the key itself.',
   key_unscoped: 'Leave `scopes` out, or create an inference or intern key.',
@@ -127,20 +129,21 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   stateless:
     'Send the earlier items in the request and leave `store` and `previous_response_id` out, or give the workspace its own key for the provider.',
   count_unavailable:
-    'Count with the tokenizer of the model, or read `usage` in an answer; Sluice can count tokens for models of Anthropic and Google.',
+    "Use the model's tokenizer, or read `usage` in an answer; Sluice can count tokens only for Anthropic and Google models.",
   workspace_forbidden:
     'Use a key of the workspace, or leave `workspace_id` out: the key determines the workspace.',
   filename_invalid: 'Send a plain name, such as `report.pdf`.',
   file_empty: 'Check whether the client opened the right file, and upload one with content.',
   file_too_large: 'Split the file, or upload a smaller one: the message names the limit.',
   provider_key_unfit:
-    'Store the secret again, with the host of the provider and only the key, without line breaks or quotes.',
+    "Store the secret again, bound to the provider's host, with only the key: no line breaks or quotes.",
   provider_key_unknown: 'Use an id from `GET /api/v1/byok`.',
   provider_key_exists: 'Replace the key with `PATCH /api/v1/byok/{id}`, or delete it first.',
   file_unknown: 'Use an id from `GET /api/v1/files` under a key of the same workspace.',
   video_unknown: 'Use an id from `GET /api/v1/videos` under a key of the same workspace.',
   video_unsupported: 'Choose values that `GET /api/v1/videos/models` lists for the model.',
-  video_previous_unfit: 'Continue with the model and provider of the first job, or start a job without it.',
+  video_previous_unfit:
+    "Continue with the first job's model and provider, or start a job that does not continue another.",
   video_ended:
     'There is nothing left to cancel: read the state of the job with `GET /api/v1/videos/{job_id}`.',
   video_output_unknown: 'Start with `index=0`; the job lists its clips in `unsigned_urls`.',
@@ -152,11 +155,11 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   file_not_downloadable: 'Keep the original of each file that you upload.',
   range_unsatisfiable: 'Ask for bytes below the size in `Content-Range`, or leave `Range` out.',
   container_too_large: 'List a subfolder, or remove files that are no longer needed.',
-  container_path_invalid: 'Use a relative path of plain names, without `..` and without links.',
+  container_path_invalid: 'Use a relative path of plain names, without `..` or links.',
   containers_unsupported: 'Run the node on Linux, or keep containers in a bucket (`SLUICE_OBJECTS=s3://…`).',
-  content_missing: 'Upload the file again, or let the operator restore the folder or bucket from a backup.',
+  content_missing: 'Upload the file again, or have the operator restore the folder or bucket from a backup.',
   content_damaged:
-    'Upload the file again, or let the operator check the disk with `sluice files verify` and restore the file.',
+    'Upload the file again, or have the operator check the disk with `sluice files verify` and restore the file.',
   upload_lost: 'Upload again over a faster connection, or in smaller files.',
   programme_closed: 'The operator must enable interns for the workspace with a management key.',
   regional_refused: 'Use the main hostname of the installation.',
@@ -165,7 +168,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   secret_exists: 'Replace the value with `PUT`, or choose another name.',
   secret_uncopyable: 'Store the secret again with its `hosts`, then copy it.',
   intern_in_transfer: 'Wait a few seconds and repeat the request.',
-  intern_unknown: 'Use an id from the list of interns of the workspace.',
+  intern_unknown: "Use an id from the workspace's list of interns.",
   vault_unknown: 'Use an id from `sluice vault list`.',
   vault_full: 'Delete unused secrets, or use a second vault.',
   endpoint_unknown: 'Use an id from `GET /api/v1/private-endpoints` or `sluice endpoints list`.',
@@ -175,7 +178,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   endpoint_active: 'Disable the endpoint first, or leave it as it is: it already serves calls.',
   endpoint_not_active: 'Activate the draft, or enable the disabled endpoint first.',
   endpoint_not_disabled: 'Activate a draft with `/activate`; an active endpoint needs no change.',
-  endpoint_was_active: 'Delete without `draft_only`, once no call needs the endpoint.',
+  endpoint_was_active: 'Delete the endpoint without `draft_only` once no call needs it.',
   probe_running: 'Wait a second and repeat the request.',
   endpoint_changed: 'Validate the changed endpoint again.',
   base_url_invalid:
@@ -183,8 +186,8 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   provider_unsupported:
     "Add a `base_url`, with the provider `openai-compatible` for a server with OpenAI's API.",
   validation_failed:
-    'Correct the setting that the failed check in `data` names: the model id, the key, or the API of the server.',
-  probe_slow: 'Check whether the server runs and has loaded the model, then validate again.',
+    'Correct the setting that the failed check in `data` names: the model id, the key, or the API type of the server.',
+  probe_slow: 'Check whether the server is running and has loaded the model, then validate again.',
   probe_failed: 'Check the address, port and certificate of the server, then validate again.',
   credential_unavailable: 'Store the secret again under its name, bound to the host of the endpoint.',
   idempotency_key_reused: 'Use a new `Idempotency-Key` for different values, or send the first values again.',
@@ -198,16 +201,17 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   presets_full: 'Archive or delete unused presets.',
   preset_reference_invalid: 'Write `@preset/<slug>`, `@preset/<slug>@<version>` or `<model>@preset/<slug>`.',
   presets_differ: 'Name the preset once.',
-  preset_without_model: 'Send `model` too, or save the preset with one.',
+  preset_without_model: 'Send `model` too, or save the preset with a model.',
   mapping_unknown: 'Use an id from the list of group mappings.',
   mapping_role_differs: 'Change the role of the existing mapping instead of creating another.',
   scim_group_unknown:
     'Assign the group to Sluice in the directory, wait for its sync, and repeat the request.',
   sync_job_unknown:
     'Use the sync id returned when the mapping was changed; records of old syncs are deleted.',
-  scim_user_taken: 'Correct the duplicate in the directory, or let it match the existing user by `userName`.',
+  scim_user_taken:
+    'Correct the duplicate in the directory, or configure it to match the existing user by `userName`.',
   scim_group_taken: 'Rename one of the groups in the directory.',
-  scim_member_unknown: 'Let the directory create users before groups; most directories retry by themselves.',
+  scim_member_unknown: 'Have the directory create users before groups; most directories retry by themselves.',
   scim_filter_invalid: 'Filter by `userName`, `externalId` or `displayName` with `eq`, as directories do.',
   scim_too_many: 'Add `excludedAttributes=members` to the request.',
   scim_filter_refused: 'Leave `filter` out, or ask for a single resource by its id.',
@@ -215,7 +219,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     'Name an attribute as in `GET /scim/v2/Schemas`, such as `emails[type eq "work"].value`.',
   scim_target_missing: 'Read the resource, then select an existing value, or add the value instead.',
   scim_value_invalid: 'Send the attributes that `GET /scim/v2/Schemas` requires, each with its type.',
-  scim_immutable: 'Remove the attribute from the requests of the directory.',
+  scim_immutable: "Remove the attribute from the directory's requests.",
   scim_resource_unknown:
     'Use `/Users`, `/Groups` or a discovery path under `/scim/v2`, with an id from its list.',
   scim_version_differs: 'Read the resource again, and repeat the change with its new `meta.version`.',
@@ -224,7 +228,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   scim_unsupported:
     'Turn the feature off in the directory: `GET /scim/v2/ServiceProviderConfig` lists the supported features.',
   data_key_unavailable:
-    'The operator must give the node its root key (`SLUICE_ROOT_KEY_FILE`); `sluice vault status` names the missing one.',
+    'The operator must give the node its root key (`SLUICE_ROOT_KEY_FILE`); `sluice vault status` names the missing key.',
   client_gone: "Increase the client's timeout, or request a stream.",
 }
 

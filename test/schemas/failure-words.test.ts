@@ -25,7 +25,7 @@ t.test('a remedy for the operator names no member of an answer that only the cal
 t.test('a quota is not of files alone: keys, workspaces and interns have one too', async (t) => {
   t.match(failureWords('quota_exceeded'), {
     cause: /objects or bytes/,
-    remedy: /raise the quota of the workspace or the cap of the organization\.$/,
+    remedy: /raise the workspace's quota or the organization's cap\.$/,
     page: null,
   })
 })

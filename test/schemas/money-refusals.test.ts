@@ -37,8 +37,8 @@ t.test('a budget says how much of it is used, what the call may cost and when it
   t.equal(failure.name, 'budget_exceeded')
   t.equal(
     textOf(failure),
-    'The daily budget of the workspace does not cover this call. ' +
-      '9.99 of 10 USD is used, and it may cost up to 0.02 USD; the limit resets at 2026-11-21T00:00:00Z. ' +
+    "The workspace's daily budget does not cover this call. " +
+      '9.99 of 10 USD is used, and this call may cost up to 0.02 USD; the limit resets at 2026-11-21T00:00:00Z. ' +
       'Ask for less, raise the budget, or wait until the limit resets.',
   )
   t.same(failure.metadata, {
@@ -57,8 +57,8 @@ t.test('a key without an interval and credit never reset', (t) => {
   const key = failureOf(limitOf('key', 'lifetime'))
   t.equal(
     textOf(key),
-    'The limit of the key does not cover this call. 9.99 of 10 USD is used, and it may cost up to 0.02 USD. ' +
-      'Ask for less, or raise the limit of the key.',
+    "The key's spending limit does not cover this call. 9.99 of 10 USD is used, and this call may cost up to 0.02 USD. " +
+      "Ask for less, or raise the key's limit.",
     'a lifetime limit never resets',
   )
   t.same(key.metadata, {
@@ -72,7 +72,7 @@ t.test('a key without an interval and credit never reset', (t) => {
   const credit = failureOf(limitOf('organization', 'lifetime'))
   t.match(
     textOf(credit),
-    /^The credit of the organization does not cover this call\. 9\.99 of 10 USD is used.* or add credit\.$/,
+    /^The organization's credit does not cover this call\. 9\.99 of 10 USD is used.* or add credit\.$/,
   )
   t.same(credit.metadata, {
     ...{ limit_source: 'credit', scope: 'organization', limit: 10, spend: 9.99, max_cost: 0.02 },
@@ -84,7 +84,7 @@ t.test('what other calls hold is told, or a limit would seem to have room', (t) 
   const failure = failureOf(limitOf('workspace', 'monthly', { spentNano: 1_000_000_000, restNano: -1 }))
   t.match(
     textOf(failure),
-    /1 of 10 USD is used, 9\.000000001 is reserved for calls in progress, and it may cost/,
+    /1 of 10 USD is used, 9\.000000001 is reserved for calls in progress, and this call may cost/,
   )
   t.equal(failure.metadata?.held, 9.000000001)
   t.match(
@@ -98,9 +98,9 @@ t.test('the refusal of a call that writes a text says that its maximum cost is a
   const tokens = { member: 'max_tokens', affordable: 85, asked: null, byDefault: null }
   t.equal(
     textOf(withAffordable(failureOf(limitOf('key', 'lifetime')), 10_000_000, tokens)),
-    'The limit of the key does not cover this call. 9.99 of 10 USD is used, and it may cost up to 0.02 USD, ' +
+    "The key's spending limit does not cover this call. 9.99 of 10 USD is used, and this call may cost up to 0.02 USD, " +
       'an upper bound: at least one token per byte of the request. ' +
-      'Set `max_tokens` to 85 or less, set `default_max_output_tokens` on the key, or raise the limit of the key.',
+      "Set `max_tokens` to 85 or less, set `default_max_output_tokens` on the key, or raise the key's limit.",
   )
   t.end()
 })
@@ -113,24 +113,24 @@ t.test('the cures fit the maximum that the call has, and the money that is left'
   }
   t.equal(
     cures({}),
-    'Set `max_tokens` to 85 or less, set `default_max_output_tokens` on the key, or raise the limit of the key.',
+    "Set `max_tokens` to 85 or less, set `default_max_output_tokens` on the key, or raise the key's limit.",
   )
   t.equal(
     cures({ byDefault: 4096 }),
-    'Set `max_tokens` to 85 or less, lower `default_max_output_tokens` (now 4096), or raise the limit of the key.',
+    "Set `max_tokens` to 85 or less, lower `default_max_output_tokens` (now 4096), or raise the key's limit.",
   )
-  t.equal(cures({ asked: 300 }), 'Lower `max_tokens` to 85 or less, or raise the limit of the key.')
+  t.equal(cures({ asked: 300 }), "Lower `max_tokens` to 85 or less, or raise the key's limit.")
   t.equal(
     cures({ affordable: 15, member: 'max_output_tokens' }),
-    'Set `max_output_tokens` to 15 or less, or raise the limit of the key.',
+    "Set `max_output_tokens` to 15 or less, or raise the key's limit.",
     'a default is 16 at least',
   )
   t.equal(
     cures({ affordable: 0 }),
     'The remaining amount does not cover the prompt and one output token. ' +
-      'Raise the limit of the key, or use another key.',
+      "Raise the key's limit, or use another key.",
   )
-  t.equal(cures({ affordable: 0 }, 0), 'Raise the limit of the key, or use another key.')
+  t.equal(cures({ affordable: 0 }, 0), "Raise the key's limit, or use another key.")
   const budget = failureOf(limitOf('workspace', 'monthly'))
   const told = withAffordable(budget, 1, {
     member: 'max_tokens',
@@ -152,14 +152,15 @@ t.test('the cures fit the maximum that the call has, and the money that is left'
 t.test('the pages and the dashboard name the three cures, and no wait for a limit that never resets', (t) => {
   for (const name of ['credit_exhausted', 'key_limit_exceeded', 'budget_exceeded'] as const) {
     for (const words of [remedyOf(name), failureWords(name)?.remedy ?? ''])
-      t.match(words, /`max_tokens`.*`default_max_output_tokens`.*(raise the (limit|budget)|add credit)/, name)
+      t.match(
+        words,
+        /`max_tokens`.*`default_max_output_tokens`.*(raise the [\w']+ (limit|budget)|add credit)/,
+        name,
+      )
     t.notMatch(failureWords(name)?.remedy, /wait|anew/)
   }
   t.match(remedyOf('key_limit_exceeded'), /a lifetime limit never resets\.$/)
-  t.match(
-    remedyOf('key_limit_exceeded'),
-    / is 0 or too small, raise the limit of the key, or use another key\./,
-  )
+  t.match(remedyOf('key_limit_exceeded'), / is 0 or too small, raise the key's limit, or use another key\./)
   t.end()
 })
 

@@ -145,7 +145,7 @@ const KINDS: Readonly<Record<AccountKind, Kind>> = {
   key: {
     failure: 'key_limit_exceeded',
     limitSource: 'key_limit',
-    raise: 'raise the limit of the key',
+    raise: "raise the key's limit",
     elsewhere: 'use another key',
   },
   workspace: { failure: 'budget_exceeded', limitSource: 'budget', raise: 'raise the budget' },
@@ -183,7 +183,7 @@ function detailOf(
   const facts = [
     `${usd(spend)} of ${usd(limit)} USD is used`,
     ...(held === undefined ? [] : [`${usd(held)} is reserved for calls in progress`]),
-    `and it may cost up to ${usd(cost)} USD${bound}`,
+    `and this call may cost up to ${usd(cost)} USD${bound}`,
   ]
   const reset = resetAt === undefined ? '' : `; the limit resets at ${resetAt}`
   const kind = ORDER.find((one) => one === scope) ?? 'workspace'

@@ -70,8 +70,8 @@ t.test('a refusal for want of money is kept with its message and its amounts', (
   const reason = refused.ok ? null : reasonOf(refused.failure, NAMES)
   t.same(reason, {
     message:
-      'The limit of the key does not cover this call. 8 of 9 USD is used, and it may cost up to 2 USD. ' +
-      'Ask for less, or raise the limit of the key.',
+      "The key's spending limit does not cover this call. 8 of 9 USD is used, and this call may cost up to 2 USD. " +
+      "Ask for less, or raise the key's limit.",
     facts: {
       ...{ limit_source: 'key_limit', scope: 'key', interval: 'lifetime' },
       ...{ limit: 9, spend: 8, max_cost: 2 },

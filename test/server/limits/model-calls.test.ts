@@ -110,7 +110,7 @@ t.test('a call that needs more than a minute has is told that no wait helps', as
     retryAfterS: undefined,
     metadata: { limit: 1_000, estimated_tokens: 1_001, scope: 'key', limit_kind: 'tokens' },
   })
-  t.match(failure === null ? '' : textOf(failure), /about 1001 tokens.*1000 per minute of the key/)
+  t.match(failure === null ? '' : textOf(failure), /about 1001 tokens.*the key is limited to 1000 per minute/)
   t.equal(authority.takes.length, 0)
   t.equal((await admit({ rate_limit_tpm: 1_000 }, {}, 1_000)).failure, null)
 })

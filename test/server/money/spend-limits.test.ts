@@ -57,7 +57,7 @@ t.test(
     for (const _ of ['before', 'behind']) {
       const told = failureOf(await money.held({ nano: usd(7) }))
       t.match(told.metadata, { limit: 10, spend: 4 })
-      t.match(told.detail, /^4 of 10 USD is used, and it may cost up to 7 USD[;.]/)
+      t.match(told.detail, /^4 of 10 USD is used, and this call may cost up to 7 USD[;.]/)
       await money.runFor(2 * BOOKS_FLUSH_MS + MONEY_REFUSED_MS)
     }
   },

@@ -28,9 +28,9 @@ export const FAULTS: readonly Fault[] = [
   {
     customer: 'Ada',
     error: 'key_limit_exceeded',
-    cause: /The limit of the key does not cover this call\. .* is used, .* Limit: lifetime, of the key\./,
+    cause: /The key's spending limit does not cover this call\. .* is used, .* Limit: lifetime, of the key\./,
     remedy:
-      /Let callers send max_tokens, set default_max_output_tokens on the key, or raise the limit of the key\./,
+      /Have callers send max_tokens, set default_max_output_tokens on the key, or raise the key's limit\./,
     page: 'Ada',
   },
   {
@@ -43,8 +43,8 @@ export const FAULTS: readonly Fault[] = [
   {
     customer: 'Cleo',
     error: 'budget_exceeded',
-    cause: /The daily budget of the workspace does not cover this call\. .* Limit: daily, of the workspace\./,
-    remedy: /Let callers send max_tokens, .*, or raise the budget of the workspace\./,
+    cause: /The workspace's daily budget does not cover this call\. .* Limit: daily, of the workspace\./,
+    remedy: /Have callers send max_tokens, .*, or raise the workspace's budget\./,
     page: 'Spend',
   },
   {
@@ -52,14 +52,14 @@ export const FAULTS: readonly Fault[] = [
     error: 'model_unknown',
     cause:
       /The catalogue of this installation has no model .*\. Requested model: test\/pricde\. Nearest: test\/priced\./,
-    remedy: /Look up the names of the models in the catalogue\./,
+    remedy: /Look up the model names in the catalogue\./,
     page: 'test/priced',
   },
   {
     customer: 'Eve',
     error: 'endpoint_unavailable',
     cause: /Every endpoint of the model failed several times in a row/,
-    remedy: /Check which provider of the model fails and when Sluice tests it again/,
+    remedy: /Check which of the model's providers fails, and when Sluice tests it again/,
     page: 'test/broken',
   },
   {

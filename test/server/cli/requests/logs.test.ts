@@ -39,7 +39,7 @@ async function stand(t: Test): Promise<(...args: readonly string[]) => ReturnTyp
         status: 402,
         failure: 'key_limit_exceeded',
         limit: 'key daily',
-        reason: () => ({ message: 'The limit of the key does not cover this call. \u001b[2J' }),
+        reason: () => ({ message: "The key's spending limit does not cover this call. \u001b[2J" }),
         weight: 10,
         notes: { model: 'own/\u001b[2J' },
       },
@@ -103,7 +103,7 @@ t.test('logs shows calls, newest first, and nothing that moves the cursor of a t
   t.match(heads, /^ENDED +STATUS +OPERATION /)
   t.match(
     newest,
-    /^2026-03-18T12:00:00\.001Z +402 +embeddings\.create ×10 .*key_limit_exceeded \(key daily\) +r1 +The limit of the key does not cover this call\./,
+    /^2026-03-18T12:00:00\.001Z +402 +embeddings\.create ×10 .*key_limit_exceeded \(key daily\) +r1 +The key's spending limit does not cover this call\./,
   )
   t.match(newest, ' shop search ', 'a key is shown by its name')
   t.match(older, / 200 .*abababababab +a\/one .* 0\.5 +- +r0$/)

@@ -158,7 +158,7 @@ for (const [kind, span, status, metadata] of tightest) {
     for (; reply.status === 200; reply = await call(ONE)) paid++
     t.equal(reply.status, status)
     t.match(reply.body.error, {
-      message: /of 0\.000058 USD is used.* and it may cost up to 0\.000029/,
+      message: /of 0\.000058 USD is used.* and this call may cost up to 0\.000029/,
       metadata: { ...metadata, limit: 0.000_058 },
     })
     t.equal(typeof reply.body.error?.metadata['reset_at'], span === 'lifetime' ? 'undefined' : 'string')

@@ -83,7 +83,7 @@ t.test('chat.create 403: a refusal says how many tokens of an answer there is mo
   t.equal(await ask({}), most)
   t.match(
     message,
-    new RegExp(`^The limit of the key does not cover .* Set \`max_tokens\` to ${most} or less, set `),
+    new RegExp(`^The key's spending limit does not cover .* Set \`max_tokens\` to ${most} or less, set `),
   )
   t.equal(await ask({ n: 2 }), Math.floor((300 - bytes - ',"n":2'.length - 8) / 4))
   t.equal(await ask({ user: 'x'.repeat(300) }), 0)

@@ -236,7 +236,7 @@ t.test(
     t.same(Object.keys(errors).sort(), ['key_limit_exceeded', 'model_unknown'])
     t.match(errors['key_limit_exceeded'], {
       cause: FAILURE_CAUSES.key_limit_exceeded,
-      remedy: /^Let callers send `max_tokens`.* or raise the limit of the key\.$/,
+      remedy: /^Have callers send `max_tokens`.* or raise the key's limit\.$/,
       page: 'keys',
     })
     t.equal(Object.keys(nearest).length, ASKED_MODELS_COMPARED_MAX)

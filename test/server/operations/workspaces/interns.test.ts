@@ -335,7 +335,8 @@ for (const title of ['interns.provision 400: /provision', 'interns.suspend 400: 
       type: 'not_supported',
       body: {
         error: {
-          message: 'Sluice does not support this. Sluice keeps records of interns but does not run them.',
+          message:
+            'Sluice does not support this feature. Sluice keeps records of interns but does not run them.',
         },
       },
     })
