@@ -47,18 +47,18 @@ export const Settings = Type.Object({
     'redis://host:port, rediss://host:port or redis+sentinel://host:port,host:port/name',
     '^(rediss?://.|rediss?\\+sentinel://[^/]+/[^/?]+(/[0-9]{1,5})?([?]|$))',
   ),
-  SLUICE_SENTINEL_PASSWORD: Type.Optional(text('the password of the Sentinels', { mask: 'whole' })),
+  SLUICE_SENTINEL_PASSWORD: Type.Optional(text('the password of the Redis Sentinels', { mask: 'whole' })),
   SLUICE_STORES_CA: file('a readable PEM file'),
   SLUICE_TLS_CERT: file('a readable PEM file'),
   SLUICE_TLS_KEY: file('a readable PEM file'),
-  SLUICE_KEY_GRACE: text('a duration: 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
+  SLUICE_KEY_GRACE: text('a duration, such as 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
   SLUICE_CATALOG: file('a readable JSON file'),
   SLUICE_CORS_ORIGINS: list(
-    'a comma-separated list of origins: https://app.example',
+    'a comma-separated list of origins, such as https://app.example',
     '^(\\*|https?://[^/,\\s]+)$',
   ),
   SLUICE_REGIONAL_HOSTS: list(
-    'a comma-separated list of exact host names without wildcards or ports: eu.sluice.example',
+    'a comma-separated list of exact host names without wildcards or ports, such as eu.sluice.example',
     HOST_NAME,
   ),
   SLUICE_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
@@ -71,11 +71,11 @@ export const Settings = Type.Object({
   }),
   SLUICE_BROADCAST: url('an http or https URL', '^https?://.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: url('an http or https URL', '^https?://.'),
-  SLUICE_EGRESS_ALLOW: list('a comma-separated list of [http:]CIDR[:port]', '^\\S{1,80}$'),
+  SLUICE_EGRESS_ALLOW: list('a comma-separated list of [http:]CIDR[:port] entries', '^\\S{1,80}$'),
   SLUICE_EGRESS_CA: file('a readable PEM file'),
   SLUICE_OBJECTS: Type.Optional(
     text(
-      's3://bucket or s3://bucket/prefix (bucket: 3 to 63 lower-case letters, digits, and between them . and -; prefix: 128 characters), or a directory',
+      'a directory, s3://bucket or s3://bucket/prefix (bucket: 3 to 63 lower-case letters and digits, with . and - only between them; prefix: at most 128 characters)',
       { pattern: `^(${BUCKET}|${FOLDER})$` },
     ),
   ),
@@ -89,8 +89,8 @@ export const Settings = Type.Object({
     expected: 'one of required, supported',
   }),
   AWS_REGION: text('a region', { default: 'us-east-1' }),
-  AWS_ACCESS_KEY_ID: Type.Optional(text('the id of an access key', { mask: 'whole' })),
-  AWS_SECRET_ACCESS_KEY: Type.Optional(text('the secret of that access key', { mask: 'whole' })),
+  AWS_ACCESS_KEY_ID: Type.Optional(text('an access key id', { mask: 'whole' })),
+  AWS_SECRET_ACCESS_KEY: Type.Optional(text('the secret access key for AWS_ACCESS_KEY_ID', { mask: 'whole' })),
   SLUICE_ROOT_KEY: Type.Optional(
     text('32 bytes as 64 hex digits or base64; several keys separated by commas, the current one first', {
       pattern: ROOT_KEYS,
@@ -100,34 +100,34 @@ export const Settings = Type.Object({
   SLUICE_ROOT_KEYS_LOST: list('a comma-separated list of root key ids, 16 hex digits each', '^[0-9a-f]{16}$'),
   SLUICE_ROOT_KEY_FILE: file('a readable file with root keys in the format of SLUICE_ROOT_KEY'),
   SLUICE_OPERATOR_ORGANIZATION: Type.Optional(
-    text('the id or the name of an organization', { pattern: '^[^\\u0000]{1,200}$' }),
+    text('the id or name of an organization', { pattern: '^[^\\u0000]{1,200}$' }),
   ),
   SLUICE_WORKSPACES_MAX: count(
-    'the maximum number of workspaces of an organization',
+    'the maximum number of workspaces per organization',
     0,
     CAP_MAX,
     CAPS_DEFAULT.workspaces,
   ),
   SLUICE_API_KEYS_MAX: count(
-    'the maximum number of API keys of an organization',
+    'the maximum number of API keys per organization',
     0,
     CAP_MAX,
     CAPS_DEFAULT.api_keys,
   ),
   SLUICE_INTERNS_MAX: count(
-    'the maximum number of interns of an organization',
+    'the maximum number of interns per organization',
     0,
     CAP_MAX,
     CAPS_DEFAULT.interns,
   ),
   SLUICE_VAULTS_MAX: count(
-    'the maximum number of attachable vaults of an organization',
+    'the maximum number of attachable vaults per organization',
     0,
     CAP_MAX,
     CAPS_DEFAULT.vaults,
   ),
   SLUICE_SECRETS_MAX: count(
-    'the maximum number of secrets in attachable vaults of an organization',
+    'the maximum number of secrets in attachable vaults per organization',
     0,
     CAP_MAX,
     CAPS_DEFAULT.secrets,
@@ -140,29 +140,29 @@ export const Settings = Type.Object({
   SLUICE_KEEP_GENERATIONS: kept('days', KEPT_DAYS_MAX, GENERATION_DAYS_DEFAULT),
   SLUICE_KEEP_REQUESTS: keptOrOff(KEPT_DAYS_MAX, REQUEST_DAYS_DEFAULT),
   SLUICE_PUBLIC_URL: Type.Optional(
-    text('public origin of the API, without a path: https://sluice.example', { pattern: ORIGIN }),
+    text('the public origin of the API without a path, such as https://sluice.example', { pattern: ORIGIN }),
   ),
   SLUICE_PROXIES: list(
-    'a comma-separated list of addresses and CIDR ranges of proxies: 10.0.0.0/8',
+    'a comma-separated list of proxy addresses and CIDR ranges, such as 10.0.0.0/8',
     '^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$',
   ),
   SLUICE_VIDEO_JOB_HOURS: count('a number of hours from 1 to 720', 1, VIDEO_JOB_HOURS_MAX, 24),
   SLUICE_VIDEO_CLIP_DAYS: count('a number of days from 1 to 3650', 1, VIDEO_CLIP_DAYS_MAX, 7),
   SLUICE_STREAM_HOLD_MS: count(
-    `milliseconds from 0 to ${STREAM_HOLD_MS_MAX}`,
+    `a number of milliseconds from 0 to ${STREAM_HOLD_MS_MAX}`,
     0,
     STREAM_HOLD_MS_MAX,
     STREAM_HOLD_MS_DEFAULT,
   ),
-  SLUICE_DRAIN_MS: count(`milliseconds from 0 to ${NODE_DRAIN_MS_MAX}`, 0, NODE_DRAIN_MS_MAX, DRAIN_MS),
+  SLUICE_DRAIN_MS: count(`a number of milliseconds from 0 to ${NODE_DRAIN_MS_MAX}`, 0, NODE_DRAIN_MS_MAX, DRAIN_MS),
   SLUICE_STREAMS: count(
     `a number from 1 to ${UPSTREAM_LONG_CALLS_MAX}`,
     1,
     UPSTREAM_LONG_CALLS_MAX,
     UPSTREAM_LONG_CALLS_DEFAULT,
   ),
-  SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests per minute, at least 1', 1, RATE_LIMIT_RPM_MAX)),
-  SLUICE_RATE_LIMIT_BURST: Type.Optional(count('requests at once, at least 1', 1, RATE_LIMIT_RPM_MAX)),
+  SLUICE_RATE_LIMIT_RPM: Type.Optional(count('a number of requests per minute, at least 1', 1, RATE_LIMIT_RPM_MAX)),
+  SLUICE_RATE_LIMIT_BURST: Type.Optional(count('a number of simultaneous requests, at least 1', 1, RATE_LIMIT_RPM_MAX)),
 })
 export type Settings = Static<typeof Settings>
 
@@ -195,12 +195,12 @@ function count(expected: string, minimum: number, maximum: number, byDefault?: n
 }
 
 function kept(unit: string, maximum: number, byDefault: number) {
-  return count(`a number of ${unit} from 1 to ${maximum}, or 0 for ever`, 0, maximum, byDefault)
+  return count(`a number of ${unit} from 1 to ${maximum}, or 0 for no limit`, 0, maximum, byDefault)
 }
 
 function keptOrOff(maximum: number, byDefault: number) {
   const number = Type.Integer({ minimum: 0, maximum })
-  const expected = `a number of days from 1 to ${maximum}, 0 for ever, or "off"`
+  const expected = `a number of days from 1 to ${maximum}, 0 for no limit, or "off"`
   return Type.Union([Type.Literal('off'), number], { default: byDefault, expected })
 }
 

@@ -18,25 +18,25 @@ export function contradictions(
     ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT'],
   ] as const) {
     if (values[one] !== undefined || values[other] === undefined || known.has(one)) continue
-    problems.push({ name: one, expected: `a PEM file, since ${other} is set`, got: 'nothing' })
+    problems.push({ name: one, expected: `a PEM file, because ${other} is set`, got: 'nothing' })
   }
   if (values['SLUICE_ROOT_KEY'] !== undefined && values['SLUICE_ROOT_KEY_FILE'] !== undefined) {
     problems.push({
       name: 'SLUICE_ROOT_KEY_FILE',
-      expected: 'nothing, since SLUICE_ROOT_KEY is set',
+      expected: 'nothing, because SLUICE_ROOT_KEY is set',
       got: 'a file',
     })
   }
   for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const) {
     if (!String(values['SLUICE_OBJECTS']).startsWith('s3:') || values[name] !== undefined || known.has(name))
       continue
-    problems.push({ name, expected: 'a value, since SLUICE_OBJECTS is a bucket', got: 'nothing' })
+    problems.push({ name, expected: 'a value, because SLUICE_OBJECTS is a bucket', got: 'nothing' })
   }
   const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort, SLUICE_KEY_GRACE: grace } = values
   if (typeof grace === 'string' && durationMs(grace) < KEY_GRACE_MS_MIN) {
     problems.push({
       name: 'SLUICE_KEY_GRACE',
-      expected: `at least ${KEY_GRACE_MS_MIN / 1000}s`,
+      expected: `a duration of at least ${KEY_GRACE_MS_MIN / 1000}s`,
       got: JSON.stringify(grace),
     })
   }
@@ -55,7 +55,7 @@ export function contradictions(
   for (const { name, given, values: allowed } of typeof database === 'string'
     ? wrongParameters(database)
     : []) {
-    const expected = `one of ${allowed.join(', ')} as \`${name}\``
+    const expected = `one of ${allowed.join(', ')} for \`${name}\``
     problems.push({ name: 'DATABASE_URL', expected, got: shown(given) })
   }
   if (port === adminPort && port !== undefined) {
@@ -73,6 +73,6 @@ function unreadableFiles(url: string): readonly Problem[] {
   return Object.entries(files).flatMap(([parameter, path]) =>
     path === null || path === 'system' || isReadableFile(path)
       ? []
-      : [{ name: 'DATABASE_URL', expected: `a readable file as \`${parameter}\``, got: shown(path) }],
+      : [{ name: 'DATABASE_URL', expected: `a readable file for \`${parameter}\``, got: shown(path) }],
   )
 }

@@ -51,7 +51,7 @@ export function expectedOf(schema: TSchema, given: string | undefined): string {
   const isServiceLink = given?.startsWith('tcp://') === true
   if (isServiceLink) return `${expected} (set enableServiceLinks: false on the pod)`
   return given?.includes('@') === true && !isParsable(schema, given)
-    ? `${expected} (# / ? @ and % in a password are %23 %2F %3F %40 and %25)`
+    ? `${expected} (in a password, write # / ? @ % as %23 %2F %3F %40 %25)`
     : expected
 }
 

@@ -18,15 +18,15 @@ export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
       value: gauges.fronts.configured,
     },
     sluice_workers_ready: {
-      help: 'File transfer threads of the fronts that are ready.',
+      help: 'File transfer threads that are ready, across all fronts.',
       value: gauges.workers.ready,
     },
     sluice_workers_wanted: {
-      help: 'File transfer threads of the fronts that should be ready.',
+      help: 'File transfer threads that should be ready, across all fronts.',
       value: gauges.workers.wanted,
     },
     sluice_workers_configured: {
-      help: 'File transfer threads of the configured fronts.',
+      help: 'File transfer threads set in the configuration, across all fronts.',
       value: gauges.workers.configured,
     },
     sluice_runners_ready: {
@@ -51,7 +51,7 @@ export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
       value: Number(gauges.isPostgresUp),
     },
     sluice_storage_up: {
-      help: '1 while every disk that the node writes to has free space, else 0.',
+      help: '1 while every disk that the node uses has free space, else 0.',
       value: Number(gauges.isStorageUp),
     },
     ...surroundings(gauges.figures),
@@ -67,18 +67,18 @@ function surroundings(figures: NodeFigures | null): Facts {
     Object.fromEntries(disks.map((disk) => [disk.place, read(disk)]))
   return {
     sluice_disk_free_bytes: {
-      help: 'Free bytes on the disks of the node, by place: data, postgres or objects.',
+      help: "Free bytes on the node's disks, by place: data, postgres or objects.",
       label: 'place',
       values: byPlace(({ freeBytes }) => freeBytes),
     },
     sluice_disk_size_bytes: {
-      help: 'Size of the disks of the node in bytes, by place: data, postgres or objects.',
+      help: "Size of the node's disks in bytes, by place: data, postgres or objects.",
       label: 'place',
       values: byPlace(({ sizeBytes }) => sizeBytes),
     },
     ...instant(
       'sluice_tls_certificate_end_timestamp_seconds',
-      'Expiry of the TLS certificate of the fronts, as a Unix time.',
+      "Expiry of the fronts' TLS certificate, in Unix seconds.",
       certificateEndsAt,
     ),
     ...(store === null ? {} : ofStore(store)),
@@ -93,24 +93,24 @@ function ofStore(figures: StoreFigures): Facts {
       value: connections.used,
     },
     sluice_postgres_connections_allowed: {
-      help: 'Connections Postgres allows: the lowest of max_connections and the limits of the role and the database.',
+      help: "Connections that Postgres allows: the lowest of max_connections, the role's limit and the database's limit.",
       value: connections.allowed,
     },
     sluice_money_abandoned_journals: {
-      help: 'Open money journals that no process will settle, as their node no longer runs or their file is missing; their money stays lent.',
+      help: 'Open money journals that no process will settle, because their node no longer runs or their file is missing; their loans stay open.',
       value: abandonedJournals,
     },
     sluice_money_steps_behind: {
-      help: 'Money entries of this node that Postgres lacks, for example after a restore; above 0, paid calls are refused.',
+      help: 'Money entries of this node that are missing in Postgres, for example after a restore; paid calls are refused if any are missing.',
       value: moneyStepsBehind,
     },
     ...instant(
       'sluice_backup_end_timestamp_seconds',
-      'End of the last `sluice backup`, as a Unix time.',
+      'Time when the last `sluice backup` ended, in Unix seconds.',
       backedUpAt,
     ),
     sluice_clock_skew_seconds: {
-      help: 'Minimum lead of the Postgres clock over the clock of the node, in seconds; negative if Postgres is late.',
+      help: "Minimum number of seconds by which the Postgres clock is ahead of the node's clock; negative if it is behind.",
       value: clockSkewMs / 1_000,
     },
   }

@@ -10,7 +10,7 @@ export function watchBreakers(registry: Registry, read: () => readonly BreakerRe
   const shared = { labelNames: ['provider'], registers: [registry] }
   new Gauge({
     name: 'sluice_upstream_breakers_open',
-    help: 'Endpoints with an open circuit breaker, by provider, as counted by the front with the most of them.',
+    help: 'Endpoints with an open circuit breaker, by provider: the maximum over all fronts.',
     aggregator: 'max',
     ...shared,
     collect() {

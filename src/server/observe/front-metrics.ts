@@ -64,14 +64,14 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
   // prom-client collects the gauges in this order: the first one reads for all three.
   const loop = gauge(
     'sluice_front_event_loop_utilization',
-    'Share of time, 0 to 1, the event loop of a front was busy',
+    'Share of time (0 to 1) during which the event loop was busy',
     null,
     () => look(),
   )
   const wait = gauge('sluice_front_pool_wait_seconds', 'Mean wait in seconds for a worker thread', 'pool')
   const busy = gauge(
     'sluice_front_pool_utilization',
-    'Share of time, 0 to 1, the worker threads were busy',
+    'Share of time (0 to 1) during which the worker threads were busy',
     'pool',
   )
   let before = read()
@@ -98,12 +98,12 @@ function watchShortJobs(registry: Registry, read: () => PoolReading): void {
   )
   counter(
     'sluice_short_job_wait_seconds_total',
-    'Seconds short jobs waited for a worker thread.',
+    'Time that short jobs waited for a worker thread, in seconds.',
     ({ waitS }) => waitS,
   )
   counter(
     'sluice_short_job_busy_seconds_total',
-    'Seconds the worker threads for short jobs were busy.',
+    'Busy time of the worker threads for short jobs, in seconds.',
     ({ busyS }) => busyS,
   )
 }

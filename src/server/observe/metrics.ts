@@ -157,7 +157,7 @@ function talliesOf(registry: Registry) {
   const upstream = new Tally(
     registry,
     'sluice_upstream_calls_total',
-    'Attempts to call a provider, by provider and outcome: ok or a failure.',
+    'Attempts to call a provider, by provider and outcome: ok or an error type.',
     ['provider', 'outcome'],
   )
   const keys = new Tally(
@@ -169,7 +169,7 @@ function talliesOf(registry: Registry) {
   const rates = new Tally(
     registry,
     'sluice_rate_decisions_total',
-    'Rate limit decisions, by decision and source: purse (requests lent to a front), authority (Redis) or fallback (a front without Redis).',
+    'Rate limit decisions, by decision and source: purse (requests set aside for a front), authority (Redis) or fallback (a front without Redis).',
     ['decision', 'source'],
   )
   const by = (decision: string) => ({
@@ -187,7 +187,7 @@ function talliesOf(registry: Registry) {
   const unpriced = new Tally(
     registry,
     'sluice_unpriced_calls_total',
-    'Calls not fully charged because the endpoint, or a tool of its provider, has no price, by operation and provider.',
+    'Calls not fully charged because the endpoint or a tool of its provider has no price, by operation and provider.',
     ['operation', 'provider'],
   )
   const traces = new Tally(
@@ -210,12 +210,12 @@ function durationsOf(registry: Registry) {
     ),
     overhead: ofCalls(
       'sluice_overhead_seconds',
-      'Duration of calls in seconds without the time spent waiting for providers, by operation.',
+      'Duration of calls in seconds, excluding the time spent waiting for providers, by operation.',
       OVERHEAD_BUCKETS,
     ),
     attempts: new Durations(registry, {
       name: 'sluice_upstream_seconds',
-      help: 'Duration of attempts to call a provider in seconds, by provider.',
+      help: 'Duration in seconds of attempts to call a provider, by provider.',
       labels: ['provider'],
       bounds: CALL_BUCKETS,
     }),
@@ -262,7 +262,7 @@ function watchReadings(registry: Registry): Gauges[] {
   )
   total(
     'sluice_model_turns_held_total',
-    'Event loop turns in which the streams of one organization paused to let those of others run.',
+    'Event loop turns in which streams of one organization were paused so that streams of other organizations could run.',
     (gauges) => gauges.held?.().turns ?? 0,
   )
   total(LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, (gauges) => gauges.logLinesDropped?.() ?? 0)
@@ -274,7 +274,7 @@ function watchReadings(registry: Registry): Gauges[] {
 function watchDivided(registers: Registry[], watched: readonly Gauges[]): void {
   new Counter({
     name: 'sluice_redis_refusals_total',
-    help: 'Scripts that Redis refused to run, by error code of Redis.',
+    help: 'Scripts that Redis refused to run, by Redis error code.',
     labelNames: ['code'],
     registers,
     collect() {
@@ -285,7 +285,7 @@ function watchDivided(registers: Registry[], watched: readonly Gauges[]): void {
   })
   new Gauge({
     name: 'sluice_degraded',
-    help: '1 while a process of the node works without the store that mode names, postgres or redis, else 0.',
+    help: '1 while a process of the node works without the store in the label mode (postgres or redis), else 0.',
     labelNames: ['mode'],
     registers,
     aggregator: 'max',

@@ -33,10 +33,10 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
       for (const [source, count] of Object.entries(read().refusals)) this.inc({ source }, count)
     },
   })
-  gauge('sluice_money_calls_waiting', 'Calls waiting for a reservation of money.', ({ waiting }) => waiting)
+  gauge('sluice_money_calls_waiting', 'Calls waiting for money to be reserved.', ({ waiting }) => waiting)
   gauge(
     'sluice_money_held_usd',
-    'USD that the ledger has lent to fronts and that no call has reserved.',
+    'USD lent to fronts by the ledger and not reserved by any call.',
     ({ heldNano }) => usdOfNano(heldNano),
   )
   watchBooks(metrics)
@@ -46,12 +46,12 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
 function watchBooks({ gauge, counter }: ReadMetrics<MoneyReading>): void {
   counter(
     'sluice_money_lends_total',
-    'Loans of money from the ledger in Postgres to a front.',
+    'Loans of money from the ledger in Postgres to fronts.',
     ({ lends }) => lends,
   )
   counter(
     'sluice_money_lend_seconds_total',
-    'Seconds fronts waited for loans of money from the ledger.',
+    'Time that fronts waited for loans of money from the ledger, in seconds.',
     ({ lendS }) => lendS,
   )
   counter(

@@ -26,7 +26,7 @@ export function watchProcess(registry: Registry, front: number | null = null): W
   const loop = new LoopSampler(front === null ? OTHER_RESOLUTION_MS : FRONT_RESOLUTION_MS)
   new Gauge({
     name: 'sluice_event_loop_delay_seconds',
-    help: 'Event loop delay in seconds since the last reading, by percentile; of several processes, the largest.',
+    help: 'Event loop delay in seconds since the last reading, by percentile: the maximum over all processes.',
     labelNames: ['percentile'],
     registers,
     aggregator: 'max',
@@ -56,7 +56,7 @@ export function watchProcess(registry: Registry, front: number | null = null): W
   let before = { user: 0, system: 0 }
   new Counter({
     name: 'process_cpu_seconds_total',
-    help: 'CPU seconds used by the processes of the node, by mode: user or system.',
+    help: "CPU seconds used by the node's processes, by mode: user or system.",
     labelNames: ['mode'],
     registers,
     collect() {

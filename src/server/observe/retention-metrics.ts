@@ -12,13 +12,13 @@ export function createRetentionMeters(registry: Registry, now: () => number): Re
   const rows = new Tally(
     registry,
     'sluice_pruned_rows_total',
-    'Rows deleted from Postgres because their retention time was over, by kind of row.',
+    'Rows deleted from Postgres because their retention time had passed, by kind of row.',
     ['kind'],
   )
   const oldest = new Map<RetentionKind, Date | null>()
   new Gauge({
     name: 'sluice_oldest_kept_seconds',
-    help: 'Age in seconds of the oldest row in Postgres, by kind of row; 0 without rows.',
+    help: 'Age in seconds of the oldest row in Postgres, by kind of row; 0 if there are none.',
     labelNames: ['kind'],
     registers: [registry],
     aggregator: 'max',

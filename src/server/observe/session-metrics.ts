@@ -23,30 +23,30 @@ export function watchSessions(registry: Registry, read: () => SessionReading): v
   const { gauge, counter } = readMetrics(registry, read)
   gauge(
     'sluice_session_threads',
-    'Threads that transfer files and other long streams.',
+    'Threads for file transfers and other long streams.',
     ({ threads }) => threads,
   )
   gauge('sluice_intakes', 'File uploads in progress.', ({ intakes }) => intakes)
   gauge('sluice_unsealings', 'Downloads of encrypted files in progress.', ({ unsealings }) => unsealings)
   gauge(
     'sluice_sessions_waiting',
-    'Transfers of files and other long streams waiting for a transfer thread.',
+    'File transfers and other long streams waiting for a transfer thread.',
     ({ waiting }) => waiting,
   )
   gauge(
     'sluice_upload_bytes_waiting',
-    'Bytes of uploads waiting for a transfer thread.',
+    'Uploaded bytes waiting for a transfer thread.',
     ({ waitingBytes }) => waitingBytes,
   )
-  counter('sluice_sessions_total', 'Transfers of files and other long streams started.', ({ begun }) => begun)
+  counter('sluice_sessions_total', 'Number of file transfers and other long streams started.', ({ begun }) => begun)
   counter(
     'sluice_session_wait_seconds_total',
-    'Seconds transfers of files and other long streams waited for a transfer thread.',
+    'Time that file transfers and other long streams waited for a transfer thread, in seconds.',
     ({ waitS }) => waitS,
   )
   counter(
     'sluice_session_busy_seconds_total',
-    'Seconds the threads that transfer files and other long streams were busy.',
+    'Busy time of the threads for file transfers and other long streams, in seconds.',
     ({ busyS }) => busyS,
   )
   counter(

@@ -150,7 +150,7 @@ function talliesOf(registry: Registry) {
   return {
     calls: tally(
       'sluice_model_calls_total',
-      'Calls to text models, by operation, provider, model and failure; provider is empty if none answered, failure if the call succeeded.',
+      'Calls to text models, by operation, provider, model and failure; provider is empty if none answered, and failure is empty if the call succeeded.',
       'failure',
     ),
     commits: tally(
@@ -172,15 +172,15 @@ function talliesOf(registry: Registry) {
     ),
     paused: tally(
       'sluice_stream_paused_seconds_total',
-      `Seconds streams were paused because the client did not read${BY_MODEL}.`,
+      `Time that streams were paused because the client did not read, in seconds${BY_MODEL}.`,
     ),
     estimated: tally(
       'sluice_estimated_usage_total',
-      `Answers charged by estimated tokens, as they were cut off or had no credible counts from the provider${BY_MODEL}.`,
+      `Answers charged by estimated token counts because they were cut off or the provider reported no credible counts${BY_MODEL}.`,
     ),
     tokens: tally(
       'sluice_output_tokens_total',
-      `Output tokens of text models, counted while they are written${BY_MODEL}.`,
+      `Output tokens of text models, counted as they are generated${BY_MODEL}.`,
     ),
   }
 }
@@ -196,7 +196,7 @@ function durationsOf(registry: Registry) {
     ),
     own: durations(
       'sluice_gateway_ttft_seconds',
-      `Time in seconds from the request for a stream to the first attempt at a provider${BY_MODEL}.`,
+      `Time in seconds from the request to the first provider attempt of a stream${BY_MODEL}.`,
       OWN_BUCKETS,
     ),
     rate: durations(

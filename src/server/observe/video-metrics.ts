@@ -47,7 +47,7 @@ export function createVideoMeters(
   )
   const lag = new Histogram({
     name: 'sluice_video_poll_lag_seconds',
-    help: 'Delay in seconds of polls of video jobs after their planned time, by provider.',
+    help: 'Seconds by which polls of video jobs were late, by provider.',
     labelNames: ['provider'],
     buckets: LAG_BUCKETS,
     registers: [registry],

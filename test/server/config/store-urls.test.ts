@@ -65,7 +65,7 @@ t.test('a file of certificates that a URL of Postgres names has to be readable',
   for (const parameter of ['sslrootcert', 'sslcert', 'sslkey'])
     t.match(
       problemsOf({ DATABASE_URL: `postgres://u:hunter2@db/d?sslmode=require&${parameter}=/none/x.pem` }),
-      [{ name: 'DATABASE_URL', expected: `a readable file as \`${parameter}\``, got: '`/none/x.pem`' }],
+      [{ name: 'DATABASE_URL', expected: `a readable file for \`${parameter}\``, got: '`/none/x.pem`' }],
     )
   t.ok(good({ DATABASE_URL: 'postgres://u@db/d?sslmode=verify-full&sslrootcert=system' }))
   t.ok(
