@@ -35,8 +35,8 @@ export const TypedErrorEnvelope = Type.Object({
     type: Type.String({ description: 'The error type, as in `error_type`.' }),
     param: Type.Union([Type.String(), Type.Null()], {
       description:
-        'The first invalid member, as in `messages[0].role`, or the one that the provider refused; null for the ' +
-        'whole body or no member.',
+        'Path of the first invalid member, such as `messages[0].role`, or of the one that the provider refused; ' +
+        'null if no single member is invalid.',
     }),
   }),
 })

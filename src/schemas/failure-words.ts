@@ -87,7 +87,8 @@ export const FailureWords = Type.Object({
   cause: Type.String({ description: 'Cause.' }),
   remedy: Type.String({ description: 'Fix.' }),
   page: Type.Union([Type.String(), Type.Null()], {
-    description: 'Dashboard page for the fix, such as `keys`; null when the caller fixes it.',
+    description:
+      'Dashboard page where the error can be fixed, such as `keys`; null if the caller must fix it.',
   }),
 })
 export type FailureWords = Static<typeof FailureWords>

@@ -13,7 +13,7 @@ export const ListAuditQuery = Type.Object({
     Type.String({
       minLength: 1,
       description:
-        'UUID or slug of a workspace, for a deleted one its UUID; defaults to all workspaces of the organization.',
+        'UUID or slug of a workspace, or the UUID of a deleted workspace; defaults to all workspaces of the organization.',
     }),
   ),
   operation: word(
@@ -24,7 +24,10 @@ export const ListAuditQuery = Type.Object({
     'kind of an object',
     'Kind of the object: `key`, `secret`, `workspace`, `member`, `preset`, `user`, `scim_group`, `group_mapping`, `scim_token` or another.',
   ),
-  object_id: word('id of an object', 'Id of the object: hash of a key, name of a secret, otherwise a UUID.'),
+  object_id: word(
+    'the id of an object',
+    'Id of the object: hash of a key, name of a secret, otherwise a UUID.',
+  ),
   actor_id: word(
     'hash of a key, or name of a user',
     'Actor: hash of a key or SCIM token, or operating-system user of the command line.',
@@ -36,7 +39,7 @@ export const ListAuditQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Events with a smaller `n`: `next_before` of the previous page.',
+      description: 'Returns events with a smaller `n`; use `next_before` of the previous page.',
     }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: AUDIT_PAGE_MAX, default: AUDIT_PAGE_DEFAULT })),
@@ -52,7 +55,8 @@ export const AuditEventShape = Type.Object({
   }),
   at: Type.String({
     format: 'date-time',
-    description: 'Time of the event in UTC, to the microsecond; never earlier than that of the event before.',
+    description:
+      'Time of the event in UTC, to the microsecond; never earlier than that of the previous event.',
   }),
   organization_id: Type.String({ format: 'uuid' }),
   workspace_id: nullable(Type.String({ format: 'uuid' })),
@@ -94,7 +98,7 @@ export const AuditEventShape = Type.Object({
 
 export const AuditAnswer = Type.Object({
   data: Type.Array(AuditEventShape, {
-    description: 'Events, newest first. A page may be short or empty although more follow.',
+    description: 'Events, newest first. A page may be short or empty even if more pages follow.',
   }),
   has_more: Type.Boolean(),
   next_before: nullable(Type.Integer({ minimum: 1, description: '`before` for the next page.' })),

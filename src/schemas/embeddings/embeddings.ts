@@ -76,7 +76,7 @@ export const EmbeddingsBody = Type.Object({
   ),
   input_type: Type.Optional(
     Type.String({
-      description: 'Purpose of the vectors, as the provider names it, such as `query` or `document`.',
+      description: "Purpose of the vectors in the provider's terms, such as `query` or `document`.",
     }),
   ),
   provider: Type.Optional(Type.Union([ProviderPreferences, Type.Null()])),

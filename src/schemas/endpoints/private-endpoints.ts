@@ -61,7 +61,7 @@ const Check = Type.Object({
   reason: Type.Optional(Type.Enum(CHECK_REASONS)),
   form: Type.Optional(
     Type.Enum(ENDPOINT_FORMS, {
-      description: 'Sluice extension: form that a failed check belongs to, when several were probed.',
+      description: 'Sluice extension: API format of a failed check, if several formats were tested.',
     }),
   ),
   actual_model: Type.Optional(Type.String({ description: "Model name in the server's answer." })),
@@ -103,7 +103,7 @@ const Forms = nullable(
   Type.Array(Form, {
     ...FORMS_RANGE,
     description:
-      'Sluice extension: forms of calls that the server must support. By default a validation probes every form of its protocol.',
+      'Sluice extension: API formats that the server must support. By default, a validation tests every API format of the protocol.',
   }),
 )
 
@@ -144,7 +144,7 @@ export const CreateEndpointBody = Type.Object({
     description: 'The canonical slug of a model, or a new `author/slug`.',
   }),
   provider_slug: Text(
-    'Slug of a provider in the catalogue, or `openai-compatible`; it decides the protocol.',
+    'Slug of a provider in the catalogue, or `openai-compatible`; it determines the protocol.',
   ),
   upstream_model_id: Text(),
   base_url: Type.Optional(nullable(BaseUrl)),
@@ -175,7 +175,8 @@ export const ValidateEndpointBody = Type.Object({
     nullable(
       Type.Array(Form, {
         ...FORMS_RANGE,
-        description: 'Sluice extension: forms that must pass this time, instead of those of the draft.',
+        description:
+          'Sluice extension: API formats that must pass in this validation, instead of those of the draft.',
       }),
     ),
   ),
@@ -189,7 +190,7 @@ export type SetEndpointPricingBody = Static<typeof SetEndpointPricingBody>
 export const EndpointParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 export const DeleteEndpointQuery = Type.Object({
   draft_only: Type.Optional(
-    Type.Boolean({ description: 'Set to true to refuse an endpoint that was ever activated.' }),
+    Type.Boolean({ description: 'Set to true to delete the endpoint only if it was never activated.' }),
   ),
 })
 
@@ -224,7 +225,8 @@ export const WholeEndpoint = Type.Object({
   ),
   forms: Forms,
   speaks: Type.Array(Form, {
-    description: 'Sluice extension: forms found by the last successful validation; only these are used.',
+    description:
+      'Sluice extension: API formats found by the last successful validation; only these are used.',
   }),
 })
 export type WholeEndpoint = Static<typeof WholeEndpoint>
@@ -241,7 +243,7 @@ const FormFinding = Type.Object({
   checks: Type.Array(Check, { description: 'The checks; empty when the form was not probed.' }),
   is_unprobed: Type.Optional(
     Type.Literal(true, {
-      description: 'True when the node had no capacity to probe this form: validate again.',
+      description: 'True when the node had no capacity to test this format; validate again.',
     }),
   ),
 })
@@ -250,7 +252,7 @@ export const EndpointValidationAnswer = Type.Object({
   data: Type.Object({
     passed: Type.Boolean(),
     checks: Type.Array(Check),
-    forms: Type.Array(FormFinding, { description: 'Sluice extension: result for each form.' }),
+    forms: Type.Array(FormFinding, { description: 'Sluice extension: result for each API format.' }),
   }),
 })
 

@@ -50,7 +50,7 @@ const OwnFile = Type.Object(
   },
   {
     description:
-      'The default shape, and the one for callers that send `anthropic-version` or `anthropic-beta`.',
+      'The default format, also used for callers that send `anthropic-version` or `anthropic-beta`.',
   },
 )
 
@@ -68,7 +68,7 @@ const OpenAiFile = Type.Object(
       Type.Integer({ description: 'Unix time in seconds when the file is deleted; absent when it is kept.' }),
     ),
   },
-  { description: "The shape for OpenAI's clients." },
+  { description: "The format for OpenAI's clients." },
 )
 
 /** A file in the form of its client. §2.8, B1.7. */
@@ -250,18 +250,18 @@ export const ListFilesQuery = Type.Object({
   page: Type.Optional(
     Type.String({
       description:
-        '`next_page` of the previous page, as Anthropic names it. Takes precedence over `after`, `after_id` and `before_id`.',
+        "`next_page` of the previous page, with Anthropic's name. Takes precedence over `after`, `after_id` and `before_id`.",
     }),
   ),
   after: Type.Optional(Type.String({ description: 'Id of the last file on the previous page.' })),
-  after_id: Type.Optional(Type.String({ description: 'The same as `after`, as Anthropic names it.' })),
+  after_id: Type.Optional(Type.String({ description: "The same as `after`, with Anthropic's name." })),
   purpose: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: PURPOSE_CHARS_MAX,
       pattern: '^[^\\u0000]*$',
       title: `string of 1 to ${PURPOSE_CHARS_MAX} characters without U+0000`,
-      description: 'Only files with exactly this purpose.',
+      description: 'Returns only files with exactly this purpose.',
     }),
   ),
   before_id: Type.Optional(
@@ -274,7 +274,7 @@ export const ListFilesQuery = Type.Object({
     Type.Array(Type.String({ minLength: 1 }), {
       maxItems: FILE_IDS_MAX,
       description:
-        'Only these files, each as `ids` or `ids[]`, on one page; not with cursors, `limit` or `provider`. Ids without a file are left out.',
+        'Ids of the files to return, each as `ids` or `ids[]`, on one page; not allowed with cursors, `limit` or `provider`. Ids without a file are left out.',
     }),
   ),
   order: Type.Optional(

@@ -8,8 +8,8 @@ export const GenerationQuery = Type.Object({
     minLength: 1,
     maxLength: GENERATION_ID_CHARS_MAX,
     pattern: '^[^\\u0000]*$',
-    title: 'id of a call',
-    description: 'The `gen_…` of `x-generation-id`, or the id that the provider gave the answer.',
+    title: 'the id of a call',
+    description: "The `gen_…` id from the `x-generation-id` header, or the provider's id of the answer.",
   }),
 })
 
@@ -34,7 +34,7 @@ export const GenerationRecord = Type.Object({
   cancelled: Type.Boolean({ description: 'True when the caller closed the stream before its end.' }),
   finish_reason: Type.Union([Type.String(), Type.Null()], {
     description:
-      'Reason why generation ended, with the values of chat completions. `error` when the answer broke off; null when the caller left.',
+      'Reason why generation ended, with the values of chat completions. `error` when the answer was cut off; null when the caller left.',
   }),
   native_finish_reason: Type.Union([Type.String(), Type.Null()], {
     description: 'Reason why generation ended, as reported by the provider.',
@@ -85,7 +85,7 @@ export const GenerationRecord = Type.Object({
       description: 'Milliseconds spent waiting for the caller to read.',
     }),
     is_estimated: Type.Boolean({ description: 'True when Sluice estimated the token counts.' }),
-    searches: Type.Integer({ minimum: 0, description: 'Web searches that the provider reported.' }),
+    searches: Type.Integer({ minimum: 0, description: 'Number of web searches reported by the provider.' }),
     attempts: Type.Integer({ minimum: 0, description: 'Number of endpoints that were tried.' }),
     dropped: Type.Array(Type.String(), {
       description: 'Members of the request that were not sent to the provider or have no effect.',

@@ -39,7 +39,7 @@ export const MessageErrorEnvelope = Type.Object({
   type: Type.Literal('error'),
   error: Type.Object({
     ...ErrorEnvelope.properties.error.properties,
-    type: Type.String({ description: 'Error type, as Anthropic names it.' }),
+    type: Type.String({ description: "Error type in Anthropic's format." }),
   }),
   request_id: Type.String({ description: 'Id of the request, as in the header `request-id`.' }),
 })

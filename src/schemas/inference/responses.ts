@@ -84,7 +84,7 @@ export const ResponsesBody = Type.Object(
         description: 'A text, or the conversation so far as items, the oldest first.',
       }),
     ),
-    instructions: maybe(Type.String({ description: 'Instructions for the model, before the input.' })),
+    instructions: maybe(Type.String({ description: 'Instructions for the model, placed before the input.' })),
     stream: Stream,
     max_output_tokens: maybe(Type.Integer({ minimum: 1, maximum: ASKED_MAX })),
     max_tool_calls: maybe(
@@ -92,7 +92,7 @@ export const ResponsesBody = Type.Object(
         minimum: 1,
         maximum: ASKED_MAX,
         description:
-          'Maximum number of tool calls that the provider runs. Required for them when a spending limit applies.',
+          'Maximum number of tool calls that the provider runs. Required for these tools when a spending limit applies.',
       }),
     ),
     temperature: Figure,
@@ -110,28 +110,36 @@ export const ResponsesBody = Type.Object(
     metadata: maybe(Free),
     store: maybe(
       Type.Boolean({
-        description: "Must not be true with the operator's provider key, which stores nothing.",
+        description:
+          "Must not be true with the operator's provider key, because nothing may be stored with it.",
       }),
     ),
     background: maybe(
       Type.Boolean({
-        description: "Must not be true with the operator's provider key, because it stores the answer.",
+        description:
+          "Must not be true with the operator's provider key, because the provider stores the answer.",
       }),
     ),
     previous_response_id: maybe(
       Type.String({
-        description: "Requires the workspace's own provider key, which stored the earlier response.",
+        description:
+          "Requires the workspace's own provider key, because the provider stored the earlier response.",
       }),
     ),
     conversation: maybe(
       Type.Union([Type.String(), Free], {
-        description: "Requires the workspace's own provider key, which stores the conversation.",
+        description:
+          "Requires the workspace's own provider key, because the provider stores the conversation.",
       }),
     ),
     prompt: maybe(
       Type.Object(
         {},
-        { ...OPEN, description: "Requires the workspace's own provider key, which stores the conversation." },
+        {
+          ...OPEN,
+          description:
+            "Requires the workspace's own provider key, because the provider stores the conversation.",
+        },
       ),
     ),
     ...OURS,
@@ -202,7 +210,8 @@ export const ResponsesEvent = Type.Object(
         { ...Response, usage: orNull(Free) },
         {
           ...OPEN,
-          description: 'The response; in `response.created`, `.queued`, `.in_progress` and the last event.',
+          description:
+            'The response; sent in `response.created`, `.queued`, `.in_progress` and the last event.',
         },
       ),
     ),

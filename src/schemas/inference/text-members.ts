@@ -43,7 +43,9 @@ export const Stream = maybe(
 )
 /** Its type is not checked: providers differ, and Sluice uses a text alone. */
 export const CacheKey = Type.Optional(
-  Type.Unknown({ description: 'Sent to the provider. Calls with the same key go to the same endpoint.' }),
+  Type.Unknown({
+    description: 'Cache key, sent to the provider. Calls with the same key use the same endpoint.',
+  }),
 )
 
 const Stored = Type.Optional(
@@ -58,7 +60,7 @@ export const CHAT_STATE = { store: Stored, ...CACHE_OPTIONS }
 const OfAccount = Type.Optional(
   Type.Unknown({
     description:
-      "Sent to the provider. With the operator's key it must not refer to objects in the provider account.",
+      "Sent to the provider. With the operator's key, the value must not refer to objects in the provider account.",
   }),
 )
 /** Members of some providers that may name what an account holds, in every form. D31. */
@@ -92,7 +94,7 @@ export const OURS = {
   ),
   preset: maybe(TextPresetName),
   plugins: maybe(Type.Array(Type.Unknown(), { description: 'Only an empty list is accepted.' })),
-  transforms: maybe(Type.Array(Type.String(), { description: 'Accepted, without an effect.' })),
+  transforms: maybe(Type.Array(Type.String(), { description: 'Accepted, but has no effect.' })),
   stop_server_tools_when: Type.Optional(Type.Unknown({ description: 'Only null is accepted.' })),
   session_id: maybe(Type.String({ maxLength: SESSION_ID_CHARS_MAX })),
 }
@@ -106,7 +108,7 @@ const Dear = Type.Optional(
 
 /** Of answers; a stream of chat may have it in its last event alone. F6. */
 export const ReportedTier = Type.Optional(
-  orNull(Type.String({ description: 'The tier that the provider reports; absent where it reports none.' })),
+  orNull(Type.String({ description: 'Service tier reported by the provider; absent if it reports none.' })),
 )
 
 export const Modalities = maybe(

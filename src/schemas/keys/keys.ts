@@ -30,7 +30,7 @@ export function isAllowedModel(text: string): boolean {
 }
 
 const ALLOWED_MODEL = /^[\w.-]+\/(?:\*|[\w.-]+)$/
-export const ALLOWED_MODEL_RULES = '`author/slug`, or `author/*` for all of an author'
+export const ALLOWED_MODEL_RULES = '`author/slug`, or `author/*` for all models of an author'
 
 /** The store's texts may contain any character but U+0000. */
 const Name = Type.String({
@@ -49,9 +49,9 @@ const Limit = nullable(
   Type.Number({
     minimum: 0,
     maximum: USD_MAX,
-    title: `a number of USD from 0 to ${USD_MAX}`,
+    title: `an amount from 0 to ${USD_MAX} USD`,
     description:
-      'Spending limit in USD, rounded to the nearest nano-USD; null for none. With 0 every paid call is refused.',
+      'Spending limit in USD, rounded to the nearest nano-USD; null for none. With 0, every paid call is refused.',
   }),
 )
 const ResetOf = nullable(
@@ -75,8 +75,8 @@ const Burst = nullable(
     minimum: 1,
     maximum: RATE_LIMIT_RPM_MAX,
     description:
-      "Sluice extension: requests that may arrive at once, from 1 to `rate_limit_rpm`; null for the operator's " +
-      'default, or else a tenth of the limit, at least 10 and at most the limit. Lowering the limit lowers it too.',
+      "Sluice extension: requests that may arrive at once, from 1 to `rate_limit_rpm`; null uses the operator's " +
+      'default or, without one, a tenth of the limit (at least 10, at most the limit). Lowering `rate_limit_rpm` lowers the burst too.',
   }),
 )
 const AllowedModels = nullable(
@@ -97,14 +97,14 @@ const Scopes = nullable(
     uniqueItems: true,
     maxItems: KEY_SCOPES.length,
     description:
-      'Sluice extension: scopes of an inference or intern key; null allows everything, an empty list nothing that ' +
-      `needs a scope. ${RESERVED_SCOPE_TEXT}.`,
+      'Sluice extension: scopes of an inference or intern key; null allows everything, an empty list only operations ' +
+      `that need no scope. ${RESERVED_SCOPE_TEXT}.`,
   }),
 )
 const ExpiresAt = nullable(
   Type.String({
     title: `${INSTANT_RULES}, or null`,
-    description: `When the key expires: ${INSTANT_RULES}, in the future; null for never.`,
+    description: `Expiry of the key: ${INSTANT_RULES}, in the future; null if the key never expires.`,
   }),
 )
 
@@ -121,7 +121,7 @@ export const CreateKeyBody = Type.Object({
     Type.String({
       minLength: 1,
       description:
-        "Sluice extension: creates a key of this intern. It acts in the intern's workspace and is deleted with the intern.",
+        "Sluice extension: creates a key for this intern. The key acts in the intern's workspace and is deleted with the intern.",
     }),
   ),
   disabled: Type.Optional(
@@ -144,7 +144,7 @@ export const CreateKeyBody = Type.Object({
   external: Type.Optional(
     Type.Object({
       user: UserId,
-      api_key: Type.Optional(Type.String({ description: 'Accepted and not kept.' })),
+      api_key: Type.Optional(Type.String({ description: 'Accepted, but not stored.' })),
     }),
   ),
   rate_limit_rpm: Type.Optional(Rate),
@@ -189,7 +189,7 @@ export const RotateKeyBody = Type.Object({
     nullable(
       Type.String({
         title: `${INSTANT_RULES}, or null`,
-        description: `When the new key expires: ${INSTANT_RULES}, in the future; null for never, absent to keep the old expiry.`,
+        description: `Expiry of the new key: ${INSTANT_RULES}, in the future; null if it never expires, absent to keep the old expiry.`,
       }),
     ),
   ),
@@ -226,7 +226,8 @@ const LIMITS = {
   limit: nullable(Usd),
   limit_remaining: nullable(
     Type.Number({
-      description: 'USD left of the limit, at least 0. The cost of calls in progress is not subtracted.',
+      description:
+        'Remaining amount of the limit in USD, at least 0. The cost of calls in progress is not subtracted.',
     }),
   ),
   limit_reset: nullable(Type.Enum([...LIMIT_RESETS])),
@@ -240,7 +241,7 @@ export const ApiKey = Type.Object({
   label: Type.String({ description: 'First and last characters of the key, to recognize it by.' }),
   workspace_id: Type.String({
     description:
-      'Workspace of the key; for a management key the workspace `default`, used when a call names none.',
+      'Workspace of the key; for a management key, the workspace `default`, which is used by calls that do not specify one.',
   }),
   disabled: Type.Boolean(),
   ...LIMITS,
@@ -264,7 +265,7 @@ export const KeyAnswer = Type.Object({ data: ApiKey })
 export const KeyListAnswer = Type.Object({ data: Type.Array(ApiKey), has_more: HasMore })
 export const NewKeyAnswer = Type.Object({
   data: ApiKey,
-  key: Type.String({ description: 'The key. It is shown only once.' }),
+  key: Type.String({ description: 'The key. The key is shown only once.' }),
 })
 export const KeyDeletedAnswer = Type.Object({ deleted: Type.Literal(true) })
 export const RotatedKeyAnswer = Type.Object({

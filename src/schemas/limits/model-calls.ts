@@ -11,7 +11,7 @@ export const CallLimits = Type.Object({
       minimum: 1,
       maximum: PARALLEL_MAX,
       description:
-        'Sluice extension: maximum number of concurrent model calls; null for no limit. Video jobs do not count.',
+        'Sluice extension: maximum number of concurrent model calls; null for no limit. Video jobs do not count towards this limit.',
     }),
   ),
   rate_limit_tpm: nullable(
@@ -19,7 +19,7 @@ export const CallLimits = Type.Object({
       minimum: 1,
       maximum: RATE_LIMIT_TPM_MAX,
       description:
-        'Sluice extension: prompt and output tokens per minute, all of which may come at once; null for no limit.',
+        'Sluice extension: prompt and output tokens per minute, all of which may be used at once; null for no limit.',
     }),
   ),
   default_max_output_tokens: nullable(
@@ -28,7 +28,7 @@ export const CallLimits = Type.Object({
       maximum: TOKENS_TOLD_MAX,
       description:
         'Sluice extension: output tokens assumed when a call sets no maximum and a spending limit applies. ' +
-        "The key's value takes precedence over the workspace's; null uses the maximum of the endpoint.",
+        "A key's value takes precedence over its workspace's value; if both are null, the endpoint's maximum is used.",
     }),
   ),
 })

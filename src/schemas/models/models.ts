@@ -12,7 +12,7 @@ const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as 
 const Count = Type.Integer({ minimum: 0 })
 
 /**
- * `prompt` and `completion` are per token, `request` per request, the others per unit of their name. C14,
+ * `prompt` and `completion` are per token, `request` per request, the other prices per the unit in their name. C14,
  * B1.11.
  */
 export const Pricing = Type.Object(
@@ -36,7 +36,7 @@ export const Pricing = Type.Object(
   },
   {
     description:
-      'Prices in USD: `prompt` and `completion` per token, `request` per request, others per unit of their name.',
+      'Prices in USD: `prompt` and `completion` per token, `request` per request, other prices per the unit in their name.',
   },
 )
 export type Pricing = Static<typeof Pricing>
@@ -259,7 +259,7 @@ export const ListModelsQuery = Type.Object({
   q: Type.Optional(
     Type.String({
       maxLength: MODELS_WORDS_CHARS_MAX,
-      description: 'Search words, all of which must occur in id, name or description.',
+      description: 'Search words, all of which must occur in the id, name or description.',
     }),
   ),
   category: Csv('Comma-separated categories, any of which may match.'),

@@ -120,7 +120,7 @@ export const WrittenPrice = Type.Object(
     overrides: Type.Array(Index, { description: 'Indexes of the `overrides` that applied.' }),
     modifiers: Type.Array(Index, { description: 'Indexes of the `modifiers` that applied.' }),
   },
-  { description: 'USD: the prices of the call, after conditions and defaults.' },
+  { description: 'Prices of the call in USD, after conditions and defaults are applied.' },
 )
 export type WrittenPrice = Static<typeof WrittenPrice>
 

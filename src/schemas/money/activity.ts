@@ -11,22 +11,22 @@ const DAY_MS = 86_400_000
 const DATE = '^\\d{4}-\\d{2}-\\d{2}$'
 
 const day = (description: string) =>
-  Type.Optional(Type.String({ pattern: DATE, title: 'date such as 2027-01-31', description }))
+  Type.Optional(Type.String({ pattern: DATE, title: 'a date such as 2027-01-31', description }))
 
 export const ListActivityQuery = Type.Object({
-  from: day(`First day, UTC; by default ${ACTIVITY_DAYS_DEFAULT} days ending on the last day.`),
-  to: day(`Last day, UTC; defaults to today, at most ${ACTIVITY_DAYS_MAX} days in all.`),
+  from: day(`First day, UTC; by default, the range covers ${ACTIVITY_DAYS_DEFAULT} days.`),
+  to: day(`Last day, UTC; defaults to today; the range covers at most ${ACTIVITY_DAYS_MAX} days.`),
   workspace_id: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'UUID or slug of a workspace; defaults to all of the organization.',
+      description: 'UUID or slug of a workspace; defaults to all workspaces of the organization.',
     }),
   ),
   key_hash: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$', title: '64 hexadecimal digits' })),
   model: Type.Optional(
     Type.String({
       pattern: '^[^\\u0000]+$',
-      title: 'id of a model',
+      title: 'the id of a model',
       description: 'Id of the model, as in the rows.',
     }),
   ),
@@ -39,7 +39,7 @@ export const ListActivityQuery = Type.Object({
 const Count = Type.Integer({ minimum: 0 })
 
 export const ActivityRow = Type.Object({
-  date: Type.String({ format: 'date', description: 'Day of the budget window that was charged, UTC.' }),
+  date: Type.String({ format: 'date', description: 'UTC day of the budget window that was charged.' }),
   workspace_id: Type.String({ format: 'uuid' }),
   key_hash: Type.String(),
   model: Type.String(),

@@ -27,7 +27,7 @@ export const BudgetBody = Type.Object({
   include_byok_in_budgets: Type.Optional(
     Type.Boolean({
       description:
-        "Whether calls with the workspace's own provider keys count against all its budgets; absent keeps the setting.",
+        "Whether calls with the workspace's own provider keys count against all its budgets; if absent, the setting does not change.",
     }),
   ),
 })

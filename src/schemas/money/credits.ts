@@ -7,7 +7,7 @@ import { CREDIT_NOTE_CHARS_MAX, USD_MAX } from './money-limits.ts'
 const totals = {
   total_credits: Type.Number({ description: 'Sum of all entries in USD; 0 until the first top-up.' }),
   total_usage: Type.Number({
-    description: "USD spent by calls, without those made with workspaces' own provider keys.",
+    description: "USD spent by calls, excluding calls made with workspaces' own provider keys.",
   }),
   is_unlimited: Type.Boolean({ description: 'Sluice extension: true until the first top-up.' }),
   remaining: Type.Union([Type.Number(), Type.Null()], {
@@ -42,7 +42,7 @@ export const CreditBody = Type.Object({
     minimum: -USD_MAX,
     maximum: USD_MAX,
     description:
-      'USD, rounded to the nearest nano-USD, not 0. A negative amount is a correction and requires a note.',
+      'Amount in USD, rounded to the nearest nano-USD; must not be 0. A negative amount is a correction and requires a note.',
   }),
   note: Type.Optional(
     Type.String({

@@ -30,7 +30,7 @@ const Workspace = Type.Optional(
   Type.String({
     minLength: 1,
     description:
-      'UUID or slug of a workspace, for a deleted one its UUID; defaults to all workspaces of the organization.',
+      'UUID or slug of a workspace, or the UUID of a deleted workspace; defaults to all workspaces of the organization.',
   }),
 )
 
@@ -55,7 +55,7 @@ export const ListAdminJobsQuery = Type.Object({
   workspace_id: Workspace,
   status: Type.Optional(Type.Enum([...VIDEO_STATUSES])),
   provider: Type.Optional(
-    Type.String({ minLength: 1, pattern: '^[^\\u0000]+$', title: 'slug of a provider' }),
+    Type.String({ minLength: 1, pattern: '^[^\\u0000]+$', title: 'the slug of a provider' }),
   ),
   ...PAGE,
 })
@@ -65,7 +65,7 @@ export const AdminJobShape = Type.Object({
   id: Type.String(),
   workspace_id: Id,
   workspace_slug: Type.String({
-    description: 'Slug of the workspace; the last one for a deleted workspace.',
+    description: 'Slug of the workspace; for a deleted workspace, its last slug.',
   }),
   model: Type.String(),
   provider: Type.String(),
@@ -88,7 +88,7 @@ export const AdminJobShape = Type.Object({
   ),
   delivery: nullable(
     Type.Object({ id: Id, state: Type.Enum([...DELIVERY_STATES]) }),
-    'Delivery of the webhook about the end of the job; null without one, before it exists, or when it is no longer kept.',
+    'Delivery of the webhook about the end of the job; null if the job has no webhook, or if the delivery does not exist yet or was deleted.',
   ),
 })
 export type AdminJobShape = Static<typeof AdminJobShape>
@@ -139,7 +139,7 @@ export const AdminJobDetailsShape = Type.Object({
   }),
   lease: nullable(
     Type.Object({ attempt: Count, until: nullable(Instant) }),
-    'Lease of an open job: how often it changed runners, and until when it is held or when it is due next; null for a deleted workspace.',
+    'Lease of an open job: number of changes of the runner, and time when the lease ends or the job is due next; null for a deleted workspace.',
   ),
   expires_at: Type.String({
     format: 'date-time',
@@ -181,7 +181,7 @@ export const ReplayedDeadAnswer = Type.Object({
   data: Type.Object({
     replayed: Count,
     has_more: Type.Boolean({
-      description: 'True when dead letters are left: repeat the call.',
+      description: 'True when dead letters remain: repeat the call.',
     }),
   }),
 })
@@ -191,7 +191,7 @@ export const ListAdminStorageQuery = Type.Object({
     Type.String({
       minLength: 1,
       description:
-        'UUID or slug of one workspace, which adds its files by type; empty when it does not exist.',
+        'UUID or slug of one workspace, returned with its files by type; nothing is returned if it does not exist.',
     }),
   ),
   ...PAGE,
@@ -214,12 +214,12 @@ export const AdminStorageShape = Type.Object({
   }),
   bytes: Type.Integer({
     minimum: 0,
-    description: 'Bytes of files, each counted as at least 4 KiB, as for the quota.',
+    description: 'Total file size in bytes, as counted for the quota: at least 4 KiB per file.',
   }),
   containers_bytes: Type.Integer({
     minimum: 0,
     description:
-      'Bytes of container files written through Sluice and of their folders, as counted for the quota.',
+      'Size in bytes of container files written through Sluice and of their folders, as counted for the quota.',
   }),
   quota_bytes: Count,
   types: Type.Optional(

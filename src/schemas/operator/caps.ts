@@ -55,7 +55,7 @@ export type CapsBody = Static<typeof CapsBody>
 const State = Type.Object({
   cap: Type.Integer(),
   used: Type.Integer(),
-  is_own: Type.Boolean({ description: 'False when the maximum of the installation applies.' }),
+  is_own: Type.Boolean({ description: "False when the installation's maximum applies." }),
 })
 export const CapsAnswer = Type.Object({
   data: Type.Object({

@@ -45,7 +45,7 @@ export const GetHistoryQuery = Type.Object({
     Type.Enum([...HISTORY_METRICS], {
       default: 'requests',
       description:
-        'Metric. `refused` counts 4xx answers, `failed` 5xx; `latency` and `first_output` give p50, p90 and p99.',
+        'Metric. `refused` counts 4xx answers and `failed` counts 5xx answers; `latency` and `first_output` give p50, p90 and p99.',
     }),
   ),
   by: Type.Optional(
@@ -59,8 +59,8 @@ export const GetHistoryQuery = Type.Object({
     Type.String({
       minLength: 1,
       pattern: '^[^\\u0000]+$',
-      title: 'id of an operation or a model, slug of a provider, or hash of a key',
-      description: 'Only the line with this name, for a breakdown with names.',
+      title: 'the id of an operation or a model, the slug of a provider, or the hash of a key',
+      description: 'Returns only the line with this name; for breakdowns with names.',
     }),
   ),
   from: instant('Start of the range; defaults to an hour before its end.'),
@@ -68,7 +68,7 @@ export const GetHistoryQuery = Type.Object({
   grain: Type.Optional(
     Type.Enum([...HISTORY_GRAINS], {
       description:
-        'Time per point. Grains below a minute reach back an hour, those below an hour a day, `hour` a month. Defaults to the finest that reaches `from`.',
+        'Time per point. Values are kept for an hour with grains below a minute, for a day with grains below an hour, and for a month with `hour`. Defaults to the finest grain that covers `from`.',
     }),
   ),
 })
@@ -78,10 +78,10 @@ const Instant = Type.String({ format: 'date-time' })
 
 const HistoryLine = Type.Object({
   name: Type.String({
-    description: 'Operation, provider slug, model id, key hash or status class; `all` or `others`.',
+    description: 'Operation, provider slug, model id, key hash, status class, `all` or `others`.',
   }),
   is_others: Type.Boolean({
-    description: 'True for the line that combines everything without a line of its own.',
+    description: 'True for the line that combines all names without a line of their own.',
   }),
   quantile: Type.Union([Type.Enum([...HISTORY_QUANTILES]), Type.Null()], {
     description: 'Quantile of a latency; null for other metrics.',
@@ -114,7 +114,7 @@ export const HistoryData = Type.Object({
   by: Type.Enum([...HISTORY_BY]),
   unit: Type.Enum([...HISTORY_UNITS]),
   lines: Type.Array(HistoryLine, {
-    description: `The ${HISTORY_LINES_MAX} largest lines, the largest first, and one for all others.`,
+    description: `The ${HISTORY_LINES_MAX} largest lines, largest first, plus one for all others.`,
   }),
   events: Type.Array(HistoryEvent, {
     description: 'Events in the `scope`, oldest first.',

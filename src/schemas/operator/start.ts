@@ -4,21 +4,23 @@ import Type, { type Static } from 'typebox'
 export const TRIAL_KINDS = ['chat', 'embeddings'] as const
 
 const StartProvider = Type.Object({
-  slug: Type.String({ description: 'Slug of the catalogue; `local`: the models that are built in.' }),
+  slug: Type.String({
+    description: 'Slug of the provider in the catalogue; `local` for the built-in models.',
+  }),
   name: Type.String({ description: 'Display name.' }),
   variables: Type.Array(Type.String(), {
     description:
       "Environment variables of the node that hold the operator's key for the provider; empty when it needs none.",
   }),
-  is_set: Type.Boolean({ description: 'True when the answering node has all of them.' }),
+  is_set: Type.Boolean({ description: 'True when all variables are set on the node that answered.' }),
   misplaced: Type.Array(Type.String(), {
-    description: 'Variables that hold a Sluice key instead of a provider key; they count as not set.',
+    description: 'Variables that hold a Sluice key instead of a provider key and therefore count as not set.',
   }),
   secret: Type.Union(
     [
       Type.Object({
         name: Type.String({ description: "Name of the secret that holds a workspace's own key." }),
-        host: Type.String({ description: 'Host that the secret is bound to.' }),
+        host: Type.String({ description: 'Host to which the secret is bound.' }),
       }),
       Type.Null(),
     ],

@@ -23,7 +23,7 @@ export const DesignateBody = Type.Object({
   version: Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Number of the version that calls use when they pin none.',
+    description: 'Number of the version used by calls that do not specify one.',
   }),
 })
 export type DesignateBody = Static<typeof DesignateBody>
@@ -71,7 +71,7 @@ export const PresetDiff = Type.Object({
     ),
   ),
   ignored: Type.Array(Type.String(), {
-    description: 'Members of the saved request that version `to` did not store.',
+    description: 'Members of the saved request that were not stored in version `to`.',
   }),
 })
 export type PresetDiff = Omit<Static<typeof PresetDiff>, 'added' | 'removed' | 'changed'> & {

@@ -106,7 +106,10 @@ export const CacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: 
 /** Fields with the same meaning in every form, which a preset keeps. C19. */
 export const KEPT = {
   model: optional(
-    Type.String({ minLength: 1, description: 'Optional: calls that use the preset need not name a model.' }),
+    Type.String({
+      minLength: 1,
+      description: 'Optional: calls that use a preset with a model can omit the model.',
+    }),
   ),
   models: optional(Type.Array(Type.String({ minLength: 1 }), { description: 'Fallback models, in order.' })),
   temperature: Figure,
@@ -155,7 +158,7 @@ export const OPENAI_KEPT = {
         ['auto', 'default', 'fast', 'flex', 'priority', 'scale', 'ultrafast'].map((tier) =>
           Type.Literal(tier),
         ),
-        { description: '`fast` is kept as `priority`, `auto` not at all.' },
+        { description: '`fast` is saved as `priority`; `auto` is not saved.' },
       ),
     ),
   ),

@@ -10,7 +10,7 @@ const Content = Type.Union([
     Type.Union([
       Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN),
       Type.Object(
-        { type: Type.String({ pattern: '^(?!text$)[a-z_]+$', title: 'name of a content block' }) },
+        { type: Type.String({ pattern: '^(?!text$)[a-z_]+$', title: 'the name of a content block' }) },
         OPEN,
       ),
     ]),
@@ -31,7 +31,7 @@ const Tool = Type.Union([
     allowed_callers: optional(Type.Array(Type.String())),
   }),
   Type.Object(
-    { type: Type.String({ pattern: '^(?!custom$)[\\w:.-]+$', title: 'name of a server tool' }) },
+    { type: Type.String({ pattern: '^(?!custom$)[\\w:.-]+$', title: 'the name of a server tool' }) },
     OPEN,
   ),
 ])
@@ -61,7 +61,7 @@ const OWN = {
   context_management: optional(nullable(Free)),
   fallbacks: optional(nullable(Type.Array(Free))),
   service_tier: optional(
-    Type.String({ minLength: 1, description: '`fast` is kept as `priority`, `auto` not at all.' }),
+    Type.String({ minLength: 1, description: '`fast` is saved as `priority`; `auto` is not saved.' }),
   ),
   speed: Word,
 }

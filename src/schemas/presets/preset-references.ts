@@ -20,7 +20,7 @@ const SHAPE = new RegExp(
 )
 
 const named = (description: string) =>
-  Type.String({ pattern: SHAPE.source, title: 'slug of a preset, or <slug>@<version>', description })
+  Type.String({ pattern: SHAPE.source, title: 'the slug of a preset, or <slug>@<version>', description })
 
 const STANDS_IN =
   'Slug of a preset, which supplies the members that the request leaves out; `<slug>@<version>` pins a version.'
@@ -30,7 +30,7 @@ export const PresetName = named(STANDS_IN)
 
 /** The same for models that write, which take presets of each other's forms. D10. */
 export const TextPresetName = named(
-  `${STANDS_IN} A preset saved in another form is translated; the header \`x-sluice-dropped\` names members ` +
+  `${STANDS_IN} A preset saved in another format is translated; the header \`x-sluice-dropped\` names members ` +
     'that cannot be translated.',
 )
 

@@ -31,7 +31,7 @@ const WORKSPACE_ID = {
     Type.String({
       minLength: 1,
       description:
-        'UUID or slug of the workspace; defaults to that of the key, for a management key to the default workspace.',
+        "UUID or slug of the workspace; defaults to the key's workspace or, for a management key, to the default workspace.",
     }),
   ),
 }
@@ -79,7 +79,7 @@ export const PresetShape = Type.Object({
   creator_user_id: nullable(Creator),
   workspace_id: nullable(Type.String()),
   designated_version_id: nullable(
-    Type.String({ description: 'Id of the version that calls use when they pin none.' }),
+    Type.String({ description: 'Id of the version used by calls that do not specify one.' }),
   ),
   created_at: Instant,
   updated_at: Instant,

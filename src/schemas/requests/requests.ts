@@ -28,7 +28,10 @@ export const REQUEST_FORMATS = ['json', 'csv', 'ndjson'] as const
 export type RequestFormat = (typeof REQUEST_FORMATS)[number]
 
 export const ListRequestsQuery = Type.Object({
-  workspace_id: word('UUID or slug of a workspace', 'Id of a workspace: calls with its keys.'),
+  workspace_id: word(
+    'UUID or slug of a workspace',
+    'Id of a workspace; returns only calls made with its keys.',
+  ),
   key: Type.Optional(
     Type.String({
       pattern: `^[0-9a-f]{${REQUESTS_KEY_PREFIX_MIN},64}$`,
@@ -44,17 +47,20 @@ export const ListRequestsQuery = Type.Object({
       title: 'the name of a key, or its first characters',
       description:
         'Beginning of the name of a key, case-insensitive. ' +
-        `Includes deleted keys, at most ${REQUESTS_KEYS_NAMED_MAX} in all.`,
+        `Matches at most ${REQUESTS_KEYS_NAMED_MAX} keys, including deleted ones.`,
     }),
   ),
-  request_id: word('id of a request', 'Id of the request, as in the header `x-request-id`.'),
-  operation: word('id of an operation', 'Id of the operation, such as `embeddings.create`.'),
-  model: word('id of a model', 'Id of the model, such as `openai/text-embedding-3-small`.'),
+  request_id: word('the id of a request', 'Id of the request, as in the header `x-request-id`.'),
+  operation: word('the id of an operation', 'Id of the operation, such as `embeddings.create`.'),
+  model: word('the id of a model', 'Id of the model, such as `openai/text-embedding-3-small`.'),
   model_prefix: word(
     'the first characters of a model id',
     'Beginning of a model id, with or without its author, such as `openai/gpt` or `gpt`.',
   ),
-  provider: word('slug of a provider', 'Slug of the provider that answered, or was the last to fail.'),
+  provider: word(
+    'the slug of a provider',
+    'Slug of the provider that answered, or of the last one that failed.',
+  ),
   status: Type.Optional(
     Type.String({
       pattern: '^[1-5](\\d\\d|xx)$',
@@ -62,7 +68,7 @@ export const ListRequestsQuery = Type.Object({
       description: 'HTTP status, or a class such as `4xx`.',
     }),
   ),
-  error_type: word('name of an error', 'Error type of the answer.'),
+  error_type: word('the name of an error', 'Error type of the answer.'),
   failed: Type.Optional(
     Type.Boolean({ description: '`true` for failed calls, `false` for successful ones.' }),
   ),
@@ -82,7 +88,7 @@ export const ListRequestsQuery = Type.Object({
   unauthenticated: Type.Optional(
     Type.Boolean({
       description:
-        "`true` for calls without a valid key, which belong to no organization. For the operator's keys only.",
+        "`true` for calls without a valid key, which belong to no organization. Allowed for the operator's keys only.",
     }),
   ),
   cursor: word('a cursor', '`next_cursor` of the previous page.'),
@@ -99,14 +105,14 @@ export const ListRequestsQuery = Type.Object({
       default: 'json',
       description:
         'Format of the answer: JSON, CSV, or one JSON object per line. ' +
-        'The cursor of the next page is in `x-sluice-next-cursor` then.',
+        'With CSV and NDJSON, the cursor of the next page is in the header `x-sluice-next-cursor`.',
     }),
   ),
   all: Type.Optional(
     Type.Boolean({
       description:
-        '`true`, with `format=csv` or `format=ndjson`: all matching rows in one streamed download, ' +
-        `up to the newest ${REQUESTS_EXPORT_MAX}; not with \`limit\` or \`cursor\`. ` +
+        '`true` with `format=csv` or `format=ndjson` returns all matching rows in one streamed download, ' +
+        `up to the newest ${REQUESTS_EXPORT_MAX}; not allowed with \`limit\` or \`cursor\`. ` +
         `A download is cut off after ${REQUESTS_EXPORT_MS_MAX / MINUTE_MS} minutes.`,
     }),
   ),
@@ -127,24 +133,24 @@ const Reason = Type.Object(
   {
     message: nullable(
       Type.String(),
-      'Message of the answer; null when it contained words of the caller or the provider.',
+      'Message of the answer; null if it contained text from the caller or the provider.',
     ),
     issues: Type.Array(
       Type.Object({
         path: Type.String({
-          description: 'JSON pointer to the input, with `*` for names that no schema has.',
+          description: 'JSON pointer to the input, with `*` in place of names that no schema has.',
         }),
-        expected: nullable(Type.String(), "Allowed values; null when they would repeat the caller's words."),
+        expected: nullable(Type.String(), 'Allowed values; null if they would repeat text from the request.'),
       }),
       { description: 'Invalid inputs, without their values.' },
     ),
     facts: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
       description:
-        'Limits, amounts in USD, token counts and kinds by name, such as `limit`, `spend`, `max_cost`, ' +
+        'Facts by name: limits, amounts in USD, token counts and kinds, such as `limit`, `spend`, `max_cost`, ' +
         "`affordable_output_tokens`, the provider's `status` and the kind of a failed `connection`.",
     }),
   },
-  { description: 'Details of the error, without content, keys, or words of the caller or the provider.' },
+  { description: 'Details of the error, without content, keys, or text from the caller or the provider.' },
 )
 
 export const LIMIT_OWNERS = ['organization', 'workspace', 'key'] as const
@@ -173,7 +179,7 @@ export const RequestShape = Type.Object({
   ),
   workspace_id: nullable(
     Type.String({ format: 'uuid' }),
-    'Id of the workspace; null for a key of the organization or no valid key.',
+    'Id of the workspace; null for keys of the organization and calls without a valid key.',
   ),
   key: nullable(Type.String(), 'Hash of the API key.'),
   key_name: nullable(Type.String(), 'Name of the key.'),
@@ -214,9 +220,9 @@ export const RequestShape = Type.Object({
   is_client_gone: Type.Boolean({ description: 'True when the client left before the end of the answer.' }),
   request_bytes: nullable(
     Type.Integer({ minimum: 0 }),
-    'Size of the request body in bytes; null when it came in chunks.',
+    'Size of the request body in bytes; null for a chunked request.',
   ),
-  reply_bytes: nullable(Type.Integer({ minimum: 0 }), "Bytes of the answer's body that were written."),
+  reply_bytes: nullable(Type.Integer({ minimum: 0 }), "Number of bytes of the answer's body that were sent."),
   weight: Type.Integer({
     minimum: 1,
     description:
@@ -231,9 +237,10 @@ export type RequestShape = Static<typeof RequestShape>
 
 export const RequestListAnswer = Type.Object({
   data: Type.Array(RequestShape, {
-    description: 'Calls, the latest to end first. A page may be short or empty although more follow.',
+    description:
+      'Calls, sorted by their end, newest first. A page may be short or empty even if more pages follow.',
   }),
-  has_more: Type.Boolean({ description: 'Another page follows.' }),
+  has_more: Type.Boolean({ description: 'True when another page follows.' }),
   next_cursor: nullable(Type.String(), '`cursor` for the next page.'),
   errors: Type.Record(Type.String(), FailureWords, {
     description: 'Cause and fix of each error type in these rows.',

@@ -22,7 +22,7 @@ export const ScimError = Type.Object({
   schemas: Type.Array(Type.Literal(SCIM_ERROR_SCHEMA), { minItems: 1, maxItems: 1 }),
   status: Type.String({ description: 'The HTTP status, as text.' }),
   scimType: Type.Optional(
-    Type.String({ description: 'SCIM error type from RFC 7644, table 9, where one applies.' }),
+    Type.String({ description: 'SCIM error type from RFC 7644, table 9, if one applies.' }),
   ),
   detail: Type.String(),
 })

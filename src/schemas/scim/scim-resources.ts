@@ -32,7 +32,9 @@ export const ScimUserBody = Type.Object({
   displayName: described('String.'),
   name: described('Object: `formatted`, `familyName`, `givenName`, …'),
   emails: described('Array of `{value, type, primary}`.'),
-  active: described('Boolean, or its name as text. An inactive user has no memberships through groups.'),
+  active: described(
+    'Boolean, or `"true"` or `"false"` in any case. An inactive user has no memberships through groups.',
+  ),
   [ENTERPRISE_SCHEMA]: described(
     'Object: `employeeNumber`, `costCenter`, `organization`, `division`, `department`, `manager`.',
   ),

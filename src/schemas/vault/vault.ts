@@ -36,7 +36,8 @@ export const SecretBody = Type.Object(
       minLength: 1,
       maxLength: SECRET_VALUE_CHARS_MAX,
       writeOnly: true,
-      description: 'The secret value, which is write-only. Its length is counted in Unicode code points.',
+      description:
+        'The secret value, which is write-only. The length of the value is counted in Unicode code points.',
     }),
   },
   { additionalProperties: false },
@@ -74,13 +75,13 @@ const SECRET = {
   hosts: nullable(
     Type.Array(Type.String(), {
       description:
-        'Hosts that may receive the value, normalized and sorted; null only for legacy rows, which are never released.',
+        'Hosts that may receive the value, normalized and sorted; null only for secrets stored by early versions, which are never released.',
     }),
   ),
   fingerprint: nullable(
     Type.String({
       description:
-        '`sha256:` and an HMAC of the value under the key of the vault. Equal fingerprints in one vault mean equal values. Null only for legacy rows.',
+        '`sha256:` and an HMAC of the value under the key of the vault. Equal fingerprints in one vault mean equal values. Null only for secrets stored by early versions.',
     }),
   ),
   created_at: Type.String({

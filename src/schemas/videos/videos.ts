@@ -77,7 +77,7 @@ export const VideoBody = Type.Object({
     Type.String({
       maxLength: VIDEO_PROMPT_CHARS_MAX,
       description:
-        'Description of the video. Required unless the model generates from an image and one is given.',
+        'Description of the video. Required unless the model can generate from an image and an image is given.',
     }),
   ),
   aspect_ratio: Type.Optional(Type.Enum([...VIDEO_ASPECT_RATIOS])),
@@ -85,7 +85,7 @@ export const VideoBody = Type.Object({
   size: Type.Optional(
     Type.String({
       pattern: `^${VIDEO_SIZE_PATTERN}$`,
-      title: 'pixels as WIDTHxHEIGHT: 1280x720',
+      title: 'a size in pixels as WIDTHxHEIGHT, such as 1280x720',
       description: 'Size in pixels as `<WIDTH>x<HEIGHT>`, instead of `resolution` and `aspect_ratio`.',
     }),
   ),
@@ -93,7 +93,7 @@ export const VideoBody = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: VIDEO_SECONDS_MAX,
-      title: `whole seconds from 1 to ${VIDEO_SECONDS_MAX}`,
+      title: `a whole number of seconds from 1 to ${VIDEO_SECONDS_MAX}`,
       description: 'Seconds.',
     }),
   ),
@@ -149,7 +149,7 @@ export const VideoBody = Type.Object({
       minimum: -SAFE,
       maximum: SAFE,
       title: 'integer',
-      description: 'Creativity, for models that enlarge a video.',
+      description: 'Creativity level, for models that enlarge videos.',
     }),
   ),
   upscale_factor: Type.Optional(
@@ -157,7 +157,7 @@ export const VideoBody = Type.Object({
       exclusiveMinimum: 0,
       maximum: SAFE,
       title: 'a number above 0',
-      description: 'Creativity, for models that enlarge a video.',
+      description: 'Creativity level, for models that enlarge videos.',
     }),
   ),
   previous_job_id: Type.Optional(

@@ -36,7 +36,7 @@ export const TestWebhookAnswer = Type.Object({
       description: 'HTTP status of the receiver; null when it did not answer.',
     }),
     reason: Type.Union([Type.Enum([...WEBHOOK_REASONS]), Type.Null()], {
-      description: 'Why the event was not delivered; null when it was.',
+      description: 'Reason why the event was not delivered; null if it was delivered.',
     }),
     duration_ms: Type.Integer({
       minimum: 0,
@@ -61,7 +61,7 @@ export const ListWebhookEventsQuery = Type.Object({
       minimum: 0,
       maximum: WEBHOOK_EVENTS_BACK_S_MAX,
       default: 0,
-      description: 'Without `after`: number of seconds to go back.',
+      description: 'Number of seconds to go back if `after` is absent.',
     }),
   ),
   limit: Type.Optional(
@@ -86,7 +86,7 @@ const WebhookEventShape = Type.Object({
     description: 'Headers of a delivery, with current signatures.',
   }),
   body: Type.String({
-    description: 'Body of a delivery, byte for byte, as the signatures cover it.',
+    description: 'Exact body of a delivery, as covered by its signatures.',
   }),
 })
 export type WebhookEventShape = Static<typeof WebhookEventShape>
@@ -96,7 +96,7 @@ export const WebhookEventsAnswer = Type.Object({
   has_more: Type.Boolean({ description: 'True when more events are available: call again with `next`.' }),
   next: Type.String({
     description:
-      '`after` for the next call. It may lie before events in this answer, so that late events are not missed.',
+      '`after` for the next call. The value may lie before events in this answer, so that late events are not missed.',
   }),
 })
 export type WebhookEventsAnswer = Static<typeof WebhookEventsAnswer>

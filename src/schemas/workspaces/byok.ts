@@ -62,14 +62,16 @@ const Key = Type.String({
 /** What Sluice has one rule for: a request may say it, and another value is refused. */
 const RULES = {
   name: optional(
-    nullable(Type.String({ description: 'Ignored: the key has the name of its secret in the vault.' })),
+    nullable(
+      Type.String({ description: 'Ignored: the provider key has the name of its secret in the vault.' }),
+    ),
   ),
   disabled: optional(Type.Literal(false, { description: 'Must be false: delete a key to stop its use.' })),
   is_fallback: optional(
     Type.Literal(false, { description: 'Must be false: a workspace has one key per provider.' }),
   ),
-  is_required: optional(Type.Boolean({ description: 'Must equal the value in the answer.' })),
-  is_byok_only: optional(Type.Boolean({ description: 'Must equal the value in the answer.' })),
+  is_required: optional(Type.Boolean({ description: 'Must equal the value that Sluice returns.' })),
+  is_byok_only: optional(Type.Boolean({ description: 'Must equal the value that Sluice returns.' })),
   allowed_models: optional(
     Type.Null({ description: 'Must be null: `allowed_models` of the calling key applies.' }),
   ),
@@ -77,9 +79,7 @@ const RULES = {
     Type.Null({ description: 'Must be null: all keys of the workspace may use it.' }),
   ),
   allowed_user_ids: optional(Type.Null({ description: 'Must be null: all users may use it.' })),
-  declared_zdr: optional(
-    Type.Null({ description: 'Must be null: the declaration of the catalogue applies.' }),
-  ),
+  declared_zdr: optional(Type.Null({ description: "Must be null: the catalogue's declaration applies." })),
 }
 
 /** Other members are ignored. C25. */
@@ -110,7 +110,7 @@ export const ListProviderKeysQuery = Type.Object({
 
 /** A workspace's own key for a provider, without the key. B2.11. */
 export const ProviderKeyShape = Type.Object({
-  id: Type.String({ description: 'Id of the provider key: workspace and provider in one text.' }),
+  id: Type.String({ description: 'Id of the provider key: workspace and provider in one string.' }),
   workspace_id: nullable(Type.String({ description: 'Id of the workspace that owns the key.' })),
   provider: Type.String({ description: 'Slug of the provider in the catalogue.' }),
   name: Type.String({ description: 'Name of the secret that holds the key.' }),
@@ -121,7 +121,7 @@ export const ProviderKeyShape = Type.Object({
   }),
   disabled: Type.Boolean({ description: 'Always false: delete a key to stop its use.' }),
   is_required: Type.Boolean({
-    description: "True: calls of the workspace to this provider use this key and never the operator's.",
+    description: "True when calls of the workspace to this provider use only this key, never the operator's.",
   }),
   is_byok_only: Type.Boolean({ description: 'The same as `is_required`, for every model of the provider.' }),
   is_fallback: Type.Boolean({ description: 'Always false: a workspace has one key per provider.' }),
@@ -129,7 +129,7 @@ export const ProviderKeyShape = Type.Object({
   allowed_models: Type.Null({ description: 'Always null: `allowed_models` of the calling key applies.' }),
   allowed_api_key_hashes: Type.Null({ description: 'Always null: all keys of the workspace may use it.' }),
   allowed_user_ids: Type.Null({ description: 'Always null: all users may use it.' }),
-  declared_zdr: Type.Null({ description: 'Always null: the declaration of the catalogue applies.' }),
+  declared_zdr: Type.Null({ description: "Always null: the catalogue's declaration applies." }),
 })
 export type ProviderKeyShape = Static<typeof ProviderKeyShape>
 

@@ -42,7 +42,7 @@ const About = {
 /** Other members are ignored. C25. */
 export const CreateInternBody = Type.Object({
   name: Name,
-  provision: Type.Boolean({ description: 'Stored without effect: Sluice does not run interns.' }),
+  provision: Type.Boolean({ description: 'Stored, but has no effect: Sluice does not run interns.' }),
   workspace_id: Type.Optional(
     Type.String({ description: 'UUID or slug of the workspace; defaults to `default`.' }),
   ),

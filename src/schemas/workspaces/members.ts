@@ -29,10 +29,10 @@ export type RemoveMembersBody = Static<typeof RemoveMembersBody>
 
 export const AddedMembersAnswer = Type.Object({
   added_count: Type.Integer({ minimum: 0, description: 'Number of memberships created or changed.' }),
-  data: Type.Array(MemberShape, { description: 'The users of the call, as members of the workspace.' }),
+  data: Type.Array(MemberShape, { description: 'The users named in the call, as members of the workspace.' }),
 })
 export const RemovedMembersAnswer = Type.Object({
-  removed_count: Type.Integer({ minimum: 0, description: 'Number of memberships ended.' }),
+  removed_count: Type.Integer({ minimum: 0, description: 'Number of memberships removed.' }),
 })
 
 /** The role of every user: what an organization may do, its management keys do. Decision. */
@@ -40,7 +40,7 @@ export const ORGANIZATION_ROLE = 'org:member'
 
 /** A user in the list of an organization. B2.9. */
 export const OrganizationMemberShape = Type.Object({
-  id: Type.String({ description: 'Id of the user, as workspaces use it.' }),
+  id: Type.String({ description: 'Id of the user, as used in workspace operations.' }),
   email: Type.String({ description: 'Email address; the user name when the directory has none.' }),
   first_name: nullable(Type.String({ description: 'Null when the identity provider sent none.' })),
   last_name: nullable(Type.String({ description: 'Null when the identity provider sent none.' })),

@@ -75,10 +75,10 @@ const EXTENSION = {
     }),
   ),
   programme: Type.Boolean({
-    description: 'True when interns and their vaults are enabled; their operations answer 404 otherwise.',
+    description: 'True when interns and their vaults are enabled; otherwise, their operations return 404.',
   }),
   vault_writes: Type.Boolean({
-    description: 'True when vaults may be changed; changes answer 503 otherwise.',
+    description: 'True when vaults may be changed; otherwise, changes return 503.',
   }),
   storage_quota_bytes: nullable(
     Type.Integer({
@@ -153,7 +153,8 @@ export const WorkspaceShape = Type.Object({
   updated_at: nullable(Instant),
   is_default: Type.Boolean(),
   default_guardrail_id: Type.String({
-    description: 'The id of the workspace: existing clients require a value, and Sluice has no guardrails.',
+    description:
+      'The id of the workspace, because existing clients require a value; Sluice has no guardrails.',
   }),
   default_text_model: KEPT.default_text_model,
   default_image_model: KEPT.default_image_model,
@@ -184,7 +185,7 @@ export type MemberRole = (typeof MEMBER_ROLES)[number]
 const Role = Type.Enum([...MEMBER_ROLES])
 
 export const MemberShape = Type.Object({
-  id: Type.String({ description: 'Id of the membership: the ids of workspace and user.' }),
+  id: Type.String({ description: 'Id of the membership, made of the workspace id and the user id.' }),
   workspace_id: Type.String(),
   user_id: Type.String(),
   user_name: Type.String(),
@@ -194,7 +195,7 @@ export const MemberShape = Type.Object({
   grants: Type.Array(
     Type.Object({
       source: Type.Enum(['manual', 'mapping']),
-      mapping_id: nullable(Type.String({ description: 'Id of the group mapping; null when given by hand.' })),
+      mapping_id: nullable(Type.String({ description: 'Id of the group mapping; null for a manual grant.' })),
       role: Role,
       created_at: Instant,
     }),

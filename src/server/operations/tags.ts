@@ -9,11 +9,11 @@ export const TAGS = {
   embeddings: { text: 'Turn text, tokens and media into vectors.', guide: 'embeddings' },
   inference: { text: 'Generate text with chat completions, streamed or not.', guide: 'streaming' },
   videos: {
-    text: 'Generate videos in jobs of their own: submit one, poll it, download its clip.',
+    text: 'Generate videos in jobs: submit a job, poll it, and download its clips.',
     guide: 'videos',
   },
   files: { text: 'Uploaded and promoted files, encrypted at rest.', guide: 'files' },
-  containers: { text: 'Files that sandboxes write.', guide: 'files' },
+  containers: { text: 'Files written by sandboxes.', guide: 'files' },
   workspaces: {
     text: 'Parts of an organization, each with keys, budgets, files and a vault of its own.',
     guide: 'workspaces',
@@ -29,15 +29,18 @@ export const TAGS = {
     guide: 'provider-keys',
   },
   'private-endpoints': {
-    text: 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.',
+    text: 'Your own model endpoints: draft one, validate it with real calls, and activate it in one workspace.',
     guide: 'endpoints',
   },
   presets: {
-    text: 'Request configurations under a slug: saved in versions, compared, rolled back and used as a model.',
+    text: 'Request configurations that are saved in versions under a slug, can be compared and rolled back, and can be used as a model.',
     guide: 'presets',
   },
   activity: { text: 'Spending by day, key, workspace and model.', guide: 'money' },
-  audit: { text: 'Changes, released secrets and refused calls, each with its key.', guide: 'audit' },
+  audit: {
+    text: 'Changes, released secrets and refused calls, each with the key that was used.',
+    guide: 'audit',
+  },
   admin: {
     text: 'For operators: jobs, webhooks, storage, and the history of the node.',
     guide: 'jobs',
@@ -49,7 +52,10 @@ export const TAGS = {
     guide: 'scim#groups-of-an-identity-provider',
   },
   egress: { text: 'Requests to hosts of your choice, with secrets inserted by Sluice.', guide: 'egress' },
-  scim: { text: 'The SCIM 2.0 service, by which identity providers keep users and groups.', guide: 'scim' },
+  scim: {
+    text: 'The SCIM 2.0 service, with which identity providers manage users and groups.',
+    guide: 'scim',
+  },
   models: { text: 'Models, their providers and their prices.', guide: 'models' },
 } as const satisfies Readonly<Record<string, TagText>>
 

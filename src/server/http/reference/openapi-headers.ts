@@ -4,7 +4,7 @@ export const COMMON_HEADERS: Json = {
   AcceptRanges: { description: 'Byte ranges can be requested with `Range`.', schema: { const: 'bytes' } },
   CacheControl: { description: 'Shared caches must not store the answer.', schema: { const: 'private' } },
   ContentDisposition: {
-    description: 'Marks a download, with the name of the file without folders.',
+    description: 'Marks the answer as a download; contains the filename without folders.',
     schema: { type: 'string' },
   },
   ContentTypeOptions: {
@@ -12,7 +12,7 @@ export const COMMON_HEADERS: Json = {
     schema: { const: 'nosniff' },
   },
   ContentRange: {
-    description: 'The range of bytes in this answer, and the full size.',
+    description: 'Byte range in this answer and full size of the content.',
     schema: { type: 'string' },
   },
   Error: {
@@ -21,7 +21,7 @@ export const COMMON_HEADERS: Json = {
   },
   ETag: { description: 'Strong entity tag, for `If-Range` and `If-None-Match`.', schema: { type: 'string' } },
   RequestId: {
-    description: 'Id of the request: a new one, or the one that the caller sent.',
+    description: 'Id of the request: generated, or sent by the caller.',
     schema: { type: 'string' },
   },
   RetryAfter: {
@@ -56,16 +56,16 @@ export const LIMIT_HEADERS: Json = Object.fromEntries(
     ],
     RateLimit: [
       'string',
-      'Requests left `r`, and seconds `t` until the full burst or, after a refusal, one request is available.',
+      'Number `r` of requests left, and seconds `t` until the full burst or, after a refusal, one request is available.',
     ],
     'X-RateLimit-Limit': ['integer', 'Requests per minute.'],
-    'X-RateLimit-Remaining': ['integer', 'Requests left; the lowest known figure.'],
+    'X-RateLimit-Remaining': ['integer', 'Number of requests left, as far as known.'],
     'X-RateLimit-Reset': ['integer', 'When the full burst is available again, as Unix time in milliseconds.'],
     'X-RateLimit-Limit-Tokens': ['integer', 'Tokens per minute, for model calls with a token limit.'],
     'X-RateLimit-Remaining-Tokens': ['integer', 'Tokens left when the call was admitted.'],
     'X-RateLimit-Reset-Tokens': [
       'integer',
-      'When all tokens are available again or, after a refusal, those of the call; Unix time in milliseconds.',
+      'Unix time in milliseconds when all tokens are available again or, after a refusal, the tokens that the call needs.',
     ],
   }).map(([name, [type, description]]) => [name, { description, schema: { type } }]),
 )

@@ -8,7 +8,7 @@ import { exampleOf, type Json } from './openapi-json.ts'
 /** Descriptions of parameters by name, for shapes without a description of their own. C39. */
 export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   author: 'Part of the model id before the slash.',
-  slug: 'Slug of the object; for a model, the part of its id after the slash, with a variant if wanted.',
+  slug: 'Slug of the object; for a model, the part of its id after the slash, optionally with a variant.',
   model: 'Id of the model with its slash encoded as `%2F`, or an alias.',
   limit: 'Maximum number of entries on a page.',
   offset: 'Number of entries to skip.',
@@ -24,11 +24,11 @@ export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   id: 'Id of the object.',
   interval: 'Interval of the budget.',
   include_disabled: 'Set to true to list disabled keys too.',
-  key_hash: 'Hash of an API key: only its entries.',
+  key_hash: 'Hash of an API key; returns only its entries.',
   outcome: 'Only entries with this outcome.',
   status: 'Only entries with this status.',
   state: 'Only entries in this state.',
-  provider: 'Slug of a provider: only its entries.',
+  provider: 'Slug of a provider; returns only its entries.',
 }
 
 /**
@@ -47,10 +47,19 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
     const: 'body',
     description: 'Placeholders in a body of up to 64 KiB are replaced too.',
   },
-  range: { type: 'string', description: 'One range of bytes, `bytes=0-99`; several are ignored.' },
-  'if-range': { type: 'string', description: 'An `ETag`: the range applies only to that content.' },
-  'if-match': { type: 'string', description: 'An `ETag`: 412 when the resource has changed.' },
-  'if-none-match': { type: 'string', description: 'An `ETag`: 304 when the content has not changed.' },
+  range: {
+    type: 'string',
+    description: 'One byte range, such as `bytes=0-99`; a header with several ranges is ignored.',
+  },
+  'if-range': {
+    type: 'string',
+    description: 'An `ETag`; the range applies only if the content has not changed.',
+  },
+  'if-match': { type: 'string', description: 'An `ETag`; the call returns 412 if the resource has changed.' },
+  'if-none-match': {
+    type: 'string',
+    description: 'An `ETag`; the call returns 304 if the content has not changed.',
+  },
   'anthropic-version': { type: 'string', description: "Returns files in Anthropic's format." },
   'anthropic-beta': { type: 'string', description: "Returns files in Anthropic's format." },
   'user-agent': {
@@ -59,7 +68,7 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   },
   'x-stainless-lang': {
     type: 'string',
-    description: "Like any header that begins with `x-stainless-`: returns files in OpenAI's format.",
+    description: "Returns files in OpenAI's format, like every header that begins with `x-stainless-`.",
   },
   'idempotency-key': {
     type: 'string',
@@ -73,11 +82,11 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   },
   'x-claude-code-session-id': {
     type: 'string',
-    description: 'Sent by Claude Code; calls with the same value go to the same endpoint.',
+    description: 'Sent by Claude Code; calls with the same value use the same endpoint.',
   },
   'session-id': {
     type: 'string',
-    description: 'Sent by Codex; calls with the same value go to the same endpoint.',
+    description: 'Sent by Codex; calls with the same value use the same endpoint.',
   },
   'x-session-id': {
     type: 'string',

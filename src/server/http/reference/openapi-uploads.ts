@@ -21,7 +21,7 @@ export const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
           purpose: {
             type: 'string',
             maxLength: PURPOSE_CHARS_MAX,
-            description: 'Purpose, as OpenAI clients send it; stored and returned.',
+            description: "Purpose in OpenAI's format; stored and returned.",
           },
           'expires_after[anchor]': {
             const: 'created_at',
@@ -31,7 +31,7 @@ export const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
             type: 'integer',
             minimum: FILE_EXPIRES_S_MIN,
             maximum: FILE_EXPIRES_S_MAX,
-            description: 'Seconds after creation when the file is deleted.',
+            description: 'Number of seconds after creation at which the file is deleted.',
           },
         },
       },

@@ -23,8 +23,8 @@ export const WEBHOOKS: Json = {
       tags: ['videos'],
       summary: 'A video generation job has ended',
       description:
-        'Sent to the `callback_url` of the job, or else to the `default_callback_url` of the workspace. Every attempt ' +
-        'has the same id and the same bytes. Verify one of the two signature headers, and reject attempts whose time ' +
+        'Sent to the `callback_url` of the job, or else to the `default_callback_url` of the workspace. Every delivery attempt ' +
+        'has the same id and the same body. Verify one of the two signature headers, and reject attempts whose time ' +
         'differs by more than 300 seconds from yours. While the secret is being rotated, each format has two signatures.',
       // Sluice proves its identity; the receiver's key is not involved.
       security: [],
@@ -35,8 +35,11 @@ export const WEBHOOKS: Json = {
         ),
         header('x-sluice-idempotency-key', '`<job id>-<status>`: the same on every attempt.'),
         header('webhook-id', 'Standard Webhooks: the same on every attempt.'),
-        header('webhook-timestamp', 'Standard Webhooks: Unix seconds of this attempt.'),
-        header('webhook-signature', 'Standard Webhooks: `v1,<base64>`, several separated by spaces.'),
+        header('webhook-timestamp', 'Standard Webhooks: Unix time of this attempt, in seconds.'),
+        header(
+          'webhook-signature',
+          'Standard Webhooks: one or more signatures `v1,<base64>`, separated by spaces.',
+        ),
       ],
       requestBody: {
         required: true,
@@ -44,8 +47,10 @@ export const WEBHOOKS: Json = {
       },
       responses: {
         '2XX': { description: 'Delivered.' },
-        [GONE]: { description: `${statusLine(GONE).slice(4)}: nothing more is sent to this address.` },
-        default: { description: 'A failed attempt, redirects too; there are eight in all.' },
+        [GONE]: { description: `${statusLine(GONE).slice(4)}: nothing more is sent to this URL.` },
+        default: {
+          description: 'The attempt failed; redirects fail too. Sluice makes at most eight attempts.',
+        },
       },
     },
   },

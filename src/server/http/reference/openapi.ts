@@ -64,8 +64,8 @@ export function openApiOf(
       version: INTERFACE_VERSION,
       summary: 'A self-hosted AI gateway.',
       description:
-        '`HEAD` is served wherever `GET` is, with the same headers and no body. An optional member of a JSON body may be ' +
-        '`null`, which means the same as leaving it out unless its schema gives null a meaning of its own.',
+        '`HEAD` is served wherever `GET` is, with the same headers and no body. Optional members of a JSON body may be ' +
+        '`null`, which means the same as omitting them unless the schema gives null another meaning.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: API_PREFIX }],
@@ -94,7 +94,7 @@ const ANTHROPIC_KEY_HEADER: Json = {
   type: 'apiKey',
   in: 'header',
   name: 'x-api-key',
-  description: 'The same key, as Anthropic clients send it; `Authorization` takes precedence.',
+  description: 'The same key in the header that Anthropic clients use; `Authorization` takes precedence.',
 }
 
 /** Methods that are described without a request body. */
@@ -210,9 +210,12 @@ function operationOf(
   }
 }
 
+/** `inference, intern or management`, as the pages write it. */
+const KINDS = new Intl.ListFormat('en-GB', { type: 'disjunction' })
+
 function descriptionOf(operation: AnyOperation): string {
   const { description = '', access } = operation
-  const kinds = access.keys.join(' or ')
+  const kinds = KINDS.format(access.keys).replace('scim', 'SCIM')
   const needs = `Requires ${/^i/.test(kinds) ? 'an' : 'a'} ${kinds} key.`
   return [description, needs, ...gatesOf(operation).map(({ text }) => text)]
     .filter((text) => text !== '')

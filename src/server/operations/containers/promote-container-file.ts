@@ -20,7 +20,7 @@ export const promoteContainerFile = defineOperation({
   tag: 'containers',
   summary: 'Promote a container file',
   description:
-    `Copies the file into the workspace's files, with its path as the name: up to ${FILE_BYTES_MAX / MIB} MiB of any content. ` +
+    `Copies a file of any type, up to ${FILE_BYTES_MAX / MIB} MiB, to the workspace's files, with its path as the name. ` +
     'Content types that uploads do not accept become `application/octet-stream`. The copy can be downloaded and outlives its container.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,

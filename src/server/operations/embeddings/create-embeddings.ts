@@ -47,7 +47,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     headers: {
       'x-sluice-dropped': 'Request members that were dropped, comma-separated.',
       'x-sluice-unpriced':
-        '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever the provider charges.',
+        '`true` when the catalogue has no price for the endpoint and does not mark it as free; nothing is charged, even if the provider charges.',
       'x-sluice-usage':
         '`estimated`: the provider reported no usable token counts, so Sluice estimated them; ' +
         '`capped`: the reported cost exceeded the maximum, which was charged.',

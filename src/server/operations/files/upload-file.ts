@@ -29,9 +29,9 @@ export const uploadFile = defineOperation({
   tag: 'files',
   summary: 'Upload a file',
   description:
-    `Accepts up to ${FILE_BYTES_MAX / MIB} MiB in one part named \`file\`. The type is detected from the content; accepted are ${ACCEPTED_CONTENT}. ` +
-    `The files of a workspace may take ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB, ` +
-    `each counted as at least ${COUNTED_BYTES_MIN / KIB} KiB. Filename: ${FILENAME_RULES}. ` +
+    `Accepts up to ${FILE_BYTES_MAX / MIB} MiB in one part named \`file\`. The type is detected from the content; these are accepted: ${ACCEPTED_CONTENT}. ` +
+    `A workspace can store ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of files; ` +
+    `each file counts as at least ${COUNTED_BYTES_MIN / KIB} KiB. Filename: ${FILENAME_RULES}. ` +
     'Uploaded files cannot be downloaded again; promoted container files can.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,

@@ -24,11 +24,11 @@ export const ANSWER_HEADERS = {
     'Members of the request that were not sent to the provider or have no effect, comma-separated; ' +
     'also fields of a preset that was saved in another format, by their names there.',
   'x-sluice-unpriced':
-    '`true` when the catalogue has neither a price for the endpoint nor `free`, or no price for tools that the provider runs: ' +
-    'parts without a price are not charged, whatever the provider charges. ' +
+    '`true` when the catalogue has no price for the endpoint and does not mark it as free, or has no price for tools that the provider runs; ' +
+    'parts without a price are not charged, even if the provider charges for them. ' +
     '`tier` when the answer reports a tier, speed or region without a price in the catalogue; the usual price is charged.',
   'x-sluice-usage':
-    'For answers that are not streamed. `estimated`: the provider reported no credible token counts, so Sluice estimated them; ' +
+    'Sent only if the answer is not streamed. `estimated`: the provider reported no credible token counts, so Sluice estimated them; ' +
     '`capped`: the reported cost exceeded the maximum, which was charged.',
 } as const
 

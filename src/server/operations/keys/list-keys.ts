@@ -13,7 +13,7 @@ export const listKeys = defineOperation({
   path: '/keys',
   tag: 'keys',
   summary: 'List API keys',
-  description: `Keys of all workspaces unless one is named, newest first, ${KEYS_PAGE} per page. The keys themselves are never listed.`,
+  description: `Lists the keys of one workspace or of all, newest first, ${KEYS_PAGE} per page. The keys themselves are never listed.`,
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

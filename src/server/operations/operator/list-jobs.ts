@@ -16,7 +16,7 @@ export const listAdminJobs = defineOperation({
   summary: 'List video jobs of all workspaces',
   description:
     `Newest first, without prompts. Covers the newest ${readableCount(ADMIN_LISTED_MAX)} jobs that match the first filter ` +
-    '(a status other than `completed`, else the workspace, else the provider); further filters apply within them.',
+    '(a status other than `completed`, otherwise the workspace, otherwise the provider); further filters apply within them.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -16,7 +16,7 @@ export const listAdminWebhooks = defineOperation({
   summary: 'List webhook deliveries of all workspaces',
   description:
     `Newest first, with only the host of each URL. Covers the newest ${readableCount(ADMIN_LISTED_MAX)} deliveries that match the first filter ` +
-    '(a state other than `delivered`, else the workspace); all dead letters of a workspace are found.',
+    '(a state other than `delivered`, otherwise the workspace); all dead letters of a workspace are found.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

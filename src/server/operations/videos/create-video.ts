@@ -47,7 +47,7 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
     body: VideoAnswer,
     headers: {
       'x-sluice-unpriced':
-        '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever the provider charges.',
+        '`true` when the catalogue has no price for the endpoint and does not mark it as free; nothing is charged, even if the provider charges.',
     },
   },
   statuses: [400, 402, 404, 429, 500],

@@ -17,7 +17,7 @@ export interface VaultScope {
 /** All facts of a secret that any reply contains. §2.6. */
 export interface SecretMetadata {
   readonly name: string
-  /** Normalized, sorted; null only for legacy rows, which are never released. */
+  /** Normalized, sorted; null only for secrets stored by early versions, which are never released. */
   readonly hosts: readonly string[] | null
   /** `sha256:<hex>` of an HMAC under the vault's own key; null only for legacy rows. */
   readonly fingerprint: string | null

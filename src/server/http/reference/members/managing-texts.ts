@@ -1,7 +1,7 @@
 export const FILE_TEXTS: Readonly<Record<string, string>> = {
   id: 'Id of the file.',
-  object: 'Object type, as OpenAI names it.',
-  type: 'Object type, as Anthropic names it.',
+  object: "Object type in OpenAI's format.",
+  type: "Object type in Anthropic's format.",
   created_at: 'When the file was stored.',
   status: 'Always `processed`: a file can be used as soon as it has an id.',
   filename: 'Name of the file.',
@@ -10,12 +10,12 @@ export const FILE_TEXTS: Readonly<Record<string, string>> = {
   container_id: 'Id of the container.',
   path: 'Path of the file in its container.',
   source: 'Always `assistant`.',
-  _shape: 'Shape of the answer, chosen by the headers of the request.',
+  _shape: 'Format of the answer, chosen by the request headers.',
   cursor: '`cursor` for the next page; null on the last page.',
   next_page: '`page` for the next page; null on the last page.',
 }
 
-const KEPT = 'Kept for existing clients, without effect.'
+const KEPT = 'Kept for existing clients; has no effect.'
 const NO_CONTENT_LOGS = 'Kept for existing clients: Sluice logs no content.'
 
 export const KEY_TEXTS: Readonly<Record<string, string>> = {
@@ -31,8 +31,8 @@ export const KEY_TEXTS: Readonly<Record<string, string>> = {
   expires_at: 'When the key expires; null when it does not.',
   created_at: 'When the key was created.',
   updated_at: 'When the key was last changed.',
-  external: 'The user of another system that the key is for.',
-  external_user: 'Id of the user in another system that the key is for; null when none was given.',
+  external: 'User of the key in another system.',
+  external_user: 'External id of the user of the key; null if none was given.',
   'external.user': 'Id of the user in the other system.',
   rate_limit_rpm: 'Requests per minute; null when the key has no limit of its own.',
   rate_limit_burst: 'Requests that may arrive at once; null for the default.',
@@ -50,7 +50,7 @@ export const KEY_TEXTS: Readonly<Record<string, string>> = {
   rate_limit: 'Kept for existing clients; the limit is in `rate_limit_rpm`.',
   'rate_limit.requests': 'Requests per interval.',
   'rate_limit.interval': 'Length of the interval.',
-  'rate_limit.note': 'Explanation for readers.',
+  'rate_limit.note': 'Explanation in words.',
 }
 
 export const WORKSPACE_TEXTS: Readonly<Record<string, string>> = {
@@ -60,7 +60,7 @@ export const WORKSPACE_TEXTS: Readonly<Record<string, string>> = {
   description: 'Description of the workspace.',
   created_at: 'When the workspace was created.',
   updated_at: 'When the workspace was last changed.',
-  is_default: 'True for the workspace that keys and calls use when they name none.',
+  is_default: 'True for the workspace used by keys and calls that do not specify one.',
   default_text_model: KEPT,
   default_image_model: KEPT,
   default_provider_sort: KEPT,
@@ -75,9 +75,9 @@ export const WORKSPACE_TEXTS: Readonly<Record<string, string>> = {
   user_name: 'Sign-in name of the user at the identity provider.',
   display_name: 'Display name of the user.',
   email: 'Primary email address of the user; null when unknown.',
-  grants: 'Reasons for the membership: given by hand, or through a group.',
+  grants: 'Grants behind the membership: given manually or through a group.',
   'grants.role': 'Role that this grant gives.',
-  'grants.source': '`manual` when given by hand, `mapping` when given through a group.',
+  'grants.source': '`manual` for a manual grant, `mapping` for a grant through a group.',
   'grants.created_at': 'When the grant was given.',
   workspaces: 'Number of workspaces.',
   api_keys: 'Number of API keys.',
@@ -121,7 +121,7 @@ export const ENDPOINT_TEXTS: Readonly<Record<string, string>> = {
   model_name: 'Display name of the model.',
   provider_name: 'Display name of the provider, or its slug.',
   provider_slug: 'Slug of the provider, or `openai-compatible`.',
-  upstream_model_id: 'Name of the model at the server.',
+  upstream_model_id: 'Name of the model on the server.',
   base_url: 'URL of the server, up to `/v1`.',
   declared_region: 'Region of the server, as you declare it.',
   declared_zdr: 'True when you declare that the server stores no content.',
@@ -129,13 +129,13 @@ export const ENDPOINT_TEXTS: Readonly<Record<string, string>> = {
   pricing: 'Prices in USD.',
   activate: 'Validates and activates the endpoint in the same call.',
   passed: 'True when the validation succeeded.',
-  'forms.passed': 'True when the endpoint serves this form of calls.',
+  'forms.passed': 'True when the endpoint supports this API format.',
   'checks.passed': 'True when the check succeeded.',
   checks: 'The checks, in the order in which they ran.',
   'checks.name': 'Name of the check.',
   'checks.reason': 'Why the check failed; null when it passed.',
   upstream_status: "HTTP status of the server's answer.",
-  'forms.form': 'The form of calls: `chat`, `messages`, `responses` or `embeddings`.',
+  'forms.form': 'API format: `chat`, `messages`, `responses` or `embeddings`.',
 }
 
 export const BUDGET_TEXTS: Readonly<Record<string, string>> = {

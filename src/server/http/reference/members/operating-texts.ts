@@ -18,12 +18,12 @@ export const MAPPING_TEXTS: Readonly<Record<string, string>> = {
   status: 'State of the sync.',
   scim_group_id: "Id of the identity provider's group.",
   role: 'Role that members of the group get in the workspace.',
-  workspace_id: 'Id of the workspace that the mapping grants.',
+  workspace_id: 'Id of the workspace to which the mapping grants access.',
   created_at: 'When the mapping was created.',
   updated_at: 'When the mapping was last changed.',
   started_at: 'When the sync began; null until then.',
   finished_at: 'When the sync ended; null until then.',
-  error_message: 'Why the sync failed; null when it did not.',
+  error_message: 'Reason why the sync failed; null if it did not fail.',
 }
 
 export const ADMIN_TEXTS: Readonly<Record<string, string>> = {
@@ -48,7 +48,7 @@ export const ADMIN_TEXTS: Readonly<Record<string, string>> = {
   generation_id: 'Id of the usage record of the job, for `GET /generation`.',
   created_at: 'When the job was submitted.',
   ended_at: 'When the job ended; null while it is open.',
-  error: 'Why the job failed; null when it did not.',
+  error: 'Reason why the job failed; null if it did not fail.',
   'error.code': 'HTTP status of the error.',
   'error.message': 'Explanation of the error.',
   endpoint: 'The endpoint that makes the video.',
@@ -80,7 +80,7 @@ export const ADMIN_TEXTS: Readonly<Record<string, string>> = {
   state: 'State of the delivery.',
   attempts: 'Number of attempts.',
   last_status: 'HTTP status of the last answer; null when there was none.',
-  last_reason: 'Why the last attempt failed; null when it did not.',
+  last_reason: 'Reason why the last attempt failed; null if it did not fail.',
   replayed: 'Number of deliveries that are sent again.',
   'workspaces.workspace_id': 'Id of the workspace.',
   'workspaces.name': 'Name of the workspace.',
@@ -151,6 +151,6 @@ export const SCIM_TEXTS: Readonly<Record<string, string>> = {
   multiValued: 'True when the attribute holds a list of values.',
   caseExact: 'True when upper and lower case differ.',
   mutability: 'Whether the value can be written.',
-  returned: 'When the attribute is part of an answer.',
+  returned: 'When the attribute is returned.',
   uniqueness: 'Scope in which the value must be unique.',
 }

@@ -35,10 +35,10 @@ export const COMMON_TEXTS: Texts = {
 export const ERROR_TEXTS: Texts = {
   error: 'The error.',
   'error.message': 'The problem, with the allowed values or the fix.',
-  'error.metadata': 'Facts about the error, for programs.',
+  'error.metadata': 'Machine-readable facts about the error.',
   type: 'Always `error`.',
   issues: 'The invalid inputs.',
-  'issues.path': 'JSON pointer to the input.',
+  'issues.path': 'JSON Pointer to the invalid input.',
   'issues.message': 'Problem with the input.',
   'issues.expected': 'Allowed values.',
   sluice_metadata: 'Reserved: null, or an object.',
@@ -53,7 +53,7 @@ export const WEBHOOK_TEXTS: Texts = {
   status: 'Final state of the job.',
   model: 'Id of the model.',
   generation_id: 'Id of the usage record of the job, for `GET /generation`.',
-  error: 'Why the job failed; null when it did not.',
+  error: 'Reason why the job failed; null if it did not fail.',
   usage: 'Cost of the job.',
   unsigned_urls: 'URLs of the clips; reading them needs an API key.',
 }
