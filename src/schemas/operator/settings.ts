@@ -51,7 +51,10 @@ export const Settings = Type.Object({
   SLUICE_STORES_CA: file('a readable PEM file'),
   SLUICE_TLS_CERT: file('a readable PEM file'),
   SLUICE_TLS_KEY: file('a readable PEM file'),
-  SLUICE_KEY_GRACE: text('a duration, such as 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
+  SLUICE_KEY_GRACE: text('a duration, such as 300s, 5m or 1h', {
+    default: '5m',
+    pattern: '^[0-9]{1,9}(ms|s|m|h)$',
+  }),
   SLUICE_CATALOG: file('a readable JSON file'),
   SLUICE_CORS_ORIGINS: list(
     'a comma-separated list of origins, such as https://app.example',
@@ -75,7 +78,8 @@ export const Settings = Type.Object({
   SLUICE_EGRESS_CA: file('a readable PEM file'),
   SLUICE_OBJECTS: Type.Optional(
     text(
-      'a directory, s3://bucket or s3://bucket/prefix (bucket: 3 to 63 lower-case letters and digits, with . and - only between them; prefix: at most 128 characters)',
+      'a directory, s3://bucket or s3://bucket/prefix (bucket: 3 to 63 lower-case letters and digits, with . and - only ' +
+        'between them; prefix: at most 128 characters)',
       { pattern: `^(${BUCKET}|${FOLDER})$` },
     ),
   ),
@@ -90,7 +94,9 @@ export const Settings = Type.Object({
   }),
   AWS_REGION: text('a region', { default: 'us-east-1' }),
   AWS_ACCESS_KEY_ID: Type.Optional(text('an access key id', { mask: 'whole' })),
-  AWS_SECRET_ACCESS_KEY: Type.Optional(text('the secret access key for AWS_ACCESS_KEY_ID', { mask: 'whole' })),
+  AWS_SECRET_ACCESS_KEY: Type.Optional(
+    text('the secret access key for AWS_ACCESS_KEY_ID', { mask: 'whole' }),
+  ),
   SLUICE_ROOT_KEY: Type.Optional(
     text('32 bytes as 64 hex digits or base64; several keys separated by commas, the current one first', {
       pattern: ROOT_KEYS,
@@ -154,15 +160,24 @@ export const Settings = Type.Object({
     STREAM_HOLD_MS_MAX,
     STREAM_HOLD_MS_DEFAULT,
   ),
-  SLUICE_DRAIN_MS: count(`a number of milliseconds from 0 to ${NODE_DRAIN_MS_MAX}`, 0, NODE_DRAIN_MS_MAX, DRAIN_MS),
+  SLUICE_DRAIN_MS: count(
+    `a number of milliseconds from 0 to ${NODE_DRAIN_MS_MAX}`,
+    0,
+    NODE_DRAIN_MS_MAX,
+    DRAIN_MS,
+  ),
   SLUICE_STREAMS: count(
     `a number from 1 to ${UPSTREAM_LONG_CALLS_MAX}`,
     1,
     UPSTREAM_LONG_CALLS_MAX,
     UPSTREAM_LONG_CALLS_DEFAULT,
   ),
-  SLUICE_RATE_LIMIT_RPM: Type.Optional(count('a number of requests per minute, at least 1', 1, RATE_LIMIT_RPM_MAX)),
-  SLUICE_RATE_LIMIT_BURST: Type.Optional(count('a number of simultaneous requests, at least 1', 1, RATE_LIMIT_RPM_MAX)),
+  SLUICE_RATE_LIMIT_RPM: Type.Optional(
+    count('a number of requests per minute, at least 1', 1, RATE_LIMIT_RPM_MAX),
+  ),
+  SLUICE_RATE_LIMIT_BURST: Type.Optional(
+    count('a number of simultaneous requests, at least 1', 1, RATE_LIMIT_RPM_MAX),
+  ),
 })
 export type Settings = Static<typeof Settings>
 

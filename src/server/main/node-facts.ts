@@ -110,7 +110,7 @@ function ofStore(figures: StoreFigures): Facts {
       backedUpAt,
     ),
     sluice_clock_skew_seconds: {
-      help: "Minimum number of seconds by which the Postgres clock is ahead of the node's clock; negative if it is behind.",
+      help: "Minimum number of seconds by which the Postgres clock is ahead of the node's clock; negative if the node's clock is ahead.",
       value: clockSkewMs / 1_000,
     },
   }

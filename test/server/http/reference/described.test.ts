@@ -153,7 +153,7 @@ t.test('a member has the text of its place, not of its name', async (t) => {
     'Which endpoints may serve the call, and in which order they are tried.',
   ])
   t.same(ROLE_OF(/ChatCreateAnswer.*message\/reasoning$/), [
-    'Reasoning text of the model; null if there is none.',
+    'Reasoning text of the model; null if there is no reasoning.',
   ])
   t.same(ROLE_OF(/ModelsGetAnswer.*data\/reasoning$/), [
     'Reasoning support of the model; null when it does not reason.',

@@ -86,7 +86,7 @@ export const INFERENCE_TEXTS: Readonly<Record<string, string>> = {
   include: 'Additional parts that the answer should contain.',
   truncation: 'Whether the provider may shorten a conversation that is too long.',
   'body:reasoning': 'Reasoning settings.',
-  'answer:reasoning': 'Reasoning text of the model; null if there is none.',
+  'answer:reasoning': 'Reasoning text of the model; null if there is no reasoning.',
   reasoning_effort: 'Reasoning effort.',
   effort: 'Reasoning effort.',
   'reasoning.enabled': 'Set to false to turn reasoning off, on models that allow it.',

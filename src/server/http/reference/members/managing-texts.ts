@@ -75,7 +75,7 @@ export const WORKSPACE_TEXTS: Readonly<Record<string, string>> = {
   user_name: 'Sign-in name of the user at the identity provider.',
   display_name: 'Display name of the user.',
   email: 'Primary email address of the user; null when unknown.',
-  grants: 'Grants behind the membership: given manually or through a group.',
+  grants: 'Grants that give the membership, manual or through a group.',
   'grants.role': 'Role that this grant gives.',
   'grants.source': '`manual` for a manual grant, `mapping` for a grant through a group.',
   'grants.created_at': 'When the grant was given.',
