@@ -94,7 +94,7 @@ t.test('proxies are addresses and CIDR ranges', async (t) => {
 
 t.test('a grace that ends between two polls of the store is refused', async (t) => {
   const [problem] = problemsOf({ SLUICE_KEY_GRACE: '1900ms' })
-  t.same(problem, { name: 'SLUICE_KEY_GRACE', expected: 'at least 2s', got: '"1900ms"' })
+  t.same(problem, { name: 'SLUICE_KEY_GRACE', expected: 'a duration of at least 2s', got: '"1900ms"' })
   t.ok(readFrom({ SLUICE_KEY_GRACE: '2s' }).ok)
   t.ok(KEY_GRACE_MS_MIN > EPOCH_OVERDUE_MS)
 })

@@ -47,10 +47,10 @@ t.test('an address of Postgres may have several hosts, each with a port', (t) =>
 t.test('a parameter of a URL of Postgres whose value libpq does not know is refused with the values', (t) => {
   // Read as another mode, it would leave the host of the server unchecked.
   for (const [parameter, expected] of [
-    ['sslmode=verfy-full', /^one of disable, allow, .*verify-full as `sslmode`$/],
-    ['sslmode=', /as `sslmode`$/],
-    ['sslmode=require&sslmode=requir', /as `sslmode`$/],
-    ['target_session_attrs=readwrite', /^one of any, read-write, .* as `target_session_attrs`$/],
+    ['sslmode=verfy-full', /^one of disable, allow, .*verify-full for `sslmode`$/],
+    ['sslmode=', /for `sslmode`$/],
+    ['sslmode=require&sslmode=requir', /for `sslmode`$/],
+    ['target_session_attrs=readwrite', /^one of any, read-write, .* for `target_session_attrs`$/],
   ] as const)
     t.match(
       problemsOf({ DATABASE_URL: `postgres://u@db/d?${parameter}`, SLUICE_STORES_CA: 'package.json' }),
