@@ -38,7 +38,11 @@ export function watchSessions(registry: Registry, read: () => SessionReading): v
     'Uploaded bytes waiting for a transfer thread.',
     ({ waitingBytes }) => waitingBytes,
   )
-  counter('sluice_sessions_total', 'Number of file transfers and other long streams started.', ({ begun }) => begun)
+  counter(
+    'sluice_sessions_total',
+    'Number of file transfers and other long streams started.',
+    ({ begun }) => begun,
+  )
   counter(
     'sluice_session_wait_seconds_total',
     'Time that file transfers and other long streams waited for a transfer thread, in seconds.',
