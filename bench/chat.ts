@@ -79,17 +79,17 @@ try {
 }
 
 function question(): string {
-  const what = `what governing a chat costs${options.isTranslated ? ' that is translated' : ''}`
-  const stream = `${options.events} events in a stream, one each ${options.intervalMs} ms, with 86 characters of text`
+  const what = `the cost of Sluice's checks and limits for a ${options.isTranslated ? 'translated ' : ''}chat`
+  const stream = `${options.events} events per stream, one every ${options.intervalMs} ms, with 86 characters of text`
   return `${what}: ${stream}; whole answers of 2 KB`
 }
 
 function notes(): readonly string[] {
   const translated =
-    'direct, nginx and relay pass the answer of the provider on in its own form; sluice and portkey write it anew in that of the caller'
+    'direct, nginx and relay pass the answer of the provider on unchanged; sluice and portkey translate it into the API of the caller'
   return [
-    `rows of streams count events; their latency is the gap between two reads, that of "${CASES.oneStream}" the time to the first text`,
-    `generator, provider and servers share ${availableParallelism()} cores`,
+    `rows of streams count events; their latency is the gap between two reads, except for "${CASES.oneStream}", where it is the time to the first text`,
+    `the load generator, the provider and the servers share ${availableParallelism()} cores`,
     ...(options.isTranslated ? [translated] : []),
   ]
 }

@@ -51,7 +51,7 @@ async function test(place: Place): Promise<void> {
   await keepRecord(
     {
       scenario: 'deployment',
-      question: `what a running deployment answers to at most ${rate} requests a second`,
+      question: `what a running deployment answers to at most ${rate} requests per second`,
       settings: {
         target: origin.text,
         rate,

@@ -64,7 +64,9 @@ try {
   await keepRecord(
     {
       scenario: 'embeddings',
-      question: `what governing an embeddings call costs: ${options.dimensions} floats an answer, a mock provider on the same rig, closed pace`,
+      question:
+        "the cost of Sluice's checks and limits for an embeddings call: " +
+        `${options.dimensions} floats per answer, a mock provider on the same machine, closed pace`,
       settings: {
         ...settings,
         dimensions: options.dimensions,
@@ -78,7 +80,8 @@ try {
       curves: [],
       checks: checks(repeats, rows),
       notes: [
-        `generator, mock and servers share ${availableParallelism()} cores: rates and latencies under load are those of the whole rig`,
+        `the load generator, the mock provider and the servers share ${availableParallelism()} cores, ` +
+          'so rates and latencies under load are those of all of them together',
       ],
     },
     options.json,
@@ -147,7 +150,7 @@ function checks(
       ? []
       : [
           checkRecord(
-            `CPU a request, sluice over ${over}`,
+            `CPU per request, sluice over ${over}`,
             eachRatio(of('sluice'), of(peer), ({ loaded }) => loaded.cpu_us_per_request),
             { bound: { atMost: atMost(options.dimensions) }, rows: rowsOfThe('sluice', peer) },
           ),

@@ -105,7 +105,7 @@ async function cpu(): Promise<{
     return {
       rows: found,
       checks: [
-        checkRecord('CPU a request, all limits over none', over, {
+        checkRecord('CPU per request, all limits over none', over, {
           bound: { atMost: CPU_RATIO_MAX },
           rows: found,
         }),

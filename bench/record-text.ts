@@ -33,10 +33,10 @@ const COLUMNS: readonly Column[] = [
 ]
 
 export const METRIC_TEXTS: Readonly<Record<RatioMetric, string>> = {
-  cpu_us_per_request: 'CPU a request',
+  cpu_us_per_request: 'CPU per request',
   cpu_s_per_gb: 'CPU a GB',
-  requests_per_second: 'requests a second',
-  mb_per_second: 'MB a second',
+  requests_per_second: 'requests per second',
+  mb_per_second: 'MB per second',
 }
 
 /** @returns the lines of the text */

@@ -29,7 +29,7 @@ const READING = DEPLOYMENT_LOADS.filter((load) => load !== 'uploads')
 export const DEPLOYMENT_OPTIONS_TEXT =
   `options: --target https://sluice.example --key KEY|@FILE --only ${READING.join(',')} ${numbersText(NUMBERS)} ` +
   `--model ${FREE_MODEL} --ca FILE --allow-writes --record FILE\n` +
-  `never more than ${DEPLOYMENT_RATE_MAX} requests a second, ${DEPLOYMENT_CONNECTIONS_MAX} connections, ${DEPLOYMENT_CELL_SECONDS_MAX} s a cell and ` +
+  `never more than ${DEPLOYMENT_RATE_MAX} requests per second, ${DEPLOYMENT_CONNECTIONS_MAX} connections, ${DEPLOYMENT_CELL_SECONDS_MAX} s a cell and ` +
   `${DEPLOYMENT_SECONDS_MAX} s in all; uploads, ${DEPLOYMENT_UPLOADS_PER_S_MAX} a second of at most ${DEPLOYMENT_UPLOAD_BYTES_MAX / 1e6} MB, ` +
   'only with --allow-writes, and removed again; nothing but the target is contacted, and no redirect is followed'
 

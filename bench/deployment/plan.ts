@@ -141,7 +141,7 @@ export function summaryOf(options: DeploymentOptions): string {
   const hasEmbeddings = loads.some((load) => load === 'embeddings' || load === 'latency')
   const cost = hasEmbeddings ? `; embeddings of ${model} are computed, and charged as the catalogue says` : ''
   return (
-    `load test of ${origin.text}: ${loads.join(', ')}; at most ${rate} requests a second on ${connections} connections, ` +
+    `load test of ${origin.text}: ${loads.join(', ')}; at most ${rate} requests per second on ${connections} connections, ` +
     `up to ${secondsOf(options)} s, at most ${requestsOf(options)} requests; ${writes}${cost}`
   )
 }

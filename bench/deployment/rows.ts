@@ -45,6 +45,12 @@ export function latencyCurve(rows: readonly ResultRow[]): readonly CurveRecord[]
   )
   if (lines.length === 0) return []
   return [
-    { scenario: 'deployment', title: 'Latency against offered load', x: 'requests a second', y: 'ms', lines },
+    {
+      scenario: 'deployment',
+      title: 'Latency against offered load',
+      x: 'requests per second',
+      y: 'ms',
+      lines,
+    },
   ]
 }

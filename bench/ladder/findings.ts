@@ -23,7 +23,7 @@ export interface Step {
   readonly case: string
   readonly subject: string
   readonly below: string
-  /** Microseconds of CPU a request. */
+  /** Microseconds of CPU per request. */
   readonly cpuUs: Interval
 }
 

@@ -39,7 +39,7 @@ function requestBytes({ path, headers, body }: LoadRequest): number {
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
-/** Bytes of a body with which two requests a second stay within the limit. */
+/** Bytes of a body with which two requests per second stay within the limit. */
 const LARGE_BYTES = 480_000
 
 function asInference({ attacker }: NeighboursStand): Readonly<Record<string, string>> {

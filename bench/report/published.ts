@@ -19,8 +19,8 @@ export function figuresPage(results: ResultsFile): string {
     '# Figures',
     '',
     ...wrapped(
-      'This page shows what one run of the [bench](bench.md) measured. Figures belong to a machine: run the bench on yours. ' +
-        'A ratio is what Sluice needs over what the peer needs in the same repeat. A bound that is missed is shown as missed.',
+      'This page shows the results of one run of the [bench](bench.md). Figures depend on the machine: run the bench on yours. ' +
+        'A ratio is the figure of Sluice divided by that of the peer in the same repeat. Missed bounds are shown as missed.',
     ),
     '',
     '| | |',
@@ -45,7 +45,7 @@ export function withChart(readme: string, results: ResultsFile): string | null {
     BEGIN,
     '',
     ...wrapped(
-      `Measured on ${dayOf(results)} on a ${machineText(results)} by \`${results.command}\`: the CPU of Sluice over that of a peer. ` +
+      `Measured on ${dayOf(results)} on a ${machineText(results)} by \`${results.command}\`: the CPU use of Sluice divided by that of a peer. ` +
         '[Figures](docs/operate/figures.md) has all rows, intervals and checks of the run.',
     ),
     '',
@@ -120,7 +120,7 @@ function scenarioLines(
     '',
     ...wrapped(`This scenario measures ${question}.`),
     ...tableOf(
-      ['Case', 'Subject', 'CPU, µs', 'A second', 'p50, µs', 'p99, µs', 'Repeats'],
+      ['Case', 'Subject', 'CPU, µs', 'Per second', 'p50, µs', 'p99, µs', 'Repeats'],
       rows.map((row) => [
         row.case,
         row.subject,
@@ -132,7 +132,7 @@ function scenarioLines(
       ]),
     ),
     ...tableOf(
-      ['Case', 'Figure', 'Sluice over', 'Ratio', '95 %'],
+      ['Case', 'Figure', 'Peer', 'Ratio', '95 %'],
       beside.map((one) => [
         one.case,
         METRICS[one.metric],
@@ -151,9 +151,9 @@ function scenarioLines(
 
 const METRICS: Readonly<Record<Comparison['metric'], string>> = {
   cpu_us_per_request: 'CPU',
-  cpu_s_per_gb: 'CPU of a GB',
-  requests_per_second: 'requests a second',
-  mb_per_second: 'MB a second',
+  cpu_s_per_gb: 'CPU per GB',
+  requests_per_second: 'requests per second',
+  mb_per_second: 'MB per second',
   latency_p50: 'p50',
   latency_p99: 'p99',
   rss_mb: 'memory',

@@ -11,7 +11,7 @@ import { sentences } from './sentences.ts'
 export function restSection(results: ResultsFile, comparisons: readonly Comparison[]): Markup {
   const peers = comparisons.filter(({ kind }) => kind === 'peer')
   return html`<section id="rest" aria-labelledby="rest-title">
-<h2 id="rest-title">The rest in short</h2>
+<h2 id="rest-title">Other results</h2>
 ${missing(results)}
 ${peers.length === 0 ? null : peerTable(peers)}
 ${verdictList('No clear difference', pick(peers, 'alike'), peers)}

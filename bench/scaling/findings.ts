@@ -63,7 +63,7 @@ export function frontsFindings(
           ],
     curves: [
       curveOf('Large embeddings calls by fronts', 'fronts', {
-        y: 'requests a second',
+        y: 'requests per second',
         found,
         read: (one) => one.ratePerS,
       }),
@@ -112,7 +112,7 @@ export function workersFindings(
           ],
     curves: [
       curveOf('Sealed uploads by worker threads, one front', 'worker threads', {
-        y: 'MB a second',
+        y: 'MB per second',
         found,
         read: (one) => one.mbPerS,
       }),

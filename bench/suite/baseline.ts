@@ -42,9 +42,9 @@ interface Figure {
 }
 
 const FIGURES: readonly Figure[] = [
-  { name: 'CPU a request', isMoreWorse: true, read: (one) => one.cpu_us_per_request, isMeant: () => true },
+  { name: 'CPU per request', isMoreWorse: true, read: (one) => one.cpu_us_per_request, isMeant: () => true },
   {
-    name: 'requests a second',
+    name: 'requests per second',
     isMoreWorse: false,
     read: (one) => one.requests_per_second,
     isMeant: (row) => row.pace === 'closed' && !row.is_generator_limit,

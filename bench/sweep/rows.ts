@@ -51,7 +51,7 @@ export function curvesOf(all: readonly PairFound[], p99Ms: number): readonly Cur
     scenario: 'sweep',
     title,
     x: 'worker threads',
-    y: 'requests a second',
+    y: 'requests per second',
     lines: fronts.map((count) => ({
       name: `${count} front${count === 1 ? '' : 's'}`,
       points: all

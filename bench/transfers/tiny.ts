@@ -27,7 +27,7 @@ export interface Latency {
 
 /** Milliseconds of one load of small requests beside transfers. */
 const TINY_MS = 5_000
-/** Small requests a second, at a fixed rate. */
+/** Small requests per second, at a fixed rate. */
 export const TINY_PER_S = 200
 /** Connections of the small requests. */
 export const TINY_CONNECTIONS = 4

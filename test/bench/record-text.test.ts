@@ -40,7 +40,7 @@ t.test(
   'ratios, checks, absent peers and reasons of failures are told, and why the generator is marked',
   async (t) => {
     const text = recordText(record).join('\n')
-    t.match(text, /^b: CPU a request, sluice over nginx 2\.000 \(95 % 2\.000–2\.000\)$/m)
+    t.match(text, /^b: CPU per request, sluice over nginx 2\.000 \(95 % 2\.000–2\.000\)$/m)
     t.match(text, /^MET {4}quick: 0\.400, at least 0\.35$/m)
     t.match(text, /^NOT JUDGED dear: 3\.000, at most 2$/m)
     t.match(text, /^MISSED small: 300\.000, at most 200, 2 failed$/m)
@@ -57,7 +57,7 @@ t.test('a ratio that was taken once has no interval', async (t) => {
   const once = [rowRecord('sluice', [8]), rowRecord('nginx', [4])]
   const ratios = ratiosOver(once, 'sluice', ['cpu_us_per_request'])
   const text = recordText(scenarioRecord(once, { ratios })).join('\n')
-  t.match(text, /^b: CPU a request, sluice over nginx 2\.000 \(taken once\)$/m)
+  t.match(text, /^b: CPU per request, sluice over nginx 2\.000 \(taken once\)$/m)
 })
 
 t.test('a scenario in which nothing could run has a text too', async (t) => {

@@ -32,7 +32,7 @@ const ELSEWHERE: readonly string[] = [
   'On a laptop: docker compose -f',
   'Two nodes: sh deploy/secrets.sh #',
   'With systemd, and on Kubernetes: kubectl create namespace',
-  'A release: npm run release',
+  'Release files: npm run release',
   'The URL of Postgres: ALTER ROLE sluice',
   'Step by step: mkdir /opt/sluice &&',
   'Step by step: (umask 077; openssl',
@@ -43,7 +43,7 @@ const ELSEWHERE: readonly string[] = [
   'Traces (OpenTelemetry, Langfuse): export OTEL_EXPORTER_OTLP_ENDPOINT=https://cloud.langfuse.com/api/public/otel export',
   'Request log: bin/sluice logs --failed',
   "Reading the log by API: curl -s 'http://127.0.0.1:8080/api/v1/admin/requests?failed=true&limit=20'",
-  'What a version keeps: npm run --silent',
+  'Compatibility: npm run --silent',
   'Bench: npm run bench',
   'Scenarios: npm run bench',
 ]

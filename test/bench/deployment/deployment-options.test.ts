@@ -74,7 +74,7 @@ t.test('rate, time, connections and size have a most, alone and all together', a
   )
   t.match(
     DEPLOYMENT_OPTIONS_TEXT,
-    /never more than 2000 requests a second, 64 connections, 300 s a cell and 1800 s in all/,
+    /never more than 2000 requests per second, 64 connections, 300 s a cell and 1800 s in all/,
   )
 })
 
@@ -94,7 +94,7 @@ t.test('the summary says what, where, how long and how many at most, and never t
   t.same([secondsOf(options), requestsOf(options)], [20, 5 + 2 * 1_001])
   t.equal(
     summaryOf(options),
-    'load test of https://a.example: embeddings; at most 100 requests a second on 8 connections, up to 20 s, ' +
+    'load test of https://a.example: embeddings; at most 100 requests per second on 8 connections, up to 20 s, ' +
       'at most 2007 requests; nothing is written; embeddings of sluice/lexical-1 are computed, and charged as the catalogue says',
   )
   const all = read('https://a.example', '--allow-writes')

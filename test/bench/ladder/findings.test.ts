@@ -116,6 +116,6 @@ t.test('a part that became dearer is found in a later run, against the relay of 
   t.same(compare(file(5), file(5), 0.1).worse, [])
   t.match(
     compare(file(5), file(25), 0.1).worse[0],
-    /^ladder, 48 connections, sluice-to-head: CPU a request, over relay/,
+    /^ladder, 48 connections, sluice-to-head: CPU per request, over relay/,
   )
 })

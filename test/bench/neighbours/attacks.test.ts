@@ -43,7 +43,7 @@ function repeat(beside: Partial<Record<VictimName, LoadResult>> = {}, frontBytes
   }
 }
 
-t.test('an attack keeps to a megabyte of requests a second, and to a rate of its own', async (t) => {
+t.test('an attack keeps to a megabyte of requests per second, and to a rate of its own', async (t) => {
   const request = (bytes: number) => ({ method: 'POST', path: '/', headers: {}, body: 'x'.repeat(bytes) })
   t.equal(attackRate({}, [request(ATTACK_BYTES_PER_S / 2 - 100)]), 2)
   t.equal(attackRate({}, [request(2 * ATTACK_BYTES_PER_S)]), 1)

@@ -76,7 +76,7 @@ t.test('curves of other things, and of what a few requests decide, say nothing',
   t.same(latenciesAtLoad(curveOf({ title: 'the slowest against offered load' })), [])
   t.same(latenciesAtLoad(curveOf({ title: 'p99.9 against offered load' })), [])
   t.same(
-    latenciesAtLoad(curveOf({ title: 'Highest rate with p99 within 50 ms', y: 'requests a second' })),
+    latenciesAtLoad(curveOf({ title: 'Highest rate with p99 within 50 ms', y: 'requests per second' })),
     [],
   )
   t.same(latenciesAtLoad(curveOf({ lines: lines(['target', [[1, 1]]]) })), [])

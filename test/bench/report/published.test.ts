@@ -18,7 +18,7 @@ function scenario() {
     rowRecord('portkey', [10_000, 12_000], { head }),
   ]
   const over = (peer: string, found: readonly number[], atMost: number) =>
-    checkRecord(`CPU a request, sluice over ${peer}`, spread([...found]), {
+    checkRecord(`CPU per request, sluice over ${peer}`, spread([...found]), {
       bound: { atMost },
       rows: [ours, nginx],
     })
@@ -39,7 +39,7 @@ t.test('a run becomes the page of figures and the chart of the README, missed bo
   t.match(await publishFigures(file, root), { written: { length: 2 } })
   const chart = [
     '```text',
-    'embeddings: CPU a request',
+    'embeddings: CPU per request',
     `  over nginx   ${'█'.repeat(36)} 3.58 (at most 2.20: missed)`,
     '  over Portkey ▌ 0.030 (at most 0.033: met)',
     '```',
@@ -58,7 +58,7 @@ t.test('a run becomes the page of figures and the chart of the README, missed bo
   t.match(page, /^\| 48 connections \| CPU \| nginx \| 3\.58 \| [\d.]+–[\d.]+ \|$/m)
   t.match(
     page,
-    /^\| CPU a request, sluice over nginx \| 3\.58 \(3\.56–3\.60\) \| at most 2\.20 \| missed \|$/m,
+    /^\| CPU per request, sluice over nginx \| 3\.58 \(3\.56–3\.60\) \| at most 2\.20 \| missed \|$/m,
   )
   t.match(page, '- haproxy did not run: it is not installed')
 })

@@ -36,8 +36,8 @@ t.test(
   async (t) => {
     const { worse } = compare(run(1), run(1.3), 0.1)
     t.match(worse, [
-      /^a, b, sluice: CPU a request, over nginx: 30 % more than before \(95 % \d+ % to \d+ %\)$/,
-      /^a, b, sluice: requests a second, over nginx: 23 % less than before/,
+      /^a, b, sluice: CPU per request, over nginx: 30 % more than before \(95 % \d+ % to \d+ %\)$/,
+      /^a, b, sluice: requests per second, over nginx: 23 % less than before/,
     ])
   },
 )
@@ -86,7 +86,7 @@ t.test(
         ),
       ])
     t.match(compare(file(1), file(1.3), 0.1).worse, [
-      /CPU a request, over nginx: 30 % more than before \(95 % 30 % to 30 %\)$/,
+      /CPU per request, over nginx: 30 % more than before \(95 % 30 % to 30 %\)$/,
     ])
   },
 )
@@ -105,7 +105,7 @@ t.test(
         { machine: { ...resultsFile([]).machine, cpu } },
       )
     t.match(compare(alone(10), alone(13), 0.1).worse, [
-      /CPU a request, the figure itself, for want of a peer: 30 % more/,
+      /CPU per request, the figure itself, for want of a peer: 30 % more/,
     ])
     const { worse, remarks, compared } = compare(alone(10), alone(13, 'another'), 0.1)
     t.same([worse, compared], [[], 0])
