@@ -13,8 +13,8 @@ export const ErrorEnvelope = Type.Object({
           docs_url: Type.Optional(
             Type.String({
               description:
-                'URL of the page about this error type, from `SLUICE_PUBLIC_URL` or the `Host` of the request; ' +
-                'only the path if that header is not a host and port.',
+                'URL of the page about this error type, based on `SLUICE_PUBLIC_URL` or the `Host` header; ' +
+                'only the path if that header is not a valid host and port.',
             }),
           ),
           issues: Type.Optional(
@@ -35,8 +35,8 @@ export const TypedErrorEnvelope = Type.Object({
     type: Type.String({ description: 'The error type, as in `error_type`.' }),
     param: Type.Union([Type.String(), Type.Null()], {
       description:
-        'Path of the first invalid member, such as `messages[0].role`, or of the one that the provider refused; ' +
-        'null if no single member is invalid.',
+        'Path of the first invalid field, such as `messages[0].role`, or of the one that the provider refused; ' +
+        'null if no single field is invalid.',
     }),
   }),
 })

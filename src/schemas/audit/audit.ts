@@ -17,11 +17,11 @@ export const ListAuditQuery = Type.Object({
     }),
   ),
   operation: word(
-    'id of an operation',
+    'the id of an operation',
     'Id of the operation, such as `keys.create`, or a command such as `cli.keys-create`.',
   ),
   object_kind: word(
-    'kind of an object',
+    'the kind of an object',
     'Kind of the object: `key`, `secret`, `workspace`, `member`, `preset`, `user`, `scim_group`, `group_mapping`, `scim_token` or another.',
   ),
   object_id: word(
@@ -29,8 +29,8 @@ export const ListAuditQuery = Type.Object({
     'Id of the object: hash of a key, name of a secret, otherwise a UUID.',
   ),
   actor_id: word(
-    'hash of a key, or name of a user',
-    'Actor: hash of a key or SCIM token, or operating-system user of the command line.',
+    'the hash of a key, or the name of a user',
+    'Actor: hash of a key or SCIM token, or name of an operating-system user of the command line.',
   ),
   outcome: Type.Optional(Type.Enum([...AUDIT_OUTCOMES])),
   since: instant('Events at or after this time, in ISO 8601 with offset.'),
@@ -81,7 +81,7 @@ export const AuditEventShape = Type.Object({
     Type.Integer({
       minimum: 1,
       description:
-        'Number of equal refusals after the first, which has an event of its own; absent for a single event.',
+        'Number of equal refusals after the first, which has its own event; absent for a single event.',
     }),
   ),
   since: Type.Optional(

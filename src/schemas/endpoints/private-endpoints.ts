@@ -240,7 +240,7 @@ export const EndpointDeletedAnswer = Type.Object({
 const FormFinding = Type.Object({
   form: Form,
   passed: Type.Boolean(),
-  checks: Type.Array(Check, { description: 'The checks; empty when the form was not probed.' }),
+  checks: Type.Array(Check, { description: 'Checks of this API format; empty if it was not tested.' }),
   is_unprobed: Type.Optional(
     Type.Literal(true, {
       description: 'True when the node had no capacity to test this format; validate again.',

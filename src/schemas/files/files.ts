@@ -250,11 +250,11 @@ export const ListFilesQuery = Type.Object({
   page: Type.Optional(
     Type.String({
       description:
-        "`next_page` of the previous page, with Anthropic's name. Takes precedence over `after`, `after_id` and `before_id`.",
+        "Cursor in Anthropic's format: `next_page` of the previous page. Takes precedence over `after`, `after_id` and `before_id`.",
     }),
   ),
   after: Type.Optional(Type.String({ description: 'Id of the last file on the previous page.' })),
-  after_id: Type.Optional(Type.String({ description: "The same as `after`, with Anthropic's name." })),
+  after_id: Type.Optional(Type.String({ description: "Anthropic's name for `after`." })),
   purpose: Type.Optional(
     Type.String({
       minLength: 1,

@@ -72,7 +72,7 @@ export const ChatBody = Type.Object(
     messages: Type.Array(ChatMessage, {
       minItems: 1,
       maxItems: MESSAGES_MAX,
-      description: 'The conversation so far, the oldest first.',
+      description: 'The conversation so far, oldest message first.',
     }),
     stream: Stream,
     stream_options: maybe(

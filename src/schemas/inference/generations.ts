@@ -39,7 +39,7 @@ export const GenerationRecord = Type.Object({
   native_finish_reason: Type.Union([Type.String(), Type.Null()], {
     description: 'Reason why generation ended, as reported by the provider.',
   }),
-  total_cost: Type.Number({ description: 'USD that the call was charged.' }),
+  total_cost: Type.Number({ description: 'USD charged for the call.' }),
   usage: Type.Number({ description: 'The same as `total_cost`.' }),
   upstream_inference_cost: Type.Union([Type.Number(), Type.Null()], {
     description: "USD charged by the provider to the workspace's own key.",
@@ -88,12 +88,12 @@ export const GenerationRecord = Type.Object({
     searches: Type.Integer({ minimum: 0, description: 'Number of web searches reported by the provider.' }),
     attempts: Type.Integer({ minimum: 0, description: 'Number of endpoints that were tried.' }),
     dropped: Type.Array(Type.String(), {
-      description: 'Members of the request that were not sent to the provider or have no effect.',
+      description: 'Fields of the request that were not sent to the provider or have no effect.',
     }),
     price: Type.Union([WrittenPrice, Type.Null()]),
     unpriced_tier: Type.Union([Type.Enum(TIER_MEMBERS), Type.Null()], {
       description:
-        'Reported tier, speed or region without a price in the catalogue; the usual price was charged.',
+        'Field of the answer whose tier, speed or region has no price in the catalogue; the usual price was charged.',
     }),
   }),
 })

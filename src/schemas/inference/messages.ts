@@ -50,7 +50,7 @@ const PROMPT = {
   messages: Type.Array(Message, {
     minItems: 1,
     maxItems: MESSAGES_MAX,
-    description: 'The conversation so far, the oldest first.',
+    description: 'The conversation so far, oldest message first.',
   }),
   system: maybe(Type.Union([Type.String(), Type.Array(TextBlock)])),
   tools: maybe(

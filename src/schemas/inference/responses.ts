@@ -81,7 +81,7 @@ export const ResponsesBody = Type.Object(
     model: Model,
     input: maybe(
       Type.Union([Type.String(), Type.Array(Item, { maxItems: MESSAGES_MAX })], {
-        description: 'A text, or the conversation so far as items, the oldest first.',
+        description: 'Text, or the conversation so far as items, oldest first.',
       }),
     ),
     instructions: maybe(Type.String({ description: 'Instructions for the model, placed before the input.' })),

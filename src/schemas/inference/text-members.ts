@@ -50,7 +50,7 @@ export const CacheKey = Type.Optional(
 
 const Stored = Type.Optional(
   Type.Unknown({
-    description: "Sent to the provider with the workspace's own provider key only.",
+    description: "Sent to the provider only with the workspace's own provider key.",
   }),
 )
 /** Members of OpenAI's chat and responses by which a call names another. D8. */

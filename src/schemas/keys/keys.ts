@@ -204,7 +204,7 @@ export const ListKeysQuery = Type.Object({
   include_disabled: Type.Optional(Type.Boolean({ default: false })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: KEYS_OFFSET_MAX, default: 0 })),
   workspace_id: Type.Optional(
-    Type.String({ minLength: 1, description: 'Only keys of this workspace, by UUID or slug.' }),
+    Type.String({ minLength: 1, description: 'UUID or slug of a workspace; returns only its keys.' }),
   ),
 })
 
@@ -238,7 +238,7 @@ const LIMITS = {
 export const ApiKey = Type.Object({
   hash: Type.String(),
   name: Type.String(),
-  label: Type.String({ description: 'First and last characters of the key, to recognize it by.' }),
+  label: Type.String({ description: 'First and last characters of the key, to identify it.' }),
   workspace_id: Type.String({
     description:
       'Workspace of the key; for a management key, the workspace `default`, which is used by calls that do not specify one.',

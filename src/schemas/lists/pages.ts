@@ -3,5 +3,5 @@ import Type from 'typebox'
 /** For lists that continue by `offset`. Sluice's extension beside `total_count`. */
 export const HasMore = Type.Boolean({
   description:
-    'True when another page follows, at `offset` plus the number of items on this page. A page of large items may have fewer than `limit`.',
+    'True when another page follows, at `offset` plus the number of items on this page. A page of large items may contain fewer items than `limit`.',
 })

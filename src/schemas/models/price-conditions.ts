@@ -62,7 +62,7 @@ const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD per
 const Clock = Type.Integer({
   minimum: 0,
   maximum: 2359,
-  description: 'a UTC time as a number HHMM, 0 to 2359',
+  description: 'a UTC time as a number HHMM from 0 to 2359',
 })
 
 /** Prices that replace those of the same name where all conditions hold. F2. */
@@ -80,7 +80,7 @@ export const PricingOverride = Type.Object(
       Type.Array(Type.Enum(UTC_DAYS, { description: `one of ${UTC_DAYS.join(', ')}` }), {
         minItems: 1,
         uniqueItems: true,
-        description: 'a list of days of the week, each once',
+        description: 'a list of distinct days of the week',
       }),
     ),
     prompt: Type.Optional(Decimal),
@@ -164,7 +164,7 @@ export const PriceModifier = Type.Union(
       closed,
     ),
   ],
-  { description: 'an object with `when`, and `pricing` or `multiplier`' },
+  { description: 'an object with `when` and either `pricing` or `multiplier`' },
 )
 export type PriceModifier = Static<typeof PriceModifier>
 

@@ -15,7 +15,7 @@ const day = (description: string) =>
 
 export const ListActivityQuery = Type.Object({
   from: day(`First day, UTC; by default, the range covers ${ACTIVITY_DAYS_DEFAULT} days.`),
-  to: day(`Last day, UTC; defaults to today; the range covers at most ${ACTIVITY_DAYS_MAX} days.`),
+  to: day(`Last day, UTC; defaults to today. The range covers at most ${ACTIVITY_DAYS_MAX} days.`),
   workspace_id: Type.Optional(
     Type.String({
       minLength: 1,

@@ -12,7 +12,7 @@ const totals = {
   is_unlimited: Type.Boolean({ description: 'Sluice extension: true until the first top-up.' }),
   remaining: Type.Union([Type.Number(), Type.Null()], {
     description:
-      'Sluice extension: USD left, including amounts reserved by front processes; null while unlimited.',
+      'Sluice extension: remaining USD, including amounts reserved by front processes; null while unlimited.',
   }),
   lent: Type.Number({
     description: 'Sluice extension: USD reserved by front processes; the unused part is released.',

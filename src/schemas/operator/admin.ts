@@ -41,7 +41,7 @@ export const AdminSessionAnswer = Type.Object({
     key: Type.Object({
       hash: Type.String(),
       name: Type.String(),
-      label: Type.String({ description: 'First and last characters of the key, to recognize it by.' }),
+      label: Type.String({ description: 'First and last characters of the key, to identify it.' }),
     }),
     version: Type.String({ description: 'Version of Sluice.' }),
   }),
@@ -139,11 +139,11 @@ export const AdminJobDetailsShape = Type.Object({
   }),
   lease: nullable(
     Type.Object({ attempt: Count, until: nullable(Instant) }),
-    'Lease of an open job: number of changes of the runner, and time when the lease ends or the job is due next; null for a deleted workspace.',
+    'Lease of an open job: how often the runner changed, and when the lease ends or the job is due next; null for a deleted workspace.',
   ),
   expires_at: Type.String({
     format: 'date-time',
-    description: 'When the job is given up if it is still open.',
+    description: 'When the job is abandoned if it is still open.',
   }),
   clips: Type.Array(Type.Object({ index: Count, bytes: Count, sha256: Type.String(), created_at: Instant }), {
     description: 'Clips that are still stored.',
@@ -191,7 +191,7 @@ export const ListAdminStorageQuery = Type.Object({
     Type.String({
       minLength: 1,
       description:
-        'UUID or slug of one workspace, returned with its files by type; nothing is returned if it does not exist.',
+        'UUID or slug of one workspace to list, with its files by type; the list is empty if it does not exist.',
     }),
   ),
   ...PAGE,
@@ -242,7 +242,7 @@ export const AdminStorageAnswer = Type.Object({
           description: 'Number of objects that the sweep removed or recounted, by kind.',
         }),
       }),
-      'The last complete sweep, shown to the operating organization; null for others and before the first sweep.',
+      'The last complete sweep, shown to the operating organization; null for other organizations and before the first sweep.',
     ),
   }),
   total_count: Count,

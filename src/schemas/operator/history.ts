@@ -52,7 +52,7 @@ export const GetHistoryQuery = Type.Object({
     Type.Enum([...HISTORY_BY], {
       default: 'all',
       description:
-        'Breakdown of the lines. `status` supports `requests` only; `key` supports neither tokens nor `first_output`.',
+        'Breakdown of the lines. `status` supports only `requests`; `key` does not support tokens or `first_output`.',
     }),
   ),
   name: Type.Optional(

@@ -98,10 +98,13 @@ export const Settings = Type.Object({
     text('the secret access key for AWS_ACCESS_KEY_ID', { mask: 'whole' }),
   ),
   SLUICE_ROOT_KEY: Type.Optional(
-    text('32 bytes as 64 hex digits or base64; several keys separated by commas, the current one first', {
-      pattern: ROOT_KEYS,
-      mask: 'whole',
-    }),
+    text(
+      'one or more keys of 32 bytes, as 64 hex digits or base64, separated by commas, the current key first',
+      {
+        pattern: ROOT_KEYS,
+        mask: 'whole',
+      },
+    ),
   ),
   SLUICE_ROOT_KEYS_LOST: list('a comma-separated list of root key ids, 16 hex digits each', '^[0-9a-f]{16}$'),
   SLUICE_ROOT_KEY_FILE: file('a readable file with root keys in the format of SLUICE_ROOT_KEY'),
@@ -109,31 +112,31 @@ export const Settings = Type.Object({
     text('the id or name of an organization', { pattern: '^[^\\u0000]{1,200}$' }),
   ),
   SLUICE_WORKSPACES_MAX: count(
-    'the maximum number of workspaces per organization',
+    `a maximum number of workspaces per organization, from 0 to ${CAP_MAX}`,
     0,
     CAP_MAX,
     CAPS_DEFAULT.workspaces,
   ),
   SLUICE_API_KEYS_MAX: count(
-    'the maximum number of API keys per organization',
+    `a maximum number of API keys per organization, from 0 to ${CAP_MAX}`,
     0,
     CAP_MAX,
     CAPS_DEFAULT.api_keys,
   ),
   SLUICE_INTERNS_MAX: count(
-    'the maximum number of interns per organization',
+    `a maximum number of interns per organization, from 0 to ${CAP_MAX}`,
     0,
     CAP_MAX,
     CAPS_DEFAULT.interns,
   ),
   SLUICE_VAULTS_MAX: count(
-    'the maximum number of attachable vaults per organization',
+    `a maximum number of attachable vaults per organization, from 0 to ${CAP_MAX}`,
     0,
     CAP_MAX,
     CAPS_DEFAULT.vaults,
   ),
   SLUICE_SECRETS_MAX: count(
-    'the maximum number of secrets in attachable vaults per organization',
+    `a maximum number of secrets in attachable vaults per organization, from 0 to ${CAP_MAX}`,
     0,
     CAP_MAX,
     CAPS_DEFAULT.secrets,

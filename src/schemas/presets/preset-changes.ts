@@ -46,7 +46,7 @@ export const PresetDiffQuery = Type.Object({
 
 const Fields = Type.Object(
   {},
-  { additionalProperties: true, description: 'Members that only the later version has, by name.' },
+  { additionalProperties: true, description: 'Fields that only the later version has, by name.' },
 )
 const Text = nullable(Type.String())
 
@@ -61,7 +61,7 @@ export const PresetDiff = Type.Object({
     {},
     {
       additionalProperties: Type.Object({ from: Type.Unknown(), to: Type.Unknown() }),
-      description: 'Members that differ, by name, with both values.',
+      description: 'Fields that differ, by name, with both values.',
     },
   ),
   system_prompt: nullable(
@@ -71,7 +71,7 @@ export const PresetDiff = Type.Object({
     ),
   ),
   ignored: Type.Array(Type.String(), {
-    description: 'Members of the saved request that were not stored in version `to`.',
+    description: 'Fields of the saved request that were not stored in version `to`.',
   }),
 })
 export type PresetDiff = Omit<Static<typeof PresetDiff>, 'added' | 'removed' | 'changed'> & {

@@ -84,5 +84,7 @@ export const PresetMessagesBody = Type.Object({
       description: 'Validated, but not kept.',
     }),
   ),
-  metadata: optional(Type.Object({ user_id: Word }, { description: 'Id of the end user; it is not kept.' })),
+  metadata: optional(
+    Type.Object({ user_id: Word }, { description: 'Id of the end user; not saved in the preset.' }),
+  ),
 })

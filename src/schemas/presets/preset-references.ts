@@ -23,14 +23,14 @@ const named = (description: string) =>
   Type.String({ pattern: SHAPE.source, title: 'the slug of a preset, or <slug>@<version>', description })
 
 const STANDS_IN =
-  'Slug of a preset, which supplies the members that the request leaves out; `<slug>@<version>` pins a version.'
+  'Slug of a preset that supplies the fields missing from the request; `<slug>@<version>` selects a version.'
 
 /** The preset beside `model` or instead of it. C19. */
 export const PresetName = named(STANDS_IN)
 
 /** The same for models that write, which take presets of each other's forms. D10. */
 export const TextPresetName = named(
-  `${STANDS_IN} A preset saved in another format is translated; the header \`x-sluice-dropped\` names members ` +
+  `${STANDS_IN} A preset saved in another format is translated; the header \`x-sluice-dropped\` names fields ` +
     'that cannot be translated.',
 )
 

@@ -56,7 +56,7 @@ export const PresetVersionShape = Type.Object({
   version: Type.Integer({ minimum: 1, description: 'Number of the version: 1, 2, 3, … for each preset.' }),
   config: Type.Object(
     {},
-    { additionalProperties: true, description: 'Fields of the request by their wire names.' },
+    { additionalProperties: true, description: 'Fields of the request, with their names in the API.' },
   ),
   system_prompt: nullable(Type.String()),
   creator_id: Creator,

@@ -1,6 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { NAME_CHARS_MAX } from '../workspaces/workspace-limits.ts'
 import { INSTANT_RULES } from '../values/instants.ts'
+import { readableCount } from '../values/readable.ts'
 import { FailureWords } from '../failure-words.ts'
 import {
   ASKED_MODELS_COMPARED_MAX,
@@ -47,7 +48,7 @@ export const ListRequestsQuery = Type.Object({
       title: 'the name of a key, or its first characters',
       description:
         'Beginning of the name of a key, case-insensitive. ' +
-        `Matches at most ${REQUESTS_KEYS_NAMED_MAX} keys, including deleted ones.`,
+        `Matches at most ${readableCount(REQUESTS_KEYS_NAMED_MAX)} keys, including deleted ones.`,
     }),
   ),
   request_id: word('the id of a request', 'Id of the request, as in the header `x-request-id`.'),
@@ -64,7 +65,7 @@ export const ListRequestsQuery = Type.Object({
   status: Type.Optional(
     Type.String({
       pattern: '^[1-5](\\d\\d|xx)$',
-      title: 'a status such as 429, or a class of them such as 5xx',
+      title: 'a status such as 429, or a status class such as 5xx',
       description: 'HTTP status, or a class such as `4xx`.',
     }),
   ),
@@ -112,7 +113,7 @@ export const ListRequestsQuery = Type.Object({
     Type.Boolean({
       description:
         '`true` with `format=csv` or `format=ndjson` returns all matching rows in one streamed download, ' +
-        `up to the newest ${REQUESTS_EXPORT_MAX}; not allowed with \`limit\` or \`cursor\`. ` +
+        `up to the newest ${readableCount(REQUESTS_EXPORT_MAX)}; not allowed with \`limit\` or \`cursor\`. ` +
         `A download is cut off after ${REQUESTS_EXPORT_MS_MAX / MINUTE_MS} minutes.`,
     }),
   ),
@@ -133,12 +134,12 @@ const Reason = Type.Object(
   {
     message: nullable(
       Type.String(),
-      'Message of the answer; null if it contained text from the caller or the provider.',
+      'Error message of the answer; null if it contained text from the caller or the provider.',
     ),
     issues: Type.Array(
       Type.Object({
         path: Type.String({
-          description: 'JSON pointer to the input, with `*` in place of names that no schema has.',
+          description: 'JSON Pointer to the input, with `*` in place of names that no schema has.',
         }),
         expected: nullable(Type.String(), 'Allowed values; null if they would repeat text from the request.'),
       }),
@@ -161,9 +162,9 @@ export const RequestShape = Type.Object({
   started_at: Type.String({ format: 'date-time', description: 'When the call began.' }),
   ended_at: Type.String({
     format: 'date-time',
-    description: 'When the last byte was written, or the client left.',
+    description: 'When the last byte was written or the client left.',
   }),
-  operation: Type.String({ description: 'Id of the operation; `unrouted`: a path that does not exist.' }),
+  operation: Type.String({ description: 'Id of the operation; `unrouted` for a path that does not exist.' }),
   status: nullable(
     Type.Integer({ minimum: 0 }),
     'HTTP status of the answer; 0 when none was sent, null when unknown.',
@@ -226,11 +227,11 @@ export const RequestShape = Type.Object({
   weight: Type.Integer({
     minimum: 1,
     description:
-      'Number of calls that the row represents: only a share of many equal refusals and reads is kept.',
+      'Number of calls that the row represents: of many equal refusals and reads, only a share is kept.',
   }),
   is_recovered: Type.Boolean({
     description:
-      'True when the process was killed or the disk was full, and the row was rebuilt from the ledger.',
+      'True when the row was rebuilt from the ledger because the process was killed or the disk was full.',
   }),
 })
 export type RequestShape = Static<typeof RequestShape>

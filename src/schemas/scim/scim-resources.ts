@@ -28,12 +28,12 @@ export const ScimUserBody = Type.Object({
   userName: described(
     `String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization, regardless of case.`,
   ),
-  externalId: described("The identity provider's own id."),
+  externalId: described('Id of the resource at the identity provider.'),
   displayName: described('String.'),
   name: described('Object: `formatted`, `familyName`, `givenName`, …'),
   emails: described('Array of `{value, type, primary}`.'),
   active: described(
-    'Boolean, or `"true"` or `"false"` in any case. An inactive user has no memberships through groups.',
+    'Boolean, or the text `true` or `false`, regardless of case. An inactive user has no memberships through groups.',
   ),
   [ENTERPRISE_SCHEMA]: described(
     'Object: `employeeNumber`, `costCenter`, `organization`, `division`, `department`, `manager`.',
@@ -47,7 +47,7 @@ export const ScimGroupBody = Type.Object({
   displayName: described(
     `String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization, regardless of case.`,
   ),
-  externalId: described("The identity provider's own id."),
+  externalId: described('Id of the resource at the identity provider.'),
   members: described('Array of `{value}`, the ids of users.'),
 })
 
@@ -61,7 +61,7 @@ export const ScimPatchBody = Type.Object({
 
 const SELECTION = {
   filter: optional(
-    Type.String({ description: 'SCIM filter, such as `userName eq "ada"`; RFC 7644, section 3.4.2.2.' }),
+    Type.String({ description: 'SCIM filter, such as `userName eq "ada"` (RFC 7644, section 3.4.2.2).' }),
   ),
   startIndex: optional(
     Type.Integer({ description: 'Position of the first resource to return, starting at 1.' }),
@@ -76,7 +76,9 @@ const SELECTION = {
 }
 
 const SHOWN = {
-  attributes: optional(Type.String({ description: 'Comma-separated attributes to return, besides `id`.' })),
+  attributes: optional(
+    Type.String({ description: 'Comma-separated attributes to return in addition to `id`.' }),
+  ),
   excludedAttributes: optional(Type.String({ description: 'Comma-separated attributes to leave out.' })),
 }
 
@@ -91,7 +93,7 @@ const names = (description: string) => optional(Type.Array(Type.String(), { desc
 export const ScimSearchBody = Type.Object({
   schemas: described(`\`${SEARCH_SCHEMA}\`.`),
   ...SELECTION,
-  attributes: names('Attributes to return, besides `id`.'),
+  attributes: names('Attributes to return in addition to `id`.'),
   excludedAttributes: names('Attributes to leave out.'),
 })
 export type ScimSearchBody = Static<typeof ScimSearchBody>

@@ -81,7 +81,7 @@ const SECRET = {
   fingerprint: nullable(
     Type.String({
       description:
-        '`sha256:` and an HMAC of the value under the key of the vault. Equal fingerprints in one vault mean equal values. ' +
+        "`sha256:` and an HMAC of the value with the vault's key. Equal fingerprints in one vault mean equal values. " +
         'Null only for secrets stored by early versions.',
     }),
   ),

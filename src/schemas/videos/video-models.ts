@@ -78,13 +78,13 @@ export const VideoModel = Type.Object({
     }),
   ),
   seed: nullable(Type.Boolean()),
-  supported_aspect_ratios: list(Type.String(), 'Width to height, such as `16:9`.'),
+  supported_aspect_ratios: list(Type.String(), 'Ratio of width to height, such as `16:9`.'),
   supported_durations: list(Type.Integer(), 'Seconds.'),
   supported_frame_images: list(
     Type.Enum(FRAME_TYPES),
     'Frames that may be given as images; null when none are accepted.',
   ),
-  supported_resolutions: list(Type.String(), 'Names such as `720p`.'),
+  supported_resolutions: list(Type.String(), 'Names of resolutions, such as `720p`.'),
   supported_sizes: list(Type.String(), 'Sizes in pixels, such as `1280x720`.'),
   upscale_factor: nullable(
     Type.Object({ min: Type.Optional(Type.Number()), max: Type.Optional(Type.Number()) }),

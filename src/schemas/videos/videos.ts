@@ -44,7 +44,7 @@ const ImageUrl = referenceUrl(IMAGE_TYPES, IMAGE_URL_WORDS)
 const FrameImage = Type.Object({
   type: Type.Literal('image_url'),
   image_url: ImageUrl,
-  frame_type: Type.Enum([...FRAME_TYPES], { description: 'Frame of the video that the image supplies.' }),
+  frame_type: Type.Enum([...FRAME_TYPES], { description: 'Frame for which the image is used.' }),
 })
 
 const InputReference = Type.Union([
@@ -112,7 +112,7 @@ export const VideoBody = Type.Object({
     Type.String({
       maxLength: CALLBACK_URL_CHARS_MAX,
       description:
-        'HTTPS URL for the webhook that is sent when the job ends; overrides the default of the workspace.',
+        "HTTPS URL for the webhook that is sent when the job ends; overrides the workspace's default.",
     }),
   ),
   frame_images: Type.Optional(
@@ -195,7 +195,7 @@ export const VideoAnswer = Type.Object({
   error: Type.Optional(Type.String({ description: 'Why the job failed.' })),
   unsigned_urls: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'URLs of the clips of a completed job; reading them needs an API key.',
+      description: 'URLs of the clips of a completed job; reading them requires an API key.',
     }),
   ),
   usage: Type.Optional(
@@ -245,7 +245,7 @@ export const VideoContentQuery = Type.Object({
       minimum: 0,
       maximum: SAFE,
       title: 'integer of at least 0',
-      description: 'Position of the clip, starting at 0; the first by default.',
+      description: 'Position of the clip, starting at 0; defaults to the first.',
     }),
   ),
 })

@@ -41,7 +41,9 @@ export const ORGANIZATION_ROLE = 'org:member'
 /** A user in the list of an organization. B2.9. */
 export const OrganizationMemberShape = Type.Object({
   id: Type.String({ description: 'Id of the user, as used in workspace operations.' }),
-  email: Type.String({ description: 'Email address; the user name when the directory has none.' }),
+  email: Type.String({
+    description: 'Email address, or the user name if the directory has no email address.',
+  }),
   first_name: nullable(Type.String({ description: 'Null when the identity provider sent none.' })),
   last_name: nullable(Type.String({ description: 'Null when the identity provider sent none.' })),
   role: Type.Literal(ORGANIZATION_ROLE, {

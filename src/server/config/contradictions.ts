@@ -23,7 +23,7 @@ export function contradictions(
   if (values['SLUICE_ROOT_KEY'] !== undefined && values['SLUICE_ROOT_KEY_FILE'] !== undefined) {
     problems.push({
       name: 'SLUICE_ROOT_KEY_FILE',
-      expected: 'nothing, because SLUICE_ROOT_KEY is set',
+      expected: 'no value, because SLUICE_ROOT_KEY is set',
       got: 'a file',
     })
   }

@@ -19,7 +19,7 @@ export function readSettingsFile(path: string): {
     return problem('a readable JSON file', `${JSON.stringify(path)} (${why})`)
   }
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!isObject) return problem('a JSON object of settings', JSON.stringify(path))
+  if (!isObject) return problem('a JSON object with settings', JSON.stringify(path))
   const texts: Record<string, string> = {}
   const problems: Problem[] = []
   for (const [name, given] of Object.entries(value as object)) {
@@ -27,7 +27,11 @@ export function readSettingsFile(path: string): {
     // The catalogue names the providers' keys: a name in capitals that is no setting may be such a key.
     const mayBeKey = /^[A-Z][A-Z0-9_]*$/.test(name) && !name.startsWith('SLUICE_')
     if (!mayBeKey && !Object.hasOwn(Settings.properties, name)) {
-      problems.push({ name, expected: 'a setting of this version', got: 'an unknown setting in the file' })
+      problems.push({
+        name,
+        expected: 'the name of a setting in this version',
+        got: 'an unknown setting in the file',
+      })
     } else if (asText === null) {
       problems.push({ name, expected: 'a string, a number or a list of strings', got: 'another JSON value' })
     } else if (asText !== '') texts[name] = asText

@@ -49,7 +49,7 @@ export function expectedOf(schema: TSchema, given: string | undefined): string {
   const expected = 'expected' in schema ? String(schema.expected) : 'another value'
   // A Kubernetes service called "sluice" puts its own SLUICE_PORT into every pod.
   const isServiceLink = given?.startsWith('tcp://') === true
-  if (isServiceLink) return `${expected} (set enableServiceLinks: false on the pod)`
+  if (isServiceLink) return `${expected} (set enableServiceLinks: false in the pod spec)`
   return given?.includes('@') === true && !isParsable(schema, given)
     ? `${expected} (in a password, write # / ? @ % as %23 %2F %3F %40 %25)`
     : expected

@@ -93,7 +93,7 @@ function watchShortJobs(registry: Registry, read: () => PoolReading): void {
   const { counter } = readMetrics(registry, read)
   counter(
     'sluice_short_jobs_total',
-    'Short jobs started, such as parsing a large body or sealing a secret.',
+    'Short jobs started (such as parsing a large body or encrypting a secret).',
     ({ begun }) => begun,
   )
   counter(

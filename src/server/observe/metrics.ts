@@ -241,7 +241,7 @@ function watchReadings(registry: Registry): Gauges[] {
   now('sluice_requests_in_flight', 'HTTP calls in progress.', (gauges) => gauges.inFlight?.() ?? 0)
   now(
     'sluice_short_jobs_waiting',
-    'Short jobs, such as parsing a large body or sealing a secret, waiting for a worker thread.',
+    'Short jobs (such as parsing a large body or encrypting a secret) waiting for a worker thread.',
     (gauges) => gauges.shortJobsWaiting?.() ?? 0,
   )
   now('sluice_connections', 'Open connections from clients.', (gauges) => gauges.connections?.().open ?? 0)

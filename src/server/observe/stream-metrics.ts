@@ -315,7 +315,7 @@ export class AnsweredModels {
     this.#unpriced = new Tally(
       registry,
       UNPRICED_TIER_CALLS,
-      'Answers with a tier that has no price in the catalogue, charged at the base price, by operation, provider, model, tier and the member that names it.',
+      'Answers with a tier without a price in the catalogue, charged at the base price, by operation, provider, model, tier and member (field of the tier).',
       [...labels, 'member', 'tier'],
     )
   }

@@ -78,7 +78,11 @@ export function createVideoMeters(
       'Finished videos fetched from providers, by provider and result.',
       'result',
     ),
-    ended: tally('sluice_video_ends_total', 'Video jobs ended, by provider and final status.', 'status'),
+    ended: tally(
+      'sluice_video_ends_total',
+      'Number of video jobs that ended, by provider and final status.',
+      'status',
+    ),
     lost: (count) => lost.add(count),
   }
 }
@@ -90,7 +94,7 @@ export function watchHeldVideos(
 ): void {
   new Gauge({
     name: 'sluice_video_jobs_held',
-    help: 'Open video jobs held by runners, by state.',
+    help: 'Open video jobs assigned to runners, by state.',
     labelNames: ['state'],
     registers: [registry],
     collect() {

@@ -20,7 +20,7 @@ export const TAGS = {
   },
   keys: { text: 'API keys: permissions, limits and rotation.', guide: 'keys' },
   interns: {
-    text: 'Records of interns, each with a vault of its own; Sluice does not run them.',
+    text: 'Interns: records of agents that run outside Sluice, each with its own vault.',
     guide: 'interns',
   },
   vault: { text: 'Secrets that programs use without seeing them.', guide: 'vault' },
@@ -33,7 +33,7 @@ export const TAGS = {
     guide: 'endpoints',
   },
   presets: {
-    text: 'Request configurations that are saved in versions under a slug, can be compared and rolled back, and can be used as a model.',
+    text: 'Saved request configurations with versions that can be compared, rolled back and used as a model.',
     guide: 'presets',
   },
   activity: { text: 'Spending by day, key, workspace and model.', guide: 'money' },

@@ -87,7 +87,7 @@ const MISTAKES: readonly (readonly [string, Json, string, RegExp])[] = [
     'an unknown member of a modifier',
     modified({ ...FLEX, prices: {} }),
     '/modifiers/0',
-    /`when`, and `pricing` or `multiplier`/,
+    /`when` and either `pricing` or `multiplier`/,
   ],
   [
     'a modifier by two facts',

@@ -8,7 +8,7 @@ export const COMMON_HEADERS: Json = {
     schema: { type: 'string' },
   },
   ContentTypeOptions: {
-    description: 'Browsers must not guess another type.',
+    description: 'Browsers must not guess another media type.',
     schema: { const: 'nosniff' },
   },
   ContentRange: {
@@ -29,7 +29,7 @@ export const COMMON_HEADERS: Json = {
     schema: { type: 'integer', minimum: 1 },
   },
   ShouldRetry: {
-    description: 'False when the same call cannot succeed before something changes.',
+    description: 'False when a retry cannot succeed unless something changes first.',
     schema: { const: 'false' },
   },
 }
@@ -39,12 +39,12 @@ export const ANTHROPIC_HEADERS: Json = { 'request-id': { $ref: '#/components/hea
 
 export const LIST_HEADERS = {
   'content-encoding': '`gzip` for lists of 64 KiB and more, when `accept-encoding` allows it.',
-  vary: '`accept-encoding`: lists may be compressed.',
+  vary: '`accept-encoding`, because lists may be compressed.',
 }
 
 /** C25. */
 export const IGNORED_HEADERS = {
-  'x-sluice-ignored': 'Unknown members of the body, separated by commas; at most 20.',
+  'x-sluice-ignored': 'Unknown fields of the body, comma-separated; at most 20.',
 }
 
 /** Headers of every answer to a key with a limit, for limited operations. C11. */
@@ -59,7 +59,7 @@ export const LIMIT_HEADERS: Json = Object.fromEntries(
       'Number `r` of requests left, and seconds `t` until the full burst or, after a refusal, one request is available.',
     ],
     'X-RateLimit-Limit': ['integer', 'Requests per minute.'],
-    'X-RateLimit-Remaining': ['integer', 'Number of requests left, as far as known.'],
+    'X-RateLimit-Remaining': ['integer', 'Number of requests left; the lowest known value.'],
     'X-RateLimit-Reset': ['integer', 'When the full burst is available again, as Unix time in milliseconds.'],
     'X-RateLimit-Limit-Tokens': ['integer', 'Tokens per minute, for model calls with a token limit.'],
     'X-RateLimit-Remaining-Tokens': ['integer', 'Tokens left when the call was admitted.'],

@@ -25,9 +25,9 @@ export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   interval: 'Interval of the budget.',
   include_disabled: 'Set to true to list disabled keys too.',
   key_hash: 'Hash of an API key; returns only its entries.',
-  outcome: 'Only entries with this outcome.',
-  status: 'Only entries with this status.',
-  state: 'Only entries in this state.',
+  outcome: 'Returns only entries with this outcome.',
+  status: 'Returns only entries with this status.',
+  state: 'Returns only entries in this state.',
   provider: 'Slug of a provider; returns only its entries.',
 }
 
@@ -45,7 +45,7 @@ const CONTENT_HEADERS = ['range', 'if-range', 'if-none-match'] as const
 const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   'x-sluice-substitute': {
     const: 'body',
-    description: 'Placeholders in a body of up to 64 KiB are replaced too.',
+    description: 'Also replaces placeholders in a body of up to 64 KiB.',
   },
   range: {
     type: 'string',
@@ -78,7 +78,7 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   },
   'x-sluice-hops': {
     type: 'string',
-    description: 'Number of gateways that the call passed; set by Sluice.',
+    description: 'Number of gateways that the call passed through; set by Sluice.',
   },
   'x-claude-code-session-id': {
     type: 'string',

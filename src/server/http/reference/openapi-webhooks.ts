@@ -31,7 +31,7 @@ export const WEBHOOKS: Json = {
       parameters: [
         header(
           'x-sluice-signature',
-          '`t=<Unix seconds>,v1=<hex>`: HMAC-SHA-256 of `<t>,<body>` under the text of the secret.',
+          '`t=<Unix seconds>,v1=<hex>`: HMAC-SHA-256 of `<t>,<body>` with the text of the secret as the key.',
         ),
         header('x-sluice-idempotency-key', '`<job id>-<status>`: the same on every attempt.'),
         header('webhook-id', 'Standard Webhooks: the same on every attempt.'),
@@ -47,7 +47,7 @@ export const WEBHOOKS: Json = {
       },
       responses: {
         '2XX': { description: 'Delivered.' },
-        [GONE]: { description: `${statusLine(GONE).slice(4)}: nothing more is sent to this URL.` },
+        [GONE]: { description: `${statusLine(GONE).slice(4)}: no more webhooks are sent to this URL.` },
         default: {
           description: 'The attempt failed; redirects fail too. Sluice makes at most eight attempts.',
         },

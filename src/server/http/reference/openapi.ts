@@ -64,7 +64,7 @@ export function openApiOf(
       version: INTERFACE_VERSION,
       summary: 'A self-hosted AI gateway.',
       description:
-        '`HEAD` is served wherever `GET` is, with the same headers and no body. Optional members of a JSON body may be ' +
+        '`HEAD` is served wherever `GET` is, with the same headers and no body. Optional fields of a JSON body may be ' +
         '`null`, which means the same as omitting them unless the schema gives null another meaning.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

@@ -45,7 +45,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     status: 200,
     body: EmbeddingsAnswer,
     headers: {
-      'x-sluice-dropped': 'Request members that were dropped, comma-separated.',
+      'x-sluice-dropped': 'Request fields that were dropped, comma-separated.',
       'x-sluice-unpriced':
         '`true` when the catalogue has no price for the endpoint and does not mark it as free; nothing is charged, even if the provider charges.',
       'x-sluice-usage':

@@ -40,7 +40,7 @@ export const countTokens = defineOperation<Inputs, TextRequest>({
   success: {
     status: 200,
     body: TokenCount,
-    headers: { [DROPPED_HEADER]: 'Members of the request that are not counted, comma-separated.' },
+    headers: { [DROPPED_HEADER]: 'Fields of the request that are not counted, comma-separated.' },
   },
   isAnthropic: true,
   statuses: TEXT_STATUSES,

@@ -21,7 +21,7 @@ export const ANSWER_HEADERS = {
   'x-sluice-provider': 'Slug of the provider that answered.',
   'x-sluice-attempts': 'Number of endpoints tried, including the last.',
   'x-sluice-dropped':
-    'Members of the request that were not sent to the provider or have no effect, comma-separated; ' +
+    'Fields of the request that were not sent to the provider or have no effect, comma-separated; ' +
     'also fields of a preset that was saved in another format, by their names there.',
   'x-sluice-unpriced':
     '`true` when the catalogue has no price for the endpoint and does not mark it as free, or has no price for tools that the provider runs; ' +

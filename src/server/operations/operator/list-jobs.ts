@@ -15,8 +15,8 @@ export const listAdminJobs = defineOperation({
   tag: 'admin',
   summary: 'List video jobs of all workspaces',
   description:
-    `Newest first, without prompts. Covers the newest ${readableCount(ADMIN_LISTED_MAX)} jobs that match the first filter ` +
-    '(a status other than `completed`, otherwise the workspace, otherwise the provider); further filters apply within them.',
+    `Newest first, without prompts. Covers at most ${readableCount(ADMIN_LISTED_MAX)} jobs: the newest with the given status or, ` +
+    'if it is absent or `completed`, the newest of the workspace, otherwise of the provider. Other filters apply to these jobs.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

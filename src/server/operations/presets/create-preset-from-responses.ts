@@ -24,7 +24,7 @@ export const createPresetFromResponses = defineOperation<SavingInputs<'preset_re
   summary: 'Save a preset from a responses request',
   description:
     'Creates the preset with this slug, or its next version, and designates it. ' +
-    'Saves the members that later calls can use, `instructions` as the system prompt; `input` and members for a single request are validated, but not saved. ' +
+    'Saves the fields that later calls can use, `instructions` as the system prompt; `input` and fields for a single request are validated, but not saved. ' +
     `At most ${readableBytes(PRESET_BYTES_MAX)} of JSON can be saved.`,
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,

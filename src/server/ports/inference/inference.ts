@@ -190,7 +190,7 @@ export type CountJob = Omit<InferenceJob, 'startedAt' | 'head' | 'limits' | 'def
 export interface CountedPrompt {
   /** In the caller's dialect. */
   readonly json: Uint8Array
-  /** Members of the request that are not counted, as `x-sluice-dropped` names them. */
+  /** Fields of the request that are not counted, as `x-sluice-dropped` names them. */
   readonly dropped: readonly string[]
 }
 

@@ -9,7 +9,7 @@ export interface DirectoryGroup {
   readonly organizationId: string
   /** Unique in the organization, whatever its case. */
   readonly displayName: string
-  /** The identity provider's own id. */
+  /** Id of the resource at the identity provider. */
   readonly externalId: string | null
   readonly createdAt: Date
   readonly updatedAt: Date

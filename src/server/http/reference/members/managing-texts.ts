@@ -21,14 +21,14 @@ const NO_CONTENT_LOGS = 'Kept for existing clients: Sluice logs no content.'
 export const KEY_TEXTS: Readonly<Record<string, string>> = {
   workspace_id: 'Id of the workspace of the key.',
   name: 'Name of the key.',
-  label: 'First and last characters of the key, to recognize it by.',
+  label: 'First and last characters of the key, to identify it.',
   hash: 'Lower-case hex SHA-256 of the key: its id in paths and lists.',
-  kind: 'Kind of the key, which decides the operations that it may call.',
+  kind: 'Kind of the key, which determines the operations that it may call.',
   disabled: 'True when calls with the key are refused.',
   limit_reset: 'How often the limit resets; null when it applies to the lifetime of the key.',
   include_byok_in_limit: "True when calls with the workspace's own provider keys count against the limit.",
   creator_user_id: 'Hash of the API key that created this key, or the user id given at its creation.',
-  expires_at: 'When the key expires; null when it does not.',
+  expires_at: 'When the key expires; null if it never expires.',
   created_at: 'When the key was created.',
   updated_at: 'When the key was last changed.',
   external: 'User of the key in another system.',
@@ -37,7 +37,7 @@ export const KEY_TEXTS: Readonly<Record<string, string>> = {
   rate_limit_rpm: 'Requests per minute; null when the key has no limit of its own.',
   rate_limit_burst: 'Requests that may arrive at once; null for the default.',
   allowed_models: 'Models that the key may call; null for all.',
-  scopes: 'Permissions of the key; null for all that its kind allows.',
+  scopes: 'Permissions of the key; null for all permissions of its kind.',
   previous: 'The key before the rotation.',
   'previous.expires_at': 'When the old key stops working.',
   is_free_tier: 'Always false: Sluice has no tiers.',
@@ -50,7 +50,7 @@ export const KEY_TEXTS: Readonly<Record<string, string>> = {
   rate_limit: 'Kept for existing clients; the limit is in `rate_limit_rpm`.',
   'rate_limit.requests': 'Requests per interval.',
   'rate_limit.interval': 'Length of the interval.',
-  'rate_limit.note': 'Explanation in words.',
+  'rate_limit.note': 'Explanation of `rate_limit`.',
 }
 
 export const WORKSPACE_TEXTS: Readonly<Record<string, string>> = {

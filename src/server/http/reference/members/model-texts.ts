@@ -28,7 +28,7 @@ export const MODEL_TEXTS: Readonly<Record<string, string>> = {
   max_prompt_tokens: 'Maximum number of prompt tokens; null when unknown.',
   supported_parameters: 'Request parameters that an endpoint of the model supports.',
   supported_voices: 'Voices of a speech model; null for other models.',
-  default_parameters: 'Values for parameters that a call leaves out; null when unknown.',
+  default_parameters: 'Default values of parameters that a call omits; null when unknown.',
   per_request_limits: 'Limits for a single request; null when there are none.',
   'per_request_limits.prompt_tokens': 'Maximum number of prompt tokens in one request.',
   'per_request_limits.completion_tokens': 'Maximum number of output tokens in one request.',
@@ -64,7 +64,8 @@ export const MODEL_TEXTS: Readonly<Record<string, string>> = {
   uptime_last_5m: 'Share of successful calls in the last 5 minutes; null when not measured.',
   uptime_last_30m: 'Share of successful calls in the last 30 minutes; null when not measured.',
   uptime_last_1d: 'Share of successful calls in the last day; null when not measured.',
-  latency_last_30m: 'Milliseconds to the first output in the last 30 minutes; null when not measured.',
+  latency_last_30m:
+    'Milliseconds to the first output, measured over the last 30 minutes; null when not measured.',
   throughput_last_30m: 'Output tokens per second in the last 30 minutes; null when not measured.',
   p50: 'Median.',
   p75: '75th percentile.',

@@ -55,7 +55,7 @@ export const WEBHOOK_TEXTS: Texts = {
   generation_id: 'Id of the usage record of the job, for `GET /generation`.',
   error: 'Reason why the job failed; null if it did not fail.',
   usage: 'Cost of the job.',
-  unsigned_urls: 'URLs of the clips; reading them needs an API key.',
+  unsigned_urls: 'URLs of the clips; reading them requires an API key.',
 }
 
 /** The texts of each subject, the most special ones first. */
