@@ -15,7 +15,7 @@ interface Unread {
 function noAnswer(dialect: Dialect): NoAnswer {
   return {
     ok: false,
-    failure: { name: 'upstream_invalid', detail: `The provider sent no answer in the form ${dialect}.` },
+    failure: { name: 'upstream_invalid', detail: `The provider's answer is not in the ${dialect} format.` },
   }
 }
 

@@ -34,11 +34,11 @@ export interface SseRead {
 
 const TOO_MANY_LINES: Failure = {
   name: 'upstream_invalid',
-  detail: 'The stream of the provider has too many lines outside of events.',
+  detail: "The provider's stream has too many lines outside of events.",
 }
 const TOO_MANY_EVENTS: Failure = {
   name: 'upstream_invalid',
-  detail: 'The stream of the provider has too many events without an output.',
+  detail: "The provider's stream has too many events without an output.",
 }
 const S_MS = 1_000
 const LF = 0x0a

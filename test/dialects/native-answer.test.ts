@@ -6,7 +6,7 @@ import { randomFrom } from '../support/embeddings/random-answers.ts'
 import { HEAD, written } from '../support/inference/provider-chunks.ts'
 import { must } from '../support/must.ts'
 
-const NO_CHAT = { name: 'upstream_invalid', detail: 'The provider sent no answer in the form chat.' }
+const NO_CHAT = { name: 'upstream_invalid', detail: "The provider's answer is not in the chat format." }
 const isAnswer = Compile(ChatAnswer)
 const USAGE_JSON = JSON.stringify({
   prompt_tokens: 1,

@@ -51,7 +51,7 @@ export function isRefused({ dialect }: Pick<Prompt, 'dialect'>, { name, path }: 
 /** @param values that the protocols take; null: they take none */
 function need(path: string, protocols: readonly TextProtocol[], values: string | null = null): Need {
   const takers = TEXT_PROTOCOLS.filter((one) => !protocols.includes(one))
-  const endpoint = takers.length === 0 ? null : `an endpoint that speaks ${takers.join(' or ')}`
+  const endpoint = takers.length === 0 ? null : `an endpoint that supports ${takers.join(' or ')}`
   const expected = [values, endpoint].filter((one) => one !== null).join(', or ')
   return {
     ...{ path, message: 'is not supported by the API of the provider' },
@@ -97,7 +97,7 @@ function strictStopNeed(path: string, isManyAtGemini: boolean): Need {
   const takers = isManyAtGemini ? 'messages' : 'messages or gemini'
   return {
     ...need(path, ['chat']),
-    expected: `at most ${STRICT_STOPS_MAX}, or an endpoint that speaks ${takers}, or ${LAX_CHAT}`,
+    expected: `at most ${STRICT_STOPS_MAX}, or an endpoint that supports ${takers}, or ${LAX_CHAT}`,
     isOfStrict: true,
   }
 }
@@ -112,7 +112,9 @@ function formatNeeds({ format, dialect }: Prompt): readonly Need[] {
 function schemaNeeds({ tools, dialect }: Prompt): readonly Need[] {
   if (dialect === 'messages') return []
   return tools.flatMap(({ schema, path = '/tools' }) =>
-    schema === null || joinedBranches(schema) !== null ? [] : need(path, ['messages'], 'branches of objects'),
+    schema === null || joinedBranches(schema) !== null
+      ? []
+      : need(path, ['messages'], 'alternatives that are all objects'),
   )
 }
 
@@ -156,7 +158,7 @@ function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Ne
 }
 
 const LAX_CHAT = "chat with more fields than OpenAI's"
-const VIDEO_TAKERS = `an endpoint that speaks gemini, or ${LAX_CHAT}`
+const VIDEO_TAKERS = `an endpoint that supports gemini, or ${LAX_CHAT}`
 
 function addFileNeeds({ path = '', media }: PromptFile, add: (kind: string, need: Need) => void): void {
   if (media.kind === 'url' && !isWebAddress(media.url))

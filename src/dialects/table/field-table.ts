@@ -77,7 +77,7 @@ const UNSAMPLED = `dropped for Claude from ${NO_BUDGET_FROM} on`
 
 /** Providers that only imitate OpenAI's forms take these. */
 const FOR_MAKER = 'for OpenAI itself'
-const LONG_USER = `above ${MAKER_USER_CHARS_MAX} characters dropped ${FOR_MAKER}`
+const LONG_USER = `dropped ${FOR_MAKER} above ${MAKER_USER_CHARS_MAX} characters`
 
 /** The members that tune. A user of messages is a member of its metadata. */
 export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
@@ -115,7 +115,7 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
     },
     limits: {
       messages: 'only `default`; others are dropped',
-      gemini: '`default`, `flex` and `priority`; others are dropped, and Vertex gets none',
+      gemini: '`default`, `flex` and `priority`; others are dropped; none is sent to Vertex',
     },
   },
   cacheKey: tuned('text', 'prompt_cache_key', ['chat', 'responses']),
@@ -164,7 +164,7 @@ export const CARRIED: readonly CarriedField[] = [
       ['generationConfig.responseMimeType', 'generationConfig.responseJsonSchema'],
     ),
     aliases: { messages: ['output_format'] },
-    limits: { messages: '`json_object` refused, `description` dropped, limits of the schema become text' },
+    limits: { messages: '`json_object` is refused, `description` is dropped, schema limits become text' },
   },
   {
     ...everywhere(

@@ -35,7 +35,7 @@ export function nativeIssue(dialect: Dialect, name: string): Issue {
   const path = isGiven || WITHIN_TURNS[dialect].includes(name) ? turnsPathOf(dialect) : pathOf(name)
   return lostAt(
     path,
-    isGiven ? 'the provider that created it' : `an endpoint that speaks ${dialect} ${WITH_MORE}`,
+    isGiven ? 'the provider that created it' : `an endpoint that supports ${dialect} ${WITH_MORE}`,
   )
 }
 
@@ -98,7 +98,7 @@ function pathOf(name: string): string {
 
 function issueOf(name: string, takers: readonly (string | null)[], path = pathOf(name)): Issue {
   const forms = takers.filter((one) => one !== null).join(' or ')
-  return lostAt(path, `an endpoint that speaks ${forms}`)
+  return lostAt(path, `an endpoint that supports ${forms}`)
 }
 
 function lostAt(path: string, taker: string): Issue {

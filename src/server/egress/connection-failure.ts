@@ -15,16 +15,16 @@ export function failureOf(cause: unknown, isSent: boolean): Failure {
 }
 
 const DETAILS = {
-  name: 'Its name does not resolve.',
-  refused: 'It refused the connection.',
-  certificate: 'Its certificate was refused.',
-  tls: 'The TLS handshake with it failed.',
-  timeout: 'The connection to it timed out.',
-  unroutable: 'The network has no route to it.',
-  reset: 'It reset the connection.',
-  invalid: 'Its response was not valid HTTP.',
-  closed: 'It closed the connection before its answer was complete.',
-  unreached: 'It could not be reached.',
+  name: 'The host name does not resolve.',
+  refused: 'The server refused the connection.',
+  certificate: "The server's certificate was refused.",
+  tls: 'The TLS handshake with the server failed.',
+  timeout: 'The connection to the server timed out.',
+  unroutable: 'The network has no route to the server.',
+  reset: 'The server reset the connection.',
+  invalid: "The server's response was not valid HTTP.",
+  closed: 'The server closed the connection before its answer was complete.',
+  unreached: 'The server could not be reached.',
 }
 type ConnectionKind = keyof typeof DETAILS
 

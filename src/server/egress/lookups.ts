@@ -86,9 +86,11 @@ async function within(found: Promise<readonly string[]>): Promise<readonly strin
     const addresses = await Promise.race([found, late])
     if (addresses.length > 0) return addresses
   } catch (cause) {
-    throw cause instanceof NameUnresolved ? cause : new NameUnresolved('it does not resolve', { cause })
+    throw cause instanceof NameUnresolved
+      ? cause
+      : new NameUnresolved('the host name does not resolve', { cause })
   } finally {
     clearTimeout(timer)
   }
-  throw new NameUnresolved('it has no address')
+  throw new NameUnresolved('the host name has no address')
 }

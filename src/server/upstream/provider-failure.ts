@@ -25,10 +25,10 @@ export function failureOf(answer: EgressAnswer, { redacted }: Pick<ProviderLink,
     name,
     fields: { status: answer.status, ...refusalOf(name, reason) },
     metadata,
-    detail: `It answered ${answer.status}.`,
+    detail: `The provider answered ${answer.status}.`,
   }
   if (name === 'upstream_refused' && reason.text !== null) {
-    return { ...base, detail: `It answered ${answer.status}: ${reason.text}` }
+    return { ...base, detail: `The provider answered ${answer.status}: ${reason.text}` }
   }
   return waited(base, answer.status, secondsOf(answer.retryAfter) ?? reason.retryAfterS)
 }
@@ -51,7 +51,7 @@ function failureOfEvent(event: Uint8Array, redacted: RedactedTexts, isOfAnswer: 
   const hasReason = name === 'upstream_refused' || (isOfAnswer && name === 'upstream_failed')
   const fields = reason === null ? {} : refusalOf(name, reason)
   const isTold = hasReason && typeof reason?.text === 'string'
-  const detail = isTold ? `It broke off: ${reason.text}` : 'It broke off with an error.'
+  const detail = isTold ? `The answer broke off: ${reason.text}` : 'The answer broke off with an error.'
   return waited({ name, fields, metadata, detail }, status, reason?.retryAfterS ?? null)
 }
 
@@ -73,7 +73,7 @@ export function blockedPrompt(word: string): Failure {
     name: 'upstream_refused',
     fields: { refusal: 'moderation' satisfies ModelRefusal },
     metadata: isTold ? { provider_code: word } : {},
-    detail: `Its filter blocked the prompt${isTold ? ` (${word})` : ''}.`,
+    detail: `The provider's filter blocked the prompt${isTold ? ` (${word})` : ''}.`,
   }
 }
 

@@ -118,10 +118,10 @@ t.test("a provider's error event is its failure, told without what is secret", a
     return failure
   }
   const error = (members: object): object => ({ error: { message: 'because', ...members } })
-  t.match(failed(error({})), { name: 'upstream_failed', detail: 'It broke off with an error.' })
+  t.match(failed(error({})), { name: 'upstream_failed', detail: 'The answer broke off with an error.' })
   t.match(failed(error({ code: 429 })), { name: 'upstream_overloaded' })
   t.match(failed(error({ code: '503' })), { name: 'upstream_failed' })
-  t.match(failed(error({ code: 400 })), { name: 'upstream_refused', detail: 'It broke off: because' })
+  t.match(failed(error({ code: 400 })), { name: 'upstream_refused', detail: 'The answer broke off: because' })
   t.match(failed(error({ code: 402 })), { name: 'upstream_credential' })
   t.match(failed(error({ code: 200 })), { name: 'upstream_failed' })
   t.match(failed(error({ type: 'rate_limit_error' })), {
@@ -132,7 +132,7 @@ t.test("a provider's error event is its failure, told without what is secret", a
   t.match(failed(error({ code: 'invalid_api_key' })), { name: 'upstream_credential' })
   t.match(failed(error({ code: { toString: 1, valueOf: 1 } })), { name: 'upstream_failed' })
   t.match(failed(error({ code: 400, message: `no provider-key at api.maker.example` })), {
-    detail: 'It broke off: no […] at [link]',
+    detail: 'The answer broke off: no […] at [link]',
   })
   t.match(failed({ ...choice({}, { finish_reason: 'error' }), ...error({ code: 529 }) }), {
     name: 'upstream_overloaded',

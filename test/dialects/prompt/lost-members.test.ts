@@ -10,7 +10,7 @@ function lost(dialect: Dialect, protocol: TextProtocol, more: object, isStrict =
   const prompt = read(dialect, { ...more })
   const terms = { ...LAX, isStrict }
   return lostIssues(prompt, terms, PROMPT_WRITERS[protocol](prompt, terms)).map(
-    ({ path, expected }) => `${path}: ${/speaks (.*), or/.exec(expected)?.[1] ?? ''}`,
+    ({ path, expected }) => `${path}: ${/supports (.*), or/.exec(expected)?.[1] ?? ''}`,
   )
 }
 
@@ -67,7 +67,7 @@ t.test('a strict provider of the same form is no taker of what it does not get',
   ] as const)
     t.match(nativeIssue(dialect, name), {
       path,
-      expected: `an endpoint that speaks ${dialect} ${MORE}, or no \`require_parameters: true\``,
+      expected: `an endpoint that supports ${dialect} ${MORE}, or no \`require_parameters: true\``,
     })
   t.end()
 })

@@ -27,7 +27,7 @@ t.test('more stops than OpenAI takes are refused where a provider knows its memb
   t.match(strict, {
     ...{ path: '/stop_sequences', protocols: ['chat'], isOfStrict: true },
     expected:
-      "at most 4, or an endpoint that speaks messages or gemini, or chat with more fields than OpenAI's",
+      "at most 4, or an endpoint that supports messages or gemini, or chat with more fields than OpenAI's",
   })
   const { refused } = translated(['messages', 'chat'], { stop_sequences: five }, { isStrict: true })
   t.same(
@@ -42,15 +42,15 @@ t.test('a refusal tells the values that would be taken', (t) => {
   const told = (dialect: Dialect, more: Body): readonly string[] =>
     needsOf(read(dialect, more)).map(({ expected }) => expected)
   t.same(told('chat', { stop: ['1', '2', '3', '4', '5', '6'] }), [
-    'at most 5 for gemini, or an endpoint that speaks chat or messages',
+    'at most 5 for gemini, or an endpoint that supports chat or messages',
   ])
   t.same(told('responses', { text: { format: { type: 'json_object' } } }), [
-    'the type `json_schema`, or an endpoint that speaks chat or responses or gemini',
+    'the type `json_schema`, or an endpoint that supports chat or responses or gemini',
   ])
   t.same(told('chat', { function_call: { name: 'f' } }), [
-    '"none" or "auto", or an endpoint that speaks chat',
+    '"none" or "auto", or an endpoint that supports chat',
   ])
-  t.same(told('chat', { prediction: { type: 'content' } }), ['an endpoint that speaks chat'])
+  t.same(told('chat', { prediction: { type: 'content' } }), ['an endpoint that supports chat'])
   t.end()
 })
 
@@ -85,11 +85,11 @@ t.test(
     t.same(refused, [
       {
         ...{ path: '/n', message: 'is not supported by the API of the provider' },
-        expected: '1, or an endpoint that speaks chat',
+        expected: '1, or an endpoint that supports chat',
       },
       {
         ...{ path: '/stop', message: 'is not supported by the API of the provider' },
-        expected: 'an endpoint that speaks chat or messages or gemini',
+        expected: 'an endpoint that supports chat or messages or gemini',
       },
     ])
     const video = chatOf({ type: 'video_url', video_url: { url: 'https://x.example/a.mp4' } })

@@ -85,22 +85,22 @@ t.test('words of a caller or a provider are not kept, and how a connection faile
   const refused: Failure = {
     name: 'upstream_refused',
     fields: { status: 400, refusal: 'moderation', secret: 'canary', what: 'canary', party: 'canary' },
-    detail: 'It answered 400: canary',
+    detail: 'The provider answered 400: canary',
     metadata: { provider_code: 'canary', provider_param: 'canary', provider_name: 'canary' },
     param: 'canary',
     data: 'canary',
     cause,
   }
   t.same(reasonOf(refused, NAMES), { facts: { status: 400, refusal: 'moderation' } })
-  t.same(reasonOf({ name: 'upstream_failed', detail: 'It broke off: canary', cause }, NAMES), null)
+  t.same(reasonOf({ name: 'upstream_failed', detail: 'The answer broke off: canary', cause }, NAMES), null)
   const connection: Failure = {
     name: 'upstream_failed',
     fields: { connection: 'refused', party: 'provider Acme' },
-    detail: 'It refused the connection.',
+    detail: 'The server refused the connection.',
     cause,
   }
   t.same(reasonOf(connection, NAMES), {
-    message: 'The provider Acme failed. It refused the connection.',
+    message: 'The provider Acme failed. The server refused the connection.',
     facts: { connection: 'refused' },
   })
   t.equal(reasonOf({ name: 'model_unknown', detail: 'canary', askedModel: 'canary' }, NAMES), null)

@@ -234,7 +234,7 @@ const MISTAKES: readonly (readonly [string, unknown, readonly string[]])[] = [
     ['speaks', 'strict', 'on_leave', 'first_output_ms', 'stall_ms'].map((name) => `/providers/0/${name}`),
   ],
   [
-    'an endpoint that speaks, of a model that writes no text',
+    'an endpoint that supports, of a model that writes no text',
     {
       providers: [NEAR],
       models: [

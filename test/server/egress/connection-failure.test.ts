@@ -27,7 +27,7 @@ async function detailOf(test: Test, origin: string, isLean: boolean): Promise<un
   return outcome.ok ? outcome.value.status : [outcome.failure.name, outcome.failure.detail]
 }
 
-const CLOSED = 'It closed the connection before its answer was complete.'
+const CLOSED = 'The server closed the connection before its answer was complete.'
 
 for (const isLean of [true, false]) {
   const client = isLean ? 'the client of Sluice' : 'undici'
@@ -37,13 +37,13 @@ for (const isLean of [true, false]) {
     const closes = await serve(t, (socket) => socket.end())
     const speaksOther = await serve(t, (socket) => socket.end('220 mail.example ESMTP\r\n\r\n'))
     for (const [origin, detail] of [
-      ['http://127.0.0.1:1', 'It refused the connection.'],
-      [`http://${resets}`, 'It reset the connection.'],
+      ['http://127.0.0.1:1', 'The server refused the connection.'],
+      [`http://${resets}`, 'The server reset the connection.'],
       [`http://${closes}`, CLOSED],
-      [`http://${speaksOther}`, isLean ? 'Its response was not valid HTTP.' : CLOSED],
-      [`https://${speaksOther}`, 'The TLS handshake with it failed.'],
-      [`https://${resets}`, 'It reset the connection.'],
-      ['http://nowhere.invalid', 'Its name does not resolve.'],
+      [`http://${speaksOther}`, isLean ? "The server's response was not valid HTTP." : CLOSED],
+      [`https://${speaksOther}`, 'The TLS handshake with the server failed.'],
+      [`https://${resets}`, 'The server reset the connection.'],
+      ['http://nowhere.invalid', 'The host name does not resolve.'],
     ] as const)
       t.same(await detailOf(t, origin, isLean), ['upstream_failed', detail], origin)
   })

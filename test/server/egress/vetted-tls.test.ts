@@ -104,7 +104,9 @@ t.test('an address that a caller names itself is verified as that address', { sk
     roots: [authority.root],
     host: '127.0.0.1',
   })
-  t.match(other.outcome, { failure: { name: 'upstream_failed', detail: 'Its certificate was refused.' } })
+  t.match(other.outcome, {
+    failure: { name: 'upstream_failed', detail: "The server's certificate was refused." },
+  })
 })
 
 t.test(
@@ -123,7 +125,11 @@ t.test(
     }
     for (const [what, input] of Object.entries(bad)) {
       const { outcome, requests, target } = await asked(t, input)
-      t.match(outcome, { failure: { name: 'upstream_failed', detail: 'Its certificate was refused.' } }, what)
+      t.match(
+        outcome,
+        { failure: { name: 'upstream_failed', detail: "The server's certificate was refused." } },
+        what,
+      )
       t.same([requests(), target.connections], [0, 1], what)
     }
   },

@@ -130,7 +130,7 @@ t.test('a check looks at the name and connects to nothing', async (t) => {
   t.match(await origin().check(), { ok: true })
   t.match(await origin().check(), { failure: { name: 'destination_refused' } })
   t.match(await origin().check(), {
-    failure: { name: 'upstream_failed', detail: 'Its name does not resolve.' },
+    failure: { name: 'upstream_failed', detail: 'The host name does not resolve.' },
   })
   t.equal(target.connections, 0)
 })

@@ -36,7 +36,8 @@ export const FAULTS: readonly Fault[] = [
   {
     customer: 'Bo',
     error: 'upstream_failed',
-    cause: /The provider \S+ failed\. It refused the connection\. down: no answer \(ECONNREFUSED\) after /,
+    cause:
+      /The provider \S+ failed\. The server refused the connection\. down: no answer \(ECONNREFUSED\) after /,
     remedy: /Check whether the provider has an outage and whether this node can reach its base URL/,
     page: 'down',
   },

@@ -10,9 +10,10 @@ export const SEGMENTS_READ_MAX = 8
 
 const BASE_URLS =
   `The base URL of OpenAI's clients ends in \`${API_PREFIX}\`, that of Anthropic's clients in ` +
-  `\`${API_PREFIX.slice(0, -VERSION.length - 1)}\`: the client appends the rest.`
+  `\`${API_PREFIX.slice(0, -VERSION.length - 1)}\`: the client appends the rest of the path.`
 
-const HEALTH = 'For a health check use `GET /healthz` (the process runs) or `GET /readyz` (it takes calls).'
+const HEALTH =
+  'For a health check, use `GET /healthz` (the process is running) or `GET /readyz` (it accepts calls).'
 const ADMIN = 'on the admin port (`SLUICE_ADMIN_PORT`), not on this port'
 const METRICS = `Metrics are at \`GET /metrics\` ${ADMIN}.`
 const DASHBOARD = `The dashboard is at \`${DASHBOARD_PATH}\` ${ADMIN}.`

@@ -322,13 +322,13 @@ function routeOf(operation: AnyOperation): Route {
   const { input } = operation
   const { params, query, body, upload } = input
   if (operation.idempotent === true && upload !== undefined)
-    throw new Error(`${operation.id}: a stream is compared by who reads it`)
+    throw new Error(`${operation.id}: an idempotent operation cannot have an upload`)
   if (operation.area === 'scim' && operation.idempotent === true)
-    throw new Error(`${operation.id}: headers of SCIM answers are not kept`)
+    throw new Error(`${operation.id}: a SCIM operation cannot be idempotent`)
   if (operation.area === 'scim' && input.hasRest === true)
-    throw new Error(`${operation.id}: paths of SCIM have no rest`)
+    throw new Error(`${operation.id}: a SCIM path cannot end in a wildcard`)
   if (operation.idempotent === true && operation.success.body === null)
-    throw new Error(`${operation.id}: there is no answer to keep`)
+    throw new Error(`${operation.id}: an idempotent operation needs an answer body`)
   const isModelCall = body !== undefined && (operation.tag === 'inference' || operation.tag === 'embeddings')
   const isManagement = body !== undefined && operation.access.keys.includes('management') && !isModelCall
   return {

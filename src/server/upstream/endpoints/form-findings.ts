@@ -28,7 +28,7 @@ export function conclude(forms: readonly (ProbedForm | UnprobedForm)[], areAllWa
   const served = found.find(isServed)
   const failed = found.find((one) => !isServed(one))
   const telling = areAllWanted ? (failed ?? served) : (served ?? furthest(found))
-  if (telling === undefined) throw new Error('a probe without a form')
+  if (telling === undefined) throw new Error('a probe that tested no API')
   const { checks, isSlow, form } = telling
   const named = (check: EndpointCheck): EndpointCheck => (check.passed ? check : { ...check, form })
   return {

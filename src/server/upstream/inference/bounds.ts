@@ -181,8 +181,12 @@ function dearerOf(targets: Targets, input: TextBoundInput): Issue | null {
   const member = dearTierOf(endpoint, input.tiers)
   if (member === null) return { path: `/${input.dearMember}`, ...DEARER }
   const tier = askedAt(endpoint, input.tiers)[member]
-  const message = `\`modifiers\` of ${endpoint.tag} has no \`${member}: ${tier}\``
-  return { path: `/${member}`, message, expected: `a modifier for it in the catalogue, or ${USUAL[member]}` }
+  const message = `the \`modifiers\` of ${endpoint.tag} have no \`${member}: ${tier}\``
+  return {
+    path: `/${member}`,
+    message,
+    expected: `a modifier for this tier in the catalogue, or ${USUAL[member]}`,
+  }
 }
 
 /** @param promptTokensMax null: not known */

@@ -168,7 +168,7 @@ function inputOf(request: TextRequest): Outcome<ShortJobTypes['echo']['in']> {
   const { tokensMax } = size
   if (!request.isFormMet) return formRefused(request)
   if (tool !== null && !hasTool)
-    return refused('/tool_choice', 'does not name a tool of the request', 'a tool of the list `tools`')
+    return refused('/tool_choice', 'does not name a tool of the request', 'the name of a tool in `tools`')
   const isJson = request.form === JSON_SCHEMA
   const isCall = tool !== null
   const unread = unreadOf(request)
@@ -197,7 +197,7 @@ function formRefused({ dialect, form }: TextInput): Outcome<never> {
     ? refused(
         paths.schema,
         'does not allow `{"text": …}`',
-        'a plain schema that takes `{"text": "<the last text>"}`',
+        'a schema that allows `{"text": "<the last text>"}`',
       )
     : refused(`${paths.form}/type`, 'is not supported by this model', '`text` or `json_schema`')
 }

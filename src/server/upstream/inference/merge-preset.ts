@@ -31,7 +31,7 @@ export async function mergePreset(
   if (!merged.ok) return merged
   const verdict = merged.value
   if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, detail: WITH_PRESET } }
-  if (verdict.source === undefined) throw new Error('the body of a call is not kept')
+  if (verdict.source === undefined) throw new Error('the merged body was not kept')
   // The thread made it of a body in this form.
   const digest = verdict.value as unknown as TextInput
   const released = (): void => source.release()
@@ -46,4 +46,4 @@ export async function mergePreset(
   })
 }
 
-const WITH_PRESET = 'The fields of the preset are checked like those of the request.'
+const WITH_PRESET = "The preset's fields are checked like request fields."

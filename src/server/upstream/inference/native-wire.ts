@@ -127,7 +127,7 @@ function isTokenCount(json: Uint8Array): boolean {
   }
 }
 
-/** The request of a call to an endpoint that speaks the caller's dialect. D4. */
+/** The request of a call to an endpoint that supports the caller's dialect. D4. */
 export function nativeRequest(
   job: NativeJob,
   endpoint: Endpoint,

@@ -25,7 +25,7 @@ import type { WrittenPart, NativeRead, NativeStream, PartRead, PartStream } from
 const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: STREAM_BYTES_MAX } }
 const NO_OUTPUT: Failure = {
   name: 'upstream_invalid',
-  detail: 'The stream of the provider began without an output.',
+  detail: "The provider's stream began without an output.",
 }
 
 /** Counts the streams of a front that are read to their end although their callers have left. D27. */

@@ -139,6 +139,6 @@ export function mayReadOther(
 /** What a model speaks, for a call that none of its endpoints takes. */
 export function spokenBy({ id, endpoints }: CallableModel, dialect: Dialect): string {
   const spoken = [...new Set(endpoints.flatMap(({ text }) => text?.speaks ?? []))]
-  const forms = spoken.length === 0 ? 'no form that Sluice serves' : spoken.join(', ')
+  const forms = spoken.length === 0 ? 'no API that Sluice serves' : spoken.join(', ')
   return `The endpoints of \`${id}\` support ${forms}; this path needs ${dialect}.`
 }

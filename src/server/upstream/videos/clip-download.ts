@@ -49,7 +49,8 @@ export async function fetchClip(
 /** The failure of a response that is no clip; null when it may be one. */
 function faultOf({ status, header }: EgressStream, bytesMax: number): Failure | null {
   if (GONE.has(status)) return { name: 'video_clip_gone' }
-  if (status !== OK) return { name: 'upstream_failed', detail: `It answered ${status}.`, fields: { status } }
+  if (status !== OK)
+    return { name: 'upstream_failed', detail: `The provider answered ${status}.`, fields: { status } }
   if (!CLIP_TYPE.test(header('content-type') ?? ''))
     return { name: 'upstream_invalid', detail: 'The provider sent a file that is not a video.' }
   if (!/^(?:identity)?$/i.test(header('content-encoding') ?? ''))

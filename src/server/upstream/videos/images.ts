@@ -78,7 +78,7 @@ export class Images {
       workspaceId,
       key: keyHash,
     })
-    if (room === null) return unsent('There is no memory for the images at the moment; retry.')
+    if (room === null) return unsent('There is not enough memory for the images at the moment; retry.')
     const images: Image[] = []
     const endsAt = Math.min(times.endsAt, performance.now() + VIDEO_IMAGES_MS)
     for (const { url, place } of urls) {
@@ -135,7 +135,7 @@ function invalid(detail: string): Outcome<never> {
 function ofFailure({ name, detail }: Failure, place: string): Loaded {
   switch (name) {
     case 'busy':
-      return unsent('There is no memory for the images at the moment; retry.')
+      return unsent('There is not enough memory for the images at the moment; retry.')
     case 'client_gone':
     case 'draining':
     case 'deadline_exceeded':

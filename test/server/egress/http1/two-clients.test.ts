@@ -267,7 +267,7 @@ t.test(
     t.teardown(() => stranger.close())
     const refused = await stranger.trusted(`https://localhost:${portOf(server)}`).call(request())
     t.equal(nameOf(refused), 'upstream_failed')
-    t.match(refused, { failure: { detail: 'Its certificate was refused.' } })
+    t.match(refused, { failure: { detail: "The server's certificate was refused." } })
   },
 )
 

@@ -18,7 +18,7 @@ t.test('404 route_unknown: a wrong base URL or port gets the sentence that mends
     ['/v1/v1/messages', /`\/v1` twice/],
     ['/v1/chat/completions', /Nearest: `\/api\/v1\/chat\/completions`\. The base URL of OpenAI's/],
     ['/chat/completions', /The base URL of OpenAI's/],
-    ['/health', /`GET \/healthz` \(the process runs\) or `GET \/readyz`/],
+    ['/health', /`GET \/healthz` \(the process is running\) or `GET \/readyz`/],
     ['/api/v1/health', /`GET \/healthz`/],
     ['/api/v1/readyz', /`GET \/readyz`/],
     ['/metrics', /Metrics are at `GET \/metrics` on the admin port \(`SLUICE_ADMIN_PORT`\)/],

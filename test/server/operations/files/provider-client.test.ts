@@ -141,7 +141,7 @@ t.test('files.upload 502: a provider that fails is named, and its key is not', a
 t.test('files.list 502: a provider that fails is named, and its key is not', async (t) => {
   const answer = await failing(t, '/files?provider=openai', {})
   t.match(answer, { status: 502, error_type: 'upstream_failed', provider_name: 'OpenAI' })
-  t.equal(answer['message'], 'The provider OpenAI failed. It answered 500.')
+  t.equal(answer['message'], 'The provider OpenAI failed. The provider answered 500.')
 })
 
 t.test('files.get 502: a provider that fails is named, and its key is not', async (t) => {

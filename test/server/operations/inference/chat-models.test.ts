@@ -115,7 +115,9 @@ t.test('502: all models together are tried at ATTEMPTS_MAX endpoints. D18', asyn
   first.usually(refusesChat(500))
   const response = await post({ ...hello, model: 'acme/one', models: ['acme/many', 'acme/other'] })
   t.equal(response.status, 502)
-  t.match(await response.json(), { error: { message: 'The provider First failed. It answered 500.' } })
+  t.match(await response.json(), {
+    error: { message: 'The provider First failed. The provider answered 500.' },
+  })
   t.equal(first.calls.length, ATTEMPTS_MAX)
   t.equal(second.calls.length, 0)
 })

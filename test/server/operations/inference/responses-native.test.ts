@@ -239,7 +239,7 @@ t.test('a model whose endpoints speak nothing is refused', async (t) => {
   const response = await post(hello)
   t.equal(response.status, 400)
   t.match(await response.json(), {
-    error: { type: 'model_unfit', message: /support no form that Sluice serves; .* needs responses/ },
+    error: { type: 'model_unfit', message: /support no API that Sluice serves; .* needs responses/ },
   })
 })
 

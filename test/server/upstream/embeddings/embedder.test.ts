@@ -69,7 +69,7 @@ for (const status of [401, 404, 422, 429]) {
       const { post, first, settled, untilSettled } = await openEmbeddings(t)
       first.script(refuses(status))
       const reply = await post({ model: 'acme/one', input: 'one' })
-      t.match(reply.body.error?.message, new RegExp(`It answered ${status}[.:]`))
+      t.match(reply.body.error?.message, new RegExp(`The provider answered ${status}[.:]`))
       t.notMatch(reply.body.error?.message, /reached/)
       await untilSettled(1)
       t.same(settled[0]?.notes.failedAttempts, [{ provider: 'first', status, code: 'scripted' }])
@@ -82,7 +82,7 @@ t.test(
   async (t) => {
     const { post, settled, untilSettled } = await openEmbeddings(t, { oneAt: 'http://127.0.0.1:1' })
     const reply = await post({ model: 'acme/one', input: 'one' })
-    t.equal(reply.body.error?.message, 'The provider elsewhere failed. It refused the connection.')
+    t.equal(reply.body.error?.message, 'The provider elsewhere failed. The server refused the connection.')
     await untilSettled(1)
     t.same(settled[0]?.notes.failedAttempts, [{ provider: 'elsewhere', status: null, code: 'ECONNREFUSED' }])
   },

@@ -228,7 +228,7 @@ t.test('a refusal to give content keeps its reason', async (t) => {
   t.match(await download(host), {
     failure: {
       name: 'upstream_refused',
-      detail: /It answered 400: Not allowed/,
+      detail: /The provider answered 400: Not allowed/,
       metadata: { provider_name: 'OpenAI' },
     },
   })

@@ -266,7 +266,9 @@ t.test('a refusal that comes before the body was read is told with its reason', 
   )
   const upload = new PushedUpload({ pieces: pieces(MIB), isEndless: true })
   const outcome = await store(stand, upload)
-  t.match(outcome, { failure: { name: 'upstream_refused', detail: 'It answered 413: Too large for […]' } })
+  t.match(outcome, {
+    failure: { name: 'upstream_refused', detail: 'The provider answered 413: Too large for […]' },
+  })
   t.notMatch(JSON.stringify(outcome), PROVIDER_KEY)
   t.ok(upload.isStopped)
   await stand.rest()

@@ -19,18 +19,18 @@ t.test('a quotation is cut out wherever it stands, whatever its length', async (
 })
 
 t.test('shorter quotations and other texts stay', async (t) => {
-  const short = `It answered 400: ${PROMPT.slice(0, QUOTED_CHARS_MIN - 1)}###`
-  for (const text of [short, 'It answered 400: The model does not take pictures.', ''])
+  const short = `The provider answered 400: ${PROMPT.slice(0, QUOTED_CHARS_MIN - 1)}###`
+  for (const text of [short, 'The provider answered 400: The model does not take pictures.', ''])
     t.equal(textOf(text), text)
   t.same(unquoted({ name: 'upstream_failed' }, REQUEST), { name: 'upstream_failed' })
 })
 
 t.test('of a large request the text of the provider is not told', async (t) => {
   const large = Buffer.alloc(SEARCHED_BYTES_MAX + 1, 'x')
-  t.equal(textOf(`It answered 400: ${PROMPT}`, large), 'It answered 400.')
-  t.equal(textOf('It answered 400.', large), 'It answered 400.')
-  const gone = unquoted({ name: 'upstream_refused', detail: 'It broke off: No.' }, null)
-  t.equal(gone.detail, 'It broke off.')
+  t.equal(textOf(`The provider answered 400: ${PROMPT}`, large), 'The provider answered 400.')
+  t.equal(textOf('The provider answered 400.', large), 'The provider answered 400.')
+  const gone = unquoted({ name: 'upstream_refused', detail: 'The answer broke off: No.' }, null)
+  t.equal(gone.detail, 'The answer broke off.')
 })
 
 t.test('a code that stands in the request, or that cannot be compared, is left out', async (t) => {

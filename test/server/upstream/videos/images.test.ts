@@ -121,7 +121,7 @@ t.test(
       [],
     )
     await host.close()
-    t.match(await submit(url), { kind: 'refused', error: /It refused the connection/ })
+    t.match(await submit(url), { kind: 'refused', error: /The server refused the connection/ })
     t.ok(VIDEO_IMAGES_MS > 150)
   },
 )

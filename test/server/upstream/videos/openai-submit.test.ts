@@ -51,7 +51,7 @@ t.test('nothing is sent for an order that was ended before', async (t) => {
 t.test('a provider that nobody reaches has not taken the job', async (t) => {
   const { fake, provider } = await openVideos(t)
   await fake.close()
-  const error = /^provider_unavailable: Fake could not be reached\. It refused the connection\.$/
+  const error = /^provider_unavailable: Fake could not be reached\. The server refused the connection\.$/
   t.match(await provider.submit(orderOf('a fox'), timesOf()), {
     kind: 'unsent',
     retryInMs: VIDEO_UNSENT_RETRY_MS,

@@ -131,7 +131,7 @@ class Members {
   /** Puts members in place of the last one of the name; the others are cut. */
   hole(name: string, edit: Omit<HoleEdit<FileHole>, 'kind' | 'mark'>): readonly FileEdit[] {
     const mark = this.#last(name)
-    if (mark === undefined) throw new Error(`the object of a file has no ${name}`)
+    if (mark === undefined) throw new Error(`the file object has no ${name}`)
     return [{ kind: 'hole', mark, ...edit }, ...this.repeated(name)]
   }
 

@@ -43,7 +43,7 @@ export function withHoles(
   let from = 0
   for (const { start, end, nth, isText } of places) {
     const file = sources[nth]
-    if (file === undefined) throw new Error('a place in the request names no content')
+    if (file === undefined) throw new Error('a file reference in the request has no content')
     pieces.push(body.subarray(from, start), { file, form: isText ? 'text' : 'file' })
     from = end
   }

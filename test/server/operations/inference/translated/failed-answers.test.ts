@@ -80,7 +80,7 @@ t.test('a response that failed reports its code and message, whole as streamed',
         {
           status: 502,
           error: {
-            message: /It broke off: boom/,
+            message: /The answer broke off: boom/,
             metadata: { error_type: 'upstream_failed', provider_code: 'server_error' },
           },
         },

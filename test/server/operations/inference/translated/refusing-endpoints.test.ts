@@ -81,12 +81,12 @@ t.test(
       t.same(
         issues.map(({ path, expected }) => [path, expected]),
         [
-          ['/n', '1, or an endpoint that speaks chat'],
+          ['/n', '1, or an endpoint that supports chat'],
           [
             '/response_format',
-            'the type `json_schema`, or an endpoint that speaks chat or responses or gemini',
+            'the type `json_schema`, or an endpoint that supports chat or responses or gemini',
           ],
-          ['/stop', 'an endpoint that speaks chat or messages or gemini'],
+          ['/stop', 'an endpoint that supports chat or messages or gemini'],
         ],
       )
     }
@@ -123,7 +123,7 @@ t.test('where required, an endpoint that would leave a field out is left out its
             {
               path: '/seed',
               message: 'would be dropped',
-              expected: 'an endpoint that speaks chat or gemini, or no `require_parameters: true`',
+              expected: 'an endpoint that supports chat or gemini, or no `require_parameters: true`',
             },
           ],
         },
