@@ -18,10 +18,10 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   credentials_missing:
     'No key could be read: there is no `Authorization` header, it lacks the word `Bearer`, or the key is in another header.',
   key_unknown:
-    'This installation has no such key. It may have been revoked, cut off when copied, or belong to a provider.',
+    "This installation has no such key. The key may have been revoked or cut off when copied, or it may be a provider's key.",
   key_expired: "The key's `expires_at` has passed, or the key was rotated and its overlap has ended.",
   key_disabled:
-    'A management key set `disabled: true` for this key; it is refused until it is enabled again.',
+    'A management key set `disabled: true` for this key; calls with it are refused until it is enabled again.',
   wrong_key_kind:
     'Inference keys are for models, management keys for administration; the call used a valid key of the wrong kind.',
   scope_missing: 'The key has a list of scopes, and none of them covers the operation.',
@@ -32,7 +32,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'page whose host name resolves to this node could read the port.',
   session_ended: 'The dashboard session expired, was signed out, or ended when the node restarted.',
   page_foreign: 'The request has the dashboard cookie, but its `Origin` is a different site.',
-  organization_unknown: 'No organization has this id or name, or the key may not see it.',
+  organization_unknown: 'No organization has this id or name, or the key may not see the organization.',
   workspace_unknown:
     "The key's organization has no workspace with this id or slug; it may have been deleted.",
   reference_ambiguous: 'The request names a single object, but several objects have that name.',
@@ -82,7 +82,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     "operator's key, which all workspaces share.",
   count_unavailable: 'The call asks for a token count, but no provider of the model can count tokens.',
   input_unsupported:
-    'No endpoint of the model accepts this form of input, such as tokens, an image or several texts at once.',
+    'No endpoint of the model accepts this kind of input, such as tokens, an image or several texts at once.',
   field_unsupported:
     "The call is translated to another provider's API, and a field has no equivalent there that gives the same answer.",
   media_unavailable:
@@ -177,7 +177,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   intern_in_transfer:
     'The intern is being moved to another workspace; its secrets cannot be copied until the move ends.',
   intern_unknown: 'The workspace has no intern with this id.',
-  vault_unknown: 'No vault has this id, or it belongs to another workspace.',
+  vault_unknown: 'No vault has this id, or the vault belongs to another workspace.',
   vault_full: 'The vault has the maximum number of secrets.',
   secret_not_released: 'The call needs a secret that does not exist or is bound to another host.',
   not_supported:
@@ -220,7 +220,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   presets_full: 'The workspace has the maximum number of presets.',
   preset_reference_invalid: 'The text after `@preset/` in `model` is not a slug with an optional version.',
   presets_differ: 'The call names one preset in `model` and a different one in `preset`.',
-  preset_without_model: 'The call names no model, and its preset was saved without one.',
+  preset_without_model: 'The call names no model, and its preset was saved without a model.',
   mapping_unknown: 'The organization has no group mapping with this id.',
   mapping_role_differs: 'The group is already mapped to the workspace with a different role.',
   scim_group_unknown: 'The mapping names a group that the directory has not sent to Sluice, or has deleted.',
@@ -243,7 +243,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   scim_version_differs:
     'The resource was changed after the directory read the version that it sends in `If-Match`.',
   scim_tokens_full: 'The organization has the maximum number of SCIM tokens.',
-  scim_token_unknown: 'No SCIM token has this id, or it was revoked.',
+  scim_token_unknown: 'No SCIM token has this id, or the token was revoked.',
   scim_unsupported: 'The directory uses an optional part of SCIM (RFC 7644) that Sluice does not support.',
   idempotency_mismatch:
     'An earlier request had the same `Idempotency-Key`, but a different method, path or body.',

@@ -75,7 +75,7 @@ export const FAILURES = {
     'caller', 'after_change', 'Only inference and intern keys have scopes; the rights of a management key do not depend on scopes.'),
   user_unknown: row([404], 'caller', 'after_change', 'There is no such user.'),
   default_workspace_kept: row([400],
-    'caller', 'after_change', 'This is the default workspace of the organization.'),
+    'caller', 'after_change', 'The organization\'s default workspace was not deleted.'),
   callback_url_invalid: row([400], 'caller', 'after_change', 'Webhooks cannot be sent to this URL.'),
   // Bodies
   content_type_unsupported: row([415, 400],

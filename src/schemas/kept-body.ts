@@ -170,7 +170,7 @@ export class KeptBody {
    */
   object(nth: number, names: readonly string[]): readonly MemberSpan[] {
     const packed = this.#objects[nth]
-    if (packed === undefined) throw new Error('the places of this object are not kept')
+    if (packed === undefined) throw new Error('the positions of this object were not kept')
     return spansOf(packed, names)
   }
 

@@ -62,12 +62,12 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   endpoint_excluded: 'Relax the `provider` preference named in the message.',
   endpoint_unconfigured:
     'The operator must set the environment variable for the key; `sluice models list` and the log show its name.',
-  endpoint_unavailable: 'Try again later; the dashboard shows the operator which provider fails.',
+  endpoint_unavailable: 'Try again later; the dashboard shows the operator which provider is failing.',
   hops_exceeded:
     'The operator must correct the `base_url` of the provider or private endpoint that points back to this node.',
   upstream_failed:
     'Try again. If it keeps failing, the operator can run `sluice logs --error upstream_failed`: it shows the provider ' +
-    "and its status, or why there was no answer. The provider's own log has the text of its error.",
+    "and its status, or why there was no answer. The provider's own log has the error text.",
   upstream_invalid:
     'Try again; if it keeps failing, the provider does not use the protocol set in the catalogue.',
   upstream_too_large: 'Split the request into smaller ones.',
@@ -101,7 +101,8 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   validation_stale: 'Validate the endpoint again, and then activate it.',
   not_validated: 'Validate the endpoint first: its checks show the problem.',
   idempotency_mismatch: 'Use a new `Idempotency-Key` for each different request.',
-  idempotency_running: 'Wait until the first request has ended, then repeat it with the same key.',
+  idempotency_running:
+    'Wait until the first request has ended, then repeat it with the same `Idempotency-Key`.',
   busy: 'Wait for the time in `Retry-After`; the dashboard shows the operator the bottleneck.',
   store_unavailable: 'The operator must check Postgres and Redis; calls work again when both are back.',
   draining: 'Try again at once: another node, or this one after its restart, will answer.',
@@ -153,7 +154,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   delivery_waiting: 'Wait for the next attempt, which `sluice webhooks list` shows.',
   container_file_unknown: 'Use a path exactly as listed for the container.',
   file_not_downloadable: 'Keep the original of each file that you upload.',
-  range_unsatisfiable: 'Ask for bytes below the size in `Content-Range`, or leave `Range` out.',
+  range_unsatisfiable: 'Request only bytes within the size in `Content-Range`, or leave `Range` out.',
   container_too_large: 'List a subfolder, or remove files that are no longer needed.',
   container_path_invalid: 'Use a relative path of plain names, without `..` or links.',
   containers_unsupported: 'Run the node on Linux, or keep containers in a bucket (`SLUICE_OBJECTS=s3://…`).',
@@ -200,7 +201,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   preset_too_large: 'Save fewer messages, and send long texts with each call.',
   presets_full: 'Archive or delete unused presets.',
   preset_reference_invalid: 'Write `@preset/<slug>`, `@preset/<slug>@<version>` or `<model>@preset/<slug>`.',
-  presets_differ: 'Name the preset once.',
+  presets_differ: 'Name only one preset.',
   preset_without_model: 'Send `model` too, or save the preset with a model.',
   mapping_unknown: 'Use an id from the list of group mappings.',
   mapping_role_differs: 'Change the role of the existing mapping instead of creating another.',
@@ -216,7 +217,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   scim_too_many: 'Add `excludedAttributes=members` to the request.',
   scim_filter_refused: 'Leave `filter` out, or ask for a single resource by its id.',
   scim_path_invalid:
-    'Name an attribute as in `GET /scim/v2/Schemas`, such as `emails[type eq "work"].value`.',
+    'Name an attribute that `GET /scim/v2/Schemas` lists, such as `emails[type eq "work"].value`.',
   scim_target_missing: 'Read the resource, then select an existing value, or add the value instead.',
   scim_value_invalid: 'Send the attributes that `GET /scim/v2/Schemas` requires, each with its type.',
   scim_immutable: "Remove the attribute from the directory's requests.",

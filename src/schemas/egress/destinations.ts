@@ -18,7 +18,7 @@ export const REFUSED_PORTS: Readonly<Record<number, string>> = {
   5986: 'WinRM',
   6000: 'X11',
   9100: 'printer',
-  2525: 'mail submission, alternate',
+  2525: 'alternate mail submission',
   4190: 'mail filters',
   6667: 'IRC',
   6697: 'IRC',

@@ -95,7 +95,7 @@ function wantedMembers(body: KeptBody, edits: readonly (BodyEdit | HoleEdit<unkn
   for (const edit of edits) {
     if (!('name' in edit)) continue
     const { kind, name } = edit
-    if (!body.knows(name)) throw new Error(`the places of ${name} are not kept`)
+    if (!body.knows(name)) throw new Error(`the positions of ${name} were not kept`)
     if (kind === 'cut') wanted.set(name, null)
     else if (kind === 'set') wanted.set(name, edit.json)
     else {

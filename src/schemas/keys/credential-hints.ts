@@ -78,11 +78,12 @@ export function unknownKeyHint(authorization: string): string | null {
   const prefix = Object.values(KEY_PREFIXES).find((each) => key.startsWith(each))
   if (prefix !== undefined) return ownKeyHint(prefix, key.slice(prefix.length))
   if (key.startsWith(OWN_KEYS_BEGIN)) return `The beginning of the key is wrong: ${KEY_FORM}.`
-  if (PLACEHOLDER.test(key)) return 'A placeholder was sent instead of a key: its variable may not be set.'
+  if (PLACEHOLDER.test(key))
+    return 'A placeholder was sent instead of a key: the variable for the key may not be set.'
   const maker = MAKERS.find(([form]) => form.test(key))?.[1]
   return maker === undefined
-    ? `It does not have the form of a Sluice key: ${KEY_FORM}.`
-    : `It looks like a key of ${maker}: ${KEY_FORM}. ` +
+    ? `The key does not have the form of a Sluice key: ${KEY_FORM}.`
+    : `The key looks like a key of ${maker}: ${KEY_FORM}. ` +
         'Provider keys belong in the environment of the node or in the vault of a workspace, not in a call.'
 }
 

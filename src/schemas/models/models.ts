@@ -225,7 +225,7 @@ const page = {
     Type.Integer({
       minimum: 1,
       maximum: MODELS_PAGE_MAX,
-      description: `Page size; ${MODELS_PAGE_DEFAULT} when only \`offset\` is given, all models when neither is given.`,
+      description: `Page size; ${MODELS_PAGE_DEFAULT} when only \`offset\` is given, all models when neither \`limit\` nor \`offset\` is given.`,
     }),
   ),
   offset: Type.Optional(Count),

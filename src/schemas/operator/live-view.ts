@@ -10,7 +10,9 @@ const Dependency = Type.Object({
   mode: Type.String(),
   since: Type.String({ format: 'date-time', description: 'Time of the last change.' }),
   effect: Type.Optional(
-    Type.String({ description: 'How the node works without it; only while it is down.' }),
+    Type.String({
+      description: 'How the node works without this dependency; present only while the dependency is down.',
+    }),
   ),
 })
 
@@ -19,7 +21,9 @@ export const ReadinessView = Type.Object({
   status: Type.Enum(['ready', 'degraded', 'unavailable'] as const, {
     description: '`degraded` still serves known keys and answers 200; `unavailable` accepts no new traffic.',
   }),
-  reasons: Type.Array(Type.String(), { description: 'Why it is not `ready`, in stable words.' }),
+  reasons: Type.Array(Type.String(), {
+    description: 'Reasons why the node is not `ready`, as stable codes.',
+  }),
   degraded: Type.Array(Type.Enum(['postgres', 'redis', 'storage'] as const), {
     description: 'Dependencies that are down.',
   }),
@@ -31,7 +35,9 @@ export const ReadinessView = Type.Object({
     }),
   }),
   fronts: Scaled,
-  workers: Type.Object(Scaled.properties, { description: 'Threads for long sessions of all fronts.' }),
+  workers: Type.Object(Scaled.properties, {
+    description: 'Total number of file transfer threads of all fronts.',
+  }),
   runners: Type.Object(Served),
 })
 export type ReadinessView = Static<typeof ReadinessView>
@@ -43,7 +49,7 @@ const OperationView = Type.Object({
   operation: Type.String(),
   per_second: Type.Number({ description: 'Finished calls.' }),
   refused_per_second: Type.Number({ description: 'Finished calls answered with 4xx.' }),
-  failed_per_second: Type.Number({ description: 'Finished calls answered 5xx.' }),
+  failed_per_second: Type.Number({ description: 'Finished calls answered with 5xx.' }),
   p50_ms: measuredMs('Median over `quantile_seconds`, interpolated in a histogram bucket.'),
   p99_ms: measuredMs('99th percentile; at most the bound of the last bucket.'),
 })
@@ -51,10 +57,10 @@ export type OperationView = Static<typeof OperationView>
 
 const PoolView = Type.Object({
   pool: Type.Enum(['short_jobs', 'sessions'] as const, {
-    description: '`short_jobs`: large bodies and secrets; `sessions`: transfers.',
+    description: '`short_jobs`: large bodies and secrets; `sessions`: file transfers.',
   }),
   threads: Type.Integer(),
-  wait_ms: Type.Number({ description: 'Mean wait for a thread, of work that began in the period.' }),
+  wait_ms: Type.Number({ description: 'Mean wait for a thread, for work that began in the period.' }),
   utilization: Type.Number({ description: 'Share of the period in which the threads were busy, 0 to 1.' }),
 })
 export type PoolView = Static<typeof PoolView>
@@ -80,16 +86,19 @@ const BreakerView = Type.Object({
   endpoints: Type.Array(Type.String(), {
     description: 'Tags of the endpoints whose breaker is open in at least one front.',
   }),
-  since: Type.String({ format: 'date-time', description: 'When the first of them opened, to the second.' }),
+  since: Type.String({
+    format: 'date-time',
+    description: 'Time when the first of these breakers opened, to the second.',
+  }),
   next_probe_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
     description:
-      'Time of the next probe, to the second; until then no call reaches that endpoint. Null: the next call probes it.',
+      'Time of the next probe, to the second; until then, no call reaches these endpoints. Null: the next call is the probe.',
   }),
 })
 export type BreakerView = Static<typeof BreakerView>
 const ProviderView = Type.Object({
   provider: Type.String({ description: 'Slug in the catalogue.' }),
-  per_second: Type.Number({ description: 'Attempts, including submissions and polls of videos.' }),
+  per_second: Type.Number({ description: 'Attempts, including video submissions and polls.' }),
   failed_per_second: Type.Number({ description: 'Attempts that failed because of the provider.' }),
   state: Type.Enum(PROVIDER_STATES, { description: 'State over `quantile_seconds`; `open`: now.' }),
   breaker: Type.Union([BreakerView, Type.Null()], { description: 'Null while all breakers are closed.' }),
@@ -110,7 +119,7 @@ const FindingView = Type.Object({
 export type FindingView = Static<typeof FindingView>
 
 const CutView = Type.Object({
-  cause: Type.String({ description: 'Name of the failure; `client_gone`: the caller left.' }),
+  cause: Type.String({ description: 'Failure name; `client_gone`: the client disconnected.' }),
   streams: Type.Integer(),
 })
 
@@ -120,7 +129,7 @@ const ModelView = Type.Object({
   }),
   input_tokens: Type.Integer({ description: 'Input tokens of answered calls.' }),
   cached_share: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Share of these from the cache of the provider, 0 to 1; null without input tokens.',
+    description: "Share of input tokens from the provider's cache, 0 to 1; null without input tokens.",
   }),
   dropped: Type.Array(Type.Object({ field: Type.String(), calls: Type.Integer() }), {
     description: 'Fields not sent to the provider, the most frequent first.',
@@ -129,7 +138,7 @@ const ModelView = Type.Object({
 export type ModelView = Static<typeof ModelView>
 
 const StreamsView = Type.Object({
-  open: Type.Integer({ description: 'Streamed answers in progress, from their first output on.' }),
+  open: Type.Integer({ description: 'Streamed answers in progress that have sent output.' }),
   ttft_p50_ms: measuredMs('Median time from a request to the first output, over `quantile_seconds`.'),
   ttft_p99_ms: measuredMs('99th percentile; at most the bound of the last bucket.'),
   tokens_per_second: Type.Number({
@@ -140,15 +149,14 @@ const StreamsView = Type.Object({
       'Streams cut off before the end of the answer, since the processes started, the most frequent cause first.',
   }),
   models: Type.Array(ModelView, {
-    description:
-      'Models that answered since the processes started, those with the most input first; at most 20.',
+    description: 'Models that answered since the processes started, most input tokens first; at most 20.',
   }),
 })
 
 const MoneyView = Type.Object({
   calls_open: Type.Integer({ description: 'Paid calls in progress.' }),
-  calls_waiting: Type.Integer({ description: 'Calls that wait for money.' }),
-  refused_per_second: Type.Number({ description: 'Calls that were not paid.' }),
+  calls_waiting: Type.Integer({ description: 'Calls waiting for a reservation of money.' }),
+  refused_per_second: Type.Number({ description: 'Calls refused for lack of money.' }),
   spent_usd_per_minute: Type.Number({
     description: 'Charges for finished calls, as the rate over `quantile_seconds`.',
   }),
@@ -157,7 +165,7 @@ const MoneyView = Type.Object({
     description: 'Delay between journal and ledger, for the slowest front.',
   }),
   is_journal_broken: Type.Boolean({
-    description: 'The journal of a front cannot be written: it serves no paid call.',
+    description: 'The journal of a front cannot be written: the front refuses paid calls.',
   }),
 })
 
@@ -170,7 +178,7 @@ export const LiveView = Type.Object({
   readiness: ReadinessView,
   seconds: Type.Number({ description: 'Length of the period that figures cover, up to `at`.' }),
   quantile_seconds: Type.Number({
-    description: 'Length of the longer period for quantiles and provider states.',
+    description: 'Length of the longer period that quantiles and provider states cover.',
   }),
   requests_per_second: Type.Number(),
   refused_per_second: Type.Number({ description: 'Answered 4xx.' }),
@@ -179,7 +187,8 @@ export const LiveView = Type.Object({
     description: 'Operations called within `quantile_seconds`, the most called first.',
   }),
   fronts: Type.Array(FrontView, {
-    description: 'Fronts that answered, by slot; while a front is replaced, old and new.',
+    description:
+      'Fronts that answered, by slot; while a front is being replaced, both the old and the new one.',
   }),
   cpu_share: Type.Number({ description: "CPU of the node's own processes; 1 is one core." }),
   memory_bytes: Type.Integer({ description: "Resident memory of the node's own processes." }),
@@ -190,13 +199,13 @@ export const LiveView = Type.Object({
   }),
   videos: Type.Object({
     held: Type.Record(Type.String(), Type.Integer(), {
-      description: 'Open jobs that runners hold, by state: accepted, submitting, running, storing.',
+      description: 'Open jobs claimed by runners, by state: accepted, submitting, running, storing.',
     }),
   }),
   webhooks: Type.Union([Type.Object({ waiting: Type.Integer(), dead: Type.Integer() }), Type.Null()], {
     description: 'Deliveries of the whole installation at the last count; null before the first.',
   }),
   money: MoneyView,
-  findings: Type.Array(FindingView, { description: 'Problems, the worst first; may be empty.' }),
+  findings: Type.Array(FindingView, { description: 'Problems, worst first; may be empty.' }),
 })
 export type LiveView = Static<typeof LiveView>

@@ -36,7 +36,7 @@ export const ListRequestsQuery = Type.Object({
   key: Type.Optional(
     Type.String({
       pattern: `^[0-9a-f]{${REQUESTS_KEY_PREFIX_MIN},64}$`,
-      title: `the hash of a key, or ${REQUESTS_KEY_PREFIX_MIN} or more of its first characters`,
+      title: `the hash of a key, or at least its first ${REQUESTS_KEY_PREFIX_MIN} characters`,
       description: 'Hash of an API key, or the beginning of its hash.',
     }),
   ),

@@ -206,7 +206,7 @@ const GROUP: ScimSchema = {
           mutability: 'immutable',
           caseExact: true,
         }),
-        attribute('type', 'Always a user.', { mutability: 'immutable', canonicalValues: ['User'] }),
+        attribute('type', 'Always `User`.', { mutability: 'immutable', canonicalValues: ['User'] }),
         attribute('display', 'Name of the user.', { mutability: 'readOnly' }),
       ],
       { multiValued: true },

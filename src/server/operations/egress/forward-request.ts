@@ -33,8 +33,8 @@ export const forwardRequest = defineOperation({
   summary: 'Forward a request with secrets inserted',
   description:
     'A Sluice extension. Sends the request to `https://{host}/{path}` with its method, query, headers and body, and ' +
-    'returns the answer unchanged. `{{secret:name}}` in a header or query parameter is replaced by the secret of ' +
-    'that name if it is bound to exactly that host; with `x-sluice-substitute: body` also in a body of up to 64 KiB. ' +
+    'returns the answer unchanged. `{{secret:name}}` in a header or query parameter is replaced with the secret of ' +
+    'that name if the secret is bound to exactly that host; `x-sluice-substitute: body` does so in a body of up to 64 KiB too. ' +
     'Redirects are returned, not followed.',
   access: { keys: ['inference', 'intern'], keyScopes: ['vault:use'], header: 'x-sluice-key' },
   deadlineMs: EGRESS_DEADLINE_MS,
@@ -58,7 +58,7 @@ export const forwardRequest = defineOperation({
   example: { params: { host: 'api.openai.com', path: 'v1/models' } },
   async run(call, ports) {
     const { relayed, params } = call
-    if (relayed === null) throw new Error('the call has no relayed request, which this operation needs')
+    if (relayed === null) throw new Error('this operation needs a relayed request, but the call has none')
     const destination = destinationOf(params.host)
     if (!destination.ok) return destination
     const { host } = destination.value

@@ -78,7 +78,7 @@ export function filledHead(
     if (!text.ok)
       return refused(
         name,
-        'cannot carry the value of its secret',
+        'cannot contain the value of its secret',
         'a value without line breaks or other control characters',
       )
     headers.push(name, text.value)
@@ -120,7 +120,7 @@ function headerOf(name: string, value: string): Outcome<Template> {
     return fail('header_invalid', { detail: 'The name of a header contains a key of this installation.' })
   if (!ASCII_VALUE.test(value)) return refused(name, 'contains characters that are not ASCII', 'ASCII')
   if (holdsKey(value))
-    return refused(name, 'contains a key of this installation', 'a key of the destination, or a placeholder')
+    return refused(name, 'contains a key of this installation', "the destination's own key, or a placeholder")
   const template = templateOf(value)
   return template === null
     ? refused(name, 'contains an invalid placeholder', '`{{secret:name}}` with the name of a secret')

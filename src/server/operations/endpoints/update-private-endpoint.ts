@@ -25,7 +25,7 @@ export const updatePrivateEndpoint = defineOperation<Inputs, UpdateEndpointBody>
   path: '/private-endpoints/{id}',
   tag: 'private-endpoints',
   summary: 'Update a draft',
-  description: 'Absent members keep their value. Any change invalidates an earlier validation.',
+  description: 'Absent members keep their values. Any change invalidates an earlier validation.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -24,7 +24,7 @@ export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointB
   tag: 'private-endpoints',
   summary: 'Validate a private endpoint',
   description:
-    'Sends a minimal request in each form: embeddings, or a stream of 16 tokens. Failed checks are part of a normal ' +
+    'Sends a minimal request to each API: embeddings, or a stream of 16 tokens. Failed checks are part of a normal ' +
     'answer; checks without a result are left out. A successful validation assigns the endpoint to the workspace and ' +
     'expires after a day.',
   access: { keys: ['management'] },

@@ -31,7 +31,7 @@ export const countTokens = defineOperation<Inputs, TextRequest>({
   tag: 'inference',
   summary: 'Count the tokens of a message',
   description:
-    "Returns the provider's own count, free of charge. When the provider does not count tokens the answer is 404 " +
+    "Returns the provider's own count, free of charge. If the provider does not count tokens, the call returns 404 " +
     '`count_unavailable`; Sluice does not estimate.',
   access: { keys: ['inference', 'intern'], keyScopes: ['inference'], takesAnthropicKey: true },
   deadlineMs: COUNT_DEADLINE_MS,

@@ -33,7 +33,7 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   tag: 'keys',
   summary: 'Update an API key',
   description:
-    'Absent members keep their value; null removes it. During a rotation both keys share one limit, and a change applies to both.',
+    'Absent members keep their values; null removes a value. During a rotation both keys share one limit, and a change applies to both.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -64,7 +64,7 @@ async function internRefusal(
   if (found.value.internId === internId) return null
   const expected =
     found.value.internId === null
-      ? 'no intern_id; create keys of interns with POST /keys'
+      ? 'no intern_id; create intern keys with POST /keys'
       : 'the intern_id of the key, or none'
   return fail('body_invalid', {
     metadata: { issues: [{ path: '/intern_id', message: 'cannot be changed', expected }] },

@@ -14,7 +14,7 @@ export const listZdrEndpoints = defineOperation({
   tag: 'models',
   summary: 'List endpoints with zero data retention',
   description:
-    "Endpoints that declare zero data retention: the workspace's private endpoints first, then those of the catalogue.",
+    "Endpoints that declare zero data retention: the workspace's private endpoints first, then the catalogue's endpoints.",
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

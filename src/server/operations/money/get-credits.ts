@@ -13,7 +13,7 @@ export const getCredits = defineOperation({
   path: '/credits',
   tag: 'credits',
   summary: 'Get the credit of the organization',
-  description: "Keys of the operator's organization may name another one.",
+  description: "Keys of the operator's organization may name another organization.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -13,8 +13,8 @@ export const getAdminHistory = defineOperation({
   tag: 'admin',
   summary: 'Get requests, errors and latencies over time',
   description:
-    "For management keys of the operator's organization only. An hour of data per second and a day per minute cover " +
-    'the answering node; a month of data per hour covers all nodes. Quantiles come from merged histograms.',
+    "For management keys of the operator's organization only. Data per second (one hour) and per minute (one day) covers " +
+    'the answering node; data per hour (one month) covers all nodes. Quantiles come from merged histograms.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

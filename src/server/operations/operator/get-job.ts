@@ -12,7 +12,7 @@ export const getAdminJob = defineOperation({
   tag: 'admin',
   summary: 'Get the details of a video job',
   description:
-    'Its steps, id at the provider, runner, clips and webhook deliveries; never its prompt, a body or a callback URL.',
+    "The job's steps, provider id, runner, clips and webhook deliveries; never its prompt, a body or a callback URL.",
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -12,7 +12,7 @@ export const getAdminSession = defineOperation({
   tag: 'admin',
   summary: 'Get the operator session',
   description:
-    "For management keys of the operator's organization only. The dashboard uses it to decide who may see the node.",
+    "For management keys of the operator's organization only. The dashboard uses this operation to decide who may see the node.",
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

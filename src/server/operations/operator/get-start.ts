@@ -19,7 +19,7 @@ export const getAdminStart = defineOperation({
   tag: 'admin',
   summary: 'Get the requirements for a first call',
   description:
-    'Lists the providers with the variables and secrets for their keys, and whether a model was ever called. For ' +
+    'Lists the providers with the variables and secrets for their keys, and whether a model has ever been called. For ' +
     "management keys of the operator's organization only.",
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -19,8 +19,8 @@ export const listWebhookEvents = defineOperation({
   summary: 'List signed webhook events',
   description:
     'Events of finished jobs of a workspace, with or without a callback URL, each with the headers and body of a ' +
-    'delivery. For receivers that webhooks cannot reach, such as a laptop: call every second with `next` of the last ' +
-    'answer. An event may repeat with the same `id`.',
+    'delivery. For receivers that webhooks cannot reach, such as a laptop: call every second with `next` from the last ' +
+    'answer. The same event may appear again, with the same `id`.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

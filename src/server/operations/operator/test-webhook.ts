@@ -20,8 +20,8 @@ export const testWebhook = defineOperation<Inputs, TestWebhookBody>({
   tag: 'admin',
   summary: 'Send a test webhook',
   description:
-    'Sends one attempt of the event `webhook.test`, signed with the secret of the workspace like any delivery. It is ' +
-    'not repeated and not listed. A refusal by the receiver is reported in a 200 answer. Addresses that answered 410 ' +
+    'Sends one attempt of the event `webhook.test`, signed with the secret of the workspace like any delivery. The test is ' +
+    'not repeated or listed. A refusal by the receiver is reported in a 200 answer. Addresses that answered 410 ' +
     'to a delivery of the workspace are skipped until a delivery is replayed. Each sent test is recorded in the ' +
     'audit log with the outcome `released`.',
   access: ADMIN_KEYS,

@@ -20,7 +20,7 @@ export const updateCaps = defineOperation<Inputs, CapsBody>({
   tag: 'workspaces',
   summary: 'Update the caps of an organization',
   description:
-    "Only keys of the operator's organization may change caps. Absent members keep their value; null restores the " +
+    "Only keys of the operator's organization may change caps. Absent members keep their values; null restores the " +
     'default of the installation. Existing objects above a cap are kept.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -20,7 +20,7 @@ export const listPresetVersions = defineOperation({
   path: '/presets/{slug}/versions',
   tag: 'presets',
   summary: 'List the versions of a preset',
-  description: 'Sorted by version number. A page of large versions may end early.',
+  description: 'Sorted by version number. A page with large versions may contain fewer versions.',
   access: PRESET_READERS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -24,7 +24,7 @@ export const patchGroup = defineOperation<Inputs, Attributes>({
   tag: 'scim',
   summary: 'Update a group',
   description:
-    'Applies all of the operations or none. `add` keeps existing members; `remove` takes a filter, or members as its value.',
+    'Applies all of the operations or none. `add` keeps existing members; `remove` accepts a filter, or members as its value.',
   access: { keys: ['scim'] },
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: true,

@@ -27,7 +27,7 @@ export const patchUser = defineOperation<Inputs, Attributes>({
   tag: 'scim',
   summary: 'Update a user',
   description:
-    'Applies all of the operations or none. `active` removes and restores memberships through groups; manual memberships stay.',
+    'Applies all of the operations or none. Changing `active` removes or restores memberships through groups; manual memberships stay.',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

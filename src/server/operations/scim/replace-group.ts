@@ -25,7 +25,7 @@ export const replaceGroup = defineOperation<Inputs, Attributes>({
   path: '/Groups/{id}',
   tag: 'scim',
   summary: 'Replace a group',
-  description: 'Members that are not listed leave the group.',
+  description: 'Members that are not listed are removed from the group.',
   access: { keys: ['scim'] },
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: true,

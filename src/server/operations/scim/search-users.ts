@@ -18,7 +18,7 @@ export const searchUsers = defineOperation<Inputs, ScimSearchBody>({
   path: '/Users/.search',
   tag: 'scim',
   summary: 'Search users',
-  description: 'Like the list, for filters that must not appear in proxy logs.',
+  description: 'Works like listing users, but keeps the filter out of proxy logs.',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -27,7 +27,7 @@ export const copySecrets = defineOperation<
   tag: 'vault',
   summary: 'Copy workspace secrets to an intern',
   description:
-    'Copies all of the secrets or none. A copy is independent: it stays when its source is replaced or deleted, and has a fingerprint of its own.',
+    'Copies all of the secrets or none. A copy is independent: it stays when its source is replaced or deleted, and has its own fingerprint.',
   access: { ...INTERN_ACCESS, keyScopes: ['vault:write'], writesVault: true },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -22,7 +22,7 @@ export const deleteProviderKey = defineOperation({
   path: '/byok/{id}',
   tag: 'byok',
   summary: 'Delete a provider key',
-  description: "Deletes the secret from the vault; from the next call on the operator's key is used again.",
+  description: "Deletes the secret from the vault; later calls use the operator's key again.",
   access: PROVIDER_KEY_ACCESS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -93,7 +93,7 @@ export const listEffectiveSecrets = defineOperation({
   tag: 'vault',
   summary: 'List the secrets that an intern can use',
   description:
-    "One secret per name: the intern's own, else that of its attached vault, else that of the workspace.",
+    "One secret per name: from the intern's vault, else from its attached vault, else from the workspace's vault.",
   access: INTERN_ACCESS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

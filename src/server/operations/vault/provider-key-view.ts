@@ -165,7 +165,7 @@ export function rulesOf(body: UpdateProviderKeyBody, { isOnlyOwn }: KeyTaker): O
   )
   const message = isOnlyOwn
     ? "is always true: a workspace's key is used instead of the operator's"
-    : 'is always false: the key serves files at this provider'
+    : 'is always false: the key is used for files at this provider'
   const issues: readonly Issue[] = wrong.map((name) => ({
     path: `/${name}`,
     message,

@@ -40,7 +40,7 @@ export const updateProviderKey = defineOperation<Inputs, UpdateProviderKeyBody>(
   tag: 'byok',
   summary: 'Update a provider key',
   description:
-    'With `key`, replaces the key from the next call on and binds it to the host of the provider only. A secret of ' +
+    'With `key`, replaces the key from the next call on and binds it only to the host of the provider. A secret with ' +
     'the same name that is not a provider key is replaced too.',
   access: PROVIDER_KEY_ACCESS,
   deadlineMs: CONTROL_DEADLINE_MS,

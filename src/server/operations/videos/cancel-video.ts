@@ -11,7 +11,7 @@ export const cancelVideo = defineOperation({
   path: '/videos/{job_id}',
   tag: 'videos',
   summary: 'Cancel a video generation job',
-  description: 'Cancelling costs nothing. The provider is asked to stop, where it supports that.',
+  description: 'Cancelling costs nothing. The provider is asked to stop if it supports cancelling.',
   access: VIDEO_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -35,7 +35,7 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
   tag: 'videos',
   summary: 'Submit a video generation job',
   description:
-    'Settings that the model does not list are refused. The job runs on its own: poll it, or set a `callback_url`.',
+    'Settings that the model does not list are refused. The job runs in the background: poll it, or set a `callback_url`.',
   access: VIDEO_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -53,7 +53,7 @@ function bySize(text: string, body: VideoBody, { facts, findings }: PictureConte
   const size = pixelsOf(text)
   findings.among('/size', text, facts.sizes)
   if (body.resolution !== undefined && !isOfResolution(size, body.resolution)) {
-    findings.invalid('/size', 'contradicts resolution', 'a size of that resolution, or one of the two alone')
+    findings.invalid('/size', 'contradicts resolution', 'a size with that resolution, or only one of the two')
   }
   if (body.aspect_ratio !== undefined && !isOfAspectRatio(size, body.aspect_ratio)) {
     findings.invalid(

@@ -85,10 +85,10 @@ function enlargementOf(
 ): Enlargement {
   const { creativity: wanted, upscale_factor: factor } = body
   if (wanted !== undefined && creativity === null)
-    findings.unsupported('/creativity', 'is only for models that enlarge videos', 'none')
+    findings.unsupported('/creativity', 'is only for models that upscale videos', 'none')
   else findings.among('/creativity', wanted, creativity)
   if (factor !== undefined && upscaleFactor === null)
-    findings.unsupported('/upscale_factor', 'is only for models that enlarge videos', 'none')
+    findings.unsupported('/upscale_factor', 'is only for models that upscale videos', 'none')
   else if (factor !== undefined && upscaleFactor !== null) {
     const { min = 0, max = Infinity } = upscaleFactor
     const range = max === Infinity ? `at least ${min}` : `${min} to ${max}`

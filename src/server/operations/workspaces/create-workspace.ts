@@ -19,7 +19,7 @@ export const createWorkspace = defineOperation<Inputs, CreateWorkspaceBody>({
   tag: 'workspaces',
   summary: 'Create a workspace',
   description:
-    'Default models, sorting, observability and disabled tools are stored and returned without effect.',
+    'Default models, sorting, observability and disabled tools are stored and returned, but have no effect.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

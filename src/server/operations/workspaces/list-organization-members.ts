@@ -19,7 +19,7 @@ export const listOrganizationMembers = defineOperation({
   tag: 'workspaces',
   summary: 'List the users of the organization',
   description:
-    'Active users by user name: those of the identity provider, and those created on the command line. Use their ids to add workspace members.',
+    'Active users, sorted by user name, from the identity provider or created on the command line. Use these ids to add workspace members.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

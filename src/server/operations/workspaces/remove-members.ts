@@ -27,7 +27,7 @@ export const removeMembers = defineOperation<Inputs, RemoveMembersBody>({
   tag: 'workspaces',
   summary: 'Remove members from a workspace',
   description:
-    'Removes all of the users or none. Members through a SCIM mapping are refused: remove them in the identity ' +
+    'Removes all of the users or none. Members added by a SCIM mapping are refused: remove them in the identity ' +
     'provider. Removing the `creator_user_id` of an active key of the workspace is refused too.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -36,9 +36,9 @@ export const updateWorkspace = defineOperation<Inputs, UpdateWorkspaceBody>({
   tag: 'workspaces',
   summary: 'Update a workspace',
   description:
-    'Absent members keep their value. Changing the slug frees the old one at once. `storage_quota_bytes`, ' +
-    "`programme` and `vault_writes` can be set only with keys of the operator's organization, which may name another " +
-    'one in `organization_id`.',
+    'Absent members keep their values. Changing the slug frees the old slug at once. `storage_quota_bytes`, ' +
+    "`programme` and `vault_writes` can be set only with keys of the operator's organization; these keys may name another " +
+    'organization in `organization_id`.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -152,7 +152,7 @@ export function memberAnswer(member: Member): MemberShape {
     created_at: grant.createdAt.toISOString(),
   }))
   const [first] = rendered
-  if (first === undefined) throw new Error('a member has a grant')
+  if (first === undefined) throw new Error('a workspace member without a grant')
   return {
     id: `${workspaceId}:${userId}`,
     workspace_id: workspaceId,

@@ -187,7 +187,7 @@ t.test('a refusal of a header names the header, and tells neither its value nor 
   const broken = await messageOf('x-b', '{{secret:broken}}')
   t.match(
     broken,
-    /^A header is not valid: \/x-b cannot carry the value of its secret, expected a value without line breaks/,
+    /^A header is not valid: \/x-b cannot contain the value of its secret, expected a value without line breaks/,
   )
   t.notMatch(broken, 'injected')
 })

@@ -11,7 +11,7 @@ function served() {
   const nowS = Math.floor(Date.now() / 1_000)
   const history = new History(nowS - 60)
   history.take(came('operation', { 'chat.create': { calls: 3, durations: { 0: 3 } } }), nowS - 20)
-  history.note('reload', 'settings were read again', (nowS - 30) * 1_000)
+  history.note('reload', 'settings reloaded', (nowS - 30) * 1_000)
   return { read: (input: HistoryInput) => Promise.resolve(ok(history.read(input, nowS))) }
 }
 
@@ -25,7 +25,7 @@ t.test('admin.get_history 200: lines of the last hour, with the events beside th
       grain_seconds: 10,
       unit: 'per_second',
       lines: [{ name: 'chat.create', is_others: false, quantile: null }],
-      events: [{ kind: 'reload', text: 'settings were read again' }],
+      events: [{ kind: 'reload', text: 'settings reloaded' }],
     },
   })
   const { lines } = (body as { data: { lines: { values: (number | null)[] }[] } }).data

@@ -20,6 +20,6 @@ export const refuseSearch = defineOperation({
   example: {},
   run: () =>
     fail('scim_unsupported', {
-      fields: { what: 'searches over all resource types; use the `.search` of one type' },
+      fields: { what: 'searches across all resource types; use `.search` of a single type' },
     }),
 })

@@ -17,7 +17,7 @@ export const deleteMapping = defineOperation({
   path: '/scim/group-mappings/{id}',
   tag: 'group-mappings',
   summary: 'Delete a group mapping',
-  description: '`keep_members` decides what happens to members through this mapping; it has no default.',
+  description: '`keep_members` is required: it decides whether members added by this mapping stay.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
