@@ -85,7 +85,8 @@ function planOf(
   const made = plans.get(plan)
   if (made !== undefined) return made
   const { names: marked = [], when, once = [] } = plan
-  if (once.length > ONCE_MAX) throw new Error(`${once.length} members may come once, of at most ${ONCE_MAX}`)
+  if (once.length > ONCE_MAX)
+    throw new Error(`${once.length} members are marked as unique, at most ${ONCE_MAX} are allowed`)
   const indicesOf = (some: readonly string[]): ReadonlySet<number> =>
     new Set(some.map((name) => names.indexOf(name)))
   const conditional = Object.values(when?.names ?? {}).flat()

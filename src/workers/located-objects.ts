@@ -53,7 +53,8 @@ class Locator {
   run(root: Place, count: number): readonly Uint32Array[] {
     this.#value(endOfSpace(this.#bytes, 0), root)
     // A missing one leaves a hole.
-    if (Object.keys(this.#found).length !== count) throw new Error('the value does not match its bytes')
+    if (Object.keys(this.#found).length !== count)
+      throw new Error('the parsed value does not match the bytes of the body')
     return this.#found
   }
 
@@ -154,5 +155,5 @@ export function pathTo({ buffer, byteOffset, byteLength }: Uint8Array, key: numb
     path.push(isObject ? nameAt(first) : nth)
     at = start
   }
-  throw new Error('no member begins there')
+  throw new Error('no member begins at this position')
 }

@@ -22,7 +22,7 @@ export function mergePreset({
 }: ShortJobTypes['merge_preset']['in']): BodyVerdict {
   const read = readBody({ body: name, bytes })
   if (!read.ok) return read
-  if (read.source === undefined) throw new Error('the body of a call is not kept')
+  if (read.source === undefined) throw new Error('the request body was not kept')
   const { names } = keptFormOf(name)
   const body = new KeptBody(bytes, read.source.places, { names, released: () => undefined })
   const form = PRESET_FORMS[name === 'count_tokens' ? 'messages' : name]

@@ -83,7 +83,7 @@ export function openThreads(options: PoolOptions, here: ShortJobs['here'] = runs
 }
 
 function runsNothing(name: string): never {
-  throw new Error(`this process runs ${name} on its threads only`)
+  throw new Error(`this process runs ${name} only on its threads`)
 }
 
 /** Two lanes: a caller that needs a secret does not wait for the body of another caller. */

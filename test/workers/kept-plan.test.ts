@@ -26,5 +26,5 @@ t.test(
 )
 
 t.test('a plan with more members that may come once than the scan has bits for is refused', async (t) => {
-  t.throws(() => keptOnce(ONCE_MAX + 1), /33 members may come once, of at most 32/)
+  t.throws(() => keptOnce(ONCE_MAX + 1), /33 members are marked as unique, at most 32 are allowed/)
 })

@@ -53,7 +53,7 @@ export function originOf({ base_url: address = '' }: ProviderEntry): string | nu
 export function buildModel(entry: ModelEntry, providers: ReadonlyMap<string, Provider>): BuiltModel {
   const built = allTermsOf(entry).map((terms) => [terms.suffix, resolved(entry, terms, providers)] as const)
   const [[, model] = []] = built
-  if (model === undefined) throw new Error('a model without terms')
+  if (model === undefined) throw new Error('a model without any variant')
   return { entry, model, bySuffix: new Map(built) }
 }
 

@@ -142,7 +142,7 @@ const VariantEntry = Type.Object(
   },
   closed,
 )
-const Variant = Type.Union([Suffix, VariantEntry], { description: 'a suffix, or an object with one' })
+const Variant = Type.Union([Suffix, VariantEntry], { description: 'a suffix, or an object with a suffix' })
 
 /** A model: the fields of §2.10 under their wire names, and further members for routes and lists. */
 export const ModelEntry = Type.Object(

@@ -30,7 +30,7 @@ export async function writeContainerFile(
     signal,
   })
   if (!begun.ok) return begun
-  if (begun.value.kind !== 'new') throw new Error('a call without a key is never a repetition')
+  if (begun.value.kind !== 'new') throw new Error('a call without an Idempotency-Key cannot be a repeat')
   return new ContainerWriting(deps, begun.value.upload, { to, signal }).run(upload)
 }
 
@@ -230,7 +230,7 @@ async function copyWhole(
   if (unchanged.value) return verdict
   return fail('storage_unavailable', {
     retryAfterS: 1,
-    cause: new Error('the container file was written to while it was copied'),
+    cause: new Error('the container file was changed while it was being copied'),
   })
 }
 

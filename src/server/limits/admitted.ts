@@ -67,7 +67,7 @@ export function refusedOf(known: WindowState, share: LocalShare | null = null): 
 }
 
 const UNANSWERED =
-  'Each process applies a share, which starts empty, until the store answers: the key may be within its limit.'
+  'Until the store answers, each process applies a share, which starts empty: the key may still be within its limit.'
 
 function holderOf(share: LocalShare | null): { readonly holder: string } {
   const holder =

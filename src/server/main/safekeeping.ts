@@ -32,7 +32,7 @@ export function loneRootKeys(config: Sources, keys: Pick<RootKeys, 'ids'>): Advi
   if (lone.length === 0) return null
   const what = lone.length === 1 ? `root key ${lone[0] ?? ''}` : `${lone.length} root keys`
   return {
-    detail: `no backup of ${what}: without it files and secrets cannot be decrypted`,
+    detail: `no backup of ${what}: files and secrets cannot be decrypted without ${lone.length === 1 ? 'this key' : 'these keys'}`,
     fix: 'copy it elsewhere and run `sluice vault confirm-root COPY`, or run `sluice backup FOLDER`',
   }
 }
@@ -70,7 +70,7 @@ export function unpricedEndpoints(unpriced: readonly UnpricedEndpoint[]): Advice
   const what =
     unpriced.length === 1 ? '1 endpoint has no price' : `${unpriced.length} endpoints have no price`
   return {
-    detail: `${what} (${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}): calls are free of charge, and refused where a spending limit applies`,
+    detail: `${what} (${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}): calls are free, but are refused if a spending limit applies`,
     fix: 'add `pricing` or `"free": true` in the file of SLUICE_CATALOG',
     page: 'models',
   }

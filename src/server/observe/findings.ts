@@ -116,7 +116,7 @@ function processes({
   return found
 }
 
-const FIX_OF_SILENCE = 'find out what uses its CPU; `sluice reload` replaces it'
+const FIX_OF_SILENCE = 'find out what uses its CPU, or replace it with `sluice reload`'
 const FIXES_OF_SILENCE: Readonly<Record<string, string>> = {
   front:
     'Sluice replaces it after 10 s without an answer; find out what uses its CPU, and look for `front_hung` in the log',
@@ -144,7 +144,7 @@ function behind({ money: { journal_lag_ms: lagMs } }: Found['view']): readonly A
   if (lagMs <= JOURNAL_LAG_MS_MAX) return []
   return [
     {
-      detail: `the ledger is ${msText(lagMs)} late`,
+      detail: `the ledger is delayed by ${msText(lagMs)}`,
       fix: 'nothing is lost; check whether Postgres is slow or down',
     },
   ]
@@ -158,9 +158,9 @@ function providers({ providers: all }: Found['view']): readonly Advice[] {
 }
 
 function breakerAdvice(provider: string, { endpoints, since, next_probe_at: probeAt }: BreakerView): Advice {
-  const next = probeAt === null ? 'the next call tests it' : `the next test call may go out at ${probeAt}`
+  const next = probeAt === null ? 'the next call tests it' : `the next test call may be sent at ${probeAt}`
   return {
-    detail: `the circuit breaker of ${provider} (${endpoints.join(', ')}) has been open since ${since}: Sluice skips it, ${next}`,
+    detail: `the circuit breaker of ${provider} (${endpoints.join(', ')}) has been open since ${since}: Sluice skips this provider; ${next}`,
     fix: "the breaker closes after one success; check the provider's status page and your API key",
     page: 'models',
   }

@@ -64,13 +64,16 @@ export function unpricedTiers(counts: readonly UnpricedTier[]): Advice | null {
   const what = calls === 1 ? '1 answer' : `${calls} answers`
   const isOther = counts.some(({ tier }) => tier === OTHER_TIER)
   return {
-    detail: `${what} since the start reported a tier without a price (${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}): charged at the base price`,
+    detail:
+      `${what} since the node started reported a tier without a price ` +
+      `(${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}): charged at the base price`,
     fix: `add the tier to \`modifiers\` of the endpoint in the file of SLUICE_CATALOG${isOther ? OTHER_NAME : ''}`,
     page: 'models',
   }
 }
 
-const OTHER_NAME = '; `service_tier` of GET /api/v1/generation has its real name if it is counted as `other`'
+const OTHER_NAME =
+  '; for tiers counted as `other`, `service_tier` of GET /api/v1/generation has the real name'
 
 /** Number of models and tiers that the advice names. Decision. */
 const TIERS_NAMED_MAX = 3

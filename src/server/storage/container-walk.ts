@@ -66,7 +66,7 @@ export async function* filesBelow(
 function charge(walk: Walk, cost: number): void {
   walk.left -= cost
   if (walk.left < 0) throw new WalkTooLong('too many entries')
-  if (walk.signal?.aborted === true) throw new WalkEnded('the caller has left')
+  if (walk.signal?.aborted === true) throw new WalkEnded('the client has disconnected')
 }
 
 interface Place {

@@ -53,7 +53,7 @@ export class PieceReader implements ByteReader {
 
   async next(): Promise<Outcome<Uint8Array | null>> {
     if (this.#isClosed || this.#isAsked)
-      throw new Error('internal: a reader was read twice at once, or after its end')
+      throw new Error('internal: a reader was read concurrently, or after its end')
     const { signal } = this.#options
     if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
     this.#takeBack()
@@ -116,7 +116,7 @@ export class PieceReader implements ByteReader {
     if (!got.ok) return got
     if (this.#isClosed) return fail('client_gone')
     return fail('content_damaged', {
-      cause: new Error(`the file ends at ${this.#at}, ${this.#to} bytes were there`),
+      cause: new Error(`the file ends at byte ${this.#at}, expected ${this.#to}`),
     })
   }
 

@@ -90,7 +90,7 @@ class RangeReader implements ByteReader {
       if (!opened.ok) return opened
       const { stream, chunks } = opened.value
       const chunk = await withinStall(chunks, this.#calls.stallMs, () =>
-        stream.destroy(new Error('the body of the object stalls')),
+        stream.destroy(new Error('the body of the object stalled')),
       )
       if (chunk !== null) return ok(chunk)
       this.#drop()

@@ -84,7 +84,7 @@ export class FairSemaphore {
   enter(input: PlaceInput): Leave | null | Promise<Leave | null> {
     const { tenant: name, weight = 1 } = input
     // Work that never fits would hold up all others.
-    if (weight > this.#placesOfOne) throw new Error('a task needs more places than exist')
+    if (weight > this.#placesOfOne) throw new Error('a task needs more slots than the semaphore has')
     const tenant = this.#tenants.get(name) ?? { waiting: new Set(), running: 0 }
     const entered = this.#wait(tenant, input)
     const leaveOf = (hasPlace: boolean): Leave | null =>

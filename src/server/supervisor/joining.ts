@@ -80,8 +80,8 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
     reasons.push(`REDIS_URL and DATABASE_URL belong to different installations; ${SAME}`)
   if (kind === 'folder' && found.objects === 'bucket')
     reasons.push(
-      `SLUICE_OBJECTS is the folder ${place}, and the other nodes keep files in a bucket: they would not find ` +
-        `those of this node; ${SAME}`,
+      `SLUICE_OBJECTS is the folder ${place}, and the other nodes keep files in a bucket, so they would not find ` +
+        `the files of this node; ${SAME}`,
     )
   else if (isOther(marks.objects, found))
     reasons.push(
@@ -96,7 +96,7 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
   return reasons
 }
 
-const SAME = 'use their value, or stop them first'
+const SAME = 'use the value of the other nodes, or stop those nodes first'
 
 function refusalsAlone({ objects }: JoinInput, found: Installation, marks: Marks): readonly string[] {
   if (!isOther(marks.objects, found)) return []

@@ -75,7 +75,7 @@ export class NodeHistory implements ChildHistory {
   }
 
   reloaded({ state, reason }: Pick<ReloadRecord, 'state' | 'reason'>): void {
-    if (state === 'done') this.#note('reload', 'settings were read again')
+    if (state === 'done') this.#note('reload', 'settings reloaded')
     if (state === 'refused') this.#note('reload_refused', reason ?? '')
   }
 

@@ -150,7 +150,7 @@ export class Reloader {
     const { setup, fleet, childSetup, check } = this.#options
     const before = countsOf(this.#current)
     try {
-      if (this.#isEnded) throw new StartRefused('the node is ending')
+      if (this.#isEnded) throw new StartRefused('the node is shutting down')
       const stands = standsOf(input, this.#stands, this.#given.settings)
       const generation = withStands(this.#current, stands)
       const now = countsOf(generation)

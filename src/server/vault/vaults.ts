@@ -201,7 +201,7 @@ function opened(keys: VaultKeys, sources: readonly StoredSecret[], into: SealedV
 }
 
 function secretOf(source: SealedValue | undefined, sealed: SealedOut, version = ''): SealedSecret {
-  if (source === undefined) throw new Error('a copy has no source')
+  if (source === undefined) throw new Error('the source of a copied secret is missing')
   return { ...source.facts, ...sealed, version }
 }
 

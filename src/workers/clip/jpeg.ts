@@ -35,7 +35,7 @@ export function jpegSize(bytes: Uint8Array): ImageSize {
     if (marker === START_OF_SCAN || (marker >= 0xc3 && marker <= 0xcf && !TABLES.has(marker))) break
     at += 2 + u16(bytes, at + 2)
   }
-  throw new ImageFault('has no frame of baseline or progressive JPEG')
+  throw new ImageFault('has no baseline or progressive JPEG frame')
 }
 
 /**

@@ -12,7 +12,7 @@ export function* boxesOf(bytes: Uint8Array): Generator<Box> {
   for (let at = 0; at + HEAD_BYTES <= bytes.length;) {
     const size = view.getUint32(at)
     if (size < HEAD_BYTES || at + size > bytes.length)
-      throw new RangeError('a box that reaches beyond its file')
+      throw new RangeError('an MP4 box extends beyond the end of its file')
     yield {
       type: String.fromCharCode(...bytes.subarray(at + 4, at + 8)),
       contents: bytes.subarray(at + HEAD_BYTES, at + size),

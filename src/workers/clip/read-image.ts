@@ -32,7 +32,7 @@ function tooLarge({ width, height }: ImageSize, pixelsLeft: number): string | nu
   if (Math.max(width, height) > CLIP_IMAGE_SIDE_MAX) return `is more than ${CLIP_IMAGE_SIDE_MAX} pixels long`
   if (width * height > CLIP_IMAGE_PIXELS_MAX) return `has more than ${CLIP_IMAGE_PIXELS_MAX} pixels`
   return width * height > pixelsLeft
-    ? `has, with the images before it, more than ${CLIP_IMAGES_PIXELS_MAX} pixels`
+    ? `has, together with earlier images, more than ${CLIP_IMAGES_PIXELS_MAX} pixels`
     : null
 }
 

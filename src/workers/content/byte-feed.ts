@@ -28,7 +28,7 @@ export function walker(walk: Walk): StructureScanner {
     finish: () => {
       feed.close()
       resume()
-      if (end === null) throw new Error('a walk still waits after the last byte')
+      if (end === null) throw new Error('a scan is still waiting after the last byte')
       return end
     },
   }

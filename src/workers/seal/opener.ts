@@ -97,7 +97,7 @@ function openOne(
     return ok(plain)
   } catch {
     plain.fill(0)
-    return damaged('a segment fails verification')
+    return damaged('a segment failed verification')
   }
 }
 
@@ -122,5 +122,5 @@ export function rangePlan(start: number, end: number, sizeBytes: number): RangeP
 }
 
 export function damaged(why: string): { readonly ok: false; readonly failure: Failure } {
-  return fail('content_damaged', { cause: new Error(`the sealed object does not open: ${why}`) })
+  return fail('content_damaged', { cause: new Error(`the sealed object cannot be decrypted: ${why}`) })
 }

@@ -44,7 +44,7 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
     to.push(cipher.getAuthTag())
   }
   const begin = (): Uint8Array[] => {
-    if (isOver) throw new Error('the sealer has ended')
+    if (isOver) throw new Error('this encryption has already ended')
     return index === 0 && heldBytes === 0 ? [header] : []
   }
   const discard = (): void => {
@@ -78,7 +78,7 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
     },
     finish() {
       const pieces = begin()
-      if (index > 0 && heldBytes === 0) throw new Error('announced bytes did not arrive')
+      if (index > 0 && heldBytes === 0) throw new Error('fewer bytes arrived than announced')
       seal(held.subarray(0, heldBytes), true, pieces)
       discard()
       return pieces

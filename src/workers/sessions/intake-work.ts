@@ -48,7 +48,7 @@ export class IntakeWork implements ThreadSession {
   receive(message: ToThread): void {
     if (message.kind === 'piece') this.#pieces.push(message)
     else if (message.kind === 'end') this.#isWhole = true
-    else throw new Error(`an intake session got ${message.kind}`)
+    else throw new Error(`unexpected message in an upload session: ${message.kind}`)
   }
 
   step(): boolean {

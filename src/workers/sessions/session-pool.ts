@@ -247,7 +247,7 @@ export class SessionPool {
       this.#loaded = this.#load(pool)
     })
     for (const session of this.#running) {
-      if (session.threadId === threadId) session.lose(new Error('the thread of the session did not answer'))
+      if (session.threadId === threadId) session.lose(new Error("the session's thread did not answer"))
     }
   }
 

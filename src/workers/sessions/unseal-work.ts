@@ -42,7 +42,7 @@ export class UnsealWork implements ThreadSession {
     if (message.kind === 'more') this.#room.push(message)
     else if (message.kind === 'piece') this.#arrive(Buffer.from(message.bytes, 0, message.length))
     else if (message.kind === 'end') this.#end(damaged('the object is shorter than its database record'))
-    else throw new Error(`an unsealing session got ${message.kind}`)
+    else throw new Error(`unexpected message in a download session: ${message.kind}`)
   }
 
   step(): boolean {

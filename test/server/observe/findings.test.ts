@@ -142,7 +142,7 @@ for (const [what, severity, text, given] of [
   [
     'the books are behind',
     'warn',
-    'the ledger is 10001 ms late',
+    'the ledger is delayed by 10001 ms',
     paid({ journal_lag_ms: JOURNAL_LAG_MS_MAX + 1 }),
   ],
   [
@@ -181,7 +181,7 @@ t.test('what most refused calls have in common decides what is advised', (t) => 
     fixFor('rate_limited'),
     /^raise the key's requests per minute or burst.*`call_failed` with the failure `rate_limited`/,
   )
-  t.match(fixFor('budget_exceeded'), /raise the budget/)
+  t.match(fixFor('budget_exceeded'), /raise the workspace's budget/)
   t.match(fixFor('body_invalid'), /^find the callers in the log/)
   t.end()
 })

@@ -95,7 +95,7 @@ t.test('while another node lives, a node with places of its own is refused by th
       /^SLUICE_OBJECTS, s3:\/\/b\/p\/, has files of an installation with a different database; use the value/,
     ],
     [{ redis, bucket: new Place() }, /^SLUICE_OBJECTS, s3:\/\/b\/p\/, has no file `installation`/],
-    [{}, /^REDIS_URL .*\nSLUICE_OBJECTS .*; use their value, or stop them first$/],
+    [{}, /^REDIS_URL .*\nSLUICE_OBJECTS .*; use the value of the other nodes, or stop those nodes first$/],
   ] as const)
     await t.rejects(join(store, { node: 'two', ...settings }), { message: reason })
   t.not(other.text, mark, 'the mark of the other installation is left')

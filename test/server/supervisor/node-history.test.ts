@@ -56,7 +56,7 @@ t.test('the start, reloads and stores that come and go are events', async (t) =>
   history.dependency('redis', true)
   t.same(events(), [
     'start Sluice 1.2.3',
-    'reload settings were read again',
+    'reload settings reloaded',
     'reload_refused SLUICE_PORT: no port',
     'degraded redis',
     'restored redis',

@@ -107,7 +107,7 @@ function operationsOf(transfers: Transfers, workspaceId: string): readonly AnyOp
     input: { upload: 'form' },
     outlivesClient: true,
     async run(call: Call) {
-      if (call.upload === null) throw new Error('the pipeline gives every upload')
+      if (call.upload === null) throw new Error('the pipeline passed no upload')
       const stored = await transfers.store(call.upload, {
         workspaceId,
         signal: call.signal,
@@ -122,7 +122,7 @@ function operationsOf(transfers: Transfers, workspaceId: string): readonly AnyOp
     input: { params: Type.Object({ name: Type.String() }), upload: 'raw', hasRest: true },
     outlivesClient: true,
     async run(call: Call) {
-      if (call.upload === null) throw new Error('the pipeline gives every upload')
+      if (call.upload === null) throw new Error('the pipeline passed no upload')
       const written = await transfers.writeContainerFile(
         call.upload,
         inContainer(workspaceId, `out/${nameOf(call.params)}.txt`),

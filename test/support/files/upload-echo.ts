@@ -55,7 +55,7 @@ export function uploadEcho(kind: 'form' | 'raw', options: EchoOptions = {}): Any
     outlivesClient: true,
     async run(call: Call) {
       const { upload } = call
-      if (upload === null) throw new Error('the pipeline gives every upload')
+      if (upload === null) throw new Error('the pipeline passed no upload')
       await options.before?.(upload, call)
       const echo = await collect(upload, options)
       return 'name' in echo

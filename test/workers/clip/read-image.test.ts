@@ -127,7 +127,7 @@ t.test('arithmetic and lossless JPEG are refused', async (t) => {
   for (const frame of [0xc3, 0xc9, 0xcb]) {
     const bytes = Buffer.from(plainJpeg({ width: 16, height: 16 }, COLOUR))
     bytes[bytes.indexOf(Buffer.of(0xff, 0xc0)) + 1] = frame
-    t.equal(readImage(bytes), 'has no frame of baseline or progressive JPEG')
+    t.equal(readImage(bytes), 'has no baseline or progressive JPEG frame')
   }
 })
 

@@ -126,7 +126,7 @@ t.test('images of one clip have a bound together', async (t) => {
   )
   const whole = { firstFrame: large, lastFrame: large }
   t.equal(await refusal(whole), null)
-  const detail = `Reference image 1 has, with the images before it, more than ${CLIP_IMAGES_PIXELS_MAX} pixels.`
+  const detail = `Reference image 1 has, together with earlier images, more than ${CLIP_IMAGES_PIXELS_MAX} pixels.`
   t.equal(await refusal({ ...whole, references: [plainPng({ width: 1, height: 1 }, RED)] }), detail)
 })
 

@@ -14,7 +14,7 @@ const REASONS: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: 'does not answer',
   ETIMEDOUT: 'does not answer',
   ENOTFOUND: 'has an unknown name',
-  EAI_AGAIN: 'has a name that cannot be looked up now',
+  EAI_AGAIN: 'has a name that cannot be resolved at the moment',
   EHOSTUNREACH: 'cannot be reached',
   ENETUNREACH: 'cannot be reached',
   ECONNRESET: 'closes connections',

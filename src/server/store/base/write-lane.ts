@@ -30,7 +30,7 @@ export function openWriteLane(store: Store, connections = store): WriteLane {
       const tenant = organizations.get(workspaceId) ?? (await organizationOf(store.sql, workspaceId))
       organizations.set(workspaceId, tenant)
       const leave = await turns.enter({ tenant })
-      if (leave === null) throw new Error('an unbounded semaphore refused a place')
+      if (leave === null) throw new Error('an unbounded semaphore refused to admit a write')
       try {
         return await connections.watched(run)
       } finally {

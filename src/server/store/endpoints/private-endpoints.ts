@@ -185,7 +185,7 @@ class EndpointStore implements PrivateEndpoints {
     const [after] = await tx<EndpointRow[]>`
       UPDATE private_endpoints SET ${tx(set)}, revision = revision + 1, updated_at = clock_timestamp()
       WHERE id = ${before.id} AND revision = ${before.revision} RETURNING *`
-    if (after === undefined) throw new Error('a locked row has another revision')
+    if (after === undefined) throw new Error('the revision of a locked row has changed')
     const isGone = set['deleted_at'] !== undefined
     await appendAudit(tx, endpointEvent(by, before, isGone ? null : after))
     const isLive = before.status === 'active' || after.status === 'active'

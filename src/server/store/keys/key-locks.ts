@@ -29,6 +29,6 @@ export async function findLocked(tx: Transaction, ref: KeyRef): Promise<LockedKe
 /** A key that this transaction has locked or made. */
 export async function lookAt(tx: Transaction, hash: string): Promise<ManagedKey> {
   const key = await findKey(tx, { organizationId: null, hash })
-  if (key === null) throw new Error('a key of this transaction is gone')
+  if (key === null) throw new Error('a key locked by this transaction no longer exists')
   return key
 }

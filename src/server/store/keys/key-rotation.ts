@@ -88,6 +88,6 @@ async function endSoon(tx: Transaction, hash: string, overlapS: number): Promise
   const [row] = await tx<{ expires_at: Date }[]>`
     UPDATE api_keys SET expires_at = LEAST(expires_at, clock_timestamp() + ${overlapS} * interval '1 second'), updated_at = clock_timestamp()
     WHERE hash = ${hash} RETURNING expires_at`
-  if (row === undefined) throw new Error('a locked key is gone')
+  if (row === undefined) throw new Error('a locked key no longer exists')
   return row.expires_at
 }

@@ -146,6 +146,6 @@ function columnsOf(columns: readonly string[]): string {
 
 /** Names become part of statements, and a manifest may come from anywhere. */
 function safe(name: string): string {
-  if (!NAME.test(name)) throw new TypeError(`not a name of ours: ${JSON.stringify(name)}`)
+  if (!NAME.test(name)) throw new TypeError(`not a valid name for a table or column: ${JSON.stringify(name)}`)
   return name
 }

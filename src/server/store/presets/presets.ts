@@ -110,7 +110,7 @@ async function put(tx: Transaction, { ref, input, by }: Put): Promise<Outcome<Wr
   const room = await makeRoom(tx, ref, by)
   if (!room.ok) return room
   const row = await lockPreset(tx, ref)
-  if (row === null) throw new Error('a preset of a locked workspace is gone')
+  if (row === null) throw new Error('a preset of a locked workspace no longer exists')
   const before = row.latest_version === 0 ? null : row
   const [version] = await tx<VersionRow[]>`
     INSERT INTO preset_versions (id, preset_id, version, config, system_prompt, source, ignored, creator_id)
@@ -166,7 +166,7 @@ async function designate(tx: Transaction, { ref, version, by }: Designation): Pr
     return ok({ preset: presetOf(before, designated), invalidation: null })
   const [after] = await tx<PresetRow[]>`
     UPDATE presets SET designated_version = ${version}, updated_at = clock_timestamp() WHERE id = ${before.id} RETURNING *`
-  if (after === undefined) throw new Error('a locked row is gone')
+  if (after === undefined) throw new Error('a locked row no longer exists')
   return written(tx, { by, before, after, designated })
 }
 
@@ -178,7 +178,7 @@ async function archive(tx: Transaction, ref: PresetRef, by: PresetActor): Promis
   const [after] = await tx<PresetRow[]>`
     UPDATE presets SET status = 'archived', status_updated_at = clock_timestamp(), updated_at = clock_timestamp()
     WHERE id = ${before.id} RETURNING *`
-  if (after === undefined) throw new Error('a locked row is gone')
+  if (after === undefined) throw new Error('a locked row no longer exists')
   return written(tx, { by, before, after, designated })
 }
 

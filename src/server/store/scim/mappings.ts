@@ -84,7 +84,7 @@ async function setRole(
   if (before.role === role) return ok(mappingOf(before))
   const [after] = await tx<MappingRow[]>`
     UPDATE scim_mappings SET role = ${role}, updated_at = clock_timestamp() WHERE id = ${id} RETURNING *`
-  if (after === undefined) throw new Error('a locked row is gone')
+  if (after === undefined) throw new Error('a locked row no longer exists')
   await tx`UPDATE member_grants SET role = ${role} WHERE mapping_id = ${id}`
   await appendAudit(tx, mappingEvent(by, { before: mappingOf(before), after: mappingOf(after) }))
   return ok(mappingOf(after))

@@ -136,7 +136,7 @@ async function create(
   const added = await addMembers(tx, { organizationId: by.organizationId, groupId: id }, userIds)
   if (!added.ok) return added
   const made = await readGroup(tx, { organizationId: by.organizationId, id, hasMembers: false })
-  if (made === null) throw new Error('the insert left no group')
+  if (made === null) throw new Error('the inserted group was not returned')
   await appendAudit(tx, groupEvent(by, { before: null, after: made, added: new Set(added.value) }))
   return ok(made)
 }
@@ -170,7 +170,7 @@ async function update(tx: Transaction, { before, steps, by }: Update): Promise<O
     UPDATE scim_groups SET display_name = ${displayName}, external_id = ${externalId}, version = version + 1, updated_at = clock_timestamp()
     WHERE id = ${before.id}`
   const after = await readGroup(tx, { organizationId: by.organizationId, id: before.id, hasMembers: false })
-  if (after === null) throw new Error('a locked group is gone')
+  if (after === null) throw new Error('a locked group no longer exists')
   await appendAudit(tx, groupEvent(by, { before, after, added, removed }))
   return ok(after)
 }

@@ -76,7 +76,7 @@ async function create(tx: Transaction, input: ScimUserInput, by: DirectoryActor)
     INSERT INTO users (id, organization_id, user_name, display_name, email, is_active, external_id, attributes)
     VALUES (${id}, ${by.organizationId}, ${userName}, ${displayName}, ${emailOf(attributes)}, ${isActive}, ${externalId}, ${tx.json(attributes as never)})`
   const made = await readUser(tx, by.organizationId, id)
-  if (made === null) throw new Error('the insert left no user')
+  if (made === null) throw new Error('the inserted user was not returned')
   await appendAudit(tx, userEvent(by, null, made))
   return ok(made)
 }
@@ -97,7 +97,7 @@ async function write(tx: Transaction, { before, input, by }: Change): Promise<Sc
   if (isActive && !before.isActive) await userActivated(tx, before.id)
   if (!isActive && before.isActive) await userDeactivated(tx, before.id)
   const after = await readUser(tx, by.organizationId, before.id)
-  if (after === null) throw new Error('a locked user is gone')
+  if (after === null) throw new Error('a locked user no longer exists')
   await appendAudit(tx, userEvent(by, before, after))
   return after
 }

@@ -41,7 +41,7 @@ async function claim(tx: Transaction, id: string, leaseMs: number): Promise<Sync
     tx`
     started_at = coalesce(started_at, clock_timestamp()), synced_groups = coalesce(synced_groups, 0), deleted_groups = coalesce(deleted_groups, 0)`,
   )
-  if (row === null) throw new Error('a claimed row is gone')
+  if (row === null) throw new Error('a claimed sync job no longer exists')
   const { organization_id: organizationId, attempt } = row
   if (attempt <= SYNC_ATTEMPTS_MAX) return { id, organizationId, attempt }
   await failed(

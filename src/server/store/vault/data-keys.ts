@@ -23,7 +23,7 @@ export function openDataKeys(store: Store): DataKeys {
         // A process that lost the race waited for the winner's commit in the statement above, and sees its
         // row here.
         const current = await currentOf(store.sql, row.workspaceId, row.purpose)
-        if (current === null) throw new Error('the insert left no current key')
+        if (current === null) throw new Error('no current key exists after the insert')
         return ok(current)
       }),
   }

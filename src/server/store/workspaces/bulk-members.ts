@@ -140,13 +140,13 @@ async function keptMembers(
   return issuesOf(userIds, (id) => {
     if (isMapped.has(id))
       return {
-        message: 'is a member by a SCIM mapping',
+        message: 'is a member through a SCIM mapping',
         expected: 'remove the user from the group in the identity provider',
       }
     if (isCreator.has(id))
       return {
         message: 'is the creator of an active key of the workspace',
-        expected: 'a user without such keys; delete the key first',
+        expected: 'a user who created no active key of the workspace; delete the key first',
       }
     return null
   })

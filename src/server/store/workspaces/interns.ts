@@ -118,7 +118,7 @@ async function update(
   const [row] = await tx<InternRow[]>`
     UPDATE interns SET ${tx({ name, description, instructions, attached_vault_id: attachedVaultId })}, updated_at = clock_timestamp()
     WHERE id = ${id} RETURNING *`
-  if (row === undefined) throw new Error('a locked row is gone')
+  if (row === undefined) throw new Error('a locked row no longer exists')
   const intern = internOf(row)
   await appendAudit(tx, internEvent(by, 'interns.update', { before, after: intern }))
   return ok(intern)

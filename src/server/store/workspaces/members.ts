@@ -91,7 +91,7 @@ export async function ensureUser(tx: Transaction, input: NewUser): Promise<User>
     VALUES (${newId()}, ${organizationId}, ${userName}, ${displayName}, ${email})
     ON CONFLICT (organization_id, lower(user_name)) DO NOTHING`
   const user = await findUser(tx, organizationId, userName)
-  if (!user.ok) throw new Error('the insert left no user')
+  if (!user.ok) throw new Error('the inserted user was not returned')
   return user.value
 }
 

@@ -145,7 +145,7 @@ async function write(tx: Transaction, after: Workspace): Promise<Date> {
       default_callback_url = ${after.defaultCallbackUrl}, storage_quota_bytes = ${after.storageQuotaBytes},
       call_limits = ${tx.json(after.callLimits)}, settings = ${tx.json(after.settings)}, updated_at = clock_timestamp()
     WHERE id = ${after.id} RETURNING updated_at`
-  if (row === undefined) throw new Error('a locked row is gone')
+  if (row === undefined) throw new Error('a locked row no longer exists')
   return row.updated_at
 }
 

@@ -90,7 +90,7 @@ const CALLERS_FAULT = 4
 function refusalOf({ statusCode = 0 }: IncomingMessage, text: string): LiveEnd {
   return {
     kind: Math.floor(statusCode / 100) === CALLERS_FAULT ? 'refused' : 'away',
-    reason: messageIn(text) ?? `it answers ${statusCode}`,
+    reason: messageIn(text) ?? `the node answered ${statusCode}`,
   }
 }
 

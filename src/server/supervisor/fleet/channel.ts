@@ -55,7 +55,7 @@ export interface Channel {
  * waits for `drain`. Design §2.
  */
 export function openChannel(): Channel {
-  if (process.send === undefined) throw new Error('this role is started by `sluice serve` only')
+  if (process.send === undefined) throw new Error('only `sluice serve` can start this role')
   process.on('disconnect', () => process.exit(0))
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined)
   const drains: DrainListener[] = []

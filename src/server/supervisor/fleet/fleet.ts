@@ -313,7 +313,7 @@ export class Fleet {
   }
 
   #throwIfEnding(): void {
-    if (this.#isEnding) throw new StartRefused('the node is ending')
+    if (this.#isEnding) throw new StartRefused('the node is shutting down')
   }
 
   #fork(role: Role, isAhead: boolean): FleetChild {

@@ -37,7 +37,7 @@ export function watchSignals(actions: SignalActions): () => void {
     // A closing terminal sends SIGHUP too and ends the parent a moment later: that is no reload.
     setTimeout(() => {
       const isClosed = process.ppid !== parent || (hadTerminal && !hasTerminal())
-      if (isClosed) end('SIGHUP of a closed terminal')
+      if (isClosed) end('SIGHUP from a closed terminal')
       else actions.reload()
     }, HANGUP_WAIT_MS)
   }
@@ -50,7 +50,7 @@ export function watchSignals(actions: SignalActions): () => void {
   process.stderr.on('error', onStreamError)
   const looks = isStartedByNpm()
     ? every(PARENT_LOOK_MS, () => {
-        if (process.ppid !== firstParent && firstAtMs === null) end('npm has ended')
+        if (process.ppid !== firstParent && firstAtMs === null) end('npm has exited')
       })
     : null
   return () => {

@@ -55,14 +55,18 @@ export class SilenceWatch {
       return
     }
     if (!wasSilent)
-      this.#log.warn('front_silent', { pid: front.pid, silentMs, effect: 'it counts as not ready' })
+      this.#log.warn('front_silent', { pid: front.pid, silentMs, effect: 'the front counts as not ready' })
     this.#silent.add(front)
     if (silentMs === 0 || silentMs % FRONT_HUNG_MS !== 0) return
     // A person debugs the front: a kill would lose the debugged state.
     if (front.isDebugged)
-      return this.#log.warn('front_debugged', { pid: front.pid, silentMs, effect: 'it is not replaced' })
+      return this.#log.warn('front_debugged', {
+        pid: front.pid,
+        silentMs,
+        effect: 'the front is not replaced',
+      })
     this.#hangs++
-    this.#log.error('front_hung', { pid: front.pid, silentMs, effect: 'it is killed and replaced' })
+    this.#log.error('front_hung', { pid: front.pid, silentMs, effect: 'the front is killed and replaced' })
     front.kill()
   }
 }

@@ -95,7 +95,7 @@ export async function removeCluster(
   options: RemoveOptions = {},
 ): Promise<string | null> {
   const { outsideDir = OUTSIDE_DIR, force = false } = options
-  if (pid !== null) return `process ${pid} runs on it`
+  if (pid !== null) return `process ${pid} is using it`
   if (isUsed && !force)
     return `the data directory ${dataDir} uses it, and a stopped node has its data there; --force deletes it anyway`
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })

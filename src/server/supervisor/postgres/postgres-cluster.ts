@@ -191,7 +191,7 @@ async function recordedPlace(folder: string, request: PlaceInput, record: string
       () => false,
     )
     if (isEmptyPlace) return { folder, data, account: request.account }
-    throw new EmbeddedPostgresError(`${record} refers to the data in ${folder}, which is gone`)
+    throw new EmbeddedPostgresError(`${record} refers to the data in ${folder}, which no longer exists`)
   }
   const ourUid = process.getuid?.() ?? owner.uid
   if (owner.uid === ourUid) return { folder, data, account: null }

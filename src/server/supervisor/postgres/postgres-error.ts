@@ -2,7 +2,7 @@
 export class EmbeddedPostgresError extends Error {
   constructor(reason: string, options?: ErrorOptions) {
     super(
-      `The embedded Postgres cannot start: ${reason}. Set DATABASE_URL to use a Postgres of your own.`,
+      `The embedded Postgres cannot start: ${reason}. Set DATABASE_URL to use your own Postgres.`,
       options,
     )
   }

@@ -23,7 +23,7 @@ export async function hangingFront(proof: Proof, stand: Stand): Promise<void> {
   )
   proof.checkTimed('after 3 s', silentMs <= FRONT_SILENT_MS + SLACK_MS, `after ${silentMs.toFixed(0)} ms`)
   proof.check(
-    'it is killed and replaced, not before 9 s',
+    'the front is killed and replaced, not before 9 s',
     isInTime(found),
     `after ${replacedMs.toFixed(0)} ms`,
   )

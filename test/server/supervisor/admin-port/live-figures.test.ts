@@ -355,7 +355,7 @@ t.test('tiers without a price are a finding, over all fronts since they started'
   t.match(seen(looks, looks).findings, [
     {
       severity: 'warn',
-      text: `8 answers since the start reported a tier without a price (${name('b')}, ${name('a')}, ${name('c')} and 1 more): charged at the base price`,
+      text: `8 answers since the node started reported a tier without a price (${name('b')}, ${name('a')}, ${name('c')} and 1 more): charged at the base price`,
       page: 'models',
     },
   ])

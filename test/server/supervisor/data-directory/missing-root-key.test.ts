@@ -20,7 +20,7 @@ t.test('a node whose rows need a root key that is gone ends with a sentence, and
   t.notMatch(stdout, /"event":"ready"/)
   t.match(
     stderr,
-    `root key ${MISSING} is missing: 1 key encrypted with it cannot be decrypted; restore it from its backup`,
+    `root key ${MISSING} is missing: 1 key encrypted with it cannot be decrypted; before you start the node, restore the key from its backup`,
   )
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'first-keys.json')))

@@ -161,7 +161,7 @@ t.test('a node that ends while it grows drains what it has once', async (t) => {
   ;(await starting()).ready()
   const last = await starting()
   const drained = fleet.drain('front', 60_000)
-  await t.rejects(rolled, { message: 'the node is ending' })
+  await t.rejects(rolled, { message: 'the node is shutting down' })
   t.ok(last.isGone)
   t.same(
     forked.filter(({ isReady }) => isReady).map(({ drains }) => drains),

@@ -115,8 +115,8 @@ t.test('a node that drains makes no new fronts, whatever is queued', async (t) =
   readyAtOnce()
   const count = forked.length
   const drained = fleet.drain('front', 60_000)
-  await t.rejects(rolled, { message: 'the node is ending' })
-  await t.rejects(fleet.roll(partsOf(2, 'newer')), { message: 'the node is ending' })
+  await t.rejects(rolled, { message: 'the node is shutting down' })
+  await t.rejects(fleet.roll(partsOf(2, 'newer')), { message: 'the node is shutting down' })
   t.equal(forked.length, count)
   for (const child of forked) child.end('exit code 0')
   await drained

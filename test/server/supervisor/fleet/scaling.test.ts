@@ -118,7 +118,7 @@ t.test('a node that drains scales no more', async (t) => {
   reloader.end()
   t.same(await reloader.scale({ fronts: 3, workers: null }), {
     state: 'refused',
-    reason: 'the node is ending',
+    reason: 'the node is shutting down',
   })
   t.same(rolls, [])
 })

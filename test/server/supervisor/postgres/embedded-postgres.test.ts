@@ -214,5 +214,5 @@ t.test('a data directory whose cluster is gone is refused instead of starting em
   const away = `${first.clusterFolder}-away`
   renameSync(first.clusterFolder, away)
   t.teardown(() => renameSync(away, first.clusterFolder))
-  await t.rejects(made.start(), /refers to the data in .* which is gone/)
+  await t.rejects(made.start(), /refers to the data in .* which no longer exists/)
 })

@@ -163,5 +163,5 @@ async function saveReleases(tx: Transaction, journalId: string, forfeits: readon
     UPDATE ledger AS l SET released_nano = l.released_nano + x.nano
     FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS x(part oid, place tid, nano bigint)
     WHERE l.journal_id = ${journalId} AND l.kind = 'forfeit' AND l.tableoid = x.part AND l.ctid = x.place`
-  if (count !== forfeits.length) throw new Error('a locked forfeit is gone')
+  if (count !== forfeits.length) throw new Error('a locked forfeit row no longer exists')
 }

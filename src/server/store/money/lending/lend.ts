@@ -27,7 +27,8 @@ export async function lend(tx: Transaction, ask: LendInput): Promise<LendReply |
   if (refill === undefined) return null
   const answered = Number(refill.sequence)
   if (answered === ask.sequence) return JSON.parse(refill.reply) as LendReply
-  if (answered > ask.sequence) throw new Error(`request ${ask.sequence} for money comes after ${answered}`)
+  if (answered > ask.sequence)
+    throw new Error(`money request ${ask.sequence} arrived after request ${answered}`)
   const accountIds = ask.accounts.map(({ accountId }) => accountId)
   const { reply, accounts, wanted } = decide(ask, await lookAt(tx, accountIds, ask.journalId))
   const leases = reply.accounts.flatMap(({ accountId, lentNano }) =>

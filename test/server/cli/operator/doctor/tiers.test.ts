@@ -53,7 +53,7 @@ t.test('doctor names model, provider and tier, and the cure', async (t) => {
   t.same(await found(t, sample('service_tier', 'ultrafast', 3)), {
     ...{ check: 'tiers', level: 'warning', fix: FIX },
     detail:
-      '3 answers since the start reported a tier without a price (acme/one at acme: `service_tier: ultrafast`): charged at the base price',
+      '3 answers since the node started reported a tier without a price (acme/one at acme: `service_tier: ultrafast`): charged at the base price',
   })
   t.match(await found(t, sample('speed', 'fast', 1)), { detail: /^1 answer since .*`speed: fast`/ })
 })
@@ -65,6 +65,6 @@ t.test('doctor passes over tiers that the catalogue has a price of by now', asyn
 
 t.test('doctor names the field with the tier that metrics count as `other`', async (t) => {
   t.match(await found(t, sample('service_tier', 'other', 1)), {
-    fix: `${FIX}; \`service_tier\` of GET /api/v1/generation has its real name if it is counted as \`other\``,
+    fix: `${FIX}; for tiers counted as \`other\`, \`service_tier\` of GET /api/v1/generation has the real name`,
   })
 })
