@@ -26,11 +26,15 @@ import type { WireRequest, WireResponse } from '../src/server/http/reply/wire.ts
 import { UnreadAnswers } from '../src/server/limits/unread-answers.ts'
 import type {
   Embedder,
+  EmbeddingCaller,
   EmbeddingsRequest,
-  EmbeddingsResult,
 } from '../src/server/ports/embeddings/embeddings.ts'
 import type { ResolvedModel } from '../src/server/ports/models/models.ts'
-import { createEmbedder } from '../src/server/upstream/embeddings/embedder.ts'
+import type { KeyRecord } from '../src/server/ports/keys/keys.ts'
+import type { ModelReply } from '../src/server/ports/model-calls.ts'
+import type { CallTime } from '../src/server/http/call/call-time.ts'
+import { FREE_PAYMENT } from '../test/support/money/free-spend.ts'
+import { createEmbedder } from '../src/server/inference/embedder.ts'
 import { openPools } from '../src/workers/pool.ts'
 import { BodyBudget } from '../src/server/http/body/body.ts'
 
@@ -83,17 +87,23 @@ class UngovernedCall implements ExchangeOwner {
     exchange.work(true)
     const { model, embedder } = this.#parts
     const { time } = exchange
-    const plan = embedder.plan({
-      model,
-      request,
-      limits: null,
-      caller: NOBODY,
-      deadlineAt: time.deadlineAt,
-      call: time,
-    })
-    const answered = plan.ok ? plan.value.run() : Promise.resolve(plan)
-    void answered.then((answer) => {
-      if (answer.ok) exchange.send(replyOf(answer.value, model.id))
+    const answered = embedder.answer(
+      {
+        operation: 'embeddings.create',
+        id: '',
+        model,
+        request,
+        limits: null,
+        caller: NOBODY,
+        requestId: '',
+        hops: 0,
+        deadlineAt: time.deadlineAt,
+        call: callerOf(time),
+      },
+      FREE_PAYMENT,
+    )
+    void Promise.resolve(answered).then((answer) => {
+      if (answer.ok) exchange.send(replyOf(answer.value))
       else this.#fail(502)
       exchange.rest()
     })
@@ -105,16 +115,34 @@ class UngovernedCall implements ExchangeOwner {
 }
 
 const NOBODY = { organizationId: '', workspaceId: '', key: '' }
-const HEAD = Buffer.from('{"object":"list","data":')
+/** A key without limits; nothing else of it is read. */
+const KEY = { callLimits: null } as KeyRecord
 
-function replyOf(result: EmbeddingsResult, model: string): Reply {
-  const usage = `{"prompt_tokens":${result.promptTokens},"total_tokens":${result.totalTokens}}`
+/** The call as the embedder sees it: its time alone. */
+function callerOf(time: CallTime): EmbeddingCaller {
+  return {
+    key: KEY,
+    requestId: '',
+    deadlineAt: time.deadlineAt,
+    get signal() {
+      return time.signal
+    },
+    get hasEnded() {
+      return time.hasEnded
+    },
+    notes: {},
+    limited: () => undefined,
+  }
+}
+
+function replyOf(answer: ModelReply): Reply {
+  const { parts, done } = answer.kind === 'bytes' ? answer : { parts: [], done: undefined }
   return {
     status: 200,
     statusLine: statusLine(200),
     headers: ['content-type', 'application/json'],
-    body: [HEAD, ...result.data, Buffer.from(`,"model":${JSON.stringify(model)},"usage":${usage}}`)],
-    done: () => result.release(),
+    body: parts,
+    ...(done !== undefined && { done }),
   }
 }
 

@@ -38,18 +38,17 @@ import { openLender } from '../../src/server/store/money/lender.ts'
 import { FRONT_POOL_MAX, KEY_POOL_MAX, MONEY_POOL_MAX } from '../../src/server/supervisor/fleet/shares.ts'
 import type { ChildPart } from '../../src/server/supervisor/fleet/ipc.ts'
 import { VERSION } from '../../src/server/supervisor/version.ts'
-import { createEmbedder } from '../../src/server/upstream/embeddings/embedder.ts'
-import { createInference } from '../../src/server/upstream/inference/inference.ts'
+import { createEmbedder } from '../../src/server/inference/embedder.ts'
+import { createInference } from '../../src/server/inference/inference.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { SILENT } from '../../test/support/log.ts'
-import { FREE_SPEND } from '../../test/support/money/free-spend.ts'
+import { FREE_PAYMENT, FREE_SPEND } from '../../test/support/money/free-spend.ts'
 import { Provider } from '../peers/provider.ts'
 import {
   deafLender,
   FREE_ADMISSION,
   FREE_GENERATIONS,
   FREE_METERS,
-  FREE_MODEL_CALLS,
   FREE_OBSERVER,
   freeAccess,
   freeEgress,
@@ -134,7 +133,7 @@ export async function assemble(settings: FrontSettings): Promise<AssembledFront>
     egress,
     observer,
     spend: has('money') ? spendOf(settings, has, { log, closings }) : FREE_SPEND,
-    modelCalls: FREE_MODEL_CALLS,
+    modelCalls: FREE_PAYMENT.modelCalls,
     privateModels: { of: () => null },
   } as unknown as Ports
   const http = await startHttp({

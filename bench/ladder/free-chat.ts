@@ -5,10 +5,13 @@ import { callerOf } from '../../src/schemas/values/callers.ts'
 import { callableModel, nextCallId } from '../../src/server/operations/model-calls.ts'
 import type { Call, Success } from '../../src/server/operations/define.ts'
 import type { EventStream } from '../../src/server/ports/event-stream.ts'
-import type { InferenceSink } from '../../src/server/ports/inference/inference.ts'
+import type { TextForm } from '../../src/server/ports/inference/inference.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { Provider } from '../peers/provider.ts'
-import { RAW } from './free.ts'
+import { FREE_PAYMENT } from '../../test/support/money/free-spend.ts'
+import { FREE_GENERATIONS, RAW } from './free.ts'
+import type { TextEvents } from '../../src/dialects/answers.ts'
+import { WHOLE_TEXTS } from '../../src/dialects/whole-texts.ts'
 import type { ShownUsage } from '../../src/dialects/parts.ts'
 
 const JSON_TYPE = 'application/json'
@@ -63,12 +66,13 @@ export async function chatRouted(call: ChatCall, ports: Ports): Promise<Outcome<
   const { body: request, key, requestId, deadlineAt, startedAt } = call
   const found = callableModel({ name: request.model ?? '', makes: 'texts', key }, ports.models, ports)
   if (!found.ok) return found
-  const planned = await ports.inference.plan({
+  const { id: model } = found.value
+  const job = {
     operation: 'chat.create',
     startedAt,
     models: [found.value],
     request,
-    head: { id: nextCallId('gen_'), createdS: Math.floor(Date.now() / 1_000) },
+    head: { id: nextCallId('gen_'), createdS: Math.floor(Date.now() / 1_000), model },
     limits: key.money,
     caller: callerOf(key),
     session: null,
@@ -76,50 +80,23 @@ export async function chatRouted(call: ChatCall, ports: Ports): Promise<Outcome<
     hops: 0,
     deadlineAt,
     call,
-  })
-  if (!planned.ok) return planned
-  const sink = new Passing(call)
-  const result = await planned.value.run(sink)
-  if (!result.ok) return result
-  const { answer, failure } = result.value
-  if (failure !== null) return { ok: false, failure }
-  if (answer !== null) {
-    const parts = answer.withUsage(NO_USAGE)
-    return ok({ kind: 'bytes', parts, contentType: JSON_TYPE, done: () => answer.release() })
   }
-  sink.end()
-  return STREAMED
+  return ports.inference.answer(job, PASSED, { ...FREE_PAYMENT, generations: FREE_GENERATIONS })
 }
 
-/** Writes the events of a stream to the caller. */
-class Passing implements InferenceSink {
-  readonly #call: ChatCall
-  #stream: EventStream | null = null
+/** The provider of the ladder speaks the form of the caller: no event is written anew. */
+const EVENTS: TextEvents = {
+  silence: SILENCE,
+  begin: () => undefined,
+  eventsOf: () => SILENCE,
+  lastOf: () => LAST,
+  failureOf: () => LAST,
+}
 
-  constructor(call: ChatCall) {
-    this.#call = call
-  }
-
-  begin(): void {}
-
-  progressed(): void {}
-
-  /** The provider of the ladder speaks the form of the caller: no event is written anew. */
-  take(): boolean {
-    return true
-  }
-
-  pass(events: Uint8Array): boolean {
-    this.#stream ??= this.#call.events(HEAD)
-    this.#stream.write(events)
-    return this.#stream.hasRoom
-  }
-
-  room(): Promise<void> {
-    return this.#stream?.room() ?? Promise.resolve()
-  }
-
-  end(): void {
-    this.#stream?.end(LAST)
-  }
+const PASSED: TextForm = {
+  tokensMember: 'max_tokens',
+  statuses: [],
+  events: () => EVENTS,
+  whole: WHOLE_TEXTS.chat,
+  usageOf: () => NO_USAGE,
 }

@@ -6,6 +6,7 @@ import type { Call, Success } from '../../src/server/operations/define.ts'
 import type { EmbeddingsRequest } from '../../src/server/ports/embeddings/embeddings.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { Provider } from '../peers/provider.ts'
+import { FREE_PAYMENT } from '../../test/support/money/free-spend.ts'
 import { RAW } from './free.ts'
 
 const JSON_TYPE = 'application/json'
@@ -22,23 +23,22 @@ export function passedOn(provider: Provider): (call: Call) => Promise<Outcome<Su
 
 type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
 
-/** Calls the model by the endpoints that are chosen for it, and answers with its vectors alone. */
+/** Calls the model by the endpoints that are chosen for it, for money that costs nothing. */
 export async function routed(call: EmbeddingsCall, ports: Ports): Promise<Outcome<Success>> {
   const { body: request, key, requestId, deadlineAt } = call
   const found = callableModel({ name: request.model ?? '', makes: 'embeddings', key }, ports.models, ports)
   if (!found.ok) return found
-  const planned = ports.embedder.plan({
+  const job = {
+    operation: 'embeddings.create',
+    id: '',
     model: found.value,
     request,
     limits: key.money,
     caller: callerOf(key),
     requestId,
+    hops: 0,
     deadlineAt,
     call,
-  })
-  if (!planned.ok) return planned
-  const result = await planned.value.run()
-  if (!result.ok) return result
-  const { data, release } = result.value
-  return ok({ kind: 'bytes', parts: data, contentType: JSON_TYPE, done: release })
+  }
+  return ports.embedder.answer(job, FREE_PAYMENT)
 }

@@ -33,11 +33,6 @@ export const STILL_FEED: EpochFeed = {
   subscribe: () => () => undefined,
 }
 
-/** Calls of a key without limits of calls never get here. */
-export const FREE_MODEL_CALLS: Ports['modelCalls'] = {
-  admit: () => Promise.resolve({ failure: null, headers: null, end: () => undefined }),
-}
-
 type ReadBody = ShortJobTypes['read_body']
 type ScanAnswer = ShortJobTypes['scan_answer']
 

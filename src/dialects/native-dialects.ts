@@ -8,7 +8,7 @@ import { readResponse } from './responses/whole.ts'
 import { NativeResponsesStream } from './responses/stream.ts'
 import { responsesRequest } from './responses/native-request.ts'
 import { messagesRequest } from './messages/native-request.ts'
-import { NativeChatStream } from './chat/walk.ts'
+import { NativeChatStream } from './chat/stream.ts'
 
 /** The forms in which callers and providers speak alike. D5. */
 export const NATIVE_DIALECTS: Readonly<Record<Dialect, NativeDialect>> = {

@@ -28,6 +28,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   storage: [...DRIVER, 'structures'],
   files: DRIVER,
   upstream: [...DRIVER, 'dialects', 'caches', 'structures'],
+  // One call to a model, from its plan to its record.
+  inference: [...DRIVER, 'dialects', 'structures', 'upstream'],
   egress: [...DRIVER, 'structures'],
   vault: [...DRIVER, 'structures'],
   // The one form of an envelope: the front's own small secrets are sealed by it too.
@@ -74,6 +76,7 @@ const HOLDS: Readonly<Record<string, string>> = {
   storage: 'objects on disk or S3',
   files: 'one file on its way in or out',
   upstream: 'protocols of providers',
+  inference: 'one call to a model: plan, hold, send, relay, settle, record',
   egress: 'the one gate to the outside',
   vault: 'root keys, data keys, sealed values and their release',
   workers: 'CPU-heavy tasks, in threads',
@@ -133,7 +136,6 @@ const EVERYBODYS = [
   'model-calls',
   'clip-content',
   'name-hints',
-  'paid-call',
   'named-organization',
 ].map((name) => `${SERVER}operations/${name}.ts`)
 

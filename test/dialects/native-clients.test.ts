@@ -7,7 +7,7 @@ import { dataOf, HEAD, FAILURE_OF, streamOf } from '../support/inference/provide
 import { PROVIDER_ANSWERS, PROVIDER_STREAMS } from '../support/inference/provider-streams.ts'
 import { must } from '../support/must.ts'
 import { openRouterShapes } from '../support/wire/foreign-clients.ts'
-import { NativeChatStream } from '../../src/dialects/chat/walk.ts'
+import { NativeChatStream } from '../../src/dialects/chat/stream.ts'
 
 const isChunk = Compile(ChatChunk)
 const isAnswer = Compile(ChatAnswer)

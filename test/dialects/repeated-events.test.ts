@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { randomFrom } from '../support/embeddings/random-answers.ts'
 import { dataOf, HEAD, FAILURE_OF } from '../support/inference/provider-chunks.ts'
-import { NativeChatStream } from '../../src/dialects/chat/walk.ts'
+import { NativeChatStream } from '../../src/dialects/chat/stream.ts'
 
 const event = (choice: string, rest = ',"usage":null'): string =>
   `{"id":"c-1","object":"chat.completion.chunk","created":17,"model":"m-1","choices":[${choice}]${rest}}`

@@ -1,5 +1,5 @@
 import { chatUsageOf } from './usage.ts'
-import { ChatWalk } from './walk.ts'
+import { ChatWalk } from './stream.ts'
 import type { NativeHead, ReadAnswer } from '../parts.ts'
 import { NOTHING_REPORTED, reportedWith } from '../usage.ts'
 

@@ -1,11 +1,12 @@
 import { randomFillSync } from 'node:crypto'
-import { fail, type Outcome } from '../../schemas/failures.ts'
+import { fail, type Outcome, type FailureName } from '../../schemas/failures.ts'
 import { hasScope, scopesText, type KeyScope, isModelAllowed } from '../../schemas/keys/permissions.ts'
 import type { WorkspaceModels } from '../ports/endpoints/private-endpoints.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { CallableModel, Endpoint } from '../ports/models/models.ts'
 import type { Ports } from '../ports/ports.ts'
 import { modelNotAllowed, modelUnfit, modelUnknown } from './name-hints.ts'
+import { PRESET_USE_FAILURES } from './apply-preset.ts'
 
 /** What a call wants of its model. */
 export type Makes = 'embeddings' | 'texts'
@@ -118,3 +119,42 @@ export function nextCallId(prefix: 'emb_' | 'gen_'): string {
   drawn += RANDOM_DIGITS
   return prefix + time + digits.slice(drawn - RANDOM_DIGITS, drawn)
 }
+
+/** Failures of every operation that calls models, beside those of its body. */
+export const MODEL_CALL_FAILURES = [
+  'body_invalid',
+  ...PRESET_USE_FAILURES,
+  'header_invalid',
+  'model_unknown',
+  'model_not_allowed',
+  'scope_missing',
+  'tokens_over_limit',
+  'model_unfit',
+  'endpoint_excluded',
+  'endpoint_unconfigured',
+  'endpoint_unavailable',
+  'hops_exceeded',
+  'upstream_failed',
+  'upstream_invalid',
+  'upstream_too_large',
+  'upstream_credential',
+  'upstream_own_key',
+  'provider_key_unfit',
+  'upstream_overloaded',
+  'upstream_slow',
+  'upstream_refused',
+  'credential_unavailable',
+  'deadline_exceeded',
+  'draining',
+  'client_gone',
+] as const satisfies readonly FailureName[]
+
+/** Failures of every operation that pays for its calls of models, beside those of its body. */
+export const PAID_CALL_FAILURES = [
+  ...MODEL_CALL_FAILURES,
+  'credit_exhausted',
+  'key_limit_exceeded',
+  'budget_exceeded',
+  'cost_unbounded',
+  'internal',
+] as const satisfies readonly FailureName[]

@@ -1,5 +1,7 @@
 import type { Failure } from '../../schemas/failures.ts'
 import type { KeyRecord } from './keys/keys.ts'
+import type { Spend } from './money/money.ts'
+import type { CallNotes } from './observe.ts'
 
 /**
  * An owner of a limit, `{<workspace>}:<kind>:<id>`: the braces keep all of a workspace on one node of Redis.
@@ -85,3 +87,39 @@ export interface ModelCalls {
   /** Settles within RATE_WAIT_MS_MAX. Failures: rate_limited, tokens_over_limit. */
   admit(input: CallInput): Promise<AdmittedCall>
 }
+
+/** A call that is paid for, as far as its payment needs it. */
+export interface PayingCall {
+  readonly key: KeyRecord
+  readonly requestId: string
+  /** `performance.now()` milliseconds. */
+  readonly deadlineAt: number
+  /** Created on first use. */
+  readonly signal: AbortSignal
+  /** True when the signal is aborted; reading this property creates no signal. */
+  readonly hasEnded: boolean
+  readonly notes: CallNotes
+  /** Adds headers of limits to the reply. */
+  limited(headers: Readonly<Record<string, string>>): void
+}
+
+/** What admits a call to a model, and what it is paid from. */
+export interface PaymentPorts {
+  readonly spend: Spend
+  readonly modelCalls: ModelCalls
+}
+
+/** The reply to a call to a model. */
+export type ModelReply =
+  | { readonly kind: 'json'; readonly value: unknown; readonly headers: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'bytes'
+      /** Lent perhaps: see `owned` of schemas/values/lent-bytes.ts. */
+      readonly parts: readonly (Uint8Array | string)[]
+      readonly contentType: string
+      readonly headers: Readonly<Record<string, string>>
+      /** Called once, after the last byte was written or the reply was dropped. */
+      readonly done?: () => void
+    }
+  /** The reply was written as events. */
+  | { readonly kind: 'streamed' }

@@ -94,7 +94,7 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
     base: ['routing'],
     above: [],
     // A workspace's own endpoints and keys call providers as the operator's do, and are targets of a call.
-    rows: { embeddings: ['endpoints'], endpoints: ['embeddings', 'inference'], inference: ['endpoints'] },
+    rows: { embeddings: ['endpoints'], endpoints: ['embeddings', 'inference'] },
   },
   store: {
     base: ['base', 'migrations'],

@@ -14,7 +14,7 @@ import {
   streamOf,
   written,
 } from '../../support/inference/provider-chunks.ts'
-import { NativeChatStream } from '../../../src/dialects/chat/walk.ts'
+import { NativeChatStream } from '../../../src/dialects/chat/stream.ts'
 
 const isChunk = Compile(ChatChunk)
 const streamed = (): NativeChatStream => new NativeChatStream(HEAD, FAILURE_OF)

@@ -10,7 +10,7 @@ import {
   STREAM_MENDED_BYTES_MAX,
 } from '../../../src/schemas/inference/stream-limits.ts'
 import { dataOf, HEAD, FAILURE_OF, streamOf } from '../../support/inference/provider-chunks.ts'
-import { NativeChatStream } from '../../../src/dialects/chat/walk.ts'
+import { NativeChatStream } from '../../../src/dialects/chat/stream.ts'
 
 const streamed = (): NativeChatStream => new NativeChatStream(HEAD, FAILURE_OF)
 const read = (stream: NativeChatStream, ...events: readonly (object | string)[]): readonly string[] => {

@@ -6,7 +6,7 @@ import { nativeAnswer } from '../../../src/dialects/native-answer.ts'
 import { sameWhereverCut, summaryOf } from '../../support/inference/cut-streams.ts'
 import { dataOf, HEAD, FAILURE_OF, streamOf } from '../../support/inference/provider-chunks.ts'
 import { must } from '../../support/must.ts'
-import { NativeChatStream } from '../../../src/dialects/chat/walk.ts'
+import { NativeChatStream } from '../../../src/dialects/chat/stream.ts'
 
 const STREAMS = { open: () => new NativeChatStream(HEAD, FAILURE_OF), eventsOf: dataOf }
 const event = (delta: string, finish = 'null'): string =>

@@ -2,7 +2,7 @@ import t from 'tap'
 import { BARE_EVENTS_MAX, STREAM_EVENT_BYTES_MAX } from '../../../src/schemas/inference/stream-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { dataOf, HEAD, FAILURE_OF, streamOf } from '../../support/inference/provider-chunks.ts'
-import { NativeChatStream } from '../../../src/dialects/chat/walk.ts'
+import { NativeChatStream } from '../../../src/dialects/chat/stream.ts'
 
 const streamed = (): NativeChatStream => new NativeChatStream(HEAD, FAILURE_OF)
 const read = (stream: NativeChatStream, ...events: readonly (object | string)[]): readonly string[] => {

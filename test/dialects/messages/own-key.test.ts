@@ -5,12 +5,12 @@ import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { CountJob } from '../../../src/server/ports/inference/inference.ts'
 import type { Endpoint } from '../../../src/server/ports/models/models.ts'
 import { CallMedia } from '../../../src/server/upstream/inference/inline/call-media.ts'
-import { writerOpener } from '../../../src/server/upstream/inference/open-writer.ts'
 import { threads } from '../../support/front.ts'
 import { refusesMessages, strictMessages } from '../../support/inference/fake-messages.ts'
 import { startFakeProvider } from '../../support/inference/fake-provider.ts'
 import { keptChat } from '../../support/inference/kept-chat.ts'
 import { must, present } from '../../support/must.ts'
+import { writerOpener } from '../../../src/server/inference/inference.ts'
 
 const PROMPT = '{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}]}'
 const CALLER = { organizationId: 'o', workspaceId: 'w', key: 'k' }

@@ -17,7 +17,7 @@ import { createOrganization } from '../../../src/server/store/workspaces/organiz
 import { openPrivateEndpoints } from '../../../src/server/store/endpoints/private-endpoints.ts'
 import { openSecretBindings } from '../../../src/server/store/vault/secret-bindings.ts'
 import { createWorkspace } from '../../../src/server/store/workspaces/workspaces.ts'
-import { createEmbedder } from '../../../src/server/upstream/embeddings/embedder.ts'
+import { createEmbedder } from '../../../src/server/inference/embedder.ts'
 import { createPrivateModels } from '../../../src/server/upstream/endpoints/private-models.ts'
 import { createProber } from '../../../src/server/upstream/endpoints/prober.ts'
 import { catalogueOf } from '../models/catalogue.ts'

@@ -53,7 +53,7 @@ export async function openFilesFront(
   const ports: Ports = {
     ...NO_FILES,
     models: { resolve: () => null } as unknown as Ports['models'],
-    embedder: { plan: unused },
+    embedder: { answer: unused },
     observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
     files,
     transfers,

@@ -6,7 +6,7 @@ import {
 } from '../../../src/schemas/money/price-at.ts'
 import { NO_TIERS } from '../../../src/schemas/money/tiers.ts'
 import type { Endpoint, EndpointText } from '../../../src/server/ports/models/models.ts'
-import type { TextBoundInput } from '../../../src/server/upstream/inference/bounds.ts'
+import type { TextBoundInput } from '../../../src/server/inference/bounds.ts'
 import type { TextPrice } from '../../../src/schemas/money/costs.ts'
 
 const TEXT: EndpointText = {

@@ -12,10 +12,13 @@ import type { Inference } from '../../../src/server/ports/inference/inference.ts
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { Egress } from '../../../src/server/ports/egress/egress.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
-import { ok } from '../../../src/schemas/failures.ts'
+import { ok, type Outcome } from '../../../src/schemas/failures.ts'
+import type { TextPlan } from '../../../src/server/inference/plan.ts'
+import type { InferenceEnd } from '../../../src/server/inference/record.ts'
+import { CollectedText, StreamedText } from '../../../src/server/inference/replies.ts'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import { endedBy } from '../../../src/schemas/values/call-ended.ts'
-import { createInference, type InferenceOptions } from '../../../src/server/upstream/inference/inference.ts'
+import { createInference, type InferenceOptions } from '../../../src/server/inference/inference.ts'
 import { accessTo, AUTHORIZATION, keyRecords, openFront, patient, threads, type TestFront } from '../front.ts'
 import { keptLog } from '../log.ts'
 import { catalogueOf } from '../models/catalogue.ts'
@@ -163,21 +166,12 @@ const NO_PRESET: Inference['withPreset'] = () => Promise.resolve({ ok: false, fa
 
 /** A model that waits until its call ends. */
 export const STUCK: Inference = {
-  streamHoldMs: NEVER_MS,
   withPreset: NO_PRESET,
   count: () => Promise.resolve({ ok: false, failure: { name: 'count_unavailable' } }),
-  plan: ({ call }) => ({
-    ok: true,
-    value: {
-      bound: { paidNano: 0, anyNano: 0 },
-      estimatedTokens: () => 100,
-      affordableTokens: () => null,
-      run: async () => {
-        if (!call.signal.aborted) await once(call.signal, 'abort')
-        return { ok: false, failure: endedBy(call.signal) }
-      },
-    },
-  }),
+  answer: async ({ call }) => {
+    if (!call.signal.aborted) await once(call.signal, 'abort')
+    return { ok: false, failure: endedBy(call.signal) }
+  },
 }
 
 /** The data of the events of a stream, and whether `[DONE]` ended it. */
@@ -214,44 +208,57 @@ export interface Chunk {
 
 const UNTOLD = { upstreamId: null, finishReason: null, reported: {}, price: flatPrices() }
 
+const BY = {
+  model: 'sluice/echo-1',
+  provider: 'local',
+  isByok: false,
+  isUnpriced: false,
+  unpricedTier: null,
+  attempts: 1,
+  dropped: [],
+}
+
+/** What a model has written that breaks off after a word. */
+const BROKEN: InferenceEnd = {
+  ...BY,
+  failure: { name: 'draining' },
+  usage: { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 },
+  isEstimated: true,
+  costNano: 7,
+  upstreamMs: 1,
+  answer: null,
+  finalEvents: null,
+  ...UNTOLD,
+}
+
+class BreakingStream extends StreamedText {
+  protected override run(): Promise<Outcome<InferenceEnd>> {
+    this.firstOutput(BY)
+    this.take([{ kind: 'text', choice: 0, text: 'half' }])
+    return Promise.resolve(ok(BROKEN))
+  }
+}
+
+class BreakingText extends CollectedText {
+  protected override run(): Promise<Outcome<InferenceEnd>> {
+    return Promise.resolve(ok(BROKEN))
+  }
+}
+
+/** A plan without endpoints. */
+export const NO_PLAN = {
+  bound: { paidNano: 10, anyNano: 10 },
+  shared: { meters: { streams: NO_STREAM_METERS } },
+  estimatedTokens: () => 100,
+  affordableTokens: () => null,
+} as unknown as TextPlan
+
 /** A model that writes a word, and breaks off. */
 export const BREAKING: Inference = {
-  streamHoldMs: NEVER_MS,
   withPreset: NO_PRESET,
   count: () => Promise.resolve({ ok: false, failure: { name: 'count_unavailable' } }),
-  plan: () => ({
-    ok: true,
-    value: {
-      bound: { paidNano: 10, anyNano: 10 },
-      estimatedTokens: () => 100,
-      affordableTokens: () => null,
-      run: (sink) => {
-        const by = {
-          model: 'sluice/echo-1',
-          provider: 'local',
-          isByok: false,
-          isUnpriced: false,
-          unpricedTier: null,
-          attempts: 1,
-          dropped: [],
-        }
-        sink.begin(by)
-        sink.take([{ kind: 'text', choice: 0, text: 'half' }])
-        const usage = { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
-        const failure = { name: 'draining' } as const
-        const end = {
-          ...by,
-          failure,
-          usage,
-          isEstimated: true,
-          costNano: 7,
-          upstreamMs: 1,
-          answer: null,
-          finalEvents: null,
-          ...UNTOLD,
-        }
-        return Promise.resolve({ ok: true, value: end })
-      },
-    },
-  }),
+  answer: (job, form, ports) => {
+    const answered = { job, plan: NO_PLAN, form, ports }
+    return (job.request.isStream ? new BreakingStream(answered) : new BreakingText(answered)).pay()
+  },
 }

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { ok, type Outcome } from '../../../src/schemas/failures.ts'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../src/schemas/models/provider-limits.ts'
 import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
-import { Drains, Relay, type RelayInput } from '../../../src/server/upstream/inference/relay.ts'
+import { Drains, Relay, type RelayInput } from '../../../src/server/inference/relay.ts'
 import { callerBy } from '../keys/callers.ts'
 import type { NativeStream, PartStream } from '../../../src/dialects/parts.ts'
 
@@ -104,7 +104,6 @@ export function openRelayed(more: Partial<RelayInput> = {}) {
     stream: streamOf(),
     attempt: {
       sink: {
-        begin: () => undefined,
         take(parts) {
           passed.push(...parts.map((part) => ('text' in part ? part.text : part.kind)))
           return hasRoom
@@ -114,7 +113,6 @@ export function openRelayed(more: Partial<RelayInput> = {}) {
           return hasRoom
         },
         room: () => new Promise<void>((resolve) => (roomy = resolve)),
-        progressed: () => undefined,
       },
       begin: () => void passed.push('begin'),
       mayChangeModel: () => false,

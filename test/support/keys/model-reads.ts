@@ -60,7 +60,7 @@ export function portsOf(models: ModelCatalogue): Ports {
   const log = { debug: unused, info: unused, warn: unused, error: unused }
   return {
     models,
-    embedder: { plan: unused },
+    embedder: { answer: unused },
     observer: { log, settled: unused, trace: unused },
     ...NO_FILES,
   }

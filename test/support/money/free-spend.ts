@@ -1,9 +1,18 @@
 import { costUnbounded } from '../../../src/schemas/money/money-refusals.ts'
+import type { PaymentPorts } from '../../../src/server/ports/model-calls.ts'
 import type { CallCost, CallProgress, HoldInput, Spend } from '../../../src/server/ports/money/money.ts'
 
 /** Money for tests and benches of something else: every call may be paid, and nobody writes it down. */
 export const FREE_SPEND: Spend = {
   hold: () => ({ ok: true, value: { written: () => true, progress() {}, settle: () => null, release() {} } }),
+}
+
+/** Money for them, and limits of calls that no key has. */
+export const FREE_PAYMENT: PaymentPorts = {
+  spend: FREE_SPEND,
+  modelCalls: {
+    admit: () => Promise.resolve({ failure: null, headers: null, end: () => undefined }),
+  },
 }
 
 /** What became of a hold. */

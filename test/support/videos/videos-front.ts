@@ -72,7 +72,7 @@ export async function openVideosFront(
     ...NO_FILES,
     models: catalogueOf(t, VIDEO_CATALOGUE),
     embedder: {
-      plan: () => {
+      answer: () => {
         throw new Error('this test embeds nothing')
       },
     },

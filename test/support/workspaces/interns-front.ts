@@ -150,7 +150,7 @@ function recordPorts({ store, hints, feed, idempotency, woken }: RecordDeps): Po
       models: [{ id: 'sluice/lexical-1' }],
       aliases: new Map(),
     } as unknown as Ports['models'],
-    embedder: { plan: unused },
+    embedder: { answer: unused },
     observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
     idempotency,
     interns: openInterns(store, hints.publish),

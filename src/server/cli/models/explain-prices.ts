@@ -6,8 +6,8 @@ import { tiersOf } from '../../../schemas/money/tiers.ts'
 import type { ModelEndpoint } from '../../../schemas/models/models.ts'
 import { readableCount } from '../../../schemas/values/readable.ts'
 import type { Endpoint, ResolvedModel } from '../../ports/models/models.ts'
-import { askedAt } from '../../upstream/inference/call-prices.ts'
 import { table } from '../parts/verb.ts'
+import { askedAt } from '../../inference/settle.ts'
 
 /** A call whose prices are shown. */
 export interface PriceCase {

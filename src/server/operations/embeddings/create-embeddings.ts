@@ -1,20 +1,22 @@
 import { Compile } from 'typebox/compile'
 import { callerOf } from '../../../schemas/values/callers.ts'
-import { costNano } from '../../../schemas/money/costs.ts'
 import { EmbeddingsAnswer } from '../../../schemas/embeddings/embeddings.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { EMBEDDINGS_DEADLINE_MS } from '../../../schemas/embeddings/embedding-limits.ts'
 import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { ProviderPreferences } from '../../../schemas/models/preferences.ts'
-import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { EmbeddingPlan, EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings/embeddings.ts'
-import type { CallableModel } from '../../ports/models/models.ts'
-import type { CostBound, Hold } from '../../ports/money/money.ts'
+import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { applyPreset, isComplete, type Complete } from '../apply-preset.ts'
-import { callableModel, modelsOf, type KnownModels, hopsOf, nextCallId } from '../model-calls.ts'
+import {
+  callableModel,
+  modelsOf,
+  type KnownModels,
+  hopsOf,
+  nextCallId,
+  PAID_CALL_FAILURES,
+} from '../model-calls.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
-import { PAID_CALL_FAILURES, paidCall, settle, type Charge, type PaidCall, type Spent } from '../paid-call.ts'
 import { sessionIdOf } from '../../../schemas/inference/conversation.ts'
 
 type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
@@ -112,7 +114,9 @@ function embedWith(
     const { requestId, notes } = call
     ports.observer.trace(body.trace, { requestId, operation: OPERATION, model: model.id, sessionId, notes })
   }
-  const planned = ports.embedder.plan({
+  const job = {
+    operation: OPERATION,
+    id: nextCallId('emb_'),
     model,
     request: body,
     limits: call.key.money,
@@ -121,107 +125,6 @@ function embedWith(
     hops,
     deadlineAt: call.deadlineAt,
     call,
-  })
-  if (!planned.ok) return planned
-  return paidCall(call, new PaidEmbeddings(call, model, planned.value), ports)
-}
-
-/** One object for what a paid call is asked and told, and not one with a function for each. */
-class PaidEmbeddings implements PaidCall<EmbeddingsResult> {
-  readonly operation = OPERATION
-  readonly model: string
-  readonly bound: CostBound
-  readonly #call: EmbeddingsCall
-  readonly #plan: EmbeddingPlan
-
-  constructor(call: EmbeddingsCall, model: CallableModel, plan: EmbeddingPlan) {
-    this.model = model.id
-    this.bound = plan.bound
-    this.#call = call
-    this.#plan = plan
   }
-
-  estimatedTokens(): number {
-    return this.#plan.estimatedTokens()
-  }
-
-  usedTokens({ promptTokens }: EmbeddingsResult): number {
-    return promptTokens
-  }
-
-  run(): Promise<Outcome<EmbeddingsResult>> {
-    return this.#plan.run()
-  }
-
-  ended(result: EmbeddingsResult, hold: Hold): Outcome<Success> {
-    const charge = settle(this.#call, spentOn(result), { bound: this.bound, hold })
-    return ok(replyOf(result, this.model, charge))
-  }
-}
-
-function spentOn(result: EmbeddingsResult): Spent {
-  const { promptTokens: tokens, isByok, isEstimated, isUnpriced, provider, attempts, upstreamMs } = result
-  return {
-    costNano: costNano(tokens, result),
-    isByok,
-    isEstimated,
-    provider,
-    tokens,
-    milliseconds: Math.round(upstreamMs),
-    isUnpriced,
-    attempts,
-    upstreamMs,
-  }
-}
-
-const HEAD = Buffer.from('{"object":"list","data":')
-
-/** Builds the reply around the vectors, which are never parsed. Design §4. */
-function replyOf(result: EmbeddingsResult, model: string, charge: Charge): Success {
-  const { promptTokens, totalTokens, isByok } = result
-  // Pieces of a text that grows are as many objects, and are copied once more at its end.
-  const tail = [
-    ',"model":',
-    JSON.stringify(model),
-    ',"id":"',
-    nextCallId('emb_'),
-    '","usage":{"prompt_tokens":',
-    promptTokens,
-    ',"total_tokens":',
-    totalTokens,
-    ',"cost":',
-    usdOfNano(charge.nano),
-    isByok ? ',"is_byok":true}}' : ',"is_byok":false}}',
-  ].join('')
-  const [first] = result.data
-  return {
-    kind: 'bytes',
-    // A spread makes a list with room for seventeen.
-    parts:
-      first !== undefined && result.data.length === 1 ? [HEAD, first, tail] : [HEAD, ...result.data, tail],
-    contentType: 'application/json',
-    headers:
-      result.isUnpriced || result.isEstimated || charge.isCapped || result.dropped.length > 0
-        ? remarksOn(result, charge)
-        : NO_REMARKS,
-    done: result.release,
-  }
-}
-
-const NO_REMARKS: Readonly<Record<string, string>> = Object.freeze({})
-
-/**
- * Headers with remarks: members that the provider did not get, no price of the endpoint, tokens that are
- * Sluice's estimate or were implausible. C14, C25, design §6.4.
- */
-function remarksOn(
-  { isUnpriced, isEstimated, dropped }: EmbeddingsResult,
-  { isCapped }: Charge,
-): Readonly<Record<string, string>> {
-  const usage = isEstimated ? 'estimated' : isCapped ? 'capped' : null
-  return {
-    ...(dropped.length > 0 && { 'x-sluice-dropped': dropped.join(',') }),
-    ...(isUnpriced && { 'x-sluice-unpriced': 'true' }),
-    ...(usage !== null && { 'x-sluice-usage': usage }),
-  }
+  return ports.embedder.answer(job, ports)
 }

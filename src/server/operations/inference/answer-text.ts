@@ -1,105 +1,114 @@
-import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { CONVERSATION_HEADERS, sessionIdOf } from '../../../schemas/inference/conversation.ts'
+import type { Outcome } from '../../../schemas/failures.ts'
+import { sessionIdOf, CONVERSATION_HEADERS } from '../../../schemas/inference/conversation.ts'
+import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defaultOutputTokens } from '../../../schemas/limits/model-calls.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
-import type { InferencePlan } from '../../ports/inference/inference.ts'
+import type { TextForm } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
-import { modelsOf, type KnownModels, hopsOf, nextCallId } from '../model-calls.ts'
-import type { Success } from '../define.ts'
-import { paidCall } from '../paid-call.ts'
-import type { TextWithFiles } from './text-inputs.ts'
-import { CollectedText, StreamedText } from './text-call.ts'
-import type { AnswerParts, CompleteParts, Planned, TextCall, TextForm } from './text-form.ts'
-import type { TextHead } from '../../../dialects/answers.ts'
-import { callableModels, completeText } from './text-inputs.ts'
+import type { Call, Success } from '../define.ts'
+import { hopsOf, modelsOf, nextCallId, type KnownModels } from '../model-calls.ts'
+import { callableModels, completeText, type TextWithFiles } from './text-inputs.ts'
 
+/** Statuses of every operation that writes texts. D3. */
+export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
+
+/** Headers of a caller that every operation reads which writes texts. */
+export const TEXT_HEADERS = ['x-session-id', 'x-sluice-hops', ...CONVERSATION_HEADERS] as const
+
+/** Headers of every answer, each where it is known when the head leaves. D32. */
+export const ANSWER_HEADERS = {
+  'x-generation-id': 'Id of the answer, as in its body.',
+  'x-sluice-provider': 'Slug of the provider that answered.',
+  'x-sluice-attempts': 'Number of endpoints tried, including the last.',
+  'x-sluice-dropped':
+    'Fields of the request that were not sent to the provider or have no effect, comma-separated; ' +
+    'also fields of a preset that was saved in another format, by their names there.',
+  'x-sluice-unpriced':
+    '`true` when the catalogue has no price for the endpoint and does not mark it as free, or has no price for tools that the provider runs; ' +
+    'parts without a price are not charged, even if the provider charges for them. ' +
+    '`tier` when the answer reports a tier, speed or region without a price in the catalogue; the usual price is charged.',
+  'x-sluice-usage':
+    'Sent only if the answer is not streamed. `estimated`: the provider reported no credible token counts, so Sluice estimated them; ' +
+    '`capped`: the reported cost exceeded the maximum, which was charged.',
+} as const
+
+/** What the operation of a dialect adds to `answerText`. */
+export interface TextOperation extends TextForm {
+  /** Id of the operation. */
+  readonly operation: string
+  /** Headers of the caller that go to the provider: a flat list of names and values; absent: none. D4. */
+  passed?(call: Pick<Call, 'headers'>): Outcome<readonly string[]>
+}
+
+type TextCall = Call<undefined, undefined, TextRequest>
 type Answered = Outcome<Success> | Promise<Outcome<Success>>
 
+/** What answers a call, besides the call itself. */
+interface Answering {
+  readonly form: TextOperation
+  readonly ports: Ports
+}
+
 /**
- * Lets a model write a text, streamed or whole, in the form of a dialect: finds the models, reserves the most
- * that the call may cost, passes the answer on, pays, and keeps the record. D1–D4, D10, D11, D15, D21, D33.
+ * Lets a model write a text, streamed or whole, in the form of a dialect: completes the request by its preset
+ * and its files, finds the models, and hands the call over. D1–D4, D10, D11, D15, D21, D33.
  */
-export function answerText(call: TextCall, form: TextForm, ports: Ports): Answered {
+export function answerText(call: TextCall, form: TextOperation, ports: Ports): Answered {
   const session = sessionIdOf(call.body.sessionId, call.headers['x-session-id'])
   if (!session.ok) return session
   if (session.value !== null) call.notes.sessionId = session.value
   const text = completeText(call, ports)
+  const by = { form, ports }
   return text instanceof Promise
-    ? text.then((completed) => answer(call, completed, { form, ports }))
-    : answer(call, text, { form, ports })
+    ? text.then((completed) => answerComplete(call, completed, by))
+    : answerComplete(call, text, by)
 }
 
 /** Returns a promise of its own only when the models of the workspace are to be loaded. */
-function answer(call: TextCall, text: Outcome<TextWithFiles>, parts: AnswerParts): Answered {
+function answerComplete(call: TextCall, text: Outcome<TextWithFiles>, by: Answering): Answered {
   if (!text.ok) return text
-  const { form, ports } = parts
-  const complete = { form, ports, ...text.value }
-  const models = modelsOf(call.key, ports)
+  const models = modelsOf(call.key, by.ports)
   return models instanceof Promise
-    ? models.then((known) => answerWith(call, known, complete))
-    : answerWith(call, models, complete)
+    ? models.then((known) => answerBy(known, call, text.value, by))
+    : answerBy(models, call, text.value, by)
 }
 
-function answerWith(call: TextCall, known: Outcome<KnownModels>, parts: CompleteParts): Answered {
-  if (!known.ok) return known
-  const planned = planOf(call, known.value, parts)
-  return planned instanceof Promise
-    ? planned.then((late) => (late.ok ? paidAnswer(call, late.value, parts) : late))
-    : planned.ok
-      ? paidAnswer(call, planned.value, parts)
-      : planned
-}
-
-/** Failures: those of `callableModels`, of the form's headers, and of `Inference.plan`. */
-function planOf(
+/** Failures: those of `callableModels`, of the form's headers, and of `Inference.answer`. */
+function answerBy(
+  known: Outcome<KnownModels>,
   call: TextCall,
-  known: KnownModels,
-  { body, files, form, ports }: CompleteParts,
-): Outcome<Planned> | Promise<Outcome<Planned>> {
-  const found = callableModels({ key: call.key, body }, known, ports)
+  { body, files }: TextWithFiles,
+  { form, ports }: Answering,
+): Answered {
+  if (!known.ok) return known
+  const found = callableModels({ key: call.key, body }, known.value, ports)
   if (!found.ok) return found
-  const [model] = found.value
-  call.notes.model = model.id
-  const head = headOf(model.id)
+  const [{ id: model }] = found.value
+  call.notes.model = model
   const passed = form.passed?.(call)
   if (passed?.ok === false) return passed
-  const { tokensMax } = body.size
-  const defaultTokensMax = tokensMax === null ? defaultOutputTokens(call.key.callLimits) : null
-  const planned = ports.inference.plan({
+  const job = {
     operation: form.operation,
     startedAt: call.startedAt,
     models: found.value,
     request: body,
     ...(files !== undefined && { files }),
-    head,
+    head: { id: nextCallId('gen_'), createdS: Math.floor(Date.now() / 1_000), model },
     ...(passed !== undefined && { passedHeaders: passed.value }),
     limits: call.key.money,
-    defaultTokensMax,
+    defaultTokensMax: body.size.tokensMax === null ? defaultOutputTokens(call.key.callLimits) : null,
     caller: callerOf(call.key),
     session: call.notes.sessionId ?? agentSession(call),
     requestId: call.requestId,
     hops: hopsOf(call),
     deadlineAt: call.deadlineAt,
     call,
-  })
-  const withHead = (plan: Outcome<InferencePlan>): Outcome<Planned> =>
-    plan.ok ? ok({ head, plan: plan.value, defaultTokensMax }) : plan
-  return planned instanceof Promise ? planned.then(withHead) : withHead(planned)
+  }
+  return ports.inference.answer(job, form, ports)
 }
 
 /** The conversation as a coding agent names it. */
 function agentSession({ headers }: Pick<TextCall, 'headers'>): string | null {
   for (const name of CONVERSATION_HEADERS) if (headers[name] !== undefined) return headers[name]
   return null
-}
-
-function paidAnswer(call: TextCall, planned: Planned, parts: CompleteParts): Promise<Outcome<Success>> {
-  const paid = parts.body.isStream
-    ? new StreamedText(call, planned, parts)
-    : new CollectedText(call, planned, parts)
-  return paidCall(call, paid, parts.ports)
-}
-
-function headOf(model: string): TextHead {
-  return { id: nextCallId('gen_'), createdS: Math.floor(Date.now() / 1_000), model }
 }

@@ -2,13 +2,12 @@ import { ChatAnswer, ChatChunk } from '../../../schemas/inference/chat.ts'
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
-import { PAID_CALL_FAILURES } from '../paid-call.ts'
-import { answerText } from './answer-text.ts'
-import { ANSWER_HEADERS, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './text-form.ts'
+import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextOperation } from './answer-text.ts'
 import { ChatEvents } from '../../../dialects/chat/answer.ts'
 import { INLINE_FILE_FAILURES } from './text-inputs.ts'
 import { chatUsage } from '../../../dialects/chat/usage.ts'
 import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
+import { PAID_CALL_FAILURES } from '../model-calls.ts'
 
 interface Inputs {
   readonly headers: typeof TEXT_HEADERS
@@ -17,8 +16,9 @@ interface Inputs {
 
 const OPERATION = 'chat.create'
 
-const CHAT: TextForm = {
+const CHAT: TextOperation = {
   operation: OPERATION,
+  statuses: TEXT_STATUSES,
   tokensMember: 'max_tokens',
   events: (head, request) => new ChatEvents(head, request),
   whole: WHOLE_TEXTS.chat,

@@ -2,13 +2,12 @@ import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limi
 import { MessageAnswer, MessageEvent } from '../../../schemas/inference/messages.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
-import { PAID_CALL_FAILURES } from '../paid-call.ts'
-import { answerText } from './answer-text.ts'
-import { ANSWER_HEADERS, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './text-form.ts'
+import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextOperation } from './answer-text.ts'
 import { MessageEvents, messagesUsage } from '../../../dialects/messages/answer.ts'
 import { anthropicHeaders } from './passed-headers.ts'
 import { INLINE_FILE_FAILURES } from './text-inputs.ts'
 import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
+import { PAID_CALL_FAILURES } from '../model-calls.ts'
 
 interface Inputs {
   readonly headers: readonly [...typeof TEXT_HEADERS, 'anthropic-version', 'anthropic-beta']
@@ -17,8 +16,9 @@ interface Inputs {
 
 const OPERATION = 'messages.create'
 
-const MESSAGES: TextForm = {
+const MESSAGES: TextOperation = {
   operation: OPERATION,
+  statuses: TEXT_STATUSES,
   tokensMember: 'max_tokens',
   events: (head, request) => new MessageEvents(head, request),
   whole: WHOLE_TEXTS.messages,

@@ -2,12 +2,11 @@ import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limi
 import { ResponsesAnswer, ResponsesEvent } from '../../../schemas/inference/responses.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
-import { PAID_CALL_FAILURES } from '../paid-call.ts'
-import { answerText } from './answer-text.ts'
-import { ANSWER_HEADERS, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './text-form.ts'
+import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextOperation } from './answer-text.ts'
 import { ResponsesEvents, responsesUsage } from '../../../dialects/responses/answer.ts'
 import { INLINE_FILE_FAILURES } from './text-inputs.ts'
 import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
+import { PAID_CALL_FAILURES } from '../model-calls.ts'
 
 interface Inputs {
   readonly headers: typeof TEXT_HEADERS
@@ -16,8 +15,9 @@ interface Inputs {
 
 const OPERATION = 'responses.create'
 
-const RESPONSES: TextForm = {
+const RESPONSES: TextOperation = {
   operation: OPERATION,
+  statuses: TEXT_STATUSES,
   tokensMember: 'max_output_tokens',
   events: (head, request) => new ResponsesEvents(head, request),
   whole: WHOLE_TEXTS.responses,

@@ -1,17 +1,16 @@
 import type { NativeRequest } from '../../../dialects/native.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
-import type {
-  CountedPrompt,
-  CountJob,
-  InferenceJob,
-  InferenceSink,
-  WholeAnswer,
-} from '../../ports/inference/inference.ts'
+import type { CountedPrompt, CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import type { ContentHole } from './inline/file-edits.ts'
-import type { SeenStream } from './open-streams.ts'
-import type { FinalEvents, ReportedTiers, TokenUsage } from '../../../dialects/parts.ts'
+import type {
+  FinalEvents,
+  ReportedTiers,
+  TokenUsage,
+  WrittenPart,
+  ShownUsage,
+} from '../../../dialects/parts.ts'
 import type { ForeignParts } from '../../../dialects/prompt/signatures.ts'
 
 /** One try of one endpoint. */
@@ -85,3 +84,39 @@ export type NativeJob = Pick<InferenceJob, 'request' | 'passedHeaders' | 'files'
     /** What other providers have signed; absent: nothing. */
     readonly foreign?: ForeignParts
   }
+
+/** What an answer has come to, read while it streams. */
+export interface SeenStream {
+  /** As the provider told it so far; null: it told none. */
+  readonly usage: TokenUsage | null
+  /** The figures are Sluice's own count. */
+  readonly isExact?: boolean
+  /** UTF-8 bytes of text, reasoning and arguments that were delivered. */
+  readonly outputBytes: number
+  /** The provider's own id of the answer; null: it told none. */
+  readonly upstreamId: string | null
+  readonly reported: ReportedTiers
+  /** As in `AnsweredBy`. */
+  readonly createdS?: number
+}
+
+/** Receives what a model writes. */
+export interface InferenceSink {
+  /** @returns false: the client is behind, and the source waits for `room` */
+  take(parts: readonly WrittenPart[]): boolean
+  /**
+   * Whole events of a provider that speaks the caller's dialect.
+   * @returns as `take`
+   */
+  pass(events: Uint8Array): boolean
+  /** Resolves when the client has room again, or is gone. */
+  room(): Promise<void>
+}
+
+/** An answer in the caller's dialect that a provider gave whole. D14. */
+export interface WholeAnswer {
+  /** The bytes of the answer with its usage. */
+  withUsage(usage: ShownUsage): readonly Uint8Array[]
+  /** Gives its bytes back to the front's budget; called once when they were written. */
+  release(): void
+}

@@ -5,6 +5,7 @@ import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { TextProtocol, ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import { isEcho } from './echo.ts'
+import { isCounted, type LimitFlags } from '../../../schemas/money/costs.ts'
 
 /** The order in which protocols are tried for callers of another dialect: what carries most comes first. D5. */
 const TRANSLATED: readonly TextProtocol[] = ['messages', 'responses', 'chat', 'gemini']
@@ -141,4 +142,54 @@ export function spokenBy({ id, endpoints }: CallableModel, dialect: Dialect): st
   const spoken = [...new Set(endpoints.flatMap(({ text }) => text?.speaks ?? []))]
   const forms = spoken.length === 0 ? 'no API that Sluice serves' : spoken.join(', ')
   return `The endpoints of \`${id}\` support ${forms}; this path needs ${dialect}.`
+}
+
+/** What bounds the tokens of one answer, besides its endpoint. */
+export interface AnswerMaximum {
+  /** That the request asks for; null: the request says none. */
+  readonly tokensMax: number | null
+  /** What stands for it under a finite limit; null or left out: neither the key nor its workspace says. */
+  readonly defaultTokensMax?: number | null
+  /** The limits of the key; null or left out: none is finite. */
+  readonly limits?: LimitFlags | null
+}
+
+/**
+ * The maximum of tokens of one answer that goes to the provider, since the request has none of its own. Null:
+ * nothing is sent. Where the context alone bounds the answer nothing needs to be sent, and providers refuse a
+ * prompt and a maximum that exceed the context together. D25.
+ */
+export function mustSendMax(
+  endpoint: Pick<Endpoint, 'text' | 'ownWay' | 'contextLength'>,
+  input: AnswerMaximum,
+): number | null {
+  return input.tokensMax === null && isBounded(endpoint, input) ? maxOfOurs(endpoint, input) : null
+}
+
+/** A finite limit counts the calls of the endpoint. */
+export function isBounded(
+  { ownWay }: Pick<Endpoint, 'ownWay'>,
+  { limits }: Pick<AnswerMaximum, 'limits'>,
+): boolean {
+  return limits !== undefined && limits !== null && isCounted(limits, ownWay !== undefined)
+}
+
+/**
+ * The lower of the endpoint's own maximum and the default of the key or its workspace, which holds only where
+ * it is sent too. A default of the whole context or more bounds nothing.
+ */
+export function maxOfOurs(
+  endpoint: Pick<Endpoint, 'text' | 'ownWay' | 'contextLength'>,
+  input: Omit<AnswerMaximum, 'tokensMax'>,
+): number | null {
+  const ours = endpoint.text?.maxCompletionTokens ?? null
+  const { defaultTokensMax = null } = input
+  const context = known(endpoint.contextLength) ?? Infinity
+  if (defaultTokensMax === null || defaultTokensMax >= context || !isBounded(endpoint, input)) return ours
+  return Math.min(ours ?? Infinity, defaultTokensMax)
+}
+
+/** Some lists write 0 for "not known"; as a context it would bound every input to nothing. */
+export function known(tokens: number | null): number | null {
+  return tokens === 0 ? null : tokens
 }

@@ -7,7 +7,7 @@ import { openAi } from '../clients/openai.ts'
 import { openRouter } from '../clients/openrouter.ts'
 import { vercel } from '../clients/vercel.ts'
 import { AROUND, objectOf, PROMPT, SILENCE, type ProvedDialect } from './proved-dialect.ts'
-import { NativeChatStream } from '../../../../src/dialects/chat/walk.ts'
+import { NativeChatStream } from '../../../../src/dialects/chat/stream.ts'
 
 const CHUNK = { id: 'chatcmpl-9', object: 'chat.completion.chunk', created: 1_795_312_800, model: 'm' }
 const TOLD = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }

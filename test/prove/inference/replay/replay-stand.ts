@@ -1,6 +1,6 @@
 /** A front with a model for each call, whose providers are all one scripted server. */
 import { openEgress } from '../../../../src/server/egress/egress.ts'
-import { createEmbedder } from '../../../../src/server/upstream/embeddings/embedder.ts'
+import { createEmbedder } from '../../../../src/server/inference/embedder.ts'
 import { threads } from '../../../support/front.ts'
 import { inferenceWith, openChat } from '../../../support/inference/chat-front.ts'
 import { startFakeProvider, type FakeCall } from '../../../support/inference/fake-provider.ts'

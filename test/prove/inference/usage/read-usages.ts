@@ -2,7 +2,7 @@
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { usdOfNano } from '../../../../src/schemas/money/usd.ts'
 import { PART_PROTOCOLS } from '../../../../src/dialects/part-protocols.ts'
-import { judgeTextUsage, TextRates } from '../../../../src/server/upstream/inference/text-usage.ts'
+import { judgeTextUsage, TextRates } from '../../../../src/server/inference/settle.ts'
 import { bodyOf } from '../../../support/inference/fake-stream.ts'
 import type { Proof } from '../../proof.ts'
 import { costOf, pricesBy, tokensBy, type Tokens } from '../cost-oracle.ts'

@@ -2,11 +2,11 @@
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { messagesUsage } from '../../../../src/dialects/messages/answer.ts'
 import { responsesUsage } from '../../../../src/dialects/responses/answer.ts'
-import type { InferenceEnd } from '../../../../src/server/ports/inference/inference.ts'
 import { load } from '../../../support/wire/foreign-clients.ts'
 import type { Members } from './tellings.ts'
 import type { ShownUsage } from '../../../../src/dialects/parts.ts'
 import { chatUsage } from '../../../../src/dialects/chat/usage.ts'
+import type { InferenceEnd } from '../../../../src/server/inference/record.ts'
 
 export type Ended = Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>
 

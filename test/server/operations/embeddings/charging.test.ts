@@ -1,7 +1,12 @@
 /** What a call is charged, and that it is charged once. C14, C24; design §6.4. */
 import t from 'tap'
 import { fail, ok, type FailureName, type Outcome } from '../../../../src/schemas/failures.ts'
-import type { EmbeddingsResult } from '../../../../src/server/ports/embeddings/embeddings.ts'
+import {
+  EmbeddingCall,
+  type EmbeddingsResult,
+  type RoutedEmbedding,
+} from '../../../../src/server/inference/embedding-call.ts'
+import type { Embedder } from '../../../../src/server/ports/embeddings/embeddings.ts'
 import type { Spend } from '../../../../src/server/ports/money/money.ts'
 import { createEmbeddings } from '../../../../src/server/operations/embeddings/create-embeddings.ts'
 import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
@@ -223,28 +228,41 @@ t.test('a provider that tells no usage is charged our estimate, and marked', asy
 const MODEL = { id: 'acme/x', isEmbedding: true }
 const RESULT: EmbeddingsResult = {
   data: [Buffer.from('[]')],
-  promptTokens: 100,
   totalTokens: 100,
-  isEstimated: false,
-  provider: 'own',
+  spent: {
+    costNano: 100_000,
+    isByok: true,
+    isEstimated: false,
+    provider: 'own',
+    tokens: 100,
+    milliseconds: 2,
+    isUnpriced: false,
+    attempts: 1,
+    upstreamMs: 1.5,
+  },
   dropped: [],
-  promptNanoPerMillion: 1_000_000_000,
-  requestNano: 0,
-  isByok: true,
-  isUnpriced: false,
-  attempts: 1,
-  previousErrors: [],
-  upstreamMs: 1.5,
   release: () => undefined,
 }
 
-/** The operation alone, with an answer of the embedder's. */
+/** The operation alone, with an answer of an endpoint's. */
 function ran(spend: Spend, run: () => Promise<Outcome<EmbeddingsResult>>) {
+  class Ran extends EmbeddingCall {
+    override readonly bound = { paidNano: 10, anyNano: 60_000 }
+
+    protected override run(): Promise<Outcome<EmbeddingsResult>> {
+      return run()
+    }
+  }
+  const shared = { unixNow: () => 0, now: () => 0 } as unknown as RoutedEmbedding['shared']
+  const shape = { kind: 'string', count: 1, pictures: 0 } as const
+  const embedder: Embedder = {
+    answer: (job, ports) => new Ran({ job, shape, targets: [], shared, ports }).pay(),
+  }
   const ports = {
     spend,
     models: { resolve: () => MODEL },
     privateModels: { of: () => null },
-    embedder: { plan: () => ok({ bound: { paidNano: 10, anyNano: 60_000 }, estimatedTokens: () => 1, run }) },
+    embedder,
   }
   const key = { allowedModels: null, scopes: null, hash: 'k' }
   const call = {
@@ -264,7 +282,7 @@ t.test(
     const spend = recorder()
     const told = [
       await ran(spend, () => Promise.resolve(ok(RESULT))),
-      await ran(spend, () => Promise.resolve(ok({ ...RESULT, isByok: false }))),
+      await ran(spend, () => Promise.resolve(ok({ ...RESULT, spent: { ...RESULT.spent, isByok: false } }))),
     ]
     const texts = told.map((answer) =>
       answer.ok && answer.value.kind === 'bytes' ? textOf(answer.value.parts) : '',

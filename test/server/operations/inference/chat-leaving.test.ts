@@ -91,20 +91,19 @@ t.test('a connection serves on behind a stream, and several streams', async (t) 
 t.test('a whole call whose body lies in memory has no signal made, a stream has one', async (t) => {
   let signals = 0
   const around = (inference: Inference): Inference => ({
-    streamHoldMs: inference.streamHoldMs,
     withPreset: (...asked) => inference.withPreset(...asked),
     count: (job) => inference.count(job),
-    plan: (job) =>
-      inference.plan({
-        ...job,
-        call: {
-          get signal() {
-            signals++
-            return job.call.signal
-          },
-          sent: (isSent) => job.call.sent?.(isSent),
+    answer: (job, form, ports) => {
+      const { call } = job
+      const seen = new Proxy(call, {
+        get(target, name) {
+          if (name === 'signal') signals++
+          const value: unknown = Reflect.get(target, name)
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value
         },
-      }),
+      })
+      return inference.answer({ ...job, call: seen }, form, ports)
+    },
   })
   const { post } = await openChatProvider(t, { around })
   for (const [stream, isMade] of [

@@ -8,7 +8,7 @@ import type {
   StreamEnd,
   StreamMeters,
 } from '../../../../src/server/ports/observe.ts'
-import type { Inference, InferenceSink } from '../../../../src/server/ports/inference/inference.ts'
+import type { Inference } from '../../../../src/server/ports/inference/inference.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
 import { inferenceWith, openChat } from '../../../support/inference/chat-front.ts'
 import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
@@ -170,35 +170,22 @@ function withBug(inference: Inference): Inference {
     throw new Error('a bug')
   }
   return {
-    streamHoldMs: inference.streamHoldMs,
     withPreset: (...asked) => inference.withPreset(...asked),
     count: (job) => inference.count(job),
-    plan: (job) => {
-      const planned = inference.plan(job)
-      if (planned instanceof Promise || !planned.ok) return planned
-      const plan = planned.value
-      const run: typeof plan.run = (sink) => {
-        const begin: InferenceSink['begin'] = (by) => sink.begin(by)
-        const room = (): Promise<void> => sink.room()
-        return plan.run({
-          begin,
-          take,
-          pass: take,
-          room,
-          progressed: (progress) => sink.progressed(progress),
-        })
-      }
-      const { bound } = plan
-      return {
-        ok: true,
-        value: {
-          bound,
-          run,
-          estimatedTokens: () => plan.estimatedTokens(),
-          affordableTokens: (nano) => plan.affordableTokens(nano),
+    answer: (job, form, ports) =>
+      inference.answer(
+        job,
+        {
+          ...form,
+          events: (head, request) => {
+            const events = form.events(head, request)
+            events.eventsOf = take
+            events.passed = take
+            return events
+          },
         },
-      }
-    },
+        ports,
+      ),
   }
 }
 

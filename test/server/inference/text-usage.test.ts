@@ -13,16 +13,16 @@ import {
   TOKENS_PER_100_BYTES_MAX,
   TOKENS_PER_100_BYTES_MIN,
   TOKENS_TOLD_MAX,
-} from '../../../../src/schemas/inference/token-limits.ts'
-import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
+} from '../../../src/schemas/inference/token-limits.ts'
+import type { Endpoint } from '../../../src/server/ports/models/models.ts'
 import {
   judgeTextUsage,
   isPlainPrompt,
   LearnedRates,
   TextRates,
   type SeenText,
-} from '../../../../src/server/upstream/inference/text-usage.ts'
-import type { TokenUsage } from '../../../../src/dialects/parts.ts'
+} from '../../../src/server/inference/settle.ts'
+import type { TokenUsage } from '../../../src/dialects/parts.ts'
 
 const TOLD: TokenUsage = { input: 20, cacheRead: 5, cacheWrite: 1, output: 30, reasoning: 4 }
 const SEEN: SeenText = {

@@ -1,28 +1,24 @@
-import type { InputKind } from '../../../schemas/embeddings/embeddings.ts'
-import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { TOKENS_PER_PRICE } from '../../../schemas/money/costs.ts'
-import { priceAt, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
-import { NO_TIERS } from '../../../schemas/money/tiers.ts'
-import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
-import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
-import type {
-  EmbeddingJob,
-  EmbeddingPlan,
-  Embedder,
-  EmbeddingsRequest,
-} from '../../ports/embeddings/embeddings.ts'
-import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
-import type { BreakerReading, Log, Meters } from '../../ports/observe.ts'
-import { Attempts } from '../routing/attempts.ts'
-import { choosePriced } from '../routing/priced.ts'
-import { route, type RoutedCall } from '../routing/route.ts'
-import { TargetTable } from '../routing/targets.ts'
-import { mediaOf, shapeOf, type InputShape } from './input-shape.ts'
-import { endpointOpener, type OpenEndpointDeps } from './open-endpoint.ts'
-import { callNano } from './bounds.ts'
+import type { InputKind } from '../../schemas/embeddings/embeddings.ts'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { TOKENS_PER_PRICE } from '../../schemas/money/costs.ts'
+import { priceAt, type ResolvedPrice } from '../../schemas/money/price-at.ts'
+import { NO_TIERS } from '../../schemas/money/tiers.ts'
+import { HOPS_MAX } from '../../schemas/models/provider-limits.ts'
+import { endpointUnconfigured } from '../../schemas/models/unconfigured.ts'
+import type { EmbeddingJob, Embedder, EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
+import type { ModelReply, PaymentPorts } from '../ports/model-calls.ts'
+import type { CallableModel, Endpoint } from '../ports/models/models.ts'
+import type { BreakerReading, Log, Meters } from '../ports/observe.ts'
+import { Attempts } from '../upstream/routing/attempts.ts'
+import { choosePriced } from '../upstream/routing/priced.ts'
+import { route, type RoutedCall } from '../upstream/routing/route.ts'
+import { TargetTable } from '../upstream/routing/targets.ts'
+import { mediaOf, shapeOf, type InputShape } from '../upstream/embeddings/input-shape.ts'
+import { endpointOpener, type OpenEndpointDeps } from '../upstream/embeddings/open-endpoint.ts'
+import { callNano } from '../upstream/embeddings/bounds.ts'
 import { EmbeddingCall, type EmbeddingTarget, type SharedByCalls } from './embedding-call.ts'
-import type { EmbeddingProtocol } from './protocol.ts'
-import { estimateTokens } from './usage.ts'
+import type { EmbeddingProtocol } from '../upstream/embeddings/protocol.ts'
+import { estimateTokens } from '../upstream/embeddings/usage.ts'
 
 export interface EmbedderOptions extends OpenEndpointDeps {
   readonly log: Log
@@ -63,18 +59,17 @@ class RoutingEmbedder implements Embedder {
     return this.#targets.breakers(this.#shared.now())
   }
 
-  plan(job: EmbeddingJob): Outcome<EmbeddingPlan> {
-    const { input } = job.request
-    const shape = shapeOf(input)
+  answer(job: EmbeddingJob, ports: PaymentPorts): Outcome<ModelReply> | Promise<Outcome<ModelReply>> {
+    const shape = shapeOf(job.request.input)
     const chosen = choosePriced(job.model, job.limits, (model) => this.#choose(model, job, shape))
     if (!chosen.ok) return chosen
-    return ok(new EmbeddingCall(job, shape, { targets: chosen.value, embedder: this.#shared }))
+    return new EmbeddingCall({ job, shape, targets: chosen.value, shared: this.#shared, ports }).pay()
   }
 
   /** Endpoints that the preferences leave, that are configured, and whose protocol supports the input. */
   #choose(
     model: CallableModel,
-    { request, hops = 0 }: EmbeddingJob,
+    { request, hops }: EmbeddingJob,
     shape: InputShape,
   ): Outcome<readonly EmbeddingTarget[]> {
     const routed = route(model, new RoutedEmbeddings(request, this.#shared.unixNow()), (endpoint) =>

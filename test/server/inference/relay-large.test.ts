@@ -1,14 +1,14 @@
 /** Passing large events on: in slices, as the caller reads, and beside the clock of the provider. */
 import { mock } from 'node:test'
 import t from 'tap'
-import { ok } from '../../../../src/schemas/failures.ts'
-import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
-import type { InferenceSink } from '../../../../src/server/ports/inference/inference.ts'
-import { FREE, stopClock } from '../../../support/inference/relayed.ts'
-import { Drains, Relay, type Relayed } from '../../../../src/server/upstream/inference/relay.ts'
-import { SLICE_UNITS_MAX } from '../../../../src/server/upstream/inference/sliced-parts.ts'
-import { callerBy } from '../../../support/keys/callers.ts'
-import type { WrittenPart, PartRead, PartStream } from '../../../../src/dialects/parts.ts'
+import { ok } from '../../../src/schemas/failures.ts'
+import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
+import { FREE, stopClock } from '../../support/inference/relayed.ts'
+import { Drains, Relay, type Relayed } from '../../../src/server/inference/relay.ts'
+import { SLICE_UNITS_MAX } from '../../../src/server/upstream/inference/sliced-parts.ts'
+import { callerBy } from '../../support/keys/callers.ts'
+import type { WrittenPart, PartRead, PartStream } from '../../../src/dialects/parts.ts'
+import type { InferenceSink } from '../../../src/server/upstream/inference/protocol.ts'
 
 const STALL_MS = 1_000
 const FIRST_OUTPUT_MS = 3_000
@@ -48,14 +48,12 @@ function open(stream: PartStream, sink: Partial<InferenceSink> = {}): Rig {
     stream,
     attempt: {
       sink: {
-        begin: () => undefined,
         take: (parts) => {
           taken.push(parts.map((part) => ('text' in part ? part.text : '')).join(''))
           return true
         },
         pass: () => true,
         room: () => Promise.resolve(),
-        progressed: () => undefined,
         ...sink,
       },
       begin: () => undefined,

@@ -5,23 +5,23 @@ import {
   PICTURE_TOKENS_MAX,
   TOKENS_ADDED_EACH_MAX,
   TOKENS_ADDED_FORMS_MAX,
-} from '../../../../src/schemas/inference/token-limits.ts'
-import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
-import type { ServerTools } from '../../../../src/schemas/inference/server-tools.ts'
-import { COST_NANO_MAX } from '../../../../src/schemas/money/money-limits.ts'
-import { NO_TIERS } from '../../../../src/schemas/money/tiers.ts'
-import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
+} from '../../../src/schemas/inference/token-limits.ts'
+import { DIALECTS } from '../../../src/schemas/inference/text-request.ts'
+import type { ServerTools } from '../../../src/schemas/inference/server-tools.ts'
+import { COST_NANO_MAX } from '../../../src/schemas/money/money-limits.ts'
+import { NO_TIERS } from '../../../src/schemas/money/tiers.ts'
+import type { Endpoint } from '../../../src/server/ports/models/models.ts'
 import {
   affordableOutputTokens,
   isPriced,
   lacksToolPrice,
-  mustSendMax,
   textBoundOf,
   type TextBoundInput,
-} from '../../../../src/server/upstream/inference/bounds.ts'
-import { ASKED, at } from '../../../support/inference/bounded-endpoints.ts'
-import { NO_LIMITS } from '../../../support/money/key-money.ts'
-import { textCostNano } from '../../../../src/schemas/money/costs.ts'
+} from '../../../src/server/inference/bounds.ts'
+import { ASKED, at } from '../../support/inference/bounded-endpoints.ts'
+import { NO_LIMITS } from '../../support/money/key-money.ts'
+import { textCostNano } from '../../../src/schemas/money/costs.ts'
+import { mustSendMax } from '../../../src/server/upstream/inference/spoken.ts'
 
 const OWN = { ownWay: {} } as Partial<Endpoint>
 const LIMITED = { ...NO_LIMITS, isKeyLimited: true }

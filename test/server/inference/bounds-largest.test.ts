@@ -1,15 +1,15 @@
 /** The largest maxima that a body can have: it is refused with its path, or has a bound. D4, D25. */
 import fc from 'fast-check'
 import t from 'tap'
-import { ASKED_MAX, CHOICES_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
-import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { COST_NANO_MAX } from '../../../../src/schemas/money/money-limits.ts'
-import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
-import { affordableOutputTokens, textBoundOf } from '../../../../src/server/upstream/inference/bounds.ts'
-import { boundInputOf } from '../../../../src/server/upstream/inference/routed-text.ts'
-import { readBody } from '../../../../src/workers/read-body.ts'
-import { at as bounded } from '../../../support/inference/bounded-endpoints.ts'
-import { NO_LIMITS } from '../../../support/money/key-money.ts'
+import { ASKED_MAX, CHOICES_MAX } from '../../../src/schemas/inference/inference-limits.ts'
+import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
+import { COST_NANO_MAX } from '../../../src/schemas/money/money-limits.ts'
+import type { Endpoint } from '../../../src/server/ports/models/models.ts'
+import { affordableOutputTokens, textBoundOf } from '../../../src/server/inference/bounds.ts'
+import { boundInputOf } from '../../../src/server/inference/plan.ts'
+import { readBody } from '../../../src/workers/read-body.ts'
+import { at as bounded } from '../../support/inference/bounded-endpoints.ts'
+import { NO_LIMITS } from '../../support/money/key-money.ts'
 
 const NOW = { from: 0, until: 0 }
 const LIMITS = { ...NO_LIMITS, isKeyLimited: true }

@@ -1,15 +1,15 @@
 /** What a call may cost at most whose endpoint speaks another form. D25. */
 import t from 'tap'
-import { MAKER_TOKENS_MIN } from '../../../../src/schemas/models/openai-maker.ts'
+import { MAKER_TOKENS_MIN } from '../../../src/schemas/models/openai-maker.ts'
 import {
   TOKENS_ADDED_EACH_MAX,
   TOKENS_ADDED_FORMS_MAX,
   TOKENS_TRANSLATED_TOOL_MAX,
-} from '../../../../src/schemas/inference/token-limits.ts'
-import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
-import { affordableOutputTokens, textBoundOf } from '../../../../src/server/upstream/inference/bounds.ts'
-import { ASKED, at } from '../../../support/inference/bounded-endpoints.ts'
+} from '../../../src/schemas/inference/token-limits.ts'
+import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
+import type { Endpoint } from '../../../src/server/ports/models/models.ts'
+import { affordableOutputTokens, textBoundOf } from '../../../src/server/inference/bounds.ts'
+import { ASKED, at } from '../../support/inference/bounded-endpoints.ts'
 
 t.test('a request that is written anew may get the tools of its earlier turns', async (t) => {
   const target = at({ speaks: ['messages'], outputNanoPerMillionMax: 0 })

@@ -1,18 +1,18 @@
 import t from 'tap'
-import { atPace } from '../../../support/load/pace.ts'
+import { atPace } from '../../support/load/pace.ts'
 import {
   answers,
   hangsUp,
   neverAnswers,
   refuses,
   type Behaviour,
-} from '../../../support/embeddings/provider-behaviours.ts'
-import { KEY, OTHER_KEY } from '../../../support/front.ts'
+} from '../../support/embeddings/provider-behaviours.ts'
+import { KEY, OTHER_KEY } from '../../support/front.ts'
 import {
   openEmbeddings,
   type EmbeddingsReply,
   type FrontOptions,
-} from '../../../support/embeddings/embeddings-front.ts'
+} from '../../support/embeddings/embeddings-front.ts'
 
 const BOTH = { model: 'acme/embed', input: 'one two three' }
 const FREE_FACTS = { pricing: { prompt: '0.000001' } }

@@ -1,14 +1,11 @@
 /** How a streamed answer reaches its caller, as the record of its call tells it. */
 import t from 'tap'
-import { ChatEvents } from '../../../../src/dialects/chat/answer.ts'
-import type { EventStream } from '../../../../src/server/ports/event-stream.ts'
-import type {
-  CompleteParts,
-  Planned,
-  TextCall,
-} from '../../../../src/server/operations/inference/text-form.ts'
-import { Delivery } from '../../../../src/server/operations/inference/keep-generation.ts'
-import { StreamedText } from '../../../../src/server/operations/inference/text-call.ts'
+import { ChatEvents } from '../../../src/dialects/chat/answer.ts'
+import type { EventStream } from '../../../src/server/ports/event-stream.ts'
+import type { AnsweredCall } from '../../../src/server/inference/text-call.ts'
+import { NO_PLAN } from '../../support/inference/chat-front.ts'
+import { Delivery } from '../../../src/server/inference/record.ts'
+import { StreamedText } from '../../../src/server/inference/replies.ts'
 
 t.test('the first output has an instant, and every wait for the caller is counted', async (t) => {
   let now = 5
@@ -39,11 +36,12 @@ t.test('a stream counts its outputs, its waits for the caller, and no comment. D
     end: () => undefined,
     breakOff: () => undefined,
   }
-  const sink = new StreamedText(
-    { events: () => stream } as unknown as TextCall,
-    { head: { id: 'gen_1', createdS: 1, model: 'a/b' }, plan: {} } as unknown as Planned,
-    { body: { isStream: true, size: {} }, form: { events: () => events } } as unknown as CompleteParts,
-  )
+  const sink = new StreamedText({
+    job: { call: { events: () => stream }, head: { id: 'gen_1' }, request: { isStream: true, size: {} } },
+    plan: NO_PLAN,
+    form: { events: () => events },
+    ports: {},
+  } as unknown as AnsweredCall)
   await sink.room()
   sink.openEarly()
   t.equal(written.length, 1)

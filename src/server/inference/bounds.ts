@@ -1,30 +1,32 @@
-import type { Issue } from '../../../schemas/failure-metadata.ts'
-import { MAKER_TOKENS_MIN } from '../../../schemas/models/openai-maker.ts'
-import type { ServerTools } from '../../../schemas/inference/server-tools.ts'
-import type { Dialect } from '../../../schemas/inference/text-request.ts'
+import type { Issue } from '../../schemas/failure-metadata.ts'
+import { MAKER_TOKENS_MIN } from '../../schemas/models/openai-maker.ts'
+import type { ServerTools } from '../../schemas/inference/server-tools.ts'
+import type { Dialect } from '../../schemas/inference/text-request.ts'
 import {
   PICTURE_TOKENS_MAX,
   TOKENS_ADDED_EACH_MAX,
   TOKENS_ADDED_FORMS_MAX,
   TOKENS_TRANSLATED_TOOL_MAX,
-} from '../../../schemas/inference/token-limits.ts'
+} from '../../schemas/inference/token-limits.ts'
+import { TOKENS_PER_PRICE, exactCount, pricedNano } from '../../schemas/money/costs.ts'
+import { dearestPricesAt, unpricedTierOf, type DearestPrices } from '../../schemas/money/price-at.ts'
+import { USUAL_TIER, type Tiers } from '../../schemas/money/tiers.ts'
+import type { Endpoint } from '../ports/models/models.ts'
+import type { CostBound } from '../ports/money/money.ts'
+import { dearestBound } from '../upstream/cost-bound.ts'
 import {
-  isCounted,
-  TOKENS_PER_PRICE,
-  type LimitFlags,
-  exactCount,
-  pricedNano,
-} from '../../../schemas/money/costs.ts'
-import { dearestPricesAt, unpricedTierOf, type DearestPrices } from '../../../schemas/money/price-at.ts'
-import { USUAL_TIER, type Tiers } from '../../../schemas/money/tiers.ts'
-import type { Endpoint } from '../../ports/models/models.ts'
-import type { CostBound } from '../../ports/money/money.ts'
-import { dearestBound } from '../cost-bound.ts'
-import { askedAt, isFree } from './call-prices.ts'
-import { isMaker, protocolFor, translatedTo } from './spoken.ts'
+  isMaker,
+  protocolFor,
+  translatedTo,
+  isBounded,
+  maxOfOurs,
+  known,
+  type AnswerMaximum,
+} from '../upstream/inference/spoken.ts'
+import { askedAt, isFree } from './settle.ts'
 
 /** What bounds the tokens of a call before anything of it is sent. D25. */
-export interface TextBoundInput {
+export interface TextBoundInput extends AnswerMaximum {
   readonly dialect: Dialect
   /** Bytes of the request's body, less the base64 of its media. */
   readonly promptBytes: number
@@ -40,12 +42,6 @@ export interface TextBoundInput {
   readonly hasLongMedia: boolean
   /** The input goes on from what a provider has stored under a workspace's own key. D8. */
   readonly hasStored: boolean
-  /** Tokens of one answer that the request asks for; null: the request says none. */
-  readonly tokensMax: number | null
-  /** What stands for it under a finite limit; null or left out: neither the key nor its workspace says. */
-  readonly defaultTokensMax?: number | null
-  /** The limits of the key; null or left out: none is finite. */
-  readonly limits?: LimitFlags | null
   /** Answers to the call (`n`). */
   readonly choices: number
   /** A member by which the call may cost more than the catalogue says; null: there is none. */
@@ -200,41 +196,6 @@ function dearestAt(
 }
 
 /**
- * The maximum of tokens of one answer that goes to the provider, since the request has none of its own. Null:
- * nothing is sent. Where the context alone bounds the answer nothing needs to be sent, and providers refuse a
- * prompt and a maximum that exceed the context together. D25.
- */
-export function mustSendMax(
-  endpoint: Pick<Endpoint, 'text' | 'ownWay' | 'contextLength'>,
-  input: Pick<TextBoundInput, 'tokensMax' | 'defaultTokensMax' | 'limits'>,
-): number | null {
-  return input.tokensMax === null && isBounded(endpoint, input) ? maxOfOurs(endpoint, input) : null
-}
-
-/** A finite limit counts the calls of the endpoint. */
-function isBounded(
-  { ownWay }: Pick<Endpoint, 'ownWay'>,
-  { limits }: Pick<TextBoundInput, 'limits'>,
-): boolean {
-  return limits !== undefined && limits !== null && isCounted(limits, ownWay !== undefined)
-}
-
-/**
- * The lower of the endpoint's own maximum and the default of the key or its workspace, which holds only where
- * it is sent too. A default of the whole context or more bounds nothing.
- */
-function maxOfOurs(
-  endpoint: Pick<Endpoint, 'text' | 'ownWay' | 'contextLength'>,
-  input: Pick<TextBoundInput, 'defaultTokensMax' | 'limits'>,
-): number | null {
-  const ours = endpoint.text?.maxCompletionTokens ?? null
-  const { defaultTokensMax = null } = input
-  const context = known(endpoint.contextLength) ?? Infinity
-  if (defaultTokensMax === null || defaultTokensMax >= context || !isBounded(endpoint, input)) return ours
-  return Math.min(ours ?? Infinity, defaultTokensMax)
-}
-
-/**
  * The most tokens of one answer with which the bound of a call is no more than `availableNano`, at each of
  * the endpoints; 0 where the input alone exceeds it or has no bound. Null: fewer tokens make the call no
  * cheaper. D25.
@@ -347,9 +308,4 @@ function leastAnswerTokens(endpoint: Endpoint, { dialect }: SpokenBy): number {
 /** The request is written anew, and may get tools that earlier turns call and it no longer declares. */
 function isTranslated({ text }: Endpoint, { dialect }: SpokenBy): boolean {
   return translatedTo(text, dialect) !== null
-}
-
-/** Some lists write 0 for "not known"; as a context it would bound every input to nothing. */
-function known(tokens: number | null): number | null {
-  return tokens === 0 ? null : tokens
 }

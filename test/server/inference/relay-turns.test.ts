@@ -1,12 +1,12 @@
 /** A stream that uses up its turn of the loop goes on in later turns. Time is that of the test. */
 import { mock } from 'node:test'
 import t from 'tap'
-import { STREAM_TURN_BYTES_MAX } from '../../../../src/schemas/limits/share-limits.ts'
-import { STALL_MS_DEFAULT } from '../../../../src/schemas/models/provider-limits.ts'
-import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
-import { LoopBudget } from '../../../../src/server/structures/loop-budget.ts'
-import type { RelayInput } from '../../../../src/server/upstream/inference/relay.ts'
-import { openRelayed, stopClock, turn } from '../../../support/inference/relayed.ts'
+import { STREAM_TURN_BYTES_MAX } from '../../../src/schemas/limits/share-limits.ts'
+import { STALL_MS_DEFAULT } from '../../../src/schemas/models/provider-limits.ts'
+import { CallEnded } from '../../../src/schemas/values/call-ended.ts'
+import { LoopBudget } from '../../../src/server/structures/loop-budget.ts'
+import type { RelayInput } from '../../../src/server/inference/relay.ts'
+import { openRelayed, stopClock, turn } from '../../support/inference/relayed.ts'
 
 /** A budget of which each slice is a turn; the test lets the turns begin. */
 function turns() {

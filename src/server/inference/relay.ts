@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Failure, Outcome } from '../../../schemas/failures.ts'
+import type { Failure, Outcome } from '../../schemas/failures.ts'
 import {
   DRAIN_MS_MAX,
   DRAINS_MAX,
@@ -8,19 +8,18 @@ import {
   STREAM_MS_MAX,
   STREAM_PREFACE_BYTES_MAX,
   USAGE_MS_MAX,
-} from '../../../schemas/inference/stream-limits.ts'
-import type { LeaveKind } from '../../../schemas/models/text-models.ts'
-import { endedBy } from '../../../schemas/values/call-ended.ts'
-import type { ByteReader } from '../../ports/byte-streams.ts'
-import type { AnswerRoom } from '../../ports/egress/egress.ts'
-import type { InferenceSink } from '../../ports/inference/inference.ts'
-import type { StreamBudget } from '../../structures/loop-budget.ts'
-import { MovingTimer } from '../../structures/moving-timer.ts'
-import { blockedPrompt } from '../provider-failure.ts'
-import type { WritingAttempt } from './protocol.ts'
-import { readOut } from './response-end.ts'
-import { areLarge, slicesOf } from './sliced-parts.ts'
-import type { WrittenPart, NativeRead, NativeStream, PartRead, PartStream } from '../../../dialects/parts.ts'
+} from '../../schemas/inference/stream-limits.ts'
+import type { LeaveKind } from '../../schemas/models/text-models.ts'
+import { endedBy } from '../../schemas/values/call-ended.ts'
+import type { ByteReader } from '../ports/byte-streams.ts'
+import type { AnswerRoom } from '../ports/egress/egress.ts'
+import type { StreamBudget } from '../structures/loop-budget.ts'
+import { MovingTimer } from '../structures/moving-timer.ts'
+import { blockedPrompt } from '../upstream/provider-failure.ts'
+import type { WritingAttempt, InferenceSink } from '../upstream/inference/protocol.ts'
+import { readOut } from '../upstream/inference/response-end.ts'
+import { areLarge, slicesOf } from '../upstream/inference/sliced-parts.ts'
+import type { WrittenPart, NativeRead, NativeStream, PartRead, PartStream } from '../../dialects/parts.ts'
 
 const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: STREAM_BYTES_MAX } }
 const NO_OUTPUT: Failure = {

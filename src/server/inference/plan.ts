@@ -1,21 +1,33 @@
-import type { TextInput, TextRequest, PlacedModality } from '../../../schemas/inference/text-request.ts'
-import { OUTPUT_TOKENS_USUAL, BYTES_PER_TOKEN } from '../../../schemas/inference/token-limits.ts'
-import { priceAt, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
-import type { Caller } from '../../../schemas/values/callers.ts'
-import type { InferenceJob, CountJob, InlineFile } from '../../ports/inference/inference.ts'
-import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
-import type { RoutedCall } from '../routing/route.ts'
-import { mostAnswerTokens, type TextBoundInput } from './bounds.ts'
-import type { CallInstants } from '../cost-bound.ts'
-import { askedAt } from './call-prices.ts'
-import { isPlainPrompt, type AskedText } from './text-usage.ts'
-import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { isTextType } from '../../../schemas/inference/counted-media.ts'
-import { inlineFormOf } from '../../../schemas/inference/inline-files.ts'
-import { pointerOf } from '../../../schemas/values/json-path.ts'
-import { isReached, keeps, mayReadOther, spokenBy } from './spoken.ts'
-import { isPrivate } from '../routing/priced.ts'
-import { textCostNano } from '../../../schemas/money/costs.ts'
+import type { TextInput, TextRequest, PlacedModality } from '../../schemas/inference/text-request.ts'
+import { OUTPUT_TOKENS_USUAL, BYTES_PER_TOKEN } from '../../schemas/inference/token-limits.ts'
+import { priceAt, type ResolvedPrice } from '../../schemas/money/price-at.ts'
+import type { Caller } from '../../schemas/values/callers.ts'
+import type { InferenceJob, CountJob, InlineFile } from '../ports/inference/inference.ts'
+import type { CallableModel, Endpoint } from '../ports/models/models.ts'
+import type { RoutedCall } from '../upstream/routing/route.ts'
+import {
+  mostAnswerTokens,
+  type TextBoundInput,
+  affordableOutputTokens,
+  isHeld,
+  textBoundOf,
+} from './bounds.ts'
+import type { CallInstants } from '../upstream/cost-bound.ts'
+import { isPlainPrompt, type AskedText, askedAt, type LearnedRates, type CallPrices } from './settle.ts'
+import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import { isTextType } from '../../schemas/inference/counted-media.ts'
+import { inlineFormOf } from '../../schemas/inference/inline-files.ts'
+import { pointerOf } from '../../schemas/values/json-path.ts'
+import { isReached, keeps, mayReadOther, spokenBy } from '../upstream/inference/spoken.ts'
+import { isPrivate } from '../upstream/routing/priced.ts'
+import { textCostNano } from '../../schemas/money/costs.ts'
+import { ADMITTED_OUTPUT_TOKENS_MAX } from '../../schemas/limits/rate-limits.ts'
+import type { CostBound } from '../ports/money/money.ts'
+import type { Meters } from '../ports/observe.ts'
+import type { Attempts, Choice } from '../upstream/routing/attempts.ts'
+import type { MediaEgress } from '../upstream/inference/inline/call-media.ts'
+import type { OpenStreams } from './meter.ts'
+import type { WritingProtocol } from '../upstream/inference/protocol.ts'
 
 /** What bounds the cost of a call. D25, F7. */
 export function boundInputOf(
@@ -217,4 +229,76 @@ function issueOf(
 function placedFile({ use, mimeType, at }: InlineFile): readonly PlacedModality[] {
   const name = isTextType(mimeType) ? null : inlineFormOf(use, mimeType)
   return name === null || name === 'text' ? [] : [{ name, path: pointerOf(at) }]
+}
+
+export type WritingChoice = Choice<WritingProtocol>
+
+/** What all calls to models that write share. */
+export interface SharedByCalls {
+  readonly attempts: Attempts<WritingProtocol>
+  readonly rates: LearnedRates
+  readonly open: OpenStreams
+  readonly meters: Pick<Meters, 'upstream' | 'streams'>
+  readonly egress: MediaEgress
+  /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
+  readonly streamHoldMs: number
+  /** Milliseconds of the same clock as the deadlines. */
+  readonly now: () => number
+}
+
+/** A call whose endpoints are chosen. */
+interface TextPlanInput {
+  readonly job: InferenceJob
+  readonly choices: readonly WritingChoice[]
+  readonly prices: CallPrices
+  /** What bounds its cost. */
+  readonly bounded: TextBoundInput
+  readonly shared: SharedByCalls
+}
+
+/** What a call may cost, before anything is sent. */
+export class TextPlan {
+  readonly job: InferenceJob
+  readonly choices: readonly WritingChoice[]
+  readonly prices: CallPrices
+  readonly shared: SharedByCalls
+  readonly bound: CostBound
+  readonly #bounded: TextBoundInput
+  readonly #targets: readonly WritingChoice['target'][]
+
+  constructor({ job, choices, prices, bounded, shared }: TextPlanInput) {
+    this.job = job
+    this.choices = choices
+    this.prices = prices
+    this.shared = shared
+    this.#bounded = bounded
+    this.#targets = choices.map(({ target }) => target)
+    this.bound = textBoundOf(this.#targets, bounded)
+  }
+
+  /** A finite limit counts the call. */
+  get isHeld(): boolean {
+    return isHeld(this.#targets, this.#bounded)
+  }
+
+  /** By the endpoint that is tried first. */
+  estimatedTokens(): number {
+    const { request, caller, defaultTokensMax = null } = this.job
+    const { size, choices } = request
+    const [first] = this.#targets
+    if (first === undefined) return 0
+    const { endpoint } = first
+    const most = size.tokensMax ?? defaultTokensMax ?? endpoint.text?.maxCompletionTokens ?? Infinity
+    const prompt = this.shared.rates.of(endpoint, caller).promptTokens(size.text)
+    return prompt + Math.min(most, ADMITTED_OUTPUT_TOKENS_MAX) * choices
+  }
+
+  affordableTokens(availableNano: number): number | null {
+    return affordableOutputTokens(this.#targets, this.#bounded, availableNano)
+  }
+}
+
+/** The call ended, not the endpoint. */
+export function isOfCall({ name }: Failure): boolean {
+  return name === 'client_gone' || name === 'draining' || name === 'deadline_exceeded'
 }

@@ -1,22 +1,27 @@
-import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { COUNT_BYTES_MAX } from '../../../schemas/inference/inference-limits.ts'
-import type { TextRequest } from '../../../schemas/inference/text-request.ts'
-import type { Caller } from '../../../schemas/values/callers.ts'
-import type { AnswerRoom, EgressAnswer } from '../../ports/egress/egress.ts'
-import type { CountedPrompt, CountJob, InferenceJob } from '../../ports/inference/inference.ts'
-import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
-import type { LoopBudget } from '../../structures/loop-budget.ts'
-import { WRITTEN, type PostKind, type ProviderLink } from '../link.ts'
-import { blockedPrompt, failureOf, failureOfWhole, failuresOfEvents } from '../provider-failure.ts'
-import { frameOf } from '../../../dialects/frame.ts'
-import type { CallMedia } from './inline/call-media.ts'
-import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body.ts'
-import type { ProviderRequest, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
+import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import { COUNT_BYTES_MAX } from '../../schemas/inference/inference-limits.ts'
+import type { TextRequest } from '../../schemas/inference/text-request.ts'
+import type { Caller } from '../../schemas/values/callers.ts'
+import type { AnswerRoom, EgressAnswer } from '../ports/egress/egress.ts'
+import type { CountedPrompt, CountJob, InferenceJob } from '../ports/inference/inference.ts'
+import type { CallableModel, Endpoint, EndpointText } from '../ports/models/models.ts'
+import type { LoopBudget } from '../structures/loop-budget.ts'
+import { WRITTEN, type PostKind, type ProviderLink } from '../upstream/link.ts'
+import { blockedPrompt, failureOf, failureOfWhole, failuresOfEvents } from '../upstream/provider-failure.ts'
+import { frameOf } from '../../dialects/frame.ts'
+import type { CallMedia } from '../upstream/inference/inline/call-media.ts'
+import { arePlain, openBody, PlainBody, type SentBody } from '../upstream/inference/inline/sent-body.ts'
+import type {
+  ProviderRequest,
+  WritingAttempt,
+  WritingProtocol,
+  Written,
+} from '../upstream/inference/protocol.ts'
 import { Relay, type Drains } from './relay.ts'
-import { readRefusal } from './response-end.ts'
-import { translatedTo } from './spoken.ts'
-import { unquoted } from './unquoted.ts'
-import type { WholeInput, Wire, WireOf } from './wire.ts'
+import { readRefusal } from '../upstream/inference/response-end.ts'
+import { translatedTo } from '../upstream/inference/spoken.ts'
+import { unquoted } from '../upstream/inference/unquoted.ts'
+import type { WholeInput, Wire, WireOf } from '../upstream/inference/wire.ts'
 import type {
   AnswerFigures,
   NativeAnswer,
@@ -24,9 +29,9 @@ import type {
   WholeParts,
   WholeRead,
   FailureOf,
-} from '../../../dialects/parts.ts'
-import { NOTHING_REPORTED } from '../../../dialects/usage.ts'
-import { lostOf, unsupported } from './translated/translation-job.ts'
+} from '../../dialects/parts.ts'
+import { NOTHING_REPORTED } from '../../dialects/usage.ts'
+import { lostOf, unsupported } from '../upstream/inference/translated/translation-job.ts'
 
 export interface WritingEndpointDeps {
   readonly endpoint: Endpoint

@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { CallableModel, Endpoint } from '../../../../src/server/ports/models/models.ts'
-import type { StreamMeters } from '../../../../src/server/ports/observe.ts'
-import { MeteredCall } from '../../../../src/server/upstream/inference/metered-call.ts'
-import { flatPrices } from '../../../support/inference/bounded-endpoints.ts'
-import type { TokenUsage } from '../../../../src/dialects/parts.ts'
+import type { CallableModel, Endpoint } from '../../../src/server/ports/models/models.ts'
+import type { StreamMeters } from '../../../src/server/ports/observe.ts'
+import { MeteredCall } from '../../../src/server/inference/meter.ts'
+import { flatPrices } from '../../support/inference/bounded-endpoints.ts'
+import type { TokenUsage } from '../../../src/dialects/parts.ts'
 
 type WritingTry = Parameters<MeteredCall['committed']>[0]
 
@@ -41,7 +41,13 @@ function told(models: readonly CallableModel[], tell: (call: MeteredCall) => voi
     },
   }
   let now = 10
-  tell(new MeteredCall(meters, { operation: 'chat.create', startedAt: 4, models }, () => (now += 10)))
+  const metered = new MeteredCall(
+    meters,
+    { operation: 'chat.create', startedAt: 4, models },
+    () => (now += 10),
+  )
+  metered.attempted()
+  tell(metered)
   return seen
 }
 

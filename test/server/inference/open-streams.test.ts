@@ -5,9 +5,9 @@ import {
   PROGRESS_BEAT_STREAMS_MAX,
   PROGRESS_MS,
   PROGRESS_RATE_MS_MIN,
-} from '../../../../src/schemas/inference/stream-limits.ts'
-import { OpenStreams, StreamRate } from '../../../../src/server/upstream/inference/open-streams.ts'
-import { type AskedText, TextRates } from '../../../../src/server/upstream/inference/text-usage.ts'
+} from '../../../src/schemas/inference/stream-limits.ts'
+import { type AskedText, TextRates } from '../../../src/server/inference/settle.ts'
+import { OpenStreams, StreamRate } from '../../../src/server/inference/meter.ts'
 
 t.test('a stream tells soon after its beginning, then each second, all due ones in one turn', (t) => {
   let now = 5_000

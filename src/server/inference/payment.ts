@@ -1,0 +1,217 @@
+import { fail, type Failure, type Outcome } from '../../schemas/failures.ts'
+import { chargedNano } from '../../schemas/money/costs.ts'
+import { usdOfNano } from '../../schemas/money/usd.ts'
+import { endedBy } from '../../schemas/values/call-ended.ts'
+import type { AdmittedCall, ModelReply, PayingCall, PaymentPorts } from '../ports/model-calls.ts'
+import type {
+  CallCost,
+  CallFacts,
+  CallProgress,
+  CostBound,
+  Hold,
+  HoldInput,
+  WriteWaiter,
+} from '../ports/money/money.ts'
+import { isCallLimited } from '../../schemas/limits/model-calls.ts'
+
+/**
+ * A call that is paid for: reserves the most that it may cost, makes the call, and pays its cost; nothing
+ * without a result. Before that the call takes its place and its tokens where the key or its workspace has
+ * limits of them. Each kind of call extends it: one promise for the caller, and one object with methods, since
+ * an object and its functions for each step cost every call a kilobyte of garbage. Design §6, D29.
+ */
+export abstract class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
+  abstract readonly operation: string
+  /** Id of the model, the first of several. */
+  abstract readonly model: string
+  abstract readonly bound: CostBound
+  abstract readonly call: PayingCall
+  readonly key: PayingCall['key']
+  readonly deadlineAt: number
+  readonly requestId: string
+  readonly #ports: PaymentPorts
+  #resolve: (outcome: Outcome<ModelReply>) => void = unpaid
+  #reject: (bug: unknown) => void = unpaid
+  /** Null: the key has no limits of calls, or the call has not been admitted. */
+  #admitted: AdmittedCall | null = null
+  /** Null: nothing is held yet. */
+  #hold: Hold | null = null
+  #begunAt = 0
+  #usedTokens = 0
+
+  constructor(call: PayingCall, ports: PaymentPorts) {
+    this.key = call.key
+    this.deadlineAt = call.deadlineAt
+    this.requestId = call.requestId
+    this.#ports = ports
+  }
+
+  /** Tokens that the call is expected to use. D29. */
+  abstract estimatedTokens(): number
+
+  /** Tokens that it has used. */
+  protected abstract usedTokens(result: R): number
+
+  /** Makes the call. A failure costs nothing. */
+  protected abstract run(): Promise<Outcome<R>>
+
+  /** Settles or releases the hold, and answers. */
+  protected abstract ended(result: R): Outcome<ModelReply>
+
+  /** Adds to a refusal of the reservation what only this kind of call knows. */
+  protected refused(failure: Failure): Failure {
+    return failure
+  }
+
+  /** Failures: those of `Spend.hold`, of `ModelCalls.admit` and of the call, store_unavailable. */
+  pay(): Promise<Outcome<ModelReply>> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+      this.#begin()
+    })
+  }
+
+  get facts(): CallFacts {
+    return this
+  }
+
+  signal(): AbortSignal {
+    return this.call.signal
+  }
+
+  #begin(): void {
+    if (!isCallLimited(this.key.callLimits)) return this.#reserve()
+    this.#ports.modelCalls
+      .admit({ key: this.key, estimate: () => this.estimatedTokens() })
+      .then((admitted) => this.#admit(admitted))
+      .catch((bug: unknown) => this.#threw(bug))
+  }
+
+  #admit(admitted: AdmittedCall): void {
+    const { failure, headers } = admitted
+    if (headers !== null) this.call.limited(headers)
+    if (failure !== null) return this.#resolve({ ok: false, failure })
+    this.#admitted = admitted
+    this.#reserve()
+  }
+
+  #reserve(): void {
+    this.#begunAt = performance.now()
+    try {
+      const held = this.#ports.spend.hold(this)
+      if (!(held instanceof Promise)) return this.#held(held)
+      held.then((late) => this.#held(late)).catch((bug: unknown) => this.#threw(bug))
+    } catch (bug) {
+      this.#threw(bug)
+    }
+  }
+
+  #held(held: Outcome<Hold>): void {
+    if (!held.ok) return this.#end({ ok: false, failure: this.refused(held.failure) })
+    this.#hold = held.value
+    const isWritten = held.value.written(this)
+    if (isWritten !== null) this.written(isWritten)
+  }
+
+  written(isWritten: boolean): void {
+    this.call.notes.holdMs = performance.now() - this.#begunAt
+    if (!isWritten) return this.#end(fail('store_unavailable'))
+    try {
+      // A client that left during the write of the reservation gets no call and pays nothing. C24.
+      if (this.call.hasEnded) return this.#ended({ ok: false, failure: endedBy(this.call.signal) })
+      this.run().then(
+        (result) => this.#ended(result),
+        (bug: unknown) => this.#threw(bug),
+      )
+    } catch (bug) {
+      this.#threw(bug)
+    }
+  }
+
+  #ended(result: Outcome<R>): void {
+    if (!result.ok) {
+      this.release()
+      return this.#end(result)
+    }
+    try {
+      if (this.#admitted !== null) this.#usedTokens = this.usedTokens(result.value)
+      this.#end(this.ended(result.value))
+    } catch (bug) {
+      this.#threw(bug)
+    }
+  }
+
+  /** What is charged of the call when its front dies. D28. */
+  protected progress(progress: CallProgress): void {
+    this.#hold?.progress(progress)
+  }
+
+  /** Returns the money: the call has no result that is paid for. */
+  protected release(): void {
+    this.#hold?.release()
+  }
+
+  /** Pays, and adds the known figures to the notes for the log and the metrics. No step of this can fail. */
+  protected settle(spent: Spent): Charge {
+    const { notes } = this.call
+    const paidMs = this.#hold?.settle(spent) ?? null
+    const nano = chargedNano(spent, this.bound)
+    notes.provider = spent.provider
+    if (spent.model !== undefined) notes.model = spent.model
+    notes.promptTokens = spent.tokens
+    notes.costUsd = usdOfNano(nano)
+    if (paidMs !== null) notes.paidMs = paidMs
+    if (spent.text !== undefined) {
+      notes.outputTokens = spent.text.outputTokens
+      notes.cachedTokens = spent.text.cachedTokens
+    }
+    if (spent.isByok) notes.isByok = true
+    if (spent.isEstimated) notes.isEstimated = true
+    if (spent.isUnpriced) notes.isUnpriced = true
+    notes.attempts = spent.attempts
+    notes.upstreamMs = spent.upstreamMs
+    return { nano, isCapped: nano < spent.costNano }
+  }
+
+  #end(outcome: Outcome<ModelReply>): void {
+    this.#leave()
+    this.#resolve(outcome)
+  }
+
+  /** An error keeps neither the money reserved nor the place taken; a settled hold stays settled. */
+  #threw(bug: unknown): void {
+    this.#hold?.release()
+    this.#leave()
+    this.#reject(bug)
+  }
+
+  #leave(): void {
+    const admitted = this.#admitted
+    this.#admitted = null
+    admitted?.end(this.#usedTokens)
+  }
+}
+
+/** The figures of a call that has a result: its cost, and what only the log is told. */
+export interface Spent extends CallCost {
+  readonly tokens: number
+  /** Whole milliseconds of the attempt that succeeded. */
+  readonly milliseconds: number
+  /** The endpoint has neither a price nor `free`. */
+  readonly isUnpriced: boolean
+  readonly attempts: number
+  /** Milliseconds of the attempt that succeeded, not rounded. */
+  readonly upstreamMs: number
+}
+
+/** The charged part of a cost. */
+export interface Charge {
+  readonly nano: number
+  /** True when the provider's figures exceed the bound. */
+  readonly isCapped: boolean
+}
+
+function unpaid(): void {
+  throw new Error('a call was ended before it was paid for')
+}
