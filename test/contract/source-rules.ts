@@ -32,7 +32,10 @@ const STATUS_HOMES: readonly { readonly path: RegExp; readonly reason: string }[
     reason: 'the definitions, which list the statuses of their contract row',
   },
   { path: /^src\/server\/upstream\//, reason: 'reads the statuses of providers (C23)' },
-  { path: /^src\/server\/inference\/send\.ts$/, reason: 'reads the statuses of providers that count no tokens (D5)' },
+  {
+    path: /^src\/server\/inference\/send\.ts$/,
+    reason: 'reads the statuses of providers that count no tokens (D5)',
+  },
   { path: /^src\/server\/runner\/webhooks\/attempt\.ts$/, reason: 'reads the statuses of receivers (C17)' },
   { path: /^src\/server\/dashboard\/page\/api\.ts$/, reason: 'reads the statuses of our own answers' },
 ]
