@@ -274,7 +274,7 @@ function oneOf(values: readonly unknown[]): string {
 }
 
 function plural(words: string): string {
-  return words.replace(/^(string|integer|number|boolean|object|array|value)\b/, '$1s')
+  return words.replace(/^(?:an? )?(string|integer|number|boolean|object|array|value)\b/, '$1s')
 }
 
 function kindOf(value: unknown): string {

@@ -85,7 +85,7 @@ for (const [member, request] of [
 t.test('a price of the wrong form is told both forms', async (t) => {
   for (const prompt of ['cheap', -1, true]) {
     t.match(issues({ model: 'm', input: 'x', provider: { max_price: { prompt } } }), [
-      { path: '/provider/max_price/prompt', expected: /^number of at least 0, or a decimal string/ },
+      { path: '/provider/max_price/prompt', expected: /^a number of at least 0, or a decimal string/ },
     ])
   }
 })

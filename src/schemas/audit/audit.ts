@@ -92,7 +92,7 @@ export const AuditEventShape = Type.Object({
   ),
   hash: Type.String({
     pattern: '^[0-9a-f]{64}$',
-    description: 'SHA-256 that chains this event to the one before.',
+    description: 'SHA-256 that chains this event to the previous event.',
   }),
 })
 

@@ -114,7 +114,7 @@ const Text = (description?: string) =>
     minLength: 1,
     maxLength: ENDPOINT_TEXT_CHARS_MAX,
     pattern: '^[^\\u0000]*$',
-    title: `string of 1 to ${ENDPOINT_TEXT_CHARS_MAX} characters without U+0000`,
+    title: `a string of 1 to ${ENDPOINT_TEXT_CHARS_MAX} characters without U+0000`,
     ...(description !== undefined && { description }),
   })
 const BaseUrl = Type.String({
@@ -140,7 +140,7 @@ export const CreateEndpointBody = Type.Object({
     minLength: 1,
     maxLength: ENDPOINT_TEXT_CHARS_MAX,
     pattern: '^[\\w.-]+/[\\w.-]+$',
-    title: `author/slug of at most ${ENDPOINT_TEXT_CHARS_MAX} letters, digits, dots, hyphens and underscores`,
+    title: `an author/slug of at most ${ENDPOINT_TEXT_CHARS_MAX} letters, digits, dots, hyphens and underscores`,
     description: 'The canonical slug of a model, or a new `author/slug`.',
   }),
   provider_slug: Text(

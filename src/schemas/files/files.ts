@@ -260,7 +260,7 @@ export const ListFilesQuery = Type.Object({
       minLength: 1,
       maxLength: PURPOSE_CHARS_MAX,
       pattern: '^[^\\u0000]*$',
-      title: `string of 1 to ${PURPOSE_CHARS_MAX} characters without U+0000`,
+      title: `a string of 1 to ${PURPOSE_CHARS_MAX} characters without U+0000`,
       description: 'Returns only files with exactly this purpose.',
     }),
   ),

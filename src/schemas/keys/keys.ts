@@ -37,13 +37,13 @@ const Name = Type.String({
   minLength: 1,
   maxLength: NAME_CHARS_MAX,
   pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$',
-  title: `string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
+  title: `a string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
 })
 const UserId = Type.String({
   minLength: 1,
   maxLength: KEY_USER_CHARS_MAX,
   pattern: '^[^\\u0000]*$',
-  title: `string of 1 to ${KEY_USER_CHARS_MAX} characters`,
+  title: `a string of 1 to ${KEY_USER_CHARS_MAX} characters`,
 })
 const Limit = nullable(
   Type.Number({

@@ -5,7 +5,7 @@ const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.N
 const names = <T extends Type.TSchema>(name: T) =>
   nullable(Type.Array(name, { maxItems: PREFERENCE_NAMES_MAX }))
 const Slugs = names(Type.String({ minLength: 1 }))
-const PRICE_WORDS = 'number of at least 0, or a decimal string such as "0.02"'
+const PRICE_WORDS = 'a number of at least 0, or a decimal string such as "0.02"'
 const price = (description: string) =>
   Type.Optional(
     Type.Union(

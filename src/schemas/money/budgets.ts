@@ -36,8 +36,8 @@ export type BudgetBody = Static<typeof BudgetBody>
 /** Whether a limit applies already. C15. */
 export const Effective = Type.Enum(['now', 'pending'], {
   description:
-    'Sluice extension: `pending` while spending from before a change may still exceed the new limit, or a front ' +
-    'process has not applied it yet; otherwise `now`.',
+    'Sluice extension: `pending` while earlier spending may still exceed the new limit, or a front ' +
+    'process has not yet applied the limit; otherwise `now`.',
 })
 export type Effective = Static<typeof Effective>
 

@@ -48,7 +48,7 @@ export const CreditBody = Type.Object({
     Type.String({
       maxLength: CREDIT_NOTE_CHARS_MAX,
       pattern: '^[^\\u0000]*$',
-      title: `string of at most ${CREDIT_NOTE_CHARS_MAX} characters without U+0000`,
+      title: `a string of at most ${CREDIT_NOTE_CHARS_MAX} characters without U+0000`,
     }),
   ),
 })

@@ -68,8 +68,8 @@ export const GetHistoryQuery = Type.Object({
   grain: Type.Optional(
     Type.Enum([...HISTORY_GRAINS], {
       description:
-        'Time per point. Values are kept for an hour with grains below a minute, for a day with grains below an hour, ' +
-        'and for a month with `hour`. Defaults to the finest grain that covers `from`.',
+        'Time per point. Values are available for the last hour (grains below a minute), the last day (grains below an hour) ' +
+        'or the last month (`hour`). Defaults to the finest grain that covers `from`.',
     }),
   ),
 })

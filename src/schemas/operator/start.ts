@@ -10,7 +10,7 @@ const StartProvider = Type.Object({
   name: Type.String({ description: 'Display name.' }),
   variables: Type.Array(Type.String(), {
     description:
-      "Environment variables of the node that hold the operator's key for the provider; empty when it needs none.",
+      "Environment variables of the node that hold the operator's key for the provider; empty if the provider needs no key.",
   }),
   is_set: Type.Boolean({ description: 'True when all variables are set on the node that answered.' }),
   misplaced: Type.Array(Type.String(), {

@@ -131,7 +131,7 @@ export const PresetChatBody = Type.Object({
   ...PASSING,
   messages: Type.Array(Message, {
     description:
-      'Messages with role `system` or `developer` become the system prompt, joined by blank lines; the others are validated, but not kept.',
+      'Messages with role `system` or `developer` become the system prompt, joined by blank lines; the others are validated, but not saved.',
   }),
   stream_options: optional(nullable(Free)),
   prediction: optional(nullable(Free)),

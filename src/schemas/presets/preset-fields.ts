@@ -61,7 +61,7 @@ export const Metadata = Type.Unsafe<Readonly<Record<string, string>>>(
     {
       additionalProperties: Type.String({
         maxLength: PRESET_METADATA_VALUE_CHARS_MAX,
-        title: `string of at most ${PRESET_METADATA_VALUE_CHARS_MAX} characters`,
+        title: `a string of at most ${PRESET_METADATA_VALUE_CHARS_MAX} characters`,
       }),
       maxProperties: PRESET_METADATA_PAIRS_MAX,
       propertyNames: Type.String({
@@ -147,7 +147,7 @@ export const OPENAI_KEPT = {
       {},
       {
         additionalProperties: Type.Union([Type.String(), Type.Number(), Type.Array(Type.Unknown())], {
-          title: 'string, number or array',
+          title: 'a string, number or array',
         }),
       },
     ),

@@ -81,7 +81,7 @@ export const PresetMessagesBody = Type.Object({
   ),
   messages: nullable(
     Type.Array(Type.Object({ role: oneOf('user', 'assistant', 'system'), content: Content }, OPEN), {
-      description: 'Validated, but not kept.',
+      description: 'Validated, but not saved.',
     }),
   ),
   metadata: optional(

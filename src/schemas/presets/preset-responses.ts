@@ -177,7 +177,7 @@ export const PresetResponsesBody = Type.Object({
   ...PASSING,
   instructions: optional(nullable(Type.String({ description: 'The system prompt of the preset.' }))),
   input: optional(
-    Type.Union([Type.String(), Type.Array(InputItem)], { description: 'Validated, but not kept.' }),
+    Type.Union([Type.String(), Type.Array(InputItem)], { description: 'Validated, but not saved.' }),
   ),
   prompt: optional(nullable(Type.Object({ id: Type.String(), variables: optional(nullable(Free)) }))),
   previous_response_id: optional(

@@ -22,7 +22,7 @@ export const PresetParams = Type.Object({
     minLength: 1,
     maxLength: PRESET_SLUG_CHARS_MAX,
     pattern: SLUG_SHAPE.source,
-    title: `string of 1 to ${PRESET_SLUG_CHARS_MAX} letters, digits, dots, hyphens, underscores and tildes, neither \`.\` nor \`..\``,
+    title: `a string of 1 to ${PRESET_SLUG_CHARS_MAX} letters, digits, dots, hyphens, underscores and tildes, neither \`.\` nor \`..\``,
   }),
 })
 

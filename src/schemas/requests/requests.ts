@@ -227,7 +227,7 @@ export const RequestShape = Type.Object({
   weight: Type.Integer({
     minimum: 1,
     description:
-      'Number of calls that the row represents: of many equal refusals and reads, only a share is kept.',
+      'Number of calls that the row represents: only some of many equal refusals and reads are kept.',
   }),
   is_recovered: Type.Boolean({
     description:

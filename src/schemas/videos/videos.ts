@@ -171,7 +171,7 @@ export const VideoBody = Type.Object({
     Type.String({
       maxLength: SESSION_ID_CHARS_MAX,
       pattern: '^[^\\u0000]*$',
-      title: `string of at most ${SESSION_ID_CHARS_MAX} characters`,
+      title: `a string of at most ${SESSION_ID_CHARS_MAX} characters`,
       description: 'Groups calls of one conversation; takes precedence over `x-session-id`.',
     }),
   ),
@@ -244,7 +244,7 @@ export const VideoContentQuery = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: SAFE,
-      title: 'integer of at least 0',
+      title: 'an integer of at least 0',
       description: 'Position of the clip, starting at 0; defaults to the first.',
     }),
   ),

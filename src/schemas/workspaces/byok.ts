@@ -54,7 +54,7 @@ const Key = Type.String({
   minLength: 1,
   maxLength: SECRET_VALUE_CHARS_MAX,
   pattern: '^[\\x21-\\x7e]+$',
-  title: 'string of visible ASCII characters',
+  title: 'a string of visible ASCII characters',
   writeOnly: true,
   description: "The provider's API key, which is write-only.",
 })

@@ -26,12 +26,12 @@ export const INTERN_STATUSES = [
 export type InternStatus = (typeof INTERN_STATUSES)[number]
 
 /** The store's texts may contain any character but this one. */
-const Text = Type.String({ pattern: '^[^\\u0000]*$', title: 'string without U+0000' })
+const Text = Type.String({ pattern: '^[^\\u0000]*$', title: 'a string without U+0000' })
 const Name = Type.String({
   minLength: 1,
   maxLength: NAME_CHARS_MAX,
   pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$',
-  title: `string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
+  title: `a string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
 })
 const AttachedVault = nullable(Type.String({ description: 'Id of a vault of the same workspace to attach.' }))
 const About = {

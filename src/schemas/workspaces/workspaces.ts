@@ -29,24 +29,24 @@ const Name = Type.String({
   minLength: 1,
   maxLength: NAME_CHARS_MAX,
   pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$',
-  title: `string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
+  title: `a string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
 })
 const Slug = Type.String({
   minLength: 1,
   maxLength: SLUG_CHARS_MAX,
   pattern: SLUG_SHAPE.source,
-  title: `string of 1 to ${SLUG_CHARS_MAX} lower-case letters and digits, joined by single hyphens, and not a UUID`,
+  title: `a string of 1 to ${SLUG_CHARS_MAX} lower-case letters and digits, joined by single hyphens, and not a UUID`,
 })
 const Description = Type.String({
   maxLength: DESCRIPTION_CHARS_MAX,
   pattern: '^[^\\u0000]*$',
-  title: `string of at most ${DESCRIPTION_CHARS_MAX} characters`,
+  title: `a string of at most ${DESCRIPTION_CHARS_MAX} characters`,
 })
 const KeptText = Type.String({
   minLength: 1,
   maxLength: KEPT_TEXT_CHARS_MAX,
   pattern: '^[!-~]+$',
-  title: `string of 1 to ${KEPT_TEXT_CHARS_MAX} visible ASCII characters`,
+  title: `a string of 1 to ${KEPT_TEXT_CHARS_MAX} visible ASCII characters`,
 })
 
 /** Settings that existing clients write and read; Sluice stores them and acts on none. B2.9. */
@@ -131,7 +131,8 @@ export const DeleteWorkspaceQuery = Type.Object({
   confirm_default_workspace_deletion: optional(
     Type.Boolean({
       default: false,
-      description: 'Required to delete the default workspace; the oldest other one becomes the default.',
+      description:
+        'Required to delete the default workspace; the oldest other workspace becomes the default.',
     }),
   ),
 })

@@ -285,7 +285,7 @@ function watchDivided(registers: Registry[], watched: readonly Gauges[]): void {
   })
   new Gauge({
     name: 'sluice_degraded',
-    help: '1 while a process of the node works without the store in the label mode (postgres or redis), else 0.',
+    help: '1 while a process of the node works without the store named by the label mode (postgres or redis), else 0.',
     labelNames: ['mode'],
     registers,
     aggregator: 'max',

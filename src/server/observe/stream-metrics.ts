@@ -30,7 +30,7 @@ export interface StreamsReading {
   readonly firstCounts: readonly number[]
   /** Tokens of outputs, those of open streams among them. */
   readonly tokens: number
-  /** Streams cut before the answer was complete, by cause. */
+  /** Streams cut off before the answer was complete, by cause. */
   readonly cuts: Readonly<Record<string, number>>
   readonly models: readonly ModelReading[]
   /** Answers that report a tier without a price. F8. */
@@ -163,7 +163,7 @@ function talliesOf(registry: Registry) {
     ),
     cuts: tally(
       'sluice_streams_cut_total',
-      'Streams cut before the answer was complete, by operation, provider, model and cause.',
+      'Streams cut off before the answer was complete, by operation, provider, model and cause.',
       'cause',
     ),
     drains: tally(
@@ -196,7 +196,7 @@ function durationsOf(registry: Registry) {
     ),
     own: durations(
       'sluice_gateway_ttft_seconds',
-      `Time in seconds from the request to the first provider attempt of a stream${BY_MODEL}.`,
+      `Time in seconds from a stream's request to its first provider attempt${BY_MODEL}.`,
       OWN_BUCKETS,
     ),
     rate: durations(
@@ -315,7 +315,7 @@ export class AnsweredModels {
     this.#unpriced = new Tally(
       registry,
       UNPRICED_TIER_CALLS,
-      'Answers with a tier without a price in the catalogue, charged at the base price, by operation, provider, model, tier and member (field of the tier).',
+      "Answers charged at the base price because their tier has no price in the catalogue, by operation, provider, model, tier and member (the tier's field).",
       [...labels, 'member', 'tier'],
     )
   }

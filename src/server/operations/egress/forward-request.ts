@@ -17,7 +17,7 @@ import { redactionOf } from './redaction.ts'
 import { releaseSecrets } from './release-secrets.ts'
 
 const Target = Type.Object({
-  host: Type.String({ description: 'Host of the destination, with `:port` unless it is 443.' }),
+  host: Type.String({ description: 'Host of the destination, with `:port` unless the port is 443.' }),
   path: Type.String({
     description: 'Path at the destination, sent unchanged.',
   }),

@@ -76,7 +76,7 @@ export function currentKeyAnswer(key: ManagedKey): CurrentKeyAnswer {
 }
 
 export const REMARK_HEADERS = {
-  'x-sluice-remark': 'Entries of `allowed_models` that no model of the catalogue matches.',
+  'x-sluice-remark': 'Entries of `allowed_models` that match no model in the catalogue.',
 }
 
 /** Headers of the answer to a key that was given a list of models. C25. */

@@ -136,7 +136,7 @@ export interface Workspaces {
   update(ref: WorkspaceRef, changes: WorkspaceChanges, by: WorkspaceActor): Promise<Outcome<Workspace>>
   /**
    * Removes a workspace with all that belongs to it; ledger and audit log keep their rows. The default
-   * workspace is removed only with `mayBeDefault`, and the oldest other one becomes the default. Failure:
+   * workspace is removed only with `mayBeDefault`, and the oldest other workspace becomes the default. Failure:
    * default_workspace_kept.
    */
   remove(ref: WorkspaceRef, mayBeDefault: boolean, by: WorkspaceActor): Promise<Outcome<null>>

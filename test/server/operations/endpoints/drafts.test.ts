@@ -115,7 +115,7 @@ t.test('what is expected of a slug, a price and a name is said in words', async 
   const wrong = { model_permaslug: 'x', pricing: { prompt: '-1', completion: 'x' }, secret_name: 'X' }
   const { body } = await call('post', '/private-endpoints', { ...endpointBody(baseUrl), ...wrong })
   const issues = body.error?.metadata['issues'] as { path: string; expected: string }[]
-  t.match(issues.find(({ path }) => path === '/model_permaslug')?.expected, /^author\/slug/)
+  t.match(issues.find(({ path }) => path === '/model_permaslug')?.expected, /^an author\/slug/)
   t.match(issues.find(({ path }) => path === '/pricing/prompt')?.expected, /^a decimal string such as/)
   t.match(
     issues.find(({ path }) => path === '/secret_name')?.expected,
