@@ -15,8 +15,9 @@ export const listAdminJobs = defineOperation({
   tag: 'admin',
   summary: 'List video jobs of all workspaces',
   description:
-    `Newest first, without prompts. Covers at most ${readableCount(ADMIN_LISTED_MAX)} jobs: the newest with the given status or, ` +
-    'if it is absent or `completed`, the newest of the workspace, otherwise of the provider. Other filters apply to these jobs.',
+    `Newest first, without prompts. Covers at most the newest ${readableCount(ADMIN_LISTED_MAX)} jobs with the given status. ` +
+    'Without a status, or with `completed`, it covers those of the given workspace or, without one, of the given provider. ' +
+    'Other filters apply to these jobs.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
