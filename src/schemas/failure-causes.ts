@@ -29,7 +29,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     "The operation concerns the node itself, and the management key does not belong to the operator's organization.",
   admin_host_refused:
     'A browser or client used a host name that the admin port does not accept. If any name were accepted, a malicious ' +
-    'page whose host name resolves to this node could read the port.',
+    'page whose host name resolves to this node could read the admin port.',
   session_ended: 'The dashboard session expired, was signed out, or ended when the node restarted.',
   page_foreign: 'The request has the dashboard cookie, but its `Origin` is a different site.',
   organization_unknown: 'No organization has this id or name, or the key may not see the organization.',
@@ -100,7 +100,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     '(404), or answered with a server error (5xx).',
   upstream_invalid:
     'The provider answered 200, but violated its protocol: the answer is not JSON, lacks a member, or ends ' +
-    'too early. Often the base URL points to a different kind of server.',
+    'too early. Often, the base URL points to a different kind of server.',
   upstream_too_large: "The provider's answer was larger than Sluice buffers for one call.",
   upstream_credential:
     "The provider refused the operator's API key, or its account is unpaid (401, 402, 403 and similar).",
@@ -138,11 +138,11 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   video_unsupported:
     'The video model exists, but not with this duration, resolution, ratio, frame image or option.',
   video_previous_unfit:
-    'The request continues an earlier job that ran at another provider, or the model cannot continue it.',
+    'The request continues an earlier job that ran at another provider, or the model cannot continue that job.',
   video_unfinished: 'The clip was requested while the job was still pending or in progress.',
   video_ended: 'The job to cancel has already completed, failed, expired or been cancelled.',
   video_output_unknown: 'The job has completed, but `index` is beyond its last clip.',
-  video_expired: 'The clip was removed after the number of days that this installation keeps clips.',
+  video_expired: 'The clip was removed because this installation keeps clips only for a set number of days.',
   video_jobs_full: 'The workspace has too many unfinished jobs to start another.',
   video_clip_invalid: 'The provider reported a finished job, but its file is not an MP4.',
   video_clip_gone:

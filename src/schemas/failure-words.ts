@@ -72,7 +72,7 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
   quota_exceeded: {
     fix: "delete unneeded objects, or raise the workspace's quota or the organization's cap",
   },
-  video_jobs_full: { fix: "check whether the workspace's jobs make progress", page: 'jobs' },
+  video_jobs_full: { fix: "check whether the workspace's jobs are making progress", page: 'jobs' },
 }
 
 /** A part of a path in a remedy, which stands for any value. */

@@ -86,7 +86,7 @@ export const FAILURES = {
   body_slow: row([408], 'caller', 'backoff', 'The body did not arrive in time.'),
   // Models and routing
   model_unknown: row([404], 'caller', 'after_change', 'There is no such model.'),
-  model_unfit: row([400], 'caller', 'after_change', 'This model does not serve this operation.'),
+  model_unfit: row([400], 'caller', 'after_change', 'This model does not support this operation.'),
   stateless: row([400], 'caller', 'after_change',
     'With the operator\'s key, providers store nothing: send all earlier items, and set `store: false` in the client.'),
   count_unavailable: row([404], 'caller', 'no', 'No provider of this model can count tokens: count them in your program.'),
@@ -108,7 +108,7 @@ export const FAILURES = {
     'ours', 'backoff', 'The {party} returned an invalid answer.', 'warn'),
   upstream_too_large: row([502], 'ours', 'no', 'The {party} returned more than {limit} bytes.', 'warn'),
   upstream_credential: row([502],
-    'ours', 'no', 'The {party} refused the credential of this installation.', 'error'),
+    'ours', 'no', 'The {party} refused this installation\'s credential.', 'error'),
   upstream_own_key: row(
     [502], 'caller', 'after_change',
     'The {party} refused the workspace\'s own key: replace the secret `{secret}` in its vault, or remove it. The operator\'s key was not tried.',
@@ -121,7 +121,7 @@ export const FAILURES = {
   // Files and containers
   workspace_forbidden: row([403], 'caller', 'after_change', 'The key does not belong to this workspace.'),
   form_malformed: row([400], 'caller', 'after_change', 'The form is malformed.'),
-  form_invalid: row([400], 'caller', 'after_change', 'The form does not fit this operation.'),
+  form_invalid: row([400], 'caller', 'after_change', 'The form is not valid for this operation.'),
   filename_invalid: row([400], 'caller', 'after_change', 'The filename is not valid.'),
   file_empty: row([400], 'caller', 'after_change', 'The file is empty.'),
   file_too_large: row([413], 'caller', 'after_change', 'The file is larger than {limit} bytes.'),

@@ -87,7 +87,8 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   quota_exceeded: 'Delete objects of the kind named in the message, or have the quota or cap raised.',
   storage_full: 'The operator must free or add space for stored files.',
   storage_unavailable: 'The operator must check the disk or bucket for stored files.',
-  provider_key_missing: "Store the workspace's own key for the provider under the name in the message.",
+  provider_key_missing:
+    "Store a key for the provider in the workspace's vault, under the name in the message.",
   generation_unknown:
     'Use the `x-generation-id` of the answer and a key of the same workspace. The record is available two seconds after the call ends.',
   content_not_kept: 'Store prompts and answers in your own program.',
@@ -115,7 +116,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   workspace_unknown: 'Use an id or slug from `GET /api/v1/workspaces`.',
   reference_ambiguous: 'Name the object by its id, which is unique.',
   name_taken: 'Choose another name for the vault, or use the vault with that name (`sluice vault list`).',
-  slug_taken: 'Choose another slug, or rename the workspace that has it.',
+  slug_taken: 'Choose another slug, or change the slug of the other workspace.',
   budget_unknown:
     'Set the budget first (`PUT /api/v1/workspaces/{workspace_ref}/budgets/{interval}`), or name an interval that `GET …/budgets` lists.',
   budgets_unordered: 'Choose amounts with lifetime > monthly > weekly > daily; raise larger budgets first.',
@@ -123,8 +124,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   api_key_unknown: 'Use a `hash` from `GET /api/v1/keys`; it is not the key itself.',
   key_unscoped: 'Leave `scopes` out, or create an inference or intern key.',
   user_unknown: 'Use an id from `GET /api/v1/organization/members`.',
-  default_workspace_kept:
-    'Make another workspace the default one first, or confirm as described in the message.',
+  default_workspace_kept: 'Make another workspace the default first, or confirm as described in the message.',
   callback_url_invalid:
     'Use a public `https` URL without a password; the operator can allow private addresses with `SLUICE_EGRESS_ALLOW`.',
   stateless:
@@ -134,7 +134,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   workspace_forbidden:
     'Use a key of the workspace, or leave `workspace_id` out: the key determines the workspace.',
   filename_invalid: 'Send a plain name, such as `report.pdf`.',
-  file_empty: 'Check whether the client opened the right file, and upload one with content.',
+  file_empty: 'Check whether the client opened the right file, and upload a file that is not empty.',
   file_too_large: 'Split the file, or upload a smaller one: the message names the limit.',
   provider_key_unfit:
     "Store the secret again, bound to the provider's host, with only the key: no line breaks or quotes.",
@@ -198,7 +198,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   preset_conflict: 'Read the current preset, then save again.',
   preset_archived: 'Save a request under the slug to reactivate the preset, or use another preset.',
   previous_response_unsupported: 'Save the request with its full history in `input`.',
-  preset_too_large: 'Save fewer messages, and send long texts with each call.',
+  preset_too_large: 'Save fewer messages, and send long texts with each call instead.',
   presets_full: 'Archive or delete unused presets.',
   preset_reference_invalid: 'Write `@preset/<slug>`, `@preset/<slug>@<version>` or `<model>@preset/<slug>`.',
   presets_differ: 'Name only one preset.',

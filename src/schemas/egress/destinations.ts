@@ -130,7 +130,7 @@ export function parseAllowEntry(text: string): AllowEntry | string {
   const first = (isV4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(`${address}/${bits}`).toString()
   if (first !== address) return `${first}/${bits}, the start of that range`
   if (port !== undefined && !isPortAllowed(Number(port)))
-    return 'an allowed port: 443, or 1024 to 65535 except the forbidden ones'
+    return 'an allowed port: 443, or 1024 to 65535 except forbidden ports'
   return { isPlain: plain !== undefined, address, bits, port: port === undefined ? null : Number(port) }
 }
 
