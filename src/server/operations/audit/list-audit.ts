@@ -14,7 +14,7 @@ export const listAudit = defineOperation({
   tag: 'audit',
   summary: 'List audit events',
   description:
-    'Each change is one event, written in the transaction of the change. Refused changes and reads are not recorded, ' +
+    'Each change is one event, written in the same transaction as the change. Refused changes and reads are not recorded, ' +
     "except operators' reads of clips.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

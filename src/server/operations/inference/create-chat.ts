@@ -36,7 +36,7 @@ export const createChat = defineOperation<Inputs, TextRequest>({
   tag: 'inference',
   summary: 'Create a chat completion',
   description:
-    'With `stream: true` the answer is sent as server-sent events, with usage and cost at the end. A stream without ' +
+    'With `stream: true`, the answer is sent as server-sent events, with usage and cost at the end. A stream without ' +
     '`[DONE]` is incomplete: its last event holds the error, and the connection closes without the final chunk.',
   access: { keys: ['inference', 'intern'], keyScopes: ['inference'] },
   deadlineMs: INFERENCE_DEADLINE_MS,

@@ -37,7 +37,7 @@ export const createMessage = defineOperation<Inputs, TextRequest>({
   tag: 'inference',
   summary: "Create a message in Anthropic's format",
   description:
-    'With `stream: true` the answer is sent as server-sent events, with usage and cost in the last `message_delta`. ' +
+    'With `stream: true`, the answer is sent as server-sent events, with usage and cost in the last `message_delta`. ' +
     'A stream without `message_stop` is incomplete: its last event is `error`, and the connection closes without the ' +
     'final chunk.',
   access: { keys: ['inference', 'intern'], keyScopes: ['inference'], takesAnthropicKey: true },

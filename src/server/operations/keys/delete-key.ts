@@ -14,7 +14,8 @@ export const deleteKey = defineOperation({
   tag: 'keys',
   summary: 'Delete an API key',
   description:
-    'Calls with the key are refused at once, even if the key deletes itself. Its usage stays on record; another key of the same rotation is not affected.',
+    'Calls with the key are refused at once, even if the key deletes itself. ' +
+    'The usage of the key stays on record; another key of the same rotation is not affected.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

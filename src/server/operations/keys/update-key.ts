@@ -33,7 +33,7 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   tag: 'keys',
   summary: 'Update an API key',
   description:
-    'Absent members keep their values; null removes a value. During a rotation both keys share one limit, and a change applies to both.',
+    'Absent members keep their values; null removes a value. During a rotation, both keys share one limit, and a change applies to both.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -15,8 +15,8 @@ export const getAdminStorage = defineOperation({
   tag: 'admin',
   summary: 'Get storage by workspace',
   description:
-    'Counts up to 100,000 files per workspace. These reads and the searches of the request log run one at a time per organization: ' +
-    '503 `busy` with `Retry-After` when too many are waiting.',
+    'Counts up to 100,000 files per workspace. These reads and request log searches run one at a time per organization; ' +
+    'if too many are waiting, the call returns 503 `busy` with `Retry-After`.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

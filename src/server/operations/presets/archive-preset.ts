@@ -21,7 +21,7 @@ export const archivePreset = defineOperation({
   tag: 'presets',
   summary: 'Archive a preset',
   description:
-    'Calls that use the preset, even with a pinned version, get 404. It can still be read, and saving a request under its slug reactivates it.',
+    'Calls that use the preset, even with a pinned version, get 404. The preset can still be read; saving a request under its slug reactivates it.',
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -24,8 +24,8 @@ export const listRequests = defineOperation({
   description:
     'Finished calls of the organization, a few seconds after their end: key, model, provider, durations, tokens, cost and error type; ' +
     'never a prompt, an answer or a secret. All calls that cost something are kept. Equal refusals and reads are sampled, and ' +
-    '`weight` is the number of calls that a row represents. Searches run one at a time per organization: 503 `busy` ' +
-    'with `Retry-After` when too many are waiting.',
+    '`weight` is the number of calls that a row represents. Searches run one at a time per organization; ' +
+    'if too many are waiting, the call returns 503 `busy` with `Retry-After`.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -46,7 +46,7 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
   return userInputOf(document, before)
 }
 
-const TOO_MANY_COMPARISONS = `The operations compare more than ${SCIM_PATCH_COMPARISONS_MAX} values: send fewer at a time.`
+const TOO_MANY_COMPARISONS = `The operations compare more than ${SCIM_PATCH_COMPARISONS_MAX} values: send fewer operations at a time.`
 
 /**
  * Comparisons of a step over the values of its list: each value with the step's filter, or with the values to

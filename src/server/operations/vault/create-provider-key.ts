@@ -31,7 +31,7 @@ export const createProviderKey = defineOperation<{ body: 'byok_create' }, Create
   tag: 'byok',
   summary: 'Create a provider key',
   description:
-    'Encrypts the key in the vault of the workspace, bound to the host of the provider; it is write-only. A ' +
+    "Encrypts the key in the workspace's vault, bound to the provider's host; the key is write-only. A " +
     'workspace has one key per provider: a second one is refused.',
   access: PROVIDER_KEY_ACCESS,
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -12,7 +12,7 @@ export const listVideoModels = defineOperation({
   tag: 'videos',
   summary: 'List video models',
   description:
-    'Each setting lists its allowed values, and others are refused; null allows any value. Prices per second depend on resolution and sound.',
+    'Each setting lists its allowed values, and other values are refused; null allows any value. Prices per second depend on resolution and sound.',
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

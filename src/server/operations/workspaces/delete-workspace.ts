@@ -24,8 +24,8 @@ export const deleteWorkspace = defineOperation({
   tag: 'workspaces',
   summary: 'Delete a workspace',
   description:
-    'Its keys and interns stop working at once; its vaults, secrets and files are deleted, and its private endpoints ' +
-    'are disabled. Calls in progress finish and are charged. Spending records and the audit log stay. The only ' +
+    'The keys and interns of the workspace stop working at once; its vaults, secrets and files are deleted, and its private endpoints ' +
+    'are disabled. Calls in progress finish and are charged. Spending records and the audit log are kept. The only ' +
     'workspace cannot be deleted.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -17,7 +17,7 @@ export const updateIntern = defineOperation<Inputs, UpdateInternBody>({
   path: '/interns/{intern_id}',
   tag: 'interns',
   summary: 'Update an intern',
-  description: 'Absent members keep their values; null removes it.',
+  description: 'Absent members keep their values; null removes a value.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -92,7 +92,7 @@ t.test('chat.create 403: a limit refuses a tier without a modifier, and names bo
   const { post, charged, first } = await opened(t, true)
   const response = await post({ ...BODY, service_tier: 'ultrafast' })
   t.equal(response.status, 403)
-  const message = '`modifiers` of first/first-model has no `service_tier: ultrafast`'
+  const message = 'the `modifiers` of first/first-model have no `service_tier: ultrafast`'
   t.match(await response.json(), {
     error: { type: 'cost_unbounded', metadata: { issues: [{ path: '/service_tier', message }] } },
   })

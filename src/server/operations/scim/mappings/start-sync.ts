@@ -13,7 +13,8 @@ export const startSync = defineOperation({
   path: '/scim/sync-jobs',
   tag: 'group-mappings',
   summary: 'Recompute all grants',
-  description: 'Recomputes grants from the stored groups. While a sync is queued, further calls return it.',
+  description:
+    'Recomputes grants from the stored groups. While a sync is queued, further calls return that sync.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
