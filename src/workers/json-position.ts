@@ -39,7 +39,11 @@ export function malformationOf(bytes: Buffer, depthMax: number): FailureMetadata
   if (broken < bytes.length)
     return placed(bytes, { at: broken, expected: 'valid UTF-8' }, (place) => `is not UTF-8 at ${place}`)
   if (BYTE_ORDER_MARK.every((byte, nth) => bytes[nth] === byte))
-    return placed(bytes, { at: 0, expected: 'UTF-8 without one' }, () => 'begins with a byte order mark')
+    return placed(
+      bytes,
+      { at: 0, expected: 'UTF-8 without a byte order mark' },
+      () => 'begins with a byte order mark',
+    )
   const fault = new SyntaxWalk(bytes, depthMax).fault()
   if (fault === null) return null
   const what = fault.at < bytes.length ? 'has an error' : 'ends too early'

@@ -34,7 +34,10 @@ t.test('the message of a malformed body has its place and what belongs there', a
 
 t.test('an empty body, a mark and bytes that are not UTF-8 are named as such', async (t) => {
   t.equal(messageOf(''), 'The body is not valid JSON: it is empty, expected a JSON object.')
-  t.match(messageOf('\uFEFF{}'), /: it begins with a byte order mark, expected UTF-8 without one\.$/)
+  t.match(
+    messageOf('\uFEFF{}'),
+    /: it begins with a byte order mark, expected UTF-8 without a byte order mark\.$/,
+  )
   const broken = Buffer.from('{\n"é":"\xff"}', 'latin1')
   broken.set(Buffer.from('"e"'), 2)
   t.match(

@@ -106,7 +106,7 @@ function checkHeaders({ headers = {}, api_key_env: key, protocol }: ProviderEntr
       return [
         {
           path,
-          message: 'also carries the key of api_key_env',
+          message: 'also contains the key of api_key_env',
           expected: 'either api_key_env or this header',
         },
       ]

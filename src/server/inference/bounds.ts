@@ -135,7 +135,7 @@ function unknownContext(targets: Targets, path: string): Issue | null {
 }
 
 const BOUNDLESS = {
-  message: 'lets the provider run tools of unlimited cost',
+  message: 'allows the provider to run tools of unlimited cost',
   expected: 'tools you run yourself',
 }
 const DEARER = {

@@ -90,7 +90,7 @@ function stores({ readiness }: Found['view']): readonly Judged[] {
   return found
 }
 
-const BRING_BACK = '`sluice doctor` shows whether it can be reached, and why not'
+const BRING_BACK = '`sluice doctor` shows whether the store can be reached, and why not'
 
 function processes({
   view: {
@@ -116,10 +116,11 @@ function processes({
   return found
 }
 
-const FIX_OF_SILENCE = 'find out what uses its CPU, or replace it with `sluice reload`'
+const FIX_OF_SILENCE =
+  'find out what uses the CPU of this process, or replace the process with `sluice reload`'
 const FIXES_OF_SILENCE: Readonly<Record<string, string>> = {
   front:
-    'Sluice replaces it after 10 s without an answer; find out what uses its CPU, and look for `front_hung` in the log',
+    'Sluice replaces the front after 10 s without an answer; find out what uses its CPU, and look for `front_hung` in the log',
 }
 
 function failing({ calls: { all, failed, worst } }: Found): readonly Judged[] {
@@ -171,7 +172,7 @@ function failingProviders(all: Found['view']['providers']): readonly Advice[] {
     .filter(({ state }) => state === 'failing')
     .map(({ provider }) => ({
       detail: `at least half of the calls to ${provider} fail`,
-      fix: 'check its status page and your API key; `sluice models list` shows other providers of its models',
+      fix: "check the provider's status page and your API key; `sluice models list` shows other providers of the same models",
       page: 'models',
     }))
 }

@@ -78,7 +78,7 @@ export function banner({
       : [
           row(
             'Root key',
-            `created in ${rootKeyFile}: back it up: stored files cannot be decrypted without it`,
+            `created in ${rootKeyFile}; back it up: stored files cannot be decrypted without it`,
           ),
         ]),
     ...keyRows(keys, row),

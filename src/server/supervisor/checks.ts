@@ -34,7 +34,7 @@ export function platformProblem({ os, node: version, abi, glibc }: Platform = ow
   if (os !== 'linux') return null
   if (glibc === null) return 'this system has no glibc (musl is not supported)'
   if (minor(glibc) >= minor(String(needed))) return null
-  return `${node} needs glibc ${needed} or newer, and this system has ${glibc}: use Node 20`
+  return `${node} needs glibc ${needed} or newer, but this system has ${glibc}: use Node 20`
 }
 
 export function glibcVersion(): string | null {

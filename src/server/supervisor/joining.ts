@@ -52,7 +52,7 @@ export async function joinNodes(input: JoinInput): Promise<string> {
     report(input.log, { found, places, put: { redis, objects } })
     return found.mark
   }
-  throw new StartRefused('other nodes kept starting at the same time; start this one again')
+  throw new StartRefused('other nodes kept starting at the same time; start this node again')
 }
 
 /** Writes the mark again whenever Redis returns without it: a restart may have lost it. */
@@ -74,13 +74,13 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
   const reasons: string[] = []
   if (!isOutside(input) && found.redis === 'outside')
     reasons.push(
-      `REDIS_URL is not set, and the other nodes share a Redis: this node would apply rate limits separately; ${SAME}`,
+      `REDIS_URL is not set, but the other nodes share a Redis: this node would apply rate limits separately; ${SAME}`,
     )
   if (isOther(marks.redis, found))
     reasons.push(`REDIS_URL and DATABASE_URL belong to different installations; ${SAME}`)
   if (kind === 'folder' && found.objects === 'bucket')
     reasons.push(
-      `SLUICE_OBJECTS is the folder ${place}, and the other nodes keep files in a bucket, so they would not find ` +
+      `SLUICE_OBJECTS is the folder ${place}, but the other nodes keep files in a bucket, so they would not find ` +
         `the files of this node; ${SAME}`,
     )
   else if (isOther(marks.objects, found))

@@ -221,7 +221,7 @@ export class SessionPool {
     for (const session of this.#running) {
       if (session.threadId !== null) byThread.set(session.threadId, session)
       // Every thread may be stuck where it cannot even be ended.
-      else if (session.looks++ > LOOKS_MAX) session.lose(new Error('no thread took the session'))
+      else if (session.looks++ > LOOKS_MAX) session.lose(new Error('no thread accepted the session'))
     }
     for (const threadId of this.#silence.keys()) if (!byThread.has(threadId)) this.#silence.delete(threadId)
     for (const [threadId, session] of byThread) {

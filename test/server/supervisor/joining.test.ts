@@ -87,8 +87,8 @@ t.test('while another node lives, a node with places of its own is refused by th
   const { store, redis, bucket, mark } = await shared(t)
   const other = Object.assign(new Place(), { text: newId() })
   for (const [settings, reason] of [
-    [{ bucket }, /^REDIS_URL is not set, and the other nodes share a Redis/],
-    [{ redis }, /^SLUICE_OBJECTS is the folder \/srv\/files, and the other nodes keep files in a bucket/],
+    [{ bucket }, /^REDIS_URL is not set, but the other nodes share a Redis/],
+    [{ redis }, /^SLUICE_OBJECTS is the folder \/srv\/files, but the other nodes keep files in a bucket/],
     [{ redis: other, bucket }, /^REDIS_URL and DATABASE_URL belong to different installations/],
     [
       { redis, bucket: other },

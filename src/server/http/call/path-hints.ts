@@ -9,7 +9,7 @@ const VERSION = OF_PREFIX.at(-1) ?? ''
 export const SEGMENTS_READ_MAX = 8
 
 const BASE_URLS =
-  `The base URL of OpenAI's clients ends in \`${API_PREFIX}\`, that of Anthropic's clients in ` +
+  `For OpenAI's clients, the base URL ends in \`${API_PREFIX}\`; for Anthropic's clients, it ends in ` +
   `\`${API_PREFIX.slice(0, -VERSION.length - 1)}\`: the client appends the rest of the path.`
 
 const HEALTH =

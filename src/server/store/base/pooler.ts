@@ -68,8 +68,8 @@ async function neededMode(open: Open): Promise<PoolMode | null> {
   const missing = await missingSettings(one)
   if (missing.length === 0) return mode
   throw new PoolerRefused(
-    `DATABASE_URL points to a pooler in ${mode} mode, which does not keep the time-outs of a connection. Set ` +
-      'them on the role, then let the pooler reconnect (PgBouncer: RECONNECT): ' +
+    `DATABASE_URL points to a pooler in ${mode} mode, which does not keep connection time-outs. Set ` +
+      'them on the role, then make the pooler reconnect (PgBouncer: RECONNECT): ' +
       missing.join(' '),
   )
 }

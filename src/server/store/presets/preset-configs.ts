@@ -161,7 +161,7 @@ function refusalOf({ isArchived, latest }: PresetHead, version: number | null): 
 function contentOf({ head, content }: LoadedPreset, version: number | null): Outcome<PresetContent> {
   const refused = refusalOf(head, version)
   if (refused !== null) return refused
-  if (content === null) throw new Error('a preset lacks a version up to its latest')
+  if (content === null) throw new Error('a version of the preset is missing')
   return ok(JSON.parse(content) as PresetContent)
 }
 

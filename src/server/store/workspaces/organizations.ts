@@ -102,7 +102,7 @@ function ambiguous(rows: readonly OrganizationRow[]): ReturnType<typeof fail> {
   })
 }
 
-const AMBIGUOUS = { what: 'organizations', remedy: 'name one by its id with --organization' }
+const AMBIGUOUS = { what: 'organizations', remedy: 'name an organization by its id with --organization' }
 
 export async function insertOrganization(
   tx: Transaction,

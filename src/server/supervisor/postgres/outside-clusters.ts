@@ -95,9 +95,9 @@ export async function removeCluster(
   options: RemoveOptions = {},
 ): Promise<string | null> {
   const { outsideDir = OUTSIDE_DIR, force = false } = options
-  if (pid !== null) return `process ${pid} is using it`
+  if (pid !== null) return `process ${pid} is using this cluster`
   if (isUsed && !force)
-    return `the data directory ${dataDir} uses it, and a stopped node has its data there; --force deletes it anyway`
+    return `the data directory ${dataDir} uses this cluster, and a stopped node has its data there; --force deletes the cluster anyway`
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   if ((await outsideClusters(outsideDir)).length === 0) await rm(outsideDir, { recursive: true, force: true })
   return null

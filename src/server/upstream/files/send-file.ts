@@ -143,7 +143,9 @@ class Sending implements UploadSink {
     if (this.#verdict !== null || !value.isSuccess)
       return this.#over(ok({ answer: value, verdict: this.#verdict }))
     value.release()
-    this.#over(fail('upstream_invalid', { detail: 'The provider answered before it had the whole file.' }))
+    this.#over(
+      fail('upstream_invalid', { detail: 'The provider answered before it received the whole file.' }),
+    )
   }
 
   readonly #onAbort = (): void => this.fail(endedBy(this.#deps.signal))

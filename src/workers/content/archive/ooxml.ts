@@ -76,7 +76,7 @@ export function judgeOffice(types: PackedPart, entries: ZipEntries): StructureEn
   if (kind !== undefined && kinds.size === 1) return whole(kind)
   if (kinds.size > 1) return foreign('an Office document of several kinds at once')
   if (found.some((type) => TEMPLATE.test(type))) return foreign('an Office template or slide show')
-  return foreign('a ZIP archive with content types that are not those of DOCX, XLSX or PPTX')
+  return foreign('a ZIP archive whose content types are not DOCX, XLSX or PPTX')
 }
 
 /** Types in lower case by hashes of part names and of extensions. */

@@ -12,19 +12,19 @@ t.test('404 route_unknown: a wrong base URL or port gets the sentence that mends
   const cases: readonly (readonly [path: string, cure: RegExp])[] = [
     [
       '/api/v1/v1/chat/completions',
-      /has `\/v1` twice.*OpenAI's clients ends in `\/api\/v1`, that of Anthropic's clients in `\/api`/,
+      /has `\/v1` twice.*OpenAI's clients, the base URL ends in `\/api\/v1`; for Anthropic's clients, it ends in `\/api`/,
     ],
     ['/api/v1/api/v1/models', /Nearest: `\/api\/v1\/models`\. It has `\/v1` twice/],
     ['/v1/v1/messages', /`\/v1` twice/],
-    ['/v1/chat/completions', /Nearest: `\/api\/v1\/chat\/completions`\. The base URL of OpenAI's/],
-    ['/chat/completions', /The base URL of OpenAI's/],
+    ['/v1/chat/completions', /Nearest: `\/api\/v1\/chat\/completions`\. For OpenAI's clients, the base URL/],
+    ['/chat/completions', /For OpenAI's clients, the base URL/],
     ['/health', /`GET \/healthz` \(the process is running\) or `GET \/readyz`/],
     ['/api/v1/health', /`GET \/healthz`/],
     ['/api/v1/readyz', /`GET \/readyz`/],
     ['/metrics', /Metrics are at `GET \/metrics` on the admin port \(`SLUICE_ADMIN_PORT`\)/],
     ['/dashboard', /The dashboard is at `\/dashboard\/` on the admin port/],
     ['/dashboard/keys', /on the admin port/],
-    ['/v1/admin/requests', /Nearest: `\/api\/v1\/admin\/requests`\. The base URL of OpenAI's/],
+    ['/v1/admin/requests', /Nearest: `\/api\/v1\/admin\/requests`\. For OpenAI's clients, the base URL/],
   ]
   for (const [path, cure] of cases) {
     const response = await fetch(url + path)

@@ -18,7 +18,7 @@ t.test(
       ),
     })
     await t.rejects(checkClusterVersion(place(ours + 1), ours), {
-      message: /start it with that Sluice or a newer one/,
+      message: /start it with that Sluice version or a newer one/,
     })
     await checkClusterVersion(place(ours), ours)
   },

@@ -68,7 +68,10 @@ t.test('a cluster goes whole, the programs with the last one, and one that is ru
   const of = async (path: string) => (await outsideClusters(outsideDir)).filter((one) => one.folder === path)
   writeFileSync(join(folder, 'supervisor.json'), JSON.stringify(identityOf(process.pid)))
   for (const one of await of(folder))
-    t.equal(await removeCluster(one, { outsideDir, force: true }), `process ${process.pid} runs on it`)
+    t.equal(
+      await removeCluster(one, { outsideDir, force: true }),
+      `process ${process.pid} is using this cluster`,
+    )
   rmSync(join(folder, 'supervisor.json'))
   for (const one of await of(other.folder))
     t.equal(await removeCluster(one, { outsideDir, force: true }), null)
@@ -85,7 +88,7 @@ t.test(
     const remove = async (force: boolean) =>
       Promise.all((await outsideClusters(outsideDir)).map((one) => removeCluster(one, { outsideDir, force })))
     const [why] = await remove(false)
-    t.ok(why?.startsWith(`the data directory ${dataDir} uses it`), String(why))
+    t.ok(why?.startsWith(`the data directory ${dataDir} uses this cluster`), String(why))
     t.match(why, /--force/)
     t.match(await outsideClusters(outsideDir), [{ isUsed: true }])
     t.same(await remove(true), [null])

@@ -47,7 +47,7 @@ t.test('a Node of another ABI, a glibc that is too old for it, and none at all',
   })
   t.match(of({ node: '22.1.0', abi: '127' }), {
     level: 'problem',
-    detail: /needs glibc 2\.38 or newer, and this system has 2\.36/,
+    detail: /needs glibc 2\.38 or newer, but this system has 2\.36/,
     fix,
   })
   t.match(of({ glibc: null }), { level: 'problem', detail: /musl/, fix })
