@@ -81,7 +81,7 @@ try {
       checks: checks(repeats, rows),
       notes: [
         `the load generator, the mock provider and the servers share ${availableParallelism()} cores, ` +
-          'so rates and latencies under load are those of all of them together',
+          'so rates and latencies under load describe the whole setup',
       ],
     },
     options.json,

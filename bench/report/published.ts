@@ -172,7 +172,8 @@ function listOf(sentences: readonly string[]): readonly string[] {
 /** @param indent of each line after the first */
 function wrapped(text: string, indent = ''): readonly string[] {
   const lines: string[] = []
-  for (const word of text.split(' ')) {
+  // A line within code could begin with two hyphens, as an item of a list does.
+  for (const word of text.match(/(?:`[^`]*`|\S)+/g) ?? []) {
     const last = lines.at(-1)
     if (last === undefined) lines.push(word)
     else if (last.length + 1 + word.length > PROSE_COLUMNS) lines.push(indent + word)
