@@ -102,7 +102,7 @@ interface Read {
 type Refused = Extract<BodyVerdict, { ok: false }>
 
 const WHOLE = (): never => {
-  throw new Error('bytes of members requested for a body that was read whole')
+  throw new Error('members requested from a body that was read as a whole')
 }
 
 /**

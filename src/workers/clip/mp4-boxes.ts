@@ -25,7 +25,7 @@ export function* boxesOf(bytes: Uint8Array): Generator<Box> {
 export function inside(bytes: Uint8Array, ...path: readonly string[]): Uint8Array {
   return path.reduce((outer, wanted) => {
     for (const { type, contents } of boxesOf(outer)) if (type === wanted) return contents
-    throw new RangeError(`no box ${wanted}`)
+    throw new RangeError(`missing MP4 box ${wanted}`)
   }, bytes)
 }
 

@@ -37,7 +37,7 @@ export function newPalette(random: () => number): Palette {
 
 function between(stops: readonly Color[], at: number): Color {
   const [from, to] = [stops[Math.floor(at) % STOPS], stops[(Math.floor(at) + 1) % STOPS]]
-  if (from === undefined || to === undefined) throw new RangeError('a ring has no end')
+  if (from === undefined || to === undefined) throw new RangeError('a colour outside the palette')
   const share = (1 - Math.cos((at % 1) * Math.PI)) / 2
   const mix = (nth: 0 | 1 | 2): number => Math.round(from[nth] + (to[nth] - from[nth]) * share)
   return [mix(0), mix(1), mix(2)]

@@ -29,7 +29,8 @@ export function readImage(bytes: Uint8Array, pixelsLeft: number = CLIP_IMAGES_PI
 /** Runs before decoding: a header of a few bytes may announce gigabytes. */
 function tooLarge({ width, height }: ImageSize, pixelsLeft: number): string | null {
   if (width === 0 || height === 0) return 'has no size'
-  if (Math.max(width, height) > CLIP_IMAGE_SIDE_MAX) return `is more than ${CLIP_IMAGE_SIDE_MAX} pixels long`
+  if (Math.max(width, height) > CLIP_IMAGE_SIDE_MAX)
+    return `is more than ${CLIP_IMAGE_SIDE_MAX} pixels wide or high`
   if (width * height > CLIP_IMAGE_PIXELS_MAX) return `has more than ${CLIP_IMAGE_PIXELS_MAX} pixels`
   return width * height > pixelsLeft
     ? `has, together with earlier images, more than ${CLIP_IMAGES_PIXELS_MAX} pixels`

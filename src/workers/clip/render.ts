@@ -57,7 +57,7 @@ function assertBounded({ seconds, width, height, framesPerSecond }: Rendering['i
     seconds >= CLIP_SECONDS_MIN &&
     seconds <= CLIP_SECONDS_MAX &&
     framesPerSecond === CLIP_FRAMES_PER_SECOND
-  if (!isBounded) throw new RangeError('a clip that this model does not advertise')
+  if (!isBounded) throw new RangeError('this model does not offer such a clip')
 }
 
 interface Pictures {

@@ -123,7 +123,7 @@ export class Automata {
   /** @param deepest open levels at most */
   constructor(reading: Reading, deepest: number) {
     const { memory } = reading
-    if (AT.levels + deepest > AT.tables) throw new RangeError(`no room for ${deepest} levels`)
+    if (AT.levels + deepest > AT.tables) throw new RangeError(`not enough space for ${deepest} levels`)
     this.#reading = reading
     this.#memory = memory
     this.#registers = new Int32Array(memory.buffer, 0, AT.follow / 4)
@@ -141,7 +141,7 @@ export class Automata {
     const place = this.#tablesEnd
     const states = table.length >> 8
     this.#tablesEnd += table.length + states * SKIP_BYTES
-    if (this.#tablesEnd > AT.text) throw new RangeError('no room for the table')
+    if (this.#tablesEnd > AT.text) throw new RangeError('not enough space for the table')
     this.#memory.set(table, place)
     const counted = this.#memory[AT.follow + SHARED_ACTIONS.count] ?? 0
     for (let state = 0; state < states; state++)

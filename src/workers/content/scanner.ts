@@ -73,7 +73,8 @@ class Scanner implements ContentScanner {
   }
 
   finish(sizeBytes: number): ContentVerdict {
-    if (sizeBytes !== this.#sizeBytes) throw new Error(`${this.#sizeBytes} bytes scanned of ${sizeBytes}`)
+    if (sizeBytes !== this.#sizeBytes)
+      throw new Error(`only ${this.#sizeBytes} of ${sizeBytes} bytes were scanned`)
     if (sizeBytes === 0) return { ok: false, isEmpty: true, found: 'an empty file' }
     this.#intruders.finish()
     const ends = this.#structures.map((structure) => structure.finish())

@@ -68,7 +68,7 @@ const SIGNATURES: readonly Signature[] = [
     begins: ['\xff\xfa', '\xff\xfb', '\xff\xf2', '\xff\xf3', '\xff\xe2', '\xff\xe3'],
     found: 'MPEG audio without whole frames',
   },
-  { begins: ['\xff\xfc', '\xff\xfd', '\xff\xf4', '\xff\xf5'], found: 'MPEG audio of layer II' },
+  { begins: ['\xff\xfc', '\xff\xfd', '\xff\xf4', '\xff\xf5'], found: 'MPEG layer II audio' },
   { begins: ['.snd'], found: 'an AU audio file' },
   { begins: ['wvpk'], found: 'a WavPack audio file' },
   { begins: ['MAC '], found: "a Monkey's Audio file" },
@@ -92,7 +92,7 @@ const SIGNATURES: readonly Signature[] = [
   { begins: ['wOFF', 'wOF2', 'OTTO', '\0\x01\0\0\0'], found: 'a font' },
   { begins: ['%!PS', '\xc5\xd0\xd3\xc6'], found: 'a PostScript document' },
   { begins: ['AT&TFORM'], found: 'a DjVu document' },
-  { begins: ['SLS1'], found: 'a sealed object' },
+  { begins: ['SLS1'], found: 'a file encrypted by Sluice' },
 ]
 
 function windowsProgram(head: string): string {

@@ -90,7 +90,7 @@ export interface Layout {
 export function layoutOf(sizeBytes: number): Layout {
   const segmentCount = Math.max(1, Math.ceil(sizeBytes / SEGMENT_BYTES))
   if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0 || segmentCount > SEGMENTS_MAX)
-    throw new RangeError(`no such size: ${sizeBytes}`)
+    throw new RangeError(`invalid file size: ${sizeBytes}`)
   return { sizeBytes, segmentCount, objectBytes: HEADER_BYTES + sizeBytes + segmentCount * TAG_BYTES }
 }
 

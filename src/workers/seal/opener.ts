@@ -104,7 +104,7 @@ function openOne(
 /** The part of an object with `sizeBytes` plain bytes that contains a range of them. */
 export function rangePlan(start: number, end: number, sizeBytes: number): RangePlan {
   if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > sizeBytes) {
-    throw new RangeError(`no such range: ${start} to ${end} of ${sizeBytes}`)
+    throw new RangeError(`invalid range: ${start} to ${end} of ${sizeBytes}`)
   }
   const { segmentCount } = layoutOf(sizeBytes)
   // An empty range at the very end still opens the last segment: every reply is checked.

@@ -148,6 +148,6 @@ t.test('a table without room is refused', async (t) => {
   const automata = new Automata(byteReading(), DEEPEST)
   t.throws(() => {
     for (let nth = 0; nth < 20; nth++) automata.add(new Uint8Array(40 * 256))
-  }, /no room/)
-  t.throws(() => new Automata(byteReading(), 20_000), /no room/)
+  }, /not enough space/)
+  t.throws(() => new Automata(byteReading(), 20_000), /not enough space/)
 })
