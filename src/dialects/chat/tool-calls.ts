@@ -49,7 +49,7 @@ export class FoundFragments {
 
   at(nth: number): FoundFragment {
     const fragment = this.#all[nth]
-    if (fragment === undefined) throw new Error(`there is no fragment ${nth}`)
+    if (fragment === undefined) throw new Error(`tool call fragment ${nth} does not exist`)
     return fragment
   }
 }

@@ -75,6 +75,6 @@ export const NO_BREAKAGE: Breakage = { isStale: false, isOfSocket: false }
 /** What `onError` gets when `onConnect` returned false. */
 export const UNSENT = new Error('not sent')
 /** What `onError` gets for a request that HTTP/1.1 cannot write. */
-export const UNWRITABLE = new Error('a path or a header that cannot be written')
+export const UNWRITABLE = new Error('the path or a header cannot be written in HTTP/1.1')
 /** What handlers cut a connection with. */
-export const CUT = new Error('cut by the egress gate')
+export const CUT = new Error('connection closed by the egress gate')

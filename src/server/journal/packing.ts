@@ -62,7 +62,7 @@ export class Unpacker {
   /** Reads nano-USD, tokens or milliseconds: the ledger takes no negative and no fractional number. */
   count(): number {
     const value = this.number()
-    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('not a count')
+    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('not a valid count')
     return value
   }
 

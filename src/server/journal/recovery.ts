@@ -103,7 +103,7 @@ export async function recoverJournal(id: string, options: Omit<RecoveryOptions, 
   }
   const head = await journalHead(folder, id)
   if (head !== null && options.isRunning(head.holder))
-    throw new Error(`process ${head.holder.pid} still writes the journal`)
+    throw new Error(`process ${head.holder.pid} is still writing the journal`)
   const state = await options.stateOf(id)
   const report = state === null ? await unknown(id, options) : await hand(id, state, options)
   if (report === null) return

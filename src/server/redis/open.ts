@@ -133,7 +133,7 @@ export class State {
     this.#refusals.set(code, (this.#refusals.get(code) ?? 0) + 1)
     this.#trips += 1
     this.#refusal = code
-    this.#set(false, `it refuses to write: ${CAUSES[code] ?? problem.message}`)
+    this.#set(false, `Redis refuses writes: ${CAUSES[code] ?? problem.message}`)
   }
 
   /** Refused scripts by the code of Redis, since the start. */

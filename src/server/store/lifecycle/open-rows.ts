@@ -33,6 +33,6 @@ async function read({ sql }: Pick<Store, 'sql'>): Promise<OpenKinds> {
         ORDER BY host, workspace_id, lease_until LIMIT 1) IS NOT NULL AS webhooks,
       (SELECT 1 FROM scim_sync_jobs WHERE state IN ('queued', 'running')
         ORDER BY lease_until LIMIT 1) IS NOT NULL AS syncs`
-  if (row === undefined) throw new Error('a statement without a table returned nothing')
+  if (row === undefined) throw new Error('the statement returned no row')
   return row
 }

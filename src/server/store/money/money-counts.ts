@@ -6,7 +6,7 @@ export class PostgresOlder extends Error {
   constructor(behind: number) {
     super(
       `Postgres lacks ${behind} of this node's money transfers: it was restored from an older ` +
-        'snapshot. Paid calls are refused until `sluice accept-restore`',
+        'snapshot. Paid calls are refused until you run `sluice accept-restore`',
     )
   }
 }

@@ -9,13 +9,13 @@ export async function readInstallation(sql: Queryable, node: string): Promise<In
       coalesce(node <> ${node} AND joined_at > live.since, false)
         OR EXISTS (SELECT 1 FROM fronts WHERE fronts.node <> ${node} AND heartbeat_at > live.since) AS "isShared"
     FROM installation, live`
-  if (row === undefined) throw new Error('the table installation has no row')
+  if (row === undefined) throw new Error('the `installation` table has no row')
   return row
 }
 
 export async function readMark(sql: Queryable): Promise<string> {
   const [row] = await sql<{ mark: string }[]>`SELECT mark::text FROM installation`
-  if (row === undefined) throw new Error('the table installation has no row')
+  if (row === undefined) throw new Error('the `installation` table has no row')
   return row.mark
 }
 

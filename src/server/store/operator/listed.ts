@@ -97,7 +97,7 @@ export function reached(sql: Queryable, { table, arms, rest, order }: Listing): 
     (arm) =>
       sql`(SELECT ${columns} FROM ${sql(table)} WHERE ${arm} ORDER BY ${newest} LIMIT ${ADMIN_LISTED_MAX})`,
   )
-  if (first === undefined) throw new Error('no query to list')
+  if (first === undefined) throw new Error('no query was given for the list')
   const all = others.reduce<Fragment>((some, arm) => sql`${some} UNION ALL ${arm}`, first)
   const is = rest.reduce<Fragment>((some, one) => sql`${some} AND ${one.is}`, sql`true`)
   return sql`

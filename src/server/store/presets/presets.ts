@@ -233,7 +233,7 @@ async function versionsOf(
 
 async function wholeOf(sql: Queryable, row: PresetRow): Promise<Preset> {
   const designated = await readVersion(sql, row.id, row.designated_version)
-  if (designated === null) throw new Error('a preset without the version that it designates')
+  if (designated === null) throw new Error('the designated version of a preset is missing')
   return presetOf(row, designated)
 }
 

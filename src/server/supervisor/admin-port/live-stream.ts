@@ -71,8 +71,8 @@ function reading(answer: IncomingMessage, { onView, signal }: LiveInput, end: (h
     }
     if (text.length > LIVE_EVENT_CHARS_MAX) away('the node sent too much data at once')
   })
-  answer.once('error', () => away('the connection broke'))
-  answer.once('close', () => away('the connection broke'))
+  answer.once('error', () => away('the connection was lost'))
+  answer.once('close', () => away('the connection was lost'))
   answer.once('end', () =>
     end(
       answer.statusCode === OK

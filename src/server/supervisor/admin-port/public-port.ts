@@ -134,7 +134,7 @@ async function readWhole(answer: IncomingMessage): Promise<Buffer> {
   let bytes = 0
   for await (const piece of answer as AsyncIterable<Buffer>) {
     bytes += piece.length
-    if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer is too long')
+    if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer is too large')
     pieces.push(piece)
   }
   return Buffer.concat(pieces)

@@ -57,7 +57,7 @@ t.test(
     const { store, dataDir, open } = await stand(t)
     await openKeptCount(dataDir, 'here', SILENT).keep(9)
     await store.sql`INSERT INTO money_counts (node, n) VALUES ('here', 5)`
-    await t.rejects(open(), /lacks 4 of this node's money transfers.* until `sluice accept-restore`/)
+    await t.rejects(open(), /lacks 4 of this node's money transfers.* until you run `sluice accept-restore`/)
     t.equal(await stepsBehind(store.sql, { node: 'here', kept: 9 }), 4)
     t.same(await acceptRestore(store.sql, null), [{ node: 'here', behind: 4 }], 'also from another machine')
     t.type(await open(), 'string')

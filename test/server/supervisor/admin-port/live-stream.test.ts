@@ -83,7 +83,7 @@ for (const { what, pieces, isReset = false, end } of [
   {
     what: 'a refusal without words is told by its number',
     pieces: [refusal('401 Unauthorized', 'no')],
-    end: { kind: 'refused', reason: 'it answers 401' },
+    end: { kind: 'refused', reason: 'the node answered 401' },
   },
   {
     what: 'a node that is busy or draining is waited for',
@@ -92,14 +92,14 @@ for (const { what, pieces, isReset = false, end } of [
   },
   {
     what: 'a node that has no such view',
-    end: { kind: 'refused', reason: 'it answers 404' },
+    end: { kind: 'refused', reason: 'the node answered 404' },
     pieces: [refusal('404 Not Found', '{"error":"this port serves /metrics"}')],
   },
   {
     what: 'a connection that breaks',
     pieces: [HEAD, 'data: {'],
     isReset: true,
-    end: { kind: 'away', reason: /the connection broke|ECONNRESET/ },
+    end: { kind: 'away', reason: /the connection was lost|ECONNRESET/ },
   },
   {
     what: 'an answer that is no view',
