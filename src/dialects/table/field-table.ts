@@ -73,7 +73,7 @@ function tuned(
   return { member: name, kind, names, lost: 'dropped', defaults }
 }
 
-const UNSAMPLED = `dropped for Claude from ${NO_BUDGET_FROM} on`
+const UNSAMPLED = `dropped for Claude ${NO_BUDGET_FROM} and later`
 
 /** Providers that only imitate OpenAI's forms take these. */
 const FOR_MAKER = 'for OpenAI itself'
@@ -83,11 +83,11 @@ const LONG_USER = `dropped ${FOR_MAKER} above ${MAKER_USER_CHARS_MAX} characters
 export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
   temperature: {
     ...tuned('number', 'temperature', TEXT_PROTOCOLS),
-    limits: { messages: `above 1 becomes 1; ${UNSAMPLED}` },
+    limits: { messages: `values above 1 become 1; ${UNSAMPLED}` },
   },
   topP: {
     ...tuned('number', 'top_p', TEXT_PROTOCOLS, 1),
-    limits: { messages: `dropped together with \`temperature\`; ${UNSAMPLED}` },
+    limits: { messages: `dropped if \`temperature\` is sent; ${UNSAMPLED}` },
   },
   topK: {
     ...tuned('number', 'top_k', TEXT_PROTOCOLS, 0, -1),
@@ -115,7 +115,7 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
     },
     limits: {
       messages: 'only `default`; others are dropped',
-      gemini: '`default`, `flex` and `priority`; others are dropped; none is sent to Vertex',
+      gemini: 'only `default`, `flex` and `priority`; others are dropped; not sent to Vertex',
     },
   },
   cacheKey: tuned('text', 'prompt_cache_key', ['chat', 'responses']),
@@ -191,7 +191,7 @@ export const CARRIED: readonly CarriedField[] = [
     names: { chat: ['stop'], messages: ['stop_sequences'], gemini: ['generationConfig.stopSequences'] },
     lost: 'refused',
     limits: {
-      chat: `more than ${STRICT_STOPS_MAX} are refused if a provider only accepts OpenAI's fields`,
+      chat: `more than ${STRICT_STOPS_MAX} are refused if the provider accepts only OpenAI's fields`,
       messages: 'whitespace-only strings are refused',
       gemini: `more than ${GEMINI_STOPS_MAX} are refused`,
     },

@@ -49,7 +49,7 @@ export const TAGS = {
   budgets: { text: 'Spending limits of a workspace per day, week and month, and in total.', guide: 'money' },
   'group-mappings': {
     text: "Mappings of the identity provider's groups to workspace roles.",
-    guide: 'scim#groups-of-an-identity-provider',
+    guide: 'scim#groups-from-an-identity-provider',
   },
   egress: { text: 'Requests to hosts of your choice, with secrets inserted by Sluice.', guide: 'egress' },
   scim: {

@@ -70,21 +70,21 @@ or LiteLLM](coming-from.md) explains how to configure the client.
 node tools/sdk-operations.mjs                 # prints this table and regenerates this page
 \`\`\`
 
-## Answered
+## Supported calls
 
 ${tableOf('Operation', rows.answered)}
 
-## Without an answer
+## Calls without a usable answer
 
 These paths exist, but return nothing useful to the client:
 
-${tableOf('Why', rows.without)}
+${tableOf('Reason', rows.without)}
 
-## Not served
+## Unsupported calls
 
-These are 404 \`not_served\`. The message names the nearest supported operation:
+These calls return 404 \`not_served\`. The message names the nearest supported operation:
 
-${tableOf('Instead', rows.notServed)}
+${tableOf('Alternative', rows.notServed)}
 
 ${all.flatMap((one) => (one.isElsewhere ? [elsewhereText(one)] : [])).join('\n\n')}
 

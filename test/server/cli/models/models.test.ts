@@ -237,7 +237,7 @@ t.test('models explain tells what becomes of each field at each endpoint of a mo
   t.match(stdout, /^seed +unchanged +unchanged +dropped +generationConfig\.seed \(/m)
   t.match(
     stdout,
-    /^top_k +unchanged +dropped +top_k \(dropped for Claude from 4\.7 on\) +generationConfig\.topK \(/m,
+    /^top_k +unchanged +dropped +top_k \(dropped for Claude 4\.7 and later\) +generationConfig\.topK \(/m,
   )
   t.match(
     stdout,
