@@ -72,7 +72,7 @@ t.test('nodes one after the other in the same data directory', async (t) => {
     process.kill(npm.pid, 'SIGKILL')
     await until('everything is gone', () => family.every(isGone))
     // That it is gone is seen elsewhere than in what it said.
-    await until('it has said why', () => npm.output().includes('"why":"npm has ended"'))
+    await until('it has said why', () => npm.output().includes('"why":"npm has exited"'))
   })
 
   t.test('kill -9 of the supervisor leaves nothing behind', async (t) => {

@@ -25,7 +25,7 @@ export async function brokenData(proof: Proof): Promise<void> {
   rmSync(file)
   await refused(proof, settings, {
     what: 'the root key is gone',
-    says: /root key [0-9a-f]{16} is missing: \d+ keys? encrypted with it cannot be decrypted; restore it/,
+    says: /root key [0-9a-f]{16} is missing: \d+ keys? encrypted with it cannot be decrypted; before you start the node, restore the key/,
   })
   proof.check('no other key is made', !existsSync(file), existsSync(file) ? 'one was' : 'none')
   writeFileSync(file, key, { mode: 0o600 })
