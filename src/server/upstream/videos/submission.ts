@@ -97,7 +97,7 @@ function unsent(name: string, failure: Failure): Submitted {
 function unsentWords(failure: Failure): string {
   switch (failure.name) {
     case 'busy':
-      return 'already has the maximum number of calls from this node.'
+      return 'already has the maximum number of calls from Sluice.'
     case 'upstream_slow':
       return 'did not accept the request in time.'
     case 'client_gone':
