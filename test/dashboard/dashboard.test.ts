@@ -82,7 +82,7 @@ t.test('says what is wrong with a key that is none for it', { skip }, async (t) 
   }
   t.match(await refusal(inferenceKey), 'This is not a management key.')
   t.match(await refusal(`${managementKey.slice(0, -2)}zz`), 'Invalid API key.')
-  t.match(await refusal('clé'), 'A key has only letters, digits, hyphens and underscores.')
+  t.match(await refusal('clé'), 'A key contains only letters, digits, hyphens and underscores.')
   t.equal(await page.getByRole('navigation').count(), 0)
 })
 

@@ -48,7 +48,7 @@ t.test('a provider without a key says where the key goes', { skip }, async (t) =
   await page.getByText('OPENAI_API_KEY', { exact: true }).waitFor()
   t.match(await step(page, '1. Choose').innerText(), /to do/)
   t.same(await findingsInAllLooks(page), [])
-  t.match(await page.getByLabel(/^Sample call of openai\//).inputValue(), /"model":"openai\//)
+  t.match(await page.getByLabel(/^Sample call to openai\//).inputValue(), /"model":"openai\//)
 })
 
 t.test('a key for a provider is stored in the vault, and stays nowhere in the page', { skip }, async (t) => {
@@ -70,7 +70,7 @@ t.test('from a fresh node to the first call that is seen, by keystrokes alone', 
   t.match(key, /^sk-sluice-v1-[\w-]{43}$/)
   t.match(call, `curl '${node.ready.url}/api/v1/chat/completions'`)
   await paste(call.replace(key, `${key.slice(0, -2)}zz`))
-  await page.getByText('A call of chat.create was refused').waitFor()
+  await page.getByText('A chat.create call was refused').waitFor()
   t.match(JSON.parse(await paste(call)), { model: 'sluice/echo-1' })
   await firstCallSeen(page)
   t.match(await step(page, '3. Call').innerText(), /first call seen/)
@@ -86,7 +86,7 @@ for (const [language, skipped] of [
     const { page } = opened()
     await page.getByLabel('Language').focus()
     await page.keyboard.type(language)
-    await tabTo(page, /^BUTTON Copy Sample call of sluice\/echo-1/)
+    await tabTo(page, /^BUTTON Copy Sample call to sluice\/echo-1/)
     t.match(await paste(await copied(page)), /Hello there/)
   })
 }

@@ -149,7 +149,7 @@ t.test('sets a budget, and lowers it until a call is refused', { skip }, async (
   await page.getByRole('button', { name: 'Create budget' }).click()
   await page.getByLabel('Limit (USD)').fill('1000')
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
-  const row = page.getByRole('table', { name: 'Budgets of workspaces' }).getByRole('row', { name: /monthly/ })
+  const row = page.getByRole('table', { name: 'Workspace budgets' }).getByRole('row', { name: /monthly/ })
   await row.getByText('of $1,000.00').waitFor()
   const isAnswered = async (): Promise<boolean> =>
     (await dashboard.call('embeddings', inferenceKey, embeddings)).status === 200

@@ -244,7 +244,7 @@ t.test('calls whose clients left are counted with their cost, and how many were 
   const data = [row(1, 0.5, true), row(1, 0.25, false), row(10, null, false)]
   t.match(
     leftText({ data, next_cursor: null }),
-    /^12 calls in the last day, 1 charged by an estimate, \$0\.75/,
+    /^12 calls in the last day, 1 with an estimated charge, \$0\.75/,
   )
   t.match(leftText({ data, next_cursor: 'x' }), /^more than 12 calls/)
 })

@@ -98,7 +98,7 @@ t.test('a sign-out that fails says so, and the next sign-in ends the session', {
     (await fetch(`${url}api/v1/admin/session`, { headers })).status
   await page.route('**/dashboard/session', (route) => route.abort())
   await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByRole('alert').getByText('The sign-out failed. The node cannot be reached.').waitFor()
+  await page.getByRole('alert').getByText('Sign-out failed. The node cannot be reached.').waitFor()
   t.equal(await statusNow(), 200)
   await page.unroute('**/dashboard/session')
   await page.getByLabel('Management key').fill(managementKey)

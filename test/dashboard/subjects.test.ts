@@ -246,7 +246,7 @@ t.test(
       .waitFor()
     await page().getByText('Forecasts extend your average daily spend of the last seven days').waitFor()
     await page()
-      .getByRole('table', { name: 'Budgets of workspaces' })
+      .getByRole('table', { name: 'Workspace budgets' })
       .getByText(/at the end, in|no spend/)
       .waitFor()
     const spent = page().getByRole('region', { name: 'Spend breakdown' })

@@ -144,7 +144,7 @@ export async function programOf(verb: string, outcome: CliOutcome, asJson: boole
   program
     .exitOverride()
     .version(VERSION)
-    .showHelpAfterError(`(${name} VERB --help lists the options of a verb, ${name} --help the verbs)`)
+    .showHelpAfterError(`(${name} VERB --help lists the options of a verb; ${name} --help lists the verbs)`)
   configureHelp(program)
   // With --json a program reads only the one line that `explain` writes.
   if (asJson) program.configureOutput({ writeErr: () => {} })

@@ -81,7 +81,7 @@ t.test(
     t.match(list('0.0.0.0/0'), [{ level: 'warning', detail: /this machine.*metadata.*virtual machine/ }])
     t.match(list('http:169.254.0.0/16'), [{ level: 'warning', detail: /metadata/ }])
     t.match(findings({ egressAllow: [], egressCaFile: file }), [
-      { check: 'egress_ca', level: 'problem', detail: 'it contains no certificate' },
+      { check: 'egress_ca', level: 'problem', detail: 'the file contains no certificate' },
     ])
     t.match(findings({ egressAllow: [], egressCaFile: `${file}.gone` }), [
       { check: 'egress_ca', level: 'problem' },

@@ -33,10 +33,10 @@ t.test('a node whose Postgres was restored from before its last drain', async (t
       { code, stdout },
       {
         code: 0,
-        stdout: /^node \S+ accepts paid calls again; Postgres lacks 1 steps of its money entries\n$/,
+        stdout: /^node \S+ accepts paid calls again; Postgres lacks 1 of its money entries\n$/,
       },
     )
     await until('it is ready', async () => !/restore_not_accepted/.test(await readyz()))
-    t.match((await runVerb(settings, ['accept-restore'])).stdout, /^no node is waiting/)
+    t.match((await runVerb(settings, ['accept-restore'])).stdout, /^nothing to accept/)
   })
 })

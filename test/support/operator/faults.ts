@@ -28,7 +28,7 @@ export const FAULTS: readonly Fault[] = [
   {
     customer: 'Ada',
     error: 'key_limit_exceeded',
-    cause: /The key's spending limit does not cover this call\. .* is used, .* Limit: lifetime, of the key\./,
+    cause: /The key's spending limit does not cover this call\. .* is used, .* Limit: key, lifetime\./,
     remedy:
       /Have callers send max_tokens, set default_max_output_tokens on the key, or raise the key's limit\./,
     page: 'Ada',
@@ -44,7 +44,7 @@ export const FAULTS: readonly Fault[] = [
   {
     customer: 'Cleo',
     error: 'budget_exceeded',
-    cause: /The workspace's daily budget does not cover this call\. .* Limit: daily, of the workspace\./,
+    cause: /The workspace's daily budget does not cover this call\. .* Limit: workspace, daily\./,
     remedy: /Have callers send max_tokens, .*, or raise the workspace's budget\./,
     page: 'Spend',
   },

@@ -61,7 +61,7 @@ export async function copiedCall(page: Page): Promise<{ readonly key: string; re
   await tabTo(page, /^BUTTON Copy API key/)
   const key = await copied(page)
   await page.getByText('Waiting for the first call…').waitFor()
-  await tabTo(page, /^BUTTON Copy Sample call of sluice\/echo-1/)
+  await tabTo(page, /^BUTTON Copy Sample call to sluice\/echo-1/)
   return { key, call: await copied(page) }
 }
 

@@ -30,24 +30,24 @@ const LISTED_DEFAULT = 50
 export function addAuditVerbs(program: Command): void {
   const group = program.command('audit').description('read the audit log')
   addVerb(group, 'list', 'list the events of an organization, newest first')
-    .option('--organization <ref>', 'id or name; optional if there is only one')
+    .option('--organization <ref>', 'organization id or name; optional if there is only one')
     .option('--workspace <ref>', 'only events of this workspace (id or slug)')
     .option('--operation <id>', 'only events of this operation, such as vault.put_secret')
     .option('--object <kind/id>', 'only events of this object, such as secret/openai_key')
     .option('--actor <id>', 'only events of this key (name or hash), SCIM token (hash) or user')
-    .option('--since <time>', 'only events from this time on (ISO 8601)', timeOf)
-    .option('--before <n>', 'the page of events before this number', countOf)
+    .option('--since <time>', 'only events at or after this time (ISO 8601)', timeOf)
+    .option('--before <n>', 'only events before this event number', countOf)
     .option('--limit <count>', 'maximum number of events', countOf, LISTED_DEFAULT)
     .action((options: ListOptions) => withDatabase((database) => list(database, options)))
   addVerb(group, 'export', 'print every event as a line of JSON with its chained hash, oldest first')
-    .option('--organization <ref>', 'id or name; default: all')
+    .option('--organization <ref>', 'id or name; default: all organizations')
     .action((options: OfOrganization) => withDatabase((database) => exportAll(database, options)))
   addVerb(
     group,
     'verify',
     'recompute the hash chain and report the first bad event; exit code 1 if there is one',
   )
-    .option('--organization <ref>', 'id or name; default: all')
+    .option('--organization <ref>', 'id or name; default: all organizations')
     .action((options: OfOrganization) => withDatabase((database) => verify(database, options)))
 }
 
@@ -73,7 +73,7 @@ async function list({ store }: DatabaseHandle, options: ListOptions): Promise<vo
     ),
   )
   const events = rows.map(eventOf)
-  const more = nextBefore === null ? '' : `\nthere are more: --before ${nextBefore}`
+  const more = nextBefore === null ? '' : `\nthere are more: continue with --before ${nextBefore}`
   const lines = events.map((event) => [
     String(event.n),
     event.at,
@@ -150,6 +150,6 @@ function definedOf(query: { [K in keyof AuditQuery]: AuditQuery[K] | undefined }
 
 function objectOf(text: string): readonly [string, string] {
   const at = text.indexOf('/')
-  if (at < 1) throw new CliFailure('--object takes a kind and an id: secret/openai_key')
+  if (at < 1) throw new CliFailure('--object must be KIND/ID, such as secret/openai_key')
   return [text.slice(0, at), text.slice(at + 1)]
 }

@@ -55,18 +55,18 @@ function addValidate(group: Command, outcome: { code: number | null }): void {
     addVerb(
       group,
       'validate',
-      'send a minimal test request in each API form and store the result; exit code 1 if it fails',
+      'send a minimal test request for each API form and store the result; exit code 1 on failure',
     ),
   )
-    .argument('<endpoint>', `model or id of the endpoint, or the beginning of the id (see \`${LIST}\`)`)
+    .argument('<endpoint>', `endpoint model, id or id prefix (see \`${LIST}\`)`)
     .option(
       '--workspace <ref>',
-      'workspace the endpoint is for (id or slug); default: its own, else the default workspace',
+      'workspace to validate the endpoint for (id or slug); default: its own workspace, otherwise the default workspace',
     )
     .addOption(
       new Option(
         '--forms <form...>',
-        'API forms that must pass; default: those of the draft, else any form of the server',
+        'API forms that must all pass; default: the forms of the draft, otherwise at least one form',
       ).choices(ENDPOINT_FORMS),
     )
     .action((named: string, options: ValidateOptions) =>

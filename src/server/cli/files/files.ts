@@ -34,7 +34,7 @@ export function addFileVerbs(program: Command): void {
   addVerb(group, 'list', 'list the files of a workspace, oldest first')
     .option('--workspace <ref>', 'id or slug; default: the default workspace')
     .option('--limit <count>', 'maximum number of files; default: all', countOf)
-    .option('--after <id>', 'start after this file')
+    .option('--after <id>', 'start after the file with this id')
     .action((options: ListOptions) => withDatabase((database) => list(database, options)))
   addVerb(group, 'rm', 'delete files and free their quota')
     .argument('<id...>', 'ids of files')
@@ -60,7 +60,7 @@ export function addFileVerbs(program: Command): void {
 
 async function list({ store }: DatabaseHandle, options: ListOptions): Promise<void> {
   const { after = null, limit = Infinity } = options
-  if (after !== null && !isFileId(after)) throw new CliFailure('--after is not the id of a file')
+  if (after !== null && !isFileId(after)) throw new CliFailure('--after must be the id of a file')
   const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, null))
   const files = openFiles({ store, now: () => performance.now(), random: Math.random })
   const data: FileRecord[] = []
@@ -91,7 +91,7 @@ async function list({ store }: DatabaseHandle, options: ListOptions): Promise<vo
       reserved_bytes: usage.reservedBytes,
       quota_bytes: usage.quotaBytes,
     }
-    const more = hasMore ? `there are more: --after ${data.at(-1)?.id ?? ''}\n` : ''
+    const more = hasMore ? `there are more: continue with --after ${data.at(-1)?.id ?? ''}\n` : ''
     const foot = `${more}${usage.usedBytes} of ${usage.quotaBytes} bytes used, ${usage.reservedBytes} reserved`
     print(options, answer, `${table([['ID', 'BYTES', 'TYPE', 'CREATED', 'NAME'], ...rows])}\n${foot}`)
   } finally {
@@ -169,7 +169,7 @@ async function sweepNow(
     })
     print(options, report, reportText(report))
     const [first] = failures
-    if (first !== undefined) throw new CliFailure(`a step of the sweep failed: ${textOf(first)}`)
+    if (first !== undefined) throw new CliFailure(`a sweep step failed: ${textOf(first)}`)
   } finally {
     await storage.close()
   }
@@ -182,7 +182,7 @@ async function sweepNow(
 function openOwnStorage(config = loadGeneration().config): Promise<Storage> {
   if (config.objects.kind === 'disk' && !existsSync(config.objects.folder)) {
     throw new CliFailure(
-      `there is no folder ${config.objects.folder}: set SLUICE_OBJECTS or SLUICE_DATA to the values of the node`,
+      `there is no folder ${config.objects.folder}: set SLUICE_OBJECTS or SLUICE_DATA to the value that the node uses`,
     )
   }
   return openStorage(config)
@@ -193,6 +193,6 @@ function reportText(report: SweepReport): string {
 }
 
 function secondsOf(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Expected whole seconds.')
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number of seconds.')
   return Number(text)
 }

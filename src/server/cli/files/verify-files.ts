@@ -152,7 +152,7 @@ async function digestOf(
     }
     return range.isComplete
       ? ok(hash.digest('hex'))
-      : fail('content_damaged', { cause: new Error('the object ends early') })
+      : fail('content_damaged', { cause: new Error('the object is truncated') })
   } finally {
     reader.close()
     opener.value.discard()
@@ -182,7 +182,7 @@ async function findOrphans({ rows, storage }: VerifyDeps): Promise<Outcome<reado
       const there = await storage.stat(id)
       if (!there.ok) return there
       if (there.value !== null)
-        findings.push({ problem: 'orphan', id, detail: `${bytes.get(id) ?? 0} bytes without a row` })
+        findings.push({ problem: 'orphan', id, detail: `${bytes.get(id) ?? 0} bytes without a record` })
     }
     cursor = page.value.cursor
     if (cursor === null) return ok(findings)

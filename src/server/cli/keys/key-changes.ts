@@ -27,7 +27,7 @@ export function keysOf({ store, publish, rateLimitRpm }: DatabaseHandle): ApiKey
 }
 
 /** Description of the argument by which verbs name a key. */
-export const KEY_TEXT = 'name or hash of the key, or the beginning of the hash'
+export const KEY_TEXT = 'key name, hash or hash prefix'
 
 export function addGet(group: Command): void {
   addVerb(group, 'get', 'show a key with its limits and usage')
@@ -102,7 +102,7 @@ export function addRotate(group: Command): void {
     .option('--overlap <seconds>', 'how long both keys work, in seconds', overlapOf, KEY_OVERLAP_S_DEFAULT)
     .option(
       '--expires <instant>',
-      'expiry of the new key (ISO 8601 with an offset); default: that of the old key',
+      'expiry of the new key (ISO 8601 with an offset); default: the expiry of the old key',
       expiryOf,
     )
     .action((named: string, options: { json?: boolean; overlap: number; expires?: Date }) =>

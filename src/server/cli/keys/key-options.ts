@@ -61,7 +61,7 @@ export function addLimitOptions(verb: Command): Command {
     .option('--rpm <count>', `maximum requests per minute, or ${NONE}`, countFrom(1, RATE_LIMIT_RPM_MAX))
     .option(
       '--burst <count>',
-      `requests allowed at once, from 1 to the requests per minute, or ${NONE} for the default`,
+      `maximum requests at once, from 1 to the requests per minute, or ${NONE} for the default`,
       countFrom(1, RATE_LIMIT_RPM_MAX),
     )
   return addCallLimitOptions(limited)
@@ -132,7 +132,7 @@ function modelOf(text: string, before: readonly string[] = []): readonly string[
   if (text !== NONE && !isAllowedModel(text))
     throw new InvalidArgumentError(`Expected ${ALLOWED_MODEL_RULES}, or ${NONE}.`)
   if (before.length === ALLOWED_MODELS_MAX)
-    throw new InvalidArgumentError(`A key takes at most ${ALLOWED_MODELS_MAX}.`)
+    throw new InvalidArgumentError(`A key allows at most ${ALLOWED_MODELS_MAX} models.`)
   return [...before, text]
 }
 
@@ -149,7 +149,7 @@ function scopeOf(text: string, before: readonly (KeyScope | None)[] = []): reado
 export function overlapOf(text: string): number {
   const seconds = Number(text)
   if (!/^\d+$/.test(text) || seconds > KEY_OVERLAP_S_MAX)
-    throw new InvalidArgumentError(`Expected seconds from 0 to ${KEY_OVERLAP_S_MAX}.`)
+    throw new InvalidArgumentError(`Expected a number of seconds from 0 to ${KEY_OVERLAP_S_MAX}.`)
   return seconds
 }
 

@@ -56,7 +56,7 @@ export function addKeyVerbs(program: Command): void {
   addGet(group)
   addUpdate(group)
   addRotate(group)
-  addVerb(group, 'revoke', 'delete a key for good')
+  addVerb(group, 'revoke', 'delete a key permanently')
     .alias('delete')
     .argument('<key>', KEY_TEXT)
     .option('--wait', 'wait until every running front refuses the key')
@@ -69,7 +69,7 @@ export function addKeyVerbs(program: Command): void {
         if (silent !== null && silent > 0) {
           process.stderr.write(
             `warning: ${silent} front(s) stopped responding without a shutdown; ` +
-              'one that is still running refuses the key once it can reach the database again\n',
+              'any that still run refuse the key once they can reach the database again\n',
           )
         }
         print(
@@ -88,7 +88,7 @@ interface ListOptions {
 }
 
 function addList(group: Command): void {
-  addVerb(group, 'list', 'list keys, newest first, without the keys themselves')
+  addVerb(group, 'list', 'list keys, newest first; their values are not shown')
     .option('--organization <ref>', 'id or name; default: all organizations')
     .option('--workspace <ref>', 'id or slug; default: all workspaces')
     .action((options: ListOptions) =>
@@ -126,10 +126,10 @@ function addCreate(group: Command): void {
     )
     .option('--workspace <ref>', 'id or slug, for inference keys; default: the default workspace')
     .option('--intern <ref>', 'name or id of the intern, for intern keys')
-    .option('--organization <ref>', 'id or name; optional if there is only one')
+    .option('--organization <ref>', 'organization id or name; optional if there is only one')
     .option('--expires <instant>', 'expiry (ISO 8601 with an offset); default: never', expiryOf)
     .option('--creator <id>', 'id of the user who creates the key')
-    .option('--user <id>', 'id of the user the key is for')
+    .option('--user <id>', 'id of the external user who owns the key')
   addLimitOptions(verb).action((options: CreateOptions, command: Command) => {
     const mistake = mistakeIn(options)
     if (mistake !== null) command.error(`error: ${mistake}`, { exitCode: 2 })
@@ -207,7 +207,7 @@ async function untilApplied(store: Store, epoch: number): Promise<number> {
     if (behind === 0) return silent
     if (performance.now() > endsAt)
       throw new CliFailure(
-        `the key is revoked, but ${behind} live front(s) have not reported it in ${WAIT_MS_MAX / 1000} s`,
+        `the key is revoked, but ${behind} live front(s) have not confirmed this within ${WAIT_MS_MAX / 1000} s`,
       )
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }

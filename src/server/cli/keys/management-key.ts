@@ -48,7 +48,7 @@ function keyOf(sought: Sought, dataDir: string, keyFile: string | undefined): Se
   } catch (problem) {
     if (problem instanceof CliFailure) throw problem
     throw new CliFailure(
-      `no ${sought.kind}: give a file with one by --key-file, or set ${sought.variable} (${first} cannot be read)`,
+      `no ${sought.kind}: use --key-file FILE, or set ${sought.variable} (${first} cannot be read)`,
     )
   }
 }
@@ -57,7 +57,7 @@ function keyOf(sought: Sought, dataDir: string, keyFile: string | undefined): Se
 function keyIn({ kind, member }: Sought, file: string, text: string): Secret {
   const key = text.trim().startsWith('{') ? memberOf(text, member) : text.trim()
   // The key goes into a header.
-  if (key === null || !/^[\x21-\x7e]{1,512}$/.test(key)) throw new CliFailure(`${file} holds no ${kind}`)
+  if (key === null || !/^[\x21-\x7e]{1,512}$/.test(key)) throw new CliFailure(`${file} contains no ${kind}`)
   return new Secret(key)
 }
 

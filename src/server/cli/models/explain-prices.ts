@@ -156,5 +156,5 @@ function placesOf(places: readonly number[] = [], words: readonly string[]): str
 
 function remarkOf({ endpoint: { tag }, unpricedTier }: PricedEndpoint): string | null {
   if (unpricedTier === null) return null
-  return `${tag} has no modifier for this ${unpricedTier}: answers of this kind are charged at the base price.`
+  return `${tag} has no price modifier for this ${unpricedTier}: such answers are charged at the base price.`
 }

@@ -29,18 +29,20 @@ export function addExplain(models: Command): void {
   addVerb(
     models,
     'explain <model>',
-    'show the prices of a call for each endpoint of a model, or with --from how each field of a request is translated',
+    'show the prices of a model per endpoint or, with --from, how each request field is translated',
   )
-    .addOption(new Option('--from <form>', 'list the fields of a request in this form').choices(DIALECTS))
+    .addOption(
+      new Option('--from <form>', 'show how request fields of this API are translated').choices(DIALECTS),
+    )
     .option(
       '--tokens <count>',
       'prices for a prompt of this many tokens, including cached tokens and media',
       tokensOf,
     )
     .option('--at <time>', 'prices at a UTC time such as 2026-11-26T03:00Z; default: now', instantOf)
-    .option('--tier <name>', 'prices of an answer with this service_tier', tierName)
-    .option('--speed <name>', 'prices of an answer with this speed', tierName)
-    .option('--geo <name>', 'prices of an answer with this inference_geo', tierName)
+    .option('--tier <name>', 'prices for answers with this service_tier', tierName)
+    .option('--speed <name>', 'prices for answers with this speed', tierName)
+    .option('--geo <name>', 'prices for answers with this inference_geo', tierName)
     .action(async (name: string, options: ExplainOptions) => {
       const { config } = loadGeneration()
       const { model, endpoints: own = [] } = await modelNamed(name, loadChosenModels(config, options))
@@ -78,7 +80,7 @@ async function modelNamed(
   const model = catalogue.resolve(name)
   if (model === null) return privateOrNone(name, catalogue)
   if (model.video !== null)
-    throw new CliFailure(`\`${model.id}\` makes videos: see its prices with \`sluice models list\``)
+    throw new CliFailure(`\`${model.id}\` is a video model: \`sluice models list\` shows its prices`)
   return { model }
 }
 
@@ -108,7 +110,7 @@ function reachedBy(model: ResolvedModel, from: Dialect, own: PrivateModel['endpo
 function unreached({ id, endpoints }: ResolvedModel, from: Dialect): string {
   return endpoints.some(({ provider }) => provider.protocol === 'local')
     ? `\`${id}\` is built in: it serves chat, responses and messages itself, without a provider`
-    : `no endpoint of \`${id}\` can be called with ${from}`
+    : `no endpoint of \`${id}\` accepts requests of ${from}`
 }
 
 interface Explained {

@@ -48,7 +48,7 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
       const { models, providers } = loaded.catalogue
       const counts = { models: models.length, providers: providers.length }
       const { warnings, unpriced } = loaded
-      const text = `no errors; with this file ${counts.models} models of ${counts.providers} providers`
+      const text = `no errors; with this file ${counts.models} models from ${counts.providers} providers`
       const bare = unpricedEndpoints(unpriced)
       const warned = [...warnings.map(lineOf), ...(bare === null ? [] : [`${bare.detail}: ${bare.fix}`])].map(
         (line) => `warning: ${line}`,
@@ -86,7 +86,7 @@ function listOf(catalogue: ModelCatalogue, unset: readonly string[]): string {
     model.video === null ? priceOf(model) : videoPriceOf(model),
     model.endpoints.map((endpoint) => named(endpoint.provider)).join(', ') || '-',
   ])
-  const all = table([['id', 'modality', 'context', 'per prompt token or second', 'providers'], ...rows])
+  const all = table([['id', 'modality', 'context', 'price per prompt token or second', 'providers'], ...rows])
   const isMarked = rows.some(([, , , price]) => price?.endsWith(CONDITIONAL) === true)
   return isMarked ? `${all}\n${CONDITIONS}` : all
 }
@@ -105,7 +105,7 @@ function priceOf({ endpoints, isUnpriced, wire }: ResolvedModel): string {
 
 /** Marks a price that a long prompt, an hour or a tier changes. */
 const CONDITIONAL = '*'
-const CONDITIONS = '* other prices by length, hour or tier: `sluice models explain MODEL`'
+const CONDITIONS = '* price depends on prompt length, hour or tier: `sluice models explain MODEL`'
 
 const NO_PRICE = 'no price'
 

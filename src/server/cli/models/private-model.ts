@@ -68,7 +68,7 @@ export function privateText({ model, endpoints }: PrivateModel): string {
     `${upstreamModelId} at ${baseUrl}`,
   ])
   return (
-    `\`${model.id}\` is not in the catalogue. Private endpoints serve it, each to its own workspace:\n\n` +
+    `\`${model.id}\` is not in the catalogue. Private endpoints serve it, each for its own workspace:\n\n` +
     table([['endpoint', 'status', 'workspace', 'speaks', 'server'], ...rows])
   )
 }

@@ -14,7 +14,7 @@ export function addAcceptRestoreVerb(program: Command): void {
   addVerb(
     program,
     'accept-restore',
-    'let nodes serve paid calls again after Postgres was restored from an older snapshot',
+    'accept paid calls again after Postgres was restored from an older snapshot',
   ).action((options: Options) => withDatabase((database) => accept(database, options)))
 }
 
@@ -24,9 +24,9 @@ async function accept({ store }: DatabaseHandle, options: Options): Promise<void
   const accepted = await acceptRestore(store.sql, node === null ? null : { node, kept: readCount(dataDir) })
   const lines = accepted.map(
     ({ node, behind }) =>
-      `node ${node} accepts paid calls again; Postgres lacks ${behind} steps of its money entries`,
+      `node ${node} accepts paid calls again; Postgres lacks ${behind} of its money entries`,
   )
   const text =
-    lines.length > 0 ? lines.join('\n') : 'no node is waiting for this: Postgres is not older than the nodes'
+    lines.length > 0 ? lines.join('\n') : 'nothing to accept: no node has money entries that Postgres lacks'
   print(options, { accepted }, text)
 }

@@ -24,7 +24,7 @@ interface PutOptions extends Options {
 export function addBudgetVerbs(program: Command): void {
   const group = program
     .command('budgets')
-    .description('manage budgets of workspaces: daily, weekly, monthly and lifetime')
+    .description('manage workspace budgets: daily, weekly, monthly and lifetime')
   budgetVerb(group, 'list', 'list the budgets of a workspace').action((workspace: string, options: Options) =>
     withBudgets(async (budgets, database) => {
       const all = need(await budgets.list(await workspaceOf(database, workspace, options)))
@@ -46,7 +46,7 @@ export function addBudgetVerbs(program: Command): void {
         )
       }),
     )
-  budgetVerb(group, 'put', 'set a budget; longer intervals need larger limits')
+  budgetVerb(group, 'put', 'set a budget; a longer interval needs a larger limit')
     .addArgument(interval())
     .addArgument(new Argument('<usd>', 'limit in USD, up to nine decimal places').argParser(limitOf))
     .addOption(
@@ -72,7 +72,7 @@ export function addBudgetVerbs(program: Command): void {
         )
       }),
     )
-  budgetVerb(group, 'delete', 'delete a budget; past spend stays counted')
+  budgetVerb(group, 'delete', 'delete a budget; past spend stays on record')
     .addArgument(interval())
     .action((workspace: string, span: Span, options: Options) =>
       withBudgets(async (budgets, database) => {
@@ -111,7 +111,7 @@ function interval(): Argument {
 function budgetVerb(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description)
     .argument('<workspace>', 'id or slug')
-    .option('--organization <ref>', 'id or name; optional if the slug is unique')
+    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
 }
 
 function withBudgets(use: (budgets: Budgets, database: DatabaseHandle) => Promise<void>): Promise<void> {

@@ -18,7 +18,7 @@ interface Options {
 export function addCreditVerbs(program: Command): void {
   const group = program
     .command('credits')
-    .description('manage credit of organizations; unlimited until the first top-up')
+    .description('manage organization credit; unlimited until the first top-up')
   creditVerb(group, 'add', 'add credit; a negative amount is a correction')
     .addArgument(new Argument('<usd>', 'amount in USD, up to nine decimal places').argParser(amountOf))
     .requiredOption('--note <text>', 'reason for the entry', noteOf)
@@ -37,7 +37,7 @@ export function addCreditVerbs(program: Command): void {
         )
       }),
     )
-  creditVerb(group, 'show', 'show the remaining credit and the spend').action((options: Options) =>
+  creditVerb(group, 'show', 'show remaining credit and spend').action((options: Options) =>
     withDatabase(async (database) => {
       const credits = openCredits({ store: database.store, hints: database })
       const state = need(await credits.get(await organizationOf(database, options)))

@@ -37,7 +37,7 @@ export function addLedgerVerbs(program: Command): void {
   addVerb(
     group,
     'check',
-    'recompute all sums from the ledger and compare; exit code 1 if one differs',
+    'recompute all sums from the ledger and compare; exit code 1 if any differs',
   ).action((options: { json?: boolean }) =>
     withDatabase(async ({ store }) => tellCheck(options, need(await checkLedger(store)))),
   )
@@ -54,7 +54,7 @@ export function addLedgerVerbs(program: Command): void {
     addVerb(
       group,
       'forfeits',
-      'list money that dead fronts held for calls with an unknown outcome, newest first',
+      'list forfeits, newest first: amounts reserved for calls whose outcome is unknown after a crash',
     ),
   )
     .option('--limit <count>', 'maximum number of forfeits', countOf, FORFEITS_LISTED_DEFAULT)
@@ -85,9 +85,12 @@ interface CloseOptions {
 }
 
 function addCloseNode(group: Command): void {
-  addVerb(group, 'close-node', 'settle the money held by a node that is gone for good with its disk')
-    .argument('<node>', 'id of the node from `sluice doctor`, or its first digits')
-    .option('--force', 'close it even if its journals are on this machine, or its fronts may only be paused')
+  addVerb(group, 'close-node', 'settle the money reserved by a node that was lost with its disk')
+    .argument('<node>', 'node id or id prefix from `sluice doctor`')
+    .option(
+      '--force',
+      'close the node even if its journals are on this machine or its fronts may only be paused',
+    )
     .action((named: string, options: CloseOptions) =>
       withDatabase(async ({ store, by }) => {
         const node = await idIfAny(store.sql, 'node', named)
@@ -103,8 +106,8 @@ function addCloseNode(group: Command): void {
         print(
           options,
           result,
-          `${done.journals} journals closed, ${done.forfeits} forfeits\nUSD forfeited ${usdText(done.forfeitedNano)}, ` +
-            `returned ${usdText(done.returnedNano)} (all accounts together)`,
+          `${done.journals} journals closed, ${done.forfeits} forfeits\nforfeited: ${usdText(done.forfeitedNano)} USD; ` +
+            `returned: ${usdText(done.returnedNano)} USD (all accounts together)`,
         )
       }),
     )
@@ -118,7 +121,8 @@ function mayBeClosed(
 ): void {
   if (!isKnown)
     throw new CliFailure(`node ${node} is unknown here; \`sluice doctor\` lists the nodes with journals`)
-  if (liveFronts > 0) throw new CliFailure(`node ${node} has ${liveFronts} running fronts: stop it first`)
+  if (liveFronts > 0)
+    throw new CliFailure(`node ${node} has ${liveFronts} running fronts: stop the node first`)
   if (force) return
   const here = new Set(segmentFiles(journalsFolder(loadGeneration().config.dataDir)).map(({ id }) => id))
   if (open.some((id) => here.has(id))) {
@@ -136,9 +140,9 @@ function mayBeClosed(
 
 function wished(verb: Command): Command {
   return verb
-    .option('--journal <id>', 'forfeits of this journal (id or first digits)')
-    .option('--request <id>', 'forfeit of this request (id or its beginning)')
-    .option('--before <day>', 'forfeits before this day', dayOf)
+    .option('--journal <id>', 'only forfeits of this journal (id or id prefix)')
+    .option('--request <id>', 'only the forfeit of this request (id or id prefix)')
+    .option('--before <day>', 'only forfeits before this day', dayOf)
 }
 
 function queryOf({ journal, request, before }: Inputs): ForfeitQuery {
@@ -162,7 +166,7 @@ async function queryMeant(sql: Queryable, query: ForfeitQuery): Promise<ForfeitQ
 async function journalMeant(sql: Queryable, named: string): Promise<string> {
   const id = await idIfAny(sql, 'journal', named)
   if (isId(id)) return id
-  throw new CliFailure(`there is no forfeit of a journal ${named}: see \`sluice ledger forfeits\``)
+  throw new CliFailure(`no forfeit found for journal ${named}; \`sluice ledger forfeits\` lists all forfeits`)
 }
 
 function tellCheck(options: { readonly json?: boolean }, { sums, differences, count }: LedgerCheck): void {
@@ -197,12 +201,12 @@ function tellCheck(options: { readonly json?: boolean }, { sums, differences, co
         ]
   if (count > differences.length) lines.push(`${count - differences.length} more are not listed`)
   lines.push(
-    `${sums.rows} rows of ${sums.months.length} months, ${sums.accounts} accounts, ${sums.activityRows} rows of activity, ` +
+    `${sums.rows} rows in ${sums.months.length} months, ${sums.accounts} accounts, ${sums.activityRows} activity rows, ` +
       `${sums.leases} leases`,
   )
   lines.push(
-    `USD spent ${usdText(sums.spentNano)}, by own credentials ${usdText(sums.byokNano)}, forfeited ${usdText(sums.forfeitedNano)}, ` +
-      `lent ${usdText(sums.lentNano)}, held by video jobs ${usdText(sums.heldNano)}, in dropped months ${usdText(sums.prunedNano)}`,
+    `USD spent: ${usdText(sums.spentNano)}, on own provider keys: ${usdText(sums.byokNano)}, forfeited: ${usdText(sums.forfeitedNano)}, ` +
+      `lent to fronts: ${usdText(sums.lentNano)}, reserved by video jobs: ${usdText(sums.heldNano)}, in deleted months: ${usdText(sums.prunedNano)}`,
   )
   lines.push(count === 0 ? 'the ledger balances' : `${count} differences`)
   print(options, result, lines.join('\n'))

@@ -35,7 +35,7 @@ export function addUsageVerb(program: Command): void {
     .option('--from <day>', 'first day (UTC), such as 2027-01-01; default: 29 days before --to', dayOf)
     .option(
       '--to <day>',
-      `last day; default: today, or the last of ${ACTIVITY_DAYS_MAX} days from the first`,
+      `last day; default: today, but at most ${ACTIVITY_DAYS_MAX} days including --from`,
       dayOf,
     )
     .option('--workspace <ref>', 'only this workspace (id or slug)')

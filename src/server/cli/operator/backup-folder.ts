@@ -129,7 +129,7 @@ export async function openBackup(folder: string): Promise<Backup> {
     const [sum = '', path = ''] = line.split('  ')
     if (!PATH.test(path))
       throw new CliFailure(
-        `${folder}: ${SUMS_FILE} names ${JSON.stringify(path)}, which is not a file of a backup`,
+        `${folder}: ${SUMS_FILE} names ${JSON.stringify(path)}, which is not a valid path in a backup`,
       )
     if ((await sha256Of(join(folder, path))) !== sum) throw new CliFailure(`${folder}: ${path} is damaged`)
     paths.push(path)

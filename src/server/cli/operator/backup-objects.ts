@@ -118,7 +118,7 @@ export async function restoreObjects(storage: Storage, { folder, paths }: Backup
   )) {
     // The checksums cover only the files that they name.
     if (!there.has(file))
-      throw new CliFailure(`${folder}: containers.jsonl names ${file}, which the backup does not have`)
+      throw new CliFailure(`${folder}: containers.jsonl names ${file}, which is missing from the backup`)
     await staged(storage, join(folder, file), (staging) =>
       storage.containers.publish({ workspaceId, containerId }, path, staging),
     )

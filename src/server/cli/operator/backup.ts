@@ -24,7 +24,7 @@ export function addBackupVerbs(program: Command): void {
     .argument('<folder>', 'new or empty folder')
     .option(
       '--without-root-key',
-      'do not include the root keys: encrypted files and secrets cannot be opened without them',
+      'do not include the root keys: encrypted files and secrets cannot be decrypted without them',
     )
     .action((folder: string, options: BackupOptions) =>
       withDatabase(async (database) => {
@@ -85,7 +85,7 @@ async function backUp({ store }: DatabaseHandle, folder: string, options: Backup
     [
       `${to.files} files, ${to.bytes} bytes in ${folder}`,
       ...(storage === null
-        ? ['stored files are in a bucket, not in the backup: keep the bucket as long as this folder']
+        ? ['stored files are in a bucket, not in the backup: keep the bucket for as long as this folder']
         : []),
       ...(missing.length === 0
         ? []
@@ -102,7 +102,9 @@ async function backUp({ store }: DatabaseHandle, folder: string, options: Backup
         ? []
         : [
             `the backup of the root keys could not be recorded in ${config.dataDir}: ` +
-              pasteable(`\`sluice doctor\` will ask for it (\`sluice vault confirm-root ${folder}\`)`),
+              pasteable(
+                `\`sluice doctor\` will ask you to record it (\`sluice vault confirm-root ${folder}\`)`,
+              ),
           ]),
       'not included: settings, catalogue, first-keys.json and the data in Redis',
     ].join('\n'),

@@ -21,10 +21,10 @@ export function addClusterVerbs(program: Command): void {
     .command('clusters')
     .description('manage the embedded Postgres data of nodes that run as root')
   addVerb(clusters, 'list', 'list clusters with their data directories').action(list)
-  addVerb(clusters, 'remove', 'delete one cluster, or all whose data directory is gone')
-    .argument('[cluster]', 'folder from `clusters list`, or its last part')
-    .option('--unused', 'delete all clusters that belong to no data directory')
-    .option('--force', 'also delete a cluster in use by a data directory, with all its data')
+  addVerb(clusters, 'remove', 'delete one cluster, or all clusters whose data directory is gone')
+    .argument('[cluster]', 'folder from `clusters list`, or the last part of its path')
+    .option('--unused', 'delete all clusters whose data directory is gone')
+    .option('--force', 'also delete a cluster that a data directory uses, with all its data')
     .action(remove)
 }
 
@@ -72,7 +72,7 @@ async function remove(folder: string | undefined, options: Options): Promise<voi
       ? all.filter(({ isUsed }) => !isUsed)
       : all.filter((one) => folder !== undefined && isNamed(one, folder))
   if (folder === undefined && options.unused !== true)
-    throw new CliFailure('give a cluster of `sluice clusters list`, or --unused')
+    throw new CliFailure('give a cluster from `sluice clusters list`, or --unused')
   if (chosen.length === 0 && folder !== undefined)
     throw new CliFailure(`there is no cluster ${folder}: see \`sluice clusters list\``)
   const removed: string[] = []

@@ -61,7 +61,7 @@ export function countsText(
   const isAsSaid = fronts === configured.fronts && workers === configured.workers
   const said = isAsSaid
     ? ''
-    : `; the settings have SLUICE_FRONTS=${configured.fronts} SLUICE_WORKERS=${configured.workers}`
+    : `; configured: SLUICE_FRONTS=${configured.fronts} SLUICE_WORKERS=${configured.workers}`
   return `fronts: ${fronts}, worker threads: ${workers}, runners: ${runners}${said}`
 }
 
@@ -69,7 +69,7 @@ function loadText({ each }: NodeLoad): string {
   const of = (read: (front: FrontLoad) => number): number => Math.max(0, ...each.map(read))
   return (
     `busiest event loop ${percentText(of(({ loopShare }) => loopShare))}, p99 delay ${msText(of(({ loopDelayMs }) => loopDelayMs))}, ` +
-    `transfers wait ${msText(of(({ sessionWaitMs }) => sessionWaitMs))}, jobs ${msText(of(({ shortWaitMs }) => shortWaitMs))}`
+    `transfer wait ${msText(of(({ sessionWaitMs }) => sessionWaitMs))}, job wait ${msText(of(({ shortWaitMs }) => shortWaitMs))}`
   )
 }
 

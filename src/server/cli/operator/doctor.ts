@@ -16,7 +16,7 @@ interface Options {
  */
 export function addDoctor(program: Command, outcome: { code: number | null }): void {
   addVerb(program, 'doctor', 'check this machine and installation for problems and suggest fixes (read-only)')
-    .option('--strict', 'exit with code 1 also for warnings')
+    .option('--strict', 'also exit with code 1 on warnings')
     .action(async (options: Options) => {
       const found = await examine(loadGeneration())
       const findings = found.map((one) => ({

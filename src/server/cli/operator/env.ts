@@ -53,11 +53,11 @@ export function addEnv(program: Command): void {
     'env',
     'print environment variables for clients of OpenAI, Anthropic and OpenRouter to call this node',
   )
-    .addOption(new Option('--for <client...>', 'only for these clients').choices([...CLIENTS]))
+    .addOption(new Option('--for <client...>', 'only variables for these clients').choices([...CLIENTS]))
     .addOption(
       new Option('--shell <shell>', 'shell to print commands for').choices([...SHELLS]).default('sh'),
     )
-    .option('--with-key', `also print the key: the one in ${KEY_VARIABLE}, or the first one`)
+    .option('--with-key', `also print the key from ${KEY_VARIABLE}, or the first key`)
     .option('--key-file <file>', 'file with the key, for --with-key')
     .addHelpText('after', () => how(commandName()))
     .action((options: Options, command: Command) => {
@@ -80,8 +80,8 @@ function warnOf(assigned: readonly Assigned[]): void {
   const names = assigned.map(({ name }) => name).filter((name) => name.endsWith(PROVIDER_KEY))
   if (names.length === 0) return
   process.stderr.write(
-    `note: do not start a node in a shell with these variables. A node reads ${names.join(' and ')} as keys of ` +
-      'its providers and refuses keys of Sluice there.\n',
+    `note: do not start a node in a shell with these variables. A node reads ${names.join(' and ')} as its provider keys ` +
+      'and does not accept Sluice keys there.\n',
   )
 }
 

@@ -54,7 +54,7 @@ export function addInit(program: Command): void {
   }
   verb.addHelpText(
     'after',
-    `\n${HIDDEN.join(', ')} are taken from the environment, and so are values without an option.`,
+    `\n${HIDDEN.join(', ')} and settings without an option are read from the environment.`,
   )
   verb.action(async (name: string, options: Options) => {
     const file = resolve(name)
@@ -92,7 +92,7 @@ function write(file: string, answers: Answers, isForced: boolean): { readonly ma
     writeDraft(draft, fileText(answers))
     // Another user may have put the key file there and know its key.
     if (isNew && !makeRootKeyFile(keyFile))
-      throw new CliFailure(`something else is at ${keyFile}: no root key was created`)
+      throw new CliFailure(`${keyFile} already exists, so no root key was created`)
     // A file that appeared meanwhile stays.
     if (isForced) renameSync(draft, file)
     else linkSync(draft, file)
@@ -137,7 +137,7 @@ function tell(options: Options, { file, answers, madeRootKey }: Done): void {
     ...(madeRootKey === null ? [] : [`created the root key ${madeRootKey}: ${pasteable(BACK_IT_UP)}`]),
     ...(others.length === 0
       ? []
-      : [`the environment of this shell has ${others.join(', ')} too, which takes precedence over the file`]),
+      : [`variables of this shell take precedence over the file: ${others.join(', ')}`]),
     `next: ${next}`,
   ]
   print(
@@ -154,5 +154,5 @@ function tell(options: Options, { file, answers, madeRootKey }: Done): void {
 }
 
 function isThere(file: string): string {
-  return `${file} exists: --force replaces it`
+  return `${file} already exists; use --force to replace it`
 }

@@ -37,21 +37,21 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     // A node that is starting, or of another version, has received the signal, and only its log shows the
     // result.
     if (before === null) return print(options, { pid: running.pid }, `${node} was signalled; check its log`)
-    if (options.json !== true) tell({}, null, `${node} replaces its children one by one`)
+    if (options.json !== true) tell({}, null, `${node} is replacing its processes one by one`)
     const { needRestart, catalogFile } = wellEnded(node, await untilReloaded(config.dataDir, before.number))
     noteDifference(config, options)
-    const left = needRestart.length === 0 ? '' : `; ${needRestart.join(', ')} need a restart`
+    const left = needRestart.length === 0 ? '' : `; restart the node to apply ${needRestart.join(', ')}`
     const used = catalogFile === undefined ? '' : `, with ${catalogueName(catalogFile)}`
     print(
       options,
       { pid: running.pid, need_restart: needRestart, catalog_file: catalogFile ?? null },
-      `${node} runs on the new configuration${used}${left}`,
+      `${node} now uses the new configuration${used}${left}`,
     )
   })
 }
 
 function wellEnded(node: string, record: ReloadRecord | null): ReloadRecord {
-  if (record === null) throw new CliFailure(`${node} ended before its reload did`)
+  if (record === null) throw new CliFailure(`${node} exited before the reload finished`)
   if (record.state === 'done') return record
   throw new CliFailure(`${node} could not reload: ${record.reason ?? 'look at its log'}`)
 }

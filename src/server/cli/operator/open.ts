@@ -12,11 +12,12 @@ interface Options {
 /** `open`. */
 export function addOpen(program: Command): void {
   addVerb(program, 'open', 'open the dashboard of the running node in a browser and print its address')
-    .option('--print', 'only print the address (always so without a terminal)')
+    .option('--print', 'only print the address (implied without a terminal)')
     .action(async (options: Options) => {
       const { dataDir } = loadGeneration().config
       const runtime = runtimeOf(dataDir)
-      if (runtime === null) throw new CliFailure(`no node runs on ${dataDir}, or it is still starting`)
+      if (runtime === null)
+        throw new CliFailure(`no running node uses ${dataDir}, or the node is still starting`)
       const url = `${runtime.adminUrl}${DASHBOARD_PATH}`
       print(options, { url }, url)
       if (options.print === true || options.json === true || !process.stdout.isTTY) return

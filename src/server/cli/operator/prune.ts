@@ -18,7 +18,7 @@ export function addPruneVerb(program: Command): void {
   addVerb(
     program,
     'prune',
-    'delete records past their retention time, as the node does every ten minutes; pauses so that calls are not slowed down',
+    'delete records past their retention time, as the node does every ten minutes; pauses to avoid slowing down calls',
   )
     .option('--dry-run', 'only count what would be deleted')
     .action((options: Options) => withDatabase((database) => pruneNow(database, options)))
@@ -44,9 +44,10 @@ async function pruneNow({ store }: DatabaseHandle, options: Options): Promise<vo
     isEnding: () => false,
   })
   if (report === null)
-    throw new CliFailure('another process is already pruning: runners do it every ten minutes')
+    throw new CliFailure('another process is already pruning: runners prune every ten minutes')
   await tell(options, steps, new Map(Object.entries(report.rows) as [RetentionKind, number][]))
-  if (report.failed.length > 0) throw new CliFailure(`not all could be pruned: ${report.failed.join(', ')}`)
+  if (report.failed.length > 0)
+    throw new CliFailure(`some records could not be pruned: ${report.failed.join(', ')}`)
   if (!report.isWhole) throw new CliFailure('another process took over before everything was pruned')
 }
 

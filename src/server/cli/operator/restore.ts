@@ -95,7 +95,7 @@ function mustBeKnown({ manifest: { migrations, sluice } }: Backup): void {
   if (stranger === -1) return
   throw new CliFailure(
     `the backup was written by Sluice ${sluice} and has migration ${stranger + 1}, \`${migrations[stranger] ?? ''}\`, ` +
-      'which is unknown to this version: use that version or a newer one',
+      'which this version does not know: use that version or a newer one',
   )
 }
 
@@ -133,7 +133,7 @@ async function mustHoldNothing(storage: Storage, config: Config): Promise<void> 
   ]
   // The embedded database already exists, though empty, and the next try would find it.
   const data = config.databaseUrl === null ? ', and SLUICE_DATA to a directory that does not exist yet' : ''
-  const cure = `set SLUICE_OBJECTS to a place that is empty${data}`
+  const cure = `set SLUICE_OBJECTS to an empty folder or bucket prefix${data}`
   const { place, markAt, mark } = await objectsPlace(config)
   // A first page may contain only names that are not Sluice's.
   if (objects.length + containers.length > 0 || cursor !== null)
@@ -223,13 +223,13 @@ async function tell(store: Store, { manifest }: Backup, options: TellOptions): P
       ...(ended.journals === 0
         ? []
         : [
-            `${ended.journals} fronts had reserved money at the time of the backup: ${usdText(ended.forfeitedNano)} USD of it are now forfeits, ` +
-              pasteable('which `sluice ledger forgive` releases'),
+            `${usdText(ended.forfeitedNano)} USD that ${ended.journals} fronts had reserved at the time of the backup are now forfeits: ` +
+              pasteable('`sluice ledger forgive` releases them'),
           ]),
       ...(open === 0
         ? []
         : [
-            `${open} video jobs were open at the time of the backup and continue: steps done since then by the old installation are repeated`,
+            `${open} video jobs were open at the time of the backup and continue; steps that the old installation took since then are repeated`,
           ]),
       ...(keys.length === 0
         ? []

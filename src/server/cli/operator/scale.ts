@@ -33,7 +33,7 @@ export function addScaleVerb(program: Command): void {
       return left
     })
     const { before, now } = wellEnded(node, await untilScaled(dataDir, name))
-    const line = `${node} now runs ${textOf(now)}; before: ${textOf(before)}. A restart uses the settings again`
+    const line = `${node} now runs ${textOf(now)}; previously: ${textOf(before)}. A restart returns to the configured numbers`
     print(options, { pid, ...now, before }, line)
   })
 }
@@ -47,7 +47,9 @@ function nodeOn(dataDir: string): number {
   const runtime = runtimeOf(dataDir)
   if (runtime === null) throw new CliFailure(`the node (pid ${running.pid}) is still starting`)
   if (runtime.scalesBy !== 'SIGUSR2')
-    throw new CliFailure(`the node (pid ${running.pid}) has a version that cannot be scaled: restart it`)
+    throw new CliFailure(
+      `the node (pid ${running.pid}) runs a version that cannot be scaled: restart the node`,
+    )
   return running.pid
 }
 
@@ -60,9 +62,9 @@ function signalled<T>(node: string, signal: () => T): T {
 }
 
 function wellEnded(node: string, end: ScaleEnd | null): ScaleEnd & { readonly state: 'done' } {
-  if (end === null) throw new CliFailure(`${node} ended before it reached the new number`)
+  if (end === null) throw new CliFailure(`${node} exited before the scaling finished`)
   if (end.state === 'done') return end
-  throw new CliFailure(`${node} keeps its numbers: ${end.reason}`)
+  throw new CliFailure(`${node} was not scaled: ${end.reason}`)
 }
 
 function textOf({ fronts, workers }: Counts): string {

@@ -22,11 +22,11 @@ export function addTop(program: Command): void {
       '--key-file <file>',
       "file with a management key of the operator's organization; default: SLUICE_MANAGEMENT_KEY or the first keys",
     )
-    .option('--once', 'print once and exit (always so without a terminal)')
+    .option('--once', 'print once and exit (implied without a terminal)')
     .action(async (options: Options) => {
       const { dataDir } = loadGeneration().config
       if (runtimeOf(dataDir) === null)
-        throw new CliFailure(`no node runs on ${dataDir}, or it is still starting`)
+        throw new CliFailure(`no running node uses ${dataDir}, or the node is still starting`)
       const { isDumb } = terminalPreferences()
       const watched: Watched = {
         // A restarted node may have another address.

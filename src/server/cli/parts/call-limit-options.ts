@@ -20,11 +20,11 @@ export interface CallLimitOptions {
 
 export function addCallLimitOptions(verb: Command): Command {
   return verb
-    .option('--parallel <count>', `concurrent calls to models, or ${NONE}`, countFrom(1, PARALLEL_MAX))
+    .option('--parallel <count>', `maximum concurrent model calls, or ${NONE}`, countFrom(1, PARALLEL_MAX))
     .option('--tpm <count>', `maximum tokens per minute, or ${NONE}`, countFrom(1, RATE_LIMIT_TPM_MAX))
     .option(
       '--default-max-output <tokens>',
-      `maximum output tokens if a call under a spending limit sets none, or ${NONE}`,
+      `default maximum output tokens for calls under a spending limit, or ${NONE}`,
       countFrom(DEFAULT_OUTPUT_TOKENS_MIN, TOKENS_TOLD_MAX),
     )
 }

@@ -92,7 +92,7 @@ export function need<T>(outcome: Outcome<T>, lookup?: Lookup): T {
 
 /** A remedy: the given name, similar names, and the verb that lists the existing ones. */
 export function remedyOf({ name, list, among = [] }: Lookup): string {
-  return `${shown(name)} was not found.${hintOf(nearest(name, among))} Run \`sluice ${list}\` to see the existing ones.`
+  return `${shown(name)} was not found.${hintOf(nearest(name, among))} Run \`sluice ${list}\` to list valid values.`
 }
 
 /** Parses `--name`. */

@@ -54,7 +54,7 @@ function elsewhere(program: Command, error: string): string {
   const paths = word === undefined ? [] : pathsTo(program, word)
   if (paths.length === 0) return ''
   const names = paths.slice(0, VERBS_NAMED_MAX).map((path) => `\`${commandName()} ${path}\``)
-  return `There is ${names.join(', ')}${paths.length > VERBS_NAMED_MAX ? ' and more' : ''}.\n`
+  return `Similar commands: ${names.join(', ')}${paths.length > VERBS_NAMED_MAX ? ' and more' : ''}.\n`
 }
 
 function pathsTo(command: Command, word: string, path = ''): readonly string[] {

@@ -34,7 +34,7 @@ export function catalogueChoice(config: CatalogueConfig): CatalogueChoice {
   const ofNode = catalogueOfNode(config.dataDir)
   if (ofNode === undefined || ofNode === ours) return { file: ours, difference: null }
   if (ours === null) return { file: ofNode, difference: null }
-  const detail = `the running node uses ${catalogueName(ofNode)}, while SLUICE_CATALOG of this shell names ${ours}`
+  const detail = `the running node uses ${catalogueName(ofNode)}, but SLUICE_CATALOG in this shell names ${ours}`
   return { file: ours, difference: { detail, fix: `restart the node with SLUICE_CATALOG=${quoted(ours)}` } }
 }
 
@@ -55,7 +55,7 @@ export function noteDifference(config: CatalogueConfig, options: { readonly json
 }
 
 export function catalogueName(file: string | null): string {
-  return file === null ? 'the shipped catalogue alone' : `the catalogue file ${file}`
+  return file === null ? 'only the shipped catalogue' : `the catalogue file ${file}`
 }
 
 /** Undefined: no node runs, it is of an older version, or its data directory cannot be read. */

@@ -36,7 +36,7 @@ export function nodeOrigin({ url }: NodeOptions, dataDir: string): string {
   const runtime = runtimeOf(dataDir)
   if (runtime !== null) return runtime.adminUrl
   throw new CliFailure(
-    `no node runs on ${dataDir}, or it is still starting: set another one with --url https://…`,
+    `no running node uses ${dataDir}, or the node is still starting: use --url https://… for another node`,
   )
 }
 
@@ -96,7 +96,7 @@ export async function callNode<T extends TSchema>(
 function valueOf<T extends TSchema>({ text }: HttpCallAnswer, shape: T): Static<T> {
   const value = parsedJson(text)
   if (Compile(shape).Check(value)) return value
-  throw new CliFailure('the node sent an unknown answer: it may have another version than this command')
+  throw new CliFailure('the node sent an unexpected answer: its version may differ from that of this command')
 }
 
 async function reach(origin: string, call: () => Promise<HttpCallAnswer>): Promise<HttpCallAnswer> {

@@ -93,8 +93,8 @@ async function refuseUnknown(sql: Queryable, kind: NeededKind, text: string): Pr
 function ambiguous(kind: ReferredKind, found: readonly Referred[]): ReturnType<typeof fail> {
   const names = found.slice(0, CANDIDATES_MAX).map(candidateText).join(', ')
   return fail('reference_ambiguous', {
-    fields: { what: SEVERAL[kind], remedy: 'give more digits of the id' },
-    detail: `They are ${names}${found.length > CANDIDATES_MAX ? ' and more' : ''}.`,
+    fields: { what: SEVERAL[kind], remedy: 'give more characters of the id' },
+    detail: `Matches: ${names}${found.length > CANDIDATES_MAX ? ' and more' : ''}.`,
   })
 }
 

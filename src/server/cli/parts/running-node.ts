@@ -9,5 +9,5 @@ export function runningNode(dataDir: string): Holder {
   const running = runningSupervisor(dataDir)
   if (running?.isVerb === false) return running
   const why = running === null ? '' : `: another command uses it (pid ${running.pid})`
-  throw new CliFailure(`no node runs on ${dataDir}${why}`)
+  throw new CliFailure(`no running node uses ${dataDir}${why}`)
 }

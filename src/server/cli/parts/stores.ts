@@ -61,15 +61,15 @@ function sentenceOf(problem: unknown): string | null {
     (kind) => problem instanceof kind,
   )
   if (isRefusal) return reasonOf(problem)
-  if (problem instanceof NoHost) return `the database of DATABASE_URL cannot be reached: ${problem.message}`
+  if (problem instanceof NoHost) return `the database in DATABASE_URL cannot be reached: ${problem.message}`
   const code = codeOf(problem) ?? ''
   if (TLS_CODES.test(code))
     return `${placed()} cannot be reached: ${reasonOf(problem)} (${code}); set SLUICE_STORES_CA to a file with its certificate authority`
   if (code === NO_RIGHT)
-    return `the database refuses: ${reasonOf(problem)} (${code}); the role must own the schema and its tables`
+    return `the database denied access: ${reasonOf(problem)} (${code}); the role must own the schema and its tables`
   if (!isAway(problem)) return null
   if (problem instanceof Error && problem.name === 'PostgresError')
-    return `the database refuses: ${reasonOf(problem)} (${code})`
+    return `the database returned an error: ${reasonOf(problem)} (${code})`
   return `${placed()} cannot be reached${code === '' ? '' : ` (${code})`}`
 }
 
@@ -78,7 +78,7 @@ function placed(): string {
   const { databaseUrl } = loadGeneration().config
   return databaseUrl === null
     ? 'the database'
-    : `the database of DATABASE_URL, at ${placeOfPostgres(databaseUrl.reveal())},`
+    : `the database in DATABASE_URL, at ${placeOfPostgres(databaseUrl.reveal())},`
 }
 
 type Use<T> = (stores: StoreAddresses, config: Config) => Promise<T>
@@ -97,7 +97,7 @@ async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
     throw new CliFailure(
       `another command uses ${config.dataDir} (pid ${running.pid}): try again when it has ended`,
     )
-  if (running !== null) throw new CliFailure('the node is just starting: try again when it is ready')
+  if (running !== null) throw new CliFailure('the node is still starting: try again when it is ready')
   // A typing error in SLUICE_DATA would otherwise answer from a new, empty installation.
   if (!mayCreate && !hasCluster(config.dataDir)) {
     const what = existsSync(config.dataDir) ? 'database in the data directory' : 'data directory'

@@ -51,14 +51,17 @@ export function addLogsVerb(program: Command): void {
     .option('-f, --follow', 'show calls as they finish, until Ctrl+C')
     .option('--failed', 'only failed calls')
     .option('--left', 'only calls whose client disconnected before the end of the answer')
-    .option('--key <ref>', 'only calls of this key (name, hash or beginning of the hash)')
+    .option('--key <ref>', 'only calls of this key (name, hash or hash prefix)')
     .option('--model <id>', 'only calls of this model')
-    .option('--provider <slug>', 'only calls answered by this provider, or failed by it last')
+    .option('--provider <slug>', 'only calls whose answer or last failure came from this provider')
     .option('--status <status>', 'only calls with this status, such as 429 or 5xx')
     .option('--error <type>', 'only calls with this error, such as rate_limited')
     .option('--operation <id>', 'only calls of this operation, such as embeddings.create')
     .option('--workspace <ref>', 'only calls of this workspace (id or slug)')
-    .option('--request-id <id>', 'only the call with this x-request-id, about a second after it ended')
+    .option(
+      '--request-id <id>',
+      'only the call with this x-request-id; logged about a second after the call ends',
+    )
     .option('--min-duration <ms>', 'only calls that took at least this many milliseconds')
     .option('--min-cost <usd>', 'only calls that cost at least this many USD')
     .option('--from <time>', 'only calls that ended at or after this time (ISO 8601)', timeOf)
@@ -225,8 +228,8 @@ function textFrom(error: string, recorded: Readonly<Record<string, string | numb
 
 /** What a rate limit counts, by `limit_kind`. */
 const COUNTED: Readonly<Record<string, string>> = {
-  requests: 'requests a minute',
-  tokens: 'tokens a minute',
+  requests: 'requests per minute',
+  tokens: 'tokens per minute',
   parallel: 'parallel calls',
 }
 

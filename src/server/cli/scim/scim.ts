@@ -21,7 +21,7 @@ export function addScimVerbs(program: Command): void {
   const scim = program.command('scim').description('manage SCIM provisioning by identity providers')
   const group = scim.command('tokens').description('manage bearer tokens of identity providers')
   addCreate(group)
-  addVerb(group, 'list', 'list tokens, newest first, without the tokens themselves')
+  addVerb(group, 'list', 'list tokens, newest first; their values are not shown')
     .option('--organization <ref>', 'id or name; default: all organizations')
     .action((options: Options) =>
       withDatabase(async ({ store }) => {
@@ -32,8 +32,8 @@ export function addScimVerbs(program: Command): void {
         print(options, { data: tokens.map(wireOf) }, tableOf(tokens))
       }),
     )
-  addVerb(group, 'revoke', 'delete a token for good, on all nodes')
-    .argument('<token>', 'name or id of the token, or the beginning of the id')
+  addVerb(group, 'revoke', 'delete a token permanently on all nodes')
+    .argument('<token>', 'token name, id or id prefix')
     .action((named: string, options: Options) =>
       withDatabase(async ({ store, publish, by }) => {
         const id = await idOf(store.sql, 'scim token', named)

@@ -46,11 +46,11 @@ function confirm(copy: string, ids: readonly string[], config: Config): void {
   const path = copy === '-' ? null : fileOf(resolve(copy))
   const place = path ?? 'standard input'
   if (path !== null && isLostWith(config, path))
-    throw new CliFailure(`${path} would be lost together with the key: give a copy stored elsewhere`)
+    throw new CliFailure(`${path} would be lost together with the key: give a copy that is stored elsewhere`)
   const found = idsIn(path, place)
   const missing = ids.filter((id) => !found.includes(id))
   if (missing.length > 0)
-    throw new CliFailure(`${place} does not hold root key ${missing.join(', ')}: nothing was recorded`)
+    throw new CliFailure(`${place} does not contain root key ${missing.join(', ')}: nothing was recorded`)
   try {
     note(config, ids, 'shown')
   } catch (cause) {

@@ -20,7 +20,7 @@ export function ownRootKeys(): RootKeys {
   // one.
   if (rootKey === null && rootKeyFile === null && !existsSync(join(dataDir, ROOT_KEY_FILE))) {
     throw new CliFailure(
-      `there is no root key in ${dataDir}: set SLUICE_ROOT_KEY or SLUICE_DATA to the values of the node, or start the node once`,
+      `there is no root key in ${dataDir}: set SLUICE_ROOT_KEY or SLUICE_DATA to the values that the node uses, or start the node once`,
     )
   }
   try {
@@ -43,12 +43,12 @@ export function newOwnRootKey(): { readonly file: string; readonly id: string } 
   const { rootKey, rootKeyFile, dataDir } = loadGeneration().config
   if (rootKey !== null) {
     throw new CliFailure(
-      'the root keys are those of SLUICE_ROOT_KEY: add a new one before the others there, restart every node, and run this without --new',
+      'the root keys come from SLUICE_ROOT_KEY: add a new key as its first value, restart every node, then run this without --new',
     )
   }
   if (rootKeyFile !== null) {
     throw new CliFailure(
-      `the root keys are those of ${rootKeyFile}: add a new one before the others there, and run this without --new`,
+      `the root keys come from ${rootKeyFile}: add a new key at its top, then run this without --new`,
     )
   }
   ownRootKeys()

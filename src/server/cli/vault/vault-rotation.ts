@@ -37,8 +37,8 @@ type Outcome = { code: number | null }
 
 /** `vault rotate-root|rotate-data|confirm-root|status`. */
 export function addRotationVerbs(group: Command, outcome: Outcome): void {
-  addVerb(group, 'rotate-root', 'encrypt all keys of vaults and files with the current root key')
-    .option('--new', 'first create a root key, at the top of the key file in the data directory')
+  addVerb(group, 'rotate-root', 'encrypt all vault and file keys with the current root key')
+    .option('--new', 'first create a root key at the top of the key file in the data directory')
     .action((options: Options & { new?: true }) =>
       withDatabase(({ store, by }) => {
         return runRoot({ store, by, options, outcome })
@@ -47,11 +47,8 @@ export function addRotationVerbs(group: Command, outcome: Outcome): void {
   addVerb(group, 'rotate-data', 'create new keys for vaults and encrypt every secret again')
     .option('--workspace <ref>', 'id or slug; default: all workspaces')
     .option('--organization <ref>', 'id or name; optional if the slug is unique')
-    .option(
-      '--vault <ref>',
-      'only this vault: its id or the beginning of it, or the name of an attachable vault',
-    )
-    .option('--made-before <time>', 'keep keys created at or after this time, to continue an interrupted run')
+    .option('--vault <ref>', 'only this vault: id, id prefix, or name of an attachable vault')
+    .option('--made-before <time>', 'only keys created before this time, to continue an interrupted run')
     .action((options: DataOptions) =>
       withDatabase(({ store, by }) => runData({ store, by, options, outcome })),
     )
@@ -90,13 +87,13 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
     problem,
   }))
   const lines = broken.map((key) => `${key.table} ${key.id}: ${REASONS[key.problem]} (${key.root_key_id})`)
-  const text = `${done.rewrapped} keys re-encrypted with root key ${rootKeyId}; left as they are: ${broken.length}`
+  const text = `${done.rewrapped} keys re-encrypted with root key ${rootKeyId}; unchanged: ${broken.length}`
   const answer = { root_key_id: rootKeyId, rewrapped: done.rewrapped, broken, unfinished: done.isUnfinished }
   print(options, answer, [...lines, text, ...unfinished(done)].join('\n'))
   if (broken.length > 0 || done.isUnfinished) outcome.code = 1
 }
 
-const REASONS = { root_key_missing: 'its root key is missing', does_not_open: 'it cannot be decrypted' }
+const REASONS = { root_key_missing: 'its root key is missing', does_not_open: 'the key cannot be decrypted' }
 
 /**
  * Waits until every live front wraps with the current root key: a front without that key could not open what
@@ -109,7 +106,7 @@ async function untilFrontsWrapWith(store: Store, rootKeyId: string): Promise<voi
     if (nodes.length === 0) return
     if (performance.now() > endsAt) {
       throw new CliFailure(
-        `fronts of ${nodes.join(', ')} do not use root key ${rootKeyId}: nothing was changed. ` +
+        `nodes without root key ${rootKeyId}: ${nodes.join(', ')}; nothing was changed. ` +
           'Give every node the same root keys, the new one first (a changed SLUICE_ROOT_KEY needs a restart), then run this again',
       )
     }
@@ -182,7 +179,7 @@ function report(options: Options, done: DataRotation): void {
   )
   const text =
     `${vaults} vaults, ${newKeys} new keys, ${resealed} secrets re-encrypted, ${removedKeys} old keys removed; ` +
-    `left as they are: ${broken.length}, and ${legacy} legacy rows`
+    `unchanged: ${broken.length}, plus ${legacy} legacy rows`
   const answer = {
     vaults,
     new_keys: newKeys,

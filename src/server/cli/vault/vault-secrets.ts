@@ -31,10 +31,10 @@ export function addVaultSecretVerbs(group: Command): void {
   addVerb(
     group,
     'put',
-    'store a secret in an attachable vault; the value is read from standard input without its last line break',
+    'store a secret in an attachable vault; the value is read from standard input, without a trailing line break',
   )
     .argument('<name>', SECRET_NAME_RULES, nameOf)
-    .requiredOption('--vault <ref>', 'name or id of the vault (or the beginning of its id)')
+    .requiredOption('--vault <ref>', 'vault name, id or id prefix')
     .requiredOption('--host <host...>', 'exact hostnames the value may be sent to')
     .action(async (name: string, options: Options & { host: readonly string[] }, command: Command) => {
       const hosts = hostsOf(options.host, command)
@@ -48,9 +48,9 @@ export function addVaultSecretVerbs(group: Command): void {
         print(options, secretAnswer(stored), `${name}: stored for ${hosts.join(', ')}`)
       })
     })
-  addVerb(group, 'rm', 'delete a secret of an attachable vault')
+  addVerb(group, 'rm', 'delete a secret from an attachable vault')
     .argument('<name>', SECRET_NAME_RULES, nameOf)
-    .requiredOption('--vault <ref>', 'name or id of the vault (or the beginning of its id)')
+    .requiredOption('--vault <ref>', 'vault name, id or id prefix')
     .action((name: string, options: Options) =>
       withDatabase(async ({ store, by }) => {
         const scope = await scopeOf(store, options.vault)
@@ -61,7 +61,7 @@ export function addVaultSecretVerbs(group: Command): void {
       }),
     )
   addVerb(group, 'secrets', 'list the secrets of an attachable vault, without their values')
-    .requiredOption('--vault <ref>', 'name or id of the vault (or the beginning of its id)')
+    .requiredOption('--vault <ref>', 'vault name, id or id prefix')
     .action((options: Options) =>
       withDatabase(async ({ store }) => {
         const secrets = await everySecret(store, await scopeOf(store, options.vault))

@@ -12,7 +12,7 @@ export function addStatusVerb(group: Command, outcome: { code: number | null }):
   addVerb(
     group,
     'status',
-    'show the use of each root key, which keys can be destroyed, and secrets encrypted with old keys',
+    'show the use of each root key, root keys that can be destroyed, and secrets encrypted with old keys',
   ).action((options: { json?: boolean }) =>
     withDatabase(async ({ store }) => {
       const status = await statusOf(store)
@@ -66,11 +66,11 @@ function textOf(status: Awaited<ReturnType<typeof statusOf>>): string {
     String(key.data_keys),
     mayGo ? 'can be destroyed' : '',
   ])
-  const behind = status.nodes_on_other_root_keys.map((node) => `fronts of ${node} use another root key`)
+  const behind = status.nodes_on_other_root_keys.map((node) => `node ${node} still uses another root key`)
   return [
     table([['ROOT KEY', 'IS', 'VAULT KEYS', 'DATA KEYS', ''], ...rows]),
-    `${status.secrets} secrets in ${status.vaults} vaults; on old sealing keys: ${status.secrets_on_old_sealing_keys}, ` +
-      `and ${status.legacy_on_old_sealing_keys} legacy rows; old sealing keys: ${status.old_sealing_keys}`,
+    `${status.secrets} secrets in ${status.vaults} vaults; encrypted with old sealing keys: ${status.secrets_on_old_sealing_keys}, ` +
+      `plus ${status.legacy_on_old_sealing_keys} legacy rows; old sealing keys: ${status.old_sealing_keys}`,
     ...behind,
   ].join('\n')
 }

@@ -45,7 +45,7 @@ export function addListen(program: Command, outcome: { code: number | null }): v
     tell(
       options,
       { listening: workspace ?? null, to: to.href },
-      `webhooks of ${workspace ?? 'the default workspace'} go to ${to.href}; Ctrl-C stops`,
+      `forwarding webhooks of ${workspace ?? 'the default workspace'} to ${to.href}; press Ctrl-C to stop`,
     )
     await forwardEvents({
       node,
@@ -65,7 +65,7 @@ export function addListen(program: Command, outcome: { code: number | null }): v
 }
 
 const UNVERIFIED =
-  'signatures are not verified: give the secret of the workspace with --secret-file or SLUICE_WEBHOOK_SECRET'
+  'signatures are not verified: give the workspace secret with --secret-file or SLUICE_WEBHOOK_SECRET'
 
 /** A named node is not asked for its secret: no call of the API tells it. */
 async function secretsOf(

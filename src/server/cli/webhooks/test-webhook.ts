@@ -16,10 +16,10 @@ export function addTestWebhook(program: Command, outcome: { code: number | null 
   const verb = addVerb(
     program,
     'test-webhook',
-    'send a signed test event once and print the answer of the receiver',
+    'send a signed test event once and print the answer from the receiver',
   )
     .option('--workspace <ref>', 'id or slug; default: the default workspace')
-    .option('--to <url>', 'URL to send it to; default: the callback URL of the workspace')
+    .option('--to <url>', 'URL to send the event to; default: the callback URL of the workspace')
   addNodeOptions(verb).action(async (options: Options) => {
     const { dataDir } = loadGeneration().config
     const origin = nodeOrigin(options, dataDir)
@@ -42,7 +42,7 @@ const REASONS: Readonly<Record<WebhookReason, string>> = {
   timeout: 'no answer in time',
   status: 'the receiver returned an error: the node would retry a real delivery',
   redirect: 'the receiver returned a redirect, which Sluice never follows',
-  gone: 'the receiver returned 410: no more webhooks of the workspace would be sent there',
+  gone: 'the receiver returned 410: the node would stop sending webhooks of the workspace there',
   url_disabled: 'the address returned 410 to an earlier delivery: `sluice webhooks replay` sends to it again',
 }
 
@@ -55,6 +55,6 @@ function textOf({
   event_id: id,
 }: TestWebhookAnswer['data']): string {
   const answered = status === null ? '' : ` (${status})`
-  if (delivered) return `delivered to ${host}${answered} in ${ms} ms\nevent ${id}`
-  return `not delivered to ${host}${answered} after ${ms} ms: ${reason === null ? '' : REASONS[reason]}\nevent ${id}`
+  if (delivered) return `delivered to ${host}${answered} in ${ms} ms\nevent id: ${id}`
+  return `not delivered to ${host}${answered} after ${ms} ms: ${reason === null ? '' : REASONS[reason]}\nevent id: ${id}`
 }

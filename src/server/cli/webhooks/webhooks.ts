@@ -19,11 +19,11 @@ interface Options {
 
 /** `webhooks list|replay` and `webhooks secret show|rotate`. */
 export function addWebhookVerbs(program: Command): void {
-  const group = program.command('webhooks').description('manage webhooks about finished jobs')
+  const group = program.command('webhooks').description('manage webhooks for finished jobs')
   addList(group)
   addReplay(group)
   const secret = group.command('secret').description('manage the signing secrets of a workspace')
-  addSecretVerb(secret, 'show', 'print the current signing secret and older ones still in use').action(
+  addSecretVerb(secret, 'show', 'print the current signing secret and older secrets still in use').action(
     (workspace: string, options: Options) =>
       withDatabase(async (database) => {
         const found = await workspaceOf(database, workspace, options)
@@ -33,7 +33,7 @@ export function addWebhookVerbs(program: Command): void {
   addSecretVerb(secret, 'rotate', 'create a new signing secret; the old one also signs for a while')
     .option(
       '--overlap <duration>',
-      'how long the old secret still signs: 0s, 30m, 24h, at most 720h',
+      'how long webhooks are also signed with the old secret, such as 0s, 30m or 24h; at most 720h',
       overlapOf,
       24 * HOUR_MS,
     )
@@ -51,9 +51,9 @@ const HOUR_MS = 3_600_000
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: HOUR_MS }
 
 function addList(group: Command): void {
-  addVerb(group, 'list', 'list deliveries, newest first, with only the host of each address')
+  addVerb(group, 'list', 'list deliveries, newest first; shows only the host of each address')
     .option('--workspace <ref>', 'id or slug; default: all workspaces')
-    .option('--organization <ref>', 'id or name; needed if the slug is not unique')
+    .option('--organization <ref>', 'organization id or name; needed if the slug is not unique')
     .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
     .option('--limit <count>', 'maximum number of deliveries', countOf, LISTED)
     .action((options: Options & { state?: DeliveryState; limit: number }) =>
@@ -71,12 +71,12 @@ function addReplay(group: Command): void {
   addVerb(
     group,
     'replay',
-    'send one delivery or all failed ones again, each with all its attempts, also to addresses that returned 410',
+    'send one delivery or all failed deliveries again, each with a full set of attempts, even to addresses that returned 410',
   )
-    .argument('[id]', 'id of the delivery from `webhooks list`, or its beginning')
-    .option('--dead', 'all deliveries that were given up')
-    .option('--workspace <ref>', 'with --dead: only those of one workspace (id or slug)')
-    .option('--organization <ref>', 'id or name; needed if the slug is not unique')
+    .argument('[id]', 'delivery id or id prefix from `webhooks list`')
+    .option('--dead', 'all failed deliveries (dead letters)')
+    .option('--workspace <ref>', 'with --dead: only deliveries of this workspace (id or slug)')
+    .option('--organization <ref>', 'organization id or name; needed if the slug is not unique')
     .action((named: string | undefined, options: Options & { dead?: true }, command: Command) => {
       if ((named === undefined) !== (options.dead === true))
         command.error('error: give an id or --dead', { exitCode: 2 })
@@ -93,11 +93,7 @@ function addReplay(group: Command): void {
         )
         if (id !== undefined && replayed === 0)
           throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
-        print(
-          options,
-          { replayed },
-          `${replayed} ${replayed === 1 ? 'delivery' : 'deliveries'} to be sent again`,
-        )
+        print(options, { replayed }, `${replayed} ${replayed === 1 ? 'delivery' : 'deliveries'} queued again`)
       })
     })
 }
@@ -173,5 +169,5 @@ function tableOf(deliveries: readonly SeenDelivery[]): string {
     lastReason === null ? '' : [lastReason, lastStatus].filter((part) => part !== null).join(' '),
     (dueAt ?? endedAt)?.toISOString() ?? '',
   ])
-  return table([['ID', 'JOB', 'HOST', 'STATE', 'ATTEMPTS', 'LAST', 'DUE OR ENDED'], ...rows])
+  return table([['ID', 'JOB', 'HOST', 'STATE', 'ATTEMPTS', 'LAST', 'NEXT ATTEMPT OR END'], ...rows])
 }

@@ -35,7 +35,7 @@ export function addMemberVerbs(program: Command): void {
       )
     }),
   )
-  ofWorkspace(group, 'add', 'add a member or change its role; an unknown user is created')
+  ofWorkspace(group, 'add', 'add a member or change the role of a member; an unknown user is created')
     .argument('<user>', `user name, 1 to ${NAME_CHARS_MAX} characters`, nameOf)
     .addOption(new Option('--role <role>', 'role of the member').choices([...MEMBER_ROLES]).default('member'))
     .action((ref: string, userName: string, options: Options & { role: MemberRole }) =>
@@ -51,7 +51,7 @@ export function addMemberVerbs(program: Command): void {
         print(options, result, `${user.userName} is ${options.role} of ${workspace.slug}`)
       }),
     )
-  ofWorkspace(group, 'remove', 'remove a member that was added with `members add`; other memberships stay')
+  ofWorkspace(group, 'remove', 'remove a member who was added with `members add`; other memberships stay')
     .argument('<user>', 'user name or id')
     .action((ref: string, userName: string, options: Options) =>
       withDatabase(async ({ store, by }) => {

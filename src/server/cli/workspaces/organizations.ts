@@ -25,7 +25,7 @@ interface CapsOptions
     Partial<Record<'workspaces' | 'apiKeys' | 'interns' | 'vaults' | 'secrets', number | typeof DEFAULT>> {}
 
 function addCaps(group: Command): void {
-  addVerb(group, 'caps', 'show the limits of an organization and their use, and change those given')
+  addVerb(group, 'caps', 'show the limits of an organization and their use, or change limits')
     .argument('<ref>', 'id or name')
     .option('--workspaces <count>', 'maximum number of workspaces, or default', capOf)
     .option('--api-keys <count>', 'maximum number of API keys, or default', capOf)
@@ -61,7 +61,7 @@ function capOf(text: string): number | typeof DEFAULT {
   if (text === DEFAULT) return DEFAULT
   const count = Number(text)
   if (!/^\d+$/.test(text) || count > CAP_MAX)
-    throw new InvalidArgumentError(`Expected a whole number up to ${CAP_MAX}, or default.`)
+    throw new InvalidArgumentError(`Expected a whole number from 0 to ${CAP_MAX}, or default.`)
   return count
 }
 

@@ -58,7 +58,7 @@ export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyInpu
   const provider = text.slice(0, Math.max(0, at))
   const host = hosts.get(provider)
   if (host === undefined)
-    return `--provider-key takes a provider, "=" and its key; providers are ${[...hosts.keys()].join(', ')}`
+    return `--provider-key must be PROVIDER=KEY; providers: ${[...hosts.keys()].join(', ')}`
   const given = text.slice(at + 1)
   if (given === '') return { provider, host, key: null }
   const key = given === '-' ? readFileSync(STANDARD_INPUT, 'utf8').trim() : given

@@ -31,11 +31,17 @@ export function addChangeOptions(verb: Command): Command {
   return addCallLimitOptions(verb)
     .option('--description <text>', `at most ${DESCRIPTION_CHARS_MAX} characters`, descriptionOf)
     .option('--callback-url <url>', 'default URL for webhooks; "none" removes it')
-    .option('--storage-quota <bytes>', 'storage quota in bytes; "none": that of the installation', (text) =>
-      text === NONE ? NONE : bytesOf(text),
+    .option(
+      '--storage-quota <bytes>',
+      'storage quota in bytes; "none": the default of the installation',
+      (text) => (text === NONE ? NONE : bytesOf(text)),
     )
-    .addOption(switchOf('--programme <on|off>', 'enable interns and vaults; off: their calls get 404'))
-    .addOption(switchOf('--vault-writes <on|off>', 'allow changes of its vaults; off: changes get 503'))
+    .addOption(
+      switchOf('--programme <on|off>', 'enable interns (agents) and vaults; off: calls to them return 404'),
+    )
+    .addOption(
+      switchOf('--vault-writes <on|off>', 'allow changes to the workspace vaults; off: changes return 503'),
+    )
     .addOption(
       switchOf(
         '--byok-in-budgets <on|off>',

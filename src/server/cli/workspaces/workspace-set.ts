@@ -30,7 +30,7 @@ export function addSetVerb(group: Command): void {
     .argument('<ref>', 'id or slug')
     .option(
       '--provider-key <provider=key...>',
-      'own key of the workspace for a provider, stored in its vault; "-" reads it from standard input, an empty key removes it',
+      'workspace key for a provider, stored in the workspace vault; "-" reads the key from standard input, an empty key removes it',
     )
     .addOption(switchOf('--programme <on|off>', 'enable interns and vaults; off: their calls get 404'))
     .addOption(switchOf('--vault-writes <on|off>', 'allow changes of its vaults; off: changes get 503'))

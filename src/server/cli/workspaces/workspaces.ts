@@ -74,9 +74,9 @@ function addCreate(group: Command): void {
 }
 
 function addUpdate(group: Command): void {
-  const verb = ofWorkspace(group, 'update', 'change a workspace; options not given stay as they are')
+  const verb = ofWorkspace(group, 'update', 'change a workspace; omitted options stay unchanged')
     .option('--name <name>', 'name of the workspace', nameOf)
-    .option('--slug <slug>', 'new slug; the old one can be used again at once', slugOf)
+    .option('--slug <slug>', 'new slug; the old slug becomes free at once', slugOf)
   addChangeOptions(verb).action((ref: string, options: Partial<CreateOptions>, command: Command) =>
     withDatabase(async ({ store, publish, by }) => {
       const { name, slug } = options
@@ -102,7 +102,7 @@ function addDelete(group: Command): void {
   ofWorkspace(group, 'delete', 'delete a workspace with its keys, interns, vaults and files')
     .option(
       '--confirm-default',
-      'also delete the default workspace; the oldest other one becomes the default',
+      'allow deleting the default workspace; the oldest remaining workspace becomes the default',
     )
     .action((ref: string, options: Options & { confirmDefault?: boolean }) =>
       withDatabase(async ({ store, publish, by }) => {

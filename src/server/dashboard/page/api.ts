@@ -179,7 +179,7 @@ async function errorOf(response: Response): Promise<ApiError> {
   // A proxy in between may answer something else.
   const body: Partial<ErrorEnvelope> = await response.json().catch(() => ({}))
   if (body.error === undefined)
-    return new ApiError(`The node answered ${status}.`, { status, type: 'unknown' })
+    return new ApiError(`The node returned ${status}.`, { status, type: 'unknown' })
   const { message, metadata } = body.error
   return new ApiError(message, {
     status,

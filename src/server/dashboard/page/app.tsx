@@ -18,7 +18,7 @@ type Shown =
 
 /** What a sign-out says that the node did not confirm. */
 const STILL_OPEN =
-  'The node may still have the session: it ends after 15 minutes without use, or when you sign in here again.'
+  'The session may still exist on the node: it ends after 15 minutes without use, or when you sign in here again.'
 
 /** The sign-in, or what is behind it. The key is gone from the page with the sign-in; a session goes on. */
 export function App(): ComponentChild {
@@ -49,7 +49,7 @@ export function App(): ComponentChild {
     own = live.current = openLiveFeed(api)
     const signOut = (): void => {
       endSession(pageToken).catch((problem: unknown) => {
-        const message = `The sign-out failed. ${messageOf(problem)} ${STILL_OPEN}`
+        const message = `Sign-out failed. ${messageOf(problem)} ${STILL_OPEN}`
         setShown((now) => (now.kind === 'out' ? { kind: 'out', message } : now))
       })
       forgetToken(pageToken)

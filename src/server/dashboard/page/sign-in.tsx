@@ -80,7 +80,8 @@ export function Resuming({
 
 function checked(text: string): string {
   const key = text.trim()
-  if (!KEY_SHAPE.test(key)) throw new ApiError('A key has only letters, digits, hyphens and underscores.')
+  if (!KEY_SHAPE.test(key))
+    throw new ApiError('A key contains only letters, digits, hyphens and underscores.')
   return key
 }
 

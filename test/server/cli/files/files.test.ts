@@ -58,10 +58,10 @@ t.test('files list reads all pages', async (t) => {
   })
   t.match(
     (await run('files', 'list', '--limit', '1')).stdout,
-    new RegExp(`there are more: --after ${at(1)}\n`),
+    new RegExp(`there are more: continue with --after ${at(1)}\n`),
   )
   t.match(await run('files', 'list', '--limit', '0'), { code: 2 })
-  t.match(await run('files', 'list', '--after', 'x'), { code: 1, stderr: /not the id of a file/ })
+  t.match(await run('files', 'list', '--after', 'x'), { code: 1, stderr: /must be the id of a file/ })
 })
 
 t.test('files rm removes rows, bytes and quota; an id that fails keeps no other', async (t) => {

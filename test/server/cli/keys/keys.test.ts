@@ -316,6 +316,6 @@ t.test('a database that cannot be reached is told in a sentence: exit code 1', a
   t.equal(code, 1)
   t.same(JSON.parse(error), {
     error: 'failed',
-    message: 'the database of DATABASE_URL, at 127.0.0.1:1, cannot be reached (ECONNREFUSED)',
+    message: 'the database in DATABASE_URL, at 127.0.0.1:1, cannot be reached (ECONNREFUSED)',
   })
 })

@@ -53,7 +53,7 @@ t.test('models explain shows the prices of each endpoint, and what applied', asy
   t.match(stdout, /^web_search +0\.01 +0 +no price$/m)
   t.match(stdout, /^overrides +0 \(min_prompt_tokens: 200000\), 1 \(utc_start: 2200, utc_end: 600\) +- +-$/m)
   t.match(stdout, /^modifiers +0 \(service_tier: flex\) +- +-$/m)
-  t.match(stdout, /^two\/m has no modifier for this service_tier: .* charged at the base price\.$/m)
+  t.match(stdout, /^two\/m has no price modifier for this service_tier: .* charged at the base price\.$/m)
 })
 
 t.test('models explain shows prices as JSON in the form of x.price', async (t) => {
@@ -98,6 +98,6 @@ t.test('models explain refuses values that it cannot read, and models that make 
     t.match(await explain(t, 'mine/model', option, value), { code: 2, stderr: text })
   t.match(await explain(t, 'mine/film'), {
     code: 1,
-    stderr: /makes videos: see its prices with `.*models list`/,
+    stderr: /is a video model: `.*models list` shows its prices/,
   })
 })

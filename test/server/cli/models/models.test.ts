@@ -34,7 +34,7 @@ t.test('models list prints a line for each model, and their wire form as JSON', 
   const lines = plain.stdout.trimEnd().split('\n')
   t.equal(data.length, lines.length - 2, 'between a heading and a remark')
   t.match(plain.stdout, /^google\/gemini-2\.5-pro .* \$0\.00000125\* +google/m)
-  t.match(lines.at(-1), /^\* other prices by length, hour or tier: `.*models explain MODEL`$/)
+  t.match(lines.at(-1), /^\* price depends on prompt length, hour or tier: `.*models explain MODEL`$/)
   t.match(data[0], { id: 'sluice/lexical-1', pricing: { prompt: '0' } })
 })
 

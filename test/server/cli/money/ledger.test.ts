@@ -53,13 +53,13 @@ t.test(
     await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${newId()}, 'gone', 1, 0, now() + interval '1 h')`
     t.match(await run('close-node', 'gone', '--force'), {
       code: 1,
-      stderr: /has 1 running fronts: stop it first/,
+      stderr: /has 1 running fronts: stop the node first/,
     })
     await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '1 day'`
     t.match(await run('close-node', 'gone'), { code: 1, stderr: /stopped responding without a shutdown/ })
     t.match(await run('close-node', 'gone', '--force'), {
       code: 0,
-      stdout: /^1 journals closed, 1 forfeits\nUSD forfeited 0\.00000004, returned 0 /,
+      stdout: /^1 journals closed, 1 forfeits\nforfeited: 0\.00000004 USD; returned: 0 USD /,
     })
     t.match(await auditOf(store), [{}, { operation: 'cli.ledger-close-node', object_id: 'gone' }])
     t.match(await run('forgive', '--journal', journal, '--note', 'the disk is lost'), { code: 0 })
@@ -74,7 +74,10 @@ t.test('close-node takes the first digits of a node, and closes none where sever
     await store.sql`INSERT INTO journals (id, node, boot_id) VALUES (${newId()}, ${node ?? ''}, 'b')`
   const open = async () => (await store.sql`SELECT FROM journals WHERE state = 'open'`).length
   const refused = await verb('close-node 0190a1b2')
-  t.match(refused, { code: 1, stderr: /^Several nodes match; give more digits of the id\. They are 0190/ })
+  t.match(refused, {
+    code: 1,
+    stderr: /^Several nodes match; give more characters of the id\. Matches: 0190/,
+  })
   t.match(await verb('close-node 0190a'), { code: 1, stderr: /node 0190a is unknown here/ })
   t.equal(await open(), 4)
   // A whole id means itself, also where another id begins with it.
@@ -98,7 +101,10 @@ t.test('forfeits are meant by the beginning of their journal or request', async 
     code: 1,
     stderr: /^Several journals match/,
   })
-  t.match(await verb('forgive --journal 0190a1ff --note lost'), { code: 1, stderr: /there is no forfeit of a/ })
+  t.match(await verb('forgive --journal 0190a1ff --note lost'), {
+    code: 1,
+    stderr: /no forfeit found for journal 0190a1ff/,
+  })
   t.match(await verb('forgive --request req_aa --note lost'), { code: 1, stderr: /^Several requests match/ })
   t.match(await forgiven('--request req_bbb'), { forfeits: 1, amount_nano_usd: '7' })
   t.match(await forgiven('--request req_aaaa1'), { forfeits: 1, amount_nano_usd: '3' })

@@ -218,7 +218,7 @@ t.test('a backup of which one byte is another, or that names a file elsewhere, i
     manifest,
     JSON.stringify({ ...value, sums_sha256: createHash('sha256').update(changed).digest('hex') }),
   )
-  await t.rejects(openBackup(folder), { message: /which is not a file of a backup/ })
+  await t.rejects(openBackup(folder), { message: /which is not a valid path in a backup/ })
 })
 
 t.test('a backup needs a folder of its own, and one that was cut short is none', async (t) => {

@@ -34,7 +34,7 @@ t.test('a node that has enough of everything is told so in one line', (t) => {
     {
       check: 'load',
       level: 'ok',
-      detail: 'busiest event loop 10 %, p99 delay 1.0 ms, transfers wait 2.0 ms, jobs 3.0 ms',
+      detail: 'busiest event loop 10 %, p99 delay 1.0 ms, transfer wait 2.0 ms, job wait 3.0 ms',
     },
   ])
   t.end()
@@ -98,10 +98,10 @@ t.test('numbers in force that the settings do not say are told with what those s
     'sluice_fronts_wanted 4\nsluice_workers_wanted 4\nsluice_runners_wanted 1\nsluice_fronts_configured 2\nsluice_workers_configured 4\n',
   )
   t.match(adviceOn(load, IDLE)[0], {
-    detail: 'fronts: 4, worker threads: 4, runners: 1; the settings have SLUICE_FRONTS=2 SLUICE_WORKERS=4',
+    detail: 'fronts: 4, worker threads: 4, runners: 1; configured: SLUICE_FRONTS=2 SLUICE_WORKERS=4',
   })
   t.match(adviceOn({ ...load, configured: { fronts: 4, workers: 2 } }, IDLE)[0], {
-    detail: /; the settings have SLUICE_FRONTS=4 SLUICE_WORKERS=2$/,
+    detail: /; configured: SLUICE_FRONTS=4 SLUICE_WORKERS=2$/,
   })
   t.end()
 })

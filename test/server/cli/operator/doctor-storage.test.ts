@@ -62,7 +62,7 @@ t.test('doctor looks at storage and the root key, and makes neither', async (t) 
     [
       { SLUICE_DATA: dataDir, SLUICE_ROOT_KEY: ROOT_KEY },
       { level: 'ok' },
-      { level: 'ok', detail: 'given by SLUICE_ROOT_KEY' },
+      { level: 'ok', detail: 'from SLUICE_ROOT_KEY' },
     ],
     [
       { SLUICE_DATA: dataDir, SLUICE_ROOT_KEY_FILE: file },

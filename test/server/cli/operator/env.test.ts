@@ -77,7 +77,7 @@ t.test('warns on standard error that a node would take the variables as its keys
   t.equal(
     warned.stderr,
     'note: do not start a node in a shell with these variables. A node reads OPENAI_API_KEY and OPENROUTER_API_KEY as ' +
-      'keys of its providers and refuses keys of Sluice there.\n',
+      'its provider keys and does not accept Sluice keys there.\n',
   )
   for (const args of [['--json'], ['--for', 'anthropic']])
     t.equal((await runVerb(settings, ['env', ...args])).stderr, '')

@@ -59,7 +59,7 @@ t.test('a file that is there is replaced with --force alone, and its root key ne
   // The default one is that of a node that was started in this clone, which has its root key.
   const ownData = ['--data', join(folder, 'data')]
   const refused = await runVerb(BARE, ['init', file, ...ownData])
-  t.match([refused.code, refused.stderr], [1, /exists: --force replaces it/])
+  t.match([refused.code, refused.stderr], [1, /already exists; use --force to replace it/])
   t.same([readFileSync(file, 'utf8'), existsSync(join(folder, 'sluice-root-key'))], ['mine', false])
   t.equal((await runVerb(BARE, ['init', file, '--force', ...ownData])).code, 0)
   const key = readFileSync(join(folder, 'sluice-root-key'), 'utf8')
@@ -136,10 +136,7 @@ t.test(
       '--data',
       join(folder, 'data'),
     ])
-    t.match(
-      [code, stdout, stderr],
-      [1, '', /something else is at .*sluice-root-key: no root key was created/],
-    )
+    t.match([code, stdout, stderr], [1, '', /sluice-root-key already exists, so no root key was created/])
     t.same(readdirSync(folder), ['sluice-root-key'])
   },
 )
@@ -178,7 +175,7 @@ t.test('settings of the environment that win over the file are named, not shown'
     '--port',
     '8301',
   ])
-  t.match(stdout, /the environment of this shell has SLUICE_PORT, SLUICE_LOG_LEVEL too/)
+  t.match(stdout, /variables of this shell take precedence over the file: SLUICE_PORT, SLUICE_LOG_LEVEL/)
   t.equal(settingsIn(file)['SLUICE_PORT'], 8301)
 })
 
@@ -211,9 +208,9 @@ t.test('answers of a person become settings: TLS, stores, a bucket', async (t) =
       'Data folder': '/var/lib/sluice',
       Address: '0.0.0.0',
       'Port for API calls': '443',
-      TLS: 'by the node',
-      'File of the certificate': join(folder, 'c.pem'),
-      'File of the private key': join(folder, 'k.pem'),
+      TLS: 'handled by the node',
+      'Certificate file': join(folder, 'c.pem'),
+      'Private key file': join(folder, 'k.pem'),
       'Public URL': 'https://sluice.example',
       Postgres: 'your own server',
       'Its URL: postgres': 'postgres://db.example/sluice',
@@ -262,7 +259,7 @@ for (const { what, script, fault } of [
   },
   {
     what: 'a file that is not there',
-    script: { TLS: 'by the node', 'File of the certificate': '/nowhere.pem' },
+    script: { TLS: 'handled by the node', 'Certificate file': '/nowhere.pem' },
     fault: /Expected a readable PEM file/,
   },
 ]) {
@@ -286,7 +283,7 @@ t.test('on a terminal it asks, and Enter takes what is offered', { skip: noPty }
     /Postgres/,
     /Redis/,
     /Stored files/,
-    /File of the root key/,
+    /File with the root key/,
   ]
   for (const next of [...questions, /next: SLUICE_CONFIG=/]) {
     pty.keys('\r')

@@ -45,7 +45,7 @@ t.test('without a terminal it only prints the address, for people and for progra
 
 t.test('without a node it says so', async (t) => {
   const { code, stdout, stderr } = await runToEnd(await nodeSettings(t, { isEmbedded: true }), sluice('open'))
-  t.match([code, stdout, stderr], [1, '', /^no node runs on /])
+  t.match([code, stdout, stderr], [1, '', /^no running node uses /])
 })
 
 t.test(

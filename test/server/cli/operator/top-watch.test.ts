@@ -64,7 +64,7 @@ t.test('a node that goes away is told, waited for, and shown again', async (t) =
   const titles = frames().map((text) => text.split('\r\n')[0] ?? '')
   t.match(titles[0], 'Sluice  waiting for the node')
   t.ok(
-    titles.some((title) => /^Sluice v1 {2}.*; trying again, 0 s/.test(title)),
+    titles.some((title) => /^Sluice v1 {2}.*; retrying for 0 s/.test(title)),
     titles.join('\n'),
   )
 })
@@ -81,7 +81,7 @@ t.test('a key that is refused later on ends it with the reason', async (t) => {
     { adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false },
     parts,
   )
-  await t.rejects(watched, { message: 'the node refuses this key: Invalid API key.' })
+  await t.rejects(watched, { message: 'the node refused this key: Invalid API key.' })
 })
 
 t.test('another size is drawn at once, and a terminal that was given back is left alone', async (t) => {

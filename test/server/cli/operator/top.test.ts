@@ -69,7 +69,7 @@ t.test('with --json it is the live view itself', async (t) => {
 t.test('a key that may not see it is refused, and never shown', async (t) => {
   const file = join(t.testdir({ key: `${keys['inference_key']}\n` }), 'key')
   const { code, stdout, stderr } = await watched(settings, '--once', '--key-file', file)
-  t.match([code, stdout, stderr], [1, '', /^the node refuses this key: /])
+  t.match([code, stdout, stderr], [1, '', /^the node refused this key: /])
   t.notMatch(stderr, keys['inference_key'])
 })
 
@@ -80,7 +80,7 @@ t.test(
     copyFileSync(join(node.dataDir, 'first-keys.json'), join(folder, 'first'))
     const wrong = { ...settings, SLUICE_MANAGEMENT_KEY: 'sk-wrong' }
     t.equal((await watched(wrong, '--once', '--key-file', join(folder, 'first'))).code, 0)
-    t.match(await watched(wrong, '--once'), { code: 1, stderr: /refuses this key/ })
+    t.match(await watched(wrong, '--once'), { code: 1, stderr: /refused this key/ })
     t.match(await runVerb(settings, ['top', '--once', '--key-file', join(folder, 'bad')]), {
       code: 1,
       stderr: /bad holds no management key/,
@@ -96,7 +96,7 @@ t.test('without a node there is nothing to show', async (t) => {
   const dataDir = t.testdir({})
   t.match(await runVerb({ ...settings, SLUICE_DATA: dataDir }, ['top', '--once']), {
     code: 1,
-    stderr: /no node runs on/,
+    stderr: /no running node uses/,
   })
 })
 

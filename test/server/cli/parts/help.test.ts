@@ -80,7 +80,7 @@ t.test('help followed by a verb of a group shows the help of that verb', async (
 
 t.test('hints and the help of env name the program as it was called', async (t) => {
   const { stderr } = await runToEnd({}, sluice('keys', 'lst'))
-  t.match(stderr, '(bin/sluice VERB --help lists the options of a verb, bin/sluice --help the verbs)')
+  t.match(stderr, '(bin/sluice VERB --help lists the options of a verb; bin/sluice --help lists the verbs)')
   const { stdout } = await runToEnd({}, sluice('env', '--help'))
   t.match(stdout, 'eval "$(bin/sluice env --with-key)"')
 })

@@ -41,7 +41,7 @@ t.test('a name that is the beginning of the hash of another key means neither', 
   const decoy = await keyNamed(prefix)
   const { code, stderr } = await run(`keys revoke ${prefix}`)
   t.equal(code, 1)
-  t.match(stderr, /^Several API keys match; give more digits of the id\. They are /)
+  t.match(stderr, /^Several API keys match; give more characters of the id\. Matches: /)
   for (const hash of [victim, decoy]) t.match(stderr, hash.slice(0, 16))
   t.equal(await nameOf(victim), 'victim')
   t.equal(await nameOf(decoy), prefix)
@@ -97,7 +97,7 @@ t.test('a misspelt name is told with the nearest', async (t) => {
   await keyNamed('workstation')
   const { code, stderr } = await run('keys get workstaton')
   t.equal(code, 1)
-  t.match(stderr, /Nearest: `workstation`\. Run `\S+ keys list` to see the existing ones/)
+  t.match(stderr, /Nearest: `workstation`\. Run `\S+ keys list` to list valid values/)
 })
 
 t.test('vaults are named by their name and the beginning of their id', async (t) => {

@@ -27,11 +27,17 @@ t.test('migrate explains a database that refuses it in one line, without a stack
   const pooler = await openPooler(t, url, { mode: 'transaction' })
   const other = (parts: Partial<URL>): string => Object.assign(new URL(url), parts).href
   for (const [address, line] of [
-    [other({ password: 'wrong' }), /^the database refuses: password authentication failed .* \(28P01\)$/],
-    [other({ pathname: '/none' }), /^the database refuses: database "none" does not exist \(3D000\)$/],
+    [
+      other({ password: 'wrong' }),
+      /^the database returned an error: password authentication failed .* \(28P01\)$/,
+    ],
+    [
+      other({ pathname: '/none' }),
+      /^the database returned an error: database "none" does not exist \(3D000\)$/,
+    ],
     [
       other({ username: role, password: 'p' }),
-      /^the database refuses: permission denied .* must own the schema/,
+      /^the database denied access: permission denied .* must own the schema/,
     ],
     [
       pooler.url,
@@ -45,7 +51,7 @@ t.test('a certificate that is not trusted names the setting', { skip: NO_OPENSSL
   const { port } = await openTlsServer(t, startAuthority(t).issue(['DNS:localhost']))
   t.match(
     await refusal(t, `postgres://u:p@localhost:${port}/d?sslmode=verify-full`),
-    /^the database of DATABASE_URL, at localhost:\d+, cannot be reached: .* \(\w+\); set SLUICE_STORES_CA to a file with its certificate authority\n$/,
+    /^the database in DATABASE_URL, at localhost:\d+, cannot be reached: .* \(\w+\); set SLUICE_STORES_CA to a file with its certificate authority\n$/,
   )
 })
 
@@ -53,7 +59,7 @@ t.test(
   'a database that nothing serves is named by its host and port, without user and password',
   async (t) => {
     const line = await refusal(t, 'postgres://sluice:hunter2@127.0.0.1:1/sluice')
-    t.equal(line, 'the database of DATABASE_URL, at 127.0.0.1:1, cannot be reached (ECONNREFUSED)\n')
+    t.equal(line, 'the database in DATABASE_URL, at 127.0.0.1:1, cannot be reached (ECONNREFUSED)\n')
   },
 )
 
@@ -63,7 +69,7 @@ t.test('each of several databases that cannot be reached is named with its reaso
       t,
       'postgres://sluice:hunter2@127.0.0.1:1,127.0.0.1:2/sluice?target_session_attrs=read-write',
     ),
-    'the database of DATABASE_URL cannot be reached: no Postgres host fits target_session_attrs=read-write: ' +
+    'the database in DATABASE_URL cannot be reached: no Postgres host fits target_session_attrs=read-write: ' +
       '127.0.0.1:1 refuses connections (ECONNREFUSED); 127.0.0.1:2 refuses connections (ECONNREFUSED)\n',
   )
 })

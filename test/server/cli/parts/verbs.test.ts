@@ -123,7 +123,7 @@ t.test(
 t.test('reload says that there is no node to reload', async (t) => {
   const { code, stderr } = await runVerb(await nodeSettings(t), ['reload', '--json'])
   t.equal(code, 1)
-  t.match(JSON.parse(stderr), { error: 'failed', message: /no node runs on/ })
+  t.match(JSON.parse(stderr), { error: 'failed', message: /no running node uses/ })
 })
 
 t.test(
@@ -138,9 +138,9 @@ t.test(
     t.teardown(() => void process.off('SIGHUP', count))
     const { code, stderr } = await runVerb(settings, ['reload', '--json'])
     t.same([code, signals], [1, 0])
-    t.match(JSON.parse(stderr), { message: /no node runs on .*: another command uses it/ })
+    t.match(JSON.parse(stderr), { message: /no running node uses .*: another command uses it/ })
     const scale = await runVerb(settings, ['scale', '--fronts', '2', '--json'])
-    t.match(JSON.parse(scale.stderr), { message: /no node runs on .*: another command uses it/ })
+    t.match(JSON.parse(scale.stderr), { message: /no running node uses .*: another command uses it/ })
     const list = await runVerb(settings, ['keys', 'list', '--json'])
     t.match(JSON.parse(list.stderr), { message: /^another command uses / })
     const restore = await runVerb(settings, ['restore', 'backup', '--json'])

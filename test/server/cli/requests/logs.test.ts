@@ -82,7 +82,7 @@ t.test('logs shows why each call failed and what helps, also without a recorded 
   t.match(stdout, / u3 +The body is not valid: \/messages: expected array$/m, 'what was expected is the cure')
   t.match(
     stdout,
-    / u4 +The key is over its limit of 60 requests a minute \(limit_source key_rate_limit\)\. Fix: /,
+    / u4 +The key is over its limit of 60 requests per minute \(limit_source key_rate_limit\)\. Fix: /,
   )
 })
 

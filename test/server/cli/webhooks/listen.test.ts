@@ -169,7 +169,7 @@ t.test('an answer that is none of a node is told in a sentence', async (t) => {
   for (const text of ['<html>', '{}', '{"data":[{}],"has_more":false,"next":"1."}']) {
     const origin = `http://127.0.0.1:${await served(t, () => ({ status: 200, text }))}`
     const { code, stderr } = await listen(SETTINGS, port, '--url', origin)
-    t.match([code, stderr], [1, /an unknown answer: it may have another version[^\n]*\n$/], text)
+    t.match([code, stderr], [1, /an unexpected answer: its version may differ[^\n]*\n$/], text)
   }
 })
 

@@ -43,7 +43,7 @@ t.test('a workspace that is none is told', async (t) => {
 t.test('a receiver that does not want it is exit code 1, with what that means', async (t) => {
   t.match(await run('--to', `${receiver.origin}/gone`), {
     code: 1,
-    stdout: /^not delivered to 127\.0\.0\.1 \(410\) after \d+ ms: .* 410: no more webhooks/,
+    stdout: /^not delivered to 127\.0\.0\.1 \(410\) after \d+ ms: .* 410: the node would stop/,
   })
 })
 

@@ -54,7 +54,7 @@ t.test('webhooks list tells what became of deliveries, and of their addresses th
   const all = await run('webhooks', 'list')
   t.match(
     all.stdout,
-    /^ID +JOB +HOST +STATE +ATTEMPTS +LAST +DUE OR ENDED\n.*waiting +0.*\n.*hooks\.example +dead +1 +status 500 /,
+    /^ID +JOB +HOST +STATE +ATTEMPTS +LAST +NEXT ATTEMPT OR END\n.*waiting +0.*\n.*hooks\.example +dead +1 +status 500 /,
   )
   const dead = await run('webhooks', 'list', '--state', 'dead', '--workspace', 'default', '--json')
   t.match(JSON.parse(dead.stdout), {
@@ -80,7 +80,7 @@ t.test(
     const told = delivery(workspaceId)
     await outboxed(store, [told])
     const [id = ''] = await end(FAILED)
-    t.match(await run('webhooks', 'replay', id), { code: 0, stdout: '1 delivery to be sent again\n' })
+    t.match(await run('webhooks', 'replay', id), { code: 0, stdout: '1 delivery queued again\n' })
     t.match(await openDeliveries({ store }).claim(input()), [
       { id, body: told.body, idempotencyKey: told.idempotencyKey, tries: 0 },
     ])
@@ -103,7 +103,7 @@ t.test('replay --dead takes all dead letters, and no delivery that was made', as
     stdout: '{"replayed":3}\n',
   })
   t.same(await openDeliveries({ store }).counts(), { waiting: 3, dead: 0 })
-  t.match(await run('webhooks', 'replay', '--dead'), { stdout: '0 deliveries to be sent again\n' })
+  t.match(await run('webhooks', 'replay', '--dead'), { stdout: '0 deliveries queued again\n' })
 })
 
 t.test('a replay tries an address again that answered 410', async (t) => {

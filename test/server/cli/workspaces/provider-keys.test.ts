@@ -123,7 +123,7 @@ t.test('workspaces set refuses what it cannot do, without showing a key', async 
   const { set } = await stand(t)
   const { status, text } = await set(['default', '--provider-key', 'local=sk-canary'])
   t.equal(status, 2)
-  t.match(text, /providers are openai, anthropic, cohere/)
+  t.match(text, /providers: openai, anthropic, cohere/)
   t.notMatch(text, /canary/)
   t.match(await set(['nowhere', '--provider-key', 'openai=sk']), { status: 1, text: /no such workspace/ })
 })

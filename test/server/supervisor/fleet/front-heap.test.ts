@@ -103,7 +103,8 @@ t.test('doctor warns of a pod or unit that allows less than its fronts may take'
   const needed = 2 * FRONT_BYTES_MAX + NODE_REST_BYTES
   t.match(memoryFinding(needed, 2), {
     level: 'ok',
-    detail: 'its control group allows 6656 MiB; 2 fronts and the rest of the node may use 6656 MiB',
+    detail:
+      'the control group allows 6656 MiB; 2 fronts and the other processes of the node may use 6656 MiB',
   })
   t.match(memoryFinding(needed - 1, 2), { level: 'warning', fix: /6656 MiB.*SLUICE_FRONTS/ })
   t.match(memoryFinding(needed, 1), { level: 'ok', detail: /one front / })

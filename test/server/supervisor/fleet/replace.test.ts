@@ -76,7 +76,7 @@ t.test('a node with a catalogue of its own', async (t) => {
     const other = await runToEnd({ ...settings, SLUICE_CATALOG: elsewhere }, sluice('reload'))
     t.match(other, {
       code: 0,
-      stdout: `runs on the new configuration, with the catalogue file ${catalogue}\n`,
+      stdout: `now uses the new configuration, with the catalogue file ${catalogue}\n`,
     })
     t.match(
       other.stderr,
@@ -164,7 +164,7 @@ t.test('a reload of a configuration file', async (t) => {
       // By the command line, as an operator does it.
       t.match(await runToEnd(settings, sluice('reload')), {
         code: 0,
-        stdout: /runs on the new configuration, with the shipped catalogue alone\n$/,
+        stdout: /now uses the new configuration, with only the shipped catalogue\n$/,
       })
       await until('it is ready with one more', async () =>
         (await node.admin('/readyz')).body.includes('"fronts":{"ready":2,"wanted":2,'),

@@ -43,8 +43,11 @@ t.test('a node that is killed while it grows leaves nobody waiting', async (t) =
   const growing = runToEnd(settings, sluice('scale', '--fronts', '4'))
   await until('it is taken', () => inputsIn(node.dataDir).some((text) => text.includes('taken')))
   await node.killHard()
-  t.match(await growing, { code: 1, stderr: /ended before it reached the new number/ })
-  t.match(await runToEnd(settings, sluice('scale', '--fronts', '2')), { code: 1, stderr: /no node runs on/ })
+  t.match(await growing, { code: 1, stderr: /exited before the scaling finished/ })
+  t.match(await runToEnd(settings, sluice('scale', '--fronts', '2')), {
+    code: 1,
+    stderr: /no running node uses/,
+  })
 })
 
 interface Running {
@@ -87,14 +90,14 @@ async function grows(t: Test, { node, settings }: Running): Promise<void> {
   })
   await until('doctor tells of it', async () =>
     (await runToEnd(settings, sluice('doctor'))).stdout.includes(
-      'fronts: 2, worker threads: 2, runners: 1; the settings have SLUICE_FRONTS=1 SLUICE_WORKERS=1\n',
+      'fronts: 2, worker threads: 2, runners: 1; configured: SLUICE_FRONTS=1 SLUICE_WORKERS=1\n',
     ),
   )
 }
 
 async function refuses(t: Test, { node, settings }: Running): Promise<void> {
   const over = await runToEnd(settings, sluice('scale', '--fronts', '257'))
-  t.match(over, { code: 1, stderr: /keeps its numbers: fronts: a whole number from 1 to 256/ })
+  t.match(over, { code: 1, stderr: /was not scaled: fronts: a whole number from 1 to 256/ })
   const connections = await runToEnd(settings, sluice('scale', '--fronts', '256', '--json'))
   t.match(connections, {
     code: 1,

@@ -35,7 +35,7 @@ t.test('a cluster is used while its data directory names it, and unused once tha
   t.match(await outsideClusters(outsideDir), [{ isUsed: false }])
   const [finding] = await clusters(outsideDir, true)
   t.match(finding, { level: 'ok', detail: /`sluice clusters remove --unused`/ })
-  t.ok(finding?.detail.startsWith(`the data directories of these are gone: ${folder} (of ${dataDir}); `))
+  t.ok(finding?.detail.startsWith(`clusters whose data directory is gone: ${folder} (of ${dataDir}); `))
   t.same(await clusters(outsideDir, false), [], 'another account than root has none')
 })
 

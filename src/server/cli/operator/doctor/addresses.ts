@@ -24,12 +24,12 @@ export function addresses(config: Addresses, own: readonly string[] = ownAddress
 function plain({ host, publicOrigin }: Addresses): Finding {
   if (isLoopback(host)) return good('tls', `not needed: only this machine can reach ${host}`)
   if (publicOrigin.startsWith('https://'))
-    return good('tls', `left to the proxy of SLUICE_PUBLIC_URL (${publicOrigin})`)
+    return good('tls', `TLS is left to the proxy at ${publicOrigin} (SLUICE_PUBLIC_URL)`)
   const detail = `API keys are sent to ${host} unencrypted: there is no certificate`
   return doubtful(
     'tls',
     detail,
-    'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front and its https:// origin in SLUICE_PUBLIC_URL',
+    'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or use a TLS proxy and set SLUICE_PUBLIC_URL to its https:// origin',
   )
 }
 
@@ -42,7 +42,7 @@ function withTls(tls: NonNullable<Config['tls']>): Finding {
     return doubtful(
       'tls',
       `the certificate expires on ${endsAt.toISOString()}`,
-      'replace the file of SLUICE_TLS_CERT, then run `sluice reload`',
+      'replace the SLUICE_TLS_CERT file, then run `sluice reload`',
     )
   } catch (cause) {
     return bad('tls', reasonOf(cause), 'fix SLUICE_TLS_CERT and SLUICE_TLS_KEY')

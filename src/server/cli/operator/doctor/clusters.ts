@@ -15,14 +15,14 @@ export async function clusters(
   if (unused.length === 0)
     return all.length === 0
       ? []
-      : [good('clusters', `${all.length} in ${outsideDir}, each with its data directory`)]
+      : [good('clusters', `${all.length} in ${outsideDir}, each with an existing data directory`)]
   const named = unused
     .map(({ folder, dataDir }) => `${folder}${dataDir === null ? '' : ` (of ${dataDir})`}`)
     .join(', ')
   return [
     good(
       'clusters',
-      `the data directories of these are gone: ${named}; \`sluice clusters remove --unused\` deletes all of them`,
+      `clusters whose data directory is gone: ${named}; \`sluice clusters remove --unused\` deletes all of them`,
     ),
   ]
 }

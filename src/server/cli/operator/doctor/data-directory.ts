@@ -30,7 +30,7 @@ export async function dataDirectory({
     doubtful(
       'data_directory',
       detail,
-      'free space on that disk: journals and an embedded Postgres are written there',
+      'free up space on that disk: journals and an embedded Postgres are written there',
     ),
   ]
 }

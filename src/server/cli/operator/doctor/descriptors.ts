@@ -20,7 +20,7 @@ export function descriptors({ running }: Pick<Look, 'running'>, streams: number)
   const count = descriptorsIn(limits)
   const many = count === Infinity ? 'any number' : count
   const held = connectionsMax(streams, limits)
-  const detail = `a front may open ${many} and holds ${held} connections in addition to ${streams} streams`
+  const detail = `a front can open ${many} descriptors: enough for ${held} connections in addition to ${streams} streams`
   if (count >= DESCRIPTORS_MIN) return [good('descriptors', detail)]
   const fix = `raise the hard limit to ${DESCRIPTORS_MIN} or more (\`ulimit -Hn\`, LimitNOFILE= of a unit, --ulimit nofile= of a container), and restart`
   return [doubtful('descriptors', detail, fix)]

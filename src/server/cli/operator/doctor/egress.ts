@@ -32,24 +32,24 @@ function allowed(entries: readonly string[]): Finding {
   // An entry with a port names one service intentionally.
   const risky = Object.keys(RISKY).filter((address) => list.schemeFor(address, ANY_PORT, 'caller') !== null)
   if (risky.length === 0)
-    return good('egress_allow', `calls may reach ${entries.length} ranges that are not public`)
+    return good('egress_allow', `callers can reach ${entries.length} ranges that are not public`)
   const what = [...new Set(risky.map((address) => RISKY[address]))].join(', ')
   return doubtful(
     'egress_allow',
-    `calls may reach ${what}`,
+    `callers can reach ${what}`,
     'narrow SLUICE_EGRESS_ALLOW, or add a port to the entry',
   )
 }
 
 function roots(file: string): Finding {
-  const fix = 'fix the file of SLUICE_EGRESS_CA'
+  const fix = 'fix the SLUICE_EGRESS_CA file'
   try {
     const count = countRoots(readFileSync(file, 'utf8'))
     if (count !== null && count > 0)
       return good('egress_ca', `${count} root certificates in addition to those of Node.js`)
     return bad(
       'egress_ca',
-      count === null ? 'it contains an unreadable certificate' : 'it contains no certificate',
+      count === null ? 'the file contains an unreadable certificate' : 'the file contains no certificate',
       fix,
     )
   } catch (cause) {

@@ -42,14 +42,14 @@ const OF_MACHINE: readonly Check<Generation>[] = [
   },
   {
     name: 'front_end',
-    stuck: 'install Sluice again with this Node',
+    stuck: 'reinstall Sluice with this Node.js version',
     look: async (_, signal) => [await frontEnd({ signal })],
   },
   { name: 'settings', stuck: 'check the files named in the settings', look: settings },
-  { name: 'catalogue', stuck: 'check the file of SLUICE_CATALOG', look: catalogue },
+  { name: 'catalogue', stuck: 'check the SLUICE_CATALOG file', look: catalogue },
   {
     name: 'tls',
-    stuck: 'check the files of SLUICE_TLS_CERT and SLUICE_TLS_KEY',
+    stuck: 'check the SLUICE_TLS_CERT and SLUICE_TLS_KEY files',
     look: ({ config }) => addresses(config),
   },
   {
@@ -57,7 +57,7 @@ const OF_MACHINE: readonly Check<Generation>[] = [
     stuck: 'check SLUICE_EGRESS_ALLOW and SLUICE_EGRESS_CA',
     look: ({ config }) => egress(config),
   },
-  { name: 'clusters', stuck: "check the folder of root's clusters", look: () => clusters() },
+  { name: 'clusters', stuck: "check the folder with root's Postgres clusters", look: () => clusters() },
   { name: 'hard_kill', stuck: 'install setpriv (util-linux)', look: () => [hardKill()] },
 ]
 
@@ -69,7 +69,7 @@ const OF_INSTALLATION: readonly Check<Look>[] = [
     look: (at) => descriptors(at, at.generation.config.streams),
   },
   { name: 'memory', stuck: 'check the control group of the node', look: (at) => memory(at) },
-  { name: 'data_directory', stuck: 'check that the disk of SLUICE_DATA is mounted', look: dataDirectory },
+  { name: 'data_directory', stuck: 'check that the SLUICE_DATA disk is mounted', look: dataDirectory },
   { name: 'port', stuck: 'set SLUICE_PORT and SLUICE_ADMIN_PORT', look: ports },
   { name: 'postgres', stuck: 'check DATABASE_URL and the server', look: postgres },
   {
@@ -77,15 +77,15 @@ const OF_INSTALLATION: readonly Check<Look>[] = [
     stuck: 'check REDIS_URL and the server',
     look: async (at) => [await redis(at)],
   },
-  { name: 'storage', stuck: 'check that the disk or server of SLUICE_OBJECTS is available', look: storage },
+  { name: 'storage', stuck: 'check that the SLUICE_OBJECTS disk or server is available', look: storage },
   {
     name: 'root_key',
-    stuck: 'check the file of SLUICE_ROOT_KEY_FILE',
+    stuck: 'check the file that SLUICE_ROOT_KEY_FILE names',
     look: ({ generation }) => [rootKey(generation.config)],
   },
   {
     name: 'first_keys',
-    stuck: 'check that the disk of SLUICE_DATA is mounted',
+    stuck: 'check that the SLUICE_DATA disk is mounted',
     look: ({ generation }) => firstKeys(generation.config),
   },
   { name: 'workers', stuck: 'check the log of the node', look: workers },

@@ -51,7 +51,7 @@ async function whyNot(folder: string): Promise<string | null> {
     else await access(path, constants.W_OK | constants.X_OK)
     return null
   } catch (cause) {
-    const what = path === folder ? `${folder} cannot be written` : `${folder} cannot be made in ${path}`
+    const what = path === folder ? `${folder} cannot be written` : `${folder} cannot be created in ${path}`
     return `${what} (${codeOf(cause) ?? reasonOf(cause)})`
   }
 }

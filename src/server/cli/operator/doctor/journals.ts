@@ -15,7 +15,7 @@ export async function money(
   const node = nodeIn(dataDir)
   const behind = node === null ? 0 : await stepsBehind(sql, { node, kept: readCount(dataDir) })
   if (behind === 0) return []
-  const detail = `Postgres is older than the data directory by ${behind} money entries, as after a restore: paid calls are refused`
+  const detail = `Postgres lacks ${behind} money entries of the data directory, as after a restore: paid calls are refused`
   return [
     bad(
       'money',
@@ -37,7 +37,8 @@ export async function journals(
   const own = nodeIn(dataDir)
   const files = new Set(segmentFiles(journalsFolder(dataDir)).map(({ id }) => id))
   const gone = abandoned(open, { own, files })
-  if (gone.length === 0) return [good('journals', `${open.length} open, none without its front or file`)]
+  if (gone.length === 0)
+    return [good('journals', `${open.length} open; each has a running front or a journal file`)]
   const nodes = [...new Set(gone.map(({ node }) => node))]
   return nodes.map((node) =>
     findingOf(
@@ -50,14 +51,14 @@ export async function journals(
 
 function findingOf(node: string, those: readonly OpenJournal[], isOwn: boolean): Finding {
   const since = those[0]?.openedAt.toISOString() ?? ''
-  const what = `${those.length} ${those.length === 1 ? 'journal' : 'journals'} open, the oldest since ${since}`
-  const close = `\`sluice ledger close-node ${node}\``
+  const what = `${those.length} open ${those.length === 1 ? 'journal' : 'journals'} (oldest from ${since})`
+  const close = `run \`sluice ledger close-node ${node}\``
   if (!isOwn)
     return doubtful(
       'journals',
-      `node ${node} has no live front, and ${what}`,
-      `start the node; if it never comes back, ${close}`,
+      `node ${node} has no live front but ${what}`,
+      `start the node; if the node is lost for good, ${close}`,
     )
   const fix = those.some(({ isNodeLive }) => isNodeLive) ? `stop the node, then ${close}` : close
-  return doubtful('journals', `this node has no file of ${what}: their money stays reserved`, fix)
+  return doubtful('journals', `this node lacks the files of ${what}: their money stays reserved`, fix)
 }

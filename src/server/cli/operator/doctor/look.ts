@@ -53,7 +53,7 @@ export function lookAt(generation: Generation): Look | LookProblem {
       finding: bad(
         'data_directory',
         `${dataDir} ${why}`,
-        'set SLUICE_DATA, or run doctor as the user of the node',
+        'set SLUICE_DATA, or run doctor as the user who runs the node',
       ),
     }
   }

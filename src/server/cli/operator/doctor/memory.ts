@@ -17,11 +17,11 @@ export function memory({ running, generation }: Pick<Look, 'running' | 'generati
 
 export function memoryFinding(allowedBytes: number, fronts: number): Finding {
   const needed = fronts * FRONT_BYTES_MAX + NODE_REST_BYTES
-  const most = `${fronts === 1 ? 'one front' : `${fronts} fronts`} and the rest of the node may use ${mib(needed)}`
-  const detail = `its control group allows ${mib(allowedBytes)}; ${most}`
+  const most = `${fronts === 1 ? 'one front' : `${fronts} fronts`} and the other processes of the node may use ${mib(needed)}`
+  const detail = `the control group allows ${mib(allowedBytes)}; ${most}`
   if (allowedBytes >= needed) return good('memory', detail)
-  const fix = `allow ${mib(needed)} (MemoryMax= of a unit, the limit of a container), or set SLUICE_FRONTS to fewer`
-  return doubtful('memory', `${detail} and are killed above the limit`, fix)
+  const fix = `raise the limit to ${mib(needed)} (MemoryMax= of the unit, or the container limit), or lower SLUICE_FRONTS`
+  return doubtful('memory', `${detail}; processes above the limit are killed`, fix)
 }
 
 /** Bytes, the smallest limit of its groups; Infinity: no limit, or none in version 2 of control groups. */

@@ -37,16 +37,16 @@ export function frontEnd({
   }
   return new Promise((resolve) => {
     execFile(process.execPath, args, options, (error, _stdout, stderr) => {
-      if (error === null) return resolve(good('front_end', 'the binary of uWebSockets.js loads'))
+      if (error === null) return resolve(good('front_end', 'the uWebSockets.js binary loads'))
       const silent =
         error.killed === true
           ? `the binary did not load within ${FRONT_END_MS_MAX / 1_000} s`
-          : `the binary ended its process (${endOf(error)})`
+          : `loading the binary ended the process (${endOf(error)})`
       resolve(
         bad(
           'front_end',
           reasonIn(stderr) ?? silent,
-          'install Sluice again with this Node (`npm ci` in a clone)',
+          'reinstall Sluice with this Node.js version (`npm ci` in a clone)',
         ),
       )
     })

@@ -22,7 +22,7 @@ export async function ports(look: Look): Promise<readonly Finding[]> {
     generation: { config },
   } = look
   if (running !== null && runtime === null)
-    return [good('port', `the node (pid ${running.pid}) is just starting`)]
+    return [good('port', `the node (pid ${running.pid}) is still starting`)]
   const { host, port, adminHost, adminPort, tls } = config
   const places: readonly Place[] = [
     {
@@ -56,20 +56,18 @@ async function lookAtPlace(place: Place, { running, holderMsMax }: Look): Promis
     await probePort(host, port, setting)
   } catch (cause) {
     const refusal = refusalOf(cause)
-    if (isOwn && refusal === PORT_TAKEN) return good('port', `${address} is held by the node (pid ${pid})`)
+    if (isOwn && refusal === PORT_TAKEN) return good('port', `${address} is in use by the node (pid ${pid})`)
     return bad('port', await detailOf(cause, place.port, holderMsMax), fixOf(refusal, setting))
   }
   if (isOwn)
     return bad(
       'port',
-      `nothing listens on ${address}, though the node (pid ${pid}) runs`,
-      'check the log of the node, and restart it',
+      `nothing listens on ${address}, although the node (pid ${pid}) is running`,
+      'check the log of the node, then restart the node',
     )
   return good(
     'port',
-    published === null
-      ? `${address} is free`
-      : `${address} is free; the node (pid ${pid}) is at ${published}`,
+    published === null ? `${address} is free` : `${address} is free; the node (pid ${pid}) uses ${published}`,
   )
 }
 
@@ -80,7 +78,7 @@ function samePort(one: string, other: string): boolean {
 
 async function detailOf(cause: unknown, port: number, msMax: number): Promise<string> {
   const holder = refusalOf(cause) === PORT_TAKEN ? await holderOf(port, msMax) : null
-  return holder === null ? reasonOf(cause) : `${reasonOf(cause)} (${holder} has it)`
+  return holder === null ? reasonOf(cause) : `${reasonOf(cause)} (in use by ${holder})`
 }
 
 function fixOf(refusal: string | null, setting: Place['setting']): string {

@@ -23,7 +23,7 @@ const EXTERNAL = 'external'
 /** Round trips; the shortest counts, since the others waited for something else. */
 const TRIPS = 3
 const READ_ONLY_FIX =
-  'promote the server or end its default_transaction_read_only; where it has a primary, name all hosts in ' +
+  'promote the server or turn off its default_transaction_read_only; if it is a replica, list all hosts in ' +
   'DATABASE_URL with target_session_attrs=read-write'
 
 /** Checks that Postgres answers, its latency and version; then the facts in its rows. */
@@ -41,7 +41,7 @@ export async function postgres(look: Look): Promise<readonly Finding[]> {
     )
     return isCurrent ? [...reached, ...(await inRows(store, look))] : reached
   } catch (cause) {
-    const place = where === EXTERNAL ? 'DATABASE_URL and the server' : 'the log of the node'
+    const place = where === EXTERNAL ? 'DATABASE_URL and the server' : "the node's log"
     return [bad('postgres', reasonOf(cause), `check ${place}`)]
   } finally {
     await store?.close()
@@ -65,9 +65,11 @@ async function reach(sql: Sql, { where, remarks, pooler }: Place, { now }: Look)
   const through = pooler === null ? '' : `, through a pooler in ${pooler} mode`
   const answered = good('postgres', `${where}${through}, version ${version}, answers in ${msText(tripMs)}`)
   const readOnly = (await isReadOnly(sql))
-    ? [bad('postgres', 'it is read-only: Sluice cannot write', READ_ONLY_FIX)]
+    ? [bad('postgres', 'the database is read-only: Sluice cannot write', READ_ONLY_FIX)]
     : []
-  const ignored = remarks.map((remark) => doubtful('postgres', remark, 'remove it from DATABASE_URL'))
+  const ignored = remarks.map((remark) =>
+    doubtful('postgres', remark, 'remove this parameter from DATABASE_URL'),
+  )
   return {
     reached: [answered, ...readOnly, ...ignored, clock('Postgres', reading), schema],
     isCurrent: schema.level === 'ok',
@@ -94,7 +96,7 @@ async function inRows(
     return [
       doubtful(
         'postgres',
-        `its tables could not be read: ${reasonOf(cause)}`,
+        `the tables could not be read: ${reasonOf(cause)}`,
         'find out what keeps the server busy (`pg_stat_activity`)',
       ),
     ]
@@ -117,12 +119,12 @@ export function embedded(
   find: () => unknown = shippedBinaries,
 ): Finding {
   const where = placeOf(config)
-  if (running !== null) return good('postgres', `${where}; the node is just starting`)
+  if (running !== null) return good('postgres', `${where}; the node is still starting`)
   const folder = clusterFolderOf(config.dataDir)
   if (folder !== null && !existsSync(folder)) {
     return bad(
       'postgres',
-      `its files are gone: ${folder} is missing`,
+      `the data files are gone: ${folder} is missing`,
       'restore the folder, or restore a backup into a new SLUICE_DATA',
     )
   }
@@ -168,10 +170,10 @@ async function migrations(sql: Sql): Promise<Finding> {
   try {
     const { at } = await checkSchema(sql)
     const missing = MIGRATIONS.length - at
-    if (missing <= 0) return good('migrations', `all ${at} are there`)
+    if (missing <= 0) return good('migrations', `all ${at} migrations are applied`)
     return doubtful(
       'migrations',
-      `${missing} of ${MIGRATIONS.length} are missing`,
+      `${missing} of ${MIGRATIONS.length} migrations are missing`,
       'start the node, or run `sluice migrate`',
     )
   } catch (cause) {

@@ -17,7 +17,7 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
   if (address === undefined) return embedded()
   const fix = url === null ? 'check the log of the node' : 'check REDIS_URL and the server'
   const away = (why: string): Finding =>
-    doubtful('redis', `${why}: rate limits are only shared out evenly`, fix)
+    doubtful('redis', `${why}: rate limits are only split evenly between fronts`, fix)
   let cause: unknown = null
   const log = {
     ...stderrLog,
@@ -67,6 +67,6 @@ async function detailOf({ redis: client }: State, where: string): Promise<string
 async function embedded(): Promise<Finding> {
   const server = await findServer(REDIS_SERVERS)
   if (server !== null) return good('redis', `embedded: ${server}`)
-  const detail = 'no redis-server on the PATH: rate windows are lost on restart'
+  const detail = 'no redis-server on the PATH: rate-limit state is lost on restart'
   return doubtful('redis', detail, 'install redis or valkey, or set REDIS_URL')
 }

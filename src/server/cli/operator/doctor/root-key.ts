@@ -47,7 +47,7 @@ function knownIds(config: Sources): readonly string[] | null {
 function copied(config: Sources, keys: RootKeys): Finding {
   const { rootKey: setting, rootKeyFile, dataDir } = config
   const file = rootKeyFile ?? join(dataDir, ROOT_KEY_FILE)
-  const where = setting !== null ? 'given by SLUICE_ROOT_KEY' : file
+  const where = setting !== null ? 'from SLUICE_ROOT_KEY' : file
   const older = keys.ids.length - 1
   const all = older === 0 ? where : `${where}; ${older} more (see their use with \`sluice vault status\`)`
   const advice = loneRootKeys(config, keys)
@@ -55,7 +55,9 @@ function copied(config: Sources, keys: RootKeys): Finding {
   const [copies, inFiles] = [rootKeyCopies(dataDir), rootKeyIdsInFiles(config, keys)]
   return good(
     'root_key',
-    inFiles.length === 0 ? all : `${all}; copied on ${dayOf(inFiles.map((id) => copies.get(id)?.at ?? ''))}`,
+    inFiles.length === 0
+      ? all
+      : `${all}; backup recorded on ${dayOf(inFiles.map((id) => copies.get(id)?.at ?? ''))}`,
   )
 }
 

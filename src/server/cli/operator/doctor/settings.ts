@@ -31,7 +31,7 @@ export function catalogue({ config, providerKeys }: Generation): readonly Findin
         : doubtful('prices', unpriced.detail, unpriced.fix)
     return [
       difference === null
-        ? good('catalogue', `${loaded.catalogue.models.length} models of ${catalogueName(file)}`)
+        ? good('catalogue', `${loaded.catalogue.models.length} models from ${catalogueName(file)}`)
         : doubtful('catalogue', difference.detail, difference.fix),
       prices,
       ...keysOf(loaded.catalogue, providerKeys),
@@ -41,7 +41,7 @@ export function catalogue({ config, providerKeys }: Generation): readonly Findin
     bad(
       'catalogue',
       `${loaded.problems.length} mistakes`,
-      'run `sluice catalog check` on the file of SLUICE_CATALOG',
+      'run `sluice catalog check` on the SLUICE_CATALOG file',
     ),
   ]
 }

@@ -66,7 +66,7 @@ async function room(place: string, folder: string, what = ''): Promise<Finding> 
   return doubtful(
     'storage',
     detail,
-    'free space and inodes (one per file): uploads are refused when none are left',
+    'free up space and inodes (one per file): uploads are refused when either runs out',
   )
 }
 

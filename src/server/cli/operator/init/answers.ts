@@ -22,7 +22,7 @@ export const OPTIONS: readonly {
   { setting: 'SLUICE_DATA', flags: '--data <folder>', about: 'data folder' },
   { setting: 'SLUICE_HOST', flags: '--host <address>', about: 'address to listen on' },
   { setting: 'SLUICE_PORT', flags: '--port <port>', about: 'port for API calls' },
-  { setting: 'SLUICE_ADMIN_PORT', flags: '--admin-port <port>', about: 'port for the operator' },
+  { setting: 'SLUICE_ADMIN_PORT', flags: '--admin-port <port>', about: 'port for the dashboard and metrics' },
   { setting: 'SLUICE_PUBLIC_URL', flags: '--public-url <url>', about: 'public origin of the API' },
   { setting: 'SLUICE_TLS_CERT', flags: '--tls-cert <file>', about: 'PEM file' },
   { setting: 'SLUICE_TLS_KEY', flags: '--tls-key <file>', about: 'PEM file' },

@@ -101,7 +101,7 @@ export async function askAll(
   if (keyFile === undefined) return talk.answers
   await talk.text(
     'SLUICE_ROOT_KEY_FILE',
-    'File of the root key, which encrypts all stored files and secrets; created if missing',
+    'File with the root key that encrypts all stored files and secrets; created if missing',
     keyFile,
   )
   return talk.answers
@@ -113,15 +113,15 @@ async function askTls(talk: Talk): Promise<void> {
     'TLS',
     [
       { value: 'none', label: 'none', hint: 'callers are on this machine or in your own network' },
-      { value: 'files', label: 'by the node', hint: 'with a certificate and a key in PEM files' },
-      { value: 'proxy', label: 'by a proxy in front of the node' },
+      { value: 'files', label: 'handled by the node', hint: 'with a certificate and a key in PEM files' },
+      { value: 'proxy', label: 'handled by a proxy in front of the node' },
     ],
     cert !== undefined ? 'files' : publicUrl?.startsWith('https:') === true ? 'proxy' : 'none',
   )
   if (how === 'files') {
     talk.leaveOut('SLUICE_TLS_KEY')
-    await talk.text('SLUICE_TLS_CERT', 'File of the certificate')
-    await talk.text('SLUICE_TLS_KEY', 'File of the private key')
+    await talk.text('SLUICE_TLS_CERT', 'Certificate file')
+    await talk.text('SLUICE_TLS_KEY', 'Private key file')
   } else talk.leaveOut('SLUICE_TLS_CERT', 'SLUICE_TLS_KEY')
   if (how === 'none') return talk.leaveOut('SLUICE_PUBLIC_URL')
   await talk.text('SLUICE_PUBLIC_URL', 'Public URL of the API, such as https://sluice.example')
@@ -143,7 +143,7 @@ async function askStore(
     isGiven ? 'given' : 'embedded',
   )
   if (which === 'embedded') talk.leaveOut(setting)
-  if (which === 'own') await talk.hidden(setting, `Its URL: ${form}`)
+  if (which === 'own') await talk.hidden(setting, `Server URL: ${form}`)
 }
 
 async function askObjects(talk: Talk): Promise<void> {

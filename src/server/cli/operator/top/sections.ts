@@ -59,7 +59,7 @@ export function titleLine(
   const what =
     trouble === null
       ? 'waiting for the node'
-      : `${trouble.reason}; trying again, ${durationText(trouble.seconds)}`
+      : `${trouble.reason}; retrying for ${durationText(trouble.seconds)}`
   return [name, piece('  '), piece(what, trouble === null ? 'faint' : 'bad')]
 }
 

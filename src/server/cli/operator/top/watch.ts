@@ -100,5 +100,7 @@ export async function watchLive(
 const NO_NODE = 'no node is ready on this machine'
 
 function messageOf({ kind, reason }: LiveEnd): string {
-  return kind === 'refused' ? `the node refuses this key: ${reason}` : `the node cannot be watched: ${reason}`
+  return kind === 'refused'
+    ? `the node refused this key: ${reason}`
+    : `the live view of the node failed: ${reason}`
 }

@@ -39,7 +39,7 @@ function Audit(context: PageContext): ComponentChild {
       <section class="panel" aria-label="Events">
         <div class="head">
           <p class="hint">
-            Every change and every release of a secret, in one chain of hashes. Click a value to filter by it.
+            Every change and every release of a secret, in one hash chain. Click a value to filter by it.
           </p>
           <Reload loaded={loaded} />
         </div>
@@ -53,7 +53,7 @@ function Audit(context: PageContext): ComponentChild {
           empty={
             value?.next_before === null || value === undefined
               ? 'No events match.'
-              : 'No matches among the newest events; there may be older ones.'
+              : 'No matches among the newest events; older events may match.'
           }
         />
         <Steps before={before} next={value?.next_before ?? null} setQuery={setQuery} />

@@ -136,7 +136,7 @@ export const FORCES: Readonly<
   overdrawn: {
     text: 'overdrawn',
     tone: 'bad',
-    title: 'Spend exceeds this limit. Calls are refused until it resets or is raised.',
+    title: 'Spend exceeds this limit. Calls are refused until the limit resets or is raised.',
   },
   pending: {
     text: 'pending',

@@ -61,7 +61,7 @@ export function Budgets({
       </div>
       {workspaces.loaded.problem === null ? (
         <LoadedTable<LimitedBudget>
-          caption="Budgets of workspaces"
+          caption="Workspace budgets"
           columns={columns}
           loaded={budgets}
           {...(children !== undefined && { found: context })}
@@ -253,7 +253,7 @@ function columnsOf(input: ColumnsInput): readonly Column<LimitedBudget>[] {
       sortBy: ({ spent_usd: spent, limit_usd: limit }) => spent / limit,
       cell: (budget) => (
         <Meter
-          label={`Budget spend of ${said(budget)}`}
+          label={`Spend against the ${said(budget)}`}
           value={budget.spent_usd}
           max={budget.limit_usd}
           text={`${usd(budget.spent_usd)} of ${usd(budget.limit_usd)}`}

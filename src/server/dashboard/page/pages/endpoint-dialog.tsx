@@ -141,7 +141,7 @@ function Deeds({
       {asked === 'disable' && (
         <Confirm
           title="Disable endpoint?"
-          text="It gets no calls until it is enabled again."
+          text="The endpoint gets no calls until it is enabled again."
           action="Disable"
           isDestructive
           run={run}
@@ -151,7 +151,7 @@ function Deeds({
       {asked === 'delete' && (
         <Confirm
           title="Delete endpoint?"
-          text={`It no longer serves ${endpoint.model_permaslug}. This cannot be undone.`}
+          text={`The endpoint stops serving ${endpoint.model_permaslug}. This cannot be undone.`}
           action="Delete endpoint"
           isDestructive
           run={remove}

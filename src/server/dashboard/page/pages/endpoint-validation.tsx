@@ -123,6 +123,11 @@ function whyNot({
   upstream_status: status,
   upstream_message: message,
 }: EndpointCheck): string {
-  const words = [reason && REASONS[reason], model && `it was ${model}`, status && `status ${status}`, message]
+  const words = [
+    reason && REASONS[reason],
+    model && `answered by ${model}`,
+    status && `status ${status}`,
+    message,
+  ]
   return words.filter((word) => word !== undefined && word !== '').join('; ')
 }

@@ -168,7 +168,7 @@ function Deliveries({ context, job, onChange }: JobPart): ComponentChild {
   const replay = useReplay(context, () => (onChange(), heading.focus()))
   const [looked, setLooked] = useState<AdminDeliveryShape | null>(null)
   const { callback_host: host, deliveries } = job
-  const empty = host === null ? 'No callback URL.' : `A webhook goes to ${host} when the job ends.`
+  const empty = host === null ? 'No callback URL.' : `A webhook is sent to ${host} when the job ends.`
   return (
     <section class="stack">
       <h3 ref={heading.ref} tabIndex={-1}>

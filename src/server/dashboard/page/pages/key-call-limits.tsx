@@ -33,7 +33,7 @@ const FIELDS: readonly CallField[] = [
     name: 'default_max_output_tokens',
     label: 'Default max. output tokens',
     min: 16 satisfies typeof DEFAULT_OUTPUT_TOKENS_MIN,
-    hint: "Optional. The endpoint's own if empty.",
+    hint: "Optional. If empty, the endpoint's own limit applies.",
     text: (value) => `${count(value)} output tokens by default`,
   },
 ]

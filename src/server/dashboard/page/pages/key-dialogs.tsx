@@ -186,7 +186,7 @@ function RateFields({
         step={1}
         value={input.burst}
         onInput={set('burst')}
-        hint="Optional. Requests that may come at once."
+        hint="Optional. Maximum number of requests at once."
         error={errorAbout(problem, 'rate_limit_burst')}
         isDisabled={input.rate === ''}
       />

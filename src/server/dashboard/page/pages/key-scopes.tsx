@@ -9,7 +9,7 @@ const SCOPES: readonly (readonly [KeyScope, string])[] = [
   ['vault:use', 'egress and private endpoints'],
   ['vault:write', 'write secrets'],
   ['videos', 'make videos'],
-  ['presets:write', 'reserved: management keys write presets'],
+  ['presets:write', 'no effect: only management keys write presets'],
 ]
 
 export interface ScopeFieldsProps {

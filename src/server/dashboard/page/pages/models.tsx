@@ -34,7 +34,7 @@ function Providers({ live }: PageContext): ComponentChild {
   return (
     <section class="panel">
       <div class="head">
-        <h2>Health of providers</h2>
+        <h2>Provider health</h2>
         {latest !== null && <Since latest={latest} isStale={isStale} />}
       </div>
       {latest === null ? (

@@ -232,7 +232,7 @@ const LINES_OF: { readonly [by in HistoryDimension]: number } = {
   key: 12 satisfies typeof HISTORY_KEYS_MAX,
 }
 const lineText = ({ by }: Subject): string =>
-  `A node keeps history for its ${LINES_OF[by]} busiest ${by}s only.`
+  `A node keeps history only for its ${LINES_OF[by]} busiest ${by}s.`
 
 /** Of latencies by name one quantile is shown: three of each would be a thicket. */
 function drawn(

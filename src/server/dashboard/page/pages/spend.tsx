@@ -161,7 +161,8 @@ function Credit({ context, look: { credit, recent, refusals }, reload }: CreditP
       </dl>
       {credit.is_unlimited ? (
         <p class="hint">
-          Credit is unlimited until the first top-up. After that, calls are refused when credit runs out.
+          Credit is unlimited until the first top-up. After the top-up, calls are refused when credit runs
+          out.
         </p>
       ) : (
         <BurnDown
@@ -215,7 +216,11 @@ function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): Com
   return (
     <Dialog title="Add credit" onClose={onClose}>
       <Form action="Add" isBusy={isBusy} problem={problem} onSubmit={start} onCancel={onClose}>
-        {isFirst && <p class="notice warn">The first top-up ends unlimited credit. Earlier spend counts.</p>}
+        {isFirst && (
+          <p class="notice warn">
+            The first top-up ends unlimited credit. Earlier spend counts against the new credit.
+          </p>
+        )}
         <TextField
           label="Amount (USD)"
           type="number"

@@ -140,13 +140,13 @@ function KeyWanted(props: OwnKeyProps): ComponentChild {
       {misplaced.length > 0 && (
         <p>
           <code>{misplaced.join(' and ')}</code>
-          {` contains a Sluice key, which ${name} cannot accept. It is ignored.`}
+          {` contains a Sluice key, which ${name} does not accept. This key is ignored.`}
         </p>
       )}
       <p>
         {`The node has no ${name} key. Set `}
         <code>{variables.join(' and ')}</code>
-        {' in its environment and restart it. This step turns green when the key is there.'}
+        {' in its environment and restart it. This step turns green when the key is set.'}
       </p>
       {secret !== null && [
         <p key="own">
@@ -182,7 +182,7 @@ function keysText({ keys, nameOf }: KeyNames): string {
   const known = callingKeys(keys)
   const names = known.slice(0, NAMED_KEYS).map(({ hash }) => nameOf(hash))
   const more = known.length - names.length
-  return `Existing keys: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}. Use one of them, or create another.`
+  return `Existing keys: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}. Use an existing key, or create another.`
 }
 
 function MakeKey({ context: { api, say }, made, keys, onMade }: MakeKeyProps): ComponentChild {
@@ -242,7 +242,7 @@ function PasteCall({ facts, provider, made, known, call }: PasteCallProps): Comp
         <p class="empty">This provider has no chat or embeddings model.</p>
       ) : (
         <CopyBox
-          label={`Sample call of ${model.id}${name === null ? '' : ` with the key ${name}`}`}
+          label={`Sample call to ${model.id}${name === null ? '' : ` with the key ${name}`}`}
           text={sampleOf(language, { apiUrl: facts.api_url, key: made?.key ?? null, name, model })}
           isCode
         />
@@ -259,7 +259,7 @@ function CallState({ call }: { readonly call: FirstCall }): ComponentChild {
     case 'refused':
       return (
         <p class="notice warn" role="status">
-          {`A call of ${call.operation} was refused. `}
+          {`A ${call.operation} call was refused. `}
           <a href={hashOf('requests', { show: 'failed' })}>View failed calls</a>
         </p>
       )

@@ -39,7 +39,7 @@ const EMPTY: Readonly<Record<Shown, string>> = {
   dead: 'No dead letters: every webhook was delivered or is still waiting.',
   waiting: 'No webhooks waiting.',
   delivered: 'No webhooks delivered yet.',
-  all: 'No webhooks yet. A video job with a callback URL sends one when it ends.',
+  all: 'No webhooks yet. A video job with a callback URL sends a webhook when it ends.',
 }
 const isShown = (text: string | null): text is Shown => text !== null && Object.hasOwn(TITLES, text)
 

@@ -111,7 +111,7 @@ export function useReplay({ api, say }: PageContext, onDone: () => void): Replay
     asked === null ? null : (
       <Confirm
         title="Send again?"
-        text={`${asked.host} already accepted this webhook. It gets it a second time with the same id.`}
+        text={`${asked.host} already accepted this webhook. The webhook is sent again with the same id.`}
         action="Send again"
         run={() => run(asked)}
         onClose={() => setAsked(null)}

@@ -62,7 +62,7 @@ t.test(
     writeFileSync(join(folder, 'package.json'), '{"name":"uWebSockets.js","main":"uws.js"}')
     writeFileSync(join(folder, 'uws.js'), "module.exports = require('./uws.node')")
     writeFileSync(join(folder, 'uws.node'), 'of another machine')
-    const fix = /install Sluice again with this Node/
+    const fix = /reinstall Sluice with this Node.js version/
     t.match(await frontEnd({ root }), {
       check: 'front_end',
       level: 'problem',
@@ -72,7 +72,7 @@ t.test(
     writeFileSync(join(folder, 'uws.js'), "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)")
     t.match(await frontEnd({ root }), {
       level: 'problem',
-      detail: 'the binary ended its process (SIGSEGV)',
+      detail: 'loading the binary ended the process (SIGSEGV)',
       fix,
     })
     t.match(await frontEnd({ root: '/' }), {
@@ -228,7 +228,7 @@ t.test('a table that somebody has locked is told of, and Postgres is not called 
   )
   t.match(found[3], {
     level: 'warning',
-    detail: /its tables could not be read: /,
+    detail: /the tables could not be read: /,
     fix: /pg_stat_activity/,
   })
 })

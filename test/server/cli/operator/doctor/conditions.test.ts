@@ -172,7 +172,7 @@ t.test('a node that runs without listening is found for each of its ports', asyn
   const { all } = await examined({ ...base.settings, SLUICE_DATA: dataDir })
   t.match(
     all.filter(({ check }) => check === 'port'),
-    [{ detail: /nothing listens on .* though the node/, fix: /restart it/ }, { level: 'problem' }],
+    [{ detail: /nothing listens on .* although the node/, fix: /restart the node/ }, { level: 'problem' }],
   )
   t.match(
     all.find(({ check }) => check === 'redis'),

@@ -34,7 +34,7 @@ condition({
   what: 'a disk of the data directory that is nearly full',
   check: 'data_directory',
   detail: /, [0-4] MiB free$/,
-  fix: /free space/,
+  fix: /free up space/,
   skip: NO_MOUNT,
   async make(t) {
     const folder = await tinyDisk(t)
@@ -54,7 +54,7 @@ condition({
   what: 'a disk of storage that is nearly full',
   check: 'storage',
   detail: /, [0-4] MiB free$/,
-  fix: /free space/,
+  fix: /free up space/,
   skip: NO_MOUNT,
   async make(t) {
     return { SLUICE_OBJECTS: await tinyDisk(t) }

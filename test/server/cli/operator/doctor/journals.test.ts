@@ -42,7 +42,7 @@ t.test('a journal of this node without its front and without a file is named, wi
   await openRow(store, 'this-node')
   const [finding] = await look()
   t.equal(finding?.level, 'warning')
-  t.equal(finding?.fix, '`sluice ledger close-node this-node`')
+  t.equal(finding?.fix, 'run `sluice ledger close-node this-node`')
   await heartbeat(store, 'this-node')
   t.match((await look())[0]?.fix, /^stop the node, then/)
 })

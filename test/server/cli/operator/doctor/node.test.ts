@@ -75,7 +75,7 @@ t.test(
     )
     t.match(
       fresh.all.filter(({ check }) => check === 'port'),
-      [{ detail: / is held by the node \(pid \d+\)$/ }, { level: 'ok' }],
+      [{ detail: / is in use by the node \(pid \d+\)$/ }, { level: 'ok' }],
     )
     rmSync(join(node.dataDir, 'first-keys.json'))
     t.match(await runVerb(settings, ['backup', join(await openFolder(t), 'b')]), { code: 0 })
@@ -83,7 +83,7 @@ t.test(
     t.same([code, found], [0, []])
     t.match(
       all.find(({ check }) => check === 'root_key'),
-      { detail: /\/root-key; copied on \d{4}-\d\d-\d\d$/ },
+      { detail: /\/root-key; backup recorded on \d{4}-\d\d-\d\d$/ },
     )
     t.match(
       all.find(({ check }) => check === 'postgres'),
@@ -133,7 +133,7 @@ t.test(
     const of = (check: string): Finding | undefined => found.find((finding) => finding.check === check)
     t.match(of('data_directory'), {
       level: 'problem',
-      detail: /readable\/data cannot be made in .*readable \(EACCES\)$/,
+      detail: /readable\/data cannot be created in .*readable \(EACCES\)$/,
       fix: /SLUICE_DATA/,
     })
     t.match(of('storage'), {
@@ -148,7 +148,7 @@ t.test(
     })
     t.match(of('descriptors'), {
       level: 'warning',
-      detail: `a front may open ${DESCRIPTORS_MIN - 1} and holds 5119 connections in addition to 2048 streams`,
+      detail: `a front can open ${DESCRIPTORS_MIN - 1} descriptors: enough for 5119 connections in addition to 2048 streams`,
       fix: /LimitNOFILE=/,
     })
     t.match(of('listener_migration'), { level: 'warning', fix: /^sysctl -w net\.ipv4\.tcp_migrate_req=1/ })
@@ -188,7 +188,7 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   t.match(await confirm(file), { code: 1, stderr: /would be lost together with the key/ })
   t.match(await confirm(short), {
     code: 1,
-    stderr: /short does not hold root key [0-9a-f]{16}: nothing was recorded/,
+    stderr: /short does not contain root key [0-9a-f]{16}: nothing was recorded/,
   })
   t.match(await confirm('-', 'no key at all'), {
     code: 1,
@@ -203,7 +203,7 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
     code: 0,
     stdout: /^recorded: root keys [0-9a-f]{16}, [0-9a-f]{16} are backed up$/m,
   })
-  t.match(await of(), { level: 'ok', detail: /; copied on \d{4}-\d\d-\d\d$/ })
+  t.match(await of(), { level: 'ok', detail: /; backup recorded on \d{4}-\d\d-\d\d$/ })
   writeFileSync(file, `${'7'.repeat(64)}\n${other}${key}`)
   t.match(await of(), { level: 'warning', detail: /no backup of root key [0-9a-f]{16}:/ })
 })

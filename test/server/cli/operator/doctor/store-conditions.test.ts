@@ -42,14 +42,14 @@ condition({
   what: 'a parameter of DATABASE_URL that is not obeyed',
   check: 'postgres',
   detail: /^channel_binding is ignored: /,
-  fix: /remove it from DATABASE_URL/,
+  fix: /remove this parameter from DATABASE_URL/,
   make: () => ({ DATABASE_URL: `${settings['DATABASE_URL'] ?? ''}?channel_binding=prefer` }),
 })
 
 condition({
   what: 'an embedded Postgres whose files are gone',
   check: 'postgres',
-  detail: /its files are gone: .*\/gone is missing/,
+  detail: /the data files are gone: .*\/gone is missing/,
   fix: /restore a backup/,
   async make(t) {
     const dataDir = await madeDirectory(t)
@@ -61,7 +61,7 @@ condition({
 condition({
   what: 'a schema that is older',
   check: 'migrations',
-  detail: new RegExp(`^1 of ${MIGRATIONS.length} are missing$`),
+  detail: new RegExp(`^1 of ${MIGRATIONS.length} migrations are missing$`),
   fix: /sluice migrate/,
   async make(t) {
     const { url } = await openTestDatabase(t, 'empty')
@@ -119,7 +119,7 @@ condition({
 condition({
   what: 'a Redis that is not there',
   check: 'redis',
-  detail: /ECONNREFUSED.*rate limits are only shared out evenly/,
+  detail: /ECONNREFUSED.*rate limits are only split evenly between fronts/,
   fix: /REDIS_URL/,
   skip:
     told.found.some(({ check }) => check === 'redis') &&

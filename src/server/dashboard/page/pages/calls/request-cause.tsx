@@ -23,7 +23,7 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
     <div class="notice bad">
       <p>
         <b>{error}</b> {withCode(reason?.message ?? cause)}
-        {limit !== null && ` Limit: ${interval === '' ? '' : `${interval}, `}of the ${owner}.`}
+        {limit !== null && ` Limit: ${owner}${interval === '' ? '' : `, ${interval}`}.`}
         {asked !== undefined && ` Requested model: ${asked}.`}
         {near !== undefined && near.length > 0 && ` Nearest: ${near.join(', ')}.`}
         {last !== undefined &&

@@ -109,7 +109,7 @@ function chargedText({
   is_unpriced,
 }: RequestShape): string {
   const remarks = [
-    owners.length === 0 ? 'no spending limit' : `counts against limits of: ${owners.join(', ')}`,
+    owners.length === 0 ? 'no spending limit' : `counts against the limits of: ${owners.join(', ')}`,
     isByok && "workspace's own provider key",
     is_estimated && 'tokens estimated',
     is_unpriced && 'no price',
@@ -123,7 +123,7 @@ function Steps({ request }: { readonly request: RequestShape }): ComponentChild 
   const endMs = Math.max(request.duration_ms ?? 0, ...steps.map(({ fromMs, ms }) => fromMs + ms))
   if (steps.length === 0 || endMs <= 0) return null
   return (
-    <ol class="waterfall" aria-label={`Parts of ${duration(endMs)}`}>
+    <ol class="waterfall" aria-label={`Breakdown of ${duration(endMs)}`}>
       {steps.map((step, nth) => (
         <li key={nth} class={step.tone}>
           <span>{step.note === undefined ? step.name : `${step.name}: ${step.note}`}</span>

@@ -35,7 +35,7 @@ export function FileTypesDialog({ context: { api }, workspace, onClose }: FileTy
         {value === null && <p class="notice warn">Workspace not found.</p>}
         {value !== undefined && value !== null && (
           <DataTable<AdminFileTypeShape>
-            caption="Files by type, the largest first"
+            caption="Files by type, largest first"
             columns={columnsOf(value.types ?? [])}
             rows={value.types ?? []}
             keyOf={({ mime_type: type }) => type}

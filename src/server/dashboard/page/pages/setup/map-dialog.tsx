@@ -43,7 +43,7 @@ export function MapDialog({ context, groups, workspaces, onDone, onClose }: MapD
       workspace_id: workspace,
       role,
     })
-    say('Group mapped. Its active members are now members of the workspace.')
+    say('Group mapped. Active group members are now members of the workspace.')
     onClose()
   }, onDone)
   return (
@@ -73,8 +73,8 @@ function sentenceOf(preview: MappingPreviewShape, role: string): string {
   const parts = [
     `${count(joining)} ${joining === 1 ? 'user joins' : 'users join'} with the role ${role}`,
     promoted > 0 && `${count(promoted)} members become admin`,
-    unchanged > 0 && `${count(unchanged)} stay as they are`,
-    inactive > 0 && `${count(inactive)} are inactive and get nothing`,
+    unchanged > 0 && `${count(unchanged)} stay unchanged`,
+    inactive > 0 && `${count(inactive)} are inactive and get no role`,
   ].filter((part) => part !== false)
   return `${isCut ? 'At least: ' : 'Effect now: '}${parts.join(', ')}.`
 }

@@ -113,8 +113,8 @@ function send(api: Api, id: string, change: MappingChange): Promise<unknown> {
 const WORDS: Readonly<Record<MappingChange, string>> = {
   admin: 'Grant role admin',
   member: 'Grant role member',
-  end: 'Delete mapping, remove its members',
-  keep: 'Delete mapping, keep its members',
+  end: 'Delete mapping and remove its members',
+  keep: 'Delete mapping but keep its members',
 }
 
 function changesOf(role: MappingShape['role']): readonly (readonly [string, string])[] {
@@ -141,7 +141,7 @@ function Preview({ previewed, names, isChange, isCut }: PreviewProps): Component
         columns={columnsOf(names, isChange)}
         rows={previewed}
         keyOf={({ member }) => member.user_id}
-        empty="No members: the group has no active member, or they are still being added."
+        empty="No members: the group has no active members, or its members are still being added."
       />
     </div>
   )

@@ -196,7 +196,7 @@ function Deeds({
   }
   const close = (): void => setAsked(null)
   if (status === 'archived')
-    return <p class="hint">It is archived. Saving a request under its slug makes it active again.</p>
+    return <p class="hint">This preset is archived. Saving a request under its slug makes it active again.</p>
   return (
     <div class="actions">
       {version !== designated?.version && (
@@ -210,7 +210,7 @@ function Deeds({
       {asked === 'designate' && (
         <Confirm
           title={`Designate version ${version} of ${slug}?`}
-          text={`Calls without a version get version ${version} instead of ${designated?.version ?? 'none'}. All versions are kept.`}
+          text={`Calls without a version use version ${version} instead of ${designated?.version ?? 'none'}. All versions are kept.`}
           action="Designate"
           run={() => send('designate', { version }, `Calls of ${slug} now use version ${version}.`)}
           onClose={close}

@@ -75,9 +75,9 @@ function Errors({ context, search }: CallsProps): ComponentChild {
   ]
   return (
     <section class="panel" aria-label="Errors">
-      <h2>Errors of the last day</h2>
+      <h2>Errors in the last day</h2>
       <LoadedTable<Failure>
-        caption={`Errors of the last day, from up to ${CALLS_READ} failed calls`}
+        caption={`Errors in the last day, from up to ${CALLS_READ} failed calls`}
         columns={columns}
         loaded={{ ...loaded, value: loaded.value && failuresOf(loaded.value.data) }}
         keyOf={({ newest: { id } }) => id}

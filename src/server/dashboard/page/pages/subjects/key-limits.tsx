@@ -83,7 +83,7 @@ export function LimitsOfKeys({
     <section class="panel" aria-label="Key limits">
       <h2>Key limits</h2>
       <DataTable<Row>
-        caption="Key limits, the first to run out on top"
+        caption="Key limits, soonest to run out first"
         columns={columns}
         rows={rows}
         keyOf={({ apiKey }) => apiKey.hash}

@@ -126,7 +126,7 @@ function LastUsed({
 }
 
 function spentText({ usage_daily: today, usage_monthly: month, usage }: ApiKey): string {
-  return `${usd(today)} today, ${usd(month)} this month, ${usd(usage)} in all`
+  return `${usd(today)} today, ${usd(month)} this month, ${usd(usage)} in total`
 }
 
 /** Calls of the last day whose client left before the end: most of them are charged by estimate. */
@@ -149,7 +149,7 @@ export function leftText({ data: rows, next_cursor: next }: Pick<Answer, 'data' 
   const cost = rows.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0)
   const estimated = rows.filter(({ is_estimated }) => is_estimated).length
   const text = `${next === null ? '' : 'more than '}${count(calls)} calls in the last day`
-  return calls === 0 ? text : `${text}, ${count(estimated)} charged by an estimate, ${usd(cost)}`
+  return calls === 0 ? text : `${text}, ${count(estimated)} with an estimated charge, ${usd(cost)}`
 }
 
 /** Of the limit of money. */

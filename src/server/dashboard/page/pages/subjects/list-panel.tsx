@@ -44,7 +44,7 @@ export function ListPanel<Row>(props: ListPanelProps<Row>): ComponentChild {
         keyOf={keyOf}
         empty={empty}
       />
-      {loaded.value?.has_more === true && <p class="hint">These are the first; there are more.</p>}
+      {loaded.value?.has_more === true && <p class="hint">Only the first rows are shown.</p>}
     </section>
   )
 }

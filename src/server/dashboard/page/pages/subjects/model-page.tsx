@@ -118,9 +118,9 @@ function Conditions({ model }: { readonly model: Endpoints }): ComponentChild {
   if (changes.length === 0) return null
   return (
     <Fragment>
-      <h2>Prices with conditions</h2>
+      <h2>Conditional prices</h2>
       <DataTable<Change>
-        caption={`Prices of ${model.name} with conditions`}
+        caption={`Conditional prices of ${model.name}`}
         columns={CHANGES}
         rows={changes}
         keyOf={({ tag, place }) => `${tag} ${place}`}

@@ -76,10 +76,7 @@ export interface ProviderKey {
 export const PROVIDER_KEYS: Shown<ProviderKey> = {
   title: 'Provider keys',
   keyOf: ({ id }) => id,
-  empty: [
-    'No keys of its own: the keys of the operator are used. ',
-    <GuideLink key="guide" page="provider-keys" />,
-  ],
+  empty: ["No provider keys: the operator's keys are used. ", <GuideLink key="guide" page="provider-keys" />],
   columns: [
     { title: 'Provider', isName: true, cell: ({ provider }) => <SubjectLink to="provider" id={provider} /> },
     { title: 'Secret', cell: ({ name }) => <code>{name}</code> },

@@ -117,7 +117,7 @@ function About({ workspace }: Pick<PartsProps, 'workspace'>): ComponentChild {
             'Interns',
             `${workspace.programme ? 'enabled' : 'disabled'}: agents with their own keys and files`,
           ],
-          ['Storage', quota === null ? "the installation's default quota" : `${bytes(quota)} at most`],
+          ['Storage', quota === null ? "the installation's default quota" : `up to ${bytes(quota)}`],
           ['Limits', callLimitLines(workspace).join(', ') || 'none'],
           ['Audit', <a href={hashOf('audit', { object_id: id })}>Change history</a>],
         ]}
