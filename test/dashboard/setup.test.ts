@@ -82,7 +82,7 @@ t.test(
     t.equal(await designated(), 1)
     await dialog.getByRole('button', { name: 'Archive' }).click()
     await page.getByRole('button', { name: 'Archive preset' }).click()
-    await dialog.getByText('It is archived.').waitFor()
+    await dialog.getByText('This preset is archived.').waitFor()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('row', { name: /support archived/ }).waitFor()

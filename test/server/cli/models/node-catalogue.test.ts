@@ -57,7 +57,7 @@ t.test(
     const [one, two] = [catalogueFile(t, CATALOGUE), catalogueFile(t, CATALOGUE)]
     const SLUICE_DATA = await nodeWith(t, one)
     t.match(catalogue(generationOf({ SLUICE_DATA })), [
-      { check: 'catalogue', level: 'ok', detail: `1 models of the catalogue file ${one}` },
+      { check: 'catalogue', level: 'ok', detail: `1 models from the catalogue file ${one}` },
     ])
     t.match(catalogue(generationOf({ SLUICE_DATA, SLUICE_CATALOG: two })), [
       {

@@ -87,7 +87,7 @@ t.test('a management key is never taken for one that calls models', async (t) =>
   const settings = await stand(t, { management_key: FIRST.management_key })
   const { code, stdout, stderr } = await runVerb(settings, ['env', '--with-key'])
   t.same([code, stdout], [1, ''])
-  t.match(stderr, /holds no inference key/)
+  t.match(stderr, /contains no inference key/)
   t.notMatch(stderr, FIRST.management_key)
 })
 

@@ -332,7 +332,7 @@ t.test(
       if (!next.test('Postgres')) pty.keys('\r')
     }
     pty.keys('\u001b[B\r')
-    shown = await pty.until(/Its URL/, shown)
+    shown = await pty.until(/Server URL/, shown)
     pty.keys('postgres://a:hunter2@b/c\r')
     await pty.until(/Redis/, shown)
     pty.keys('\u0003')

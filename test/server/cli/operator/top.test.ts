@@ -38,7 +38,7 @@ async function watched(
 ): Promise<Awaited<ReturnType<typeof runVerb>>> {
   let ended = await runVerb(env, ['top', ...args])
   await until('the node can be watched', async () => {
-    if (!ended.stderr.includes('cannot be watched')) return true
+    if (!ended.stderr.includes('the live view of the node failed')) return true
     ended = await runVerb(env, ['top', ...args])
     return false
   })
@@ -83,7 +83,7 @@ t.test(
     t.match(await watched(wrong, '--once'), { code: 1, stderr: /refused this key/ })
     t.match(await runVerb(settings, ['top', '--once', '--key-file', join(folder, 'bad')]), {
       code: 1,
-      stderr: /bad holds no management key/,
+      stderr: /bad contains no management key/,
     })
     t.match(await runVerb(settings, ['top', '--once', '--key-file', join(folder, 'none')]), {
       code: 1,

@@ -160,9 +160,9 @@ t.test('bare `sluice` without a terminal still starts a node, whatever runs', as
 t.test('a verb without its group is told with the groups that have it', async (t) => {
   const { code, stderr } = await runToEnd({}, sluice('revoke'))
   t.equal(code, 2)
-  t.match(stderr, /^There is .*`bin\/sluice keys revoke`/m)
-  t.match(stderr, /^There is .*`bin\/sluice scim tokens revoke`/m)
+  t.match(stderr, /^Similar commands: .*`bin\/sluice keys revoke`/m)
+  t.match(stderr, /^Similar commands: .*`bin\/sluice scim tokens revoke`/m)
   const many = await runToEnd({}, sluice('list'))
-  t.match(many.stderr, /^There is .* and more\.$/m)
-  t.notMatch((await runToEnd({}, sluice('front-end'))).stderr, /There is/, 'nothing that is hidden')
+  t.match(many.stderr, /^Similar commands: .* and more\.$/m)
+  t.notMatch((await runToEnd({}, sluice('front-end'))).stderr, /Similar commands/, 'nothing that is hidden')
 })

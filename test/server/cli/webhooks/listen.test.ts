@@ -209,7 +209,7 @@ t.test('a named workspace is asked for on each page', async (t) => {
     asked.map(({ query }) => query.get('workspace_id')),
     ['research', 'research'],
   )
-  t.match(stderr, /^webhooks of research go to /)
+  t.match(stderr, /^forwarding webhooks of research to /)
 })
 
 t.test('a receiver that is down is told with its reason, and the next event is tried', async (t) => {

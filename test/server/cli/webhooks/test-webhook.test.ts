@@ -52,7 +52,7 @@ t.test('the program itself: the receiver of the workspace gets a signed event', 
   t.match(await runToEnd(settings, set), { code: 0 })
   const { code, stdout } = await runToEnd(settings, sluice('test-webhook'))
   t.equal(code, 0)
-  t.match(stdout, /^delivered to 127\.0\.0\.1 \(204\) in \d+ ms\nevent [0-9a-f-]{36}\n$/)
+  t.match(stdout, /^delivered to 127\.0\.0\.1 \(204\) in \d+ ms\nevent id: [0-9a-f-]{36}\n$/)
   const last = receiver.received.at(-1)
   const secret = (await runVerb(settings, ['webhooks', 'secret', 'show', 'default'])).stdout.trim()
   const body = Buffer.from(last?.body ?? '')

@@ -99,7 +99,7 @@ t.test(
       { holderMsMax: HOUR_MS },
     )
     t.match(await ports(look), [
-      { level: 'problem', detail: /another program uses the port.*\(\S+ \(pid \d+\) has it\)$/ },
+      { level: 'problem', detail: /another program uses the port.*\(in use by \S+ \(pid \d+\)\)$/ },
       { level: 'ok', detail: /is free$/ },
     ])
   },

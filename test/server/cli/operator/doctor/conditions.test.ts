@@ -185,7 +185,7 @@ t.test('a node that runs without listening is found for each of its ports', asyn
   })
   t.match(
     elsewhere.all.find(({ check }) => check === 'port'),
-    { level: 'ok', detail: /is free; the node \(pid \d+\) is at http/ },
+    { level: 'ok', detail: /is free; the node \(pid \d+\) uses http/ },
   )
 })
 

@@ -52,6 +52,6 @@ t.test('another node without a live front is named once, with how many journals 
   await openRow(store, 'gone')
   await openRow(store, 'gone')
   const findings = await look()
-  t.match(findings, [{ level: 'warning', detail: /node gone .* 2 journals/, fix: /close-node gone`$/ }])
+  t.match(findings, [{ level: 'warning', detail: /node gone .* 2 open journals/, fix: /close-node gone`$/ }])
   t.equal(findings.length, 1)
 })
