@@ -110,7 +110,7 @@ function reachedBy(model: ResolvedModel, from: Dialect, own: PrivateModel['endpo
 function unreached({ id, endpoints }: ResolvedModel, from: Dialect): string {
   return endpoints.some(({ provider }) => provider.protocol === 'local')
     ? `\`${id}\` is built in: it serves chat, responses and messages itself, without a provider`
-    : `no endpoint of \`${id}\` accepts requests of ${from}`
+    : `no endpoint of \`${id}\` accepts ${from} requests`
 }
 
 interface Explained {

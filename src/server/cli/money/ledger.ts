@@ -106,8 +106,8 @@ function addCloseNode(group: Command): void {
         print(
           options,
           result,
-          `${done.journals} journals closed, ${done.forfeits} forfeits\nforfeited: ${usdText(done.forfeitedNano)} USD; ` +
-            `returned: ${usdText(done.returnedNano)} USD (all accounts together)`,
+          `${done.journals} journals closed, ${done.forfeits} forfeits:\n${usdText(done.forfeitedNano)} USD forfeited, ` +
+            `${usdText(done.returnedNano)} USD returned (all accounts together)`,
         )
       }),
     )

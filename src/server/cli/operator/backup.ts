@@ -102,9 +102,7 @@ async function backUp({ store }: DatabaseHandle, folder: string, options: Backup
         ? []
         : [
             `the backup of the root keys could not be recorded in ${config.dataDir}: ` +
-              pasteable(
-                `\`sluice doctor\` will ask you to record it (\`sluice vault confirm-root ${folder}\`)`,
-              ),
+              pasteable(`\`sluice doctor\` asks you to record it (\`sluice vault confirm-root ${folder}\`)`),
           ]),
       'not included: settings, catalogue, first-keys.json and the data in Redis',
     ].join('\n'),

@@ -59,7 +59,7 @@ t.test(
     t.match(await run('close-node', 'gone'), { code: 1, stderr: /stopped responding without a shutdown/ })
     t.match(await run('close-node', 'gone', '--force'), {
       code: 0,
-      stdout: /^1 journals closed, 1 forfeits\nforfeited: 0\.00000004 USD; returned: 0 USD /,
+      stdout: /^1 journals closed, 1 forfeits:\n0\.00000004 USD forfeited, 0 USD returned /,
     })
     t.match(await auditOf(store), [{}, { operation: 'cli.ledger-close-node', object_id: 'gone' }])
     t.match(await run('forgive', '--journal', journal, '--note', 'the disk is lost'), { code: 0 })

@@ -56,7 +56,7 @@ function findingOf(node: string, those: readonly OpenJournal[], isOwn: boolean):
   if (!isOwn)
     return doubtful(
       'journals',
-      `node ${node} has no live front but ${what}`,
+      `node ${node} has no running front but ${what}`,
       `start the node; if the node is lost for good, ${close}`,
     )
   const fix = those.some(({ isNodeLive }) => isNodeLive) ? `stop the node, then ${close}` : close

@@ -13,7 +13,10 @@ export async function operator(
 ): Promise<readonly Finding[]> {
   if (reference === null) return []
   const found = await operatorOrganization(sql, reference)
-  if (found.ok) return [good('operator', `management keys of ${found.value.name} can open the dashboard`)]
+  if (found.ok)
+    return [
+      good('operator', `management keys of the organization ${found.value.name} can open the dashboard`),
+    ]
   const which = found.failure.name === 'reference_ambiguous' ? 'several organizations' : 'no organization'
   const fix = 'set SLUICE_OPERATOR_ORGANIZATION to the id from `sluice organizations list`'
   return [
