@@ -23,7 +23,7 @@ t.test('a node whose Postgres was restored from before its last drain', async (t
   await t.test('says that it refuses paid calls, and what to run', async (t) => {
     await until('it says so', async () => /"restore_not_accepted"/.test(await readyz()))
     t.match((await node.admin('/metrics')).body, /^sluice_money_steps_behind 1$/m)
-    t.match((await runVerb(settings, ['doctor'])).stdout, /problem +money .* by 1 money entries/)
+    t.match((await runVerb(settings, ['doctor'])).stdout, /problem +money .* lacks 1 money entries/)
     t.equal((await node.get('/api/v1/models/count')).status, 200, 'other calls are served')
   })
 

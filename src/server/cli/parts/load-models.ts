@@ -55,7 +55,7 @@ export function noteDifference(config: CatalogueConfig, options: { readonly json
 }
 
 export function catalogueName(file: string | null): string {
-  return file === null ? 'only the shipped catalogue' : `the catalogue file ${file}`
+  return file === null ? 'the shipped catalogue' : `the catalogue file ${file}`
 }
 
 /** Undefined: no node runs, it is of an older version, or its data directory cannot be read. */

@@ -45,7 +45,7 @@ t.test(
     t.match(await runVerb({ SLUICE_DATA, SLUICE_CATALOG }, ['models', 'explain', NAME]), {
       code: 0,
       stderr:
-        'note: the running node uses only the shipped catalogue, but SLUICE_CATALOG in this shell names ' +
+        'note: the running node uses the shipped catalogue, but SLUICE_CATALOG in this shell names ' +
         `${SLUICE_CATALOG}: restart the node with SLUICE_CATALOG=${SLUICE_CATALOG}\n`,
     })
   },

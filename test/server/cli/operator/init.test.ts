@@ -213,7 +213,7 @@ t.test('answers of a person become settings: TLS, stores, a bucket', async (t) =
       'Private key file': join(folder, 'k.pem'),
       'Public URL': 'https://sluice.example',
       Postgres: 'your own server',
-      'Its URL: postgres': 'postgres://db.example/sluice',
+      'Server URL: postgres': 'postgres://db.example/sluice',
       Redis: 'embedded',
       'Stored files': 'in a bucket',
       Bucket: 's3://files/eu',
@@ -254,7 +254,7 @@ for (const { what, script, fault } of [
   { what: 'nothing', script: { 'Data folder': ' ' }, fault: /An answer is required/ },
   {
     what: 'an address of another store',
-    script: { Postgres: 'your own server', 'Its URL: postgres': 'mysql://db' },
+    script: { Postgres: 'your own server', 'Server URL: postgres': 'mysql://db' },
     fault: /Expected postgres:/,
   },
   {

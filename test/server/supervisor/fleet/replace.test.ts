@@ -164,7 +164,7 @@ t.test('a reload of a configuration file', async (t) => {
       // By the command line, as an operator does it.
       t.match(await runToEnd(settings, sluice('reload')), {
         code: 0,
-        stdout: /now uses the new configuration, with only the shipped catalogue\n$/,
+        stdout: /now uses the new configuration, with the shipped catalogue\n$/,
       })
       await until('it is ready with one more', async () =>
         (await node.admin('/readyz')).body.includes('"fronts":{"ready":2,"wanted":2,'),
