@@ -23,7 +23,6 @@ import { statusLine } from '../src/server/http/reply/reply.ts'
 import { SwapList } from '../src/server/structures/swap-list.ts'
 import { Timers } from '../src/server/http/timers.ts'
 import type { WireRequest, WireResponse } from '../src/server/http/reply/wire.ts'
-import { UnreadAnswers } from '../src/server/limits/unread-answers.ts'
 import type {
   Embedder,
   EmbeddingCaller,
@@ -37,6 +36,7 @@ import { FREE_PAYMENT } from '../test/support/money/free-spend.ts'
 import { createEmbedder } from '../src/server/inference/embedder.ts'
 import { openPools } from '../src/workers/pool.ts'
 import { BodyBudget } from '../src/server/http/body/body.ts'
+import { UnreadAnswers } from '../src/server/limits/loop-share.ts'
 
 export interface UngovernedSettings {
   readonly port: number

@@ -11,8 +11,8 @@ import type { Provider } from '../peers/provider.ts'
 import { FREE_PAYMENT } from '../../test/support/money/free-spend.ts'
 import { FREE_GENERATIONS, RAW } from './free.ts'
 import type { TextEvents } from '../../src/dialects/answers.ts'
-import { WHOLE_TEXTS } from '../../src/dialects/whole-texts.ts'
 import type { ShownUsage } from '../../src/dialects/parts.ts'
+import { WHOLE_TEXTS } from '../../src/dialects/native-answer.ts'
 
 const JSON_TYPE = 'application/json'
 const SILENCE = Buffer.from(': \n\n')

@@ -2,7 +2,7 @@
  * The work of both proxies on an embeddings call between their HTTP server and the provider: the product's
  * checks, in memory.
  */
-import { costNano } from '../../src/schemas/money/costs.ts'
+import { costNano, usdOfNano } from '../../src/schemas/money/costs.ts'
 import { fail, ok, type Failure, type Outcome } from '../../src/schemas/failures.ts'
 import type { EmbeddingsRequest } from '../../src/server/ports/embeddings/embeddings.ts'
 import { contentRefusal } from '../../src/server/http/call/head.ts'
@@ -19,7 +19,6 @@ import {
 } from '../../src/server/upstream/embeddings/input-shape.ts'
 import { judgeUsage } from '../../src/server/upstream/embeddings/usage.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
-import { usdOfNano } from '../../src/schemas/money/usd.ts'
 import { decodeEmbeddings } from '../../src/workers/decode-embeddings.ts'
 import { readBody } from '../../src/workers/read-body.ts'
 import { takeAnswer } from '../../src/workers/scan-answer.ts'

@@ -1,9 +1,32 @@
+import { randomUUID } from 'node:crypto'
 import { ok } from '../schemas/failures.ts'
-import type { Dialect } from '../schemas/inference/text-request.ts'
-import { NATIVE_DIALECTS } from './native-dialects.ts'
-import type { NoAnswer, NativeAnswer, NativeHead, ReadAnswer, WholeRead, JoinedAnswer } from './parts.ts'
+import type { Dialect, TextRequest } from '../schemas/inference/text-request.ts'
+import type {
+  NoAnswer,
+  NativeAnswer,
+  NativeHead,
+  ReadAnswer,
+  WholeRead,
+  JoinedAnswer,
+  ShownUsage,
+} from './parts.ts'
 import { usageBetween } from './usage.ts'
 import { bytesOf, joined } from '../schemas/values/json-bytes.ts'
+import { withoutMarks } from '../schemas/values/long-integers.ts'
+import { WholeChat } from './chat/answer.ts'
+import { WholeMessage } from './messages/answer.ts'
+import { WholeResponse } from './responses/answer.ts'
+import type { TextHead, WholeText } from './answers.ts'
+import type { NativeDialect } from './native.ts'
+import { chatRequest } from './chat/native-request.ts'
+import { readChatAnswer } from './chat/whole.ts'
+import { readMessageAnswer } from './messages/whole.ts'
+import { NativeMessagesStream } from './messages/stream.ts'
+import { readResponse } from './responses/whole.ts'
+import { NativeResponsesStream } from './responses/stream.ts'
+import { responsesRequest } from './responses/native-request.ts'
+import { messagesRequest } from './messages/native-request.ts'
+import { NativeChatStream } from './chat/stream.ts'
 
 interface Unread {
   readonly dialect: Dialect
@@ -63,4 +86,52 @@ function readAs(dialect: Dialect, body: Uint8Array, head: NativeHead): WholeRead
   const read = NATIVE_DIALECTS[dialect].answer(bytes, head)
   if (read === null) return noAnswer(dialect)
   return read instanceof Uint8Array ? { ...noAnswer(dialect), error: read } : ok(read)
+}
+
+/** Makes what collects an answer in a dialect, for one call. */
+export type WholeTextOf = (head: TextHead, asked: Pick<TextRequest, 'isEncryptedAsked'>) => WholeText
+
+export const WHOLE_TEXTS: Readonly<Record<Dialect, WholeTextOf>> = {
+  chat: (head) => new WholeChat(head),
+  responses: (head, asked) => new WholeResponse(head, asked),
+  messages: (head) => new WholeMessage(head),
+}
+
+/** Stands for the usage: callers and providers cannot know it. */
+const PLACE = JSON.stringify(randomUUID())
+
+/**
+ * JSON of an answer before the place of its usage, which is not known yet, and behind it.
+ * @param shown what stands outside of the usage
+ */
+export function aroundUsage(
+  text: WholeText,
+  shown: Pick<ShownUsage, 'tier'> = {},
+): { readonly before: string; readonly after: string } {
+  const json = withoutMarks(JSON.stringify(text.answer({ whole: PLACE, added: null, ...shown })))
+  const at = json.indexOf(PLACE)
+  return { before: json.slice(0, at), after: json.slice(at + PLACE.length) }
+}
+
+/** The forms in which callers and providers speak alike. D5. */
+export const NATIVE_DIALECTS: Readonly<Record<Dialect, NativeDialect>> = {
+  chat: {
+    path: '/chat/completions',
+    request: chatRequest,
+    stream: (head, failureOf) => new NativeChatStream(head, failureOf),
+    answer: readChatAnswer,
+  },
+  responses: {
+    path: '/responses',
+    request: responsesRequest,
+    stream: (head, failureOf) => new NativeResponsesStream(head, failureOf),
+    answer: readResponse,
+  },
+  messages: {
+    path: '/messages',
+    countPath: '/messages/count_tokens',
+    request: messagesRequest,
+    stream: (head, failureOf) => new NativeMessagesStream(head, failureOf),
+    answer: readMessageAnswer,
+  },
 }

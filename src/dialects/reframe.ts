@@ -1,5 +1,12 @@
-import { INVALID, isDoneMark, UNFINISHED } from './native-events.ts'
-import { withoutMark, encoded, type MadeEvent, type GatheredAnswer } from './frame.ts'
+import {
+  INVALID,
+  isDoneMark,
+  UNFINISHED,
+  withoutMark,
+  encoded,
+  type MadeEvent,
+  type GatheredAnswer,
+} from './native-events.ts'
 import type { Reframed } from './parts.ts'
 import type { TextProtocol } from '../schemas/models/text-models.ts'
 import { JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'

@@ -1,8 +1,7 @@
 /** What is used of a body in the same way in every dialect. */
 import { fail, type Outcome } from '../schemas/failures.ts'
 import type { ProviderPreferences } from '../schemas/models/preferences.ts'
-import { TIER_MEMBERS } from '../schemas/models/price-conditions.ts'
-import { tiersOf } from '../schemas/money/tiers.ts'
+import { TIER_MEMBERS, tiersOf } from '../schemas/models/price-conditions.ts'
 import { membersOf, type Members } from '../schemas/values/members.ts'
 import { accountPathOf } from './account-contents.ts'
 import { ECHO_UNITS_MAX } from '../schemas/inference/inference-limits.ts'

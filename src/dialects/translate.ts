@@ -2,7 +2,6 @@
 import type { Issue } from '../schemas/failure-metadata.ts'
 import { JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
 import type { TextProtocol } from '../schemas/models/text-models.ts'
-import { hasMoreValues } from '../schemas/values/json-values.ts'
 import { parseMarked, withoutMarks } from '../schemas/values/long-integers.ts'
 import { membersOf, type Members } from '../schemas/values/members.ts'
 import type { Dialect } from '../schemas/inference/text-request.ts'
@@ -23,6 +22,15 @@ import { readMessages } from './messages/read-request.ts'
 import { readResponses } from './responses/read-request.ts'
 import { withFittingNames } from './prompt/functions.ts'
 import { urlsToFetch, type MediumUrl } from './prompt/media.ts'
+import { BACKSLASH, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../schemas/values/json-bytes.ts'
+import { ChatParts, chatWhole } from './chat/parts.ts'
+import { GeminiPartStream, geminiWhole } from './gemini/parts.ts'
+import { MessagesParts, messageWhole } from './messages/parts.ts'
+import type { ReadLarge } from './part-events.ts'
+import { ResponsesParts, responseWhole } from './responses/parts.ts'
+import type { PartStream, WholeParts, WholeRead, FailureOf, WholeAsked } from './parts.ts'
+import { ok } from '../schemas/failures.ts'
+import { OriginalCalls } from './original-calls.ts'
 
 /** A request as its caller sent it. */
 export interface SentRequest {
@@ -122,4 +130,82 @@ export const PROMPT_READERS: Readonly<Record<Dialect, (body: Members) => Prompt>
   chat: readChat,
   responses: readResponses,
   messages: readMessages,
+}
+
+/**
+ * Whether JSON has more objects, lists and members than that: each takes many times its bytes once it is
+ * parsed. Reads no value, and takes a millisecond for some 500 KB.
+ */
+export function hasMoreValues(json: Uint8Array, most: number): boolean {
+  // Each has a byte of its own.
+  if (json.length <= most) return false
+  const bytes = Buffer.from(json.buffer, json.byteOffset, json.length)
+  let values = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === QUOTE) at = endOfText(bytes, at)
+    else if (byte === COMMA || byte === OPEN_OBJECT || byte === OPEN_LIST) values++
+    if (values > most) return true
+  }
+  return false
+}
+
+/** @param from of the quote before the text. @returns the place of the one behind it, or the last byte */
+function endOfText(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(QUOTE, from + 1); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
+    let escapes = 0
+    while (bytes[at - 1 - escapes] === BACKSLASH) escapes++
+    if (escapes % 2 === 0) return at
+  }
+  return bytes.length
+}
+
+/** What is known of a provider's answers besides their bodies. */
+export interface AnswerTerms {
+  /** Of signatures, where a provider has the protocol of another maker and keys of its own. */
+  readonly format?: string
+  /** What the head of the answer reports; null: nothing. F6. */
+  readonly tier?: string | null
+}
+
+interface StreamTerms extends AnswerTerms {
+  /** As in `PartEvents`. */
+  readonly readLarge?: ReadLarge
+}
+
+/** How the answers of a protocol are read in the internal form. D5. */
+export interface PartProtocol {
+  stream(failureOf: FailureOf, terms?: StreamTerms): PartStream
+  /** Failures: those of a stream with this answer, but upstream_invalid where it is not whole. D14. */
+  whole(body: Buffer, terms?: AnswerTerms): WholeRead<WholeParts>
+}
+
+export const PART_PROTOCOLS: Readonly<Record<TextProtocol, PartProtocol>> = {
+  chat: { stream: (failureOf, { readLarge } = {}) => new ChatParts(failureOf, readLarge), whole: chatWhole },
+  responses: {
+    stream: (failureOf, { format, readLarge } = {}) => new ResponsesParts(failureOf, format, readLarge),
+    whole: (body, { format } = {}) => responseWhole(body, format),
+  },
+  messages: {
+    stream: (failureOf, { readLarge } = {}) => new MessagesParts(failureOf, readLarge),
+    whole: messageWhole,
+  },
+  gemini: {
+    stream: (failureOf, { readLarge, tier } = {}) => new GeminiPartStream(failureOf, { readLarge, tier }),
+    whole: (body, { tier } = {}) => geminiWhole(body, tier),
+  },
+}
+
+/** A whole answer in the internal form. D5. */
+export function wholeParts({
+  protocol,
+  answer,
+  signatureFormat: format,
+  tier,
+  origins,
+}: WholeAsked): WholeRead<WholeParts> {
+  const body = Buffer.from(answer.buffer, answer.byteOffset, answer.length)
+  const read = PART_PROTOCOLS[protocol].whole(body, { format, tier })
+  if (!read.ok || origins.length === 0) return read
+  return ok({ ...read.value, parts: new OriginalCalls(origins).of(read.value.parts) })
 }

@@ -1,8 +1,8 @@
-import { shownTier } from '../schemas/money/tiers.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
-import { wholeParts } from '../dialects/part-protocols.ts'
-import { aroundUsage, WHOLE_TEXTS } from '../dialects/whole-texts.ts'
 import { joined } from '../schemas/values/json-bytes.ts'
+import { aroundUsage, WHOLE_TEXTS } from '../dialects/native-answer.ts'
+import { shownTier } from '../schemas/models/price-conditions.ts'
+import { wholeParts } from '../dialects/translate.ts'
 
 type Job = ShortJobTypes['translated_answer']
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { escapedBytes } from '../../src/schemas/values/json-bytes.ts'
-import { hasMoreValues } from '../../src/schemas/values/json-values.ts'
+import { hasMoreValues } from '../../src/dialects/translate.ts'
 
 const has = (json: string, most: number): boolean => hasMoreValues(Buffer.from(json), most)
 

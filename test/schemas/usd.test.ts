@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { USD_MAX } from '../../src/schemas/money/money-limits.ts'
-import { nanoOfUsd, usdOfNano, usdText } from '../../src/schemas/money/usd.ts'
+import { nanoOfUsd, usdOfNano, usdText } from '../../src/schemas/money/costs.ts'
 
 const NANO_MAX = BigInt(USD_MAX) * 1_000_000_000n
 

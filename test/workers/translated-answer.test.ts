@@ -6,7 +6,7 @@ import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
 import type { TextProtocol } from '../../src/schemas/models/text-models.ts'
 import { withoutMarks } from '../../src/schemas/values/long-integers.ts'
 import type { Endpoint } from '../../src/server/ports/models/models.ts'
-import { answerOfJob } from '../../src/dialects/native-answer.ts'
+import { answerOfJob, WHOLE_TEXTS } from '../../src/dialects/native-answer.ts'
 import { LearnedText } from '../../src/server/upstream/inference/spoken.ts'
 import { Framing } from '../../src/server/upstream/inference/framing.ts'
 import { TranslatedWire } from '../../src/server/upstream/inference/translated-wire.ts'
@@ -15,8 +15,7 @@ import { threads } from '../support/front.ts'
 import { at } from '../support/inference/bounded-endpoints.ts'
 import { orNull, must, present } from '../support/must.ts'
 import type { NativeHead } from '../../src/dialects/parts.ts'
-import { wholeParts } from '../../src/dialects/part-protocols.ts'
-import { WHOLE_TEXTS } from '../../src/dialects/whole-texts.ts'
+import { wholeParts } from '../../src/dialects/translate.ts'
 
 const HEAD: NativeHead = { id: 'gen_1', createdS: 1_795_312_800, model: 'maker/one', provider: 'maker' }
 const USAGE = { whole: '{"cost":1}', added: null }

@@ -1,9 +1,8 @@
 import type { Failure } from '../../schemas/failures.ts'
 import { CHOICES_MAX, TOOLS_MAX } from '../../schemas/inference/inference-limits.ts'
 import { isObject, membersOf, objectOf, type Members } from '../../schemas/values/members.ts'
-import { INVALID } from '../native-events.ts'
+import { INVALID, type GatheredAnswer } from '../native-events.ts'
 import { writtenJson } from '../walk/written-json.ts'
-import type { GatheredAnswer } from '../frame.ts'
 import { KnownCalls, type NamedCall } from './tool-calls.ts'
 
 type Made = Record<string, unknown>

@@ -4,7 +4,6 @@ import type { ChatBody, ChatMessage } from '../../schemas/inference/chat.ts'
 import { JSON_SCHEMA } from '../form-fit.ts'
 import { readFreeform, freeformArguments } from '../prompt/freeform-tools.ts'
 import { allowedChoice, choiceOfWord, readFunction } from '../prompt/functions.ts'
-import { readReasoning } from '../prompt/openai-reasoning.ts'
 import { cachePointOf, flagOf, numberOf, Others, textOf, textIn } from '../prompt/others.ts'
 import type {
   AnswerFormat,
@@ -17,7 +16,7 @@ import type {
   Turn,
 } from '../prompt/prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
-import { readTuning } from '../prompt/tuning.ts'
+import { readTuning, readReasoning } from '../prompt/tuning.ts'
 import { readChatContent, type ChatPart, readDetails } from './request-parts.ts'
 import { readJsonObject, schemaFormat } from '../prompt/answer-format.ts'
 

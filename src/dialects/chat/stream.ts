@@ -1,5 +1,4 @@
-import { ODD, Output } from '../walk/object-walk.ts'
-import { WholeWalk } from '../walk/whole-walk.ts'
+import { ODD, Output, WholeWalk } from '../walk/object-walk.ts'
 import { mend, type ChatForm } from './mend.ts'
 import { NativeCalls } from './tool-calls.ts'
 import { TopMembers, type TopState, ChoiceMembers, type ReadChoice } from './top-members.ts'

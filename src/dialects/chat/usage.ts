@@ -4,10 +4,9 @@ import { membersOf, type Members } from '../../schemas/values/members.ts'
 import type { TokenUsage, ShownUsage } from '../parts.ts'
 import { countOf, searchesOf, withSearches, withMedia } from '../usage.ts'
 import type { ChatUsage } from '../../schemas/inference/chat.ts'
-import { shownTier } from '../../schemas/money/tiers.ts'
-import { usdOfNano } from '../../schemas/money/usd.ts'
 import type { PaidUsage } from '../answers.ts'
-import { inputTokens, outputTokens, type MediaFigures } from '../../schemas/money/costs.ts'
+import { inputTokens, outputTokens, type MediaFigures, usdOfNano } from '../../schemas/money/costs.ts'
+import { shownTier } from '../../schemas/models/price-conditions.ts'
 
 /** As `chatTokensOf`. @param json one JSON object */
 export function chatUsageOf(json: Uint8Array, hasOutput: boolean): TokenUsage | null {

@@ -2,7 +2,6 @@ import type { Members } from '../../schemas/values/members.ts'
 import { hasCachePoint, wholeCache } from '../prompt/cache-points.ts'
 import { freeformMembers, freeformInputOf } from '../prompt/freeform-tools.ts'
 import { chatTokensMember } from '../../schemas/models/openai-maker.ts'
-import { effortSent, reasoningMember, writeOpenaiNames } from '../prompt/openai-reasoning.ts'
 import { cacheControl } from '../prompt/others.ts'
 import type {
   AnswerFormat,
@@ -15,7 +14,7 @@ import type {
   UserPart,
 } from '../prompt/prompt.ts'
 import { PromptDraft } from '../prompt/prompt-draft.ts'
-import { writeTuning } from '../prompt/tuning.ts'
+import { writeTuning, effortSent, reasoningMember, writeOpenaiNames } from '../prompt/tuning.ts'
 import type { WriteTerms, WrittenPrompt } from '../prompt/write-terms.ts'
 import { CHAT_CALL_ID, fittingId, STRICT_CALL_ID, erroneous } from '../prompt/calls.ts'
 import { isTextDocument, textOfMedia } from '../prompt/media.ts'

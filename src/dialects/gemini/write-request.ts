@@ -3,9 +3,9 @@ import { geminiContents } from './contents.ts'
 import { PromptDraft } from '../prompt/prompt-draft.ts'
 import type { Prompt, Turn, AnswerFormat, AskedReasoning, PromptTool, ToolChoice } from '../prompt/prompt.ts'
 import type { WriteTerms, WrittenPrompt } from '../prompt/write-terms.ts'
-import { tierOf, USUAL_TIER } from '../../schemas/money/tiers.ts'
 import { writeTuning, budgetOfEffort } from '../prompt/tuning.ts'
 import { geminiModel } from '../../schemas/models/gemini-models.ts'
+import { tierOf, USUAL_TIER } from '../../schemas/models/price-conditions.ts'
 
 /** A prompt as the body of Gemini's `generateContent` and `streamGenerateContent`. D5, D6. */
 export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {

@@ -1,8 +1,6 @@
 import { statusOf, textOf, type Failure } from '../../schemas/failures.ts'
 import { messageError } from '../../schemas/inference/message-errors.ts'
 import type { TextRequest } from '../../schemas/inference/text-request.ts'
-import { shownTier, USUAL_TIER } from '../../schemas/money/tiers.ts'
-import { usdOfNano } from '../../schemas/money/usd.ts'
 import type { ShownUsage, TokenUsage, WrittenPart, FinishReason } from '../parts.ts'
 import { serverToolUse } from '../usage.ts'
 import {
@@ -16,7 +14,8 @@ import {
 } from '../answers.ts'
 import { carriedSignature, SIGNATURE_FORMATS, UNSIGNED } from '../prompt/signatures.ts'
 import { parsedArguments } from '../prompt/calls.ts'
-import { outputTokens } from '../../schemas/money/costs.ts'
+import { outputTokens, usdOfNano } from '../../schemas/money/costs.ts'
+import { shownTier, USUAL_TIER } from '../../schemas/models/price-conditions.ts'
 
 /**
  * Usage in the form of messages, whose input leaves cached tokens out, and whose output has the reasoning.

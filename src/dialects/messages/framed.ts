@@ -1,8 +1,7 @@
 import type { Failure } from '../../schemas/failures.ts'
 import { parseMarked } from '../../schemas/values/long-integers.ts'
 import { isObject, membersOf, objectOf, type Members } from '../../schemas/values/members.ts'
-import { INVALID } from '../native-events.ts'
-import type { GatheredAnswer } from '../frame.ts'
+import { INVALID, type GatheredAnswer } from '../native-events.ts'
 
 type Made = Record<string, unknown>
 

@@ -1,9 +1,8 @@
 import { OPEN_OBJECT } from '../../schemas/values/json-bytes.ts'
-import { WholeWalk } from '../walk/whole-walk.ts'
 import { MessageMembers, BlockMembers, toldMembers } from './members.ts'
 import { MessagesUsage } from './usage.ts'
 import type { NativeHead, ReadAnswer } from '../parts.ts'
-import { Output } from '../walk/object-walk.ts'
+import { Output, WholeWalk } from '../walk/object-walk.ts'
 import { writtenAnew } from '../walk/written-json.ts'
 
 /**

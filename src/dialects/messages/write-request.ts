@@ -1,7 +1,5 @@
-import { tierOf, USUAL_TIER } from '../../schemas/money/tiers.ts'
 import type { Members } from '../../schemas/values/members.ts'
 import { wholeCache, speaking } from '../prompt/cache-points.ts'
-import { PLACES } from '../prompt/needs.ts'
 import { cacheControl } from '../prompt/others.ts'
 import type {
   Prompt,
@@ -12,7 +10,7 @@ import type {
   PromptText,
   Turn,
 } from '../prompt/prompt.ts'
-import { PromptDraft } from '../prompt/prompt-draft.ts'
+import { PromptDraft, PLACES } from '../prompt/prompt-draft.ts'
 import { writeTuning } from '../prompt/tuning.ts'
 import type { WriteTerms, WrittenPrompt } from '../prompt/write-terms.ts'
 import { joinedBranches, withinLimits } from '../prompt/json-schemas.ts'
@@ -22,6 +20,7 @@ import { returnedSignature, SIGNATURE_FORMATS, takenBack } from '../prompt/signa
 import { writeGiven, type GivenPart } from './request-parts.ts'
 import { laterSystemText } from '../prompt/write-terms.ts'
 import { claudeModel } from '../../schemas/models/claude-models.ts'
+import { tierOf, USUAL_TIER } from '../../schemas/models/price-conditions.ts'
 
 /** Tokens of an answer at most, where neither the caller nor the endpoint has a maximum. Decision. */
 export const ANSWER_TOKENS_MAX = 8_192

@@ -2,7 +2,6 @@
 import { fits } from '../../schemas/fits.ts'
 import type { Members } from '../../schemas/values/members.ts'
 import { CARRIED, isCarried, isDefaultValue, otherField } from '../table/field-table.ts'
-import { PLACES } from '../prompt/needs.ts'
 import { Others } from '../prompt/others.ts'
 import { MAKER } from '../../schemas/models/openai-maker.ts'
 import { PROMPT_WRITERS } from '../writers.ts'
@@ -12,6 +11,7 @@ import { OURS_NAMES } from '../../schemas/inference/text-members.ts'
 import type { PresetForm } from './text-preset.ts'
 import { PROMPT_READERS } from '../translate.ts'
 import { anyClaude } from '../../schemas/models/claude-models.ts'
+import { PLACES } from '../prompt/prompt-draft.ts'
 
 /** The request that uses a preset. */
 export interface PresetRequest {

@@ -1,9 +1,17 @@
 import { membersOf } from '../../schemas/values/members.ts'
 import type { TextProtocol } from '../../schemas/models/text-models.ts'
-import { isRefused, needsOf, refusedBy } from './needs.ts'
 import { toldName, turnsPathOf } from '../table/told-names.ts'
-import type { Prompt } from './prompt.ts'
-import type { WriteTerms, WrittenPrompt } from './write-terms.ts'
+import type { Prompt, OtherMember, PromptFile, Turn } from './prompt.ts'
+import type { WriteTerms, WrittenPrompt, RefusedMember } from './write-terms.ts'
+import { isFileId } from '../../schemas/files/files.ts'
+import { TEXT_PROTOCOLS } from '../../schemas/models/text-models.ts'
+import { NESTED_REFUSED, otherField } from '../table/field-table.ts'
+import { GEMINI_STOPS_MAX } from '../../schemas/models/gemini-models.ts'
+import { isTextDocument, PDF, isWebAddress } from './media.ts'
+import { joinedBranches } from './json-schemas.ts'
+import { STRICT_STOPS_MAX } from '../../schemas/models/openai-maker.ts'
+import { LACKING } from '../table/nested-table.ts'
+import type { Dialect } from '../../schemas/inference/text-request.ts'
 
 /** A body that a writer is making, and what it leaves out. */
 export class PromptDraft {
@@ -98,4 +106,182 @@ export class PromptDraft {
 function namesOf(path: string): readonly [top: string, inner?: string] {
   const dot = path.indexOf('.')
   return dot === -1 ? [path] : [path.slice(0, dot), path.slice(dot + 1)]
+}
+
+/** A member that some protocols would refuse. Routing leaves their endpoints out. */
+export interface Need extends RefusedMember {
+  /** The protocols that refuse it, where the caller speaks another one. */
+  readonly protocols: readonly TextProtocol[]
+  /** Of chat, only providers that know OpenAI's members alone refuse it. */
+  readonly isOfStrict?: true
+}
+
+/** All of them, one a reason. */
+export function needsOf(prompt: Prompt): readonly Need[] {
+  const others = prompt.others.filter((other) => isRefused(prompt, other))
+  return [
+    ...others.map((other) => need(other.path, otherProtocols(prompt), defaultsOf(prompt, other))),
+    ...stopNeeds(prompt),
+    ...formatNeeds(prompt),
+    ...partNeeds(prompt),
+    ...schemaNeeds(prompt),
+  ]
+}
+
+/** What an endpoint of a protocol refuses of a prompt. @param needs of the prompt */
+export function refusedBy(
+  needs: readonly Need[],
+  protocol: TextProtocol,
+  { isStrict }: Pick<WriteTerms, 'isStrict'>,
+): readonly RefusedMember[] {
+  return needs
+    .filter(({ protocols, isOfStrict }) => protocols.includes(protocol) && (isStrict || isOfStrict !== true))
+    .map(({ path, message, expected }) => ({ path, message, expected }))
+}
+
+/** Whether the table refuses what the form does not carry. */
+export function isRefused({ dialect }: Pick<Prompt, 'dialect'>, { name, path }: OtherMember): boolean {
+  const isTop = path.lastIndexOf('/') === 0
+  return NESTED_REFUSED.has(name) || (isTop && otherField(dialect, name)?.class === 'refused')
+}
+
+/** @param values that the protocols take; null: they take none */
+function need(path: string, protocols: readonly TextProtocol[], values: string | null = null): Need {
+  const takers = TEXT_PROTOCOLS.filter((one) => !protocols.includes(one))
+  const endpoint = takers.length === 0 ? null : `an endpoint that supports ${takers.join(' or ')}`
+  const expected = [values, endpoint].filter((one) => one !== null).join(', or ')
+  return {
+    ...{ path, message: 'is not supported by the API of the provider' },
+    ...{ expected: expected === '' ? 'nothing here' : expected, protocols },
+  }
+}
+
+/** The values that say no more than a request without the member. */
+function defaultsOf({ dialect }: Prompt, { name, path }: OtherMember): string | null {
+  const isTop = path.lastIndexOf('/') === 0
+  const defaults = isTop ? (otherField(dialect, name)?.defaults ?? []) : []
+  return defaults.length === 0 ? null : defaults.map((one) => JSON.stringify(one)).join(' or ')
+}
+
+function otherProtocols({ dialect }: Prompt): readonly TextProtocol[] {
+  return TEXT_PROTOCOLS.filter((one) => one !== dialect)
+}
+
+/** Where each dialect has what may be refused. */
+export const PLACES: Readonly<
+  Record<Prompt['dialect'], { readonly stops: string; readonly format: string }>
+> = {
+  chat: { stops: '/stop', format: '/response_format' },
+  responses: { stops: '/stop', format: '/text/format' },
+  messages: { stops: '/stop_sequences', format: '/output_config/format' },
+}
+
+function stopNeeds({ stops, dialect }: Prompt): readonly Need[] {
+  if (stops.length === 0) return []
+  const protocols: TextProtocol[] = ['responses']
+  // Anthropic refuses one of white space alone.
+  if (stops.some((stop) => stop.trim() === '')) protocols.push('messages')
+  const isMany = stops.length > GEMINI_STOPS_MAX
+  if (isMany) protocols.push('gemini')
+  const path = PLACES[dialect].stops
+  const needs = [need(path, protocols, isMany ? `at most ${GEMINI_STOPS_MAX} for gemini` : null)]
+  // A caller of chat has written the request for such a provider.
+  const isManyAtStrict = dialect !== 'chat' && stops.length > STRICT_STOPS_MAX
+  return isManyAtStrict ? [...needs, strictStopNeed(path, isMany)] : needs
+}
+
+function strictStopNeed(path: string, isManyAtGemini: boolean): Need {
+  const takers = isManyAtGemini ? 'messages' : 'messages or gemini'
+  return {
+    ...need(path, ['chat']),
+    expected: `at most ${STRICT_STOPS_MAX}, or an endpoint that supports ${takers}, or ${LAX_CHAT}`,
+    isOfStrict: true,
+  }
+}
+
+function formatNeeds({ format, dialect }: Prompt): readonly Need[] {
+  return format?.kind === 'json_object'
+    ? [need(PLACES[dialect].format, ['messages'], 'the type `json_schema`')]
+    : []
+}
+
+/** Anthropic takes no alternatives at the top of a schema, and those of objects alone can be joined. */
+function schemaNeeds({ tools, dialect }: Prompt): readonly Need[] {
+  if (dialect === 'messages') return []
+  return tools.flatMap(({ schema, path = '/tools' }) =>
+    schema === null || joinedBranches(schema) !== null
+      ? []
+      : need(path, ['messages'], 'alternatives that are all objects'),
+  )
+}
+
+function partNeeds({ turns, dialect }: Prompt): readonly Need[] {
+  const found = new Map<string, Need>()
+  const add = (kind: string, one: Need): void => {
+    if (!found.has(kind)) found.set(kind, one)
+  }
+  for (const turn of turns) for (const part of turn.parts) addPartNeeds(part, dialect, add)
+  return [...found.values()]
+}
+
+type Part = Turn['parts'][number]
+
+function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Need) => void): void {
+  // The dialect that has a word for it is a protocol with one.
+  const lacking = (kind: keyof typeof LACKING) => LACKING[kind].filter((one) => one !== dialect)
+  if (part.kind === 'audio') return add('audio', need(part.path ?? '', lacking('audio')))
+  if (part.kind !== 'image' && part.kind !== 'video' && part.kind !== 'file') return
+  const { path = '', media } = part
+  // A file of the workspace comes as its content.
+  if (media.kind === 'file_id' && !isFileId(media.id))
+    add('id', {
+      ...need(path, TEXT_PROTOCOLS),
+      message: 'names a file unknown to the provider of the endpoint',
+      expected: 'the content of the file or its URL',
+    })
+  if (part.kind === 'video') {
+    add('video', need(path, lacking('video')))
+    add('strict video', { ...need(path, ['chat']), expected: VIDEO_TAKERS, isOfStrict: true })
+  }
+  if (part.kind === 'file') addFileNeeds(part, add)
+  if (media.kind === 'base64') {
+    const refusing = pictureRefusals(part.kind, media.mimeType)
+    if (refusing.length > 0) add(`picture ${refusing.join()}`, need(path, refusing))
+  }
+  if (media.kind !== 'url') return
+  if (media.url.startsWith('data:')) add('data', need(path, ['messages', 'gemini']))
+  else if (!isWebAddress(media.url) && !GOOGLE_STORED.test(media.url))
+    add('address', { ...need(path, ['gemini']), expected: 'an http or https URL' })
+}
+
+const LAX_CHAT = "chat with more fields than OpenAI's"
+
+const VIDEO_TAKERS = `an endpoint that supports gemini, or ${LAX_CHAT}`
+
+function addFileNeeds({ path = '', media }: PromptFile, add: (kind: string, need: Need) => void): void {
+  if (media.kind === 'url' && !isWebAddress(media.url))
+    add('strict file', { ...need(path, ['chat']), isOfStrict: true })
+  if (media.kind !== 'base64' || media.mimeType === PDF || isTextDocument(media)) return
+  // Google takes pictures, sounds and films as files, too.
+  const isDocument = media.mimeType.startsWith('application/')
+  if (isDocument) add('document', need(path, ['messages', 'gemini']))
+  else add('medium', need(path, ['messages']))
+}
+
+/** What Google stores, by its own words for it. */
+const GOOGLE_STORED = /^(?:gs:|files\/)/i
+
+const MESSAGES_PICTURES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+/** Google takes moving pictures as films alone. */
+const GEMINI_PICTURES: ReadonlySet<string> = new Set([
+  ...['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
+])
+
+/** Google takes documents and films at the place of a picture, Anthropic pictures alone. */
+function pictureRefusals(kind: 'image' | 'video' | 'file', mimeType: string): readonly TextProtocol[] {
+  const refusing: TextProtocol[] = []
+  if (kind === 'image' && !MESSAGES_PICTURES.has(mimeType)) refusing.push('messages')
+  if (mimeType.startsWith('image/') && !GEMINI_PICTURES.has(mimeType)) refusing.push('gemini')
+  return refusing
 }

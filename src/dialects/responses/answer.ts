@@ -2,8 +2,6 @@ import type { Static } from 'typebox'
 import { textOf, type Failure } from '../../schemas/failures.ts'
 import type { ResponsesUsage } from '../../schemas/inference/responses.ts'
 import type { TextRequest } from '../../schemas/inference/text-request.ts'
-import { shownTier, USUAL_TIER } from '../../schemas/money/tiers.ts'
-import { usdOfNano } from '../../schemas/money/usd.ts'
 import { ResponseItems, type GoingOn, type ResponseEvent, JsonWriter, PreparedJson } from './answer-items.ts'
 import type { ShownUsage, WrittenPart } from '../parts.ts'
 import {
@@ -14,7 +12,8 @@ import {
   type TextHead,
   type WholeText,
 } from '../answers.ts'
-import { inputTokens, outputTokens } from '../../schemas/money/costs.ts'
+import { inputTokens, outputTokens, usdOfNano } from '../../schemas/money/costs.ts'
+import { shownTier, USUAL_TIER } from '../../schemas/models/price-conditions.ts'
 
 type Usage = Static<typeof ResponsesUsage>
 

@@ -1,5 +1,5 @@
 import { isObject, type Members } from '../../schemas/values/members.ts'
-import type { MadeEvent } from '../frame.ts'
+import type { MadeEvent } from '../native-events.ts'
 
 const FINAL: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed'])
 

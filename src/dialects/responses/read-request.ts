@@ -1,7 +1,6 @@
 import { membersOf, type Members } from '../../schemas/values/members.ts'
 import { JSON_SCHEMA } from '../form-fit.ts'
 import type { ResponsesBody } from '../../schemas/inference/responses.ts'
-import { readReasoning } from '../prompt/openai-reasoning.ts'
 import { cachePointOf, flagOf, numberOf, Others, textOf } from '../prompt/others.ts'
 import type {
   AnswerFormat,
@@ -12,7 +11,7 @@ import type {
   PromptText,
   UserPart,
 } from '../prompt/prompt.ts'
-import { readTuning } from '../prompt/tuning.ts'
+import { readTuning, readReasoning } from '../prompt/tuning.ts'
 import { readChoice, readTools, toolLists, type ToolPlace, namespaceOf } from './tools.ts'
 import { FunctionNames } from '../prompt/functions.ts'
 import type { JsonPath } from '../../schemas/values/json-path.ts'

@@ -1,12 +1,11 @@
 import { STREAM_MENDED_BYTES_MAX } from '../../schemas/inference/stream-limits.ts'
 import type { Members, ObjectWalk } from '../walk/object-walk.ts'
 import type { SpliceSink } from '../walk/splices.ts'
-import { WholeWalk } from '../walk/whole-walk.ts'
 import { ResponseMembers, isNamed, ItemMembers } from './members.ts'
 import type { NativeHead } from '../parts.ts'
 import { writtenAnew } from '../walk/written-json.ts'
 import { BACKSLASH, LOWER_N, OPEN_OBJECT, QUOTE, type Span } from '../../schemas/values/json-bytes.ts'
-import { ODD, SeenMembers } from '../walk/object-walk.ts'
+import { ODD, SeenMembers, WholeWalk } from '../walk/object-walk.ts'
 import { countAt, isAt } from '../walk/json-reader.ts'
 
 /** Bytes of `incomplete_details` that are parsed; providers write one short word. */

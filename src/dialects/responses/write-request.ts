@@ -1,6 +1,5 @@
 import type { Members } from '../../schemas/values/members.ts'
 import { hasCachePoint, wholeCache } from '../prompt/cache-points.ts'
-import { effortSent, reasoningMember, writeOpenaiNames } from '../prompt/openai-reasoning.ts'
 import { MAKER_TOKENS_MIN } from '../../schemas/models/openai-maker.ts'
 import type {
   AnswerFormat,
@@ -12,7 +11,7 @@ import type {
   Signature,
 } from '../prompt/prompt.ts'
 import { PromptDraft } from '../prompt/prompt-draft.ts'
-import { writeTuning } from '../prompt/tuning.ts'
+import { writeTuning, effortSent, reasoningMember, writeOpenaiNames } from '../prompt/tuning.ts'
 import type { WriteTerms, WrittenPrompt } from '../prompt/write-terms.ts'
 import { ENCRYPTED_REASONING } from './read-request.ts'
 import { writeTools } from './tools.ts'

@@ -1,9 +1,9 @@
 import type { KeptBody } from '../kept-body.ts'
-import type { Tiers } from '../money/tiers.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
 import type { Conversation } from './conversation.ts'
 import type { FileReference } from './file-references.ts'
 import type { ServerTools } from './server-tools.ts'
+import type { Tiers } from '../models/price-conditions.ts'
 
 /** The form of a call on the wire, by which its caller and a provider speak. Part D, "Words". */
 export const DIALECTS = ['chat', 'responses', 'messages'] as const

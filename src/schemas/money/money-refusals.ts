@@ -3,7 +3,7 @@ import { BUDGET_INTERVALS, type BudgetInterval } from './budgets.ts'
 import { fail, type Failure, type FailureName, type Outcome } from '../failures.ts'
 import type { FailureMetadata, Issue } from '../failure-metadata.ts'
 import { DEFAULT_OUTPUT_TOKENS_MIN } from '../limits/rate-limits.ts'
-import { nanoOfUsd, usdOfNano, usdText } from './usd.ts'
+import { nanoOfUsd, usdOfNano, usdText } from './costs.ts'
 
 /** A finite limit that does not cover a call. Whole nano-USD. */
 export interface RefusingLimit {

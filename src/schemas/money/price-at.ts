@@ -4,8 +4,9 @@ import {
   TOKEN_PRICE_KEYS,
   type TierMember,
   type TokenPriceKey,
+  USUAL_TIER,
+  type Tiers,
 } from '../models/price-conditions.ts'
-import { USUAL_TIER, type Tiers } from './tiers.ts'
 import { MEDIA_KINDS, type TextPrice } from './costs.ts'
 
 /** Nano-USD per million tokens of each of TOKEN_PRICE_KEYS; ABSENT: no price of its own. */

@@ -9,6 +9,8 @@ import {
   type PricingOverride,
   type TokenPriceKey,
   type WrittenPrice,
+  tierOf,
+  USUAL_TIER,
 } from '../models/price-conditions.ts'
 import {
   ABSENT,
@@ -22,7 +24,6 @@ import {
   type TokenPrices,
 } from './price-at.ts'
 import { nano, nanoPerMillion, scaled, TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, unscaled } from './prices.ts'
-import { tierOf, USUAL_TIER } from './tiers.ts'
 
 /** Bits of all days of a week. */
 const EVERY_DAY = 127

@@ -4,7 +4,6 @@ import { CALLBACK_URL_CHARS_MAX } from '../workspaces/workspace-limits.ts'
 import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 import { MODEL_OR_PRESET, PresetName } from '../presets/preset-references.ts'
 import { Trace } from '../trace.ts'
-import { usdOfNano } from '../money/usd.ts'
 import { VIDEO_STATUSES, type VideoStatus } from './video-jobs.ts'
 import {
   VIDEO_DATA_URL_CHARS_MAX,
@@ -20,6 +19,7 @@ import {
 import { VIDEO_SECONDS_MAX } from './video-model-limits.ts'
 import { FRAME_TYPES, VIDEO_ASPECT_RATIOS, VIDEO_RESOLUTIONS, VIDEO_SIZE_PATTERN } from './video-models.ts'
 import { clipUrls } from '../webhooks/webhook-body.ts'
+import { usdOfNano } from '../money/costs.ts'
 
 const IMAGE_TYPES = 'image/(png|jpeg|webp|gif)'
 const IMAGE_URL_WORDS = 'an https: URL, or a data: URL of a PNG, JPEG, WebP or GIF in base64'

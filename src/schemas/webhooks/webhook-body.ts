@@ -1,5 +1,5 @@
-import { usdOfNano } from '../money/usd.ts'
 import type { VideoEnding } from '../videos/video-jobs.ts'
+import { usdOfNano } from '../money/costs.ts'
 
 /** An ended job, as a webhook reports it. */
 export interface EndedVideo {

@@ -11,9 +11,11 @@ import {
   type PricingOverride,
   type TierMember,
   type TokenPriceKey,
+  ACCOUNT_TIERS,
+  tierOf,
+  USUAL_TIER,
 } from '../../schemas/models/price-conditions.ts'
 import { nanoPerMillion, scaled, TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES } from '../../schemas/money/prices.ts'
-import { ACCOUNT_TIERS, tierOf, USUAL_TIER } from '../../schemas/money/tiers.ts'
 import { writesText } from './build-text.ts'
 import { makesVideo } from './build-video.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'

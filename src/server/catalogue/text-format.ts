@@ -1,7 +1,6 @@
 import Type from 'typebox'
 import { PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/models/provider-limits.ts'
-import { ACCOUNT_TIERS } from '../../schemas/money/tiers.ts'
-import { TIER_CHARS_MAX } from '../../schemas/models/price-conditions.ts'
+import { TIER_CHARS_MAX, ACCOUNT_TIERS } from '../../schemas/models/price-conditions.ts'
 import { LEAVE_KINDS, REASONING_FIELDS, TEXT_PROTOCOLS } from '../../schemas/models/text-models.ts'
 
 const milliseconds = Type.Optional(

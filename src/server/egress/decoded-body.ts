@@ -10,7 +10,7 @@ import {
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { AnswerRoom } from '../ports/egress/egress.ts'
-import { assemble } from './assemble.ts'
+import { assemble } from './held-body.ts'
 
 /** Bytes that a decoder of Brotli keeps of what it gave, at most: so much as it gave until then. RFC 7932 */
 const WINDOW_BYTES_MAX = 16 * 1024 * 1024

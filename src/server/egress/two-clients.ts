@@ -1,14 +1,19 @@
 import { maxHeaderSize } from 'node:http'
 import type { Connect } from './connect.ts'
 import { NO_BREAKAGE, UNSENT, type ExchangeHandler, type OriginClient } from './handler.ts'
-import { isWritten, RequestHeads, type WrittenRequest } from './http1/request-text.ts'
 import { UndiciClient, type PoolLimits } from './undici-client.ts'
 import {
   UPSTREAM_IDLE_LOOK_MS,
   UPSTREAM_KEEP_ALIVE_MARGIN_MS,
   UPSTREAM_KEEP_ALIVE_MS_MAX,
 } from '../../schemas/models/provider-limits.ts'
-import { Connection, type ConnectionHome } from './http1/connection.ts'
+import {
+  Connection,
+  type ConnectionHome,
+  isWritten,
+  RequestHeads,
+  type WrittenRequest,
+} from './http1/connection.ts'
 
 export interface TwoClientsDeps {
   readonly connect: Connect

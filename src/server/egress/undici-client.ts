@@ -10,9 +10,9 @@ import {
   type Line,
   type OriginClient,
 } from './handler.ts'
-import { isWritable } from './http1/request-text.ts'
 import { bodyOf } from './request-body.ts'
 import { broken, detach } from './undici-parser.ts'
+import { isWritable } from './http1/connection.ts'
 
 export interface PoolLimits {
   readonly connections: number

@@ -1,10 +1,10 @@
 import type { Failure } from '../../schemas/failures.ts'
 import type { Listed, SwapList } from '../structures/swap-list.ts'
-import type { UnreadAnswers } from '../limits/unread-answers.ts'
 import type { RequestHead } from './call/head.ts'
 import type { ReadEnd } from './body/socket-reading.ts'
 import type { Timers } from './timers.ts'
 import type { BodyBudget } from './body/body.ts'
+import type { UnreadAnswers } from '../limits/loop-share.ts'
 
 /** Bytes of a missing body that the library may drop by itself after a reply. Decision. */
 export const SWALLOW_BYTES_MAX = 64 * 1024

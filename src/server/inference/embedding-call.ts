@@ -1,10 +1,8 @@
 import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { costNano } from '../../schemas/money/costs.ts'
-import { usdOfNano } from '../../schemas/money/usd.ts'
+import { costNano, usdOfNano } from '../../schemas/money/costs.ts'
 import { Payment, type Charge, type Spent } from './payment.ts'
 import type { ModelReply, PaymentPorts } from '../ports/model-calls.ts'
 import { priceAt } from '../../schemas/money/price-at.ts'
-import { NO_TIERS } from '../../schemas/money/tiers.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingJob, EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
 import type { Endpoint } from '../ports/models/models.ts'
@@ -18,6 +16,7 @@ import type { InputShape } from '../upstream/embeddings/input-shape.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from '../upstream/embeddings/protocol.ts'
 import { MISCOUNTED } from '../upstream/embeddings/read-answer.ts'
 import { estimateTokens, judgeUsage } from '../upstream/embeddings/usage.ts'
+import { NO_TIERS } from '../../schemas/models/price-conditions.ts'
 
 export type EmbeddingTarget = Target<EmbeddingProtocol>
 

@@ -1,13 +1,11 @@
 import type { Outcome } from '../../schemas/failures.ts'
-import { KNOWN_TIERS, OTHER_TIER, type TierMember } from '../../schemas/models/price-conditions.ts'
-import { tierOf } from '../../schemas/money/tiers.ts'
+import { KNOWN_TIERS, OTHER_TIER, type TierMember, tierOf } from '../../schemas/models/price-conditions.ts'
 import type { InferenceJob } from '../ports/inference/inference.ts'
 import type { CallableModel } from '../ports/models/models.ts'
 import type { AnswerMeter, CountedTier, StreamMeters } from '../ports/observe.ts'
 import type { Try } from '../upstream/routing/attempts.ts'
 import type { Written, WritingProtocol, SeenStream } from '../upstream/inference/protocol.ts'
 import type { ReportedTiers, TokenUsage } from '../../dialects/parts.ts'
-import { isPrivate } from '../upstream/routing/priced.ts'
 import { outputTokens } from '../../schemas/money/costs.ts'
 import {
   PROGRESS_AHEAD_MS,
@@ -18,6 +16,7 @@ import {
 } from '../../schemas/inference/stream-limits.ts'
 import type { InferenceEnd } from './record.ts'
 import { judgeTextUsage, type AskedText, type TextRates } from './settle.ts'
+import { isPrivate } from '../upstream/cost-bound.ts'
 
 /** Stands for the models of workspaces, whose names are theirs. */
 const PRIVATE = 'private'

@@ -1,6 +1,5 @@
 import { fail, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { chargedNano } from '../../schemas/money/costs.ts'
-import { usdOfNano } from '../../schemas/money/usd.ts'
+import { chargedNano, usdOfNano } from '../../schemas/money/costs.ts'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import type { AdmittedCall, ModelReply, PayingCall, PaymentPorts } from '../ports/model-calls.ts'
 import type {

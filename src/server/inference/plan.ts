@@ -19,7 +19,6 @@ import { isTextType } from '../../schemas/inference/counted-media.ts'
 import { inlineFormOf } from '../../schemas/inference/inline-files.ts'
 import { pointerOf } from '../../schemas/values/json-path.ts'
 import { isReached, keeps, mayReadOther, spokenBy } from '../upstream/inference/spoken.ts'
-import { isPrivate } from '../upstream/routing/priced.ts'
 import { textCostNano } from '../../schemas/money/costs.ts'
 import { ADMITTED_OUTPUT_TOKENS_MAX } from '../../schemas/limits/rate-limits.ts'
 import type { CostBound } from '../ports/money/money.ts'
@@ -28,6 +27,7 @@ import type { Attempts, Choice } from '../upstream/routing/attempts.ts'
 import type { MediaEgress } from '../upstream/inference/inline/call-media.ts'
 import type { OpenStreams } from './meter.ts'
 import type { WritingProtocol } from '../upstream/inference/protocol.ts'
+import { isPrivate } from '../upstream/cost-bound.ts'
 
 /** What bounds the cost of a call. D25, F7. */
 export function boundInputOf(

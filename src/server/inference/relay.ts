@@ -17,9 +17,9 @@ import type { StreamBudget } from '../structures/loop-budget.ts'
 import { MovingTimer } from '../structures/moving-timer.ts'
 import { blockedPrompt } from '../upstream/provider-failure.ts'
 import type { WritingAttempt, InferenceSink } from '../upstream/inference/protocol.ts'
-import { readOut } from '../upstream/inference/response-end.ts'
 import { areLarge, slicesOf } from '../upstream/inference/sliced-parts.ts'
 import type { WrittenPart, NativeRead, NativeStream, PartRead, PartStream } from '../../dialects/parts.ts'
+import { readOut } from '../upstream/inference/framing.ts'
 
 const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: STREAM_BYTES_MAX } }
 const NO_OUTPUT: Failure = {

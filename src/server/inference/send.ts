@@ -8,7 +8,6 @@ import type { CallableModel, Endpoint, EndpointText } from '../ports/models/mode
 import type { LoopBudget } from '../structures/loop-budget.ts'
 import { WRITTEN, type PostKind, type ProviderLink } from '../upstream/link.ts'
 import { blockedPrompt, failureOf, failureOfWhole, failuresOfEvents } from '../upstream/provider-failure.ts'
-import { frameOf } from '../../dialects/frame.ts'
 import type { CallMedia } from '../upstream/inference/inline/call-media.ts'
 import { arePlain, openBody, PlainBody, type SentBody } from '../upstream/inference/inline/sent-body.ts'
 import type {
@@ -18,7 +17,6 @@ import type {
   Written,
 } from '../upstream/inference/protocol.ts'
 import { Relay, type Drains } from './relay.ts'
-import { readRefusal } from '../upstream/inference/response-end.ts'
 import { translatedTo } from '../upstream/inference/spoken.ts'
 import { unquoted } from '../upstream/inference/unquoted.ts'
 import type { WholeInput, Wire, WireOf } from '../upstream/inference/wire.ts'
@@ -32,6 +30,8 @@ import type {
 } from '../../dialects/parts.ts'
 import { NOTHING_REPORTED } from '../../dialects/usage.ts'
 import { lostOf, unsupported } from '../upstream/inference/translated/translation-job.ts'
+import { readRefusal } from '../upstream/inference/framing.ts'
+import { frameOf } from '../../dialects/native-events.ts'
 
 export interface WritingEndpointDeps {
   readonly endpoint: Endpoint

@@ -14,9 +14,15 @@ import type { Caller } from '../../schemas/values/callers.ts'
 import type { Endpoint } from '../ports/models/models.ts'
 import type { TokenUsage, ReportedTiers } from '../../dialects/parts.ts'
 import { searchesOf, withSearches, countOf } from '../../dialects/usage.ts'
-import { TIER_MEMBERS, type TierMember } from '../../schemas/models/price-conditions.ts'
+import {
+  TIER_MEMBERS,
+  type TierMember,
+  NO_TIERS,
+  tiersOf,
+  USUAL_TIER,
+  type Tiers,
+} from '../../schemas/models/price-conditions.ts'
 import { priceAt, unpricedTierOf, type PriceFacts, type ResolvedPrice } from '../../schemas/money/price-at.ts'
-import { NO_TIERS, tiersOf, USUAL_TIER, type Tiers } from '../../schemas/money/tiers.ts'
 import type { CallInstants } from '../upstream/cost-bound.ts'
 import { inputTokens, textCostNano } from '../../schemas/money/costs.ts'
 

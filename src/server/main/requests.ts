@@ -1,13 +1,13 @@
 import type { Config } from '../config.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { countRequests } from '../observe/requests/request-metrics.ts'
-import { RequestRecorder } from '../observe/requests/request-recorder.ts'
 import { openSpill, openSpillWriter, spillFolder } from '../observe/requests/spill-folder.ts'
 import type { Log } from '../ports/observe.ts'
 import { startRequestWriter } from '../runner/requests/request-writer.ts'
 import type { Store } from '../store/base/open.ts'
 import { isAway } from '../store/base/translate.ts'
 import { openRequestRows } from '../store/requests/request-rows.ts'
+import { RequestRecorder } from '../observe/observer.ts'
 
 interface RequestLogDeps {
   readonly metrics: Pick<Metrics, 'registry'>

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import { Tally } from './tally.ts'
+import { Tally } from './durations.ts'
 
 /** @returns counts records of calls by what became of them; the ledger has the money of lost ones too */
 export function countGenerations(registry: Registry): (outcome: 'written' | 'lost', rows: number) => void {

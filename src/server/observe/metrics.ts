@@ -8,12 +8,11 @@ import {
 } from 'prom-client'
 import { FAILURES, type FailureName } from '../../schemas/failures.ts'
 import type { Meters } from '../ports/observe.ts'
-import { Durations, CALL_BUCKETS } from './durations.ts'
+import { Durations, CALL_BUCKETS, Tally } from './durations.ts'
 import { FigureReader } from './history/figure-reader.ts'
 import { LiveReader } from './live-reader.ts'
 import { readMetrics } from './read-metrics.ts'
 import { createStreamMeters } from './stream-metrics.ts'
-import { Tally } from './tally.ts'
 import { watchProcess, type WatchedLoop } from './process-metrics.ts'
 import { SettledCounts } from './history/columns.ts'
 

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client'
-import { usdOfNano } from '../../schemas/money/usd.ts'
 import type { MoneyReading } from '../ports/money/money.ts'
 import { readMetrics, type ReadMetrics } from './read-metrics.ts'
+import { usdOfNano } from '../../schemas/money/costs.ts'
 
 /** Metrics of a front's money, read on demand; no label names an account. Design §11. */
 export function watchMoney(registry: Registry, read: () => MoneyReading): void {

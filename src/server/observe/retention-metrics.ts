@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { RetentionKind, RetentionMeters } from '../ports/operator/retention.ts'
-import { Tally } from './tally.ts'
+import { Tally } from './durations.ts'
 
 const MS = 1_000
 

@@ -6,8 +6,7 @@ import {
   METRIC_DROPPED_MAX,
 } from '../../schemas/inference/stream-limits.ts'
 import type { AnsweredInput, AnswerMeter, FirstOutput, StreamEnd, StreamMeters } from '../ports/observe.ts'
-import { Durations, FIRST_OUTPUT_BUCKETS } from './durations.ts'
-import { ByLabels, Tally, type Count } from './tally.ts'
+import { Durations, FIRST_OUTPUT_BUCKETS, ByLabels, Tally, type Count } from './durations.ts'
 import type { UnpricedTier } from './unpriced-tiers.ts'
 import { fieldName, OTHER_FIELD } from '../../dialects/table/field-names.ts'
 import { UNPRICED_TIER_CALLS, unpricedTierOf } from './unpriced-tiers.ts'

@@ -1,7 +1,7 @@
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import { HELD_VIDEO_STATES, type HeldVideoState, type VideoMeters } from '../ports/videos/video-engine.ts'
 import type { LiveReader } from './live-reader.ts'
-import { Tally } from './tally.ts'
+import { Tally } from './durations.ts'
 
 /** Seconds by which a poll may be late. */
 const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]

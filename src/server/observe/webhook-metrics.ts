@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { DeliveryCounts, WebhookMeters } from '../ports/webhooks/webhooks.ts'
-import { Tally } from './tally.ts'
+import { Tally } from './durations.ts'
 
 /**
  * Metrics of a runner's webhooks. Attempts are the runner's own; deliveries cover all runners, so that the

@@ -47,7 +47,7 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
       embeddings: ['models', 'presets'],
       endpoints: ['money', 'vault'],
       files: ['containers'],
-      inference: ['files', 'models', 'money', 'presets'],
+      inference: ['files', 'models', 'presets'],
       models: ['workspaces'],
       money: ['models', 'operator'],
       // What the installation is set up with, and what its operators see of everything.

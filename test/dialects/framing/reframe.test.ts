@@ -3,11 +3,8 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { DIALECTS, type Dialect } from '../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../src/schemas/models/text-models.ts'
-import { NATIVE_DIALECTS } from '../../../src/dialects/native-dialects.ts'
-import { frameOf } from '../../../src/dialects/frame.ts'
 import { reframe } from '../../../src/dialects/reframe.ts'
-import { nativeAnswer } from '../../../src/dialects/native-answer.ts'
-import { PART_PROTOCOLS } from '../../../src/dialects/part-protocols.ts'
+import { nativeAnswer, NATIVE_DIALECTS } from '../../../src/dialects/native-answer.ts'
 import { joinedParts, partsOf } from '../../support/inference/cut-parts.ts'
 import { bodyOf } from '../../support/inference/fake-stream.ts'
 import { geminiBody, geminiEvents } from '../../support/inference/gemini/fake-gemini.ts'
@@ -18,6 +15,8 @@ import { RESPONSES_ANSWERS, RESPONSES_STREAMS } from '../../support/inference/re
 import { bothOf, streamOfParts, wholeOfParts } from '../../support/inference/written-answers.ts'
 import { orNull, present } from '../../support/must.ts'
 import type { WrittenPart } from '../../../src/dialects/parts.ts'
+import { frameOf } from '../../../src/dialects/native-events.ts'
+import { PART_PROTOCOLS } from '../../../src/dialects/translate.ts'
 
 const RUNS = { numRuns: 100 }
 const SHOWN = { whole: '{"prompt_tokens":1}', added: null }

@@ -5,11 +5,11 @@ import { TRANSLATED_INLINE_BYTES_MAX } from '../../../src/schemas/inference/infe
 import type { TextProtocol } from '../../../src/schemas/models/text-models.ts'
 import { EVENT_VALUES_MAX, largeEvent } from '../../../src/dialects/large-event.ts'
 import type { ReadLarge } from '../../../src/dialects/part-events.ts'
-import { PART_PROTOCOLS } from '../../../src/dialects/part-protocols.ts'
 import { joinedParts } from '../../support/inference/cut-parts.ts'
 import { FAILURE_OF } from '../../support/inference/provider-chunks.ts'
 import { orNull } from '../../support/must.ts'
 import type { WrittenPart, PartRead, PartStream } from '../../../src/dialects/parts.ts'
+import { PART_PROTOCOLS } from '../../../src/dialects/translate.ts'
 
 const SIGNATURE = 'x'
 /** What the thread gives, without the thread. */

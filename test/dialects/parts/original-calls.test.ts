@@ -5,7 +5,7 @@ import type { NamedOrigin } from '../../../src/dialects/prompt/prompt.ts'
 import { OriginalCalls } from '../../../src/dialects/original-calls.ts'
 import { orNull } from '../../support/must.ts'
 import type { WrittenPart } from '../../../src/dialects/parts.ts'
-import { wholeParts } from '../../../src/dialects/part-protocols.ts'
+import { wholeParts } from '../../../src/dialects/translate.ts'
 
 const ORIGINS: readonly NamedOrigin[] = [
   { called: 'patch', origin: { name: 'patch', namespace: null, isFreeform: true } },

@@ -3,13 +3,13 @@ import fc from 'fast-check'
 import t from 'tap'
 import { signatureOf } from '../../../src/dialects/prompt/signatures.ts'
 import { DIALECTS, type Dialect } from '../../../src/schemas/inference/text-request.ts'
-import { PART_PROTOCOLS } from '../../../src/dialects/part-protocols.ts'
 import { joinedParts, partsOf } from '../../support/inference/cut-parts.ts'
 import { FAILURE_OF } from '../../support/inference/provider-chunks.ts'
 import { naturalOf, spacedMessages, WRITTEN_PARTS } from '../../support/inference/random-parts.ts'
 import { bothOf, streamOfParts, wholeOfParts } from '../../support/inference/written-answers.ts'
 import { orNull } from '../../support/must.ts'
 import type { WrittenPart } from '../../../src/dialects/parts.ts'
+import { PART_PROTOCOLS } from '../../../src/dialects/translate.ts'
 
 const RUNS = { numRuns: 150 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { needsOf } from '../../../src/dialects/prompt/needs.ts'
 import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
 import { read, translated } from '../../support/inference/bodies/translated.ts'
+import { needsOf } from '../../../src/dialects/prompt/prompt-draft.ts'
 
 type Body = Readonly<Record<string, unknown>>
 

@@ -7,10 +7,11 @@ import {
   UTC_DAYS,
   type PriceModifier,
   type PricingOverride,
+  tierOf,
+  type Tiers,
 } from '../../../src/schemas/models/price-conditions.ts'
 import { dearestPricesAt, priceAt, type Priced } from '../../../src/schemas/money/price-at.ts'
 import { endpointPrices } from '../../../src/schemas/money/read-prices.ts'
-import { tierOf, type Tiers } from '../../../src/schemas/money/tiers.ts'
 import { loadCatalogue } from '../../../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../../src/server/catalogue/shipped.ts'
 import type { Proof, Program } from '../proof.ts'

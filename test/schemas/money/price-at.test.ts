@@ -1,8 +1,8 @@
 /** F1–F7: the prices of a call by length, hour and tier, and the dearest that it can come to. */
 import fc from 'fast-check'
 import t from 'tap'
-import { TOKEN_PRICE_KEYS, UTC_DAYS } from '../../../src/schemas/models/price-conditions.ts'
-import type { PriceModifier, PricingOverride } from '../../../src/schemas/models/price-conditions.ts'
+import { TOKEN_PRICE_KEYS, UTC_DAYS, NO_TIERS, tierOf } from '../../../src/schemas/models/price-conditions.ts'
+import type { PriceModifier, PricingOverride, Tiers } from '../../../src/schemas/models/price-conditions.ts'
 import type { Pricing } from '../../../src/schemas/models/models.ts'
 import {
   dearestPricesAt,
@@ -12,7 +12,6 @@ import {
   type ResolvedPrice,
 } from '../../../src/schemas/money/price-at.ts'
 import { endpointPrices } from '../../../src/schemas/money/read-prices.ts'
-import { NO_TIERS, tierOf, type Tiers } from '../../../src/schemas/money/tiers.ts'
 import { textCostNano } from '../../../src/schemas/money/costs.ts'
 
 /** A Thursday. */

@@ -4,10 +4,10 @@
  */
 import t from 'tap'
 import { priceAt } from '../../../src/schemas/money/price-at.ts'
-import type { Tiers } from '../../../src/schemas/money/tiers.ts'
 import { loadCatalogue } from '../../../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../../src/server/catalogue/shipped.ts'
 import type { Endpoint } from '../../../src/server/ports/models/models.ts'
+import type { Tiers } from '../../../src/schemas/models/price-conditions.ts'
 
 const FLEX: Tiers = { service_tier: 'flex' }
 const FAST: Tiers = { service_tier: 'priority' }

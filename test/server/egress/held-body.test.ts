@@ -1,7 +1,6 @@
 import t from 'tap'
 import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
-import { assemble } from '../../../src/server/egress/assemble.ts'
-import { HeldBody } from '../../../src/server/egress/held-body.ts'
+import { HeldBody, assemble } from '../../../src/server/egress/held-body.ts'
 
 const MIB = 1024 * 1024
 const never = { granted: (): void => undefined }

@@ -9,7 +9,6 @@ import {
 import { DIALECTS } from '../../../src/schemas/inference/text-request.ts'
 import type { ServerTools } from '../../../src/schemas/inference/server-tools.ts'
 import { COST_NANO_MAX } from '../../../src/schemas/money/money-limits.ts'
-import { NO_TIERS } from '../../../src/schemas/money/tiers.ts'
 import type { Endpoint } from '../../../src/server/ports/models/models.ts'
 import {
   affordableOutputTokens,
@@ -22,6 +21,7 @@ import { ASKED, at } from '../../support/inference/bounded-endpoints.ts'
 import { NO_LIMITS } from '../../support/money/key-money.ts'
 import { textCostNano } from '../../../src/schemas/money/costs.ts'
 import { mustSendMax } from '../../../src/server/upstream/inference/spoken.ts'
+import { NO_TIERS } from '../../../src/schemas/models/price-conditions.ts'
 
 const OWN = { ownWay: {} } as Partial<Endpoint>
 const LIMITED = { ...NO_LIMITS, isKeyLimited: true }

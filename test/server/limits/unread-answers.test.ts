@@ -5,7 +5,7 @@ import {
   UNREAD_SMALL_BYTES,
 } from '../../../src/schemas/limits/share-limits.ts'
 import { unreadBytesOf, type Reply } from '../../../src/server/http/reply/reply-body.ts'
-import { UnreadAnswers } from '../../../src/server/limits/unread-answers.ts'
+import { UnreadAnswers } from '../../../src/server/limits/loop-share.ts'
 
 t.test(
   'an organization has room until it has not read so many bytes, and again once some are given back',

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { mock } from 'node:test'
 import t from 'tap'
-import { FairQueue } from '../../../src/server/structures/fair-queue.ts'
 import { FairSemaphore, type FairSemaphoreOptions } from '../../../src/server/structures/fair-semaphore.ts'
 import { Semaphore } from '../../../src/server/structures/semaphore.ts'
-import { SwapList } from '../../../src/server/structures/swap-list.ts'
+import { SwapList, FairQueue } from '../../../src/server/structures/swap-list.ts'
 import { gate } from '../../support/gate.ts'
 
 const RUNS = { numRuns: 300 }

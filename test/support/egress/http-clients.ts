@@ -6,8 +6,7 @@ import { Duplex } from 'node:stream'
 import type { Socket } from 'node:net'
 import type { Connect } from '../../../src/server/egress/connect.ts'
 import type { ExchangeHandler, Line, ResponseHead, SentRequest } from '../../../src/server/egress/handler.ts'
-import { Connection } from '../../../src/server/egress/http1/connection.ts'
-import type { WrittenRequest } from '../../../src/server/egress/http1/request-text.ts'
+import { Connection, type WrittenRequest } from '../../../src/server/egress/http1/connection.ts'
 import { UndiciClient } from '../../../src/server/egress/undici-client.ts'
 
 const REQUEST: WrittenRequest = { method: 'POST', path: '/', headers: [], body: '{}' }

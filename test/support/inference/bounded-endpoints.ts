@@ -4,10 +4,10 @@ import {
   type DearestPrices,
   type EndpointPrices,
 } from '../../../src/schemas/money/price-at.ts'
-import { NO_TIERS } from '../../../src/schemas/money/tiers.ts'
 import type { Endpoint, EndpointText } from '../../../src/server/ports/models/models.ts'
 import type { TextBoundInput } from '../../../src/server/inference/bounds.ts'
 import type { TextPrice } from '../../../src/schemas/money/costs.ts'
+import { NO_TIERS } from '../../../src/schemas/models/price-conditions.ts'
 
 const TEXT: EndpointText = {
   speaks: ['chat'],

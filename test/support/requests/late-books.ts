@@ -1,5 +1,4 @@
 /** A ledger with payments that were not compared with the request log. */
-import { NANO_PER_USD } from '../../../src/schemas/money/usd.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
 import { recoverRequests } from '../../../src/server/store/requests/request-recovery.ts'
 import { findRequests } from '../../../src/server/store/requests/request-search.ts'
@@ -7,6 +6,7 @@ import { openBooks, type Books } from '../money/ledger.ts'
 import { must } from '../must.ts'
 import type { Teardown } from '../teardown.ts'
 import type { EndedCall } from './settled-call.ts'
+import { NANO_PER_USD } from '../../../src/schemas/money/costs.ts'
 
 export const TODAY = new Date().toISOString().slice(0, 10)
 /** When everything here was paid, unless a test says otherwise. */

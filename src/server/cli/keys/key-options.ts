@@ -16,7 +16,6 @@ import {
   modelsRemark,
 } from '../../../schemas/keys/permissions.ts'
 import { USD_MAX } from '../../../schemas/money/money-limits.ts'
-import { nanoOfUsd } from '../../../schemas/money/usd.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import { loadCatalogue } from '../../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../catalogue/shipped.ts'
@@ -32,6 +31,7 @@ import {
 import { catalogueChoice } from '../parts/load-models.ts'
 import { need, type Lookup } from '../parts/database.ts'
 import { CliFailure, loadGeneration } from '../parts/verb.ts'
+import { nanoOfUsd } from '../../../schemas/money/costs.ts'
 
 /** Options for a key's limits and use, of `keys create` and `keys update`. */
 export interface LimitOptions extends CallLimitOptions {

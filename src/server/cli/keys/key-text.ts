@@ -1,7 +1,7 @@
-import { usdOfNano } from '../../../schemas/money/usd.ts'
 import { keyAnswer } from '../../operations/keys/key-answers.ts'
 import type { ManagedKey } from '../../ports/keys/api-keys.ts'
 import { table } from '../parts/verb.ts'
+import { usdOfNano } from '../../../schemas/money/costs.ts'
 
 /** A key for scripts: the API's form, and its owner. */
 export function wireOf(key: ManagedKey): object {

@@ -1,8 +1,12 @@
-import { TIER_MEMBERS, type TierMember, type WrittenPrice } from '../../../schemas/models/price-conditions.ts'
+import {
+  TIER_MEMBERS,
+  type TierMember,
+  type WrittenPrice,
+  tiersOf,
+} from '../../../schemas/models/price-conditions.ts'
 import { priceAt, unpricedTierOf, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
 import { UNIT_PRICE_PLACES, unscaled } from '../../../schemas/money/prices.ts'
 import { writtenPrice } from '../../../schemas/money/read-prices.ts'
-import { tiersOf } from '../../../schemas/money/tiers.ts'
 import type { ModelEndpoint } from '../../../schemas/models/models.ts'
 import { readableCount } from '../../../schemas/values/readable.ts'
 import type { Endpoint, ResolvedModel } from '../../ports/models/models.ts'

@@ -6,11 +6,11 @@ import { lineOf } from '../../catalogue/sources.ts'
 import type { Generation } from '../../config.ts'
 import { unpricedEndpoints } from '../../main/safekeeping.ts'
 import { variablesOf } from '../../../schemas/workspaces/provider-keys.ts'
-import { usdText } from '../../../schemas/money/usd.ts'
 import type { ModelCatalogue, Provider, ResolvedModel } from '../../ports/models/models.ts'
 import { addVerb, loadGeneration, print, table } from '../parts/verb.ts'
 import { addExplain } from './explain.ts'
 import { linesOf, loadChosenModels } from '../parts/load-models.ts'
+import { usdText } from '../../../schemas/money/costs.ts'
 
 /** `models list`, `models explain`, `catalog check`. */
 export function addModelVerbs(program: Command, outcome: { code: number | null }): void {

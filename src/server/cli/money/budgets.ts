@@ -1,7 +1,6 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
 import { BUDGET_INTERVALS } from '../../../schemas/money/budgets.ts'
 import { USD_MAX } from '../../../schemas/money/money-limits.ts'
-import { nanoOfUsd, usdText } from '../../../schemas/money/usd.ts'
 import { budgetWire } from '../../operations/money/budget-answers.ts'
 import type { Budget, BudgetRef, Budgets, WorkspaceRef } from '../../ports/money/budgets.ts'
 import type { Span } from '../../ports/money/money.ts'
@@ -10,6 +9,7 @@ import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
+import { nanoOfUsd, usdText } from '../../../schemas/money/costs.ts'
 
 interface Options {
   readonly json?: boolean

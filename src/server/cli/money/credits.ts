@@ -1,6 +1,5 @@
 import { Argument, InvalidArgumentError, type Command } from 'commander'
 import { CREDIT_NOTE_CHARS_MAX } from '../../../schemas/money/money-limits.ts'
-import { usdOfNano, usdText } from '../../../schemas/money/usd.ts'
 import { creditTotals } from '../../operations/money/credit-answers.ts'
 import type { CreditEntry, CreditState } from '../../ports/money/credits.ts'
 import { listCredits, openCredits } from '../../store/money/credits.ts'
@@ -8,6 +7,7 @@ import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { usdAmountOf } from './budgets.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
+import { usdOfNano, usdText } from '../../../schemas/money/costs.ts'
 
 interface Options {
   readonly json?: boolean

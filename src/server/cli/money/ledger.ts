@@ -1,6 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { isDay } from '../../../schemas/money/activity.ts'
-import { usdText } from '../../../schemas/money/usd.ts'
 import { checkLedger, type LedgerCheck } from '../../store/money/repair/check.ts'
 import { closeNode, journalsOf, type NodeJournals } from '../../store/money/repair/close-node.ts'
 import { exportLedger } from '../../store/money/repair/export.ts'
@@ -14,6 +13,7 @@ import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { idIfAny } from '../parts/reference.ts'
 import { stderrLog } from '../parts/stderr-log.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, table } from '../parts/verb.ts'
+import { usdText } from '../../../schemas/money/costs.ts'
 
 const FORFEITS_LISTED_DEFAULT = 100
 

@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { faultOfDays } from '../../../schemas/money/activity.ts'
 import { ACTIVITY_DAYS_MAX } from '../../../schemas/money/money-limits.ts'
-import { usdText } from '../../../schemas/money/usd.ts'
 import { activitySums } from '../../operations/money/activity-answers.ts'
 import type { ActivitySums } from '../../ports/money/activity.ts'
 import { ACTIVITY_GROUPS, sumActivity, type ActivityGroup } from '../../store/money/activity.ts'
@@ -9,6 +8,7 @@ import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
+import { usdText } from '../../../schemas/money/costs.ts'
 
 interface Options {
   readonly json?: boolean

@@ -1,7 +1,6 @@
 import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { usdText } from '../../../schemas/money/usd.ts'
 import type { Config } from '../../config.ts'
 import { checkLedger } from '../../store/money/repair/check.ts'
 import { closeNode, type ClosedNode } from '../../store/money/repair/close-node.ts'
@@ -34,6 +33,7 @@ import { ownRootKeys } from '../vault/root-keys.ts'
 import { stderrLog } from '../parts/stderr-log.ts'
 import { VERB_CONNECT_S_MAX, withStores } from '../parts/stores.ts'
 import { CliFailure, loadGeneration, pasteable, print } from '../parts/verb.ts'
+import { usdText } from '../../../schemas/money/costs.ts'
 
 /**
  * Restores a backup into an empty installation and checks the result. The verb changes nothing before it has

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { NANO_PER_USD } from '../../../schemas/money/usd.ts'
 import {
   REQUESTS_GATHERED_MAX,
   REQUESTS_REASONS_MAX,
@@ -16,6 +15,7 @@ import {
 import type { CallNotes, CallSettled } from '../../ports/observe.ts'
 import type { LoggedAttempt } from '../../ports/requests/request-log.ts'
 import { knownCode } from './provider-codes.ts'
+import { NANO_PER_USD } from '../../../schemas/money/costs.ts'
 
 /** Bits of 64 that an id has not, so that it has 18 digits at most. */
 const SPARE_BITS = 5n

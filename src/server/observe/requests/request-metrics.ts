@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { CountRequests } from '../../ports/requests/request-log.ts'
-import { Tally } from '../tally.ts'
+import { Tally } from '../durations.ts'
 
 /** @returns counts calls of the request log by what became of them */
 export function countRequests(registry: Registry): CountRequests {

@@ -8,7 +8,7 @@ import { modelsOf, hopsOf, MODEL_CALL_FAILURES } from '../model-calls.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
 import { TEXT_STATUSES } from './answer-text.ts'
 import { INLINE_FILE_FAILURES, type TextWithFiles, callableModels, completeText } from './text-inputs.ts'
-import { anthropicHeaders } from './passed-headers.ts'
+import { anthropicHeaders } from './create-message.ts'
 
 /** As of `ANSWER_HEADERS`. */
 const DROPPED_HEADER = 'x-sluice-dropped'

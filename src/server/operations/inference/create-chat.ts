@@ -6,8 +6,8 @@ import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextOpera
 import { ChatEvents } from '../../../dialects/chat/answer.ts'
 import { INLINE_FILE_FAILURES } from './text-inputs.ts'
 import { chatUsage } from '../../../dialects/chat/usage.ts'
-import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
 import { PAID_CALL_FAILURES } from '../model-calls.ts'
+import { WHOLE_TEXTS } from '../../../dialects/native-answer.ts'
 
 interface Inputs {
   readonly headers: typeof TEXT_HEADERS

@@ -1,13 +1,16 @@
-import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
+import {
+  INFERENCE_DEADLINE_MS,
+  PASSED_HEADER_CHARS_MAX,
+} from '../../../schemas/inference/inference-limits.ts'
 import { MessageAnswer, MessageEvent } from '../../../schemas/inference/messages.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
-import { defineOperation } from '../define.ts'
+import { defineOperation, type Call } from '../define.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextOperation } from './answer-text.ts'
 import { MessageEvents, messagesUsage } from '../../../dialects/messages/answer.ts'
-import { anthropicHeaders } from './passed-headers.ts'
 import { INLINE_FILE_FAILURES } from './text-inputs.ts'
-import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
 import { PAID_CALL_FAILURES } from '../model-calls.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { WHOLE_TEXTS } from '../../../dialects/native-answer.ts'
 
 interface Inputs {
   readonly headers: readonly [...typeof TEXT_HEADERS, 'anthropic-version', 'anthropic-beta']
@@ -67,3 +70,30 @@ export const createMessage = defineOperation<Inputs, TextRequest>({
   },
   run: (call, ports) => answerText(call, MESSAGES, ports),
 })
+
+/** Words with commas between them: no line end, no second header, nothing that a proxy would read. */
+const WORDS = /^[\w.:-]+(?:[ \t]*,[ \t]*[\w.:-]+)*$/
+
+const PASSED = ['anthropic-version', 'anthropic-beta'] as const
+
+/**
+ * The caller's headers that go to a provider of messages: a flat list of names and values. Features of
+ * Anthropic's models are asked for there, and no other header of the caller is passed on. D4.
+ * Failure: header_invalid.
+ */
+export function anthropicHeaders({ headers }: Pick<Call, 'headers'>): Outcome<readonly string[]> {
+  const passed: string[] = []
+  for (const name of PASSED) {
+    const value = headers[name]
+    if (value === undefined || value === '') continue
+    if (value.length > PASSED_HEADER_CHARS_MAX || !WORDS.test(value)) return refused(name)
+    passed.push(name, value)
+  }
+  return ok(passed)
+}
+
+function refused(name: string): Outcome<never> {
+  const expected = `names of at most ${PASSED_HEADER_CHARS_MAX} characters, separated by commas`
+  const issue = { path: `/${name}`, message: 'is not valid', expected }
+  return fail('header_invalid', { metadata: { issues: [issue] } })
+}

@@ -5,8 +5,8 @@ import { defineOperation } from '../define.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextOperation } from './answer-text.ts'
 import { ResponsesEvents, responsesUsage } from '../../../dialects/responses/answer.ts'
 import { INLINE_FILE_FAILURES } from './text-inputs.ts'
-import { WHOLE_TEXTS } from '../../../dialects/whole-texts.ts'
 import { PAID_CALL_FAILURES } from '../model-calls.ts'
+import { WHOLE_TEXTS } from '../../../dialects/native-answer.ts'
 
 interface Inputs {
   readonly headers: typeof TEXT_HEADERS

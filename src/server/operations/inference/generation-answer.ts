@@ -1,8 +1,7 @@
 import type { GenerationRecord } from '../../../schemas/inference/generations.ts'
 import { writtenPrice } from '../../../schemas/money/read-prices.ts'
-import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { Generation } from '../../ports/inference/generations.ts'
-import { inputTokens, outputTokens } from '../../../schemas/money/costs.ts'
+import { inputTokens, outputTokens, usdOfNano } from '../../../schemas/money/costs.ts'
 
 /** What Sluice does not have, or does not keep. */
 const NOTHING = {

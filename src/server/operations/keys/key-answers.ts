@@ -1,11 +1,11 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
 import { INSTANT_RULES, instantOf } from '../../../schemas/values/instants.ts'
 import type { ApiKey, CurrentKeyAnswer } from '../../../schemas/keys/keys.ts'
-import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
 import type { KeyActor, KeyRef, ManagedKey } from '../../ports/keys/api-keys.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { changedBy, type Call } from '../define.ts'
 import { modelsRemark } from '../../../schemas/keys/permissions.ts'
+import { nanoOfUsd, usdOfNano } from '../../../schemas/money/costs.ts'
 
 /** Statuses of every operation that names a key. B2.10. */
 export const KEY_STATUSES_LISTED = [404, 429, 500] as const

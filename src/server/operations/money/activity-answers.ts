@@ -1,6 +1,6 @@
 import type { ActivityRow as ActivityWire } from '../../../schemas/money/activity.ts'
-import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { ActivitySums } from '../../ports/money/activity.ts'
+import { usdOfNano } from '../../../schemas/money/costs.ts'
 
 type SumsWire = Omit<ActivityWire, 'date' | 'workspace_id' | 'key_hash' | 'model'>
 

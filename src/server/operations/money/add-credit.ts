@@ -2,10 +2,10 @@ import { OrganizationQuery } from '../../../schemas/operator/caps.ts'
 import { CreditAddedAnswer, type CreditBody } from '../../../schemas/money/credits.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
 import { creditTotals } from './credit-answers.ts'
+import { nanoOfUsd, usdOfNano } from '../../../schemas/money/costs.ts'
 
 const ID = 'credits.add'
 

@@ -1,9 +1,9 @@
 import type { Budget as BudgetWire } from '../../../schemas/money/budgets.ts'
 import type { FailureName } from '../../../schemas/failures.ts'
-import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { Budget, BudgetRef, OneBudget } from '../../ports/money/budgets.ts'
 import type { Span } from '../../ports/money/money.ts'
 import type { Call, Success } from '../define.ts'
+import { usdOfNano } from '../../../schemas/money/costs.ts'
 
 /** Failures of every operation of budgets. */
 export const BUDGET_FAILURES = [

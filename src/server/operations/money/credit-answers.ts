@@ -1,6 +1,6 @@
 import type { CreditTotals } from '../../../schemas/money/credits.ts'
-import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { CreditState } from '../../ports/money/credits.ts'
+import { usdOfNano } from '../../../schemas/money/costs.ts'
 
 /** The organization's credit in the form of B2.10. */
 export function creditTotals({

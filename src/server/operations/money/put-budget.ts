@@ -1,9 +1,9 @@
 import { BudgetAnswer, BudgetParams, type BudgetBody } from '../../../schemas/money/budgets.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import { nanoOfUsd } from '../../../schemas/money/usd.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetAnswer, budgetRefOf } from './budget-answers.ts'
+import { nanoOfUsd } from '../../../schemas/money/costs.ts'
 
 const ID = 'budgets.put'
 

@@ -5,7 +5,6 @@ import type {
   AdminStorageShape,
 } from '../../../schemas/operator/admin.ts'
 import { ADMIN_PAGE_DEFAULT } from '../../../schemas/operator/admin-limits.ts'
-import { usdOfNano } from '../../../schemas/money/usd.ts'
 import { videoStatusOf } from '../../../schemas/videos/video-jobs.ts'
 import type {
   AdminActor,
@@ -16,6 +15,7 @@ import type {
 } from '../../ports/operator/admin.ts'
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import { changedBy, type Call, type OperationAccess } from '../define.ts'
+import { usdOfNano } from '../../../schemas/money/costs.ts'
 
 /** Operators call with a management key of their organization. C4. */
 export const ADMIN_KEYS: OperationAccess = { keys: ['management'] }

@@ -1,10 +1,10 @@
 import { faultsOfInstants } from '../../../schemas/audit/audit.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { nanoOfUsd } from '../../../schemas/money/usd.ts'
 import { REQUESTS_PAGE_DEFAULT } from '../../../schemas/requests/request-limits.ts'
 import type { ListRequestsQuery } from '../../../schemas/requests/requests.ts'
 import type { RequestQuery } from '../../ports/requests/request-log.ts'
 import { placeOfCursor } from './request-answers.ts'
+import { nanoOfUsd } from '../../../schemas/money/costs.ts'
 
 /** Everything but whose calls they are. */
 type Asked = Omit<RequestQuery, 'organizationId'>

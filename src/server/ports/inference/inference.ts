@@ -1,7 +1,6 @@
 import type { PaidUsage, TextEvents, TextHead } from '../../../dialects/answers.ts'
 import type { ShownUsage } from '../../../dialects/parts.ts'
 import type { PresetFields } from '../../../dialects/presets/text-preset.ts'
-import type { WholeTextOf } from '../../../dialects/whole-texts.ts'
 import type { TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { FileReference } from '../../../schemas/inference/file-references.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
@@ -13,6 +12,7 @@ import type { ModelReply, PayingCall, PaymentPorts } from '../model-calls.ts'
 import type { CallableModel } from '../models/models.ts'
 import type { CallNotes } from '../observe.ts'
 import type { Generations } from './generations.ts'
+import type { WholeTextOf } from '../../../dialects/native-answer.ts'
 
 /** A file of the workspace whose content goes to the provider within the request. D31. */
 export interface InlineFile extends FileReference {

@@ -8,7 +8,7 @@ import { lookup } from './lookup.ts'
 import { poll } from './poll.ts'
 import { CRASHED, submit, unknown } from './submit.ts'
 import { TimeHeap } from './time-heap.ts'
-import { FairQueue } from '../../structures/fair-queue.ts'
+import { FairQueue } from '../../structures/swap-list.ts'
 
 /** The kinds of steps that need a place. */
 type Kind = 'submit' | 'poll' | 'store'

@@ -16,7 +16,7 @@ import { isAway, reach, violatedUnique } from '../base/translate.ts'
 import { GENERATION_TABLE } from './generation-days.ts'
 import { columnsOf, findRecord, insertRecords } from './generation-columns.ts'
 import { Shares } from '../../../schemas/values/callers.ts'
-import { FairQueue } from '../../structures/fair-queue.ts'
+import { FairQueue } from '../../structures/swap-list.ts'
 
 export interface GenerationsOptions {
   readonly store: Store

@@ -1,6 +1,6 @@
-import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { KeyActor, ManagedKey } from '../../ports/keys/api-keys.ts'
+import { usdOfNano } from '../../../schemas/money/costs.ts'
 
 export interface KeyChange {
   readonly before: ManagedKey | null

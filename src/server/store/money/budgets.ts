@@ -2,7 +2,6 @@ import { workspaceAccount } from '../../../schemas/money/accounts.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Issue } from '../../../schemas/failure-metadata.ts'
 import { LIMITS_APPLIED_WAIT_MS_MAX } from '../../../schemas/money/money-limits.ts'
-import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type {
   Budget,
@@ -31,6 +30,7 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { resetsAtMs } from './windows.ts'
 import { findWorkspace } from '../base/find-workspace.ts'
+import { usdOfNano } from '../../../schemas/money/costs.ts'
 
 export interface BudgetDeps {
   readonly store: Store

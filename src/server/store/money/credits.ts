@@ -3,7 +3,6 @@ import type { CreditKind } from '../../../schemas/money/credits.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
 import { LIMITS_APPLIED_WAIT_MS_MAX, USD_MAX } from '../../../schemas/money/money-limits.ts'
-import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
 import type { LimitActor } from '../../ports/money/budgets.ts'
 import type { CreditEntry, Credits, CreditState, CreditInput } from '../../ports/money/credits.ts'
 import type { Invalidation } from '../../ports/keys/keys.ts'
@@ -22,6 +21,7 @@ import type { BudgetDeps } from './budgets.ts'
 import { newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
+import { nanoOfUsd, usdOfNano } from '../../../schemas/money/costs.ts'
 
 /** Credit is the lifetime limit of the organization's account. */
 export function openCredits({

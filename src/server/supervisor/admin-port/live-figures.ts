@@ -5,13 +5,13 @@ import type {
   OperationView,
   ProviderView,
 } from '../../../schemas/operator/live-view.ts'
-import { usdOfNano } from '../../../schemas/money/usd.ts'
 import { frontLoadBetween } from '../../observe/front-metrics.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { FrontLoad } from '../../observe/load-advice.ts'
 import type { StreamsReading } from '../../observe/stream-metrics.ts'
 import type { ProcessSpans, Span } from './live-spans.ts'
 import { FIRST_OUTPUT_BUCKETS, quantileMs, rounded } from '../../observe/durations.ts'
+import { usdOfNano } from '../../../schemas/money/costs.ts'
 
 const MINUTE_S = 60
 /** Share of failed attempts from which a provider counts as failing. Decision. */

@@ -2,12 +2,12 @@ import { BulkBytes } from '../../../schemas/bodies.ts'
 import { costNano } from '../../../schemas/money/costs.ts'
 import { COST_NANO_MAX } from '../../../schemas/money/money-limits.ts'
 import { dearestPricesAt, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
-import { NO_TIERS } from '../../../schemas/money/tiers.ts'
 import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { CostBound } from '../../ports/money/money.ts'
 import { dearestBound, type CallInstants } from '../cost-bound.ts'
 import { partsOf, type InputShape } from './input-shape.ts'
+import { NO_TIERS } from '../../../schemas/models/price-conditions.ts'
 
 type Input = EmbeddingsRequest['input']
 type TextShape = Pick<InputShape, 'kind' | 'count'>

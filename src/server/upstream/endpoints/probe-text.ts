@@ -4,14 +4,14 @@ import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { UPSTREAM_ERROR_MS } from '../../../schemas/models/provider-limits.ts'
 import type { EgressExchange } from '../../ports/egress/egress.ts'
 import { headerOf } from '../credential.ts'
-import { NATIVE_DIALECTS } from '../../../dialects/native-dialects.ts'
-import { readRefusal } from '../inference/response-end.ts'
 import { ProviderLink } from '../link.ts'
 import { failureOf, failuresOfEvents } from '../provider-failure.ts'
 import type { FormProbe, FormProbing } from './probe-form.ts'
 import { headersOf, probeBody } from './probe-requests.ts'
 import { StreamNotes } from './stream-notes.ts'
 import type { NativeStream } from '../../../dialects/parts.ts'
+import { NATIVE_DIALECTS } from '../../../dialects/native-answer.ts'
+import { readRefusal } from '../inference/framing.ts'
 
 /** A stream that is none, or did not come to its end. */
 const BROKEN = { models: [], hasUsage: false, isWhole: false } as const

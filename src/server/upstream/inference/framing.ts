@@ -3,7 +3,7 @@ import type { TextProtocol } from '../../../schemas/models/text-models.ts'
 import { owned } from '../../../schemas/values/lent-bytes.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
-import type { AnswerRoom } from '../../ports/egress/egress.ts'
+import type { AnswerRoom, EgressAnswer, EgressExchange } from '../../ports/egress/egress.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { movable } from '../movable.ts'
@@ -11,9 +11,14 @@ import { isTranslatedHere } from './translated/translation-job.ts'
 import { reframe } from '../../../dialects/reframe.ts'
 import type { Reframed } from '../../../dialects/parts.ts'
 import { STREAM_HELD_BYTES_MAX } from '../../../schemas/inference/stream-limits.ts'
-import { UPSTREAM_WRITTEN_BYTES_MAX } from '../../../schemas/models/provider-limits.ts'
-import { frameOf, type Frame } from '../../../dialects/frame.ts'
+import {
+  UPSTREAM_WRITTEN_BYTES_MAX,
+  UPSTREAM_END_MS,
+  UPSTREAM_ERROR_BYTES_MAX,
+  UPSTREAM_ERROR_MS,
+} from '../../../schemas/models/provider-limits.ts'
 import { Gathered } from '../../../dialects/sse-reader.ts'
+import { frameOf, type Frame } from '../../../dialects/native-events.ts'
 
 interface FramingDeps {
   readonly jobs: ShortJobs
@@ -151,4 +156,49 @@ export class FramedBody implements ByteReader {
     const missing = bytes - this.#room.bytes
     return missing <= 0 || this.#room.more(missing)
   }
+}
+
+/**
+ * Reads the body of a response other than 2xx, for `failureOf`: at most UPSTREAM_ERROR_BYTES_MAX, and what
+ * came within the time. A text that breaks off, is late or is damaged changes nothing of the refusal,
+ * whose status is known. The body is closed afterwards; a body that came whole keeps its connection.
+ * @param withinMs milliseconds
+ */
+export async function readRefusal(
+  response: EgressExchange,
+  withinMs: number = UPSTREAM_ERROR_MS,
+): Promise<EgressAnswer> {
+  const text = await readWithin(response.body, withinMs)
+  return {
+    status: response.status,
+    isSuccess: response.isSuccess,
+    retryAfter: response.header('retry-after'),
+    body: text,
+    release: () => undefined,
+  }
+}
+
+/**
+ * Reads what follows the last event of a stream, and closes the body. As a rule only the end of the response
+ * follows, and has come already: the connection then serves the next call. A response that does not end is
+ * cut.
+ * @param withinMs milliseconds
+ */
+export async function readOut(body: ByteReader, withinMs: number = UPSTREAM_END_MS): Promise<void> {
+  await readWithin(body, withinMs)
+}
+
+async function readWithin(body: ByteReader, withinMs: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  const timer = setTimeout(() => body.close(), withinMs)
+  while (bytes < UPSTREAM_ERROR_BYTES_MAX) {
+    const piece = await body.next()
+    if (!piece.ok || piece.value === null) break
+    pieces.push(piece.value)
+    bytes += piece.value.length
+  }
+  clearTimeout(timer)
+  body.close()
+  return Buffer.concat(pieces).subarray(0, UPSTREAM_ERROR_BYTES_MAX)
 }

@@ -1,5 +1,11 @@
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { translateRequest, type Translation, type TranslationJob } from '../../../dialects/translate.ts'
+import {
+  translateRequest,
+  type Translation,
+  type TranslationJob,
+  PART_PROTOCOLS,
+  wholeParts,
+} from '../../../dialects/translate.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { owned } from '../../../schemas/values/lent-bytes.ts'
 import type { TextProtocol, ThinksIn } from '../../../schemas/models/text-models.ts'
@@ -14,7 +20,6 @@ import type { CallMedia } from './inline/call-media.ts'
 import { contentsOf, withHoles, type CallContents } from './inline/named-contents.ts'
 import { answerOfJob } from '../../../dialects/native-answer.ts'
 import type { ReadLarge } from '../../../dialects/part-events.ts'
-import { PART_PROTOCOLS, wholeParts } from '../../../dialects/part-protocols.ts'
 import type { ProviderRequest } from './protocol.ts'
 import { signatureFormatOf, type LearnedText } from './spoken.ts'
 import {

@@ -5,10 +5,10 @@ import type { Caller } from '../../../schemas/values/callers.ts'
 import type { CallableModel, Endpoint, Provider } from '../../ports/models/models.ts'
 import type { CallNotes, FailedAttempt, Log, Meters } from '../../ports/observe.ts'
 import { isStrike, mayChangeModel, mayFallBack, rankOf } from './fallbacks.ts'
-import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './health.ts'
 import type { Target, TargetTable } from './targets.ts'
 import type { PreviousError } from '../../../schemas/failure-metadata.ts'
 import { named } from '../provider-failure.ts'
+import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './targets.ts'
 
 export interface AttemptsDeps<P> {
   readonly targets: TargetTable<P>

@@ -4,7 +4,7 @@ import type { ProviderPreferences } from '../../../schemas/models/preferences.ts
 import type { ResolvedPrice } from '../../../schemas/money/price-at.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import { inOrderOfConversation } from './affinity.ts'
-import { isPrivate } from './priced.ts'
+import { isPrivate } from '../cost-bound.ts'
 
 /** Measurements of an endpoint; null before the first measurement. */
 interface Measured {

@@ -1,6 +1,5 @@
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { BreakerReading } from '../../ports/observe.ts'
-import { EndpointHealth } from './health.ts'
 
 /** A configured endpoint with everything that a call of it needs. */
 export interface Target<P> {
@@ -90,4 +89,194 @@ export class TargetTable<P> {
     }
     return found
   }
+}
+
+/**
+ * Strikes in a row that open the breaker. A strike is a failure that counts against the endpoint; a timeout
+ * counts as three, since it costs a caller the most time. Decision.
+ */
+const STRIKES_MAX = 10
+
+/**
+ * Milliseconds that the strikes of a single caller must span to open the breaker: a caller who knows an input
+ * that makes the provider fail could otherwise block the endpoint for all callers. Where others call too, one
+ * of them gets an answer meanwhile. Decision.
+ */
+export const STRIKES_ALONE_MS = 10_000
+
+/**
+ * Concurrent probes of a half-open breaker. Each probe belongs to another caller, so that no single caller
+ * decides. Decision.
+ */
+export const PROBES_MAX = 4
+
+/** Strikes of a failure other than a timeout. */
+export const STRIKES_OF_FAILURE = 1
+
+/** Strikes of a timeout. */
+export const STRIKES_OF_TIMEOUT = 3
+
+/** Milliseconds of the first rest of an open breaker; each failed probe doubles the rest. Decision. */
+const REST_MS_MIN = 1_000
+
+/** Milliseconds of the longest rest of an open breaker. Decision. */
+const REST_MS_MAX = 30_000
+
+/**
+ * Milliseconds of the longest rest where the model has no other endpoint: during a rest every call of the
+ * model is refused. Decision.
+ */
+export const REST_ALONE_MS_MAX = 2_000
+
+/** Share of the rest that is added at random, so that fronts do not probe together. */
+const REST_JITTER = 0.2
+
+/** Responses whose speed is kept. */
+const REMEMBERED = 64
+
+/** Milliseconds for which a breaker has been open, and milliseconds until the next probe. */
+export interface OpenBreaker {
+  readonly openForMs: number
+  readonly probeInMs: number
+}
+
+/**
+ * One front's measurements of an endpoint: the speed of its responses, and its circuit breaker. The breaker
+ * opens after strikes in a row, rests, and then admits a round of probes: one success closes the breaker, and
+ * as many failures as probes extend the rest. A round that too few callers joined also ends after that rest.
+ */
+export class EndpointHealth {
+  readonly #random: () => number
+  readonly #latenciesMs = new Float64Array(REMEMBERED)
+  readonly #tokensPerS = new Float64Array(REMEMBERED)
+  #answers = 0
+  #strikes = 0
+  #strikesSince = 0
+  /** Callers of the strikes in a row; only the difference between one and several matters. */
+  readonly #strikers = new Set<string>()
+  #restMs = 0
+  #openUntil = 0
+  #openedAt = 0
+  #isAlone = false
+  /** Callers of the current round of probes. */
+  readonly #probers = new Set<string>()
+  /** Failed probes of the current round. */
+  #failedProbes = 0
+  /** Milliseconds at which the next round may begin. */
+  #nextRoundAt = Infinity
+
+  /** @param random a number from 0 to 1, for the jitter */
+  constructor(random: () => number) {
+    this.#random = random
+  }
+
+  get isOpen(): boolean {
+    return this.#restMs > 0
+  }
+
+  /** Null while the breaker is closed. `probeInMs` is 0 when the next call probes the endpoint. */
+  breaker(nowMs: number): OpenBreaker | null {
+    return this.isOpen
+      ? { openForMs: nowMs - this.#openedAt, probeInMs: Math.max(0, this.#openUntil - nowMs) }
+      : null
+  }
+
+  /**
+   * Milliseconds until the caller may probe; 0 when the caller may probe now, or when the breaker is closed.
+   */
+  restMs(nowMs: number, caller: string): number {
+    if (!this.isOpen) return 0
+    const isLeftOut = this.#probers.has(caller) || this.#probers.size >= PROBES_MAX
+    const until = isLeftOut && this.#nextRoundAt !== Infinity ? this.#nextRoundAt : this.#openUntil
+    return Math.max(0, until - nowMs)
+  }
+
+  /** Admits a call to the endpoint. After true the caller reports the outcome by one of the methods below. */
+  admit(nowMs: number, caller: string): boolean {
+    if (!this.isOpen) return true
+    if (nowMs < this.#openUntil) return false
+    if (nowMs >= this.#nextRoundAt) this.#endRound()
+    if (this.#probers.has(caller) || this.#probers.size >= PROBES_MAX) return false
+    this.#probers.add(caller)
+    return true
+  }
+
+  /**
+   * @param latencyMs until the answer, or its first output
+   * @param tokens of the prompt that was embedded, or of the text that was written
+   * @param wholeMs until the end of the answer
+   */
+  answered(latencyMs: number, tokens: number, wholeMs = latencyMs): void {
+    const at = this.#answers % REMEMBERED
+    this.#latenciesMs[at] = latencyMs
+    this.#tokensPerS[at] = (tokens * 1_000) / Math.max(wholeMs, 0.001)
+    this.#answers++
+    this.alive()
+  }
+
+  /** Reports a response without vectors: the endpoint answered, and the input was at fault. */
+  alive(): void {
+    this.#strikes = 0
+    if (this.#strikers.size > 0) this.#strikers.clear()
+    if (this.isOpen) this.#endRound()
+    this.#restMs = 0
+  }
+
+  /** @param isAlone whether the model has no other endpoint that is set up */
+  strike(nowMs: number, strikes: number, caller: string, isAlone = false): void {
+    this.#isAlone = isAlone
+    if (this.isOpen) return this.#probeFailed(nowMs, caller)
+    if (this.#strikes === 0) this.#strikesSince = nowMs
+    this.#strikes += strikes
+    if (this.#strikers.size < 2) this.#strikers.add(caller)
+    const isShared = this.#strikers.size > 1 || nowMs - this.#strikesSince >= STRIKES_ALONE_MS
+    if (this.#strikes < STRIKES_MAX || !isShared) return
+    this.#openedAt = nowMs
+    this.#openUntil = this.#restFrom(nowMs)
+  }
+
+  /**
+   * Reports an outcome that says nothing: the call ended before the endpoint could answer, or its input was a
+   * special case.
+   */
+  unknown(caller: string): void {
+    this.#probers.delete(caller)
+  }
+
+  #probeFailed(nowMs: number, caller: string): void {
+    if (!this.#probers.has(caller)) return
+    if (++this.#failedProbes === 1) this.#nextRoundAt = this.#restFrom(nowMs)
+    if (this.#failedProbes < PROBES_MAX) return
+    this.#openUntil = this.#nextRoundAt
+    this.#endRound()
+  }
+
+  #endRound(): void {
+    this.#probers.clear()
+    this.#failedProbes = 0
+    this.#nextRoundAt = Infinity
+  }
+
+  /** Doubles the rest and returns its end. */
+  #restFrom(nowMs: number): number {
+    const mostMs = this.#isAlone ? REST_ALONE_MS_MAX : REST_MS_MAX
+    this.#restMs = Math.min(mostMs, Math.max(REST_MS_MIN, this.#restMs * 2))
+    return nowMs + this.#restMs * (1 + REST_JITTER * this.#random())
+  }
+
+  /** @param percentile 0 to 100 @returns null before the first measurement */
+  latencyMs(percentile: number): number | null {
+    return percentileOf(this.#latenciesMs.subarray(0, Math.min(this.#answers, REMEMBERED)), percentile)
+  }
+
+  /** Tokens a second. The percentile gives the share of responses that were slower. */
+  throughput(percentile: number): number | null {
+    return percentileOf(this.#tokensPerS.subarray(0, Math.min(this.#answers, REMEMBERED)), percentile)
+  }
+}
+
+function percentileOf(values: Float64Array, percentile: number): number | null {
+  if (values.length === 0) return null
+  const sorted = values.slice().sort()
+  return sorted[Math.min(sorted.length - 1, Math.floor((percentile / 100) * sorted.length))] ?? null
 }

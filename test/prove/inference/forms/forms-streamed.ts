@@ -5,7 +5,6 @@ import type { NamedOrigin } from '../../../../src/dialects/prompt/prompt.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { OriginalCalls } from '../../../../src/dialects/original-calls.ts'
-import { PART_PROTOCOLS } from '../../../../src/dialects/part-protocols.ts'
 import { eventsIn } from '../../../support/inference/accumulated.ts'
 import { partsOf } from '../../../support/inference/cut-parts.ts'
 import { FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
@@ -22,6 +21,7 @@ import { responsesProvider } from './streamed/responses-provider.ts'
 import { Faults } from '../streams/faults.ts'
 import { orNull } from '../../../support/must.ts'
 import type { WrittenPart } from '../../../../src/dialects/parts.ts'
+import { PART_PROTOCOLS } from '../../../../src/dialects/translate.ts'
 
 const FULL = 10_000
 const SHORT = 60

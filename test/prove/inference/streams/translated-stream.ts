@@ -2,7 +2,6 @@
 import type { Failure } from '../../../../src/schemas/failures.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
-import { PART_PROTOCOLS } from '../../../../src/dialects/part-protocols.ts'
 import { FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import { writerOf } from '../../../support/inference/written-answers.ts'
 import type {
@@ -15,6 +14,7 @@ import type {
 } from '../../../../src/dialects/parts.ts'
 import type { TextEvents } from '../../../../src/dialects/answers.ts'
 import { KeptParts } from '../../../../src/dialects/passed-parts.ts'
+import { PART_PROTOCOLS } from '../../../../src/dialects/translate.ts'
 
 /** The mark that the front writes behind every whole stream of chat: a native one leaves it to the front, too. */
 const DONE = 'data: [DONE]\n\n'

@@ -1,7 +1,5 @@
 /** Usages in answers of every protocol, as the readers, the judge and the writers of usage make of them. */
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { usdOfNano } from '../../../../src/schemas/money/usd.ts'
-import { PART_PROTOCOLS } from '../../../../src/dialects/part-protocols.ts'
 import { judgeTextUsage, TextRates } from '../../../../src/server/inference/settle.ts'
 import { bodyOf } from '../../../support/inference/fake-stream.ts'
 import type { Proof } from '../../proof.ts'
@@ -12,7 +10,8 @@ import { TELLINGS, type Members, type Telling } from './tellings.ts'
 import { toldForms, type Ended, type ToldForm } from './told-forms.ts'
 import { orNull } from '../../../support/must.ts'
 import { failuresOfEvents } from '../../../../src/server/upstream/provider-failure.ts'
-import { textCostNano } from '../../../../src/schemas/money/costs.ts'
+import { textCostNano, usdOfNano } from '../../../../src/schemas/money/costs.ts'
+import { PART_PROTOCOLS } from '../../../../src/dialects/translate.ts'
 
 const FAILURE_OF = failuresOfEvents({ credential: '', host: '' })
 /** Bytes of the prompt, and of the answer. */

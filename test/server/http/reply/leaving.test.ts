@@ -9,7 +9,6 @@ import { ReadEnd } from '../../../../src/server/http/body/socket-reading.ts'
 import { SwapList } from '../../../../src/server/structures/swap-list.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'
 import type { WireResponse } from '../../../../src/server/http/reply/wire.ts'
-import { UnreadAnswers } from '../../../../src/server/limits/unread-answers.ts'
 import type { Call } from '../../../../src/server/operations/define.ts'
 import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
 import { AUTHORIZATION, openFront, operation, threads } from '../../../support/front.ts'
@@ -17,6 +16,7 @@ import { gate } from '../../../support/gate.ts'
 import { answers } from '../../../support/embeddings/provider-behaviours.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 import { BodyBudget } from '../../../../src/server/http/body/body.ts'
+import { UnreadAnswers } from '../../../../src/server/limits/loop-share.ts'
 
 const MIB = 1024 * 1024
 const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }

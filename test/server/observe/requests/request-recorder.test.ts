@@ -5,10 +5,10 @@ import {
   REQUESTS_GATHERED_SHARE,
 } from '../../../../src/schemas/requests/request-limits.ts'
 import { FIGURE, FIGURES, type RequestBatch } from '../../../../src/schemas/requests/request-record.ts'
-import { RequestRecorder } from '../../../../src/server/observe/requests/request-recorder.ts'
 import { keptLog } from '../../../support/log.ts'
 import { settledCall } from '../../../support/requests/settled-call.ts'
 import { until } from '../../../support/wait.ts'
+import { RequestRecorder } from '../../../../src/server/observe/observer.ts'
 
 const PAID = { notes: { costUsd: 0.001 } }
 

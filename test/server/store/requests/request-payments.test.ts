@@ -1,5 +1,4 @@
 import t from 'tap'
-import { NANO_PER_USD } from '../../../../src/schemas/money/usd.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import {
   idsOf,
@@ -12,6 +11,7 @@ import {
 } from '../../../support/requests/late-books.ts'
 import { batchOfCalls, ownId, segmentOfCalls } from '../../../support/requests/settled-call.ts'
 import { waitLong } from '../../../support/stores/postgres.ts'
+import { NANO_PER_USD } from '../../../../src/schemas/money/costs.ts'
 
 waitLong()
 

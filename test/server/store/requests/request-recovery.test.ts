@@ -4,7 +4,6 @@ import {
   REQUESTS_GATHERED_MAX,
   REQUESTS_LATE_MS,
 } from '../../../../src/schemas/requests/request-limits.ts'
-import { NANO_PER_USD } from '../../../../src/schemas/money/usd.ts'
 import { passOverLedger, recoverRequests } from '../../../../src/server/store/requests/request-recovery.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
@@ -25,6 +24,7 @@ import {
 import { batchOfCalls, KEY_HASH } from '../../../support/requests/settled-call.ts'
 import { plantMany, waitLong } from '../../../support/stores/postgres.ts'
 import type { Teardown } from '../../../support/teardown.ts'
+import { NANO_PER_USD } from '../../../../src/schemas/money/costs.ts'
 
 waitLong()
 

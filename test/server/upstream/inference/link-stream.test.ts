@@ -11,7 +11,6 @@ import { ok, type Outcome } from '../../../../src/schemas/failures.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
 import type { EgressExchange } from '../../../../src/server/ports/egress/egress.ts'
 import { bearer } from '../../../../src/server/upstream/credential.ts'
-import { readOut, readRefusal } from '../../../../src/server/upstream/inference/response-end.ts'
 import {
   ProviderLink,
   WRITTEN,
@@ -32,6 +31,7 @@ import { callerBy } from '../../../support/keys/callers.ts'
 import { atPace } from '../../../support/load/pace.ts'
 import { must } from '../../../support/must.ts'
 import { until } from '../../../support/wait.ts'
+import { readOut, readRefusal } from '../../../../src/server/upstream/inference/framing.ts'
 
 const PATH = '/chat/completions'
 const BODY = JSON.stringify({ model: 'm', stream: true, messages: [] })

@@ -6,7 +6,7 @@ import {
   STRIKES_ALONE_MS,
   STRIKES_OF_FAILURE,
   STRIKES_OF_TIMEOUT,
-} from '../../../../src/server/upstream/routing/health.ts'
+} from '../../../../src/server/upstream/routing/targets.ts'
 
 /** Strikes by two callers in turn. */
 function strike(health: EndpointHealth, times: number, strikes = STRIKES_OF_FAILURE): void {

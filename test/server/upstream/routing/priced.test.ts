@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { LimitFlags } from '../../../../src/schemas/money/costs.ts'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
-import { pricedChoices } from '../../../../src/server/upstream/routing/priced.ts'
+import { pricedChoices } from '../../../../src/server/upstream/cost-bound.ts'
 
 const [known, unknown, own] = [{ tag: 'known' }, { tag: 'unknown' }, { tag: 'own', ownWay: {} }].map(
   (endpoint) => ({ target: { endpoint: endpoint as unknown as Endpoint } }),
