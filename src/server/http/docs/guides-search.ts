@@ -61,8 +61,13 @@ export function termsOf(text: string): readonly string[] {
   const whole = text.toLowerCase().match(/[a-z0-9]+(?:[_.][a-z0-9]+)*/g) ?? []
   return whole.flatMap((word) => {
     const parts = /[_.]/.test(word) ? word.split(/[_.]/) : []
-    return [word, ...parts].filter((one) => !EMPTY.has(one)).map(stemOf)
+    return [word, ...parts].filter((one) => !EMPTY.has(one) && !isAmount(one)).map(stemOf)
   })
+}
+
+/** A number that is neither a status nor a port nor a year names no subject. */
+function isAmount(word: string): boolean {
+  return /^[\d._]+$/.test(word) && !/^\d{3,5}$/.test(word)
 }
 
 /** The word without the endings of English that change no subject. */

@@ -110,6 +110,7 @@ t.test('endings of English do not matter, and short words stay what they are', a
     termsOf('key key embed embed embed retry retry'),
   )
   t.same(termsOf('sse api key_hash'), ['sse', 'api', 'key_hash', 'key', 'hash'])
+  t.same(termsOf('429 on port 11434, 20 of 1.5 USD'), ['429', 'port', '11434', 'usd'])
 })
 
 t.test('a section is found by its own text, at its anchor, and its page once', async (t) => {
