@@ -149,7 +149,7 @@ t.test(
     const dataDir = settings['SLUICE_DATA'] ?? ''
     t.equal(node.ready.objects, join(dataDir, 'files'))
     t.match(node.output(), new RegExp(`Files +${dataDir}/files\\n`))
-    t.match(node.output(), new RegExp(`Root key +created in ${dataDir}/root-key: back it up`))
+    t.match(node.output(), new RegExp(`Root key +created in ${dataDir}/root-key; back it up`))
     const body = new FormData()
     body.append('file', new Blob([text(200_000)]), 'a.txt')
     const authorization = `Bearer ${firstKeys(dataDir)['inference_key'] ?? ''}`
