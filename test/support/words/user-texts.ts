@@ -47,7 +47,7 @@ export function textsOfPage({ path, text }: { readonly path: string; readonly te
   let isOpen = false
   lines.forEach((line, index) => {
     const last = found.at(-1)
-    if (isOpen && last !== undefined && /^\s*[^\s|#*-]/.test(line))
+    if (isOpen && last !== undefined && /^\s*(?!\d+\. )[^\s|#*-]/.test(line))
       found[found.length - 1] = { ...last, text: `${last.text} ${line.trim()}` }
     else if (line.trim() !== '')
       found.push({ source: 'pages', place: `${path}:${index + 1}`, text: line.trim() })
