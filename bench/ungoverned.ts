@@ -1,6 +1,7 @@
 /**
- * The product's pipeline without its governing stages: exchange, body reader, providers and reply, without
- * access, limits, validation, metering and logs. The product's own figure is compared with it.
+ * The product's pipeline without its governing stages: exchange, body reader, the call to providers and its
+ * reply, without access, limits, validation, real money, metering and logs. The product's own figure is
+ * compared with it.
  */
 import type { Outcome } from '../src/schemas/failures.ts'
 import { BODIES_BYTES_MAX } from '../src/schemas/limits/limits.ts'

@@ -26,7 +26,7 @@ export const PARTS = [
   },
   { name: 'egress', text: 'the gate: its own client, clocks, bounds and shares of callers' },
   { name: 'scan', text: "the structural pass over the provider's answer" },
-  { name: 'splice', text: 'the operation itself: session, hops, price, the answer around the vectors' },
+  { name: 'splice', text: 'the operation itself: session, hops, model' },
   { name: 'money', text: 'balances, holds and settlements in memory, with what Postgres lends' },
   { name: 'journal', text: 'records of holds and settlements on the local disk' },
   { name: 'ledger', text: "the journal's entries in Postgres" },
@@ -39,8 +39,8 @@ export type PartName = (typeof PARTS)[number]['name'] | 'record'
 
 const TEXTS_OF_CHAT: Readonly<Partial<Record<PartName, string>>> = {
   routing:
-    "catalogue, preferences, health, attempts, the provider's request, the walk of its answer, its usage, a stream's own clocks and turns",
-  splice: "the operation itself: the caller's form, session, price, usage and cost in the answer",
+    "catalogue, preferences, health, attempts, the provider's request, the walk of its answer, its usage and charge, a stream's own clocks and turns",
+  splice: "the operation itself: session, model, the caller's events, usage and cost in the answer",
 }
 const RECORD: Part = { name: 'record', text: 'the generation record of each call, in Postgres' }
 

@@ -22,7 +22,7 @@ import {
   known,
   type AnswerMaximum,
 } from '../upstream/inference/spoken.ts'
-import { askedAt, isFree } from './settle.ts'
+import { askedAt, isFree } from './charge.ts'
 import { USUAL_TIER, type Tiers } from '../../schemas/models/price-conditions.ts'
 
 /** What bounds the tokens of a call before anything of it is sent. D25. */

@@ -20,7 +20,7 @@ import { estimateTokens } from '../upstream/embeddings/usage.ts'
 import { NO_TIERS } from '../../schemas/models/price-conditions.ts'
 import { choosePriced } from '../upstream/cost-bound.ts'
 
-export interface EmbedderOptions extends OpenEndpointDeps {
+interface EmbedderOptions extends OpenEndpointDeps {
   readonly log: Log
   readonly meters: Pick<Meters, 'upstream'>
   /** Milliseconds of the same clock as the deadlines. */

@@ -4,7 +4,7 @@ import { Payment, type Charge, type Spent } from './payment.ts'
 import type { ModelReply, PaymentPorts } from '../ports/model-calls.ts'
 import { priceAt } from '../../schemas/money/price-at.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
-import type { EmbeddingJob, EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
+import type { EmbeddingCaller, EmbeddingJob, EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
 import type { Endpoint } from '../ports/models/models.ts'
 import type { CostBound } from '../ports/money/money.ts'
 import type { Meters } from '../ports/observe.ts'
@@ -56,7 +56,7 @@ export interface RoutedEmbedding {
 
 /** A call to a model that embeds, from its hold to its reply, and what an attempt is asked. */
 export class EmbeddingCall
-  extends Payment<EmbeddingsResult>
+  extends Payment<EmbeddingsResult, EmbeddingCaller>
   implements TriedCall, EmbeddingAttempt, Attempting<EmbeddingProtocol, Reading, EmbeddingsResult>
 {
   readonly operation: string
@@ -66,7 +66,6 @@ export class EmbeddingCall
   readonly shape: InputShape
   readonly caller: Caller
   readonly hops: number
-  readonly call: EmbeddingJob['call']
   /** Of the attempt under way; attempts follow each other. */
   endsAt = 0
   readonly #id: string
@@ -83,7 +82,6 @@ export class EmbeddingCall
     this.shape = shape
     this.caller = job.caller
     this.hops = job.hops
-    this.call = job.call
     this.#id = job.id
     this.#model = job.model
     this.#targets = targets
@@ -159,7 +157,7 @@ export class EmbeddingCall
   }
 
   protected override ended(result: EmbeddingsResult): Outcome<ModelReply> {
-    return ok(this.#replyOf(result, this.settle(result.spent)))
+    return ok(this.#replyOf(result, this.settleHold(result.spent)))
   }
 
   /** Builds the reply around the vectors, which are never parsed. Design §4. */

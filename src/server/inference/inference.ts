@@ -34,9 +34,9 @@ import {
   type WritingChoice,
 } from './plan.ts'
 import { takersOf, type Takers } from '../upstream/inference/translated/takers.ts'
-import { LearnedRates, CallPrices } from './settle.ts'
+import { LearnedRates, CallPrices } from './charge.ts'
 import { CollectedText, StreamedText } from './replies.ts'
-import type { AnsweredCall } from './text-call.ts'
+import type { TextCallInput } from './text-call.ts'
 import type { ModelReply } from '../ports/model-calls.ts'
 import { OpenStreams } from './meter.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
@@ -140,15 +140,15 @@ class RoutingInference implements Inference {
   #answer(
     job: TextJob,
     takers: Outcome<Takers | null>,
-    { form, ports }: Pick<AnsweredCall, 'form' | 'ports'>,
+    { form, ports }: Omit<TextCallInput, 'plan'>,
   ): Answered {
     const planned = takers.ok ? this.#plan(job, takers.value) : takers
     if (!planned.ok) return planned
-    const answered = { job, plan: planned.value, form, ports }
-    return (job.request.isStream ? new StreamedText(answered) : new CollectedText(answered)).pay()
+    const input = { plan: planned.value, form, ports }
+    return (job.request.isStream ? new StreamedText(input) : new CollectedText(input)).pay()
   }
 
-  #plan(job: InferenceJob, takers: Takers | null): Outcome<TextPlan> {
+  #plan(job: TextJob, takers: Takers | null): Outcome<TextPlan> {
     const instants = new CallInstants(this.#unixNow(), this.#shared.now(), job.deadlineAt)
     const prices = new CallPrices(job.request, instants)
     const bounded = boundInputOf(job, instants)
@@ -209,7 +209,7 @@ function isLocal({ provider }: Endpoint): boolean {
   return provider.protocol === 'local'
 }
 
-export interface OpenWriterDeps {
+interface OpenWriterDeps {
   readonly egress: Pick<Egress, 'trusted' | 'vetted' | 'room'>
   readonly jobs: ShortJobs
   /** What calls to models use of the front's loop; absent: one of its own. */

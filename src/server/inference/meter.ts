@@ -15,7 +15,7 @@ import {
   PROGRESS_RATE_MS_MIN,
 } from '../../schemas/inference/stream-limits.ts'
 import type { InferenceEnd } from './record.ts'
-import { judgeTextUsage, type AskedText, type TextRates } from './settle.ts'
+import { judgeTextUsage, type AskedText, type TextRates } from './charge.ts'
 import { isPrivate } from '../upstream/cost-bound.ts'
 
 /** Stands for the models of workspaces, whose names are theirs. */
@@ -117,15 +117,17 @@ function nameOf(model: CallableModel | undefined): string {
   return model === undefined || model.endpoints.every(isPrivate) ? PRIVATE : model.id
 }
 
-interface OpenStream {
-  readonly tell: () => void
-  /** Milliseconds of the clock. */
+/** A stream whose answer has begun. */
+export interface OpenStream {
+  /** Milliseconds of the clock; set by `OpenStreams`. */
   dueAt: number
+  /** Reports how far the answer has come. */
+  report(): void
 }
 
 /**
- * The streams of a front whose answers have begun. Each tells how far it has come soon after its beginning,
- * and when a second has passed since it last told; those that are due tell in one turn of the loop. The
+ * The streams of a front whose answers have begun. Each reports how far it has come soon after its beginning,
+ * and when a second has passed since its last report; those that are due report in one turn of the loop. The
  * events of a stream pass without a look at any clock. D28.
  */
 export class OpenStreams {
@@ -137,29 +139,29 @@ export class OpenStreams {
     this.#now = now
   }
 
-  /** @returns ends it */
-  add(tell: () => void): () => void {
-    const stream = { tell, dueAt: this.#now() + PROGRESS_RATE_MS_MIN }
+  add(stream: OpenStream): void {
+    stream.dueAt = this.#now() + PROGRESS_RATE_MS_MIN
     this.#open.add(stream)
     this.#timer ??= setInterval(() => this.beat(), PROGRESS_BEAT_MS).unref()
-    return () => {
-      this.#open.delete(stream)
-      if (this.#open.size > 0 || this.#timer === null) return
-      clearInterval(this.#timer)
-      this.#timer = null
-    }
   }
 
-  /** Has the streams tell that are due. */
+  delete(stream: OpenStream): void {
+    this.#open.delete(stream)
+    if (this.#open.size > 0 || this.#timer === null) return
+    clearInterval(this.#timer)
+    this.#timer = null
+  }
+
+  /** Has the streams report that are due. */
   beat(): void {
     const now = this.#now()
-    let told = 0
+    let reported = 0
     for (const stream of this.#open) {
       if (now < stream.dueAt) continue
       // Others wait for the next beat, and are apart from these from then on.
-      if (told++ >= PROGRESS_BEAT_STREAMS_MAX) return
+      if (reported++ >= PROGRESS_BEAT_STREAMS_MAX) return
       stream.dueAt = now + PROGRESS_MS
-      stream.tell()
+      stream.report()
     }
   }
 }

@@ -19,18 +19,18 @@ import { isCallLimited } from '../../schemas/limits/model-calls.ts'
  * limits of them. Each kind of call extends it: one promise for the caller, and one object with methods, since
  * an object and its functions for each step cost every call a kilobyte of garbage. Design §6, D29.
  */
-export abstract class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
+export abstract class Payment<R, C extends PayingCall> implements HoldInput, CallFacts, WriteWaiter {
   abstract readonly operation: string
   /** Id of the model, the first of several. */
   abstract readonly model: string
   abstract readonly bound: CostBound
-  abstract readonly call: PayingCall
+  readonly call: C
   readonly key: PayingCall['key']
   readonly deadlineAt: number
   readonly requestId: string
   readonly #ports: PaymentPorts
-  #resolve: (outcome: Outcome<ModelReply>) => void = unpaid
-  #reject: (bug: unknown) => void = unpaid
+  #resolve: (outcome: Outcome<ModelReply>) => void = notBegun
+  #reject: (bug: unknown) => void = notBegun
   /** Null: the key has no limits of calls, or the call has not been admitted. */
   #admitted: AdmittedCall | null = null
   /** Null: nothing is held yet. */
@@ -38,7 +38,8 @@ export abstract class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
   #begunAt = 0
   #usedTokens = 0
 
-  constructor(call: PayingCall, ports: PaymentPorts) {
+  constructor(call: C, ports: PaymentPorts) {
+    this.call = call
     this.key = call.key
     this.deadlineAt = call.deadlineAt
     this.requestId = call.requestId
@@ -115,7 +116,7 @@ export abstract class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
 
   written(isWritten: boolean): void {
     this.call.notes.holdMs = performance.now() - this.#begunAt
-    if (!isWritten) return this.#end(fail('store_unavailable'))
+    if (!isWritten || this.#hold === null) return this.#end(fail('store_unavailable'))
     try {
       // A client that left during the write of the reservation gets no call and pays nothing. C24.
       if (this.call.hasEnded) return this.#ended({ ok: false, failure: endedBy(this.call.signal) })
@@ -130,7 +131,7 @@ export abstract class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
 
   #ended(result: Outcome<R>): void {
     if (!result.ok) {
-      this.release()
+      this.releaseHold()
       return this.#end(result)
     }
     try {
@@ -147,14 +148,15 @@ export abstract class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
   }
 
   /** Returns the money: the call has no result that is paid for. */
-  protected release(): void {
+  protected releaseHold(): void {
     this.#hold?.release()
   }
 
-  /** Pays, and adds the known figures to the notes for the log and the metrics. No step of this can fail. */
-  protected settle(spent: Spent): Charge {
+  /** Pays, and adds the known figures to the notes for the log and the metrics. No step can fail after the hold. */
+  protected settleHold(spent: Spent): Charge {
     const { notes } = this.call
-    const paidMs = this.#hold?.settle(spent) ?? null
+    if (this.#hold === null) throw new Error('the call has no hold')
+    const paidMs = this.#hold.settle(spent)
     const nano = chargedNano(spent, this.bound)
     notes.provider = spent.provider
     if (spent.model !== undefined) notes.model = spent.model
@@ -211,6 +213,6 @@ export interface Charge {
   readonly isCapped: boolean
 }
 
-function unpaid(): void {
-  throw new Error('a call was ended before it was paid for')
+function notBegun(): never {
+  throw new Error('the call ended before its payment began')
 }

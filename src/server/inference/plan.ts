@@ -2,7 +2,7 @@ import type { TextInput, TextRequest, PlacedModality } from '../../schemas/infer
 import { OUTPUT_TOKENS_USUAL, BYTES_PER_TOKEN } from '../../schemas/inference/token-limits.ts'
 import { priceAt, type ResolvedPrice } from '../../schemas/money/price-at.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
-import type { InferenceJob, CountJob, InlineFile } from '../ports/inference/inference.ts'
+import type { InferenceJob, CountJob, InlineFile, TextJob } from '../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../ports/models/models.ts'
 import type { RoutedCall } from '../upstream/routing/route.ts'
 import {
@@ -13,7 +13,7 @@ import {
   textBoundOf,
 } from './bounds.ts'
 import type { CallInstants } from '../upstream/cost-bound.ts'
-import { isPlainPrompt, type AskedText, askedAt, type LearnedRates, type CallPrices } from './settle.ts'
+import { isPlainPrompt, type AskedText, askedAt, type LearnedRates, type CallPrices } from './charge.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { isTextType } from '../../schemas/inference/counted-media.ts'
 import { inlineFormOf } from '../../schemas/inference/inline-files.ts'
@@ -248,7 +248,7 @@ export interface SharedByCalls {
 
 /** A call whose endpoints are chosen. */
 interface TextPlanInput {
-  readonly job: InferenceJob
+  readonly job: TextJob
   readonly choices: readonly WritingChoice[]
   readonly prices: CallPrices
   /** What bounds its cost. */
@@ -258,7 +258,7 @@ interface TextPlanInput {
 
 /** What a call may cost, before anything is sent. */
 export class TextPlan {
-  readonly job: InferenceJob
+  readonly job: TextJob
   readonly choices: readonly WritingChoice[]
   readonly prices: CallPrices
   readonly shared: SharedByCalls
@@ -281,7 +281,7 @@ export class TextPlan {
     return isHeld(this.#targets, this.#bounded)
   }
 
-  /** By the endpoint that is tried first. */
+  /** Of the prompt and its answers, by the endpoint that is tried first. D29. */
   estimatedTokens(): number {
     const { request, caller, defaultTokensMax = null } = this.job
     const { size, choices } = request
@@ -293,6 +293,7 @@ export class TextPlan {
     return prompt + Math.min(most, ADMITTED_OUTPUT_TOKENS_MAX) * choices
   }
 
+  /** Of one answer; 0: the prompt alone may cost more. Null: fewer tokens make the call no cheaper. D25. */
   affordableTokens(availableNano: number): number | null {
     return affordableOutputTokens(this.#targets, this.#bounded, availableNano)
   }

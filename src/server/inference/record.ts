@@ -194,7 +194,7 @@ export function wordOf(text: string | null): string | null {
 }
 
 /** Postgres has no character 0, and UTF-8 no half of a pair. */
-export function storable(text: string): string {
+function storable(text: string): string {
   return text.replaceAll('\0', '\u{fffd}').toWellFormed()
 }
 

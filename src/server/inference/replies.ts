@@ -5,10 +5,11 @@ import { withoutMarks } from '../../schemas/values/long-integers.ts'
 import type { FailureFacts, TextEvents, TextHead, WholeText } from '../../dialects/answers.ts'
 import type { FinalEvents, ShownUsage, WrittenPart } from '../../dialects/parts.ts'
 import type { EventStream } from '../ports/event-stream.ts'
+import type { TextCaller } from '../ports/inference/inference.ts'
 import type { ModelReply } from '../ports/model-calls.ts'
 import type { Charge } from './payment.ts'
 import { Delivery, keepGeneration, type AnsweredBy, type InferenceEnd } from './record.ts'
-import { TextCall, type AnsweredCall } from './text-call.ts'
+import { TextCall, type TextCallInput } from './text-call.ts'
 
 /** An answer that is streamed: its reply begins with the first output, or before it. D13, D15. */
 export class StreamedText extends TextCall {
@@ -19,19 +20,18 @@ export class StreamedText extends TextCall {
   #stream: EventStream | null = null
   #silence: NodeJS.Timeout | undefined
 
-  constructor(answered: AnsweredCall) {
-    super(answered)
-    const { form, job } = answered
-    this.#events = form.events(job.head, job.request)
+  constructor(input: TextCallInput) {
+    super(input)
+    this.#events = this.form.events(this.head, this.job.request)
   }
 
-  protected override attempted(): void {
+  protected override beforeAttempts(): void {
     // A provider that is silent must not write on for a caller who has left. D27.
     this.call.watch()
     this.#silence = setTimeout(() => this.openEarly(), this.shared.streamHoldMs)
   }
 
-  protected override finished(outcome: Outcome<InferenceEnd> | null): void {
+  protected override afterAttempts(outcome: Outcome<InferenceEnd> | null): void {
     clearTimeout(this.#silence)
     if (outcome === null || outcome.ok || this.#stream === null) return
     // After the head only the stream can tell. D15.
@@ -110,10 +110,9 @@ export class CollectedText extends TextCall {
   readonly delivery = null
   readonly #text: WholeText
 
-  constructor(answered: AnsweredCall) {
-    super(answered)
-    const { form, job } = answered
-    this.#text = form.whole(job.head, job.request)
+  constructor(input: TextCallInput) {
+    super(input)
+    this.#text = this.form.whole(this.head, this.job.request)
   }
 
   protected override firstOutput(by: AnsweredBy): void {
@@ -183,6 +182,6 @@ function usageWord({ isEstimated }: InferenceEnd, isCapped: boolean): string | n
 }
 
 /** For the head, which leaves with it. D32. */
-function noteFirstOutput({ notes, startedAt }: AnsweredCall['job']['call']): void {
+function noteFirstOutput({ notes, startedAt }: TextCaller): void {
   notes.ttftMs = performance.now() - startedAt
 }

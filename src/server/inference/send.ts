@@ -33,7 +33,7 @@ import { lostOf, unsupported } from '../upstream/inference/translated/translatio
 import { readRefusal } from '../upstream/inference/framing.ts'
 import { frameOf } from '../../dialects/native-events.ts'
 
-export interface WritingEndpointDeps {
+interface WritingEndpointDeps {
   readonly endpoint: Endpoint
   readonly text: EndpointText
   readonly wireOf: WireOf

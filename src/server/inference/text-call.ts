@@ -4,7 +4,7 @@ import { inputTokens, outputTokens } from '../../schemas/money/costs.ts'
 import { withAffordable } from '../../schemas/money/money-refusals.ts'
 import type { TextHead } from '../../dialects/answers.ts'
 import type { WrittenPart } from '../../dialects/parts.ts'
-import type { AnswerPorts, TextForm, TextJob } from '../ports/inference/inference.ts'
+import type { AnswerPorts, TextCaller, TextForm, TextJob } from '../ports/inference/inference.ts'
 import type { ModelReply } from '../ports/model-calls.ts'
 import type { CallableModel, Endpoint } from '../ports/models/models.ts'
 import { CallMedia } from '../upstream/inference/inline/call-media.ts'
@@ -17,7 +17,7 @@ import type {
 } from '../upstream/inference/protocol.ts'
 import type { Attempting, Try } from '../upstream/routing/attempts.ts'
 import { lacksToolPrice } from './bounds.ts'
-import { MeteredCall, StreamRate } from './meter.ts'
+import { MeteredCall, StreamRate, type OpenStream } from './meter.ts'
 import { Payment, type Charge, type Spent } from './payment.ts'
 import { askedOf, isOfCall, type SharedByCalls, type TextPlan } from './plan.ts'
 import {
@@ -29,35 +29,24 @@ import {
   type InferenceEnd,
   type InferenceProgress,
 } from './record.ts'
-import { judgeTextUsage } from './settle.ts'
+import { judgeTextUsage } from './charge.ts'
 
 type WritingTry = Try<WritingProtocol>
 
-/** An answer whose first output has left. */
-interface BegunAnswer {
-  readonly one: WritingTry
-  readonly by: AnsweredBy
-  readonly seen: SeenStream
-  readonly rate: StreamRate
-  /** Milliseconds of the clock at the first output. */
-  readonly at: number
-}
-
-/** A call that is answered. */
-export interface AnsweredCall {
-  readonly job: TextJob
+/** What a call needs beside its plan. */
+export interface TextCallInput {
   readonly plan: TextPlan
   readonly form: TextForm
   readonly ports: AnswerPorts
 }
 
 /**
- * A call to a model that writes, from its hold to its record: for each endpoint it is sent and relayed, until
- * one has answered; then it is settled, recorded and replied to. The kinds of replies receive what the model
- * writes.
+ * A call to a model that writes, from its hold to its record: the attempts send it to one endpoint after
+ * another, which relays what it writes to this call, until one has answered; then the call is settled,
+ * recorded and replied to. The kinds of replies receive what the model writes.
  */
 export abstract class TextCall
-  extends Payment<InferenceEnd>
+  extends Payment<InferenceEnd, TextCaller>
   implements Attempting<WritingProtocol, Written, InferenceEnd>, InferenceSink, CallRecord
 {
   readonly attemptsMax = ATTEMPTS_MAX
@@ -67,7 +56,6 @@ export abstract class TextCall
   readonly id: string
   readonly isStreamed: boolean
   readonly media: CallRecord['media']
-  readonly call: TextJob['call']
   readonly job: TextJob
   /** Media of the prompt that are fetched for providers. */
   readonly fetched: CallMedia
@@ -80,12 +68,12 @@ export abstract class TextCall
   readonly #metered: MeteredCall
   /** Null: no output has left, or the answer came whole. */
   #begunAt: number | null = null
-  /** Ends the reports of progress; null: there are none. */
-  #close: (() => void) | null = null
+  /** Reports its progress; null: the answer has not begun, or came whole. */
+  #begun: BegunAnswer | null = null
 
-  constructor({ job, plan, form, ports }: AnsweredCall) {
+  constructor({ plan, form, ports }: TextCallInput) {
+    const { job, shared } = plan
     super(job.call, ports)
-    const { shared } = plan
     const { isStream, size } = job.request
     this.operation = job.operation
     this.model = job.head.model
@@ -93,7 +81,6 @@ export abstract class TextCall
     this.id = job.head.id
     this.isStreamed = isStream
     this.media = size.media
-    this.call = job.call
     this.job = job
     this.fetched = new CallMedia(shared.egress, job)
     this.head = job.head
@@ -126,25 +113,27 @@ export abstract class TextCall
 
   protected override async run(): Promise<Outcome<InferenceEnd>> {
     this.#metered.attempted()
-    this.attempted()
+    this.beforeAttempts()
     let outcome: Outcome<InferenceEnd> | null = null
     try {
       outcome = await this.shared.attempts.run(this.job, this.#plan.choices, this)
       return outcome
     } finally {
       // A run that throws ends its stream, too.
-      this.fetched.release()
-      this.#close?.()
-      this.#metered.ended(outcome ?? fail('internal'))
-      this.finished(outcome)
+      try {
+        this.fetched.release()
+        if (this.#begun !== null) this.shared.open.delete(this.#begun)
+        this.#metered.ended(outcome ?? fail('internal'))
+      } finally {
+        this.afterAttempts(outcome)
+      }
     }
   }
 
-  /** The first attempt begins. */
-  protected attempted(): void {}
+  protected beforeAttempts(): void {}
 
   /** @param outcome null: a bug ended the attempts */
-  protected finished(_outcome: Outcome<InferenceEnd> | null): void {}
+  protected afterAttempts(_outcome: Outcome<InferenceEnd> | null): void {}
 
   /** Called before the first output: from here on the answer is that of this endpoint. */
   protected abstract firstOutput(by: AnsweredBy): void
@@ -161,9 +150,12 @@ export abstract class TextCall
     return one.target.protocol.write(new Attempt(this, one))
   }
 
-  /** The request of an attempt is ready to be sent. @returns the clock */
+  /** The request of an attempt is ready to be sent: the endpoint's time begins only now. @returns the clock */
   ready(one: WritingTry): number {
-    return this.shared.attempts.ready(one, this)
+    const now = this.shared.now()
+    one.startedAt = now
+    one.endsAt = this.endsAtOf(one.target.endpoint, now)
+    return now
   }
 
   /** The first output of an attempt leaves. */
@@ -178,10 +170,15 @@ export abstract class TextCall
     const by = this.#answeredBy(one, dropped, { unpricedTier, createdS: seen.createdS })
     if (request.isStream) {
       this.#metered.committed(one)
-      const begun: BegunAnswer = { one, by, seen, rate: new StreamRate(seen), at }
-      this.#close = this.shared.open.add(() => this.progress(progressOf(this, this.#reached(begun))))
+      this.#begun = new BegunAnswer(this, { one, by, seen, at })
+      this.shared.open.add(this.#begun)
     }
     this.firstOutput(by)
+  }
+
+  /** The journal gets how far a streamed answer has come. D28. */
+  report(begun: BegunAnswer): void {
+    this.progress(progressOf(this, this.#reached(begun)))
   }
 
   #reached({ one, by, seen, rate, at }: BegunAnswer): InferenceProgress {
@@ -279,16 +276,48 @@ export abstract class TextCall
     const { failure } = end
     // Only a streamed answer reached its caller in part. D26.
     if (failure !== null && !this.isStreamed) {
-      this.release()
+      this.releaseHold()
       keepGeneration(this, { end, failure, chargedNano: 0 }, this.ports)
       return { ok: false, failure }
     }
-    const charge = this.settle(spentOn(end))
+    const charge = this.settleHold(spentOn(end))
     keepGeneration(this, { end, failure, chargedNano: charge.nano }, this.ports)
     return this.reply(end, charge)
   }
 
   protected abstract reply(end: InferenceEnd, charge: Charge): Outcome<ModelReply>
+}
+
+interface FirstOutput {
+  readonly one: WritingTry
+  readonly by: AnsweredBy
+  readonly seen: SeenStream
+  /** Milliseconds of the clock. */
+  readonly at: number
+}
+
+/** An answer whose first output has left. */
+class BegunAnswer implements OpenStream {
+  dueAt = 0
+  readonly one: WritingTry
+  readonly by: AnsweredBy
+  readonly seen: SeenStream
+  readonly at: number
+  readonly rate: StreamRate
+  readonly #call: TextCall
+
+  constructor(call: TextCall, { one, by, seen, at }: FirstOutput) {
+    this.one = one
+    this.by = by
+    this.seen = seen
+    this.at = at
+    this.rate = new StreamRate(seen)
+    this.#call = call
+  }
+
+  report(): void {
+    this.#call.report(this)
+  }
 }
 
 /** One try of one endpoint, as its protocol sees it. */

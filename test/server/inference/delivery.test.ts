@@ -2,7 +2,7 @@
 import t from 'tap'
 import { ChatEvents } from '../../../src/dialects/chat/answer.ts'
 import type { EventStream } from '../../../src/server/ports/event-stream.ts'
-import type { AnsweredCall } from '../../../src/server/inference/text-call.ts'
+import type { TextCallInput } from '../../../src/server/inference/text-call.ts'
 import { NO_PLAN } from '../../support/inference/chat-front.ts'
 import { Delivery } from '../../../src/server/inference/record.ts'
 import { StreamedText } from '../../../src/server/inference/replies.ts'
@@ -37,11 +37,13 @@ t.test('a stream counts its outputs, its waits for the caller, and no comment. D
     breakOff: () => undefined,
   }
   const sink = new StreamedText({
-    job: { call: { events: () => stream }, head: { id: 'gen_1' }, request: { isStream: true, size: {} } },
-    plan: NO_PLAN,
+    plan: {
+      ...NO_PLAN,
+      job: { call: { events: () => stream }, head: { id: 'gen_1' }, request: { isStream: true, size: {} } },
+    },
     form: { events: () => events },
     ports: {},
-  } as unknown as AnsweredCall)
+  } as unknown as TextCallInput)
   await sink.room()
   sink.openEarly()
   t.equal(written.length, 1)

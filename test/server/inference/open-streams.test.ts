@@ -6,16 +6,20 @@ import {
   PROGRESS_MS,
   PROGRESS_RATE_MS_MIN,
 } from '../../../src/schemas/inference/stream-limits.ts'
-import { type AskedText, TextRates } from '../../../src/server/inference/settle.ts'
-import { OpenStreams, StreamRate } from '../../../src/server/inference/meter.ts'
+import { type AskedText, TextRates } from '../../../src/server/inference/charge.ts'
+import { OpenStreams, StreamRate, type OpenStream } from '../../../src/server/inference/meter.ts'
+
+const stream = (report: () => unknown): OpenStream => ({ dueAt: 0, report: () => void report() })
 
 t.test('a stream tells soon after its beginning, then each second, all due ones in one turn', (t) => {
   let now = 5_000
   const told: string[] = []
   const streams = new OpenStreams(() => now)
-  const endA = streams.add(() => told.push('a'))
+  const a = stream(() => told.push('a'))
+  streams.add(a)
   now += 50
-  const endB = streams.add(() => told.push('b'))
+  const b = stream(() => told.push('b'))
+  streams.add(b)
   const at = (ms: number): readonly string[] => {
     now = 5_000 + ms
     streams.beat()
@@ -26,10 +30,10 @@ t.test('a stream tells soon after its beginning, then each second, all due ones 
   t.same(at(PROGRESS_RATE_MS_MIN + 50), ['b'])
   t.same(at(PROGRESS_MS), [])
   t.same(at(PROGRESS_MS + PROGRESS_RATE_MS_MIN + 50), ['a', 'b'])
-  endA()
-  endA()
+  streams.delete(a)
+  streams.delete(a)
   t.same(at(10 * PROGRESS_MS), ['b'])
-  endB()
+  streams.delete(b)
   t.same(at(20 * PROGRESS_MS), [])
   t.end()
 })
@@ -39,9 +43,10 @@ t.test('very many streams that began together tell in several turns, each once',
   const told = new Map<number, number>()
   const streams = new OpenStreams(() => now)
   const count = 2 * PROGRESS_BEAT_STREAMS_MAX + 1
-  const ends = Array.from({ length: count }, (_, nth) =>
-    streams.add(() => told.set(nth, (told.get(nth) ?? 0) + 1)),
+  const open = Array.from({ length: count }, (_, nth) =>
+    stream(() => told.set(nth, (told.get(nth) ?? 0) + 1)),
   )
+  for (const one of open) streams.add(one)
   now = PROGRESS_RATE_MS_MIN
   for (const expected of [PROGRESS_BEAT_STREAMS_MAX, 2 * PROGRESS_BEAT_STREAMS_MAX, count, count]) {
     streams.beat()
@@ -49,23 +54,23 @@ t.test('very many streams that began together tell in several turns, each once',
     now += PROGRESS_BEAT_MS
   }
   t.ok([...told.values()].every((times) => times === 1))
-  for (const end of ends) end()
+  for (const one of open) streams.delete(one)
   t.end()
 })
 
 t.test('a stream that tells by itself stops with the last', async (t) => {
   const startedAt = performance.now()
   const streams = new OpenStreams(() => performance.now())
-  let end = (): void => undefined
   await new Promise<void>((resolve) => {
     // Its clock keeps no process alive.
     const held = setInterval(() => undefined, 1_000)
-    end = streams.add(() => {
+    const one = stream(() => {
       clearInterval(held)
+      streams.delete(one)
       resolve()
     })
+    streams.add(one)
   })
-  end()
   t.ok(performance.now() - startedAt >= PROGRESS_BEAT_MS - 1, 'at its first beat')
 })
 

@@ -21,7 +21,7 @@ import {
   LearnedRates,
   TextRates,
   type SeenText,
-} from '../../../src/server/inference/settle.ts'
+} from '../../../src/server/inference/charge.ts'
 import type { TokenUsage } from '../../../src/dialects/parts.ts'
 
 const TOLD: TokenUsage = { input: 20, cacheRead: 5, cacheWrite: 1, output: 30, reasoning: 4 }

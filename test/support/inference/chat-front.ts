@@ -258,7 +258,7 @@ export const BREAKING: Inference = {
   withPreset: NO_PRESET,
   count: () => Promise.resolve({ ok: false, failure: { name: 'count_unavailable' } }),
   answer: (job, form, ports) => {
-    const answered = { job, plan: NO_PLAN, form, ports }
-    return (job.request.isStream ? new BreakingStream(answered) : new BreakingText(answered)).pay()
+    const input = { plan: { ...NO_PLAN, job } as TextPlan, form, ports }
+    return (job.request.isStream ? new BreakingStream(input) : new BreakingText(input)).pay()
   },
 }

@@ -11,7 +11,7 @@ import type { ModelEndpoint } from '../../../schemas/models/models.ts'
 import { readableCount } from '../../../schemas/values/readable.ts'
 import type { Endpoint, ResolvedModel } from '../../ports/models/models.ts'
 import { table } from '../parts/verb.ts'
-import { askedAt } from '../../inference/settle.ts'
+import { askedAt } from '../../inference/charge.ts'
 
 /** A call whose prices are shown. */
 export interface PriceCase {

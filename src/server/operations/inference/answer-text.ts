@@ -40,7 +40,7 @@ export interface TextOperation extends TextForm {
   passed?(call: Pick<Call, 'headers'>): Outcome<readonly string[]>
 }
 
-type TextCall = Call<undefined, undefined, TextRequest>
+type AnswerCall = Call<undefined, undefined, TextRequest>
 type Answered = Outcome<Success> | Promise<Outcome<Success>>
 
 /** What answers a call, besides the call itself. */
@@ -53,7 +53,7 @@ interface Answering {
  * Lets a model write a text, streamed or whole, in the form of a dialect: completes the request by its preset
  * and its files, finds the models, and hands the call over. D1–D4, D10, D11, D15, D21, D33.
  */
-export function answerText(call: TextCall, form: TextOperation, ports: Ports): Answered {
+export function answerText(call: AnswerCall, form: TextOperation, ports: Ports): Answered {
   const session = sessionIdOf(call.body.sessionId, call.headers['x-session-id'])
   if (!session.ok) return session
   if (session.value !== null) call.notes.sessionId = session.value
@@ -65,7 +65,7 @@ export function answerText(call: TextCall, form: TextOperation, ports: Ports): A
 }
 
 /** Returns a promise of its own only when the models of the workspace are to be loaded. */
-function answerComplete(call: TextCall, text: Outcome<TextWithFiles>, by: Answering): Answered {
+function answerComplete(call: AnswerCall, text: Outcome<TextWithFiles>, by: Answering): Answered {
   if (!text.ok) return text
   const models = modelsOf(call.key, by.ports)
   return models instanceof Promise
@@ -76,7 +76,7 @@ function answerComplete(call: TextCall, text: Outcome<TextWithFiles>, by: Answer
 /** Failures: those of `callableModels`, of the form's headers, and of `Inference.answer`. */
 function answerBy(
   known: Outcome<KnownModels>,
-  call: TextCall,
+  call: AnswerCall,
   { body, files }: TextWithFiles,
   { form, ports }: Answering,
 ): Answered {
@@ -108,7 +108,7 @@ function answerBy(
 }
 
 /** The conversation as a coding agent names it. */
-function agentSession({ headers }: Pick<TextCall, 'headers'>): string | null {
+function agentSession({ headers }: Pick<AnswerCall, 'headers'>): string | null {
   for (const name of CONVERSATION_HEADERS) if (headers[name] !== undefined) return headers[name]
   return null
 }

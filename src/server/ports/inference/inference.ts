@@ -62,7 +62,7 @@ export interface InferenceJob {
   readonly call: {
     readonly signal: AbortSignal
     readonly notes?: Pick<CallNotes, 'failedAttempts'>
-    /** As in `EmbeddingJob`. A whole answer that a provider has begun is charged. C24. */
+    /** As in `EmbeddingCaller`. A whole answer that a provider has begun is charged. C24. */
     sent?(isSent: boolean): void
   }
 }

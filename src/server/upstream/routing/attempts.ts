@@ -22,7 +22,7 @@ export interface AttemptsDeps<P> {
 export interface TriedCall {
   readonly caller: Caller
   readonly deadlineAt: number
-  /** As in `EmbeddingJob`. */
+  /** As in `EmbeddingCaller`. */
   readonly call: {
     readonly signal: AbortSignal
     readonly notes?: Pick<CallNotes, 'failedAttempts' | 'attemptTimes'>
@@ -89,16 +89,6 @@ export class Attempts<P> {
 
   run<A, R>(tried: TriedCall, choices: readonly Choice<P>[], how: Attempting<P, A, R>): Promise<Outcome<R>> {
     return new Tries(this, this.#deps, { tried, choices, how }).run()
-  }
-
-  /**
-   * The request of an attempt is ready to be sent: the endpoint's time begins only now.
-   * @returns the clock
-   */
-  ready(one: Try<P>, how: Pick<Attempting<P, never, never>, 'endsAtOf'>): number {
-    one.startedAt = this.#deps.now()
-    one.endsAt = how.endsAtOf(one.target.endpoint, one.startedAt)
-    return one.startedAt
   }
 
   /**

@@ -1,6 +1,6 @@
 /** Usages in answers of every protocol, as the readers, the judge and the writers of usage make of them. */
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { judgeTextUsage, TextRates } from '../../../../src/server/inference/settle.ts'
+import { judgeTextUsage, TextRates } from '../../../../src/server/inference/charge.ts'
 import { bodyOf } from '../../../support/inference/fake-stream.ts'
 import type { Proof } from '../../proof.ts'
 import { costOf, pricesBy, tokensBy, type Tokens } from '../cost-oracle.ts'

@@ -51,7 +51,7 @@ export interface SeenText extends AskedText {
   readonly isWhole: boolean
 }
 
-export interface JudgedTextUsage {
+interface JudgedTextUsage {
   readonly usage: TokenUsage
   /** The answer broke off, or Sluice estimated a figure that the provider did not report credibly. D26. */
   readonly isEstimated: boolean
@@ -67,7 +67,7 @@ const STALE_SHARE = 1 / 4
 const KEPT = 1 - 1 / TAUGHT_CALLS_KEPT
 
 /** Two decaying sums, whose ratio an estimate follows. D26. */
-export class LearnedRate {
+class LearnedRate {
   #calls = 0
   #sum = 0
   #of = 0
@@ -245,14 +245,14 @@ function credibleOutput(
 type PricedRequest = Pick<TextInput, 'tiers' | 'size'>
 
 /** What an attempt is charged for. */
-export interface ChargedUse {
+interface ChargedUse {
   readonly usage: TokenUsage
   readonly reported: ReportedTiers
   /** The clock when its head was written. */
   readonly startedAt: number
 }
 
-export interface TextCharge {
+interface TextCharge {
   /** Whole nano-USD. C14. */
   readonly costNano: number
   readonly price: ResolvedPrice
