@@ -13,8 +13,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'The path exists, but not with this HTTP method, for example `GET` for an operation that needs `POST`.',
   params_invalid: 'A part of the path, such as a file id or a workspace slug, has an invalid form.',
   query_invalid: 'A query parameter has an invalid value, is repeated, or is required but missing.',
-  header_invalid:
-    'A header that the operation reads has an invalid value, or asks for something that write operations do not support.',
+  header_invalid: 'A request header has an invalid value, or the operation does not support the header.',
   credentials_missing:
     'No key could be read: there is no `Authorization` header, it lacks the word `Bearer`, or the key is in another header.',
   key_unknown:
@@ -32,7 +31,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'page whose host name resolves to this node could read the admin port.',
   session_ended: 'The dashboard session expired, was signed out, or ended when the node restarted.',
   page_foreign: 'The request has the dashboard cookie, but its `Origin` is a different site.',
-  organization_unknown: 'No organization has this id or name, or the key may not see the organization.',
+  organization_unknown: 'No organization has this id or name, or the key is not allowed to see it.',
   workspace_unknown:
     "The key's organization has no workspace with this id or slug; it may have been deleted.",
   reference_ambiguous: 'The request names a single object, but several objects have that name.',
@@ -65,7 +64,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   default_workspace_kept:
     "This is the organization's default workspace, used for keys and files that name no workspace.",
   callback_url_invalid:
-    'The webhook URL is not `https`, contains a password or a fragment, or has an address that Sluice may not call.',
+    'The webhook URL is not `https`, contains a password or a fragment, or has an address that Sluice is not allowed to call.',
   content_type_unsupported:
     'The `Content-Type` header names a type that is not JSON, such as a form or plain text.',
   body_malformed:

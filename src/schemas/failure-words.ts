@@ -14,13 +14,13 @@ const SMALLER_CALLS = 'have callers send `max_tokens`, set `default_max_output_t
 
 /** Remedies of the operator; all other failures only the callers can solve. */
 export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRemedy>>> = {
-  credentials_missing: { fix: 'give the callers a key', page: 'keys' },
+  credentials_missing: { fix: 'give the clients a key', page: 'keys' },
   key_unknown: {
-    fix: 'check whether a key still in use was deleted, and give its callers a new one',
+    fix: 'check whether a key still in use was deleted, and give the clients that use it a new one',
     page: 'keys',
   },
-  key_expired: { fix: 'rotate the key, or create a new one for its callers', page: 'keys' },
-  key_disabled: { fix: 'enable the key, or remove it from its callers', page: 'keys' },
+  key_expired: { fix: 'rotate the key, or give the clients that use it a new one', page: 'keys' },
+  key_disabled: { fix: 'enable the key, or stop clients from using it', page: 'keys' },
   wrong_key_kind: {
     fix: 'use inference keys to call models, and management keys for administration',
     page: 'keys',

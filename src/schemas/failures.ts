@@ -69,7 +69,7 @@ export const FAILURES = {
   credit_out_of_range: row([400],
     'caller', 'after_change', 'The total credit of an organization must be between 0 and {limit} USD.'),
   // Keys and workspaces as objects of management
-  model_not_allowed: row([403, 404], 'caller', 'after_change', 'This API key may not use this model.'),
+  model_not_allowed: row([403, 404], 'caller', 'after_change', 'This API key is not allowed to use this model.'),
   api_key_unknown: row([404], 'caller', 'after_change', 'There is no such API key.'),
   key_unscoped: row([400],
     'caller', 'after_change', 'Only inference and intern keys have scopes; the rights of a management key do not depend on scopes.'),
@@ -129,8 +129,8 @@ export const FAILURES = {
     'caller', 'after_change', 'This content is not accepted: it is {found}. Accepted: {accepted}.'),
   provider_key_missing: row(
     [400], 'caller', 'after_change',
-    'The workspace has no key for {provider}: store one in its vault as `{secret}`, bound to the host {host} '
-    + '(`PUT /api/v1/vault/secrets/{secret}`), or have the operator set it with `sluice workspaces set <workspace> --provider-key {slug}=-`.',
+    'The workspace has no key for {provider}. Store one in the workspace\'s vault as `{secret}`, bound to the host {host} '
+    + '(`PUT /api/v1/vault/secrets/{secret}`), or ask the operator to set one with `sluice workspaces set <workspace> --provider-key {slug}=-`.',
   ),
   provider_key_unfit: row(
     [400], 'caller', 'after_change',
@@ -225,7 +225,7 @@ export const FAILURES = {
     'caller', 'backoff', 'The private endpoint is being validated; only one validation runs at a time.'),
   endpoint_changed: row([409],
     'caller', 'after_change', 'The private endpoint was changed during the validation.'),
-  base_url_invalid: row([422], 'caller', 'after_change', 'Sluice may not call this `base_url`.'),
+  base_url_invalid: row([422], 'caller', 'after_change', 'This `base_url` is not allowed.'),
   provider_unsupported: row(
     [400], 'caller', 'after_change',
     'Sluice needs a `base_url` for `{provider}`; for a server with OpenAI\'s API, use the provider `openai-compatible`.',

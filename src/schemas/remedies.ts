@@ -28,7 +28,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   key_expired: 'Ask for a new key; next time, rotate the key before it expires.',
   key_disabled: 'Ask the manager of the key to enable it again.',
   wrong_key_kind: 'Use an inference key to call models, and a management key for administration.',
-  operator_only: 'Ask the operator of the installation.',
+  operator_only: 'Contact the operator of this installation.',
   session_ended:
     'Sign in on the dashboard again. Programs need no session: they send a management key to `/api/v1` on the admin port.',
   page_foreign: 'Open the dashboard at the address of the admin port, and sign in there.',
@@ -222,7 +222,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   scim_value_invalid: 'Send the attributes that `GET /scim/v2/Schemas` requires, each with its type.',
   scim_immutable: "Remove the attribute from the directory's requests.",
   scim_resource_unknown:
-    'Use `/Users`, `/Groups` or a discovery path under `/scim/v2`, with an id from its list.',
+    'Use `/Users`, `/Groups` or a discovery path under `/scim/v2`; take ids from the list at the same path.',
   scim_version_differs: 'Read the resource again, and repeat the change with its new `meta.version`.',
   scim_tokens_full: 'Revoke a token that no directory uses.',
   scim_token_unknown: 'Use an id from `sluice scim tokens list`.',

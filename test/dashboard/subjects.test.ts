@@ -72,7 +72,7 @@ t.test(
       await goTo(address)
       await headed(title)
       await page().getByRole('alert').first().waitFor()
-      t.equal(await page().getByText('This page failed').count(), 0, address)
+      t.equal(await page().getByText('This page could not be displayed').count(), 0, address)
     }
     for (const address of ['key', 'model?id=', 'workspace?name=x']) {
       await goTo(address)
@@ -197,7 +197,7 @@ t.test('a provider tells its state, its traffic and what it serves', { skip }, a
     .getByRole('table', { name: 'Models', exact: true })
     .getByRole('link', { name: 'Priced' })
     .waitFor()
-  await page().getByRole('link', { name: 'Hourly, last month' }).click()
+  await page().getByRole('link', { name: 'Last 31 days, hourly' }).click()
   await page().waitForURL(/metric=cost/)
   await page().locator('option[value=cost]:checked').waitFor({ state: 'attached' })
 })

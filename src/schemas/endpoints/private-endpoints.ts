@@ -103,7 +103,7 @@ const Forms = nullable(
   Type.Array(Form, {
     ...FORMS_RANGE,
     description:
-      'Sluice extension: API formats that the server must support. By default, a validation tests every API format of the protocol.',
+      'Sluice extension: API formats that the server must support. By default, validation covers every API format of the protocol.',
   }),
 )
 

@@ -264,7 +264,7 @@ export const ListModelsQuery = Type.Object({
   ),
   category: Csv('Comma-separated categories, any of which may match.'),
   sort: Type.Optional(Type.Enum(MODEL_SORTS)),
-  arch: Csv('Comma-separated tokenizer families, regardless of case.'),
+  arch: Csv('Comma-separated tokenizer families; case-insensitive.'),
   context: Type.Optional(Type.Integer({ minimum: 0, description: 'Minimum context length, in tokens.' })),
   distillable: Type.Optional(
     Type.Boolean({ description: 'Whether an endpoint allows output to be used for training.' }),

@@ -124,7 +124,7 @@ export const Settings = Type.Object({
     CAPS_DEFAULT.api_keys,
   ),
   SLUICE_INTERNS_MAX: count(
-    `a maximum number of interns per organization, from 0 to ${CAP_MAX}`,
+    `a maximum number of interns (records of agents) per organization, from 0 to ${CAP_MAX}`,
     0,
     CAP_MAX,
     CAPS_DEFAULT.interns,

@@ -56,7 +56,7 @@ export const PresetVersionShape = Type.Object({
   version: Type.Integer({ minimum: 1, description: 'Number of the version: 1, 2, 3, … for each preset.' }),
   config: Type.Object(
     {},
-    { additionalProperties: true, description: 'Fields of the request, with their names in the API.' },
+    { additionalProperties: true, description: 'Request fields, under their API names.' },
   ),
   system_prompt: nullable(Type.String()),
   creator_id: Creator,

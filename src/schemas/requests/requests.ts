@@ -75,7 +75,8 @@ export const ListRequestsQuery = Type.Object({
   ),
   left: Type.Optional(
     Type.Boolean({
-      description: '`true` for calls whose client left before the end of the answer, `false` for the others.',
+      description:
+        '`true` for calls whose client disconnected before the end of the answer, `false` for all others.',
     }),
   ),
   from: instant('Calls that ended at or after this time, in ISO 8601 with offset.'),
@@ -112,8 +113,8 @@ export const ListRequestsQuery = Type.Object({
   all: Type.Optional(
     Type.Boolean({
       description:
-        '`true` with `format=csv` or `format=ndjson` returns all matching rows in one streamed download, ' +
-        `up to the newest ${readableCount(REQUESTS_EXPORT_MAX)}; not allowed with \`limit\` or \`cursor\`. ` +
+        '`true` with `format=csv` or `format=ndjson` returns, in one streamed download, ' +
+        `the newest ${readableCount(REQUESTS_EXPORT_MAX)} matching rows; not allowed with \`limit\` or \`cursor\`. ` +
         `A download is cut off after ${REQUESTS_EXPORT_MS_MAX / MINUTE_MS} minutes.`,
     }),
   ),
@@ -162,7 +163,7 @@ export const RequestShape = Type.Object({
   started_at: Type.String({ format: 'date-time', description: 'When the call began.' }),
   ended_at: Type.String({
     format: 'date-time',
-    description: 'When the last byte was written or the client left.',
+    description: 'When the last byte was written or the client disconnected.',
   }),
   operation: Type.String({ description: 'Id of the operation; `unrouted` for a path that does not exist.' }),
   status: nullable(
@@ -218,7 +219,9 @@ export const RequestShape = Type.Object({
   is_byok: Type.Boolean({ description: "True when the workspace's own provider key was used." }),
   is_estimated: Type.Boolean({ description: 'True when Sluice estimated the token counts.' }),
   is_unpriced: Type.Boolean({ description: 'True when the endpoint has no price and nothing was charged.' }),
-  is_client_gone: Type.Boolean({ description: 'True when the client left before the end of the answer.' }),
+  is_client_gone: Type.Boolean({
+    description: 'True when the client disconnected before the end of the answer.',
+  }),
   request_bytes: nullable(
     Type.Integer({ minimum: 0 }),
     'Size of the request body in bytes; null for a chunked request.',

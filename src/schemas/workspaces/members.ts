@@ -47,8 +47,7 @@ export const OrganizationMemberShape = Type.Object({
   first_name: nullable(Type.String({ description: 'Null when the identity provider sent none.' })),
   last_name: nullable(Type.String({ description: 'Null when the identity provider sent none.' })),
   role: Type.Literal(ORGANIZATION_ROLE, {
-    description:
-      'Always the same: Sluice has no organization roles; management keys act for the organization.',
+    description: 'Constant: Sluice has no organization roles. Management keys act for the organization.',
   }),
   user_name: Type.String(),
   display_name: nullable(Type.String()),

@@ -30,7 +30,7 @@ export function contradictions(
   for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const) {
     if (!String(values['SLUICE_OBJECTS']).startsWith('s3:') || values[name] !== undefined || known.has(name))
       continue
-    problems.push({ name, expected: 'a value, because SLUICE_OBJECTS is a bucket', got: 'nothing' })
+    problems.push({ name, expected: 'a value, because SLUICE_OBJECTS names a bucket', got: 'nothing' })
   }
   const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort, SLUICE_KEY_GRACE: grace } = values
   if (typeof grace === 'string' && durationMs(grace) < KEY_GRACE_MS_MIN) {

@@ -159,7 +159,7 @@ function providers({ providers: all }: Found['view']): readonly Advice[] {
 }
 
 function breakerAdvice(provider: string, { endpoints, since, next_probe_at: probeAt }: BreakerView): Advice {
-  const next = probeAt === null ? 'the next call tests it' : `the next test call may be sent at ${probeAt}`
+  const next = probeAt === null ? 'the next call tests it' : `the next test call is allowed at ${probeAt}`
   return {
     detail: `the circuit breaker of ${provider} (${endpoints.join(', ')}) has been open since ${since}: Sluice skips these endpoints; ${next}`,
     fix: "the breaker closes after one success; check the provider's status page and your API key",

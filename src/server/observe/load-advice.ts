@@ -57,7 +57,7 @@ export function tooMany(fronts: number, cores: Pick<Cores, 'all'>): Advice | nul
   if (fronts <= cores.all) return null
   return {
     detail: `${fronts} fronts share ${coresText(cores.all)}`,
-    fix: `run \`sluice scale --fronts ${cores.all}\`; set SLUICE_FRONTS for the next start`,
+    fix: `run \`sluice scale --fronts ${cores.all}\`, and set SLUICE_FRONTS to keep the value after a restart`,
   }
 }
 
@@ -76,7 +76,7 @@ function busyLoops({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
     detail,
     fix:
       hasRoom(cores) && fronts < cores.all
-        ? `run \`sluice scale --fronts ${fronts + 1}\`; set SLUICE_FRONTS for the next start`
+        ? `run \`sluice scale --fronts ${fronts + 1}\`, and set SLUICE_FRONTS to keep the value after a restart`
         : NO_ROOM,
   }
 }
@@ -93,7 +93,7 @@ function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice 
   return {
     detail,
     fix: hasRoom(cores)
-      ? `run \`sluice scale --workers ${workers + fronts}\`; set SLUICE_WORKERS for the next start`
+      ? `run \`sluice scale --workers ${workers + fronts}\`, and set SLUICE_WORKERS to keep the value after a restart`
       : NO_ROOM,
   }
 }
@@ -110,7 +110,7 @@ function waitingJobs({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
     detail,
     fix:
       hasRoom(cores) && fronts < cores.all
-        ? `run \`sluice scale --fronts ${fronts + 1}\`; set SLUICE_FRONTS for the next start`
+        ? `run \`sluice scale --fronts ${fronts + 1}\`, and set SLUICE_FRONTS to keep the value after a restart`
         : NO_ROOM,
   }
 }

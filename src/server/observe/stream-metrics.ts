@@ -167,7 +167,7 @@ function talliesOf(registry: Registry) {
     ),
     drains: tally(
       'sluice_stream_drains_total',
-      `Streams read to the end after the client had left${BY_MODEL}.`,
+      `Streams read to the end after the client disconnected${BY_MODEL}.`,
     ),
     paused: tally(
       'sluice_stream_paused_seconds_total',

@@ -73,7 +73,11 @@ const OUTSIDE_MARKUP: readonly Intruder[] = [
     found: 'an HTML page',
     holds: (view, at) => isOneOf(view[at + 4], 0x0a, 0x0d, 0x20, 0x5b),
   },
-  { bytes: '<%@', found: 'a server-side page', holds: (view, at) => isOneOf(view[at + 3], 0x20, 0x70, 0x50) },
+  {
+    bytes: '<%@',
+    found: 'a server-side script',
+    holds: (view, at) => isOneOf(view[at + 3], 0x20, 0x70, 0x50),
+  },
   { bytes: '#!/bin/', found: 'a script' },
   { bytes: '#!/usr/', found: 'a script' },
 ]

@@ -142,7 +142,7 @@ function wished(verb: Command): Command {
   return verb
     .option('--journal <id>', 'only forfeits of this journal (id or id prefix)')
     .option('--request <id>', 'only the forfeit of this request (id or id prefix)')
-    .option('--before <day>', 'only forfeits before this day', dayOf)
+    .option('--before <day>', 'only amounts that were forfeited before this day', dayOf)
 }
 
 function queryOf({ journal, request, before }: Inputs): ForfeitQuery {

@@ -85,7 +85,9 @@ async function backUp({ store }: DatabaseHandle, folder: string, options: Backup
     [
       `${to.files} files, ${to.bytes} bytes in ${folder}`,
       ...(storage === null
-        ? ['stored files are in a bucket, not in the backup: keep the bucket for as long as this folder']
+        ? [
+            'stored files are in a bucket, not in the backup: keep the bucket for as long as you keep this folder',
+          ]
         : []),
       ...(missing.length === 0
         ? []

@@ -79,7 +79,7 @@ function mustBeEmpty({ dataDir, databaseUrl, objects }: Config): void {
   if (existsSync(join(dataDir, ROOT_KEY_FILE)))
     throw new CliFailure(`${dataDir} already contains a root key: ${another}`)
   if (objects.kind === 'disk' && hasFiles(objects.folder))
-    throw new CliFailure(`${objects.folder} contains files: set SLUICE_OBJECTS to an empty folder`)
+    throw new CliFailure(`${objects.folder} is not empty: set SLUICE_OBJECTS to an empty folder`)
 }
 
 function hasFiles(folder: string): boolean {
@@ -137,7 +137,7 @@ async function mustHoldNothing(storage: Storage, config: Config): Promise<void> 
   const { place, markAt, mark } = await objectsPlace(config)
   // A first page may contain only names that are not Sluice's.
   if (objects.length + containers.length > 0 || cursor !== null)
-    throw new CliFailure(`${place} contains files: ${cure}`)
+    throw new CliFailure(`${place} is not empty: ${cure}`)
   // A mark that cannot be read is left to the start of a node, which writes it.
   if ((await mark.read().catch(() => null)) === null) return
   throw new CliFailure(

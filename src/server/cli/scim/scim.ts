@@ -46,7 +46,7 @@ export function addScimVerbs(program: Command): void {
 
 function addCreate(group: Command): void {
   addVerb(group, 'create', 'create a token and print it once')
-    .requiredOption('--name <name>', 'name, such as that of the identity provider', nameOf)
+    .requiredOption('--name <name>', "name, such as your identity provider's", nameOf)
     .option('--organization <ref>', 'id or name; optional if there is only one')
     .option('--expires <instant>', 'expiry (ISO 8601 with an offset); default: never', expiryOf)
     .action((options: Options & { readonly name: string; readonly expires?: Date }) =>

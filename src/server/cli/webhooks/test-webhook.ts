@@ -37,7 +37,7 @@ export function addTestWebhook(program: Command, outcome: { code: number | null 
 }
 
 const REASONS: Readonly<Record<WebhookReason, string>> = {
-  refused: 'webhooks may not be sent to this address',
+  refused: 'webhooks cannot be sent to this address',
   unreachable: 'no connection, or the connection broke before the answer',
   timeout: 'no answer in time',
   status: 'the receiver returned an error: the node would retry a real delivery',

@@ -29,7 +29,7 @@ function addCaps(group: Command): void {
     .argument('<ref>', 'id or name')
     .option('--workspaces <count>', 'maximum number of workspaces, or default', capOf)
     .option('--api-keys <count>', 'maximum number of API keys, or default', capOf)
-    .option('--interns <count>', 'maximum number of interns, or default', capOf)
+    .option('--interns <count>', 'maximum number of interns (records of agents), or default', capOf)
     .option('--vaults <count>', 'maximum number of attachable vaults, or default', capOf)
     .option('--secrets <count>', 'maximum number of secrets in attachable vaults, or default', capOf)
     .action((ref: string, { json, apiKeys, ...others }: CapsOptions) =>

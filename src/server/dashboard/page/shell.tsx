@@ -124,7 +124,7 @@ function PageView({ page, context }: { readonly page: Page; readonly context: Pa
   if (problem !== undefined)
     return (
       <div class="notice bad" role="alert">
-        <p>{`This page failed: ${messageOf(problem)}`}</p>
+        <p>{`This page could not be displayed: ${messageOf(problem)}`}</p>
         <button type="button" onClick={reset}>
           Try again
         </button>

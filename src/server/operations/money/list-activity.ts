@@ -20,7 +20,7 @@ export const listActivity = defineOperation({
   summary: 'List spending',
   description:
     'One row for each day, workspace, key and model with calls. Days are the UTC days of the charged budget windows. ' +
-    "Unlike OpenRouter's, the rows are grouped by key, not by provider, endpoint or token type.",
+    "Rows are grouped by key; OpenRouter's rows are grouped by provider, endpoint or token type.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

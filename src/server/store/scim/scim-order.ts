@@ -42,7 +42,7 @@ export function orderOf(kind: keyof typeof ORDERS, { sortBy, isDescending }: Sci
   const name = sortBy.toLowerCase().replace(`${schema.toLowerCase()}:`, '')
   const key = by.get(name)
   if (key === undefined)
-    return fail('scim_value_invalid', { detail: '`sortBy` is not an attribute that lists can be sorted by.' })
+    return fail('scim_value_invalid', { detail: 'Lists cannot be sorted by the attribute in `sortBy`.' })
   return ok((sql) =>
     isDescending
       ? sql`${key(sql)} DESC NULLS FIRST, ${last(sql)}`

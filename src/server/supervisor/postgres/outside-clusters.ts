@@ -97,7 +97,7 @@ export async function removeCluster(
   const { outsideDir = OUTSIDE_DIR, force = false } = options
   if (pid !== null) return `process ${pid} is using this cluster`
   if (isUsed && !force)
-    return `the data directory ${dataDir} uses this cluster, and a stopped node has its data there; --force deletes the cluster anyway`
+    return `the stopped node with the data directory ${dataDir} stores its data in this cluster; --force deletes the cluster anyway`
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   if ((await outsideClusters(outsideDir)).length === 0) await rm(outsideDir, { recursive: true, force: true })
   return null

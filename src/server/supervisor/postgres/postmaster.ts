@@ -78,7 +78,7 @@ export async function startPostmaster(input: PostmasterInput): Promise<Postmaste
     (await Promise.race([ended, untilReady(input.place.data, child)])) ?? (isOver(child) ? await ended : null)
   if (problem === null && identity !== null) return { child, identity, lastWords: () => ownWords(tail) }
   if (identity !== null) await stopPostmaster(identity)
-  throw new EmbeddedPostgresError(`the server ended while starting (${problem})`)
+  throw new EmbeddedPostgresError(`the server exited during startup (${problem})`)
 }
 
 /** Stops the server: fast shutdown, then immediate, then by force. Resolves when the process is gone. */

@@ -165,7 +165,7 @@ t.test(
     const empty = await emptySettings(t, folder)
     mkdirSync(join(folder, 'new-objects', 'objects'), { recursive: true })
     writeFileSync(join(folder, 'new-objects', 'objects', 'x'), '')
-    t.match(await runVerb(empty, ['restore', join(folder, 'b')]), { code: 1, stderr: /contains files/ })
+    t.match(await runVerb(empty, ['restore', join(folder, 'b')]), { code: 1, stderr: /is not empty/ })
     mkdirSync(join(folder, 'keyed'))
     writeFileSync(join(folder, 'keyed', 'root-key'), '')
     const keyed = { ...settings, SLUICE_DATA: join(folder, 'keyed') }
@@ -190,7 +190,7 @@ t.test('a restore refuses a bucket that holds files, and changes nothing', async
   s3.put(`${prefix}objects/file_other`, Buffer.from('x'))
   t.match(await runVerb(settings, ['restore', join(folder, 'b')]), {
     code: 1,
-    stderr: /s3:.* contains files: set SLUICE_OBJECTS/,
+    stderr: /s3:.* is not empty: set SLUICE_OBJECTS/,
   })
   t.equal(s3.objects.size, 1)
   s3.objects.clear()

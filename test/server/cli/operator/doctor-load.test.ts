@@ -46,7 +46,7 @@ for (const { what, front, cores, fronts = 2, detail, fix } of [
     front: { loopShare: BUSY_SHARE_MAX + 0.1, loopDelayMs: 20 },
     cores: IDLE,
     detail: 'the event loop of front 1 is busy 90 % of the time (p99 delay 20 ms)',
-    fix: 'run `sluice scale --fronts 3`; set SLUICE_FRONTS for the next start',
+    fix: 'run `sluice scale --fronts 3`, and set SLUICE_FRONTS to keep the value after a restart',
   },
   {
     what: 'a busy event loop and no idle core: more machine',
@@ -60,21 +60,21 @@ for (const { what, front, cores, fronts = 2, detail, fix } of [
     front: { sessionWaitMs: THREAD_WAIT_MS_MAX + 1 },
     cores: IDLE,
     detail: 'transfers of front 1 wait 101 ms for a worker thread',
-    fix: 'run `sluice scale --workers 4`; set SLUICE_WORKERS for the next start',
+    fix: 'run `sluice scale --workers 4`, and set SLUICE_WORKERS to keep the value after a restart',
   },
   {
     what: 'busy threads: more of them',
     front: { sessionShare: 0.95 },
     cores: IDLE,
     detail: 'the worker threads of front 1 are busy 95 % of the time',
-    fix: 'run `sluice scale --workers 4`; set SLUICE_WORKERS for the next start',
+    fix: 'run `sluice scale --workers 4`, and set SLUICE_WORKERS to keep the value after a restart',
   },
   {
     what: 'jobs that wait for the one thread of a front: more fronts',
     front: { shortWaitMs: THREAD_WAIT_MS_MAX * 2 },
     cores: IDLE,
     detail: 'jobs for large bodies and secrets wait 200 ms for a thread of front 1',
-    fix: 'run `sluice scale --fronts 3`; set SLUICE_FRONTS for the next start',
+    fix: 'run `sluice scale --fronts 3`, and set SLUICE_FRONTS to keep the value after a restart',
   },
   {
     what: 'more fronts than cores: fewer',
@@ -82,7 +82,7 @@ for (const { what, front, cores, fronts = 2, detail, fix } of [
     fronts: 6,
     cores: IDLE,
     detail: '6 fronts share 4 cores',
-    fix: 'run `sluice scale --fronts 4`; set SLUICE_FRONTS for the next start',
+    fix: 'run `sluice scale --fronts 4`, and set SLUICE_FRONTS to keep the value after a restart',
   },
 ]) {
   t.test(what, (t) => {

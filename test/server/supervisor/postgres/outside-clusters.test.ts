@@ -88,7 +88,7 @@ t.test(
     const remove = async (force: boolean) =>
       Promise.all((await outsideClusters(outsideDir)).map((one) => removeCluster(one, { outsideDir, force })))
     const [why] = await remove(false)
-    t.ok(why?.startsWith(`the data directory ${dataDir} uses this cluster`), String(why))
+    t.ok(why?.startsWith(`the stopped node with the data directory ${dataDir} `), String(why))
     t.match(why, /--force/)
     t.match(await outsideClusters(outsideDir), [{ isUsed: true }])
     t.same(await remove(true), [null])

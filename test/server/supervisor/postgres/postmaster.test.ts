@@ -137,7 +137,7 @@ t.test('a server that was killed as soon as it was ready has not started', async
     socketFolder: home,
     log: keptLog(),
   }
-  await t.rejects(startPostmaster(input), /the server ended while starting \(exit SIGKILL\)/)
+  await t.rejects(startPostmaster(input), /the server exited during startup \(exit SIGKILL\)/)
 })
 
 t.test('a stop signals nobody who has the pid of a server that is gone', async (t) => {

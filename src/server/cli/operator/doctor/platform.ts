@@ -41,7 +41,7 @@ export function frontEnd({
       const silent =
         error.killed === true
           ? `the binary did not load within ${FRONT_END_MS_MAX / 1_000} s`
-          : `the process ended while loading the binary (${endOf(error)})`
+          : `the process exited while loading the binary (${endOf(error)})`
       resolve(
         bad(
           'front_end',

@@ -125,7 +125,7 @@ export function embedded(
     return bad(
       'postgres',
       `the data files are gone: ${folder} is missing`,
-      'restore the folder, or restore a backup into a new SLUICE_DATA',
+      'restore this folder, or restore a backup into a new SLUICE_DATA folder',
     )
   }
   try {

@@ -112,7 +112,7 @@ async function askTls(talk: Talk): Promise<void> {
   const how = await talk.choose(
     'TLS',
     [
-      { value: 'none', label: 'none', hint: 'callers are on this machine or in your own network' },
+      { value: 'none', label: 'none', hint: 'callers are on this machine or on your own network' },
       { value: 'files', label: 'handled by the node', hint: 'with a certificate and a key in PEM files' },
       { value: 'proxy', label: 'handled by a proxy in front of the node' },
     ],

@@ -59,7 +59,7 @@ export function titleLine(
   const what =
     trouble === null
       ? 'waiting for the node'
-      : `${trouble.reason}; retrying for ${durationText(trouble.seconds)}`
+      : `${trouble.reason}; no connection for ${durationText(trouble.seconds)}, retrying`
   return [name, piece('  '), piece(what, trouble === null ? 'faint' : 'bad')]
 }
 

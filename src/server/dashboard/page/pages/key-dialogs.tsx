@@ -30,7 +30,7 @@ const RESETS: readonly (readonly [LimitReset | '', string])[] = [
   ['monthly', 'Monthly'],
 ]
 const OVERLAPS = [
-  ['0', 'None: the old key stops working now'],
+  ['0', 'None: the old key stops working immediately'],
   ['300', '5 minutes'],
   ['3600', '1 hour'],
   ['86400', '1 day'],

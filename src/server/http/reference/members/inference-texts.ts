@@ -151,7 +151,7 @@ export const INFERENCE_TEXTS: Readonly<Record<string, string>> = {
   num_media_prompt: 'Number of images and videos in the prompt; null when unknown.',
   num_input_audio_prompt: 'Number of audio clips in the prompt; null when unknown.',
   data_region: 'Always `global`.',
-  x: 'Facts about the call that only Sluice reports.',
+  x: 'Details of the call that only Sluice reports.',
 }
 
 /** Members of requests that are saved as presets, of which calls themselves have no schema. */

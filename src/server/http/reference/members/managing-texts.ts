@@ -82,8 +82,8 @@ export const WORKSPACE_TEXTS: Readonly<Record<string, string>> = {
   workspaces: 'Number of workspaces.',
   api_keys: 'Number of API keys.',
   interns: 'Number of interns.',
-  vaults: 'Number of vaults that can be attached.',
-  secrets: 'Number of secrets in vaults that can be attached.',
+  vaults: 'Number of vaults that can be attached to interns.',
+  secrets: 'Number of secrets in the vaults that can be attached to interns.',
   cap: 'Maximum for the organization.',
   used: 'Current number.',
 }

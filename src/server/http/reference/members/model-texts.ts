@@ -22,7 +22,7 @@ export const MODEL_TEXTS: Readonly<Record<string, string>> = {
   tokenizer: 'Family of the tokenizer.',
   instruct_type: 'Instruction template that the model was trained with; null when unknown.',
   'pricing.discount': 'Discount as a share of the price.',
-  top_provider: 'Facts about the endpoint that is tried first.',
+  top_provider: 'Details of the endpoint that is tried first.',
   is_moderated: 'True when the provider moderates content before the model receives it.',
   max_completion_tokens: 'Maximum number of output tokens; null when unknown.',
   max_prompt_tokens: 'Maximum number of prompt tokens; null when unknown.',

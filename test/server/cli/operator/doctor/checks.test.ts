@@ -72,7 +72,7 @@ t.test(
     writeFileSync(join(folder, 'uws.js'), "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)")
     t.match(await frontEnd({ root }), {
       level: 'problem',
-      detail: 'the process ended while loading the binary (SIGSEGV)',
+      detail: 'the process exited while loading the binary (SIGSEGV)',
       fix,
     })
     t.match(await frontEnd({ root: '/' }), {

@@ -44,7 +44,7 @@ export function ExportDialog({ api, say, search, onClose }: ExportDialogProps): 
           value={format}
           options={FORMATS}
           onInput={setFormat}
-          hint={`All calls that match the filters, up to the newest ${count(ROWS_MAX)}.`}
+          hint={`The newest ${count(ROWS_MAX)} calls that match the filters.`}
         />
       </Form>
     </Dialog>

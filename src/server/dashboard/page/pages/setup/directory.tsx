@@ -106,11 +106,11 @@ function Groups({ context, groups, mappings, names }: GroupsProps): ComponentChi
   return (
     <section class="panel">
       <h2>
-        Groups of the identity provider
+        Identity provider groups
         {groups.value !== undefined && <span class="hint">{` ${count(groups.value.length)}`}</span>}
       </h2>
       <LoadedTable<DirectoryGroupShape>
-        caption="Groups of the identity provider, by name"
+        caption="Identity provider groups, by name"
         columns={groupColumns(mappings, names)}
         loaded={groups}
         found={context}

@@ -43,7 +43,9 @@ function Health({ context, slug }: { readonly context: PageContext; readonly slu
           ['Attempts', row !== undefined && latest !== null && attemptsText(row, latest)],
           [
             'Spend',
-            <a href={hashOf('provider', { id: slug, metric: 'cost', range: 'month' })}>Hourly, last month</a>,
+            <a href={hashOf('provider', { id: slug, metric: 'cost', range: 'month' })}>
+              Last 31 days, hourly
+            </a>,
           ],
           ['Jobs', <a href={hashOf('jobs', { provider: slug })}>View video jobs</a>],
         ]}
