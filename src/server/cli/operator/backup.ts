@@ -85,9 +85,7 @@ async function backUp({ store }: DatabaseHandle, folder: string, options: Backup
     [
       `${to.files} files, ${to.bytes} bytes in ${folder}`,
       ...(storage === null
-        ? [
-            'stored files are in a bucket, not in the backup: keep the bucket for as long as you keep this folder',
-          ]
+        ? ['stored files are in a bucket, not in the backup: keep the bucket while you keep this folder']
         : []),
       ...(missing.length === 0
         ? []

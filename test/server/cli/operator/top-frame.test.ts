@@ -134,7 +134,7 @@ t.test('what a node tells cannot steer the terminal', async (t) => {
 
 t.test('a node that is away is told with its reason, above the last figures', async (t) => {
   const [title, figures] = frame(liveView({}), { trouble: { reason: 'connect ECONNREFUSED', seconds: 130 } })
-  t.same(title, 'Sluice 1.2.3  connect ECONNREFUSED; no connection for 2 min, retrying')
+  t.same(title, 'Sluice 1.2.3  connect ECONNREFUSED; down for 2 min, retrying')
   t.match(figures, /^requests/)
   t.same(frame(null), ['Sluice  waiting for the node'])
 })

@@ -64,7 +64,7 @@ t.test('a node that goes away is told, waited for, and shown again', async (t) =
   const titles = frames().map((text) => text.split('\r\n')[0] ?? '')
   t.match(titles[0], 'Sluice  waiting for the node')
   t.ok(
-    titles.some((title) => /^Sluice v1 {2}.*; no connection for 0 s, retrying/.test(title)),
+    titles.some((title) => /^Sluice v1 {2}.*; down for 0 s/.test(title)),
     titles.join('\n'),
   )
 })

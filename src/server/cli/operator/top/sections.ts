@@ -59,7 +59,7 @@ export function titleLine(
   const what =
     trouble === null
       ? 'waiting for the node'
-      : `${trouble.reason}; no connection for ${durationText(trouble.seconds)}, retrying`
+      : `${trouble.reason}; down for ${durationText(trouble.seconds)}, retrying`
   return [name, piece('  '), piece(what, trouble === null ? 'faint' : 'bad')]
 }
 
