@@ -109,7 +109,7 @@ t.test(
     const credit = { ...fast, interval: 'lifetime', limit: 106 }
     t.equal(forecastText(credit, NOW), 'runs out next month at $2.40/day', 'no window ends it')
     for (const limit of [1e9, Number.MAX_VALUE])
-      t.equal(forecastText({ ...credit, limit }, NOW), 'lasts, at $2.40/day')
+      t.equal(forecastText({ ...credit, limit }, NOW), 'more than ten years left at $2.40/day')
   },
 )
 

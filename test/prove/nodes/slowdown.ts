@@ -56,7 +56,7 @@ export const program: Program = {
       })
       const worse = await bench(folder, [...against, '--slower', String(slower)])
       const line =
-        /^WORSE {2}tiny, burning, sluice: CPU a request, over node: \d+ % more than before \(95 % \d+ % to \d+ %\)$/m
+        /^WORSE {2}tiny, burning, sluice: CPU per request, over node: \d+ % more than before \(95 % \d+ % to \d+ %\)$/m
       told(proof, `${round}: one that is ${slower} % slower ends with 1`, worse, { code: 1, line })
     }
   },

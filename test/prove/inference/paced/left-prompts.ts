@@ -18,7 +18,7 @@ const CHINESE =
 export async function readCorpora(): Promise<Corpora> {
   const textOf = async (...files: readonly string[]): Promise<string> =>
     (await Promise.all(files.map((file) => readFile(`${ROOT}/${file}`, 'utf8')))).join('\n')
-  const inference = 'src/server/upstream/inference'
+  const inference = 'src/server/inference'
   return {
     english: await textOf('README.md', 'docs/use/chat.md', 'docs/use/money.md', 'docs/inside/design.md'),
     code: await textOf(`${inference}/inference.ts`, `${inference}/relay.ts`, `${inference}/bounds.ts`),

@@ -29,7 +29,7 @@ t.test(
   async (t) => {
     const { store, accounts, book, run } = await stand(t)
     await book({ cost: 5 })
-    t.match(await run('check'), { code: 0, stdout: /USD spent: 0\.000000005, .*\nthe ledger balances\n$/ })
+    t.match(await run('check'), { code: 0, stdout: /USD spent: 0\.000000005; .*\nthe ledger balances\n$/ })
     await store.sql`UPDATE accounts SET weekly_spent_nano = 6 WHERE id = ${accounts.key}`
     t.match(await run('check'), {
       code: 1,

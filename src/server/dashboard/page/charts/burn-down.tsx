@@ -66,5 +66,7 @@ export function forecastText(burned: Burned, nowMs: number, refused: Refused = N
   if (refused.calls > 0) return refusedText(refused)
   if (usedUpMs !== null) return `runs out ${on(usedUpMs)} at ${usd(usdADay)}/day`
   if (usdADay === 0) return 'no spend in seven days'
-  return endMs === null ? `lasts, at ${usd(usdADay)}/day` : `${usd(atEnd)} at the end, ${on(endMs)}`
+  return endMs === null
+    ? `more than ten years left at ${usd(usdADay)}/day`
+    : `${usd(atEnd)} at the end, ${on(endMs)}`
 }

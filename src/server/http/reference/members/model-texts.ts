@@ -60,7 +60,7 @@ export const MODEL_TEXTS: Readonly<Record<string, string>> = {
   'supports_tool_choice.auto': 'True when the model may decide whether to call a tool.',
   'supports_tool_choice.function': 'True when a call may choose the tool.',
   'supports_tool_choice.none': 'True when a call may forbid tools.',
-  'supports_tool_choice.required': 'True when a call may require a tool.',
+  'supports_tool_choice.required': 'True when a request can force the model to call a tool.',
   uptime_last_5m: 'Share of successful calls in the last 5 minutes; null when not measured.',
   uptime_last_30m: 'Share of successful calls in the last 30 minutes; null when not measured.',
   uptime_last_1d: 'Share of successful calls in the last day; null when not measured.',
