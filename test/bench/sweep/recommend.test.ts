@@ -118,7 +118,7 @@ t.test('what was the limit is said, by the bounds of doctor', async (t) => {
   )
   t.match(
     doctorText(pair(1, 1, { ceiling: limited })),
-    /^doctor at the ceiling of 1 × 1: the event loop of front 0 is busy 90 .*\(run `sluice scale --fronts 2`; /,
+    /^doctor at the ceiling of 1 × 1: the event loop of front 0 is busy 90 .*\(run `sluice scale --fronts 2`, and /,
   )
 })
 

@@ -78,7 +78,7 @@ t.test('logs shows why each call failed and what helps, also without a recorded 
     stdout,
     / u1 +The provider returned more than 512 bytes\. Fix: Split the request into smaller ones\.$/m,
   )
-  t.match(stdout, / u2 +credentials_missing\. Fix: Give the callers a key\.$/m)
+  t.match(stdout, / u2 +credentials_missing\. Fix: Give the clients a key\.$/m)
   t.match(stdout, / u3 +The body is not valid: \/messages: expected array$/m, 'what was expected is the cure')
   t.match(
     stdout,
