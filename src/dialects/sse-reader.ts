@@ -348,7 +348,7 @@ export class Gathered {
     this.#withRoom(1)[this.#length++] = byte
   }
 
-  /** All bytes so far, without a copy; the next piece begins anew. */
+  /** Returns all bytes so far without a copy, and forgets them. */
   take(): Buffer {
     const taken = (this.#bytes ?? Buffer.alloc(0)).subarray(0, this.#length)
     this.clear()

@@ -264,12 +264,12 @@ export abstract class WholeWalk {
     return endOfSpace(this.bytes, end) === this.bytes.length ? end : WRONG
   }
 
-  /** The part of the bytes; null: there is none. Valid as long as the bytes are. */
+  /** The span as a slice of the bytes, valid as long as they are; null for no span. */
   protected partOf(span: Span | null): Buffer | null {
     return span === null ? null : this.bytes.subarray(span.start, span.end)
   }
 
-  /** A text of JSON, decoded; null: there is none. */
+  /** The JSON string at the span, decoded; null for no span. */
   protected textOf(span: Span | null): string | null {
     return span === null ? null : (JSON.parse(this.bytes.toString('utf8', span.start, span.end)) as string)
   }

@@ -176,8 +176,8 @@ export function placeRefusal(
 }
 
 /**
- * Runs after the check of the scope: a key that may not see a vault is not told that the vault is closed for
- * writes. B1.4.
+ * Runs after the check of the scope, so that a key without access to the vault cannot learn that writes are
+ * disabled. B1.4.
  */
 export function writesRefusal({ access }: AnyOperation, key: KeyRecord): Failure | null {
   return access.writesVault === true && !key.mayWriteVault ? WRITES_DISABLED : null

@@ -7,14 +7,14 @@ import { FAILURES, type FailureName, type Outcome } from '../../schemas/failures
 import type { KeyScope } from '../../schemas/keys/permissions.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
 import type { Content, Upload } from '../ports/byte-streams.ts'
-import type { EventStream, EventStreamHead } from '../ports/event-stream.ts'
 import type { IdempotencyClaim } from '../ports/idempotency.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
-import type { CallNotes } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { ChangedBy } from '../ports/vault/vault.ts'
 import type { RelayedAnswer, RelayedRequest } from '../ports/egress/relay.ts'
 import type { TagName } from './tags.ts'
+import type { ModelReply } from '../ports/model-calls.ts'
+import type { TextCaller } from '../ports/inference/inference.ts'
 
 /** Headers that an operation may declare as inputs, in lower case. */
 export type HeaderName =
@@ -190,9 +190,7 @@ export function isRateLimited({ statuses }: Pick<AnyOperation, 'statuses'>): boo
 }
 
 /** The part of a request that an operation sees: validated values, the caller and the deadline. */
-export interface Call<P = unknown, Q = unknown, B = unknown> {
-  readonly requestId: string
-  readonly key: KeyRecord
+export interface Call<P = unknown, Q = unknown, B = unknown> extends TextCaller {
   readonly params: P
   readonly query: Q
   readonly body: B
@@ -209,36 +207,10 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly claim: IdempotencyClaim | null
   /** Lower-case hex, of the body of a call with a claim. */
   readonly bodySha256: string | null
-  /** Milliseconds of `performance.now()`. */
-  readonly startedAt: number
-  readonly deadlineAt: number
-  /** Created on first use; the reason is a `CallEnded`. */
-  readonly signal: AbortSignal
-  /** True when the signal is aborted; reading this property creates no signal. */
-  readonly hasEnded: boolean
   /** False: the caller's organization has to read earlier replies before Sluice makes more for it. */
   readonly hasRoomToRead: boolean
   /** The request came to a hostname that promises its callers a region. */
   readonly isRegional: boolean
-  readonly notes: CallNotes
-  /**
-   * Reports that a call that outlives its client is charged from now on, or no longer. While the call is
-   * charged, the signal ignores that the client leaves.
-   */
-  sent(isSent: boolean): void
-  /**
-   * Has the client's leave noticed at once, also before the answer. A client that sends its next request
-   * before the answer is cut.
-   */
-  watch(): void
-  /** Adds headers of limits to the reply. */
-  limited(headers: Readonly<Record<string, string>>): void
-  /**
-   * Begins a reply of events with status 200: for an operation that then returns `streamed`. Called at most
-   * once; the head leaves with the first event. The signal still ends when the client leaves or the node
-   * stops.
-   */
-  events(head: EventStreamHead): EventStream
 }
 
 /**
@@ -253,23 +225,7 @@ export type Success =
       readonly kind: 'unmodified'
       readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
     }
-  | { readonly kind: 'json'; readonly value: unknown; readonly headers?: Readonly<Record<string, string>> }
-  | {
-      readonly kind: 'bytes'
-      /** Lent perhaps: see `owned` of schemas/values/lent-bytes.ts. */
-      readonly parts: readonly (Uint8Array | string)[]
-      readonly contentType: string
-      readonly headers?: Readonly<Record<string, string>>
-      /**
-       * True when the parts stay in memory anyway and other replies share them: an unread reply then takes no
-       * memory.
-       */
-      readonly isShared?: boolean
-      /**
-       * Called exactly once, after the last byte was written or the reply was dropped; frees borrowed memory.
-       */
-      readonly done?: () => void
-    }
+  | ModelReply
   /**
    * A file to download, whole or in part by the request's headers; the reply closes the content. RFC 9110
    * §13, §14.
@@ -283,8 +239,6 @@ export type Success =
     }
   /** The response of another server, with any status. */
   | { readonly kind: 'relay'; readonly answer: RelayedAnswer }
-  /** The reply was written as events, by `events` of the call. */
-  | { readonly kind: 'streamed' }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined
 

@@ -94,7 +94,7 @@ export interface PayingCall {
   readonly requestId: string
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
-  /** Created on first use. */
+  /** Created on first use; the reason is a `CallEnded`. */
   readonly signal: AbortSignal
   /** True when the signal is aborted; reading this property creates no signal. */
   readonly hasEnded: boolean
@@ -109,17 +109,24 @@ export interface PaymentPorts {
   readonly modelCalls: ModelCalls
 }
 
-/** The reply to a call to a model. */
+/** The reply to a call to a model; other operations have more kinds. */
 export type ModelReply =
-  | { readonly kind: 'json'; readonly value: unknown; readonly headers: Readonly<Record<string, string>> }
+  | { readonly kind: 'json'; readonly value: unknown; readonly headers?: Readonly<Record<string, string>> }
   | {
       readonly kind: 'bytes'
       /** Lent perhaps: see `owned` of schemas/values/lent-bytes.ts. */
       readonly parts: readonly (Uint8Array | string)[]
       readonly contentType: string
-      readonly headers: Readonly<Record<string, string>>
-      /** Called once, after the last byte was written or the reply was dropped. */
+      readonly headers?: Readonly<Record<string, string>>
+      /**
+       * True when the parts stay in memory anyway and other replies share them: an unread reply then takes no
+       * memory.
+       */
+      readonly isShared?: boolean
+      /**
+       * Called exactly once, after the last byte was written or the reply was dropped; frees borrowed memory.
+       */
       readonly done?: () => void
     }
-  /** The reply was written as events. */
+  /** The reply was written as events, by `events` of the call. */
   | { readonly kind: 'streamed' }

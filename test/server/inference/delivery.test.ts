@@ -1,8 +1,10 @@
 /** How a streamed answer reaches its caller, as the record of its call tells it. */
+import { mock } from 'node:test'
 import t from 'tap'
 import { ChatEvents } from '../../../src/dialects/chat/answer.ts'
 import type { EventStream } from '../../../src/server/ports/event-stream.ts'
 import type { TextCallInput } from '../../../src/server/inference/text-call.ts'
+import { FREE_PAYMENT } from '../../support/money/free-spend.ts'
 import { NO_PLAN } from '../../support/inference/chat-front.ts'
 import { Delivery } from '../../../src/server/inference/record.ts'
 import { StreamedText } from '../../../src/server/inference/replies.ts'
@@ -52,4 +54,29 @@ t.test('a stream counts its outputs, its waits for the caller, and no comment. D
   t.not(sink.delivery.firstOutputAt, null)
   await sink.room()
   t.ok(sink.delivery.stalledMs > 0)
+})
+
+t.test('a meter that fails leaves no timer behind that opens the stream', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  let opened = 0
+  const bug = (): never => {
+    throw new Error('a bug')
+  }
+  const shared = {
+    streamHoldMs: 10,
+    now: () => 0,
+    attempts: { run: () => Promise.resolve({ ok: false, failure: { name: 'upstream_failed' } }) },
+    meters: { streams: { of: () => ({ called: bug }) } },
+  }
+  const call = { key: {}, notes: {}, hasEnded: false, watch: () => undefined, events: () => void opened++ }
+  const job = { call, models: [], head: { id: 'gen_1' }, request: { isStream: true, size: {} } }
+  const sink = new StreamedText({
+    plan: { ...NO_PLAN, shared, choices: [], job },
+    form: { events: () => ({ silence: Buffer.alloc(0) }) },
+    ports: FREE_PAYMENT,
+  } as unknown as TextCallInput)
+  await t.rejects(sink.pay(), { message: 'a bug' })
+  mock.timers.tick(1_000)
+  t.equal(opened, 0)
 })

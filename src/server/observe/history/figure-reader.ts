@@ -16,8 +16,8 @@ import {
 } from './columns.ts'
 
 /**
- * What a front counted since it last told: differences and no totals, so that a front that begins anew takes
- * nothing away. Plain data, fit for IPC.
+ * What a front counted since its last report: differences instead of totals, so that the restart of a front
+ * lowers no sum. Plain data, fit for IPC.
  */
 export interface FrontFigures {
   readonly counts: Counts

@@ -77,10 +77,20 @@ export interface TextJob extends InferenceJob {
 export interface TextCaller extends PayingCall {
   /** `performance.now()` of the request. */
   readonly startedAt: number
+  /**
+   * Reports that a call that outlives its client is charged from now on, or no longer. While the call is
+   * charged, the signal ignores that the client leaves.
+   */
   sent(isSent: boolean): void
-  /** Has the client's leave noticed at once, also before the answer. */
+  /**
+   * Has the client's leave noticed at once, also before the answer. A client that sends its next request
+   * before the answer is cut.
+   */
   watch(): void
-  /** Begins a streamed reply; called at most once. */
+  /**
+   * Begins a reply of events with status 200, which then ends as `streamed`. Called at most once; the head
+   * leaves with the first event. The signal still ends when the client leaves or the node stops.
+   */
   events(head: EventStreamHead): EventStream
 }
 

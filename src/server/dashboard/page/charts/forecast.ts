@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000
 const RATE_DAYS = 7
 /** Milliseconds behind a rate at least: the first call of a day tells no rate. Decision. */
 const RATE_MS_MIN = 3_600_000
-/** Days that are drawn before and after now where a limit never begins anew. */
+/** Days drawn before and after now for a limit that never resets. */
 const OPEN_DAYS = 30
 /** Milliseconds behind which nothing is forecast. */
 const FORESEEN_MS = 3_650 * DAY_MS
@@ -33,7 +33,7 @@ export interface Burned {
 
 export interface Window {
   readonly startMs: number
-  /** Null: it never begins anew. */
+  /** Null: the limit never resets. */
   readonly endMs: number | null
 }
 

@@ -16,7 +16,7 @@ const ROW_REST_MS: typeof REQUESTS_ROW_REST_MS = 10
 const KEPT_ROWS_MAX = 100_000
 /** Milliseconds by which the row of a call may come later than that of a call which ended after it. */
 const LATE_MS = 5_000
-/** Pages that a look follows; where more calls have come the list begins anew with these. Decision. */
+/** Pages that one refresh follows; after more new calls than these, the list starts over. Decision. */
 const LOOK_PAGES_MAX = 4
 
 export interface Answer extends Words {
