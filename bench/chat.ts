@@ -88,8 +88,8 @@ function notes(): readonly string[] {
   const translated =
     'direct, nginx and relay pass the answer of the provider on unchanged; sluice and portkey translate it into the API of the caller'
   return [
-    `rows of streams count events; their latency is the gap between two reads, except for "${CASES.oneStream}", where it is the time to the first text`,
-    `the load generator, the provider and the servers share ${availableParallelism()} cores`,
+    `for streams, a row counts events, and its latency is the time between two reads; for "${CASES.oneStream}", the latency is the time to the first text`,
+    `the load generator, the provider and the servers share ${availableParallelism()} cores, so rates and latencies under load describe the whole setup`,
     ...(options.isTranslated ? [translated] : []),
   ]
 }

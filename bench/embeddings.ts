@@ -161,7 +161,7 @@ function checks(
     ...cpu,
     ...(Number.isFinite(heapBytes.median)
       ? [
-          checkRecord('bytes of garbage a request', heapBytes, {
+          checkRecord('bytes of garbage per request', heapBytes, {
             bound: { atMost: HEAP_BYTES_MAX },
             rows: rowsOfThe('sluice'),
           }),

@@ -36,18 +36,18 @@ export function checks(rows: readonly ResultRow[], pair: Pair, cases: Cases): re
       const [ours, theirs] = [rowOf('sluice', name), rowOf(peer, name)]
       if (ours === undefined || theirs === undefined) return []
       const found = eachRatio(ours.samples, theirs.samples, ({ cpu_us_per_request }) => cpu_us_per_request)
-      const text = `${prefix}CPU of ${what}, sluice over ${PEER_TEXTS[peer] ?? peer}`
+      const text = `${prefix}CPU per ${what}, sluice over ${PEER_TEXTS[peer] ?? peer}`
       return [checkRecord(text, found, { bound: { atMost }, rows: [ours, theirs] })]
     })
   const { event, whole } = isTranslated(pair) ? TRANSLATED_MOST : NATIVE_MOST
   return [
-    ...cpu('an event', cases.streams, event),
-    ...cpu('a whole answer', cases.whole, whole),
+    ...cpu('stream event', cases.streams, event),
+    ...cpu('whole answer', cases.whole, whole),
     ...addedChecks(pair, (subject) => rowOf(subject, cases.oneStream)),
   ]
 }
 
-const PEER_TEXTS: Readonly<Record<string, string>> = { relay: 'a bare relay on its libraries' }
+const PEER_TEXTS: Readonly<Record<string, string>> = { relay: 'a bare relay with the same libraries' }
 
 /** What the first output waits longer than without anything in between. */
 function addedChecks(pair: Pair, rowOf: (subject: string) => ResultRow | undefined): readonly CheckRecord[] {

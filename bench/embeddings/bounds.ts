@@ -15,7 +15,7 @@ const SMALL_DIMENSIONS = 64
 export const CHART_DIMENSIONS = 1_536
 
 export const CPU_BOUNDS: readonly CpuBound[] = [
-  { peer: 'nginx', over: 'nginx, which reads no JSON and knows no keys', atMost: () => 2.2 },
+  { peer: 'nginx', over: 'nginx, which parses no JSON and checks no keys', atMost: () => 2.2 },
   {
     peer: 'relay',
     over: 'a bare relay of uWebSockets.js and undici',
@@ -23,7 +23,7 @@ export const CPU_BOUNDS: readonly CpuBound[] = [
   },
   { peer: 'sluice-ungoverned', over: "Sluice's own pipeline without limits", atMost: () => 1.2 },
   { peer: 'fastify', over: 'a fastify proxy with the same checks', atMost: () => 0.85 },
-  { peer: 'portkey', over: 'Portkey, whose chat answer has as many bytes', atMost: () => 1 / 30 },
+  { peer: 'portkey', over: 'Portkey, with a chat answer of the same size', atMost: () => 1 / 30 },
 ]
 
 /** Bytes of JavaScript objects that a governed call may leave to the collector. */

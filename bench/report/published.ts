@@ -20,7 +20,7 @@ export function figuresPage(results: ResultsFile): string {
     '',
     ...wrapped(
       'This page shows the results of one run of the [bench](bench.md). Figures depend on the machine: run the bench on yours. ' +
-        'A ratio is the figure of Sluice divided by that of the peer in the same repeat. Missed bounds are shown as missed.',
+        "A ratio is Sluice's figure divided by the peer's figure in the same repeat. Checks that Sluice failed are marked `missed`.",
     ),
     '',
     '| | |',
@@ -62,9 +62,9 @@ function factsOf(results: ResultsFile): readonly (readonly [name: string, text: 
   return [
     ['Date', dayOf(results)],
     ['Machine', `${machineText(results)}, ${machine.memoryGb} GB, Linux ${machine.kernel}`],
-    ['Load before the run', String(machine.loadBefore)],
+    ['Load average before the run', String(machine.loadBefore)],
     ['Command', `\`${results.command}\``],
-    ['Time', duration(results.took_seconds)],
+    ['Duration of the run', duration(results.took_seconds)],
     [
       'Versions',
       Object.entries(versions)

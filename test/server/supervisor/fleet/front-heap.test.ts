@@ -82,7 +82,7 @@ t.test(
   async (t) => {
     const [, part = ''] =
       /## Memory\n([\s\S]*?)\n## /.exec(readFileSync(`${ROOT}docs/operate/deployment.md`, 'utf8')) ?? []
-    const parts = [...part.matchAll(/^\| .* \| (\d+) \| .* \|$/gm)].map(([, figure]) => Number(figure))
+    const parts = [...part.matchAll(/^\| .* \| (\d+) MiB \| .* \|$/gm)].map(([, figure]) => Number(figure))
     t.equal(parts.reduce((sum, figure) => sum + figure, 0) * MIB, FRONT_BYTES_MAX)
     for (const figure of [BRIEF_HEAP_MIB, LONG_HEAP_MIB, FRONT_HEAP_MIB, FRONT_REST_MIB])
       t.ok(parts.includes(figure), `${figure} MiB`)
