@@ -15,9 +15,9 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   query_invalid: 'A query parameter has an invalid value, is repeated, or is required but missing.',
   header_invalid: 'A request header has an invalid value, or the operation does not support the header.',
   credentials_missing:
-    'No key could be read: there is no `Authorization` header, it lacks the word `Bearer`, or the key is in another header.',
+    'No key could be read: the `Authorization` header is missing or lacks the word `Bearer`, or the key is in another header.',
   key_unknown:
-    "This installation has no such key. The key may have been revoked or cut off when copied, or it may be a provider's key.",
+    "This installation has no key with the value that was sent. The key may have been revoked or cut off when copied, or it may be a provider's key.",
   key_expired: "The key's `expires_at` has passed, or the key was rotated and its overlap has ended.",
   key_disabled:
     'A management key set `disabled: true` for this key; calls with it are refused until it is enabled again.',
@@ -39,7 +39,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   slug_taken: 'Another workspace of the organization has this slug, and slugs must be unique.',
   rate_limited:
     'The key, its workspace or the organization sent more requests or tokens than its limit currently allows. The ' +
-    'allowance refills evenly; it does not reset every minute.',
+    'allowance of a limit refills evenly instead of resetting every minute.',
   tokens_over_limit:
     'The prompt (estimated from its bytes) plus the longest possible answer (counted as at most 4,096 tokens) ' +
     'exceeds the token limit for a whole minute.',
@@ -62,7 +62,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   key_unscoped: 'The request gives `scopes` to a management key, whose rights do not depend on scopes.',
   user_unknown: 'The organization has no user with this id; SCIM may have removed the user.',
   default_workspace_kept:
-    "This is the organization's default workspace, used for keys and files that name no workspace.",
+    "The request deletes the organization's default workspace, which is used for keys and files that name no workspace.",
   callback_url_invalid:
     'The webhook URL is not `https`, contains a password or a fragment, or has an address that Sluice is not allowed to call.',
   content_type_unsupported:
@@ -99,7 +99,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     '(404), or answered with a server error (5xx).',
   upstream_invalid:
     'The provider answered 200, but violated its protocol: the answer is not JSON, lacks a member, or ends ' +
-    'too early. Often, the base URL points to a different kind of server.',
+    'too early. Often, the base URL of the provider points to a server with a different API.',
   upstream_too_large: "The provider's answer was larger than Sluice buffers for one call.",
   upstream_credential:
     "The provider refused the operator's API key, or its account is unpaid (401, 402, 403 and similar).",
@@ -124,13 +124,13 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   provider_key_missing:
     'Each workspace needs its own key for this provider, and the vault of this workspace has none.',
   provider_key_unfit:
-    'The vault has a key for the provider, but it is bound to other hosts or has characters that cannot be sent.',
+    'The vault has a key for the provider, but the key is bound to other hosts or has characters that cannot be sent.',
   provider_key_unknown: 'The workspace has no provider key with this id.',
   provider_key_exists: 'The workspace already has a key for this provider, and can have only one.',
   file_unknown:
     'The workspace has no file with this id: it was deleted, has expired, or belongs to another workspace.',
   generation_unknown:
-    'The workspace has no call with this id. A record appears two seconds after the call and is later removed.',
+    'The workspace has no call with this id. The record of a call appears two seconds after the call and is removed when its retention ends.',
   content_not_kept:
     'The operation asks for the prompt or the answer of an earlier call, which Sluice never stores.',
   video_unknown: 'The workspace has no video job with this id, or its record has been removed.',
@@ -150,7 +150,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   delivery_waiting: 'The delivery is still being attempted: its next attempt is scheduled.',
   container_file_unknown: 'The container has no file at this path.',
   file_not_downloadable:
-    'Uploaded files are for use in calls and cannot be downloaded; files created in a container can.',
+    'Uploaded files are for use in calls and cannot be downloaded; files created in a container can be downloaded.',
   range_unsatisfiable: 'The `Range` header asks for bytes beyond the end of the file.',
   container_too_large: 'The container folder has more files than one listing can read.',
   container_path_invalid:
@@ -165,7 +165,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   upload_lost:
     'The upload took longer than the node keeps unfinished uploads, so its first bytes were removed.',
   programme_closed:
-    'Interns and their vaults are enabled for each workspace separately, and are off in this one.',
+    'Interns (agents) and their vaults are enabled for each workspace separately, and are off in this workspace.',
   regional_refused:
     'The call used a regional hostname (`SLUICE_REGIONAL_HOSTS`); vaults and files are not served there.',
   vault_writes_disabled:
@@ -190,7 +190,8 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   endpoint_not_draft:
     'The request changes a private endpoint that is active or disabled; only a draft can be changed.',
   endpoint_active: 'The request validates or activates a private endpoint that already serves calls.',
-  endpoint_not_active: 'The request disables a draft or a disabled private endpoint, or sets its prices.',
+  endpoint_not_active:
+    'The request disables a private endpoint or sets its prices, but the endpoint is a draft or disabled.',
   endpoint_not_disabled: 'The request enables a private endpoint that is not disabled.',
   endpoint_was_active: 'The delete request has `draft_only=true`, but the endpoint has been active.',
   not_validated: 'The private endpoint was never probed, or the last probe failed.',
@@ -211,7 +212,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'A private endpoint was already created with the same `Idempotency-Key` but different values.',
   preset_unknown: 'The workspace has no active preset with this slug.',
   preset_version_unknown: 'The preset exists, but the version after `@` does not.',
-  preset_conflict: 'Another request saved the same preset at the same time, so this one was not saved.',
+  preset_conflict: 'Another request saved the same preset at the same time, so this request was not saved.',
   preset_archived: 'The request reads or changes a preset that is archived.',
   previous_response_unsupported:
     'The request to be saved has `previous_response_id`, but a preset must work in any conversation.',

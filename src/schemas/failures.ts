@@ -32,8 +32,8 @@ export const FAILURES = {
   key_disabled: row([403, 401], 'caller', 'after_change', 'This API key is disabled.'),
   wrong_key_kind: row([403, 401], 'caller', 'after_change', 'This operation needs {kind}.'),
   scope_missing: row([403],
-    'caller', 'after_change', 'This API key lacks the scope {scope}: use another key, or have a management key add it.'),
-  operator_only: row([403], 'caller', 'no', 'Only the organization that operates this installation may do this.'),
+    'caller', 'after_change', 'This API key lacks the scope {scope}: use another key, or have a management key add the scope.'),
+  operator_only: row([403], 'caller', 'no', 'Only keys of the organization that operates this installation may call this operation.'),
   /** For the admin port: a foreign page may let its own name resolve to this node. */
   admin_host_refused: row([403],
     'caller', 'after_change', 'The admin port only accepts localhost, IP addresses and the host name in SLUICE_ADMIN_HOST.'),
@@ -120,8 +120,8 @@ export const FAILURES = {
     'ours', 'backoff', 'The call did not finish within its deadline.', 'warn'),
   // Files and containers
   workspace_forbidden: row([403], 'caller', 'after_change', 'The key does not belong to this workspace.'),
-  form_malformed: row([400], 'caller', 'after_change', 'The form is malformed.'),
-  form_invalid: row([400], 'caller', 'after_change', 'The form is not valid for this operation.'),
+  form_malformed: row([400], 'caller', 'after_change', 'The multipart form is malformed.'),
+  form_invalid: row([400], 'caller', 'after_change', 'The multipart form is not valid for this operation.'),
   filename_invalid: row([400], 'caller', 'after_change', 'The filename is not valid.'),
   file_empty: row([400], 'caller', 'after_change', 'The file is empty.'),
   file_too_large: row([413], 'caller', 'after_change', 'The file is larger than {limit} bytes.'),
@@ -129,7 +129,7 @@ export const FAILURES = {
     'caller', 'after_change', 'This content is not accepted: it is {found}. Accepted: {accepted}.'),
   provider_key_missing: row(
     [400], 'caller', 'after_change',
-    'The workspace has no key for {provider}. Store one in the workspace\'s vault as `{secret}`, bound to the host {host} '
+    'The workspace has no key for {provider}. Store a key in the workspace\'s vault as `{secret}`, bound to the host {host} '
     + '(`PUT /api/v1/vault/secrets/{secret}`), or ask the operator to set one with `sluice workspaces set <workspace> --provider-key {slug}=-`.',
   ),
   provider_key_unfit: row(
@@ -143,12 +143,12 @@ export const FAILURES = {
   ),
   file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
   generation_unknown: row([404], 'caller', 'after_change',
-    'There is no record of this call. Records are available two seconds after the call, until their retention ends.'),
+    'There is no record of this call. A record is available from two seconds after the call until its retention ends.'),
   content_not_kept: row([404], 'caller', 'no', 'Sluice keeps neither prompts nor answers.'),
   // Video jobs (contract C27)
   video_unknown: row([404], 'caller', 'after_change', 'There is no such video job.'),
   video_unsupported: row([400], 'caller', 'after_change', 'The model cannot make this kind of video.'),
-  video_previous_unfit: row([400], 'caller', 'after_change', 'This model cannot continue that job.'),
+  video_previous_unfit: row([400], 'caller', 'after_change', 'This model cannot continue the earlier job.'),
   video_unfinished: row([400], 'caller', 'backoff', 'The video job has not completed.'),
   video_ended: row([400], 'caller', 'no', 'The video job has ended.'),
   video_output_unknown: row([404], 'caller', 'after_change', 'The video job has no clip with this index.'),
@@ -162,14 +162,14 @@ export const FAILURES = {
   delivery_waiting: row([409], 'caller', 'no', 'The delivery is already waiting for its next attempt.'),
   container_file_unknown: row([404], 'caller', 'after_change', 'There is no such container file.'),
   file_not_downloadable: row([400],
-    'caller', 'no', 'An uploaded file cannot be downloaded; promoted container files can.'),
+    'caller', 'no', 'An uploaded file cannot be downloaded; only files promoted from a container can.'),
   range_unsatisfiable: row([416],
     'caller', 'after_change', 'The range is outside the {size} bytes of the file.'),
   container_too_large: row([400],
     'caller', 'after_change', 'The container has too many entries to list.'),
   container_path_invalid: row([400], 'caller', 'after_change', 'A file cannot be written to this path.'),
   quota_exceeded: row([403],
-    'caller', 'after_change', 'The {owner} may {have} at most {limit} {unit}; this request would exceed that.'),
+    'caller', 'after_change', 'The {owner} may {have} at most {limit} {unit}; this request would exceed the limit.'),
   storage_full: row([503], 'ours', 'backoff', 'There is not enough storage space for this request.', 'error'),
   storage_unavailable: row([503],
     'ours', 'backoff', 'The file storage failed or cannot be reached.', 'error'),
@@ -275,7 +275,7 @@ export const FAILURES = {
     'caller', 'after_change', 'The first group of this page has more than {limit} members: add `excludedAttributes=members` to the request.'),
   /** For the discovery of the service: a client that filters must not take the whole list for the matches. */
   scim_filter_refused: row([403],
-    'caller', 'after_change', 'Filters are not supported here: read all resources, or one by its id.'),
+    'caller', 'after_change', 'This path does not support filters: read all resources, or one resource by its id.'),
   scim_path_invalid: row([400],
     'caller', 'after_change', 'Sluice does not support the path of a PATCH operation.'),
   scim_target_missing: row([400], 'caller', 'after_change', 'The path of a PATCH operation matches no value.'),

@@ -66,10 +66,10 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   hops_exceeded:
     'The operator must correct the `base_url` of the provider or private endpoint that points back to this node.',
   upstream_failed:
-    'Try again. If it keeps failing, the operator can run `sluice logs --error upstream_failed`: it shows the provider ' +
+    'Try again. If calls keep failing, the operator can run `sluice logs --error upstream_failed` to see the provider ' +
     "and its status, or why there was no answer. The provider's own log has the error text.",
   upstream_invalid:
-    'Try again; if it keeps failing, the provider does not use the protocol set in the catalogue.',
+    'Try again; if calls keep failing, the provider does not use the protocol set in the catalogue.',
   upstream_too_large: 'Split the request into smaller ones.',
   upstream_credential:
     "The operator must replace the provider's key, or settle the account with the provider.",
@@ -105,11 +105,12 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   idempotency_running:
     'Wait until the first request has ended, then repeat it with the same `Idempotency-Key`.',
   busy: 'Wait for the time in `Retry-After`; the dashboard shows the operator the bottleneck.',
-  store_unavailable: 'The operator must check Postgres and Redis; calls work again when both are back.',
+  store_unavailable:
+    'The operator must check Postgres and Redis; calls work again when both databases answer.',
   draining: 'Try again at once: another node, or this one after its restart, will answer.',
   internal: 'Send the operator the `request_id`: the log has the cause.',
   scope_missing:
-    'Use a key with the scope named in the message, or have a management key add it: `PATCH /api/v1/keys/{hash}` with `scopes`.',
+    'Use a key with the scope named in the message, or have a management key add the scope: `PATCH /api/v1/keys/{hash}` with `scopes`.',
   admin_host_refused:
     'Open the admin port as `localhost` or by its IP address, or set `SLUICE_ADMIN_HOST` to the host name.',
   organization_unknown: 'Use an id or name from `sluice organizations list`.',
@@ -121,7 +122,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     'Set the budget first (`PUT /api/v1/workspaces/{workspace_ref}/budgets/{interval}`), or name an interval that `GET …/budgets` lists.',
   budgets_unordered: 'Choose amounts with lifetime > monthly > weekly > daily; raise larger budgets first.',
   credit_out_of_range: 'Add or subtract an amount that keeps the total within the range in the message.',
-  api_key_unknown: 'Use a `hash` from `GET /api/v1/keys`; it is not the key itself.',
+  api_key_unknown: 'Use a `hash` from `GET /api/v1/keys`; the hash is not the key itself.',
   key_unscoped: 'Leave `scopes` out, or create an inference or intern key.',
   user_unknown: 'Use an id from `GET /api/v1/organization/members`.',
   default_workspace_kept: 'Make another workspace the default first, or confirm as described in the message.',
@@ -140,15 +141,15 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     "Store the secret again, bound to the provider's host, with only the key: no line breaks or quotes.",
   provider_key_unknown: 'Use an id from `GET /api/v1/byok`.',
   provider_key_exists: 'Replace the key with `PATCH /api/v1/byok/{id}`, or delete it first.',
-  file_unknown: 'Use an id from `GET /api/v1/files` under a key of the same workspace.',
-  video_unknown: 'Use an id from `GET /api/v1/videos` under a key of the same workspace.',
+  file_unknown: 'Use an id from `GET /api/v1/files`, called with a key of the same workspace.',
+  video_unknown: 'Use an id from `GET /api/v1/videos`, called with a key of the same workspace.',
   video_unsupported: 'Choose values that `GET /api/v1/videos/models` lists for the model.',
   video_previous_unfit:
     "Continue with the first job's model and provider, or start a job that does not continue another.",
-  video_ended:
-    'There is nothing left to cancel: read the state of the job with `GET /api/v1/videos/{job_id}`.',
+  video_ended: 'The job has already ended: read its state with `GET /api/v1/videos/{job_id}`.',
   video_output_unknown: 'Start with `index=0`; the job lists its clips in `unsigned_urls`.',
-  video_clip_invalid: 'Submit the job again; if that happens often, report it to the provider.',
+  video_clip_invalid:
+    'Submit the job again; if jobs often fail in this way, report the problem to the provider.',
   video_clip_gone: 'Submit the job again: the provider removed the clip before Sluice could load it.',
   delivery_unknown: 'Use an id from `sluice webhooks list`.',
   delivery_waiting: 'Wait for the next attempt, which `sluice webhooks list` shows.',
@@ -176,7 +177,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   endpoints_full: 'Delete unused private endpoints.',
   workspace_endpoints_full: 'Disable an endpoint of the workspace, or use another workspace.',
   endpoint_not_draft: 'Create a new private endpoint with the changed values, and disable the old one.',
-  endpoint_active: 'Disable the endpoint first, or leave it as it is: it already serves calls.',
+  endpoint_active: 'Disable the endpoint first, or leave the endpoint as it is: it already serves calls.',
   endpoint_not_active: 'Activate the draft, or enable the disabled endpoint first.',
   endpoint_not_disabled: 'Activate a draft with `/activate`; an active endpoint needs no change.',
   endpoint_was_active: 'Delete the endpoint without `draft_only` once no call needs it.',
@@ -210,7 +211,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   sync_job_unknown:
     'Use the sync id returned when the mapping was changed; records of old syncs are deleted.',
   scim_user_taken:
-    'Correct the duplicate in the directory, or configure it to match the existing user by `userName`.',
+    'Correct the duplicate in the directory, or configure the directory to match the existing user by `userName`.',
   scim_group_taken: 'Rename one of the groups in the directory.',
   scim_member_unknown: 'Have the directory create users before groups; most directories retry by themselves.',
   scim_filter_invalid: 'Filter by `userName`, `externalId` or `displayName` with `eq`, as directories do.',

@@ -89,7 +89,7 @@ t.test('a job is looked into by the keyboard, and left to where it was', { skip 
   await page.keyboard.press('Enter')
   await page.getByRole('dialog', { name: `Job ${open}` }).waitFor()
   await dialog.getByText('Running at the provider').waitFor()
-  t.match(await dialog.innerText(), /in progress[\s\S]*No callback URL\./)
+  t.match(await dialog.innerText(), /in progress[\s\S]*The job has no callback URL\./)
   t.match(page.url(), `job=${open}`)
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
@@ -227,7 +227,7 @@ t.test('a private endpoint is validated, activated, disabled, enabled and delete
   await dialog.getByText('active', { exact: true }).waitFor()
   await dialog.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('button', { name: 'Delete endpoint' }).click()
-  await page.getByText('Create one for your own server with').waitFor()
+  await page.getByText('Create an endpoint for your own server with').waitFor()
   await page.waitForURL(({ hash }) => !hash.includes('endpoint='))
 })
 

@@ -222,7 +222,7 @@ t.test(
       .getByRole('row', { name: /github_token api\.github\.com/ })
       .waitFor()
     await part('Provider keys').getByRole('link', { name: 'openai' }).waitFor()
-    await part('Members').getByText('No members from the directory.').waitFor()
+    await part('Members').getByText('The workspace has no members.').waitFor()
     await part('Presets').getByText('No presets.').waitFor()
     t.notMatch(await page().content(), SECRET)
     await part('Webhooks').getByRole('button', { name: 'Send test' }).click()

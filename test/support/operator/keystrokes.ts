@@ -57,7 +57,7 @@ export async function copiedCall(page: Page): Promise<{ readonly key: string; re
   await step(page, '1. Choose').getByText('ready').waitFor()
   await tabTo(page, /^BUTTON Create key/)
   await page.keyboard.press('Enter')
-  await page.getByText('Copy it now: it is not shown again.').waitFor()
+  await page.getByText('Copy the key now: it is not shown again.').waitFor()
   await tabTo(page, /^BUTTON Copy API key/)
   const key = await copied(page)
   await page.getByText('Waiting for the first call…').waitFor()

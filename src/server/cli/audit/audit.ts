@@ -40,14 +40,14 @@ export function addAuditVerbs(program: Command): void {
     .option('--limit <count>', 'maximum number of events', countOf, LISTED_DEFAULT)
     .action((options: ListOptions) => withDatabase((database) => list(database, options)))
   addVerb(group, 'export', 'print every event as a line of JSON with its chained hash, oldest first')
-    .option('--organization <ref>', 'id or name; default: all organizations')
+    .option('--organization <ref>', 'organization id or name; default: all organizations')
     .action((options: OfOrganization) => withDatabase((database) => exportAll(database, options)))
   addVerb(
     group,
     'verify',
     'recompute the hash chain and report the first bad event; exit code 1 if there is one',
   )
-    .option('--organization <ref>', 'id or name; default: all organizations')
+    .option('--organization <ref>', 'organization id or name; default: all organizations')
     .action((options: OfOrganization) => withDatabase((database) => verify(database, options)))
 }
 
@@ -73,7 +73,7 @@ async function list({ store }: DatabaseHandle, options: ListOptions): Promise<vo
     ),
   )
   const events = rows.map(eventOf)
-  const more = nextBefore === null ? '' : `\nthere are more: continue with --before ${nextBefore}`
+  const more = nextBefore === null ? '' : `\nthere are more events: continue with --before ${nextBefore}`
   const lines = events.map((event) => [
     String(event.n),
     event.at,

@@ -43,7 +43,7 @@ export function addEndpointVerbs(program: Command, outcome: { code: number | nul
 }
 
 function inOrganization(verb: Command): Command {
-  return verb.option('--organization <ref>', 'id or name; optional if there is only one')
+  return verb.option('--organization <ref>', 'organization id or name; optional if there is only one')
 }
 
 async function organizationOf({ store }: DatabaseHandle, { organization }: Options): Promise<string> {
@@ -55,18 +55,18 @@ function addValidate(group: Command, outcome: { code: number | null }): void {
     addVerb(
       group,
       'validate',
-      'send a minimal test request for each API form and store the result; exit code 1 on failure',
+      'send a minimal test request to each API of the endpoint and store the result; exit code 1 on failure',
     ),
   )
     .argument('<endpoint>', `endpoint model, id or id prefix (see \`${LIST}\`)`)
     .option(
       '--workspace <ref>',
-      'workspace to validate the endpoint for (id or slug); default: its own workspace, otherwise the default workspace',
+      'workspace (id or slug) to validate the endpoint for; default: the workspace of the endpoint or, if it has none, the default workspace',
     )
     .addOption(
       new Option(
         '--forms <form...>',
-        'API forms that must all pass; default: the forms of the draft, otherwise at least one form',
+        'APIs that must all pass; default: the APIs that the draft names or, if it names none, at least one API',
       ).choices(ENDPOINT_FORMS),
     )
     .action((named: string, options: ValidateOptions) =>

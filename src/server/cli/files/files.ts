@@ -32,13 +32,13 @@ const PAGE = 1_000
 export function addFileVerbs(program: Command): void {
   const group = program.command('files').description('manage stored files')
   addVerb(group, 'list', 'list the files of a workspace, oldest first')
-    .option('--workspace <ref>', 'id or slug; default: the default workspace')
+    .option('--workspace <ref>', 'workspace id or slug; default: the default workspace')
     .option('--limit <count>', 'maximum number of files; default: all', countOf)
     .option('--after <id>', 'start after the file with this id')
     .action((options: ListOptions) => withDatabase((database) => list(database, options)))
   addVerb(group, 'rm', 'delete files and free their quota')
-    .argument('<id...>', 'ids of files')
-    .option('--workspace <ref>', 'id or slug; default: the default workspace')
+    .argument('<id...>', 'ids of the files to delete')
+    .option('--workspace <ref>', 'workspace id or slug; default: the default workspace')
     .action((ids: readonly string[], options: WorkspaceOptions) =>
       withDatabase((database) => remove(database, ids, options)),
     )
@@ -50,7 +50,7 @@ export function addFileVerbs(program: Command): void {
   addVerb(program, 'sweep', 'delete expired and orphaned objects, as the node does every few minutes')
     .option(
       '--min-age <seconds>',
-      'keep objects without a record that are younger than this; default: one hour',
+      'keep objects without a record that are younger than this many seconds; default: one hour',
       secondsOf,
     )
     .action((options: { json?: boolean; minAge?: number }) =>
@@ -91,7 +91,7 @@ async function list({ store }: DatabaseHandle, options: ListOptions): Promise<vo
       reserved_bytes: usage.reservedBytes,
       quota_bytes: usage.quotaBytes,
     }
-    const more = hasMore ? `there are more: continue with --after ${data.at(-1)?.id ?? ''}\n` : ''
+    const more = hasMore ? `there are more files: continue with --after ${data.at(-1)?.id ?? ''}\n` : ''
     const foot = `${more}${usage.usedBytes} of ${usage.quotaBytes} bytes used, ${usage.reservedBytes} reserved`
     print(options, answer, `${table([['ID', 'BYTES', 'TYPE', 'CREATED', 'NAME'], ...rows])}\n${foot}`)
   } finally {

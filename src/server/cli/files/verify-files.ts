@@ -94,7 +94,7 @@ async function verifyObject(
     return ok(
       sha256.value === file.sha256
         ? null
-        : { problem: 'damaged', id: file.id, detail: 'its SHA-256 differs' },
+        : { problem: 'damaged', id: file.id, detail: 'the SHA-256 of the object differs from its record' },
     )
   } finally {
     await opened.value.close()

@@ -55,7 +55,10 @@ export function addUpdate(group: Command): void {
     .argument('<key>', KEY_TEXT)
     .option('--name <name>', 'name of the key', nameOf)
     .addOption(
-      new Option('--state <on|off>', 'off: refuse its calls until it is on again').choices(['on', 'off']),
+      new Option('--state <on|off>', 'off: refuse calls with the key until the key is on again').choices([
+        'on',
+        'off',
+      ]),
     )
   addLimitOptions(verb).action((named: string, options: UpdateOptions, command: Command) => {
     const changes = changesOf(options)

@@ -49,7 +49,7 @@ export function addLimitOptions(verb: Command): Command {
     .option('--limit <usd>', `spending limit in USD, or ${NONE}`, usdOf)
     .option(
       '--limit-reset <interval>',
-      `${LIMIT_RESETS.join(', ')}, or ${NONE} for a lifetime limit`,
+      `when the limit resets: ${LIMIT_RESETS.join(', ')}, or ${NONE} for a lifetime limit`,
       resetOf,
     )
     .addOption(
@@ -157,7 +157,7 @@ export function overlapOf(text: string): number {
 export function expiryOf(text: string): Date {
   const instant = instantOf(text)
   if (instant === null) throw new InvalidArgumentError(`Expected ${INSTANT_RULES}.`)
-  if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('This time is in the past.')
+  if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('The expiry is in the past.')
   return instant
 }
 

@@ -59,7 +59,7 @@ export function addKeyVerbs(program: Command): void {
   addVerb(group, 'revoke', 'delete a key permanently')
     .alias('delete')
     .argument('<key>', KEY_TEXT)
-    .option('--wait', 'wait until every running front refuses the key')
+    .option('--wait', 'wait until every running front process refuses the key')
     .action((named: string, options: { json?: boolean; wait?: boolean }) =>
       withDatabase(async ({ store, publish, by }) => {
         const hash = await idOf(store.sql, 'key', named)
@@ -68,8 +68,8 @@ export function addKeyVerbs(program: Command): void {
         const silent = options.wait === true ? await untilApplied(store, change.n) : null
         if (silent !== null && silent > 0) {
           process.stderr.write(
-            `warning: ${silent} front(s) stopped responding without a shutdown; ` +
-              'any that still run refuse the key once they can reach the database again\n',
+            `warning: ${silent} front process(es) stopped responding without a shutdown; ` +
+              'if these processes still run, they refuse the key once they can reach the database again\n',
           )
         }
         print(
@@ -89,8 +89,8 @@ interface ListOptions {
 
 function addList(group: Command): void {
   addVerb(group, 'list', 'list keys, newest first; their values are not shown')
-    .option('--organization <ref>', 'id or name; default: all organizations')
-    .option('--workspace <ref>', 'id or slug; default: all workspaces')
+    .option('--organization <ref>', 'organization id or name; default: all organizations')
+    .option('--workspace <ref>', 'workspace id or slug; default: all workspaces')
     .action((options: ListOptions) =>
       withDatabase(async (database) => {
         const { organization, workspace } = options
@@ -124,7 +124,7 @@ function addCreate(group: Command): void {
         .choices(['inference', 'management', 'intern'])
         .makeOptionMandatory(),
     )
-    .option('--workspace <ref>', 'id or slug, for inference keys; default: the default workspace')
+    .option('--workspace <ref>', 'workspace id or slug, for inference keys; default: the default workspace')
     .option('--intern <ref>', 'name or id of the intern, for intern keys')
     .option('--organization <ref>', 'organization id or name; optional if there is only one')
     .option('--expires <instant>', 'expiry (ISO 8601 with an offset); default: never', expiryOf)
@@ -207,7 +207,7 @@ async function untilApplied(store: Store, epoch: number): Promise<number> {
     if (behind === 0) return silent
     if (performance.now() > endsAt)
       throw new CliFailure(
-        `the key is revoked, but ${behind} live front(s) have not confirmed this within ${WAIT_MS_MAX / 1000} s`,
+        `the key is revoked, but ${behind} running front process(es) did not confirm this change within ${WAIT_MS_MAX / 1000} s`,
       )
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }

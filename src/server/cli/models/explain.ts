@@ -93,7 +93,7 @@ async function privateOrNone(name: string, catalogue: ModelCatalogue): Promise<P
     if (!(problem instanceof CliFailure)) throw problem
     throw new CliFailure(`${unknown} Private endpoints could not be read: ${problem.message}`)
   }
-  throw new CliFailure(`${unknown} No private endpoint serves it: see \`sluice endpoints list\`.`)
+  throw new CliFailure(`${unknown} No private endpoint serves the model: see \`sluice endpoints list\`.`)
 }
 
 function reachedBy(model: ResolvedModel, from: Dialect, own: PrivateModel['endpoints']): readonly Reached[] {

@@ -48,7 +48,7 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
       const { models, providers } = loaded.catalogue
       const counts = { models: models.length, providers: providers.length }
       const { warnings, unpriced } = loaded
-      const text = `no errors; with this file ${counts.models} models from ${counts.providers} providers`
+      const text = `no errors; with this file, the catalogue has ${counts.models} models from ${counts.providers} providers`
       const bare = unpricedEndpoints(unpriced)
       const warned = [...warnings.map(lineOf), ...(bare === null ? [] : [`${bare.detail}: ${bare.fix}`])].map(
         (line) => `warning: ${line}`,

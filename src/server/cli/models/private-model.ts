@@ -68,7 +68,7 @@ export function privateText({ model, endpoints }: PrivateModel): string {
     `${upstreamModelId} at ${baseUrl}`,
   ])
   return (
-    `\`${model.id}\` is not in the catalogue. Private endpoints serve it, each for its own workspace:\n\n` +
+    `\`${model.id}\` is not in the catalogue. Private endpoints serve the model, each for its own workspace:\n\n` +
     table([['endpoint', 'status', 'workspace', 'speaks', 'server'], ...rows])
   )
 }

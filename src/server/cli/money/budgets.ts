@@ -110,7 +110,7 @@ function interval(): Argument {
 
 function budgetVerb(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description)
-    .argument('<workspace>', 'id or slug')
+    .argument('<workspace>', 'workspace id or slug')
     .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
 }
 

@@ -62,7 +62,7 @@ export function addCreditVerbs(program: Command): void {
 function creditVerb(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description).option(
     '--organization <ref>',
-    'id or name; optional if there is only one',
+    'organization id or name; optional if there is only one',
   )
 }
 

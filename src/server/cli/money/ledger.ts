@@ -44,10 +44,10 @@ export function addLedgerVerbs(program: Command): void {
   group
     .command('export')
     .description('write the ledger to standard output')
-    .requiredOption('--csv', 'as CSV (RFC 4180), with a header line')
+    .requiredOption('--csv', 'write CSV (RFC 4180) with a header line')
     .option('--from <day>', 'first day, such as 2026-01-01', dayOf)
     .option('--to <day>', 'last day', dayOf)
-    .option('--organization <ref>', 'id or name; default: all')
+    .option('--organization <ref>', 'organization id or name; default: all organizations')
     .action((options: ExportOptions) => withDatabase((database) => exportCsv(database, options)))
   addCloseNode(group)
   wished(
@@ -120,7 +120,9 @@ function mayBeClosed(
   { force = false }: CloseOptions,
 ): void {
   if (!isKnown)
-    throw new CliFailure(`node ${node} is unknown here; \`sluice doctor\` lists the nodes with journals`)
+    throw new CliFailure(
+      `the database has no journals of node ${node}; \`sluice doctor\` lists the nodes with journals`,
+    )
   if (liveFronts > 0)
     throw new CliFailure(`node ${node} has ${liveFronts} running fronts: stop the node first`)
   if (force) return
@@ -199,14 +201,14 @@ function tellCheck(options: { readonly json?: boolean }, { sums, differences, co
             ]),
           ]),
         ]
-  if (count > differences.length) lines.push(`${count - differences.length} more are not listed`)
+  if (count > differences.length) lines.push(`${count - differences.length} more differences are not listed`)
   lines.push(
     `${sums.rows} rows in ${sums.months.length} months, ${sums.accounts} accounts, ${sums.activityRows} activity rows, ` +
       `${sums.leases} leases`,
   )
   lines.push(
     `USD spent: ${usdText(sums.spentNano)}; spent on own provider keys: ${usdText(sums.byokNano)}; forfeited: ${usdText(sums.forfeitedNano)}; ` +
-      `lent to fronts: ${usdText(sums.lentNano)}; reserved by video jobs: ${usdText(sums.heldNano)}; spent in deleted months: ${usdText(sums.prunedNano)}`,
+      `reserved by front processes: ${usdText(sums.lentNano)}; reserved by video jobs: ${usdText(sums.heldNano)}; spent in deleted months: ${usdText(sums.prunedNano)}`,
   )
   lines.push(count === 0 ? 'the ledger balances' : `${count} differences`)
   print(options, result, lines.join('\n'))

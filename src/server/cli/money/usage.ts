@@ -39,7 +39,7 @@ export function addUsageVerb(program: Command): void {
       dayOf,
     )
     .option('--workspace <ref>', 'only this workspace (id or slug)')
-    .option('--organization <ref>', 'id or name; optional if there is only one')
+    .option('--organization <ref>', 'organization id or name; optional if there is only one')
     .action((options: Options, command: Command) => {
       const fault = faultOfDays(options)
       if (fault !== null)

@@ -104,7 +104,7 @@ async function backUp({ store }: DatabaseHandle, folder: string, options: Backup
             `the backup of the root keys could not be recorded in ${config.dataDir}: ` +
               pasteable(`\`sluice doctor\` asks you to record it (\`sluice vault confirm-root ${folder}\`)`),
           ]),
-      'not included: settings, catalogue, first-keys.json and the data in Redis',
+      'the backup does not include settings, the catalogue, first-keys.json or the data in Redis',
     ].join('\n'),
   )
 }

@@ -53,7 +53,9 @@ export function addEnv(program: Command): void {
     'env',
     'print environment variables for clients of OpenAI, Anthropic and OpenRouter to call this node',
   )
-    .addOption(new Option('--for <client...>', 'only variables for these clients').choices([...CLIENTS]))
+    .addOption(
+      new Option('--for <client...>', 'print only the variables for these clients').choices([...CLIENTS]),
+    )
     .addOption(
       new Option('--shell <shell>', 'shell to print commands for').choices([...SHELLS]).default('sh'),
     )

@@ -30,7 +30,7 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     try {
       process.kill(running.pid, 'SIGHUP')
     } catch (cause) {
-      const hint = 'it may belong to another user'
+      const hint = 'the process may belong to another user'
       throw new CliFailure(`the node (pid ${running.pid}) cannot be signalled: ${hint}`, { cause })
     }
     const node = `the node (pid ${running.pid})`

@@ -17,7 +17,7 @@ export function addOpen(program: Command): void {
       const { dataDir } = loadGeneration().config
       const runtime = runtimeOf(dataDir)
       if (runtime === null)
-        throw new CliFailure(`no running node uses ${dataDir}, or its node is still starting`)
+        throw new CliFailure(`no running node uses ${dataDir}, or the node is still starting`)
       const url = `${runtime.adminUrl}${DASHBOARD_PATH}`
       print(options, { url }, url)
       if (options.print === true || options.json === true || !process.stdout.isTTY) return

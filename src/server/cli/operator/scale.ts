@@ -33,7 +33,7 @@ export function addScaleVerb(program: Command): void {
       return left
     })
     const { before, now } = wellEnded(node, await untilScaled(dataDir, name))
-    const line = `${node} now runs ${textOf(now)}; previously: ${textOf(before)}. A restart returns to the configured numbers`
+    const line = `${node} now runs ${textOf(now)}; previously: ${textOf(before)}. A restart of the node restores the configured numbers`
     print(options, { pid, ...now, before }, line)
   })
 }
@@ -57,7 +57,7 @@ function signalled<T>(node: string, signal: () => T): T {
   try {
     return signal()
   } catch (cause) {
-    throw new CliFailure(`${node} cannot be signalled: it may belong to another user`, { cause })
+    throw new CliFailure(`${node} cannot be signalled: the process may belong to another user`, { cause })
   }
 }
 

@@ -26,7 +26,7 @@ export function addTop(program: Command): void {
     .action(async (options: Options) => {
       const { dataDir } = loadGeneration().config
       if (runtimeOf(dataDir) === null)
-        throw new CliFailure(`no running node uses ${dataDir}, or its node is still starting`)
+        throw new CliFailure(`no running node uses ${dataDir}, or the node is still starting`)
       const { isDumb } = terminalPreferences()
       const watched: Watched = {
         // A restarted node may have another address.

@@ -36,7 +36,7 @@ export function nodeOrigin({ url }: NodeOptions, dataDir: string): string {
   const runtime = runtimeOf(dataDir)
   if (runtime !== null) return runtime.adminUrl
   throw new CliFailure(
-    `no running node uses ${dataDir}, or its node is still starting; to reach another node, use --url https://…`,
+    `no running node uses ${dataDir}, or the node is still starting; to reach another node, use --url https://…`,
   )
 }
 

@@ -8,6 +8,6 @@ import { CliFailure } from './verb.ts'
 export function runningNode(dataDir: string): Holder {
   const running = runningSupervisor(dataDir)
   if (running?.isVerb === false) return running
-  const why = running === null ? '' : `: another command uses it (pid ${running.pid})`
+  const why = running === null ? '' : `: another command uses the data directory (pid ${running.pid})`
   throw new CliFailure(`no running node uses ${dataDir}${why}`)
 }

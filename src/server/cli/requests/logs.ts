@@ -67,9 +67,11 @@ export function addLogsVerb(program: Command): void {
     .option('--from <time>', 'only calls that ended at or after this time (ISO 8601)', timeOf)
     .option('--to <time>', 'only calls that ended before this time', timeOf)
     .option('--unauthenticated', 'only calls without a valid key, which belong to no organization')
-    .option('--organization <ref>', 'id or name; optional if there is only one')
+    .option('--organization <ref>', 'organization id or name; optional if there is only one')
     .option('--limit <count>', 'maximum number of calls', countOf, LISTED_DEFAULT)
-    .addOption(new Option('--format <form>', 'csv or ndjson instead of a table').choices(REQUEST_FORMATS))
+    .addOption(
+      new Option('--format <form>', 'print csv or ndjson instead of a table').choices(REQUEST_FORMATS),
+    )
     .action((options: Options) => withDatabase(({ store }) => logs(store, options)))
 }
 

@@ -22,7 +22,7 @@ export function addScimVerbs(program: Command): void {
   const group = scim.command('tokens').description('manage bearer tokens of identity providers')
   addCreate(group)
   addVerb(group, 'list', 'list tokens, newest first; their values are not shown')
-    .option('--organization <ref>', 'id or name; default: all organizations')
+    .option('--organization <ref>', 'organization id or name; default: all organizations')
     .action((options: Options) =>
       withDatabase(async ({ store }) => {
         const { organization } = options
@@ -46,8 +46,8 @@ export function addScimVerbs(program: Command): void {
 
 function addCreate(group: Command): void {
   addVerb(group, 'create', 'create a token and print it once')
-    .requiredOption('--name <name>', "name, such as your identity provider's", nameOf)
-    .option('--organization <ref>', 'id or name; optional if there is only one')
+    .requiredOption('--name <name>', 'name of the token, such as the name of the identity provider', nameOf)
+    .option('--organization <ref>', 'organization id or name; optional if there is only one')
     .option('--expires <instant>', 'expiry (ISO 8601 with an offset); default: never', expiryOf)
     .action((options: Options & { readonly name: string; readonly expires?: Date }) =>
       withDatabase(async ({ store, publish, by }) => {

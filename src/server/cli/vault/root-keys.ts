@@ -43,12 +43,12 @@ export function newOwnRootKey(): { readonly file: string; readonly id: string } 
   const { rootKey, rootKeyFile, dataDir } = loadGeneration().config
   if (rootKey !== null) {
     throw new CliFailure(
-      'the root keys come from SLUICE_ROOT_KEY: add a new key as its first value, restart every node, then run this without --new',
+      'the root keys come from SLUICE_ROOT_KEY: add a new key as the first value of the setting, restart every node, then run this command without --new',
     )
   }
   if (rootKeyFile !== null) {
     throw new CliFailure(
-      `the root keys come from ${rootKeyFile}: add a new key at its top, then run this without --new`,
+      `the root keys come from ${rootKeyFile}: add a new key at the top of that file, then run this command without --new`,
     )
   }
   ownRootKeys()

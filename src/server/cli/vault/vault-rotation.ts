@@ -45,8 +45,8 @@ export function addRotationVerbs(group: Command, outcome: Outcome): void {
       }),
     )
   addVerb(group, 'rotate-data', 'create new keys for vaults and encrypt every secret again')
-    .option('--workspace <ref>', 'id or slug; default: all workspaces')
-    .option('--organization <ref>', 'id or name; optional if the slug is unique')
+    .option('--workspace <ref>', 'workspace id or slug; default: all workspaces')
+    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
     .option('--vault <ref>', 'only this vault: id, id prefix, or name of an attachable vault')
     .option('--made-before <time>', 'only keys created before this time, to continue an interrupted run')
     .action((options: DataOptions) =>
@@ -93,7 +93,10 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
   if (broken.length > 0 || done.isUnfinished) outcome.code = 1
 }
 
-const REASONS = { root_key_missing: 'its root key is missing', does_not_open: 'the key cannot be decrypted' }
+const REASONS = {
+  root_key_missing: 'the root key of this key is missing',
+  does_not_open: 'the key cannot be decrypted',
+}
 
 /**
  * Waits until every live front wraps with the current root key: a front without that key could not open what
@@ -107,7 +110,7 @@ async function untilFrontsWrapWith(store: Store, rootKeyId: string): Promise<voi
     if (performance.now() > endsAt) {
       throw new CliFailure(
         `nodes without root key ${rootKeyId}: ${nodes.join(', ')}; nothing was changed. ` +
-          'Give every node the same root keys, the new one first (a changed SLUICE_ROOT_KEY needs a restart), then run this again',
+          'Give every node the same root keys, the new one first (a changed SLUICE_ROOT_KEY needs a restart), then run this command again',
       )
     }
     await sleep(FRONTS_LOOK_MS)
@@ -130,7 +133,7 @@ async function runData({ store, by, options, outcome }: Run<DataOptions>): Promi
   tell(
     options,
     { made_before: madeBefore },
-    `if this is interrupted, continue with --made-before '${madeBefore}'`,
+    `if this command is interrupted, continue with --made-before '${madeBefore}'`,
   )
   const keys = new VaultKeys({ rootKeys, rows: openSecretRows(store) })
   const progress = every(options, (now: DataRotation) => [
@@ -175,7 +178,7 @@ function report(options: Options, done: DataRotation): void {
   const { vaults, newKeys, resealed, removedKeys, legacy, isUnfinished } = done
   const broken = done.broken.map(({ vaultId, name }) => ({ vault_id: vaultId, name }))
   const lines = broken.map(({ vault_id: id, name }) =>
-    name === null ? `vault ${id}: its key cannot be decrypted` : `secret ${id}/${name} cannot be decrypted`,
+    name === null ? `the key of vault ${id} cannot be decrypted` : `secret ${id}/${name} cannot be decrypted`,
   )
   const text =
     `${vaults} vaults, ${newKeys} new keys, ${resealed} secrets re-encrypted, ${removedKeys} old keys removed; ` +
@@ -193,7 +196,7 @@ function report(options: Options, done: DataRotation): void {
 }
 
 function unfinished({ isUnfinished }: { readonly isUnfinished: boolean }): readonly string[] {
-  return isUnfinished ? ['other changes interfered: run this again'] : []
+  return isUnfinished ? ['other changes interfered: run this command again'] : []
 }
 
 function every<T>(options: Options, lineOf: (done: T) => readonly [unknown, string]): (done: T) => void {

@@ -23,9 +23,9 @@ export function addVaultVerbs(program: Command, outcome: { code: number | null }
   const group = program.command('vault').description('manage attachable vaults and the keys of all vaults')
   addRotationVerbs(group, outcome)
   addVerb(group, 'create', 'create a vault that can be attached to interns of a workspace')
-    .requiredOption('--name <name>', 'name, unique in the workspace', nameOf)
-    .requiredOption('--workspace <ref>', 'id or slug')
-    .option('--organization <ref>', 'id or name; optional if the slug is unique')
+    .requiredOption('--name <name>', 'name of the vault, unique in the workspace', nameOf)
+    .requiredOption('--workspace <ref>', 'workspace id or slug')
+    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
     .action((options: Options & { name: string; workspace: string }) =>
       withDatabase(async ({ store, by }) => {
         const { organization } = options
@@ -41,7 +41,7 @@ export function addVaultVerbs(program: Command, outcome: { code: number | null }
       }),
     )
   addVerb(group, 'list', 'list attachable vaults')
-    .option('--organization <ref>', 'id or name; default: all organizations')
+    .option('--organization <ref>', 'organization id or name; default: all organizations')
     .action((options: Options) =>
       withDatabase(async ({ store }) => {
         const { organization } = options

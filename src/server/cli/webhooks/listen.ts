@@ -29,7 +29,7 @@ export function addListen(program: Command, outcome: { code: number | null }): v
     'forward webhooks of a workspace to a receiver on this machine and verify both signatures of each',
   )
     .argument('<to>', 'port on this machine, or URL such as http://127.0.0.1:3000/hooks', receiverOf)
-    .option('--workspace <ref>', 'id or slug; default: the default workspace')
+    .option('--workspace <ref>', 'workspace id or slug; default: the default workspace')
     .option(
       '--secret-file <file>',
       'file with the signing secret; default: SLUICE_WEBHOOK_SECRET, or the secret of the node on this machine',
@@ -109,6 +109,6 @@ function receiverOf(text: string): URL {
 function secondsOf(text: string): number {
   const seconds = Number(text)
   if (!/^\d{1,5}$/.test(text) || seconds > WEBHOOK_EVENTS_BACK_S_MAX)
-    throw new InvalidArgumentError(`Expected seconds from 0 to ${WEBHOOK_EVENTS_BACK_S_MAX}.`)
+    throw new InvalidArgumentError(`Expected a number of seconds from 0 to ${WEBHOOK_EVENTS_BACK_S_MAX}.`)
   return seconds
 }

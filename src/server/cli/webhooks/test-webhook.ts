@@ -18,7 +18,7 @@ export function addTestWebhook(program: Command, outcome: { code: number | null 
     'test-webhook',
     'send a signed test event once and print the answer from the receiver',
   )
-    .option('--workspace <ref>', 'id or slug; default: the default workspace')
+    .option('--workspace <ref>', 'workspace id or slug; default: the default workspace')
     .option('--to <url>', 'URL to send the event to; default: the callback URL of the workspace')
   addNodeOptions(verb).action(async (options: Options) => {
     const { dataDir } = loadGeneration().config

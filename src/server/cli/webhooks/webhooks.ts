@@ -52,7 +52,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: HOUR
 
 function addList(group: Command): void {
   addVerb(group, 'list', 'list deliveries, newest first; shows only the host of each address')
-    .option('--workspace <ref>', 'id or slug; default: all workspaces')
+    .option('--workspace <ref>', 'workspace id or slug; default: all workspaces')
     .option('--organization <ref>', 'organization id or name; needed if the slug is not unique')
     .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
     .option('--limit <count>', 'maximum number of deliveries', countOf, LISTED)
@@ -74,7 +74,7 @@ function addReplay(group: Command): void {
     'send one delivery or all failed deliveries again, each with a full set of attempts, even to addresses that returned 410',
   )
     .argument('[id]', 'delivery id or id prefix from `webhooks list`')
-    .option('--dead', 'all failed deliveries (dead letters)')
+    .option('--dead', 'send all failed deliveries (dead letters)')
     .option('--workspace <ref>', 'with --dead: only deliveries of this workspace (id or slug)')
     .option('--organization <ref>', 'organization id or name; needed if the slug is not unique')
     .action((named: string | undefined, options: Options & { dead?: true }, command: Command) => {
@@ -102,8 +102,8 @@ const NOT_FOUND = 'There is no such delivery, or it is already waiting for its n
 
 function addSecretVerb(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description)
-    .argument('<workspace>', 'id or slug')
-    .option('--organization <ref>', 'id or name; optional if the slug is unique')
+    .argument('<workspace>', 'workspace id or slug')
+    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
 }
 
 async function workspaceOf(

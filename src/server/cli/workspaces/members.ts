@@ -85,8 +85,8 @@ const ALL = 1_000_000
 
 function ofWorkspace(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description)
-    .argument('<workspace>', 'id or slug')
-    .option('--organization <ref>', 'id or name; optional if the slug is unique')
+    .argument('<workspace>', 'workspace id or slug')
+    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
 }
 
 async function workspaceOf(store: Store, ref: string, { organization }: Options): Promise<Workspace> {

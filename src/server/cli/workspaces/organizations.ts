@@ -26,7 +26,7 @@ interface CapsOptions
 
 function addCaps(group: Command): void {
   addVerb(group, 'caps', 'show the limits of an organization and their use, or change limits')
-    .argument('<ref>', 'id or name')
+    .argument('<ref>', 'organization id or name')
     .option('--workspaces <count>', 'maximum number of workspaces, or default', capOf)
     .option('--api-keys <count>', 'maximum number of API keys, or default', capOf)
     .option('--interns <count>', 'maximum number of interns (records of agents), or default', capOf)

@@ -29,7 +29,11 @@ export interface ChangeOptions extends CallLimitOptions {
 
 export function addChangeOptions(verb: Command): Command {
   return addCallLimitOptions(verb)
-    .option('--description <text>', `at most ${DESCRIPTION_CHARS_MAX} characters`, descriptionOf)
+    .option(
+      '--description <text>',
+      `description of at most ${DESCRIPTION_CHARS_MAX} characters`,
+      descriptionOf,
+    )
     .option('--callback-url <url>', 'default URL for webhooks; "none" removes it')
     .option(
       '--storage-quota <bytes>',

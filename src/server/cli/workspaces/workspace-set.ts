@@ -27,14 +27,18 @@ interface SetOptions extends Options {
 /** `workspaces set`: its keys for providers, and two switches. */
 export function addSetVerb(group: Command): void {
   addVerb(group, 'set', 'change a workspace')
-    .argument('<ref>', 'id or slug')
+    .argument('<ref>', 'workspace id or slug')
     .option(
       '--provider-key <provider=key...>',
       'workspace key for a provider, stored in the workspace vault; "-" reads the key from standard input, an empty key removes it',
     )
-    .addOption(switchOf('--programme <on|off>', 'enable interns and vaults; off: their calls get 404'))
-    .addOption(switchOf('--vault-writes <on|off>', 'allow changes of its vaults; off: changes get 503'))
-    .option('--organization <ref>', 'id or name; optional if the slug is unique')
+    .addOption(
+      switchOf('--programme <on|off>', 'enable interns (agents) and vaults; off: calls to them return 404'),
+    )
+    .addOption(
+      switchOf('--vault-writes <on|off>', 'allow changes to the workspace vaults; off: changes return 503'),
+    )
+    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
     .action(async (ref: string, options: SetOptions, command: Command) => {
       const inputs = inputsOf(options, command)
       const settings = settingsOf(options)

@@ -23,7 +23,7 @@ export function addWorkspaceVerbs(program: Command): void {
   const group = program.command('workspaces').description('manage workspaces')
   addCreate(group)
   addVerb(group, 'list', 'list workspaces')
-    .option('--organization <ref>', 'id or name; default: all organizations')
+    .option('--organization <ref>', 'organization id or name; default: all organizations')
     .action((options: Options) =>
       withDatabase(async ({ store }) => {
         const workspaces = need(await listWorkspaces(store, await organizationOf(store, options)))
@@ -56,10 +56,10 @@ function addCreate(group: Command): void {
     .requiredOption('--name <name>', 'name of the workspace', nameOf)
     .requiredOption(
       '--slug <slug>',
-      'lower-case letters, digits and single hyphens; unique in the organization',
+      'slug of lower-case letters, digits and single hyphens; unique in the organization',
       slugOf,
     )
-    .option('--organization <ref>', 'id or name; optional if there is only one')
+    .option('--organization <ref>', 'organization id or name; optional if there is only one')
   addChangeOptions(verb).action((options: CreateOptions) =>
     withDatabase(async ({ store, by }) => {
       const { id } = need(await findOrganization(store.sql, options.organization ?? null))
@@ -121,8 +121,8 @@ function addDelete(group: Command): void {
 
 function ofWorkspace(group: Command, name: string, description: string): Command {
   return addVerb(group, name, description)
-    .argument('<ref>', 'id or slug')
-    .option('--organization <ref>', 'id or name; optional if the slug is unique')
+    .argument('<ref>', 'workspace id or slug')
+    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
 }
 
 /** Null = any organization. */

@@ -32,7 +32,7 @@ t.test('audit list shows the newest first and says how to go on', async (t) => {
   t.equal(code, 0)
   t.match(
     stdout,
-    /N +AT +OUTCOME +OPERATION +OBJECT +ACTOR\n5 .*thing\/o5.*\n4 .*thing\/o4.*\nthere are more: continue with --before 4\n$/,
+    /N +AT +OUTCOME +OPERATION +OBJECT +ACTOR\n5 .*thing\/o5.*\n4 .*thing\/o4.*\nthere are more events: continue with --before 4\n$/,
   )
   const page = JSON.parse((await run('list', '--before', '4', '--json')).stdout) as {
     data: { n: number }[]

@@ -137,6 +137,9 @@ t.test(
       },
     })
     const unknown = await explain('acme/owm')
-    t.match([unknown.code, unknown.stderr], [1, /No private endpoint serves it: see `.*endpoints list`/])
+    t.match(
+      [unknown.code, unknown.stderr],
+      [1, /No private endpoint serves the model: see `.*endpoints list`/],
+    )
   },
 )

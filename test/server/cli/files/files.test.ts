@@ -58,7 +58,7 @@ t.test('files list reads all pages', async (t) => {
   })
   t.match(
     (await run('files', 'list', '--limit', '1')).stdout,
-    new RegExp(`there are more: continue with --after ${at(1)}\n`),
+    new RegExp(`there are more files: continue with --after ${at(1)}\n`),
   )
   t.match(await run('files', 'list', '--limit', '0'), { code: 2 })
   t.match(await run('files', 'list', '--after', 'x'), { code: 1, stderr: /must be the id of a file/ })

@@ -123,7 +123,7 @@ t.test('catalog check passes a file that extends the shipped catalogue', async (
   })
   t.match(await sluice(['catalog', 'check', file]), {
     status: 0,
-    stdout: /^no errors; with this file \d+ models/,
+    stdout: /^no errors; with this file, the catalogue has \d+ models/,
   })
   t.match(JSON.parse((await sluice(['catalog', 'check', file, '--json'])).stdout), { ok: true, providers: 7 })
 })
@@ -192,7 +192,7 @@ t.test('doctor names the keys of providers that are not set', async (t) => {
   const env = { SLUICE_DATA: t.testdir(), OPENAI_API_KEY: 'k' }
   t.match(
     (await sluice(['doctor'], env)).stdout,
-    /^ok +provider_keys +not set: ANTHROPIC_API_KEY, COHERE_API_KEY, GEMINI_API_KEY/m,
+    /^ok +provider_keys +provider keys that are not set: ANTHROPIC_API_KEY, COHERE_API_KEY, GEMINI_API_KEY/m,
   )
 })
 

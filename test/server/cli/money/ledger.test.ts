@@ -49,7 +49,7 @@ t.test(
     await store.sql`INSERT INTO leases VALUES (${journal}, ${accounts.workspace}, '2026-03-18', 40)`
     await store.sql`
     UPDATE accounts SET daily_lent_nano = 40, weekly_lent_nano = 40, monthly_lent_nano = 40, lifetime_lent_nano = 40 WHERE id = ${accounts.workspace}`
-    t.match(await run('close-node', 'gnoe'), { code: 1, stderr: /node gnoe is unknown here/ })
+    t.match(await run('close-node', 'gnoe'), { code: 1, stderr: /the database has no journals of node gnoe/ })
     await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${newId()}, 'gone', 1, 0, now() + interval '1 h')`
     t.match(await run('close-node', 'gone', '--force'), {
       code: 1,
@@ -78,7 +78,7 @@ t.test('close-node takes the first digits of a node, and closes none where sever
     code: 1,
     stderr: /^Several nodes match; give more characters of the id\. Matches: 0190/,
   })
-  t.match(await verb('close-node 0190a'), { code: 1, stderr: /node 0190a is unknown here/ })
+  t.match(await verb('close-node 0190a'), { code: 1, stderr: /the database has no journals of node 0190a/ })
   t.equal(await open(), 4)
   // A whole id means itself, also where another id begins with it.
   t.match(JSON.parse((await verb('close-node node-1 --json')).stdout), { node: 'node-1', journals: 1 })

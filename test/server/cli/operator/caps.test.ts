@@ -27,7 +27,7 @@ async function stand(t: Test, own: Readonly<Record<string, string>> = {}) {
 
 const full = (what: string, limit: number) => ({
   code: 1,
-  stderr: `The organization may have at most ${limit} ${what}; this request would exceed that.\n`,
+  stderr: `The organization may have at most ${limit} ${what}; this request would exceed the limit.\n`,
 })
 
 t.test(

@@ -42,7 +42,7 @@ t.test('doctor looks at storage and the root key, and makes neither', async (t) 
     [
       { SLUICE_DATA: dataDir },
       { level: 'ok', detail: /\/data\/files, not created yet, \d+ MiB free$/ },
-      { level: 'ok', detail: 'created at the first start' },
+      { level: 'ok', detail: 'the first start of the node creates the root key' },
     ],
     [
       bucket,

@@ -308,7 +308,7 @@ t.test('a terminal that does not know its size is asked all the same', { skip: n
     rows: 0,
     columns: 0,
   })
-  await pty.until(/Data folder: everything the node stores/)
+  await pty.until(/Data folder, where the node stores everything/)
   pty.keys('\u0003')
   t.same(await pty.ended, { code: 1, is_restored: true })
 })

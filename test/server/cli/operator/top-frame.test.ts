@@ -31,7 +31,7 @@ t.test('one look tells what the node does and what hurts, the worst first', asyn
     '',
     'Postgres up embedded  Redis up child',
     'videos 3 running  webhooks 2 waiting, 3 dead',
-    'money 1 open, 0 waiting, refused 0/s, $0.50 lent, books 12.0 ms behind',
+    'money 1 open, 0 waiting, refused 0/s, $0.50 lent, ledger delay 12.0 ms',
     '',
     'OPERATION          CALLS/s  4xx/s  5xx/s      P50      P99',
     'embeddings.create    1,000    0.1      0  1.20 ms  34.5 ms',

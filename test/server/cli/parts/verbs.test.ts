@@ -138,9 +138,13 @@ t.test(
     t.teardown(() => void process.off('SIGHUP', count))
     const { code, stderr } = await runVerb(settings, ['reload', '--json'])
     t.same([code, signals], [1, 0])
-    t.match(JSON.parse(stderr), { message: /no running node uses .*: another command uses it/ })
+    t.match(JSON.parse(stderr), {
+      message: /no running node uses .*: another command uses the data directory/,
+    })
     const scale = await runVerb(settings, ['scale', '--fronts', '2', '--json'])
-    t.match(JSON.parse(scale.stderr), { message: /no running node uses .*: another command uses it/ })
+    t.match(JSON.parse(scale.stderr), {
+      message: /no running node uses .*: another command uses the data directory/,
+    })
     const list = await runVerb(settings, ['keys', 'list', '--json'])
     t.match(JSON.parse(list.stderr), { message: /^another command uses / })
     const restore = await runVerb(settings, ['restore', 'backup', '--json'])

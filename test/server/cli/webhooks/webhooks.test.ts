@@ -165,7 +165,7 @@ t.test('doctor tells of dead letters', async (t) => {
     (JSON.parse((await run('doctor', '--json')).stdout) as { findings: { check: string }[] }).findings.find(
       ({ check }) => check === 'webhooks',
     )
-  t.match(await told(), { level: 'ok', detail: '1 waiting for an attempt, none given up' })
+  t.match(await told(), { level: 'ok', detail: 'webhooks waiting for an attempt: 1; none was given up' })
   await end(FAILED)
   t.match(await told(), {
     level: 'warning',

@@ -22,7 +22,7 @@ export function addresses(config: Addresses, own: readonly string[] = ownAddress
 
 /** The finding without TLS. A public origin of https means that a proxy has the certificate. */
 function plain({ host, publicOrigin }: Addresses): Finding {
-  if (isLoopback(host)) return good('tls', `not needed: only this machine can reach ${host}`)
+  if (isLoopback(host)) return good('tls', `TLS is not needed: only this machine can reach ${host}`)
   if (publicOrigin.startsWith('https://'))
     return good('tls', `TLS is left to the proxy at ${publicOrigin} (SLUICE_PUBLIC_URL)`)
   const detail = `API keys are sent to ${host} unencrypted: there is no certificate`

@@ -15,7 +15,12 @@ export async function clusters(
   if (unused.length === 0)
     return all.length === 0
       ? []
-      : [good('clusters', `${all.length} in ${outsideDir}, each with an existing data directory`)]
+      : [
+          good(
+            'clusters',
+            `Postgres clusters in ${outsideDir}: ${all.length}; the data directory of each exists`,
+          ),
+        ]
   const named = unused
     .map(({ folder, dataDir }) => `${folder}${dataDir === null ? '' : ` (of ${dataDir})`}`)
     .join(', ')

@@ -38,7 +38,9 @@ export async function journals(
   const files = new Set(segmentFiles(journalsFolder(dataDir)).map(({ id }) => id))
   const gone = abandoned(open, { own, files })
   if (gone.length === 0)
-    return [good('journals', `${open.length} open; each has a running front or a journal file`)]
+    return [
+      good('journals', `open journals: ${open.length}; each has a running front process or a journal file`),
+    ]
   const nodes = [...new Set(gone.map(({ node }) => node))]
   return nodes.map((node) =>
     findingOf(
@@ -60,5 +62,9 @@ function findingOf(node: string, those: readonly OpenJournal[], isOwn: boolean):
       `start the node; if the node is lost for good, ${close}`,
     )
   const fix = those.some(({ isNodeLive }) => isNodeLive) ? `stop the node, then ${close}` : close
-  return doubtful('journals', `this node lacks the files of ${what}: their money stays reserved`, fix)
+  return doubtful(
+    'journals',
+    `this node lacks the files of ${what}: the money in these journals stays reserved`,
+    fix,
+  )
 }

@@ -181,7 +181,7 @@ async function migrations(sql: Sql): Promise<Finding> {
     return bad(
       'migrations',
       cause.message,
-      'set DATABASE_URL to the database of this installation, or follow the fix above',
+      'set DATABASE_URL to the database of this installation, or do what the error message says',
     )
   }
 }

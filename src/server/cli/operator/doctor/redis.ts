@@ -17,7 +17,7 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
   if (address === undefined) return embedded()
   const fix = url === null ? 'check the log of the node' : 'check REDIS_URL and the server'
   const away = (why: string): Finding =>
-    doubtful('redis', `${why}: rate limits are only split evenly between fronts`, fix)
+    doubtful('redis', `${why}: every front process applies an equal share of each rate limit`, fix)
   let cause: unknown = null
   const log = {
     ...stderrLog,

@@ -13,7 +13,7 @@ type Sources = Pick<Config, 'rootKey' | 'rootKeyFile' | 'dataDir'>
 
 /** Checks the root key without creating one. */
 export function rootKey(config: Sources): Finding {
-  if (!hasRootKey(config)) return good('root_key', 'created at the first start')
+  if (!hasRootKey(config)) return good('root_key', 'the first start of the node creates the root key')
   try {
     return copied(config, ownRootKeysOf(config))
   } catch (cause) {

@@ -54,7 +54,12 @@ function keysOf(loaded: ModelCatalogue, providerKeys: Generation['providerKeys']
   const { unset, misplaced } = unsetKeys(loaded, providerKeys)
   const advice = misplacedAdvice(misplaced)
   return [
-    good('provider_keys', unset.length === 0 ? 'all provider keys are set' : `not set: ${unset.join(', ')}`),
+    good(
+      'provider_keys',
+      unset.length === 0
+        ? 'all provider keys are set'
+        : `provider keys that are not set: ${unset.join(', ')}`,
+    ),
     ...(advice === null ? [] : [doubtful('provider_keys', advice.detail, advice.fix)]),
   ]
 }

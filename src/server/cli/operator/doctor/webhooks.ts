@@ -8,6 +8,6 @@ export async function webhooks(sql: Queryable): Promise<Finding> {
   const counts = await countDeliveries(sql)
   const advice = deadLetters(counts)
   return advice === null
-    ? good('webhooks', `${counts.waiting} waiting for an attempt, none given up`)
+    ? good('webhooks', `webhooks waiting for an attempt: ${counts.waiting}; none was given up`)
     : doubtful('webhooks', advice.detail, advice.fix)
 }

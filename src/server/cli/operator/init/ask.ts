@@ -78,7 +78,7 @@ export async function askAll(
   rootKeyFile: (answers: Answers) => string | undefined,
 ): Promise<Answers> {
   const talk = new Talk(asker, given)
-  await talk.text('SLUICE_DATA', 'Data folder: everything the node stores')
+  await talk.text('SLUICE_DATA', 'Data folder, where the node stores everything')
   await talk.text('SLUICE_HOST', 'Address to listen on; 0.0.0.0 means all addresses of this machine')
   await talk.text('SLUICE_PORT', 'Port for API calls')
   await talk.text(

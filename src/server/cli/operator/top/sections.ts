@@ -126,7 +126,7 @@ function storeLines({ readiness, videos, webhooks, money }: LiveView): readonly 
   const calls = `${grouped(money.calls_open)} open, ${grouped(money.calls_waiting)} waiting, refused ${rateText(money.refused_per_second)}/s`
   const books = money.is_journal_broken
     ? 'the journal cannot be written'
-    : `books ${msText(money.journal_lag_ms)} behind`
+    : `ledger delay ${msText(money.journal_lag_ms)}`
   return [
     [...store('Postgres', postgres), ...store('Redis', redis)],
     [

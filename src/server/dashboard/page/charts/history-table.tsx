@@ -58,7 +58,7 @@ function Points({ title, sinceS, grainS, lines, format, timeOf }: HistoryTablePr
 }
 
 function Events({ events }: Pick<HistoryTableProps, 'events'>): ComponentChild {
-  if (events.length === 0) return <p class="hint">No start, reload, breaker or outage in this time.</p>
+  if (events.length === 0) return <p class="hint">No start, reload, open breaker or outage in this period.</p>
   return (
     <ul aria-label="Events">
       {events.map(({ at, kind, text }) => (

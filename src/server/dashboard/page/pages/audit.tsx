@@ -39,7 +39,8 @@ function Audit(context: PageContext): ComponentChild {
       <section class="panel" aria-label="Events">
         <div class="head">
           <p class="hint">
-            Every change and every release of a secret, in one hash chain. Click a value to filter by it.
+            The audit log holds every change and every release of a secret in one hash chain. Click a value to
+            filter by it.
           </p>
           <Reload loaded={loaded} />
         </div>

@@ -66,7 +66,7 @@ export function Budgets({
           loaded={budgets}
           {...(children !== undefined && { found: context })}
           keyOf={({ id }) => id}
-          empty="No budgets. Only credit and key limits apply."
+          empty="No budgets. Without a budget, only credit and key limits apply."
         />
       ) : (
         <Awaited {...workspaces.loaded} />

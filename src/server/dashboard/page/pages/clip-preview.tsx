@@ -87,7 +87,7 @@ function LoadButton({
   load(): void
 }): ComponentChild {
   if (clip.bytes > PREVIEW_BYTES_MAX)
-    return <p class="hint">{`Too large to preview: the limit is ${bytes(PREVIEW_BYTES_MAX)}.`}</p>
+    return <p class="hint">{`The clip is too large to preview: the limit is ${bytes(PREVIEW_BYTES_MAX)}.`}</p>
   if (shown.kind === 'shown') return null
   if (shown.kind === 'loading')
     return (

@@ -37,7 +37,7 @@ export function EventDialog({ event, names, onClose }: EventDialogProps): Compon
               'Counted',
               count === undefined
                 ? null
-                : `${count} more like this since ${new Date(since ?? at).toLocaleString()}`,
+                : `${count} more events of this kind since ${new Date(since ?? at).toLocaleString()}`,
             ],
             [
               'By',

@@ -83,7 +83,7 @@ function Details({ context, job, onChange }: JobPart): ComponentChild {
       <section class="stack">
         <h3>Clips</h3>
         {clips.length === 0 ? (
-          <p class="hint">{job.clips_made === 0 ? 'No clips.' : 'Clips are no longer kept.'}</p>
+          <p class="hint">{job.clips_made === 0 ? 'No clips.' : 'The clips have been deleted.'}</p>
         ) : (
           clips.map((clip) => <ClipPreview key={clip.index} api={context.api} jobId={job.id} clip={clip} />)
         )}
@@ -168,7 +168,8 @@ function Deliveries({ context, job, onChange }: JobPart): ComponentChild {
   const replay = useReplay(context, () => (onChange(), heading.focus()))
   const [looked, setLooked] = useState<AdminDeliveryShape | null>(null)
   const { callback_host: host, deliveries } = job
-  const empty = host === null ? 'No callback URL.' : `A webhook is sent to ${host} when the job ends.`
+  const empty =
+    host === null ? 'The job has no callback URL.' : `A webhook is sent to ${host} when the job ends.`
   return (
     <section class="stack">
       <h3 ref={heading.ref} tabIndex={-1}>

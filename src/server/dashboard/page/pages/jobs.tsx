@@ -71,7 +71,7 @@ function Jobs(context: PageContext): ComponentChild {
             isFiltered
               ? 'No jobs match.'
               : [
-                  'No video jobs yet. Create one with ',
+                  'No video jobs yet. Create a job with ',
                   <code key="call">POST /api/v1/videos</code>,
                   '. ',
                   <GuideLink key="guide" page="videos" />,

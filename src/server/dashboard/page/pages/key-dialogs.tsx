@@ -235,7 +235,7 @@ export function RotateDialog({
         <p>The new key keeps the name, limits, scopes and spend.</p>
         <SelectField
           label="Overlap"
-          hint="Both keys work during this time."
+          hint="The old and the new key both work during the overlap."
           value={overlap}
           options={OVERLAPS}
           onInput={setOverlap}
@@ -258,7 +258,7 @@ function MadeDialog({ title, made, note, onClose }: MadeDialogProps): ComponentC
     <Dialog title={title} onClose={onClose}>
       <div class="body">
         <p>
-          <strong>Copy it now: it is not shown again.</strong> {note}
+          <strong>Copy the key now: it is not shown again.</strong> {note}
         </p>
         <CopyBox label={`API key ${made.data.name}`} text={made.key} hasFocus />
       </div>

@@ -70,7 +70,7 @@ function Keys(context: PageContext): ComponentChild {
           loaded={loaded}
           found={context}
           keyOf={({ hash }) => hash}
-          empty={`${workspace === '' ? 'No keys yet' : 'No keys in this workspace'}. Create one to call models.`}
+          empty={`${workspace === '' ? 'No keys yet' : 'No keys in this workspace'}. Create a key to call models.`}
         />
         <Pager
           offset={offset}

@@ -39,7 +39,7 @@ export function Models({ models, cut }: Pick<LiveView['streams'], 'models' | 'cu
         keyOf={({ model }) => model}
         empty={['No model calls yet. ', <StartLink key="start" />]}
       />
-      <p class="hint">{`${cutText(cut)} Figures since the node started.`}</p>
+      <p class="hint">{`${cutText(cut)} The figures start with the node.`}</p>
     </div>
   )
 }

@@ -36,7 +36,7 @@ export function PrivateEndpoints({ context }: { readonly context: PageContext })
         keyOf={({ id }) => id}
         isMarked={({ id }) => id === looked}
         empty={[
-          'No private endpoints. Create one for your own server with ',
+          'No private endpoints. Create an endpoint for your own server with ',
           <code key="call">POST /api/v1/private-endpoints</code>,
           '. ',
           <GuideLink key="guide" page="endpoints" />,

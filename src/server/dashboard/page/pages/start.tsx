@@ -146,7 +146,7 @@ function KeyWanted(props: OwnKeyProps): ComponentChild {
       <p>
         {`The node has no ${name} key. Set `}
         <code>{variables.join(' and ')}</code>
-        {' in its environment and restart it. This step turns green when the key is set.'}
+        {' in the environment of the node and restart the node. This step turns green when the key is set.'}
       </p>
       {secret !== null && [
         <p key="own">
@@ -205,14 +205,14 @@ function MakeKey({ context: { api, say }, made, keys, onMade }: MakeKeyProps): C
             value={name}
             onInput={setName}
             isRequired
-            hint="Programs call models with this key. Its value is shown once."
+            hint="Programs call models with this key. The key is shown once."
             error={errorAbout(problem, 'name')}
           />
         </Form>
       ) : (
         [
           <p key="once">
-            <strong>Copy it now: it is not shown again.</strong> {'Set limits on the page '}
+            <strong>Copy the key now: it is not shown again.</strong> {'Set limits on the page '}
             <a href={hashOf('keys')}>Keys</a>.
           </p>,
           <CopyBox key="box" label={`API key ${made.name}`} text={made.key} />,

@@ -22,7 +22,7 @@ export function sentenceOf({ recounted = 0, ...removed }: Readonly<Record<string
   const last = told.pop()
   const first =
     last === undefined
-      ? 'Nothing to delete.'
+      ? 'There was nothing to delete.'
       : `Deleted ${told.length === 0 ? last : `${told.join(', ')} and ${last}`}.`
   return recounted === 0
     ? first

@@ -203,7 +203,7 @@ function ReplayAll({
           action={`Replay ${total(listed)}`}
           run={run}
           onClose={() => setAsking(false)}
-          text={`All dead letters ${where} are sent again with a full set of attempts, including those whose address returned 410.`}
+          text={`All dead letters ${where} are sent again with a full set of attempts, including letters to addresses that returned 410.`}
         />
       )}
     </span>

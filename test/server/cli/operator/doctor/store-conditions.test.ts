@@ -119,7 +119,7 @@ condition({
 condition({
   what: 'a Redis that is not there',
   check: 'redis',
-  detail: /ECONNREFUSED.*rate limits are only split evenly between fronts/,
+  detail: /ECONNREFUSED.*every front process applies an equal share of each rate limit/,
   fix: /REDIS_URL/,
   skip:
     told.found.some(({ check }) => check === 'redis') &&

@@ -44,7 +44,7 @@ export function ExportDialog({ api, say, search, onClose }: ExportDialogProps): 
           value={format}
           options={FORMATS}
           onInput={setFormat}
-          hint={`The newest ${count(ROWS_MAX)} calls that match the filters.`}
+          hint={`Exports the newest ${count(ROWS_MAX)} calls that match the filters.`}
         />
       </Form>
     </Dialog>

@@ -118,7 +118,7 @@ function Groups({ context, groups, mappings, names }: GroupsProps): ComponentChi
         empty={[
           'No groups from the identity provider yet. ',
           <code key="call">bin/sluice scim tokens create</code>,
-          ' creates its token. ',
+          ' creates a token for the identity provider. ',
           <GuideLink key="guide" page="scim" />,
         ]}
       />

@@ -219,7 +219,7 @@ function Deeds({
       {asked === 'archive' && (
         <Confirm
           title={`Archive ${slug}?`}
-          text="Calls that use this preset, with or without a version, fail with 404. Its versions are kept."
+          text="Calls that use this preset, with or without a version, fail with 404. The versions of the preset are kept."
           action="Archive preset"
           isDestructive
           run={() => send('archive', undefined, `${slug} is archived.`)}

@@ -84,7 +84,7 @@ function Errors({ context, search }: CallsProps): ComponentChild {
         empty="No failed calls."
       />
       {loaded.value?.next_cursor !== null && loaded.value !== undefined && (
-        <p class="hint">{`Counted from the newest ${count(loaded.value.data.length)} failed calls; there are more.`}</p>
+        <p class="hint">{`Counted from the newest ${count(loaded.value.data.length)} failed calls; older calls failed too.`}</p>
       )}
     </section>
   )

@@ -97,7 +97,7 @@ function Asked({
       return (
         <Confirm
           title={`Disable ${key.name}?`}
-          text={[own, <p key="what">Calls with this key are refused until it is enabled again.</p>]}
+          text={[own, <p key="what">Calls with this key are refused until the key is enabled again.</p>]}
           action="Disable"
           isDestructive
           onClose={onClose}
@@ -110,7 +110,7 @@ function Asked({
           title={`Delete ${key.name}?`}
           text={[
             own,
-            <p key="what">Calls with this key are refused permanently. Its spend stays on record.</p>,
+            <p key="what">Calls with this key are refused permanently. The key's spend stays on record.</p>,
           ]}
           action="Delete key"
           isDestructive

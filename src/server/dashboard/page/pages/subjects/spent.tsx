@@ -112,7 +112,7 @@ function Totals({ spend: { total, isPartial, rowsRead } }: Pick<SpentProps, 'spe
       </dl>
       {isPartial && (
         <p class="notice warn" role="status">
-          {`Shows the newest ${count(rowsRead)} rows. Choose fewer days or one workspace to see all.`}
+          {`Shows the newest ${count(rowsRead)} rows. Choose fewer days or one workspace to see all rows.`}
         </p>
       )}
     </div>

@@ -19,7 +19,7 @@ export type Member = Static<typeof MemberShape>
 export const MEMBERS: Shown<Member> = {
   title: 'Members',
   keyOf: ({ user_id: id }) => id,
-  empty: 'No members from the directory.',
+  empty: 'The workspace has no members.',
   columns: [
     { title: 'User', isName: true, cell: ({ display_name: name, user_name: user }) => name ?? user },
     { title: 'Role', cell: ({ role }) => role },
