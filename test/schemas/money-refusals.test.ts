@@ -39,7 +39,7 @@ t.test('a budget says how much of it is used, what the call may cost and when it
     textOf(failure),
     "The workspace's daily budget does not cover this call. " +
       '9.99 of 10 USD is used, and this call may cost up to 0.02 USD; the limit resets at 2026-11-21T00:00:00Z. ' +
-      'Ask for less, raise the budget, or wait until the limit resets.',
+      'Make a smaller request, raise the budget, or wait until the limit resets.',
   )
   t.same(failure.metadata, {
     limit_source: 'budget',
@@ -58,7 +58,7 @@ t.test('a key without an interval and credit never reset', (t) => {
   t.equal(
     textOf(key),
     "The key's spending limit does not cover this call. 9.99 of 10 USD is used, and this call may cost up to 0.02 USD. " +
-      "Ask for less, or raise the key's limit.",
+      "Make a smaller request, or raise the key's limit.",
     'a lifetime limit never resets',
   )
   t.same(key.metadata, {
@@ -180,7 +180,7 @@ t.test('a cost without a bound names whose limit it meets, in the same order', (
     !refused.ok &&
       textOf(refused.failure) ===
         'The maximum cost of this call is unknown, and the key has a spending limit. ' +
-          'Send `max_tokens`, or give the key a `default_max_output_tokens`.',
+          'Send `max_tokens`, or set `default_max_output_tokens` on the key.',
   )
   t.match(refused, {
     failure: { name: 'cost_unbounded', metadata: { limit_source: 'key_limit', scope: 'key' } },

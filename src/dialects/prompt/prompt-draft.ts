@@ -184,7 +184,9 @@ function stopNeeds({ stops, dialect }: Prompt): readonly Need[] {
   const isMany = stops.length > GEMINI_STOPS_MAX
   if (isMany) protocols.push('gemini')
   const path = PLACES[dialect].stops
-  const needs = [need(path, protocols, isMany ? `at most ${GEMINI_STOPS_MAX} for gemini` : null)]
+  const needs = [
+    need(path, protocols, isMany ? `at most ${GEMINI_STOPS_MAX} stop sequences for gemini` : null),
+  ]
   // A caller of chat has written the request for such a provider.
   const isManyAtStrict = dialect !== 'chat' && stops.length > STRICT_STOPS_MAX
   return isManyAtStrict ? [...needs, strictStopNeed(path, isMany)] : needs
@@ -194,7 +196,7 @@ function strictStopNeed(path: string, isManyAtGemini: boolean): Need {
   const takers = isManyAtGemini ? 'messages' : 'messages or gemini'
   return {
     ...need(path, ['chat']),
-    expected: `at most ${STRICT_STOPS_MAX}, or an endpoint that supports ${takers}, or ${LAX_CHAT}`,
+    expected: `at most ${STRICT_STOPS_MAX} stop sequences, or an endpoint that supports ${takers}, or ${LAX_CHAT}`,
     isOfStrict: true,
   }
 }
@@ -211,7 +213,7 @@ function schemaNeeds({ tools, dialect }: Prompt): readonly Need[] {
   return tools.flatMap(({ schema, path = '/tools' }) =>
     schema === null || joinedBranches(schema) !== null
       ? []
-      : need(path, ['messages'], 'alternatives that are all objects'),
+      : need(path, ['messages'], 'a schema whose top-level alternatives are all objects'),
   )
 }
 

@@ -121,7 +121,7 @@ export function nestedField({ dialect, place, type }: At): string {
 type Told = Pick<FieldRow, 'limit'> & { readonly class: FieldClass }
 
 const MAPPED: Told = { class: 'mapped' }
-const REASONING: Told = { class: 'mapped', limit: 'dropped if the provider does not accept it' }
+const REASONING: Told = { class: 'mapped', limit: 'dropped for providers that do not accept the field' }
 
 function toldOffer({ dialect, place, type }: At): Pick<FieldRow, 'limit'> {
   const offer = dialect === 'responses' && place === 'tools' ? offerOf(type) : null

@@ -91,13 +91,13 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
   },
   topK: {
     ...tuned('number', 'top_k', TEXT_PROTOCOLS, 0, -1),
-    limits: { messages: UNSAMPLED, gemini: 'dropped if it is not an integer' },
+    limits: { messages: UNSAMPLED, gemini: 'values other than integers are dropped' },
   },
   minP: tuned('number', 'min_p', ['chat'], 0),
   topA: tuned('number', 'top_a', ['chat'], 0),
   seed: {
     ...tuned('number', 'seed', ['chat', 'gemini']),
-    limits: { gemini: 'dropped if it is not a 32-bit integer' },
+    limits: { gemini: 'values other than 32-bit integers are dropped' },
   },
   presencePenalty: tuned('number', 'presence_penalty', ['chat', 'responses', 'gemini'], 0),
   frequencyPenalty: tuned('number', 'frequency_penalty', ['chat', 'responses', 'gemini'], 0),
@@ -114,8 +114,9 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
       gemini: ['service_tier'],
     },
     limits: {
-      messages: 'only `default`; others are dropped',
-      gemini: 'only `default`, `flex` and `priority`; others are dropped; not sent to Vertex',
+      messages: 'only `default` is sent, other values are dropped',
+      gemini:
+        'only `default`, `flex` and `priority` are sent, other values are dropped; the field is not sent to Vertex',
     },
   },
   cacheKey: tuned('text', 'prompt_cache_key', ['chat', 'responses']),

@@ -78,7 +78,7 @@ export function typesTaken(use: FileUse): string {
 }
 
 /** The detail of a failure about the size of a request. */
-export const WITH_FILES = 'The files of the request count in base64, as they are sent.'
+export const WITH_FILES = 'Files count toward the size limit with their base64 size.'
 
 /** Bytes of base64, with its padding. */
 export function base64Bytes(bytes: number): number {

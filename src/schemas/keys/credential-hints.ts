@@ -48,13 +48,14 @@ export function missingKeyHint(
   const { authorization, anthropicKey, azureKey } = sent
   if (header === 'x-sluice-key')
     return authorization.includes(OWN_KEYS_BEGIN)
-      ? 'The key came in `Authorization`, which is passed on to the other server.'
+      ? 'The key came in `Authorization`, which Sluice forwards to the destination.'
       : null
   if (authorization !== '') return unreadHint(authorization)
-  if (sent.sluiceKey !== '') return 'The key came in `x-sluice-key`, which only relayed calls read.'
+  if (sent.sluiceKey !== '')
+    return 'The key came in `x-sluice-key`, which Sluice reads only for `/egress` paths.'
   if (anthropicKey !== '')
-    return 'The key came in `x-api-key`, which is only read with `anthropic-version` or on `/api/v1/messages`.'
-  return azureKey === '' ? null : 'The key came in `api-key`, which no call reads.'
+    return 'The key came in `x-api-key`, which Sluice reads only with `anthropic-version` or on `/api/v1/messages`.'
+  return azureKey === '' ? null : 'The key came in `api-key`, which Sluice does not read.'
 }
 
 function unreadHint(authorization: string): string {
@@ -73,7 +74,8 @@ function unreadHint(authorization: string): string {
  */
 export function unknownKeyHint(authorization: string): string | null {
   const key = authorization.slice('Bearer '.length).trim()
-  if (BEARER.test(key)) return 'The header has `Bearer` twice: the client adds it, so configure only the key.'
+  if (BEARER.test(key))
+    return 'The `Authorization` header has `Bearer` twice: the client adds `Bearer`, so configure only the key.'
   if (/^["'`]|["'`]$/.test(key)) return 'The key has quotation marks around it: remove them.'
   const prefix = Object.values(KEY_PREFIXES).find((each) => key.startsWith(each))
   if (prefix !== undefined) return ownKeyHint(prefix, key.slice(prefix.length))

@@ -44,7 +44,7 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
   }
   const availableNano = availableIn(refusing)
   const fields = { interval: limit.span, availableNano }
-  const cures = availableNano > 0 ? ['ask for less'] : []
+  const cures = availableNano > 0 ? ['make a smaller request'] : []
   return fail(failure, { fields, detail: detailOf(metadata, { cures }), metadata })
 }
 
@@ -75,7 +75,7 @@ export function withAffordable(failure: Failure, availableNano: number, tokens: 
 }
 
 /** How the bound of a call that writes a text counts its prompt, which has far fewer tokens. */
-const BOUND = ', an upper bound: at least one token per byte of the request'
+const BOUND = ' (an upper bound that counts at least one token per byte of the request)'
 const TOO_LITTLE = 'The remaining amount does not cover the prompt and one output token. '
 
 function waysOut(availableNano: number, tokens: RefusedTokens): Pick<RefusalWords, 'cures' | 'why'> {
@@ -121,10 +121,10 @@ function causeOf({
 }: UnboundedCause): Pick<Failure, 'detail'> & Pick<FailureMetadata, 'issues'> {
   if (unpriced !== undefined)
     return {
-      detail: `The catalogue has no price for ${unpriced}: the operator can give it \`pricing\`, or \`"free": true\`.`,
+      detail: `The catalogue has no price for ${unpriced}: the operator can set \`pricing\` or \`"free": true\` for this endpoint.`,
     }
   if (unbounded === undefined)
-    return { detail: 'Send `max_tokens`, or give the key a `default_max_output_tokens`.' }
+    return { detail: 'Send `max_tokens`, or set `default_max_output_tokens` on the key.' }
   // The message names the issue by itself.
   return { detail: 'Without a spending limit, the call is allowed.', issues: [unbounded] }
 }

@@ -66,7 +66,7 @@ export function historyInput(
     return {
       path: '/name',
       message: `is not broken down by ${by}`,
-      expected: `no \`name\`, or \`by\` one of ${HISTORY_DIMENSIONS.join(', ')}`,
+      expected: `no \`name\`, or \`by\` set to one of ${HISTORY_DIMENSIONS.join(', ')}`,
     }
   const nowS = Math.floor(nowMs / 1_000)
   const times = timesOf({ from, to }, nowS)
@@ -113,7 +113,11 @@ function timesOf(
   if (sinceS === null) return { path: '/from', message: 'is not a date and time', expected: 'an instant' }
   return sinceS < ended
     ? { sinceS, untilS: ended }
-    : { path: '/from', message: 'is not before the end', expected: 'an instant before `to`, and before now' }
+    : {
+        path: '/from',
+        message: 'is not before the end of the range',
+        expected: 'a time before `to` and before the current time',
+      }
 }
 
 function finestOf(ageS: number, lengthS: number): HistoryGrain {

@@ -8,7 +8,7 @@ const Scaled = Type.Object({ ...Served, configured: Type.Integer() })
 const Dependency = Type.Object({
   state: Type.Enum(['up', 'down'] as const),
   mode: Type.String(),
-  since: Type.String({ format: 'date-time', description: 'Time of the last change.' }),
+  since: Type.String({ format: 'date-time', description: 'Time of the last change of `state`.' }),
   effect: Type.Optional(
     Type.String({
       description: 'How the node works without this dependency; present only while the dependency is down.',
@@ -31,7 +31,7 @@ export const ReadinessView = Type.Object({
     postgres: Dependency,
     redis: Dependency,
     storage: Type.Object(Dependency.properties, {
-      description: 'The disks that the node writes to; `down` while one is full.',
+      description: 'Disks that the node writes to; the state is `down` while a disk is full.',
     }),
   }),
   fronts: Scaled,
@@ -50,25 +50,27 @@ const OperationView = Type.Object({
   per_second: Type.Number({ description: 'Finished calls.' }),
   refused_per_second: Type.Number({ description: 'Finished calls answered with 4xx.' }),
   failed_per_second: Type.Number({ description: 'Finished calls answered with 5xx.' }),
-  p50_ms: measuredMs('Median over `quantile_seconds`, interpolated in a histogram bucket.'),
-  p99_ms: measuredMs('99th percentile; at most the bound of the last bucket.'),
+  p50_ms: measuredMs('Median call duration over `quantile_seconds`, interpolated within a histogram bucket.'),
+  p99_ms: measuredMs('99th percentile of the call duration, capped at the bound of the last bucket.'),
 })
 export type OperationView = Static<typeof OperationView>
 
 const PoolView = Type.Object({
   pool: Type.Enum(['short_jobs', 'sessions'] as const, {
-    description: '`short_jobs`: large bodies and secrets; `sessions`: file transfers.',
+    description: '`short_jobs` handles large bodies and secrets, `sessions` file transfers.',
   }),
   threads: Type.Integer(),
-  wait_ms: Type.Number({ description: 'Mean wait for a thread, for work that began in the period.' }),
+  wait_ms: Type.Number({
+    description: 'Mean time for which work that began in the period waited for a thread.',
+  }),
   utilization: Type.Number({ description: 'Share of the period in which the threads were busy, 0 to 1.' }),
 })
 export type PoolView = Static<typeof PoolView>
 
 const FrontView = Type.Object({
-  front: Type.Integer({ description: 'Slot of the front, from 0.' }),
+  front: Type.Integer({ description: 'Slot number of the front process, from 0.' }),
   pid: Type.Integer(),
-  loop_p50_ms: Type.Number({ description: 'Delay of the event loop in the period.' }),
+  loop_p50_ms: Type.Number({ description: 'Median delay of the event loop in the period.' }),
   loop_p99_ms: Type.Number(),
   loop_max_ms: Type.Number(),
   utilization: Type.Number({ description: 'Share of the period in which the event loop had work, 0 to 1.' }),
@@ -88,26 +90,32 @@ const BreakerView = Type.Object({
   }),
   since: Type.String({
     format: 'date-time',
-    description: 'Time when the first of these breakers opened, to the second.',
+    description: 'Time when the first of the open breakers opened, to the second.',
   }),
   next_probe_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
     description:
-      'Time of the next probe, to the second; until then, no call reaches these endpoints. Null: the next call is the probe.',
+      'Time of the next probe, to the second; Sluice skips the endpoints until this time. Null if the next call is the probe.',
   }),
 })
 export type BreakerView = Static<typeof BreakerView>
 const ProviderView = Type.Object({
-  provider: Type.String({ description: 'Slug in the catalogue.' }),
+  provider: Type.String({ description: 'Slug of the provider in the catalogue.' }),
   per_second: Type.Number({ description: 'Attempts, including video submissions and polls.' }),
   failed_per_second: Type.Number({ description: 'Attempts that failed because of the provider.' }),
-  state: Type.Enum(PROVIDER_STATES, { description: 'State over `quantile_seconds`; `open`: now.' }),
-  breaker: Type.Union([BreakerView, Type.Null()], { description: 'Null while all breakers are closed.' }),
+  state: Type.Enum(PROVIDER_STATES, {
+    description: 'State over `quantile_seconds`; `open` if a breaker is open now.',
+  }),
+  breaker: Type.Union([BreakerView, Type.Null()], {
+    description: 'Open circuit breakers; null if all are closed.',
+  }),
 })
 export type ProviderView = Static<typeof ProviderView>
 
 /** A present or imminent problem. */
 const FindingView = Type.Object({
-  severity: Type.Enum(['warn', 'bad'] as const, { description: '`bad`: callers are affected.' }),
+  severity: Type.Enum(['warn', 'bad'] as const, {
+    description: '`bad` if callers are affected, otherwise `warn`.',
+  }),
   text: Type.String(),
   fix: Type.String({ description: 'Suggested fix.' }),
   page: Type.Optional(
@@ -119,13 +127,14 @@ const FindingView = Type.Object({
 export type FindingView = Static<typeof FindingView>
 
 const CutView = Type.Object({
-  cause: Type.String({ description: 'Failure name; `client_gone`: the client disconnected.' }),
+  cause: Type.String({ description: 'Failure name; `client_gone` means that the client disconnected.' }),
   streams: Type.Integer(),
 })
 
 const ModelView = Type.Object({
   model: Type.String({
-    description: 'Canonical id; `private`: models of workspaces; `other`: models after the first 200.',
+    description:
+      'Canonical id, `private` for the models of workspaces, or `other` for models after the first 200.',
   }),
   input_tokens: Type.Integer({ description: 'Input tokens of answered calls.' }),
   cached_share: Type.Union([Type.Number(), Type.Null()], {
@@ -140,7 +149,7 @@ export type ModelView = Static<typeof ModelView>
 const StreamsView = Type.Object({
   open: Type.Integer({ description: 'Streamed answers in progress that have sent output.' }),
   ttft_p50_ms: measuredMs('Median time from a request to the first output, over `quantile_seconds`.'),
-  ttft_p99_ms: measuredMs('99th percentile; at most the bound of the last bucket.'),
+  ttft_p99_ms: measuredMs('99th percentile of that time, capped at the bound of the last bucket.'),
   tokens_per_second: Type.Number({
     description: 'Output tokens of text models over `quantile_seconds`, including open streams.',
   }),
@@ -158,14 +167,14 @@ const MoneyView = Type.Object({
   calls_waiting: Type.Integer({ description: 'Calls waiting for a reservation of money.' }),
   refused_per_second: Type.Number({ description: 'Calls refused for lack of money.' }),
   spent_usd_per_minute: Type.Number({
-    description: 'Charges for finished calls, as the rate over `quantile_seconds`.',
+    description: 'Charges for finished calls per minute, averaged over `quantile_seconds`.',
   }),
-  held_usd: Type.Number({ description: 'Money lent to fronts and not reserved by a call.' }),
+  held_usd: Type.Number({ description: 'USD allocated to front processes, but not reserved by calls.' }),
   journal_lag_ms: Type.Number({
-    description: 'Delay between journal and ledger, for the slowest front.',
+    description: 'Delay between journal and ledger of the slowest front process.',
   }),
   is_journal_broken: Type.Boolean({
-    description: 'The journal of a front cannot be written: the front refuses paid calls.',
+    description: 'True if a front process cannot write its journal and refuses paid calls.',
   }),
 })
 
@@ -176,21 +185,21 @@ export const LiveView = Type.Object({
   at: Type.String({ format: 'date-time' }),
   version: Type.String(),
   readiness: ReadinessView,
-  seconds: Type.Number({ description: 'Length of the period that figures cover, up to `at`.' }),
+  seconds: Type.Number({ description: 'Length of the period that ends at `at` and that the figures cover.' }),
   quantile_seconds: Type.Number({
-    description: 'Length of the longer period that quantiles and provider states cover.',
+    description: 'Length of the longer period that the quantiles and provider states cover.',
   }),
   requests_per_second: Type.Number(),
-  refused_per_second: Type.Number({ description: 'Answered 4xx.' }),
-  failed_per_second: Type.Number({ description: 'Answered 5xx.' }),
+  refused_per_second: Type.Number({ description: 'Finished calls answered with 4xx.' }),
+  failed_per_second: Type.Number({ description: 'Finished calls answered with 5xx.' }),
   operations: Type.Array(OperationView, {
     description: 'Operations called within `quantile_seconds`, the most called first.',
   }),
   fronts: Type.Array(FrontView, {
     description:
-      'Fronts that answered, by slot; while a front is being replaced, both the old and the new one.',
+      'Front processes that answered, by slot; during a replacement, both the old and the new process.',
   }),
-  cpu_share: Type.Number({ description: "CPU of the node's own processes; 1 is one core." }),
+  cpu_share: Type.Number({ description: "CPU use of the node's own processes; 1 means one core." }),
   memory_bytes: Type.Integer({ description: "Resident memory of the node's own processes." }),
   inflight: Type.Integer({ description: 'Calls in progress.' }),
   streams: StreamsView,
@@ -203,7 +212,8 @@ export const LiveView = Type.Object({
     }),
   }),
   webhooks: Type.Union([Type.Object({ waiting: Type.Integer(), dead: Type.Integer() }), Type.Null()], {
-    description: 'Deliveries of the whole installation at the last count; null before the first.',
+    description:
+      'Webhook deliveries of the whole installation at the last count; null before the first count.',
   }),
   money: MoneyView,
   findings: Type.Array(FindingView, { description: 'Problems, worst first; may be empty.' }),

@@ -116,7 +116,7 @@ function refusalOf(body: Body): Outcome<never> | null {
     const issue = {
       path: '/previous_response_id',
       message: 'is not supported',
-      expected: 'null, and the full history in input',
+      expected: 'null, with the full conversation in `input`',
     }
     return fail('previous_response_unsupported', { metadata: { issues: [issue] } })
   }

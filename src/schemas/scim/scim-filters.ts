@@ -23,18 +23,18 @@ export const NOT_WELL_FORMED = 'The filter is not well-formed.'
  */
 export function parsedFilter(filter: string): Outcome<Filter> {
   if (filter.length > SCIM_FILTER_CHARS_MAX)
-    return refusedFilter(`It has more than ${SCIM_FILTER_CHARS_MAX} characters.`)
+    return refusedFilter(`The filter has more than ${SCIM_FILTER_CHARS_MAX} characters.`)
   if (CONTROL.test(filter)) return refusedFilter('The filter has a control character.')
   const literals: string[] = []
   const bare = filter.replaceAll(LITERAL, (literal) => `"${literals.push(textOf(literal)) - 1}"`)
   if (bare.split('"').length !== literals.length * 2 + 1)
     return refusedFilter('The filter has an unterminated string.')
   if ((bare.match(NESTING)?.length ?? 0) > SCIM_FILTER_NESTING_MAX)
-    return refusedFilter(`It nests deeper than ${SCIM_FILTER_NESTING_MAX} levels.`)
+    return refusedFilter(`The filter nests deeper than ${SCIM_FILTER_NESTING_MAX} levels.`)
   try {
     const parsed = parse(bare)
     return termsOf(parsed) > SCIM_FILTER_TERMS_MAX
-      ? refusedFilter(`It has more than ${SCIM_FILTER_TERMS_MAX} comparisons.`)
+      ? refusedFilter(`The filter has more than ${SCIM_FILTER_TERMS_MAX} comparisons.`)
       : ok(restored(parsed, literals))
   } catch {
     return refusedFilter(NOT_WELL_FORMED)

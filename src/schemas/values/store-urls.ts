@@ -12,43 +12,43 @@ const IGNORED: Readonly<Record<string, string>> = {
   channel_binding: 'use sslmode=verify-full to authenticate the server',
   fallback_application_name: 'Sluice names each connection after its process',
   client_encoding: 'Sluice always uses UTF-8',
-  ...alike('the operating system decides', [
+  ...alike('the operating system determines the value', [
     'keepalives',
     'keepalives_idle',
     'keepalives_interval',
     'keepalives_count',
   ]),
-  ...alike('the operating system decides', [
+  ...alike('the operating system determines the value', [
     'tcp_user_timeout',
     'gssencmode',
     'gsslib',
     'krbsrvname',
     'gssdelegation',
   ]),
-  ...alike('Node.js decides', [
+  ...alike('Node.js determines the value', [
     'sslcompression',
     'sslsni',
     'ssl_min_protocol_version',
     'sslcrl',
     'sslcrldir',
   ]),
-  ...alike('Node.js decides', ['ssl_max_protocol_version', 'sslcertmode', 'sslpassword']),
-  ...alike('only libpq supports it', [
+  ...alike('Node.js determines the value', ['ssl_max_protocol_version', 'sslcertmode', 'sslpassword']),
+  ...alike('only libpq supports the parameter', [
     'passfile',
     'service',
     'servicefile',
     'hostaddr',
     'load_balance_hosts',
   ]),
-  ...alike('only libpq supports it', ['require_auth', 'replication', 'requirepeer']),
-  ...alike('only Prisma supports it', [
+  ...alike('only libpq supports the parameter', ['require_auth', 'replication', 'requirepeer']),
+  ...alike('only Prisma supports the parameter', [
     'schema',
     'pgbouncer',
     'connection_limit',
     'pool_timeout',
     'sslaccept',
   ]),
-  ...alike('only Prisma supports it', [
+  ...alike('only Prisma supports the parameter', [
     'socket_timeout',
     'statement_cache_size',
     'sslidentity',

@@ -4,5 +4,6 @@ import type { Failure } from '../failures.ts'
 export const UNREAD: Failure = {
   name: 'busy',
   retryAfterS: 1,
-  detail: 'Your organization has too many unread answers: read them or close their connections.',
+  detail:
+    'Your organization has too many answers that its clients do not read: read the answers or close their connections.',
 }

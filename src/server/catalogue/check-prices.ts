@@ -45,11 +45,11 @@ function checkPricing(pricing: Partial<Pricing> | undefined, path: string): read
   const { discount = 0, image_output: output = '0', overrides = [] } = pricing
   const issues = [...checkCountable(pricing, path), ...checkOverrides(overrides, `${path}/overrides`)]
   if (discount !== 0) {
-    const expected = '0, or remove it; enter the price you pay'
+    const expected = '0 or no `discount`; enter prices after the discount'
     issues.push({ path: `${path}/discount`, message: 'is not 0, but is never subtracted', expected })
   }
   if (Number(output) > 0) {
-    const expected = '`"0"`, or remove it'
+    const expected = '`"0"` or no `image_output`'
     issues.push({ path: `${path}/image_output`, message: 'is above 0, but is never charged', expected })
   }
   return issues
@@ -98,9 +98,13 @@ function checkWindow({ utc_start: start, utc_end: end }: PricingOverride, path: 
   if ((start === undefined) !== (end === undefined)) {
     const [is, lacks] = start === undefined ? ['utc_end', 'utc_start'] : ['utc_start', 'utc_end']
     const message = `requires \`${lacks}\``
-    issues.push({ path: pointer(path, is), message, expected: 'both members or neither' })
+    issues.push({ path: pointer(path, is), message, expected: 'both `utc_start` and `utc_end`, or neither' })
   } else if (start !== undefined && start === end)
-    issues.push({ path: `${path}/utc_end`, message: 'equals `utc_start`', expected: 'a different time' })
+    issues.push({
+      path: `${path}/utc_end`,
+      message: 'equals `utc_start`',
+      expected: 'a time other than `utc_start`',
+    })
   return issues
 }
 
@@ -109,7 +113,7 @@ const LAST_MINUTE = 59
 /** Refuses overrides and modifiers where nothing reads them. */
 function checkConditions(model: ModelEntry, { pricing, modifiers }: Priced, path: string): readonly Issue[] {
   const issues: Issue[] = []
-  const expected = 'no such member'
+  const expected = 'the member to be absent'
   if (makesVideo(model) && pricing?.overrides !== undefined) {
     const message = 'belongs to a video model'
     issues.push({ path: `${path}/pricing/overrides`, message, expected })
@@ -141,8 +145,8 @@ function checkModifier(
   const twin = all.slice(0, all.indexOf(modifier)).map(whenOf)
   const other = twin.find(([of, named, same]) => of === member && same === tier && named !== name)
   if (other !== undefined) {
-    const message = `is the tier \`${other[1]}\` by another name, and both modifiers would apply`
-    issues.push({ path: at, message, expected: 'each tier once, by one name' })
+    const message = `is another name of the tier \`${other[1]}\`, so that both modifiers would apply`
+    issues.push({ path: at, message, expected: 'each tier once, under one name' })
   }
   if ('multiplier' in modifier) return issues
   const { overrides = [], ...prices } = modifier.pricing
@@ -202,7 +206,11 @@ function checkFree({ free, pricing, modifiers, video }: Priced, path: string): r
   if (free !== true) return []
   if (pricing === undefined && modifiers === undefined && video?.pricing_skus === undefined) return []
   return [
-    { path: `${path}/free`, message: 'must not be combined with a price', expected: 'only one of the two' },
+    {
+      path: `${path}/free`,
+      message: 'must not be combined with a price',
+      expected: 'either `free` or a price',
+    },
   ]
 }
 
@@ -218,7 +226,7 @@ export function checkProducts(model: ModelEntry): readonly Issue[] {
       if (path === undefined || isFree(endpoint, terms)) continue
       for (const [index, key] of uncountableProducts(endpoint.pricing ?? terms.pricing ?? {}, modifiers)) {
         const at = `${path}/${index}/multiplier`
-        const message = `times \`${key}\` has too many decimal places or is too large`
+        const message = `gives a product with \`${key}\` that has too many decimal places or is too large`
         const expected = `products with at most ${TOKEN_PRICE_PLACES} decimal places`
         issues.set(at, { path: at, message, expected })
       }
@@ -365,7 +373,7 @@ function deadOverrides(overrides: readonly PricingOverride[], path: string): rea
       {
         path: pointer(path, index),
         message,
-        expected: 'the wider override first, the narrower one after it',
+        expected: 'the wider override before the narrower override',
       },
     ]
   })
@@ -388,13 +396,13 @@ function doubtful(pricing: Partial<Pricing> | undefined, path: string): readonly
       {
         path: `${path}/overrides/${index}`,
         message,
-        expected: '`input_cache_read` in this override as well',
+        expected: 'the override to set `input_cache_read` as well',
       },
     ]
   })
   const issues = [...unlikely, ...stale]
   if (reasoning === undefined || Number(reasoning) > 0 || Number(completion) === 0) return issues
   const message = 'is 0 while `completion` is above 0, so reasoning is free'
-  const expected = 'no such member if reasoning costs the same as `completion`'
+  const expected = 'no `internal_reasoning` if reasoning costs the same as `completion`'
   return [...issues, { path: `${path}/internal_reasoning`, message, expected }]
 }

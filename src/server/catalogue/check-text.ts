@@ -13,7 +13,7 @@ export function checkProviderText(provider: ProviderEntry): readonly Issue[] {
   return MEMBERS.filter((name) => provider[name] !== undefined).map((name) => ({
     path: pointer('', name),
     message: NO_CALLS,
-    expected: 'no such member',
+    expected: 'the member to be absent',
   }))
 }
 
@@ -25,7 +25,7 @@ export function checkEndpointText(
 ): readonly Issue[] {
   const { speaks, reasoning_field: field } = entry
   if (field !== undefined && (protocol === 'local' || !writesText(model))) {
-    const expected = 'no such member'
+    const expected = 'the member to be absent'
     return [{ path: `${path}/reasoning_field`, message: 'belongs to an endpoint without chat', expected }]
   }
   if (speaks === undefined) return []
@@ -34,5 +34,5 @@ export function checkEndpointText(
     return [{ path: `${path}/speaks`, message: 'belongs to a model without text output', expected }]
   }
   if (protocol !== 'local') return []
-  return [{ path: `${path}/speaks`, message: NO_CALLS, expected: 'no such member' }]
+  return [{ path: `${path}/speaks`, message: NO_CALLS, expected: 'the member to be absent' }]
 }

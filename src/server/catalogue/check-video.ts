@@ -20,7 +20,7 @@ export function checkProviderVideo({ protocol, video }: ProviderEntry): readonly
       {
         path: '/video',
         message: `has no effect: the protocol ${protocol} has no video calls`,
-        expected: 'no such member',
+        expected: 'the member to be absent',
       },
     ]
   }
@@ -29,8 +29,8 @@ export function checkProviderVideo({ protocol, video }: ProviderEntry): readonly
   if (header !== undefined && submitKindOf(protocol, video) !== 'token') {
     issues.push({
       path: '/video/token_header',
-      message: 'is never sent',
-      expected: '`"submit": "token"` as well',
+      message: 'is never sent without `"submit": "token"`',
+      expected: '`token_header` together with `"submit": "token"`',
     })
   }
   if (first !== undefined && most !== undefined && first > most) {

@@ -30,7 +30,7 @@ export function checkRepeats<T>(
         file,
         path: pointer(path, member),
         message,
-        expected: `${member === 'id' ? 'an' : 'a'} ${member} of its own`,
+        expected: `a unique ${member}`,
       },
     ]
   })
@@ -107,7 +107,7 @@ function checkHeaders({ headers = {}, api_key_env: key, protocol }: ProviderEntr
         {
           path,
           message: 'also contains the key of api_key_env',
-          expected: 'either api_key_env or this header',
+          expected: 'either `api_key_env` or the header',
         },
       ]
     const isRepeated = names.findIndex((other) => other.toLowerCase() === name) !== index

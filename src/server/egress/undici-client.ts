@@ -111,7 +111,7 @@ export class UndiciClient implements OriginClient {
 
   isStale(error: Error): boolean {
     if (this.#staleErrors.has(error)) return true
-    // undici itself creates this error when the other side closed the connection properly; the error shows
+    // undici itself creates this error when the server closed the connection properly; the error shows
     // how much the socket had read.
     const { socket } = error as { socket?: { bytesRead?: number } }
     return (socket?.bytesRead ?? 0) > 0

@@ -122,7 +122,7 @@ function unboundedTools(targets: Targets, serverTools: ServerTools): Issue | nul
   const unpriced = targets.find(({ endpoint }) => lacksSearchPrice(endpoint, serverTools))
   if (unpriced !== undefined) {
     const message = `needs a price for web searches at ${unpriced.endpoint.tag}`
-    return { path, message, expected: '`web_search` in its `pricing`' }
+    return { path, message, expected: '`web_search` in the `pricing` of that endpoint' }
   }
   return unknownContext(targets, path)
 }
@@ -140,7 +140,7 @@ const BOUNDLESS = {
 }
 const DEARER = {
   message: 'may cost more than the price in the catalogue',
-  expected: 'the default value, or none',
+  expected: 'the default value, or no value',
 }
 const UNBOUNDED = { message: 'must limit a tool run by the provider' }
 

@@ -67,11 +67,11 @@ export function refusedOf(known: WindowState, share: LocalShare | null = null): 
 }
 
 const UNANSWERED =
-  'Until the store answers, each process applies a share, which starts empty: the key may still be within its limit.'
+  'Until the store answers, each process applies its own share of the limit: the key may still be within its limit.'
 
 function holderOf(share: LocalShare | null): { readonly holder: string } {
   const holder =
-    share === null ? 'key' : "store of rate limits did not answer, and this process's share of the key"
+    share === null ? 'key' : "rate limit store did not answer, and this process's share of the key"
   return { holder }
 }
 

@@ -33,7 +33,7 @@ export function loneRootKeys(config: Sources, keys: Pick<RootKeys, 'ids'>): Advi
   const what = lone.length === 1 ? `root key ${lone[0] ?? ''}` : `${lone.length} root keys`
   return {
     detail: `no backup of ${what}: files and secrets cannot be decrypted without ${lone.length === 1 ? 'this key' : 'these keys'}`,
-    fix: 'copy it elsewhere and run `sluice vault confirm-root COPY`, or run `sluice backup FOLDER`',
+    fix: 'copy each key elsewhere and run `sluice vault confirm-root COPY`, or run `sluice backup FOLDER`',
   }
 }
 
@@ -88,7 +88,7 @@ export function firstKeysLeft({ dataDir }: Pick<Config, 'dataDir'>): Advice | nu
   if (!existsSync(file)) return null
   return {
     detail: `${file} contains unencrypted keys`,
-    fix: 'save them elsewhere, then delete the file',
+    fix: 'save the keys elsewhere, then delete the file',
     page: 'keys',
   }
 }

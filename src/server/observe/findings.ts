@@ -56,7 +56,7 @@ export function deadLetters({
   if (dead === 0) return null
   return {
     detail: `${dead} failed webhook ${dead === 1 ? 'delivery' : 'deliveries'}, ${waiting} waiting for an attempt`,
-    fix: 'list them with `sluice webhooks list --state dead`, then send all again with `sluice webhooks replay --dead`, or one by its id',
+    fix: 'list failed deliveries with `sluice webhooks list --state dead`, then replay all with `sluice webhooks replay --dead` or one with `sluice webhooks replay ID`',
     page: 'webhooks?state=dead',
   }
 }
@@ -159,7 +159,8 @@ function providers({ providers: all }: Found['view']): readonly Advice[] {
 }
 
 function breakerAdvice(provider: string, { endpoints, since, next_probe_at: probeAt }: BreakerView): Advice {
-  const next = probeAt === null ? 'the next call tests it' : `the next test call is allowed at ${probeAt}`
+  const next =
+    probeAt === null ? 'the next call tests an endpoint' : `the next test call is allowed at ${probeAt}`
   return {
     detail: `the circuit breaker of ${provider} (${endpoints.join(', ')}) has been open since ${since}: Sluice skips these endpoints; ${next}`,
     fix: "the breaker closes after one success; check the provider's status page and your API key",

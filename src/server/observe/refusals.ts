@@ -28,5 +28,5 @@ export function refusals({ all, refused, codes }: Refused): Advice | null {
 }
 
 function logOf(which: string): string {
-  return `find the callers in the log: \`call_failed\`${which}, by operation and key`
+  return `find the operations and keys of these calls in the log: \`call_failed\`${which}`
 }

@@ -17,7 +17,7 @@ export function namedOrganization(
     return ok(queried ?? written)
   const issue = {
     path: '/organization_id',
-    message: 'differs from the one in the body',
+    message: 'differs from `organization_id` in the body',
     expected: 'one organization, in the query or the body',
   }
   return fail('query_invalid', { metadata: { issues: [issue] } })

@@ -33,7 +33,10 @@ const FILE_MODE = 0o644
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST'])
 /** Errors when an entry on the path is not a folder. */
 const NO_FOLDER = new Set(['ENOTDIR', 'ELOOP'])
-const FILE_IN_THE_WAY = pathIssue('has a file or a link instead of a folder', 'only folders above the file')
+const FILE_IN_THE_WAY = pathIssue(
+  'has a file or a link instead of a folder',
+  'a path whose parents are all folders',
+)
 const FOLDER_IN_THE_WAY = pathIssue('is the path of a folder', 'the path of a file')
 
 interface Folders {

@@ -70,7 +70,7 @@ export function announce(generation: NodeGeneration, input: AnnounceInput): void
 
 function warn({ config, unknown, misplaced }: NodeGeneration, log: NodeSetup['log']): void {
   if (!isLoopback(config.host) && config.tls === null) {
-    const fix = 'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front'
+    const fix = 'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or use a TLS proxy in front of Sluice'
     log.warn('plain_http_beyond_loopback', { host: config.host, fix })
   }
   if (!isLoopback(config.adminHost)) log.warn('admin_port_beyond_loopback', { host: config.adminHost })
@@ -85,7 +85,7 @@ export function warnOfKeys(misplaced: NodeGeneration['misplaced'], log: NodeSetu
   if (misplaced !== null) log.warn('provider_keys_misplaced', { ...misplaced })
 }
 
-export const DRAINING = 'Draining: running calls can finish. Ctrl-C again stops at once.'
+export const DRAINING = 'Draining: running calls can finish. Press Ctrl-C again to stop at once.'
 export const STOPPED = 'Stopped.'
 
 /** For a person who watches the node: the log shows warnings alone there. */

@@ -97,7 +97,7 @@ function counted(count: number, noun: string): string {
 type Row = (name: string, value: string) => string
 
 function keyRows({ inference, management, file }: BannerKeys, row: Row): readonly string[] {
-  const kept = file === null ? [] : [row('Keys', `in ${file}; save them elsewhere, then delete the file`)]
+  const kept = file === null ? [] : [row('Keys', `in ${file}; save the keys elsewhere, then delete the file`)]
   if (inference === null || management === null) return kept
   const shown = (name: string, key: string): string => row(name, `${key}  (shown once)`)
   return [shown('Inference', inference), shown('Management', management), ...kept]

@@ -66,7 +66,7 @@ export interface ListenPlace {
 const NOT_OURS = 'this machine does not have that address'
 const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program uses the port',
-  EACCES: 'this user has no permission',
+  EACCES: 'this user may not use the port',
   EADDRNOTAVAIL: NOT_OURS,
   ENOTFOUND: NOT_OURS,
 }

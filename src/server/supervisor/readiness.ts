@@ -37,7 +37,7 @@ const NAMES: readonly DependencyName[] = ['postgres', 'redis', 'storage']
 const EFFECTS: Readonly<Record<DependencyName, string>> = {
   postgres: 'known keys are served from memory for SLUICE_KEY_GRACE; other keys and changes have to wait',
   storage: 'the disk is full: uploads are refused, and so are paid calls if the journal cannot be written',
-  redis: 'rate limits are shared out evenly between fronts; changes reach fronts by polling',
+  redis: 'each front process applies an equal share of every rate limit; front processes poll for changes',
 }
 
 /** Watches the stores and reports the node's readiness. */

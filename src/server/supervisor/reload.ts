@@ -183,7 +183,7 @@ export class Reloader {
 /** The reason for the record: other errors may contain private data and stay in the log. */
 function saidOf(problem: unknown): string {
   const isForOperator = problem instanceof ConfigInvalid || problem instanceof StartRefused
-  return isForOperator ? problem.message : 'an error; see its log'
+  return isForOperator ? problem.message : 'an error; see the log of the node'
 }
 
 function reasonOf(problem: unknown): Fields {

@@ -189,13 +189,13 @@ interface ConnectionLimit {
 
 const CONNECTION_LIMITS: Readonly<Record<ConnectionsGiven['by'], ConnectionLimit>> = {
   max_connections: { limit: 'its max_connections', cure: 'raise its max_connections' },
-  role: { limit: 'the CONNECTION LIMIT of the role', cure: 'raise it by ALTER ROLE' },
-  database: { limit: 'the CONNECTION LIMIT of the database', cure: 'raise it by ALTER DATABASE' },
+  role: { limit: 'the CONNECTION LIMIT of the role', cure: 'raise the limit with ALTER ROLE' },
+  database: { limit: 'the CONNECTION LIMIT of the database', cure: 'raise the limit with ALTER DATABASE' },
 }
 /** The embedded Postgres gets the connections of the start, with room; a reload cannot change that. */
 const EMBEDDED: ConnectionLimit = {
   limit: 'its max_connections',
-  cure: 'restart the node with that many,',
+  cure: 'restart the node to get more connections,',
 }
 
 function unusable(problem: unknown): StartRefused {

@@ -57,7 +57,7 @@ function assertBounded({ seconds, width, height, framesPerSecond }: Rendering['i
     seconds >= CLIP_SECONDS_MIN &&
     seconds <= CLIP_SECONDS_MAX &&
     framesPerSecond === CLIP_FRAMES_PER_SECOND
-  if (!isBounded) throw new RangeError('this model does not offer such a clip')
+  if (!isBounded) throw new RangeError('the model does not offer a clip of this size, length or frame rate')
 }
 
 interface Pictures {

@@ -27,7 +27,7 @@ t.test('more stops than OpenAI takes are refused where a provider knows its memb
   t.match(strict, {
     ...{ path: '/stop_sequences', protocols: ['chat'], isOfStrict: true },
     expected:
-      "at most 4, or an endpoint that supports messages or gemini, or chat with more fields than OpenAI's",
+      "at most 4 stop sequences, or an endpoint that supports messages or gemini, or chat with more fields than OpenAI's",
   })
   const { refused } = translated(['messages', 'chat'], { stop_sequences: five }, { isStrict: true })
   t.same(
@@ -42,7 +42,7 @@ t.test('a refusal tells the values that would be taken', (t) => {
   const told = (dialect: Dialect, more: Body): readonly string[] =>
     needsOf(read(dialect, more)).map(({ expected }) => expected)
   t.same(told('chat', { stop: ['1', '2', '3', '4', '5', '6'] }), [
-    'at most 5 for gemini, or an endpoint that supports chat or messages',
+    'at most 5 stop sequences for gemini, or an endpoint that supports chat or messages',
   ])
   t.same(told('responses', { text: { format: { type: 'json_object' } } }), [
     'the type `json_schema`, or an endpoint that supports chat or responses or gemini',

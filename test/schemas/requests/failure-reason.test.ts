@@ -71,7 +71,7 @@ t.test('a refusal for want of money is kept with its message and its amounts', (
   t.same(reason, {
     message:
       "The key's spending limit does not cover this call. 8 of 9 USD is used, and this call may cost up to 2 USD. " +
-      "Ask for less, or raise the key's limit.",
+      "Make a smaller request, or raise the key's limit.",
     facts: {
       ...{ limit_source: 'key_limit', scope: 'key', interval: 'lifetime' },
       ...{ limit: 9, spend: 8, max_cost: 2 },

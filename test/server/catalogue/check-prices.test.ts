@@ -50,7 +50,7 @@ const MISTAKES: readonly (readonly [string, Json, string, RegExp])[] = [
     'an empty window',
     overridden({ utc_start: 100, utc_end: 100, prompt: '1' }),
     '/pricing/overrides/0/utc_end',
-    /a different time/,
+    /a time other than/,
   ],
   [
     'a minute that no hour has',
@@ -135,7 +135,7 @@ const MISTAKES: readonly (readonly [string, Json, string, RegExp])[] = [
       { when: { service_tier: 'fast' }, multiplier: '2' },
     ),
     '/modifiers/1/when/service_tier',
-    /one name/,
+    /under one name/,
   ],
   [
     'a modifier without a price',
@@ -181,21 +181,26 @@ const MISTAKES: readonly (readonly [string, Json, string, RegExp])[] = [
     'overrides of a video model',
     withEndpoint({ pricing: { ...BASE, overrides: [OVERRIDE] } }, FILMS),
     '/pricing/overrides',
-    /no such member/,
+    /the member to be absent/,
   ],
   [
     'modifiers of a video model',
     withEndpoint({ pricing: BASE, modifiers: [FLEX] }, FILMS),
     '/modifiers',
-    /no such member/,
+    /the member to be absent/,
   ],
   [
     'modifiers of embeddings',
     withEndpoint({ pricing: BASE, modifiers: [FLEX] }, EMBEDS),
     '/modifiers',
-    /no such member/,
+    /the member to be absent/,
   ],
-  ['free beside modifiers', withEndpoint({ free: true, modifiers: [FLEX] }), '/free', /one of the two/],
+  [
+    'free beside modifiers',
+    withEndpoint({ free: true, modifiers: [FLEX] }),
+    '/free',
+    /either `free` or a price/,
+  ],
 ]
 
 const load = (t: Parameters<typeof loadFiles>[0], model: Json): ReturnType<typeof loadFiles> =>

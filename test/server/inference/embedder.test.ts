@@ -91,12 +91,15 @@ t.test(
 t.test('a call that the preferences leave no endpoint is told which of them', async (t) => {
   const { post } = await openEmbeddings(t)
   const told = async (provider: object) => (await post({ ...BOTH, provider })).body.error?.message
-  t.match(await told({ zdr: true, max_price: { prompt: 5 } }), /Excluded by: zdr\.$/)
-  t.match(await told({ only: ['first'], ignore: ['first'] }), /Excluded by: only, ignore\.$/)
+  t.match(await told({ zdr: true, max_price: { prompt: 5 } }), /Preferences that exclude endpoints: zdr\.$/)
+  t.match(
+    await told({ only: ['first'], ignore: ['first'] }),
+    /Preferences that exclude endpoints: only, ignore\.$/,
+  )
   const ordered = await told({ order: ['nobody'], allow_fallbacks: false })
   t.match(
     ordered,
-    /Excluded by: order, allow_fallbacks\. The model has no provider `nobody`\. It has: `first`, `second`\.$/,
+    /Preferences that exclude endpoints: order, allow_fallbacks\. The model has no provider `nobody`\. The model has: `first`, `second`\.$/,
   )
 })
 

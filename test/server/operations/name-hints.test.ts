@@ -92,6 +92,6 @@ t.test('a provider in `only` that the model has not is named, with the one that 
   )
   t.match(
     await messageOf(front, { model: 'acme/embed', provider: { only: ['zzz'] } }),
-    /no provider `zzz`\. It has: `first`, `second`\./,
+    /no provider `zzz`\. The model has: `first`, `second`\./,
   )
 })

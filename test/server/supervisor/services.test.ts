@@ -46,7 +46,7 @@ t.test(
     await checkConnections(given, { config: withFronts(128) }, services.postgres)
     await t.rejects(checkConnections(given, { config: withFronts(256) }, services.postgres), {
       message:
-        /need 5137 connections; Postgres allows 2589 by its max_connections, .*: restart the node with that many, or lower SLUICE_FRONTS/,
+        /need 5137 connections; Postgres allows 2589 by its max_connections, .*: restart the node to get more connections, or lower SLUICE_FRONTS/,
     })
   },
 )

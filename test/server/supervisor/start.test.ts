@@ -89,7 +89,7 @@ t.test('without a terminal the output names the file of the first keys and holds
   const { inference_key: inference = '', management_key: management = '' } = firstKeys(node.dataDir)
   t.match(
     node.output(),
-    `in ${join(node.dataDir, 'first-keys.json')}; save them elsewhere, then delete the file`,
+    `in ${join(node.dataDir, 'first-keys.json')}; save the keys elsewhere, then delete the file`,
   )
   t.notOk(node.output().includes(inference) || node.output().includes(management))
 })

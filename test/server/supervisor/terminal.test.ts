@@ -22,7 +22,10 @@ t.test(
     t.notMatch(shown, /"event":|store\.migrated|\binfo\b/)
     t.ok(shown.indexOf('settings_unknown') < shown.indexOf('Dashboard'), 'the banner comes last')
     node.keys('\u0003')
-    await node.until(/Draining: running calls can finish\. Ctrl-C again stops at once\.[^]*Stopped\./, begun)
+    await node.until(
+      /Draining: running calls can finish\. Press Ctrl-C again to stop at once\.[^]*Stopped\./,
+      begun,
+    )
     t.equal((await node.ended).code, 0)
   },
 )

@@ -245,7 +245,7 @@ export class Connection implements Line, ResponseSink {
     if (this.#isPaused) this.#isEnded = true
     else if (this.#reader.close())
       this.#end(new Error('the connection closed before the response was complete'))
-    else this.#break(new ConnectionError('HTTP_CLOSED', 'the other side closed the connection'), true)
+    else this.#break(new ConnectionError('HTTP_CLOSED', 'the server closed the connection'), true)
   }
 
   readonly #onBroken = (cause: Error): void => this.#break(cause, true)

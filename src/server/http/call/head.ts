@@ -310,7 +310,11 @@ export function encodingRefusal({ contentEncoding }: Pick<RequestHead, 'contentE
 export function partialRefusal(head: Pick<RequestHead, 'kept'>): Failure | null {
   const found = WHOLE_ONLY.find((name) => head.kept(name) !== undefined)
   if (found === undefined) return null
-  return refusal(found, 'is not supported by write operations', 'a whole file, without conditions')
+  return refusal(
+    found,
+    'is not supported by write operations',
+    'a whole file, without `Content-Range` and conditional headers',
+  )
 }
 
 const WHOLE_ONLY = ['content-range', 'if-match', 'if-none-match', 'if-unmodified-since'] as const

@@ -124,8 +124,8 @@ const KEY_REFUSED = fail('header_invalid', {
     issues: [
       {
         path: '/idempotency-key',
-        message: 'is not supported here',
-        expected: 'no such header: a key is shown only once, so the call cannot be repeated',
+        message: 'is not supported by this operation',
+        expected: 'no `Idempotency-Key`: the new key is shown only once, so its answer cannot be repeated',
       },
     ],
   },

@@ -56,8 +56,8 @@ function listOfAll(): string {
 }
 
 const RETRY: Readonly<Record<FailureRow['retry'], string>> = {
-  no: 'No: the same call cannot succeed.',
-  after_change: 'After a change: the same call would be refused again.',
+  no: 'No: repeating the call cannot help.',
+  after_change: 'Only after a change: the unchanged call would be refused again.',
   backoff:
     'Yes, with increasing delays; if the answer has <code>Retry-After</code>, wait at least that long.',
 }
@@ -118,7 +118,7 @@ function isOfScim(operations: readonly AnyOperation[]): boolean {
 
 function commandOf(calls: readonly SampleCall[] | undefined): string {
   if (calls === undefined) return ''
-  return part('Command that reproduces it', blockOf(calls.map(curlOf).join('\n'), 'sh'))
+  return part('Command that reproduces the error', blockOf(calls.map(curlOf).join('\n'), 'sh'))
 }
 
 /** A call as a command for a shell. */

@@ -22,8 +22,8 @@ export function gatesOf({ access }: AnyOperation): readonly Gate[] {
       text: 'The workspace must have interns enabled (`programme`).',
     })
   if (access.refusesRegional === true)
-    gates.push({ failure: 'regional_refused', text: 'Not available on regional hostnames.' })
+    gates.push({ failure: 'regional_refused', text: 'The operation is not available on regional hostnames.' })
   if (access.writesVault === true)
-    gates.push({ failure: 'vault_writes_disabled', text: "The workspace's vault writes must be enabled." })
+    gates.push({ failure: 'vault_writes_disabled', text: 'Vault writes must be enabled for the workspace.' })
   return gates
 }

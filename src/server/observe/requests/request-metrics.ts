@@ -7,7 +7,7 @@ export function countRequests(registry: Registry): CountRequests {
   const calls = new Tally(
     registry,
     'sluice_request_log_calls_total',
-    'Finished calls for the request log, by outcome; paid calls that are lost here are still in the ledger.',
+    'Finished calls for the request log, by outcome; the ledger keeps paid calls that the request log loses.',
     ['outcome'],
   )
   return (outcome, count) => calls.add(count, outcome)

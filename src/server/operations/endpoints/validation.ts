@@ -154,7 +154,7 @@ function wordsOf(forms: ProbeResult['forms'], failed: EndpointCheck | undefined)
     const check = checks.find(({ passed }) => !passed)
     return check === undefined ? [] : [`${form}: ${check.upstream_message ?? check.reason ?? 'failed'}`]
   })
-  if (refused.length > 1) return `By API: ${refused.join('; ')}`
+  if (refused.length > 1) return `Answers by API: ${refused.join('; ')}`
   const message = failed?.upstream_message
   return message === undefined ? null : `The endpoint answered: ${message}`
 }

@@ -52,7 +52,7 @@ export const uploadFile = defineOperation({
   ],
   example: {},
   async run(call, ports) {
-    if (call.upload === null) throw new Error('the pipeline gives every upload')
+    if (call.upload === null) throw new Error('the pipeline passed no upload')
     const workspace = workspaceOf(call.key, call.query.workspace_id)
     if (!workspace.ok) return workspace
     const host = await hostOf(ID, call, ports)

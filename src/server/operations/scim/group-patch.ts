@@ -75,7 +75,7 @@ function groupStepOf(groupId: string, step: PatchStep): Outcome<ScimGroupStep | 
   if (attribute === 'schemas') return ok(null)
   if (attribute === 'id' && !isNamed && value === groupId) return ok(null)
   if (attribute === 'id' || attribute === 'meta')
-    return fail('scim_immutable', { detail: `The attribute is \`${attribute}\`.` })
+    return fail('scim_immutable', { detail: `The attribute \`${attribute}\` is read-only.` })
   if (filter !== null || sub !== null) return wrongPath()
   if (attribute === 'displayName') {
     const name = groupNameOf(op === 'remove' ? null : value)

@@ -35,7 +35,10 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
     if (extension === null && READ_ONLY.has(attribute)) {
       // Some identity providers send a user's id along with the changes.
       if (!step.isNamed && attribute === 'id' && step.value === id) continue
-      return inOperation(fail('scim_immutable', { detail: `It is \`${attribute}\`.` }), step.at)
+      return inOperation(
+        fail('scim_immutable', { detail: `The attribute \`${attribute}\` is read-only.` }),
+        step.at,
+      )
     }
     comparisons += comparisonsOf(document, step)
     if (comparisons > SCIM_PATCH_COMPARISONS_MAX)

@@ -53,13 +53,17 @@ function bySize(text: string, body: VideoBody, { facts, findings }: PictureConte
   const size = pixelsOf(text)
   findings.among('/size', text, facts.sizes)
   if (body.resolution !== undefined && !isOfResolution(size, body.resolution)) {
-    findings.invalid('/size', 'contradicts resolution', 'a size with that resolution, or only one of the two')
+    findings.invalid(
+      '/size',
+      'contradicts resolution',
+      'a size with that resolution, or only one of the two fields',
+    )
   }
   if (body.aspect_ratio !== undefined && !isOfAspectRatio(size, body.aspect_ratio)) {
     findings.invalid(
       '/size',
       'contradicts aspect_ratio',
-      'a size with that aspect ratio, or only one of the two',
+      'a size with that aspect ratio, or only one of the two fields',
     )
   }
   const resolutions = facts.resolutions ?? VIDEO_RESOLUTIONS

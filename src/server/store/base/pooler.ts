@@ -69,7 +69,7 @@ async function neededMode(open: Open): Promise<PoolMode | null> {
   if (missing.length === 0) return mode
   throw new PoolerRefused(
     `DATABASE_URL points to a pooler in ${mode} mode, which does not keep connection time-outs. Set ` +
-      'them on the role, then make the pooler reconnect (PgBouncer: RECONNECT): ' +
+      'these time-outs on the role, then make the pooler reconnect (PgBouncer: RECONNECT): ' +
       missing.join(' '),
   )
 }

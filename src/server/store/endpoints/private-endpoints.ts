@@ -228,7 +228,7 @@ async function hasRoom(tx: Transaction, workspaceId: string | null): Promise<Out
 }
 
 const NO_DRAFT =
-  'Create a new private endpoint; only the prices of this one can be changed, with `PUT …/pricing`.'
+  'Create a new private endpoint; only the prices of the existing endpoint can be changed, with `PUT …/pricing`.'
 
 async function hasSecret(
   sql: Queryable,

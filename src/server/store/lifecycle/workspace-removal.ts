@@ -59,7 +59,7 @@ export async function removeWorkspace(
 
 const ONLY_ONE = 'The only workspace of an organization cannot be deleted.'
 const UNCONFIRMED =
-  'To delete it anyway, send `confirm_default_workspace_deletion=true`; the oldest other workspace becomes the default.'
+  'To delete the default workspace, send `confirm_default_workspace_deletion=true`; the oldest other workspace becomes the default.'
 
 async function oldestBeside(tx: Transaction, { id, organizationId }: Workspace): Promise<Workspace | null> {
   const [row] = await tx<WorkspaceRow[]>`

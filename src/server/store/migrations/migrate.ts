@@ -145,7 +145,7 @@ export async function checkSchema(
     if (row.oldest_binary > known) {
       throw new SchemaRefused(
         `The database was migrated to ${recorded.length} and needs a Sluice version that has migration ` +
-          `${row.oldest_binary}; this one has only ${known}. Start the newer Sluice version.`,
+          `${row.oldest_binary}; this version has only ${known}. Start the newer Sluice version.`,
       )
     }
   }

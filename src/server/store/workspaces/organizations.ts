@@ -98,7 +98,7 @@ function ambiguous(rows: readonly OrganizationRow[]): ReturnType<typeof fail> {
     .join(', ')
   return fail('reference_ambiguous', {
     fields: AMBIGUOUS,
-    detail: `They are ${names}${rows.length > AMBIGUOUS_NAMED_MAX ? ' and more' : ''}.`,
+    detail: `The organizations are ${names}${rows.length > AMBIGUOUS_NAMED_MAX ? ' and more' : ''}.`,
   })
 }
 

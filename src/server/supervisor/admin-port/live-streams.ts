@@ -66,7 +66,13 @@ export class LiveStreams {
 
   #admit(response: ServerResponse): boolean {
     if (this.#open >= LIVE_STREAMS_MAX) {
-      send(response, failed({ name: 'busy', detail: `There are ${LIVE_STREAMS_MAX} open live views.` }))
+      send(
+        response,
+        failed({
+          name: 'busy',
+          detail: `The maximum of ${LIVE_STREAMS_MAX} live views is open: close one of them.`,
+        }),
+      )
       return false
     }
     this.#open++

@@ -212,14 +212,16 @@ export function checkWritable(path: string): void {
     return null
   })
   if (foreign === null) return
-  throw new StartRefused(`the data directory ${path} ${foreign}: set SLUICE_DATA to a directory of its own`)
+  throw new StartRefused(
+    `the data directory ${path} ${foreign}: set SLUICE_DATA to a directory that only Sluice uses`,
+  )
 }
 
 function tried<T>(path: string, run: () => T): T {
   try {
     return run()
   } catch (cause) {
-    const why = `cannot be written (${codeOf(cause)}): set SLUICE_DATA`
+    const why = `cannot be written (${codeOf(cause)}): set SLUICE_DATA to a writable directory`
     throw new StartRefused(`the data directory ${path} ${why}`, { cause })
   }
 }

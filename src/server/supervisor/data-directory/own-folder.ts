@@ -42,7 +42,7 @@ export function openOwnFolder(input: OwnFolderInput): string | null {
 /** The same check of an existing folder, without a change to it. */
 export function whyNotOwn(input: OwnFolderInput): string | null {
   const stats = lstatSync(input.path)
-  if (stats.isSymbolicLink()) return 'is a link: give the directory itself'
+  if (stats.isSymbolicLink()) return 'is a symbolic link: use the directory that the link points to'
   if (!stats.isDirectory()) return 'is not a directory'
   if (!isOwn(stats)) return `belongs to user ${stats.uid}`
   return isOursOrEmpty(input) ? null : 'contains other files'

@@ -275,7 +275,7 @@ export class Fleet {
     if (child.hasReachedStore) return child
     child.kill()
     throw new StartRefused(
-      `the new ${part.role} ${part.slot} could not reach Postgres: the previous ones keep running`,
+      `the new ${part.role} ${part.slot} could not reach Postgres: the previous processes keep running`,
     )
   }
 

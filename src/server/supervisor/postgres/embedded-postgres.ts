@@ -74,7 +74,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const setpriv = findSetpriv()
   if (setpriv === null)
     log.warn('postgres.no_death_signal', {
-      effect: 'a hard kill of this process may leave Postgres running until the next start',
+      effect: 'killing this process with SIGKILL may leave Postgres running until the next start',
     })
   const isRoot = process.getuid?.() === 0
   const account = stepDownAccount()

@@ -51,7 +51,7 @@ export async function findPostgresBinaries(
   const copied = await copyOnce(shipped.native, join(input.cacheDir, shipped.name))
   const problem = await whyNot(join(copied, 'bin'), input)
   if (problem === null) return join(copied, 'bin')
-  throw new EmbeddedPostgresError(`its programs do not run on this machine (${problem})`)
+  throw new EmbeddedPostgresError(`the Postgres programs do not run on this machine (${problem})`)
 }
 
 export function shippedBinaries(): ShippedBinaries {

@@ -175,8 +175,8 @@ export async function checkClusterVersion(
   if (Number.isNaN(theirs) || theirs === ours) return
   const way =
     theirs > ours
-      ? 'start it with that Sluice version or a newer one'
-      : 'run `sluice backup` with the Sluice version that created it, then `sluice restore` with this one into a new data directory'
+      ? 'start the node with the Sluice version that created the cluster, or with a newer version'
+      : 'run `sluice backup` with the Sluice version that created it, then `sluice restore` with this version into a new data directory'
   throw new StartRefused(
     `the cluster ${folder} belongs to Postgres ${theirs}, but this Sluice includes Postgres ${ours}: ${way}`,
   )

@@ -49,7 +49,8 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     const dimensions = request.dimensions ?? LEXICAL_DIMENSIONS_DEFAULT
     if (dimensions > LEXICAL_DIMENSIONS_MAX) return tooMuch('/dimensions', LEXICAL_DIMENSIONS_MAX)
     const countMax = Math.floor(LEXICAL_NUMBERS_MAX / dimensions)
-    if (shape.count > countMax) return tooMuch('/input', countMax, ' inputs with that many dimensions')
+    if (shape.count > countMax)
+      return tooMuch('/input', countMax, ' inputs with the requested number of dimensions')
     const bulk = bulkOf(request.input)
     if (bulk !== null && bulk.length > LEXICAL_INPUT_BYTES_MAX)
       return tooMuch('/input', LEXICAL_INPUT_BYTES_MAX, ' bytes')

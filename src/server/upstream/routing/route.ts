@@ -63,7 +63,7 @@ export function route(
   )
   const chosen = inOrder(sorted, inputs)
   if (chosen.length > 0 || model.endpoints.length === 0) return ok(chosen)
-  const excluded = `Excluded by: ${blamed(model.endpoints, preferences ?? {}, fitting).join(', ')}.`
+  const excluded = `Preferences that exclude endpoints: ${blamed(model.endpoints, preferences ?? {}, fitting).join(', ')}.`
   return fail('endpoint_excluded', { detail: excluded + unknownNames(model.endpoints, preferences ?? {}) })
 }
 
@@ -102,7 +102,7 @@ function unknownNames(endpoints: readonly Endpoint[], { only, order }: ProviderP
   const has =
     near.length > 0
       ? hintOf(near)
-      : ` It has: ${slugs
+      : ` The model has: ${slugs
           .slice(0, NAMED_MAX)
           .map((slug) => `\`${slug}\``)
           .join(', ')}.`

@@ -170,6 +170,6 @@ t.test('doctor tells of dead letters', async (t) => {
   t.match(await told(), {
     level: 'warning',
     detail: /^1 failed webhook delivery,/,
-    fix: / webhooks list --state dead`, then send all again with `.* webhooks replay --dead`/,
+    fix: / webhooks list --state dead`, then replay all with `.* webhooks replay --dead`/,
   })
 })

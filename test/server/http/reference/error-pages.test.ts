@@ -42,7 +42,7 @@ t.test('a page names the operations that may answer so, and a command that shows
   t.match(html, /<h2>Operations<\/h2>\n<ul>\n<li><a href="\/docs\/reference\/presets#presets\./)
   t.match(await (await fetch(`${url}/docs/errors/key_expired`)).text(), /\d+ operations may answer with it/)
   const taken = await (await fetch(`${url}/docs/errors/slug_taken`)).text()
-  t.match(taken, /<h2>Command that reproduces it<\/h2>\n<pre tabindex="0"><code>.*curl/)
+  t.match(taken, /<h2>Command that reproduces the error<\/h2>\n<pre tabindex="0"><code>.*curl/)
   t.match(taken, /Bearer \$SLUICE_MANAGEMENT_KEY/)
 })
 

@@ -195,7 +195,7 @@ t.test('where no form passed each is told with its own cause', async (t) => {
   t.same([created.status, errorTypeOf(created)], [502, 'probe_failed'])
   t.match(
     created.body.error?.message,
-    /By API: embeddings: Not Found; chat: missing_usage; .*messages: no such key/,
+    /Answers by API: embeddings: Not Found; chat: missing_usage; .*messages: no such key/,
   )
 })
 

@@ -62,7 +62,10 @@ t.test(
     const strict = await send('chat', { seed: 7, provider: { require_parameters: true } })
     t.equal(strict.status, 404)
     t.match(await strict.json(), {
-      error: { type: 'endpoint_excluded', message: /Excluded by: require_parameters \(`seed`\)\.$/ },
+      error: {
+        type: 'endpoint_excluded',
+        message: /Preferences that exclude endpoints: require_parameters \(`seed`\)\.$/,
+      },
     })
     t.equal(first.calls.length, 1)
   },

@@ -130,7 +130,7 @@ t.test('a schema that needs a newer binary is refused', async (t) => {
   await migrate(store.options.url, keptLog(), { migrations: [first, step(2, 'second', 2)] })
   t.match(
     await refusal(migrate(store.options.url, keptLog(), { migrations: [first] })),
-    /needs a Sluice version that has migration 2; this one has only 1/,
+    /needs a Sluice version that has migration 2; this version has only 1/,
   )
 })
 

@@ -99,7 +99,7 @@ t.test(
     const twins = [await organization(store, 'twin'), await organization(store, 'twin')]
     const ids = twins.map((twin) => `${twin} (twin)`).join(', ')
     t.match(await findOrganization(store.sql, 'twin'), {
-      failure: { name: 'reference_ambiguous', detail: `They are ${ids}.` },
+      failure: { name: 'reference_ambiguous', detail: `The organizations are ${ids}.` },
     })
     for (let nth = 0; nth < 4; nth++) await organization(store, 'twin')
     const { failure } = (await findOrganization(store.sql, 'twin')) as { failure: { detail: string } }

@@ -60,7 +60,7 @@ t.test('what only the log may know is not answered', async (t) => {
   refuse(new Error('connect ECONNREFUSED 10.0.0.7'))
   t.same(await reloader.scale({ fronts: 3, workers: null }), {
     state: 'refused',
-    reason: 'an error; see its log',
+    reason: 'an error; see the log of the node',
   })
   t.match(log.events.at(-1), { event: 'scale_refused' })
 })

@@ -18,7 +18,7 @@ t.test(
       ),
     })
     await t.rejects(checkClusterVersion(place(ours + 1), ours), {
-      message: /start it with that Sluice version or a newer one/,
+      message: /start the node with the Sluice version that created the cluster, or with a newer version/,
     })
     await checkClusterVersion(place(ours), ours)
   },

@@ -158,7 +158,7 @@ const TOO_LARGE = {
   expected: `at most ${FETCHED_MEDIUM_BYTES_MAX} bytes`,
 }
 const NO_MEDIUM = {
-  message: 'names content of another type',
+  message: 'names content of an unsupported type',
   expected: 'a PNG, JPEG, GIF or WebP image, PDF, or MP3 or WAV audio',
 }
 const NO_IMAGE = { message: 'does not name an image', expected: 'a PNG, JPEG, GIF or WebP image' }

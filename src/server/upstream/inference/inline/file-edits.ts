@@ -39,7 +39,7 @@ export function fileEdits(body: KeptBody, files: readonly InlineFile[] = []): re
   const next = (): Members => new Members(body, nth++)
   return files.flatMap((file) => {
     const form = inlineFormOf(file.use, file.mimeType)
-    if (form === null) throw new Error('a file of a type that cannot be used here')
+    if (form === null) throw new Error('the content part does not accept the type of the file')
     return EDITS[file.use](next, { file, form })
   })
 }

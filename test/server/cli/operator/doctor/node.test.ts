@@ -143,7 +143,7 @@ t.test(
     })
     t.match(of('port'), {
       level: 'problem',
-      detail: /cannot listen on 0\.0\.0\.0:80: this user has no permission/,
+      detail: /cannot listen on 0\.0\.0\.0:80: this user may not use the port/,
       fix: /1024 or more.*CAP_NET_BIND_SERVICE/,
     })
     t.match(of('descriptors'), {
