@@ -98,8 +98,8 @@ t.test('the refusal of a call that writes a text says that its maximum cost is a
   const tokens = { member: 'max_tokens', affordable: 85, asked: null, byDefault: null }
   t.equal(
     textOf(withAffordable(failureOf(limitOf('key', 'lifetime')), 10_000_000, tokens)),
-    "The key's spending limit does not cover this call. 9.99 of 10 USD is used, and this call may cost up to 0.02 USD, " +
-      'an upper bound: at least one token per byte of the request. ' +
+    "The key's spending limit does not cover this call. 9.99 of 10 USD is used, and this call may cost up to 0.02 USD " +
+      '(an upper bound that counts at least one token per byte of the request). ' +
       "Set `max_tokens` to 85 or less, set `default_max_output_tokens` on the key, or raise the key's limit.",
   )
   t.end()

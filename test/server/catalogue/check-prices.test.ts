@@ -76,7 +76,7 @@ const MISTAKES: readonly (readonly [string, Json, string, RegExp])[] = [
     '/pricing/overrides',
     /at most 32/,
   ],
-  ['a discount', priced({ discount: 0.1 }), '/pricing/discount', /enter the price you pay/],
+  ['a discount', priced({ discount: 0.1 }), '/pricing/discount', /enter prices after the discount/],
   [
     'a price of pictures that a model makes',
     priced({ image_output: '0.01' }),
