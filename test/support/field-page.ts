@@ -12,12 +12,14 @@ const MARKS = STRICT_CUT_INSIDE.map((name) => `\`${name}\``).join(', ')
 const INTRO = `# Treatment of each field
 
 This page lists how Sluice treats each field of a request if the provider uses another API.
-[Translation between APIs](translation.md) explains the terms. If a request is translated, a
-field that is not listed is dropped, and a part, an item or a tool that is not listed is refused. Brackets
-contain the type of an object in a list. For a mapped object, the table lists only fields that at least one
-provider does not receive. Cache marks (${MARKS}) in turns, parts and
-tools are mapped for chat and messages, and dropped for responses and gemini. The command line prints the same
-list for the endpoints of a model, with the fields not sent to providers that accept only OpenAI's fields:
+[Translation between APIs](translation.md) explains *mapped*, *dropped* and *refused*. Each row of a table
+names the treatment of a field for each API that the provider may use. Sluice drops each field that this page
+does not list, and refuses each part, item or tool that this page does not list. Brackets contain the type of
+an object in a list, as in \`tools[function]\`. For a mapped object, this page lists only fields that at least
+one provider does not receive. Cache marks (${MARKS}) in turns, parts
+and tools are mapped for chat and messages, and dropped for responses and gemini. The following command prints
+the treatment of each field for the endpoints of a model, including fields that are not sent to providers that
+accept only OpenAI's fields:
 
 \`\`\`sh elsewhere
 bin/sluice models explain anthropic/claude-fable-5.1 --from chat
@@ -26,7 +28,7 @@ bin/sluice models explain anthropic/claude-fable-5.1 --from chat
 /** The page, by its path. */
 export function fieldPage(): Readonly<Record<string, string>> {
   const sections = DIALECTS.map(
-    (dialect) => `## From ${dialect}\n\n${oursOf(dialect)}\n\n${tableOf(dialect)}\n`,
+    (dialect) => `## From ${dialect}\n\n${oursOf(dialect)}\n\n${fieldsOf(dialect)}\n`,
   )
   return { 'docs/use/translation-fields.md': `${INTRO}\n\n${sections.join('\n')}\n${GENERATED}\n` }
 }
@@ -34,7 +36,7 @@ export function fieldPage(): Readonly<Record<string, string>> {
 function oursOf(dialect: Dialect): string {
   const names = oursIn(dialect).map((name) => `\`${name}\``)
   return wrapped(
-    `Sluice reads these fields itself; a translated request does not contain them: ${names.join(', ')}.`,
+    `Sluice reads these fields of a ${dialect} request itself, and sends none of them to a provider that uses another API: ${names.join(', ')}.`,
   )
 }
 
@@ -51,16 +53,46 @@ function wrapped(text: string): string {
   return lines.join('\n')
 }
 
-function tableOf(dialect: Dialect): string {
+/** A table of the fields that other APIs treat differently, and a list of those that all treat alike. */
+function fieldsOf(dialect: Dialect): string {
   const protocols = TEXT_PROTOCOLS.filter((one) => one !== dialect)
   const columns = protocols.map((protocol) => fieldRows(dialect, { protocol, isStrict: false }))
   const [first = []] = columns
+  const alike: Record<'mapped' | 'dropped' | 'refused', string[]> = { mapped: [], dropped: [], refused: [] }
   const rows = first.flatMap(({ field }, nth) => {
     const cells = columns.flatMap((rows) => rows[nth] ?? [])
-    return cells.some(isTold) ? [[`\`${field}\``, ...cells.map(cellOf)]] : []
+    if (!cells.some(isTold)) return []
+    const [only, ...others] = new Set(cells.map(cellOf))
+    const { class: of, to = [], limit } = cells[0] ?? {}
+    if (only !== undefined && others.length === 0 && limit === undefined && to.length === 0) {
+      if (of === 'mapped' || of === 'dropped' || of === 'refused') {
+        alike[of].push(only.replace(of, `\`${field}\``))
+        return []
+      }
+    }
+    return [[`\`${field}\``, treatmentOf(protocols, cells)]]
   })
-  const head = ['Field', ...protocols.map((protocol) => `In ${protocol}`)]
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  const head = [`Field of ${dialect}`, 'Treatment for each API']
+  const table = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  const others = protocols.join(', ').replace(/, (?=\w+$)/, ' and ')
+  return [
+    table,
+    wrapped(`Sluice maps these parts of a ${dialect} request for ${others}: ${alike.mapped.join(', ')}.`),
+    wrapped(`Sluice drops these fields of a ${dialect} request for ${others}: ${alike.dropped.join(', ')}.`),
+    wrapped(
+      `Sluice refuses to translate a ${dialect} request that contains any of the following: ${alike.refused.join(', ')}.`,
+    ),
+  ].join('\n\n')
+}
+
+/** `responses, messages: dropped; gemini: …`: the treatment, with the APIs that share it. */
+function treatmentOf(protocols: readonly string[], cells: readonly FieldRow[]): string {
+  const byCell = new Map<string, string[]>()
+  for (const [nth, cell] of cells.entries()) {
+    const text = cellOf(cell)
+    byCell.set(text, [...(byCell.get(text) ?? []), protocols[nth] ?? ''])
+  }
+  return [...byCell].map(([text, names]) => `${names.join(', ')}: ${text}`).join('; ')
 }
 
 /**
@@ -75,7 +107,7 @@ function isTold({ field, class: of, limit }: FieldRow): boolean {
 
 function cellOf({ class: of, to = [], limit, defaults = [] }: FieldRow): string {
   const usual = of === 'refused' ? defaults.map((one) => `\`${JSON.stringify(one)}\``).join(', ') : ''
-  const said = to.length > 0 ? to.map((name) => `\`${name}\``).join(', ') : of
-  const but = usual === '' ? said : `${said}, except ${usual}`
-  return limit === undefined ? but : `${but}; ${limit}`
+  const said = to.length > 0 ? `sent as ${to.map((name) => `\`${name}\``).join(', ')}` : of
+  const but = usual === '' ? said : `${said} (except ${usual})`
+  return limit === undefined ? but : `${but} (${limit})`
 }
