@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 /** The error envelope of every error status. §2.1, C1, C13. */
 export const ErrorEnvelope = Type.Object({
   error: Type.Object({
-    code: Type.Integer({ description: 'Equals the HTTP status.' }),
+    code: Type.Integer({ description: 'Error code, which equals the HTTP status.' }),
     message: Type.String(),
     metadata: Type.Optional(
       Type.Object(
@@ -35,7 +35,7 @@ export const TypedErrorEnvelope = Type.Object({
     type: Type.String({ description: 'The error type, as in `error_type`.' }),
     param: Type.Union([Type.String(), Type.Null()], {
       description:
-        'Path of the first invalid field, such as `messages[0].role`, or of the one that the provider refused; ' +
+        'Path of the first invalid field, such as `messages[0].role`, or of the field that the provider refused; ' +
         'null if no single field is invalid.',
     }),
   }),

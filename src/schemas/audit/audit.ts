@@ -33,8 +33,8 @@ export const ListAuditQuery = Type.Object({
     'Actor: hash of a key or SCIM token, or name of an operating-system user of the command line.',
   ),
   outcome: Type.Optional(Type.Enum([...AUDIT_OUTCOMES])),
-  since: instant('Events at or after this time, in ISO 8601 with offset.'),
-  until: instant('Events before this time.'),
+  since: instant('Returns only events at or after this time, in ISO 8601 with offset.'),
+  until: instant('Returns only events before this time.'),
   before: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -56,12 +56,12 @@ export const AuditEventShape = Type.Object({
   at: Type.String({
     format: 'date-time',
     description:
-      'Time of the event in UTC, to the microsecond; never earlier than that of the previous event.',
+      'Time of the event in UTC, to the microsecond; never earlier than the time of the previous event.',
   }),
   organization_id: Type.String({ format: 'uuid' }),
   workspace_id: nullable(Type.String({ format: 'uuid' })),
   actor: Type.Object({
-    kind: Type.String({ description: '`key`, `scim_token`, `cli` or `system`.' }),
+    kind: Type.String({ description: 'Kind of actor: `key`, `scim_token`, `cli` or `system`.' }),
     id: nullable(
       Type.String({ description: 'Hash of the key or token, or name of the operating-system user.' }),
     ),
@@ -81,13 +81,14 @@ export const AuditEventShape = Type.Object({
     Type.Integer({
       minimum: 1,
       description:
-        'Number of equal refusals after the first, which has its own event; absent for a single event.',
+        'Number of identical refusals that this event combines; the first refusal has an event of its own. Absent in other events.',
     }),
   ),
   since: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'With `count`: time of the first counted refusal; `at` is when counting ended.',
+      description:
+        'Time of the first refusal in `count`, while `at` is when counting ended; absent without `count`.',
     }),
   ),
   hash: Type.String({
@@ -101,7 +102,7 @@ export const AuditAnswer = Type.Object({
     description: 'Events, newest first. A page may be short or empty even if more pages follow.',
   }),
   has_more: Type.Boolean(),
-  next_before: nullable(Type.Integer({ minimum: 1, description: '`before` for the next page.' })),
+  next_before: nullable(Type.Integer({ minimum: 1, description: 'Value of `before` for the next page.' })),
 })
 
 /** Names of the query's instants that are not valid. */

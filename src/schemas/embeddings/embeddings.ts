@@ -104,7 +104,7 @@ export const EmbeddingsAnswer = Type.Object({
       index: Type.Integer({ minimum: 0 }),
       embedding: Type.Union([
         Type.Array(Type.Number()),
-        Type.String({ description: 'Little-endian float32, base64.' }),
+        Type.String({ description: 'The vector as little-endian float32 in base64.' }),
       ]),
     }),
   ),

@@ -129,7 +129,7 @@ const SecretName = nullable(
     maxLength: SECRET_NAME_CHARS_MAX,
     title: SECRET_NAME_RULES,
     description:
-      'Sluice extension: name of the workspace secret that authenticates to the server; it must be bound to the host of `base_url`.',
+      'Sluice extension: name of the workspace secret that authenticates to the server; the secret must be bound to the host of `base_url`.',
   }),
 )
 const WorkspaceId = Type.String({ format: 'uuid' })
@@ -144,7 +144,7 @@ export const CreateEndpointBody = Type.Object({
     description: 'The canonical slug of a model, or a new `author/slug`.',
   }),
   provider_slug: Text(
-    'Slug of a provider in the catalogue, or `openai-compatible`; it determines the protocol.',
+    'Slug of a provider in the catalogue, or `openai-compatible`; the slug determines the protocol.',
   ),
   upstream_model_id: Text(),
   base_url: Type.Optional(nullable(BaseUrl)),
@@ -176,7 +176,7 @@ export const ValidateEndpointBody = Type.Object({
       Type.Array(Form, {
         ...FORMS_RANGE,
         description:
-          'Sluice extension: API formats that must pass in this validation, instead of those of the draft.',
+          'Sluice extension: API formats that must pass in this validation, instead of the `forms` of the draft.',
       }),
     ),
   ),
@@ -226,7 +226,7 @@ export const WholeEndpoint = Type.Object({
   forms: Forms,
   speaks: Type.Array(Form, {
     description:
-      'Sluice extension: API formats found by the last successful validation; only these are used.',
+      'Sluice extension: API formats found by the last successful validation; Sluice uses only these formats.',
   }),
 })
 export type WholeEndpoint = Static<typeof WholeEndpoint>
@@ -240,10 +240,13 @@ export const EndpointDeletedAnswer = Type.Object({
 const FormFinding = Type.Object({
   form: Form,
   passed: Type.Boolean(),
-  checks: Type.Array(Check, { description: 'Checks of this API format; empty if it was not tested.' }),
+  checks: Type.Array(Check, {
+    description: 'Checks of this API format; empty if the format was not tested.',
+  }),
   is_unprobed: Type.Optional(
     Type.Literal(true, {
-      description: 'True when the node had no capacity to test this format; validate again.',
+      description:
+        'True when the node had no capacity to test this format; in that case, validate the endpoint again.',
     }),
   ),
 })

@@ -45,12 +45,15 @@ const OwnFile = Type.Object(
     created_at: Type.String({ format: 'date-time' }),
     downloadable: Type.Boolean({ description: 'False for an upload; true for a promoted container file.' }),
     expires_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'When the file is deleted; absent when it is kept.' }),
+      Type.String({
+        format: 'date-time',
+        description: 'When the file is deleted; absent when the file does not expire.',
+      }),
     ),
   },
   {
     description:
-      'The default format, also used for callers that send `anthropic-version` or `anthropic-beta`.',
+      'Default format of files, also used for callers that send `anthropic-version` or `anthropic-beta`.',
   },
 )
 
@@ -65,10 +68,12 @@ const OpenAiFile = Type.Object(
     purpose: Type.String(),
     status: Type.Literal('processed'),
     expires_at: Type.Optional(
-      Type.Integer({ description: 'Unix time in seconds when the file is deleted; absent when it is kept.' }),
+      Type.Integer({
+        description: 'Unix time in seconds when the file is deleted; absent when the file does not expire.',
+      }),
     ),
   },
-  { description: "The format for OpenAI's clients." },
+  { description: "Format of files for OpenAI's clients." },
 )
 
 /** A file in the form of its client. §2.8, B1.7. */
@@ -222,7 +227,7 @@ export const FileScope = {
   provider: Type.Optional(
     Type.Union([Type.Literal('openai'), Type.Literal('anthropic')], {
       description:
-        "Slug of a provider: the operation acts on files stored there, with the workspace's own provider key.",
+        "Slug of a provider: the operation acts on files stored at the provider, with the workspace's own provider key.",
     }),
   ),
   workspace_id: Type.Optional(
@@ -246,15 +251,15 @@ export const ListFilesQuery = Type.Object({
       description: `Files per page; ${FILES_PAGE_DEFAULT} by default.`,
     }),
   ),
-  cursor: Type.Optional(Type.String({ description: '`cursor` of the previous page.' })),
+  cursor: Type.Optional(Type.String({ description: 'Value of `cursor` from the previous page.' })),
   page: Type.Optional(
     Type.String({
       description:
-        "Cursor in Anthropic's format: `next_page` of the previous page. Takes precedence over `after`, `after_id` and `before_id`.",
+        "Cursor in Anthropic's format: `next_page` of the previous page. `page` takes precedence over `after`, `after_id` and `before_id`.",
     }),
   ),
   after: Type.Optional(Type.String({ description: 'Id of the last file on the previous page.' })),
-  after_id: Type.Optional(Type.String({ description: "Anthropic's name for `after`." })),
+  after_id: Type.Optional(Type.String({ description: "The same as `after`, under Anthropic's name." })),
   purpose: Type.Optional(
     Type.String({
       minLength: 1,
@@ -267,19 +272,19 @@ export const ListFilesQuery = Type.Object({
   before_id: Type.Optional(
     Type.String({
       description:
-        'Id of the first file on the following page, to list the files before it. Not supported with OpenAI.',
+        'Id of the first file on the following page, to list the files before that file. `before_id` is not supported for files at OpenAI.',
     }),
   ),
   ids: Type.Optional(
     Type.Array(Type.String({ minLength: 1 }), {
       maxItems: FILE_IDS_MAX,
       description:
-        'Ids of the files to return, each as `ids` or `ids[]`, on one page; not allowed with cursors, `limit` or `provider`. Ids without a file are left out.',
+        'Ids of the files to return, each as `ids` or `ids[]`, on one page; not allowed with cursors, `limit` or `provider`. Unknown ids are left out.',
     }),
   ),
   order: Type.Optional(
     Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
-      description: "Sluice's own storage supports `asc` only, oldest first.",
+      description: "Order of the files. Sluice's own storage supports only `asc`, oldest first.",
     }),
   ),
   ...FileScope,
@@ -313,7 +318,7 @@ export const ListContainerFilesQuery = Type.Object({
       description: `Files per page; ${FILES_PAGE_DEFAULT} by default.`,
     }),
   ),
-  after: Type.Optional(Type.String({ description: '`last_id` of the previous page.' })),
+  after: Type.Optional(Type.String({ description: 'Value of `last_id` from the previous page.' })),
 })
 
 /** A container file, as OpenAI's clients know it. B2.8. */

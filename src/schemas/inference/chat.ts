@@ -56,7 +56,7 @@ const ToolChoice = Type.Union([
 const Search = Type.Optional(
   Type.Unknown({
     description:
-      'Sent to the provider. Refused when a spending limit applies, because its cost has no maximum.',
+      'Web search settings, sent to the provider. A web search is refused when a spending limit applies, because its cost has no maximum.',
   }),
 )
 
@@ -153,7 +153,7 @@ const BESIDE_TEXT = {
     Type.Array(Type.Object({ type: Type.String() }, OPEN), {
       description:
         'Reasoning with its signatures, to be sent back unchanged in the next turn: `reasoning.text`, ' +
-        '`reasoning.summary` or `reasoning.encrypted`. In a stream, fragments of one entry share its `index`.',
+        '`reasoning.summary` or `reasoning.encrypted`. In a stream, all fragments of one entry have the same `index`.',
     }),
   ),
 }
@@ -223,7 +223,7 @@ export const ChatChunk = Type.Object({
   error: Type.Optional(
     Type.Object(
       { code: Type.Integer(), message: Type.String(), type: Type.String() },
-      { ...OPEN, description: 'Why the answer is incomplete; no event follows.' },
+      { ...OPEN, description: 'Reason why the answer is incomplete; no more events follow.' },
     ),
   ),
 })

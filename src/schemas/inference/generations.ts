@@ -22,10 +22,12 @@ const Never = Type.Null({ description: 'Always null.' })
 /** The record of a call, with every member that OpenRouter's client requires. D33. */
 export const GenerationRecord = Type.Object({
   id: Type.String({ description: '`gen_…`' }),
-  upstream_id: Type.Union([Type.String(), Type.Null()], { description: 'Id of the answer at the provider.' }),
+  upstream_id: Type.Union([Type.String(), Type.Null()], {
+    description: 'Id that the provider gave to the answer.',
+  }),
   model: Type.String(),
   provider_name: Type.Union([Type.String(), Type.Null()], {
-    description: 'Slug of the provider; null when none answered.',
+    description: 'Slug of the provider that answered; null when no provider answered.',
   }),
   created_at: Type.String({ format: 'date-time' }),
   api_type: Type.Literal('completions'),
@@ -34,13 +36,13 @@ export const GenerationRecord = Type.Object({
   cancelled: Type.Boolean({ description: 'True when the caller closed the stream before its end.' }),
   finish_reason: Type.Union([Type.String(), Type.Null()], {
     description:
-      'Reason why generation ended, with the values of chat completions. `error` when the answer was cut off; null when the caller left.',
+      'Reason why generation ended, with the values of chat completions. `error` when the answer was cut off; null when the caller disconnected.',
   }),
   native_finish_reason: Type.Union([Type.String(), Type.Null()], {
     description: 'Reason why generation ended, as reported by the provider.',
   }),
   total_cost: Type.Number({ description: 'USD charged for the call.' }),
-  usage: Type.Number({ description: 'The same as `total_cost`.' }),
+  usage: Type.Number({ description: 'USD charged for the call; equals `total_cost`.' }),
   upstream_inference_cost: Type.Union([Type.Number(), Type.Null()], {
     description: "USD charged by the provider to the workspace's own key.",
   }),
@@ -65,7 +67,7 @@ export const GenerationRecord = Type.Object({
   router: Never,
   preset_id: Never,
   service_tier: Type.Union([Type.String(), Type.Null()], {
-    description: 'Service tier reported by the provider; null when none is reported.',
+    description: 'Service tier reported by the provider; null when the provider reports none.',
   }),
   user_agent: Never,
   http_referer: Never,
@@ -78,7 +80,7 @@ export const GenerationRecord = Type.Object({
   session_id: TextOrNull,
   x: Type.Object({
     ttft_ms: Milliseconds(
-      'Milliseconds until the first output was written to the caller; null when there was none or the call was not streamed.',
+      'Milliseconds until the first output was written to the caller; null when no output was written or the call was not streamed.',
     ),
     stalled_ms: Type.Number({
       minimum: 0,
@@ -93,7 +95,7 @@ export const GenerationRecord = Type.Object({
     price: Type.Union([WrittenPrice, Type.Null()]),
     unpriced_tier: Type.Union([Type.Enum(TIER_MEMBERS), Type.Null()], {
       description:
-        'Field of the answer whose tier, speed or region has no price in the catalogue; the usual price was charged.',
+        'Field of the answer that reports a tier, speed or region without a price in the catalogue; the usual price was charged.',
     }),
   }),
 })

@@ -77,7 +77,8 @@ export const MessagesBody = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: ASKED_MAX,
-        description: 'Maximum number of output tokens. Required unless a preset supplies it.',
+        description:
+          'Maximum number of output tokens. `max_tokens` is required unless a preset supplies a value.',
       }),
     ),
     stream: Stream,
@@ -145,7 +146,7 @@ export const MessageEvent = Type.Object(
     error: Type.Optional(
       Type.Object(
         { type: Type.String(), message: Type.String() },
-        { ...OPEN, description: 'Why the answer is incomplete; no event follows.' },
+        { ...OPEN, description: 'Reason why the answer is incomplete; no more events follow.' },
       ),
     ),
   },

@@ -92,7 +92,7 @@ export const ResponsesBody = Type.Object(
         minimum: 1,
         maximum: ASKED_MAX,
         description:
-          'Maximum number of tool calls that the provider runs. Required for these tools when a spending limit applies.',
+          'Maximum number of tool calls that the provider runs. `max_tool_calls` is required for tools that the provider runs when a spending limit applies.',
       }),
     ),
     temperature: Figure,
@@ -111,7 +111,7 @@ export const ResponsesBody = Type.Object(
     store: maybe(
       Type.Boolean({
         description:
-          "Must not be true with the operator's provider key, because nothing may be stored with it.",
+          "Must not be true with the operator's provider key, because Sluice stores nothing in the operator's account.",
       }),
     ),
     background: maybe(

@@ -38,19 +38,20 @@ export const Model = Type.Optional(
 )
 export const Stream = maybe(
   Type.Boolean({
-    description: 'Set to true to stream the answer as server-sent events. The `Accept` header has no effect.',
+    description:
+      'Set to true to stream the answer as server-sent events. The `Accept` header does not turn on streaming.',
   }),
 )
 /** Its type is not checked: providers differ, and Sluice uses a text alone. */
 export const CacheKey = Type.Optional(
   Type.Unknown({
-    description: 'Cache key, sent to the provider. Calls with the same key use the same endpoint.',
+    description: 'Cache key, sent to the provider. Calls with the same cache key use the same endpoint.',
   }),
 )
 
 const Stored = Type.Optional(
   Type.Unknown({
-    description: "Sent to the provider only with the workspace's own provider key.",
+    description: "The value is sent to the provider only with the workspace's own provider key.",
   }),
 )
 /** Members of OpenAI's chat and responses by which a call names another. D8. */
@@ -60,7 +61,7 @@ export const CHAT_STATE = { store: Stored, ...CACHE_OPTIONS }
 const OfAccount = Type.Optional(
   Type.Unknown({
     description:
-      "Sent to the provider. With the operator's key, the value must not refer to objects in the provider account.",
+      "The value is sent to the provider. With the operator's provider key, the value must not refer to objects in the provider account.",
   }),
 )
 /** Members of some providers that may name what an account holds, in every form. D31. */
@@ -89,31 +90,39 @@ export const OURS = {
   models: maybe(
     Type.Array(Type.String({ minLength: 1 }), {
       maxItems: FALLBACK_MODELS_MAX,
-      description: 'Models that are tried in this order after `model`.',
+      description: 'Fallback models, tried in this order after `model`.',
     }),
   ),
   preset: maybe(TextPresetName),
-  plugins: maybe(Type.Array(Type.Unknown(), { description: 'Only an empty list is accepted.' })),
-  transforms: maybe(Type.Array(Type.String(), { description: 'Accepted, but has no effect.' })),
-  stop_server_tools_when: Type.Optional(Type.Unknown({ description: 'Only null is accepted.' })),
+  plugins: maybe(
+    Type.Array(Type.Unknown(), { description: 'Must be an empty list: Sluice has no plug-ins.' }),
+  ),
+  transforms: maybe(Type.Array(Type.String(), { description: 'Accepted for compatibility; has no effect.' })),
+  stop_server_tools_when: Type.Optional(
+    Type.Unknown({ description: 'Must be null: Sluice does not run server tools.' }),
+  ),
   session_id: maybe(Type.String({ maxLength: SESSION_ID_CHARS_MAX })),
 }
 
 const Dear = Type.Optional(
   Type.Unknown({
     description:
-      'Sent to the provider. When a spending limit applies, only tiers that cost no more than the usual one are allowed.',
+      'The value is sent to the provider. When a spending limit applies, values that can raise the cost are refused.',
   }),
 )
 
 /** Of answers; a stream of chat may have it in its last event alone. F6. */
 export const ReportedTier = Type.Optional(
-  orNull(Type.String({ description: 'Service tier reported by the provider; absent if it reports none.' })),
+  orNull(
+    Type.String({
+      description: 'Service tier reported by the provider; absent if the provider reports none.',
+    }),
+  ),
 )
 
 export const Modalities = maybe(
   Type.Array(Type.String(), {
-    description: 'Output types: `text`, and others that the model generates.',
+    description: 'Output types: `text`, and other types that the model can generate.',
   }),
 )
 

@@ -51,13 +51,13 @@ const Limit = nullable(
     maximum: USD_MAX,
     title: `an amount from 0 to ${USD_MAX} USD`,
     description:
-      'Spending limit in USD, rounded to the nearest nano-USD; null for none. With 0, every paid call is refused.',
+      'Spending limit in USD, rounded to the nearest nano-USD; null for no limit. With a limit of 0, every paid call is refused.',
   }),
 )
 const ResetOf = nullable(
   Type.Enum([...LIMIT_RESETS], {
     description:
-      'How often the limit resets, at 00:00 UTC; weeks on Monday, months on the 1st. Null applies the limit to the lifetime of the key.',
+      'How often the limit resets at 00:00 UTC: each day, each Monday or on the 1st of each month. Null applies the limit to the lifetime of the key.',
   }),
 )
 const Byok = Type.Boolean({
@@ -88,7 +88,7 @@ const AllowedModels = nullable(
     }),
     {
       maxItems: ALLOWED_MODELS_MAX,
-      description: `Sluice extension: models that the key may call, each as ${ALLOWED_MODEL_RULES}. Null for all, an empty list for none.`,
+      description: `Sluice extension: models that the key may call, each as ${ALLOWED_MODEL_RULES}. Null allows all models, an empty list allows none.`,
     },
   ),
 )
@@ -126,7 +126,7 @@ export const CreateKeyBody = Type.Object({
   ),
   disabled: Type.Optional(
     Type.Boolean({
-      description: 'Sluice extension: `true` creates a key whose calls are refused until it is enabled.',
+      description: 'Sluice extension: `true` creates a key whose calls are refused until the key is enabled.',
     }),
   ),
   limit: Type.Optional(Limit),
@@ -137,14 +137,14 @@ export const CreateKeyBody = Type.Object({
     Type.String({
       minLength: 1,
       description:
-        'UUID or slug of the workspace of an inference key; defaults to `default`. Management keys belong to the organization.',
+        'UUID or slug of the workspace of an inference key; defaults to `default`. Management keys belong to the organization, not to a workspace.',
     }),
   ),
   creator_user_id: Type.Optional(nullable(UserId)),
   external: Type.Optional(
     Type.Object({
       user: UserId,
-      api_key: Type.Optional(Type.String({ description: 'Accepted, but not stored.' })),
+      api_key: Type.Optional(Type.String({ description: 'Accepted for compatibility, but not stored.' })),
     }),
   ),
   rate_limit_rpm: Type.Optional(Rate),
@@ -169,7 +169,8 @@ export const UpdateKeyBody = Type.Object({
   scopes: Type.Optional(Scopes),
   intern_id: Type.Optional(
     Type.String({
-      description: 'Sluice extension: cannot be changed; accepted when it equals the current value.',
+      description:
+        'Sluice extension: the intern of a key cannot be changed; only the current value is accepted.',
     }),
   ),
 })
@@ -182,14 +183,14 @@ export const RotateKeyBody = Type.Object({
       minimum: 0,
       maximum: KEY_OVERLAP_S_MAX,
       default: KEY_OVERLAP_S_DEFAULT,
-      description: 'Seconds during which both keys work.',
+      description: 'Seconds during which the old and the new key both work.',
     }),
   ),
   expires_at: Type.Optional(
     nullable(
       Type.String({
         title: `${INSTANT_RULES}, or null`,
-        description: `Expiry of the new key: ${INSTANT_RULES}, in the future; null if it never expires, absent to keep the old expiry.`,
+        description: `Expiry of the new key: ${INSTANT_RULES}, in the future; null for no expiry. If absent, the new key keeps the old expiry.`,
       }),
     ),
   ),
@@ -241,7 +242,7 @@ export const ApiKey = Type.Object({
   label: Type.String({ description: 'First and last characters of the key, to identify it.' }),
   workspace_id: Type.String({
     description:
-      'Workspace of the key; for a management key, the workspace `default`, which is used by calls that do not specify one.',
+      'Workspace of the key; for a management key, the workspace `default`, which calls use if they name no workspace.',
   }),
   disabled: Type.Boolean(),
   ...LIMITS,

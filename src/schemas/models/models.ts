@@ -267,9 +267,17 @@ export const ListModelsQuery = Type.Object({
   arch: Csv('Comma-separated tokenizer families; case-insensitive.'),
   context: Type.Optional(Type.Integer({ minimum: 0, description: 'Minimum context length, in tokens.' })),
   distillable: Type.Optional(
-    Type.Boolean({ description: 'Whether an endpoint allows output to be used for training.' }),
+    Type.Boolean({
+      description:
+        'Returns models with an endpoint whose output may (`true`) or must not (`false`) be used for training.',
+    }),
   ),
-  zdr: Type.Optional(Type.Boolean({ description: 'Whether an endpoint declares zero data retention.' })),
+  zdr: Type.Optional(
+    Type.Boolean({
+      description:
+        'Returns models with an endpoint that declares (`true`) or does not declare (`false`) zero data retention.',
+    }),
+  ),
   region: Csv('Comma-separated regions of endpoints.'),
   input_modalities: Csv('Comma-separated input types, all of which are required; `all` for every model.'),
   output_modalities: outputModalities,

@@ -27,7 +27,7 @@ export const ListActivityQuery = Type.Object({
     Type.String({
       pattern: '^[^\\u0000]+$',
       title: 'the id of a model',
-      description: 'Id of the model, as in the rows.',
+      description: 'Id of a model; returns only its calls.',
     }),
   ),
   limit: Type.Optional(
@@ -39,19 +39,20 @@ export const ListActivityQuery = Type.Object({
 const Count = Type.Integer({ minimum: 0 })
 
 export const ActivityRow = Type.Object({
-  date: Type.String({ format: 'date', description: 'UTC day of the budget window that was charged.' }),
+  date: Type.String({ format: 'date', description: 'UTC day to whose budget the calls were charged.' }),
   workspace_id: Type.String({ format: 'uuid' }),
   key_hash: Type.String(),
   model: Type.String(),
   requests: Count,
-  tokens: Type.Integer({ minimum: 0, description: 'Tokens of prompts.' }),
+  tokens: Type.Integer({ minimum: 0, description: 'Number of prompt tokens.' }),
   output_tokens: Type.Integer({ minimum: 0, description: 'Output tokens, including reasoning.' }),
   cached_tokens: Type.Integer({ minimum: 0, description: "Prompt tokens read from a provider's cache." }),
   milliseconds: Count,
   usage: Type.Number({ description: 'USD.' }),
   byok_usage: Type.Number({ description: "USD spent with the workspace's own provider keys." }),
   forfeited: Type.Number({
-    description: 'USD charged at the maximum for calls whose front process died before their cost was known.',
+    description:
+      'USD charged for calls whose process died before their cost was known; Sluice charges their maximum cost.',
   }),
 })
 export type ActivityRow = Static<typeof ActivityRow>

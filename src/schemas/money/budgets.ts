@@ -36,8 +36,8 @@ export type BudgetBody = Static<typeof BudgetBody>
 /** Whether a limit applies already. C15. */
 export const Effective = Type.Enum(['now', 'pending'], {
   description:
-    'Sluice extension: `pending` while earlier spending may still exceed the new limit, or a front ' +
-    'process has not yet applied the limit; otherwise `now`.',
+    'Sluice extension: `now` when the limit is in force; `pending` while a process that serves calls ' +
+    'has not applied the limit, or calls admitted earlier may still exceed it.',
 })
 export type Effective = Static<typeof Effective>
 
@@ -56,7 +56,8 @@ export const Budget = Type.Object({
     description: 'Sluice extension: USD that count against the limit in this window.',
   }),
   lent_usd: Type.Number({
-    description: 'Sluice extension: USD reserved by front processes; the unused part is released.',
+    description:
+      'Sluice extension: USD reserved for calls by the processes of Sluice; unused USD are released.',
   }),
   resets_at: Type.Union([Instant, Type.Null()], {
     description: 'Sluice extension: start of the next window, UTC.',

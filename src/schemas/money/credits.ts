@@ -9,13 +9,16 @@ const totals = {
   total_usage: Type.Number({
     description: "USD spent by calls, excluding calls made with workspaces' own provider keys.",
   }),
-  is_unlimited: Type.Boolean({ description: 'Sluice extension: true until the first top-up.' }),
+  is_unlimited: Type.Boolean({
+    description: 'Sluice extension: true while the credit is unlimited, which it is until the first top-up.',
+  }),
   remaining: Type.Union([Type.Number(), Type.Null()], {
     description:
-      'Sluice extension: remaining USD, including amounts reserved by front processes; null while unlimited.',
+      'Sluice extension: remaining USD, including amounts reserved for calls; null while the credit is unlimited.',
   }),
   lent: Type.Number({
-    description: 'Sluice extension: USD reserved by front processes; the unused part is released.',
+    description:
+      'Sluice extension: USD reserved for calls by the processes of Sluice; unused USD are released.',
   }),
   effective: Effective,
 }

@@ -76,10 +76,11 @@ export const AdminJobShape = Type.Object({
   }),
   polls: Type.Integer({
     minimum: 0,
-    description: 'Number of polls at the provider; a few seconds old for an open job.',
+    description:
+      'Number of times that Sluice polled the provider; for an open job, the number can be a few seconds old.',
   }),
   created_at: Instant,
-  updated_at: Type.String({ format: 'date-time', description: 'Time of the last step.' }),
+  updated_at: Type.String({ format: 'date-time', description: 'Time of the last step of the job.' }),
   ended_at: nullable(Instant),
   error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
   cost_usd: nullable(
@@ -135,15 +136,15 @@ export const AdminJobDetailsShape = Type.Object({
   seconds: Count,
   held_usd: nullable(Type.Number(), 'USD reserved while the job is open; null for models without a price.'),
   steps: Type.Array(Type.Object({ step: Type.Enum([...ADMIN_JOB_STEPS]), at: Instant }), {
-    description: 'Steps of the job in order, the latest of each kind.',
+    description: 'Steps of the job in order; only the latest step of each kind is listed.',
   }),
   lease: nullable(
     Type.Object({ attempt: Count, until: nullable(Instant) }),
-    'Lease of an open job: how often the runner changed, and when the lease ends or the job is due next; null for a deleted workspace.',
+    'Lease of an open job by the process that works on it: its number of changes and its end; null when the job has ended.',
   ),
   expires_at: Type.String({
     format: 'date-time',
-    description: 'When the job is abandoned if it is still open.',
+    description: 'When Sluice abandons the job if the job is still open.',
   }),
   clips: Type.Array(Type.Object({ index: Count, bytes: Count, sha256: Type.String(), created_at: Instant }), {
     description: 'Clips that are still stored.',
@@ -191,7 +192,7 @@ export const ListAdminStorageQuery = Type.Object({
     Type.String({
       minLength: 1,
       description:
-        'UUID or slug of one workspace to list, with its files by type; the list is empty if it does not exist.',
+        'UUID or slug of one workspace to list, with its files by type; the list is empty if there is no such workspace.',
     }),
   ),
   ...PAGE,
@@ -200,7 +201,7 @@ export const ListAdminStorageQuery = Type.Object({
 export const AdminFileTypeShape = Type.Object({
   mime_type: Type.String(),
   files: Type.Integer({ minimum: 0, description: 'Number of files of this type.' }),
-  bytes: Type.Integer({ minimum: 0, description: 'Bytes of content.' }),
+  bytes: Type.Integer({ minimum: 0, description: 'Size of the content of these files in bytes.' }),
 })
 export type AdminFileTypeShape = Static<typeof AdminFileTypeShape>
 
@@ -225,7 +226,7 @@ export const AdminStorageShape = Type.Object({
   types: Type.Optional(
     Type.Array(AdminFileTypeShape, {
       description:
-        `The largest ${ADMIN_FILE_TYPES_MAX} types among the newest ${readableCount(ADMIN_FILES_COUNTED_MAX)} files, the largest first; ` +
+        `The ${ADMIN_FILE_TYPES_MAX} media types with the most bytes among the newest ${readableCount(ADMIN_FILES_COUNTED_MAX)} files, the largest first; ` +
         'absent unless `workspace_id` is given.',
     }),
   ),
@@ -242,7 +243,7 @@ export const AdminStorageAnswer = Type.Object({
           description: 'Number of objects that the sweep removed or recounted, by kind.',
         }),
       }),
-      'The last complete sweep, shown to the operating organization; null for other organizations and before the first sweep.',
+      "The last complete storage sweep; null before the first sweep, and for every organization except the operator's.",
     ),
   }),
   total_count: Count,

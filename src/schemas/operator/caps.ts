@@ -30,13 +30,13 @@ export const CAPPED_TEXTS: Readonly<Record<Capped, string>> = {
 
 const Cap = Type.Optional(
   Type.Union([Type.Integer({ minimum: 0, maximum: CAP_MAX }), Type.Null()], {
-    description: "Maximum for the organization; null for the installation's default.",
+    description: "Maximum number for the organization; null for the installation's default.",
   }),
 )
 export const OrganizationId = Type.String({
   format: 'uuid',
   description:
-    "Another organization, allowed for the operator's keys only; defaults to the organization of the key.",
+    "Id of another organization, which only the operator's keys may name; defaults to the organization of the key.",
 })
 /** Query of every call about an organization, which a call's body may name as well. */
 export const OrganizationQuery = Type.Object({ organization_id: Type.Optional(OrganizationId) })

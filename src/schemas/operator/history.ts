@@ -60,7 +60,7 @@ export const GetHistoryQuery = Type.Object({
       minLength: 1,
       pattern: '^[^\\u0000]+$',
       title: 'the id of an operation or a model, the slug of a provider, or the hash of a key',
-      description: 'Returns only the line with this name; for breakdowns with names.',
+      description: 'Returns only the line with this name, such as one model of a breakdown by model.',
     }),
   ),
   from: instant('Start of the range; defaults to an hour before its end.'),
@@ -69,7 +69,7 @@ export const GetHistoryQuery = Type.Object({
     Type.Enum([...HISTORY_GRAINS], {
       description:
         'Time per point. Values are available for the last hour (grains below a minute), the last day (grains below an hour) ' +
-        'or the last month (`hour`). Defaults to the finest grain that covers `from`.',
+        'or the last month (`hour`). By default, the finest grain that covers `from` is used.',
     }),
   ),
 })
@@ -79,7 +79,8 @@ const Instant = Type.String({ format: 'date-time' })
 
 const HistoryLine = Type.Object({
   name: Type.String({
-    description: 'Operation, provider slug, model id, key hash, status class, `all` or `others`.',
+    description:
+      'Name of the line: an operation, provider slug, model id, key hash or status class, or `all` or `others`.',
   }),
   is_others: Type.Boolean({
     description: 'True for the line that combines all names without a line of their own.',
@@ -88,7 +89,7 @@ const HistoryLine = Type.Object({
     description: 'Quantile of a latency; null for other metrics.',
   }),
   values: Type.Array(Type.Union([Type.Number(), Type.Null()]), {
-    description: `Values, oldest first, at most ${readableCount(HISTORY_POINTS_MAX)}; null where nothing was measured.`,
+    description: `Values of the line, oldest first, at most ${readableCount(HISTORY_POINTS_MAX)}; null where nothing was measured.`,
   }),
 })
 export type HistoryLine = Static<typeof HistoryLine>
@@ -103,7 +104,7 @@ export type HistoryEvent = Static<typeof HistoryEvent>
 export const HistoryData = Type.Object({
   scope: Type.Enum(['node', 'installation'] as const, {
     description:
-      '`node` for grains below an hour, which cover the answering node only; `installation` for hours, which cover all nodes.',
+      '`node` for grains below an hour (values of the answering node only), `installation` for `hour` (values of all nodes).',
   }),
   from: Type.String({ format: 'date-time', description: 'Time of the first point.' }),
   to: Instant,
@@ -115,7 +116,7 @@ export const HistoryData = Type.Object({
   by: Type.Enum([...HISTORY_BY]),
   unit: Type.Enum([...HISTORY_UNITS]),
   lines: Type.Array(HistoryLine, {
-    description: `The ${HISTORY_LINES_MAX} largest lines, largest first, plus one for all others.`,
+    description: `The ${HISTORY_LINES_MAX} lines with the largest values, largest first, plus one line that combines all others.`,
   }),
   events: Type.Array(HistoryEvent, {
     description: 'Events in the `scope`, oldest first.',

@@ -47,7 +47,7 @@ export const PresetPageQuery = Type.Object({
 })
 
 const Instant = Type.String({ format: 'date-time' })
-const Creator = Type.String({ description: 'Hash of the API key.' })
+const Creator = Type.String({ description: 'Hash of the API key that created the object.' })
 
 /** A version of a preset. §2.4. */
 export const PresetVersionShape = Type.Object({

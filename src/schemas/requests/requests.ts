@@ -71,16 +71,16 @@ export const ListRequestsQuery = Type.Object({
   ),
   error_type: word('the name of an error', 'Error type of the answer.'),
   failed: Type.Optional(
-    Type.Boolean({ description: '`true` for failed calls, `false` for successful ones.' }),
+    Type.Boolean({ description: '`true` returns only failed calls, `false` only successful calls.' }),
   ),
   left: Type.Optional(
     Type.Boolean({
       description:
-        '`true` for calls whose client disconnected before the end of the answer, `false` for all others.',
+        '`true` returns only calls whose client disconnected before the end of the answer, `false` only all others.',
     }),
   ),
-  from: instant('Calls that ended at or after this time, in ISO 8601 with offset.'),
-  to: instant('Calls that ended before this time.'),
+  from: instant('Returns only calls that ended at or after this time, in ISO 8601 with offset.'),
+  to: instant('Returns only calls that ended before this time.'),
   min_duration_ms: Type.Optional(
     Type.Number({ minimum: 0, description: 'Minimum duration in milliseconds.' }),
   ),
@@ -90,10 +90,10 @@ export const ListRequestsQuery = Type.Object({
   unauthenticated: Type.Optional(
     Type.Boolean({
       description:
-        "`true` for calls without a valid key, which belong to no organization. Allowed for the operator's keys only.",
+        "`true` returns only calls without a valid key, which belong to no organization. Only keys of the operator's organization may use `unauthenticated`.",
     }),
   ),
-  cursor: word('a cursor', '`next_cursor` of the previous page.'),
+  cursor: word('a cursor', 'Value of `next_cursor` from the previous page.'),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -127,7 +127,9 @@ const FailedAttempt = Type.Object({
   code: Type.String({
     description: 'Error code of the provider, the connection or Sluice; `other` when unknown.',
   }),
-  started_ms: Type.Number({ description: 'Milliseconds from the start of the call.' }),
+  started_ms: Type.Number({
+    description: 'Milliseconds from the start of the call to the start of the attempt.',
+  }),
   duration_ms: Type.Number({ description: 'Duration of the attempt in milliseconds.' }),
 })
 
@@ -140,7 +142,7 @@ const Reason = Type.Object(
     issues: Type.Array(
       Type.Object({
         path: Type.String({
-          description: 'JSON Pointer to the input, with `*` in place of names that no schema has.',
+          description: 'JSON Pointer to the input, with `*` in place of each name that is not in the schema.',
         }),
         expected: nullable(Type.String(), 'Allowed values; null if they would repeat text from the request.'),
       }),
@@ -230,7 +232,7 @@ export const RequestShape = Type.Object({
   weight: Type.Integer({
     minimum: 1,
     description:
-      'Number of calls that the row represents: only some of many equal refusals and reads are kept.',
+      'Number of calls that the row represents; above 1 when Sluice keeps only a sample of many similar refusals or reads.',
   }),
   is_recovered: Type.Boolean({
     description:
@@ -245,7 +247,7 @@ export const RequestListAnswer = Type.Object({
       'Calls, sorted by their end, newest first. A page may be short or empty even if more pages follow.',
   }),
   has_more: Type.Boolean({ description: 'True when another page follows.' }),
-  next_cursor: nullable(Type.String(), '`cursor` for the next page.'),
+  next_cursor: nullable(Type.String(), 'Value of `cursor` for the next page.'),
   errors: Type.Record(Type.String(), FailureWords, {
     description: 'Cause and fix of each error type in these rows.',
   }),

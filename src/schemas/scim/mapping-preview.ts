@@ -12,12 +12,15 @@ export const MappingPreviewQuery = Type.Object({
 
 /** GET /admin/mapping-preview: members of the group, by what the mapping would do to them. */
 export const MappingPreviewShape = Type.Object({
-  joining: Type.Integer({ minimum: 0, description: 'Users who would become members.' }),
-  promoted: Type.Integer({ minimum: 0, description: 'Members who would become admins.' }),
-  unchanged: Type.Integer({ minimum: 0, description: 'Members with this role or a stronger one.' }),
+  joining: Type.Integer({ minimum: 0, description: 'Number of users who would become members.' }),
+  promoted: Type.Integer({ minimum: 0, description: 'Number of members who would become admins.' }),
+  unchanged: Type.Integer({
+    minimum: 0,
+    description: 'Number of members who already have the role or a stronger role.',
+  }),
   inactive: Type.Integer({
     minimum: 0,
-    description: 'Inactive users, who get no membership until they are active.',
+    description: 'Number of inactive users, who get no membership until they are active.',
   }),
   is_cut: Type.Boolean({
     description: `True when the group has more than ${readableCount(MAPPING_PREVIEWED_MAX)} members.`,

@@ -10,7 +10,9 @@ export const SCHEMA_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Schema'
 export const DiscoveryParams = Type.Object({ id: Type.String() })
 /** A filter here is refused instead of being ignored. RFC 7644 §4. */
 export const DiscoveryQuery = Type.Object({
-  filter: Type.Optional(Type.String({ description: 'Not supported; returns 403.' })),
+  filter: Type.Optional(
+    Type.String({ description: 'Filters are not supported here: a request with `filter` returns 403.' }),
+  ),
 })
 export type DiscoveryQuery = Static<typeof DiscoveryQuery>
 

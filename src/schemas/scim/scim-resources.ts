@@ -30,13 +30,13 @@ export const ScimUserBody = Type.Object({
   ),
   externalId: described('Id of the resource at the identity provider.'),
   displayName: described('String.'),
-  name: described('Object: `formatted`, `familyName`, `givenName`, …'),
-  emails: described('Array of `{value, type, primary}`.'),
+  name: described('Name of the user: an object with `formatted`, `familyName`, `givenName`, …'),
+  emails: described('Email addresses: an array of `{value, type, primary}`.'),
   active: described(
-    'Boolean, or the text `true` or `false`, regardless of case. An inactive user has no memberships through groups.',
+    'Whether the user is active: a boolean, or the text `true` or `false` in any case. An inactive user has no memberships through groups.',
   ),
   [ENTERPRISE_SCHEMA]: described(
-    'Object: `employeeNumber`, `costCenter`, `organization`, `division`, `department`, `manager`.',
+    'Position in the company: an object with `employeeNumber`, `costCenter`, `organization`, `division`, `department`, `manager`.',
   ),
 })
 
@@ -48,7 +48,7 @@ export const ScimGroupBody = Type.Object({
     `String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization, regardless of case.`,
   ),
   externalId: described('Id of the resource at the identity provider.'),
-  members: described('Array of `{value}`, the ids of users.'),
+  members: described('Array of `{value}`, in which each `value` is the id of a user.'),
 })
 
 /** A PATCH of a resource. RFC 7644 §3.5.2. */
@@ -72,7 +72,7 @@ const SELECTION = {
     }),
   ),
   sortBy: optional(Type.String({ description: 'Attribute to sort by.' })),
-  sortOrder: optional(Type.String({ description: '`ascending` or `descending`.' })),
+  sortOrder: optional(Type.String({ description: 'Sort direction: `ascending` or `descending`.' })),
 }
 
 const SHOWN = {

@@ -49,7 +49,7 @@ export const CopySecretsBody = Type.Object(
     names: Type.Array(SecretName, {
       minItems: 1,
       maxItems: SECRETS_COPIED_MAX,
-      description: 'Names of workspace secrets, each once.',
+      description: 'Names of the workspace secrets to copy, without duplicates.',
     }),
   },
   { additionalProperties: false },
@@ -82,7 +82,7 @@ const SECRET = {
     Type.String({
       description:
         "`sha256:` and an HMAC of the value with the vault's key. Equal fingerprints in one vault mean equal values. " +
-        'Null only for secrets stored by early versions.',
+        'The fingerprint is null only for secrets stored by early versions.',
     }),
   ),
   created_at: Type.String({

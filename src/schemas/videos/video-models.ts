@@ -68,13 +68,15 @@ export const VideoModel = Type.Object({
   }),
   creativity: list(Type.Integer(), 'Creativity levels, for models that enlarge videos.'),
   generate_audio: nullable(
-    Type.Boolean({ description: 'True when the model generates sound, which is then the default.' }),
+    Type.Boolean({
+      description: 'True when the model generates sound unless a call sets `generate_audio` to false.',
+    }),
   ),
   pricing_skus: nullable(
     Type.Record(Type.String(), Type.String(), {
       description:
-        '`duration_seconds` is USD per second; `_with_audio` or `_without_audio` and a resolution may follow it. ' +
-        '`per_video` is USD per video. Null when the model is free.',
+        '`duration_seconds` is the price in USD per second; the name can end with `_with_audio` or `_without_audio` and a resolution. ' +
+        '`per_video` is the price in USD per video. `pricing_skus` is null when the model is free.',
     }),
   ),
   seed: nullable(Type.Boolean()),
@@ -82,7 +84,7 @@ export const VideoModel = Type.Object({
   supported_durations: list(Type.Integer(), 'Seconds.'),
   supported_frame_images: list(
     Type.Enum(FRAME_TYPES),
-    'Frames that may be given as images; null when none are accepted.',
+    'Frames that a call can give as images; null when the model accepts none.',
   ),
   supported_resolutions: list(Type.String(), 'Names of resolutions, such as `720p`.'),
   supported_sizes: list(Type.String(), 'Sizes in pixels, such as `1280x720`.'),

@@ -77,7 +77,7 @@ export const VideoBody = Type.Object({
     Type.String({
       maxLength: VIDEO_PROMPT_CHARS_MAX,
       description:
-        'Description of the video. Required unless the model can generate from an image and an image is given.',
+        'Description of the video. `prompt` is required unless the call has an image and the model can generate a video from it.',
     }),
   ),
   aspect_ratio: Type.Optional(Type.Enum([...VIDEO_ASPECT_RATIOS])),
@@ -106,7 +106,9 @@ export const VideoBody = Type.Object({
     }),
   ),
   generate_audio: Type.Optional(
-    Type.Boolean({ description: "Whether to generate sound; defaults to the model's setting, else false." }),
+    Type.Boolean({
+      description: 'Whether to generate sound; defaults to the `generate_audio` of the model, or to false.',
+    }),
   ),
   callback_url: Type.Optional(
     Type.String({
@@ -118,7 +120,8 @@ export const VideoBody = Type.Object({
   frame_images: Type.Optional(
     Type.Array(FrameImage, {
       maxItems: VIDEO_FRAMES_MAX,
-      description: 'First and last frame; they take precedence over `input_references`.',
+      description:
+        'First and last frame of the video; `frame_images` takes precedence over `input_references`.',
     }),
   ),
   input_references: Type.Optional(
@@ -137,7 +140,7 @@ export const VideoBody = Type.Object({
             {
               additionalProperties: Type.Object({}, { additionalProperties: true }),
               description:
-                'Provider-specific fields by provider slug. Only fields that the model allows are sent.',
+                'Provider-specific fields by provider slug. Sluice sends only the fields that the model allows.',
             },
           ),
         ),
@@ -192,16 +195,16 @@ export const VideoAnswer = Type.Object({
   polling_url: Type.String({ description: 'Path for polling the job.' }),
   status: Type.Enum([...VIDEO_STATUSES]),
   generation_id: Type.Optional(Type.String()),
-  error: Type.Optional(Type.String({ description: 'Why the job failed.' })),
+  error: Type.Optional(Type.String({ description: 'Reason why the job failed.' })),
   unsigned_urls: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'URLs of the clips of a completed job; reading them requires an API key.',
+      description: 'URLs of the clips of a completed job; downloading a clip requires an API key.',
     }),
   ),
   usage: Type.Optional(
     Type.Object({
       cost: Type.Union([Type.Number({ description: 'USD.' }), Type.Null()], {
-        description: 'USD; null when the model has no price.',
+        description: 'Cost in USD; null when the model has no price.',
       }),
       is_byok: Type.Boolean({ description: "True when the workspace's own provider key was used." }),
     }),

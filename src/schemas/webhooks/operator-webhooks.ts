@@ -86,7 +86,7 @@ const WebhookEventShape = Type.Object({
     description: 'Headers of a delivery, with current signatures.',
   }),
   body: Type.String({
-    description: 'Exact body of a delivery, as covered by its signatures.',
+    description: 'Exact body of the delivery; its signatures cover this text.',
   }),
 })
 export type WebhookEventShape = Static<typeof WebhookEventShape>
@@ -96,7 +96,7 @@ export const WebhookEventsAnswer = Type.Object({
   has_more: Type.Boolean({ description: 'True when more events are available: call again with `next`.' }),
   next: Type.String({
     description:
-      '`after` for the next call. The value may lie before events in this answer, so that late events are not missed.',
+      'Value of `after` for the next call. `next` may precede events in this answer, so that late events are not missed.',
   }),
 })
 export type WebhookEventsAnswer = Static<typeof WebhookEventsAnswer>

@@ -70,16 +70,18 @@ const RULES = {
   is_fallback: optional(
     Type.Literal(false, { description: 'Must be false: a workspace has one key per provider.' }),
   ),
-  is_required: optional(Type.Boolean({ description: 'Must equal the value that Sluice returns.' })),
-  is_byok_only: optional(Type.Boolean({ description: 'Must equal the value that Sluice returns.' })),
+  is_required: optional(Type.Boolean({ description: 'Must equal the `is_required` that Sluice returns.' })),
+  is_byok_only: optional(Type.Boolean({ description: 'Must equal the `is_byok_only` that Sluice returns.' })),
   allowed_models: optional(
     Type.Null({ description: 'Must be null: `allowed_models` of the calling key applies.' }),
   ),
   allowed_api_key_hashes: optional(
-    Type.Null({ description: 'Must be null: all keys of the workspace may use it.' }),
+    Type.Null({ description: 'Must be null: all API keys of the workspace may use the provider key.' }),
   ),
-  allowed_user_ids: optional(Type.Null({ description: 'Must be null: all users may use it.' })),
-  declared_zdr: optional(Type.Null({ description: "Must be null: the catalogue's declaration applies." })),
+  allowed_user_ids: optional(Type.Null({ description: 'Must be null: all users may use the provider key.' })),
+  declared_zdr: optional(
+    Type.Null({ description: 'Must be null: the catalogue declares whether the provider retains data.' }),
+  ),
 }
 
 /** Other members are ignored. C25. */
@@ -114,7 +116,7 @@ export const ProviderKeyShape = Type.Object({
   workspace_id: nullable(Type.String({ description: 'Id of the workspace that owns the key.' })),
   provider: Type.String({ description: 'Slug of the provider in the catalogue.' }),
   name: Type.String({ description: 'Name of the secret that holds the key.' }),
-  label: Type.String({ description: 'Beginning of the fingerprint, to distinguish keys.' }),
+  label: Type.String({ description: "First characters of the key's fingerprint, to distinguish keys." }),
   created_at: Type.String({
     format: 'date-time',
     description: 'When the key was first stored; replacing it keeps this time.',
@@ -123,13 +125,19 @@ export const ProviderKeyShape = Type.Object({
   is_required: Type.Boolean({
     description: "True when calls of the workspace to this provider use only this key, never the operator's.",
   }),
-  is_byok_only: Type.Boolean({ description: 'The same as `is_required`, for every model of the provider.' }),
+  is_byok_only: Type.Boolean({
+    description: 'Same value as `is_required`; applies to every model of the provider.',
+  }),
   is_fallback: Type.Boolean({ description: 'Always false: a workspace has one key per provider.' }),
   sort_order: Type.Integer({ description: 'Always 0: a workspace has one key per provider.' }),
   allowed_models: Type.Null({ description: 'Always null: `allowed_models` of the calling key applies.' }),
-  allowed_api_key_hashes: Type.Null({ description: 'Always null: all keys of the workspace may use it.' }),
-  allowed_user_ids: Type.Null({ description: 'Always null: all users may use it.' }),
-  declared_zdr: Type.Null({ description: "Always null: the catalogue's declaration applies." }),
+  allowed_api_key_hashes: Type.Null({
+    description: 'Always null: all API keys of the workspace may use the provider key.',
+  }),
+  allowed_user_ids: Type.Null({ description: 'Always null: all users may use the provider key.' }),
+  declared_zdr: Type.Null({
+    description: 'Always null: the catalogue declares whether the provider retains data.',
+  }),
 })
 export type ProviderKeyShape = Static<typeof ProviderKeyShape>
 

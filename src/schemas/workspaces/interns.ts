@@ -80,7 +80,9 @@ export const ListInternsQuery = Type.Object({
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: INTERNS_PAGE_MAX, default: INTERNS_PAGE_DEFAULT }),
   ),
-  cursor: Type.Optional(Type.String({ minLength: 1, description: '`next_cursor` of the previous page.' })),
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, description: 'Value of `next_cursor` from the previous page.' }),
+  ),
   starting_after: Type.Optional(
     Type.String({ minLength: 1, description: 'The same as `cursor`, for existing clients.' }),
   ),

@@ -44,10 +44,13 @@ export const OrganizationMemberShape = Type.Object({
   email: Type.String({
     description: 'Email address, or the user name if the directory has no email address.',
   }),
-  first_name: nullable(Type.String({ description: 'Null when the identity provider sent none.' })),
-  last_name: nullable(Type.String({ description: 'Null when the identity provider sent none.' })),
+  first_name: nullable(
+    Type.String({ description: 'First name; null when the identity provider sent none.' }),
+  ),
+  last_name: nullable(Type.String({ description: 'Last name; null when the identity provider sent none.' })),
   role: Type.Literal(ORGANIZATION_ROLE, {
-    description: 'Constant: Sluice has no organization roles. Management keys act for the organization.',
+    description:
+      'Always the same value, because Sluice has no organization roles. Management keys act for the organization.',
   }),
   user_name: Type.String(),
   display_name: nullable(Type.String()),

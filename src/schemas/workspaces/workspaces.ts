@@ -132,7 +132,7 @@ export const DeleteWorkspaceQuery = Type.Object({
     Type.Boolean({
       default: false,
       description:
-        'Required to delete the default workspace; the oldest other workspace becomes the default.',
+        'Set to true to delete the default workspace; the oldest other workspace becomes the default.',
     }),
   ),
 })

@@ -97,7 +97,7 @@ function ofStore(figures: StoreFigures): Facts {
       value: connections.allowed,
     },
     sluice_money_abandoned_journals: {
-      help: 'Open money journals that no process will settle, because their node no longer runs or their file is missing; their loans stay open.',
+      help: 'Open money journals that no process will settle, because their node no longer runs or their file is missing; their money stays reserved.',
       value: abandonedJournals,
     },
     sluice_money_steps_behind: {

@@ -55,7 +55,7 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
   const gauge = (name: string, help: string, label: 'pool' | null, collect?: () => void) =>
     new Gauge({
       name,
-      help: `${help} since the last reading, by front${label === null ? '' : ' and pool: short_jobs or sessions'}.`,
+      help,
       labelNames: ['front', ...(label === null ? [] : [label])],
       registers: [registry],
       aggregator: 'max',
@@ -64,14 +64,18 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
   // prom-client collects the gauges in this order: the first one reads for all three.
   const loop = gauge(
     'sluice_front_event_loop_utilization',
-    'Share of time (0 to 1) during which the event loop was busy',
+    'Share of time (0 to 1) in which the event loop was busy since the last reading, by front.',
     null,
     () => look(),
   )
-  const wait = gauge('sluice_front_pool_wait_seconds', 'Mean wait in seconds for a worker thread', 'pool')
+  const wait = gauge(
+    'sluice_front_pool_wait_seconds',
+    'Mean wait in seconds for a worker thread since the last reading, by front and pool: short_jobs or sessions.',
+    'pool',
+  )
   const busy = gauge(
     'sluice_front_pool_utilization',
-    'Share of time (0 to 1) during which the worker threads were busy',
+    'Share of time (0 to 1) in which the worker threads were busy since the last reading, by front and pool: short_jobs or sessions.',
     'pool',
   )
   let before = read()

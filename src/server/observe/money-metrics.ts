@@ -36,7 +36,7 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
   gauge('sluice_money_calls_waiting', 'Calls waiting for money to be reserved.', ({ waiting }) => waiting)
   gauge(
     'sluice_money_held_usd',
-    'USD lent to fronts by the ledger and not reserved by any call.',
+    'USD that the ledger has lent to fronts (processes that serve calls) and that no call has reserved.',
     ({ heldNano }) => usdOfNano(heldNano),
   )
   watchBooks(metrics)
@@ -46,7 +46,7 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
 function watchBooks({ gauge, counter }: ReadMetrics<MoneyReading>): void {
   counter(
     'sluice_money_lends_total',
-    'Loans of money from the ledger in Postgres to fronts.',
+    'Loans of money from the ledger in Postgres to fronts (processes that serve calls).',
     ({ lends }) => lends,
   )
   counter(
@@ -72,12 +72,12 @@ function watchBooks({ gauge, counter }: ReadMetrics<MoneyReading>): void {
   )
   counter(
     'sluice_money_give_backs_total',
-    'Number of times a front returned lent money to the ledger.',
+    'Number of times a front (a process that serves calls) returned unused money to the ledger.',
     ({ giveBacks }) => giveBacks,
   )
   gauge(
     'sluice_money_journal_broken',
-    '1 while a front cannot write its money journal and refuses paid calls, else 0.',
+    '1 while a front (a process that serves calls) cannot write its money journal and refuses paid calls, else 0.',
     ({ isJournalBroken }) => Number(isJournalBroken),
     'max',
   )

@@ -16,8 +16,6 @@ const OWN_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 /** Tokens a second: from a large model on a busy machine to hardware that is made for models. */
 const RATE_BUCKETS = [2.5, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1_000, 2_000]
 const LABELS = ['operation', 'provider', 'model'] as const
-/** The end of the help texts of metrics with these labels alone. */
-const BY_MODEL = ', by operation, provider and model'
 /** The models behind the first METRIC_MODELS_MAX. */
 const OTHER = 'other'
 
@@ -154,7 +152,7 @@ function talliesOf(registry: Registry) {
     ),
     commits: tally(
       'sluice_stream_commits_total',
-      `Streamed answers that sent their first output${BY_MODEL}.`,
+      'Streamed answers that sent their first output, by operation, provider and model.',
     ),
     fallbacks: tally(
       'sluice_stream_fallbacks_total',
@@ -167,19 +165,19 @@ function talliesOf(registry: Registry) {
     ),
     drains: tally(
       'sluice_stream_drains_total',
-      `Streams read to the end after the client disconnected${BY_MODEL}.`,
+      'Streams read to the end after the client disconnected, by operation, provider and model.',
     ),
     paused: tally(
       'sluice_stream_paused_seconds_total',
-      `Time that streams were paused because the client did not read, in seconds${BY_MODEL}.`,
+      'Time that streams were paused because the client did not read, in seconds, by operation, provider and model.',
     ),
     estimated: tally(
       'sluice_estimated_usage_total',
-      `Answers charged by estimated token counts because they were cut off or the provider reported no credible counts${BY_MODEL}.`,
+      'Answers charged by estimated token counts because they were cut off or the provider reported no credible counts, by operation, provider and model.',
     ),
     tokens: tally(
       'sluice_output_tokens_total',
-      `Output tokens of text models, counted as they are generated${BY_MODEL}.`,
+      'Output tokens of text models, counted as they are generated, by operation, provider and model.',
     ),
   }
 }
@@ -190,17 +188,17 @@ function durationsOf(registry: Registry) {
   return {
     first: durations(
       'sluice_ttft_seconds',
-      `Time in seconds from the request to the first output of a stream${BY_MODEL}.`,
+      'Time in seconds from the request to the first output of a stream, by operation, provider and model.',
       FIRST_OUTPUT_BUCKETS,
     ),
     own: durations(
       'sluice_gateway_ttft_seconds',
-      `Time in seconds from a stream's request to its first provider attempt${BY_MODEL}.`,
+      "Time in seconds from a stream's request to its first provider attempt, by operation, provider and model.",
       OWN_BUCKETS,
     ),
     rate: durations(
       'sluice_output_tokens_per_second',
-      `Output tokens per second of a stream after its first output, excluding pauses${BY_MODEL}.`,
+      'Output tokens per second of a stream after its first output, excluding pauses, by operation, provider and model.',
       RATE_BUCKETS,
     ),
   }
@@ -231,7 +229,7 @@ function watchOpen(registry: Registry): Open {
   let all = 0
   new Gauge({
     name: 'sluice_streams_open',
-    help: `Streams in progress that have sent their first output${BY_MODEL}.`,
+    help: 'Streams in progress that have sent their first output, by operation, provider and model.',
     labelNames: [...LABELS],
     registers: [registry],
     collect() {

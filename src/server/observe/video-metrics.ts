@@ -36,13 +36,13 @@ export function createVideoMeters(
   const claims = new Tally(
     registry,
     'sluice_video_claims_total',
-    'Video jobs taken by runners, by provider.',
+    'Video jobs taken by runners (processes for video jobs), by provider.',
     ['provider'],
   )
   const lost = new Tally(
     registry,
     'sluice_video_leases_lost_total',
-    'Video jobs whose runner lost its lease while working on them.',
+    'Video jobs whose runner (process for video jobs) lost the lease of the job while working on it.',
     [],
   )
   const lag = new Histogram({
@@ -94,7 +94,7 @@ export function watchHeldVideos(
 ): void {
   new Gauge({
     name: 'sluice_video_jobs_held',
-    help: 'Open video jobs assigned to runners, by state.',
+    help: 'Open video jobs assigned to runners (processes for video jobs), by state.',
     labelNames: ['state'],
     registers: [registry],
     collect() {

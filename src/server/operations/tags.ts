@@ -15,7 +15,7 @@ export const TAGS = {
   files: { text: 'Uploaded and promoted files, encrypted at rest.', guide: 'files' },
   containers: { text: 'Files written by sandboxes.', guide: 'files' },
   workspaces: {
-    text: 'Parts of an organization, each with keys, budgets, files and a vault of its own.',
+    text: 'Workspaces: parts of an organization, each with its own keys, budgets, files and vault.',
     guide: 'workspaces',
   },
   keys: { text: 'API keys: permissions, limits and rotation.', guide: 'keys' },
@@ -38,14 +38,14 @@ export const TAGS = {
   },
   activity: { text: 'Spending by day, key, workspace and model.', guide: 'money' },
   audit: {
-    text: 'Changes, released secrets and refused calls, each with the key that was used.',
+    text: 'The audit log: changes, released secrets and refused calls, each with the key that was used.',
     guide: 'audit',
   },
   admin: {
     text: 'For operators: jobs, webhooks, storage, and the history of the node.',
     guide: 'jobs',
   },
-  credits: { text: 'Total spending limit of an organization.', guide: 'money' },
+  credits: { text: 'Credit: the total spending limit of an organization.', guide: 'money' },
   budgets: { text: 'Spending limits of a workspace per day, week and month, and in total.', guide: 'money' },
   'group-mappings': {
     text: "Mappings of the identity provider's groups to workspace roles.",

@@ -4,6 +4,7 @@ import type { AnyOperation } from '../../operations/define.ts'
 
 interface Gate {
   readonly failure: FailureName
+  /** Empty: the text on the kind of the key says it. */
   readonly text: string
 }
 
@@ -14,7 +15,9 @@ export function gatesOf({ access }: AnyOperation): readonly Gate[] {
   if (keyScopes.length > 0)
     gates.push({
       failure: 'scope_missing',
-      text: `An inference or intern key that has \`scopes\` needs ${scopesText(keyScopes)}.`,
+      text: access.keys.some((kind) => kind === 'inference' || kind === 'intern')
+        ? `An inference or intern key with \`scopes\` needs the scope ${scopesText(keyScopes)}.`
+        : '',
     })
   if (access.isOfProgramme === true)
     gates.push({

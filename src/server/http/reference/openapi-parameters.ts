@@ -42,10 +42,16 @@ function parameterDescription(name: string, schema: TSchema): { readonly descrip
 /** Request headers of every download, in their order. RFC 9110 §13, §14. */
 const CONTENT_HEADERS = ['range', 'if-range', 'if-none-match'] as const
 
+const ANTHROPIC_HEADER: Json = {
+  type: 'string',
+  description:
+    "Model calls send this header to the provider; with it, file operations return files in Anthropic's format.",
+}
+
 const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   'x-sluice-substitute': {
     const: 'body',
-    description: 'Also replaces placeholders in a body of up to 64 KiB.',
+    description: 'With `body`, Sluice also replaces placeholders in a request body of up to 64 KiB.',
   },
   range: {
     type: 'string',
@@ -53,40 +59,44 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   },
   'if-range': {
     type: 'string',
-    description: 'An `ETag`; the range applies only if the content has not changed.',
+    description: '`ETag` of the content; the range applies only if the content has not changed.',
   },
-  'if-match': { type: 'string', description: 'An `ETag`; the call returns 412 if the resource has changed.' },
+  'if-match': {
+    type: 'string',
+    description: '`ETag` of the resource; the call returns 412 if the resource has changed.',
+  },
   'if-none-match': {
     type: 'string',
-    description: 'An `ETag`; the call returns 304 if the content has not changed.',
+    description: '`ETag` of the content; the call returns 304 if the content has not changed.',
   },
-  'anthropic-version': { type: 'string', description: "Returns files in Anthropic's format." },
-  'anthropic-beta': { type: 'string', description: "Returns files in Anthropic's format." },
+  'anthropic-version': ANTHROPIC_HEADER,
+  'anthropic-beta': ANTHROPIC_HEADER,
   'user-agent': {
     type: 'string',
-    description: "A value that begins with `OpenAI/` returns files in OpenAI's format.",
+    description: "If the value begins with `OpenAI/`, the answer has files in OpenAI's format.",
   },
   'x-stainless-lang': {
     type: 'string',
-    description: "Returns files in OpenAI's format, like every header that begins with `x-stainless-`.",
+    description: "With any header that begins with `x-stainless-`, the answer has files in OpenAI's format.",
   },
   'idempotency-key': {
     type: 'string',
     minLength: 1,
     maxLength: IDEMPOTENCY_KEY_CHARS_MAX,
-    description: 'A repeated call within a day returns the first answer again.',
+    description:
+      'Key of the call; a repeated call with the same key returns the first answer again for a day.',
   },
   'x-sluice-hops': {
     type: 'string',
-    description: 'Number of gateways that the call passed through; set by Sluice.',
+    description: 'Number of gateways that the call passed through; Sluice sets the header.',
   },
   'x-claude-code-session-id': {
     type: 'string',
-    description: 'Sent by Claude Code; calls with the same value use the same endpoint.',
+    description: 'Session id that Claude Code sends; calls with the same value use the same endpoint.',
   },
   'session-id': {
     type: 'string',
-    description: 'Sent by Codex; calls with the same value use the same endpoint.',
+    description: 'Session id that Codex sends; calls with the same value use the same endpoint.',
   },
   'x-session-id': {
     type: 'string',

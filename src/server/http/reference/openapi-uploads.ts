@@ -21,11 +21,11 @@ export const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
           purpose: {
             type: 'string',
             maxLength: PURPOSE_CHARS_MAX,
-            description: "Purpose in OpenAI's format; stored and returned.",
+            description: "Purpose in OpenAI's format; Sluice only stores and returns the value.",
           },
           'expires_after[anchor]': {
             const: 'created_at',
-            description: 'Required with `expires_after[seconds]`.',
+            description: 'Start of the lifetime; required with `expires_after[seconds]`.',
           },
           'expires_after[seconds]': {
             type: 'integer',

@@ -23,9 +23,9 @@ export const WEBHOOKS: Json = {
       tags: ['videos'],
       summary: 'A video generation job has ended',
       description:
-        'Sent to the `callback_url` of the job, or else to the `default_callback_url` of the workspace. Every delivery attempt ' +
+        'Sluice sends the webhook to the `callback_url` of the job or, without one, to the `default_callback_url` of the workspace. Every delivery attempt ' +
         'has the same id and the same body. Verify one of the two signature headers, and reject attempts whose time ' +
-        'differs by more than 300 seconds from yours. While the secret is being rotated, each format has two signatures.',
+        'differs by more than 300 seconds from your clock. While the secret is being rotated, each format has two signatures.',
       // Sluice proves its identity; the receiver's key is not involved.
       security: [],
       parameters: [
@@ -33,8 +33,8 @@ export const WEBHOOKS: Json = {
           'x-sluice-signature',
           '`t=<Unix seconds>,v1=<hex>`: HMAC-SHA-256 of `<t>,<body>` with the text of the secret as the key.',
         ),
-        header('x-sluice-idempotency-key', '`<job id>-<status>`: the same on every attempt.'),
-        header('webhook-id', 'Standard Webhooks: the same on every attempt.'),
+        header('x-sluice-idempotency-key', 'Idempotency key `<job id>-<status>`, the same on every attempt.'),
+        header('webhook-id', 'Standard Webhooks: id of the webhook, the same on every attempt.'),
         header('webhook-timestamp', 'Standard Webhooks: Unix time of this attempt, in seconds.'),
         header(
           'webhook-signature',
@@ -49,7 +49,8 @@ export const WEBHOOKS: Json = {
         '2XX': { description: 'Delivered.' },
         [GONE]: { description: `${statusLine(GONE).slice(4)}: no more webhooks are sent to this URL.` },
         default: {
-          description: 'The attempt failed; redirects fail too. Sluice makes at most eight attempts.',
+          description:
+            'The attempt failed; a redirect also counts as a failure. Sluice makes at most eight attempts.',
         },
       },
     },

@@ -87,14 +87,16 @@ const KEY_HEADER: Json = {
   type: 'apiKey',
   in: 'header',
   name: 'x-sluice-key',
-  description: 'The same key, for requests whose `Authorization` header belongs to the destination.',
+  description:
+    'An API key of this installation, for requests whose `Authorization` header belongs to the destination.',
 }
 
 const ANTHROPIC_KEY_HEADER: Json = {
   type: 'apiKey',
   in: 'header',
   name: 'x-api-key',
-  description: 'The same key in the header that Anthropic clients use; `Authorization` takes precedence.',
+  description:
+    'An API key of this installation, in the header that Anthropic clients use; `Authorization` takes precedence.',
 }
 
 /** Methods that are described without a request body. */

@@ -28,7 +28,7 @@ export const writeContainerFile = defineOperation({
   tag: 'containers',
   summary: 'Upload a container file',
   description:
-    `The body is the file, of any type and up to ${FILE_BYTES_MAX / MIB} MiB; it replaces an existing file. ` +
+    `The body is the file, of any type and up to ${FILE_BYTES_MAX / MIB} MiB; the upload replaces an existing file. ` +
     `Path with plain slashes: ${CONTAINER_PATH_RULES}. ` +
     `A container is created by its first file and deleted ${CONTAINER_KEPT_MS / DAY_MS} days after its last use. ` +
     `The file and each folder count as at least ${COUNTED_BYTES_MIN / KIB} KiB against the ` +

@@ -29,7 +29,8 @@ export const uploadFile = defineOperation({
   tag: 'files',
   summary: 'Upload a file',
   description:
-    `Accepts up to ${FILE_BYTES_MAX / MIB} MiB in one part named \`file\`. The type is detected from the content; these are accepted: ${ACCEPTED_CONTENT}. ` +
+    `The body has one file of up to ${FILE_BYTES_MAX / MIB} MiB, in a part named \`file\`. ` +
+    `Sluice detects the type from the content and accepts these types: ${ACCEPTED_CONTENT}. ` +
     `A workspace can store ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of files; ` +
     `each file counts as at least ${COUNTED_BYTES_MIN / KIB} KiB. Filename: ${FILENAME_RULES}. ` +
     'Uploaded files cannot be downloaded again; promoted container files can.',

@@ -22,13 +22,13 @@ export const ANSWER_HEADERS = {
   'x-sluice-attempts': 'Number of endpoints tried, including the last.',
   'x-sluice-dropped':
     'Fields of the request that were not sent to the provider or have no effect, comma-separated; ' +
-    'also fields of a preset that was saved in another format, by their names there.',
+    'also fields of a preset that was saved in another format, by their names in that format.',
   'x-sluice-unpriced':
     '`true` when the catalogue has no price for the endpoint and does not mark it as free, or has no price for tools that the provider runs. ' +
     'Unpriced parts of a call are not charged, even if the provider charges for them. ' +
     '`tier` when the answer reports a tier, speed or region without a price in the catalogue; the usual price is charged.',
   'x-sluice-usage':
-    'Sent only if the answer is not streamed. `estimated`: the provider reported no credible token counts, so Sluice estimated them; ' +
+    'Sent only with answers that are not streamed. `estimated`: the provider reported no credible token counts, so Sluice estimated them; ' +
     '`capped`: the reported cost exceeded the maximum, which was charged.',
 } as const
 

@@ -34,7 +34,7 @@ export const listRequests = defineOperation({
     status: 200,
     body: RequestListAnswer,
     isList: true,
-    headers: { 'x-sluice-next-cursor': '`cursor` for the next page, for CSV and NDJSON.' },
+    headers: { 'x-sluice-next-cursor': 'Value of `cursor` for the next page, sent with CSV and NDJSON.' },
   },
   statuses: [400, 403, 404, 500, 503],
   failures: ['query_invalid', 'workspace_unknown', 'operator_only', 'store_unavailable', 'busy'],

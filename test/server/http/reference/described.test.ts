@@ -150,13 +150,13 @@ t.test('a member has the text of its place, not of its name', async (t) => {
   t.same(ROLE_OF(/ScimCreateMappingBody.*\/role$/), ['Role that members of the group get in the workspace.'])
   t.same(ROLE_OF(/ChatCreateAnswer\/provider$/), ['Slug of the provider that answered.'])
   t.same(ROLE_OF(/ChatCreateBody\/provider$/), [
-    'Which endpoints may serve the call, and in which order they are tried.',
+    'Rules for the endpoints of the call: which may serve it, and in which order they are tried.',
   ])
   t.same(ROLE_OF(/ChatCreateAnswer.*message\/reasoning$/), [
     'Reasoning text of the model; null if there is no reasoning.',
   ])
   t.same(ROLE_OF(/ModelsGetAnswer.*data\/reasoning$/), [
-    'Reasoning support of the model; null when it does not reason.',
+    'Reasoning support of the model; null when the model does not reason.',
   ])
 })
 

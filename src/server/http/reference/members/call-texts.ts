@@ -1,7 +1,8 @@
 /** Members that calls to models of every kind share: which endpoint serves a call, and how it is traced. */
 export const CALL_TEXTS: Readonly<Record<string, string>> = {
   'answer:model': 'Id of the model that answered.',
-  'body:provider': 'Which endpoints may serve the call, and in which order they are tried.',
+  'body:provider':
+    'Rules for the endpoints of the call: which may serve it, and in which order they are tried.',
   'answer:provider': 'Slug of the provider that answered.',
   'provider.allow_fallbacks': 'Set to false to try only the first endpoint.',
   'provider.require_parameters':
@@ -13,21 +14,21 @@ export const CALL_TEXTS: Readonly<Record<string, string>> = {
   'provider.order': 'Slugs of the providers to try first, in this order.',
   'provider.only': 'Slugs of the only providers that may be used.',
   'provider.ignore': 'Slugs of providers that must not be used.',
-  'provider.quantizations': 'Accepted number formats of the weights.',
+  'provider.quantizations': 'Allowed number formats of the model weights.',
   'provider.sort': 'Sort key for the endpoints, or an object with the key and the grouping.',
   'sort.by': 'Sort key for the endpoints.',
   'sort.partition':
-    '`model` tries all endpoints of one model before those of the next; `none` sorts all endpoints together.',
+    '`model` tries all endpoints of one model before the endpoints of the next model; `none` sorts all endpoints together.',
   'provider.max_price': 'The highest price that an endpoint may have.',
   'provider.preferred_max_latency':
-    'Seconds to the first output. Slower endpoints are tried last. A single number applies to the median.',
+    'Preferred maximum of the seconds to the first output. Slower endpoints are tried last. A single number is compared with the median.',
   'provider.preferred_min_throughput':
-    'Output tokens per second. Slower endpoints are tried last. A single number applies to the median.',
+    'Preferred minimum of output tokens per second. Slower endpoints are tried last. A single number is compared with the median.',
   p50: 'Median.',
   p75: '75th percentile.',
   p90: '90th percentile.',
   p99: '99th percentile.',
-  trace: 'Tracing metadata. Additional fields are passed through.',
+  trace: 'Tracing metadata. Additional fields of `trace` are sent to the URL in `SLUICE_BROADCAST`.',
   'trace.trace_id': 'Id of the trace that the call belongs to.',
   'trace.trace_name': 'Name of the trace.',
   'trace.span_name': 'Name of the span for this call.',
@@ -55,9 +56,9 @@ export const EMBEDDING_TEXTS: Readonly<Record<string, string>> = {
   input_audio: 'An audio clip.',
   input_video: 'A video clip.',
   input_file: 'A document.',
-  'input_audio.data': 'Content in base64.',
-  'input_video.data': 'Content in base64.',
-  'input_file.data': 'Content in base64.',
+  'input_audio.data': 'Content of the file in base64.',
+  'input_video.data': 'Content of the file in base64.',
+  'input_file.data': 'Content of the file in base64.',
   'input_audio.format': 'File format of the audio, such as `mp3`.',
   'input_video.format': 'File format of the video, such as `mp4`.',
   'input_file.format': 'File format of the document, such as `pdf`.',
@@ -77,7 +78,7 @@ export const VIDEO_TEXTS: Readonly<Record<string, string>> = {
   usage: 'Cost of the job.',
   'body:aspect_ratio': 'Ratio of width to height, such as `16:9`.',
   'body:resolution': 'Resolution of the video, such as `720p`.',
-  type: 'Type of the reference.',
+  type: 'Type of the reference, such as `image_url`.',
   image_url: 'An image given by its URL.',
   audio_url: 'An audio clip given by its URL.',
   video_url: 'A video clip given by its URL.',

@@ -11,8 +11,8 @@ export const FILE_TEXTS: Readonly<Record<string, string>> = {
   path: 'Path of the file in its container.',
   source: 'Always `assistant`.',
   _shape: 'Format of the answer, chosen by the request headers.',
-  cursor: '`cursor` for the next page; null on the last page.',
-  next_page: '`page` for the next page; null on the last page.',
+  cursor: 'Value of `cursor` for the next page; null on the last page.',
+  next_page: 'Value of `page` for the next page; null on the last page.',
 }
 
 const KEPT = 'Kept for existing clients; has no effect.'
@@ -25,7 +25,7 @@ export const KEY_TEXTS: Readonly<Record<string, string>> = {
   hash: 'Lower-case hex SHA-256 of the key: its id in paths and lists.',
   kind: 'Kind of the key, which determines the operations that it may call.',
   disabled: 'True when calls with the key are refused.',
-  limit_reset: 'How often the limit resets; null when it applies to the lifetime of the key.',
+  limit_reset: 'How often the spending limit resets; null when the limit applies to the lifetime of the key.',
   include_byok_in_limit: "True when calls with the workspace's own provider keys count against the limit.",
   creator_user_id: 'Hash of the API key that created this key, or the user id given at its creation.',
   expires_at: 'When the key expires; null if it never expires.',
@@ -36,11 +36,11 @@ export const KEY_TEXTS: Readonly<Record<string, string>> = {
   'external.user': 'Id of the user in the other system.',
   rate_limit_rpm: 'Requests per minute; null when the key has no limit of its own.',
   rate_limit_burst: 'Requests that may arrive at once; null for the default.',
-  allowed_models: 'Models that the key may call; null for all.',
+  allowed_models: 'Models that the key may call; null for all models.',
   scopes: 'Permissions of the key; null for all permissions of its kind.',
   previous: 'The key before the rotation.',
   'previous.expires_at': 'When the old key stops working.',
-  is_free_tier: 'Always false: Sluice has no tiers.',
+  is_free_tier: 'Always false: Sluice has no free tier.',
   is_management_key: 'True for a management key, which cannot call models.',
   allowed_data_regions: 'Regions that the key may use.',
   free_model_daily_requests: 'Kept for existing clients: Sluice does not count free calls.',
@@ -48,8 +48,8 @@ export const KEY_TEXTS: Readonly<Record<string, string>> = {
   'free_model_daily_requests.used': 'Free calls used today.',
   'free_model_daily_requests.remaining': 'Free calls left today.',
   rate_limit: 'Kept for existing clients; the limit is in `rate_limit_rpm`.',
-  'rate_limit.requests': 'Requests per interval.',
-  'rate_limit.interval': 'Length of the interval.',
+  'rate_limit.requests': 'Maximum number of requests per interval.',
+  'rate_limit.interval': 'Length of the rate limit interval.',
   'rate_limit.note': 'Explanation of `rate_limit`.',
 }
 
@@ -60,7 +60,7 @@ export const WORKSPACE_TEXTS: Readonly<Record<string, string>> = {
   description: 'Description of the workspace.',
   created_at: 'When the workspace was created.',
   updated_at: 'When the workspace was last changed.',
-  is_default: 'True for the workspace used by keys and calls that do not specify one.',
+  is_default: 'True for the workspace of keys and calls that specify no workspace.',
   default_text_model: KEPT,
   default_image_model: KEPT,
   default_provider_sort: KEPT,
@@ -79,12 +79,12 @@ export const WORKSPACE_TEXTS: Readonly<Record<string, string>> = {
   'grants.role': 'Role that this grant gives.',
   'grants.source': '`manual` for a manual grant, `mapping` for a grant through a group.',
   'grants.created_at': 'When the grant was given.',
-  workspaces: 'Number of workspaces.',
-  api_keys: 'Number of API keys.',
-  interns: 'Number of interns.',
-  vaults: 'Number of vaults that can be attached to interns.',
-  secrets: 'Number of secrets in the vaults that can be attached to interns.',
-  cap: 'Maximum for the organization.',
+  workspaces: 'Number and maximum of workspaces.',
+  api_keys: 'Number and maximum of API keys.',
+  interns: 'Number and maximum of interns (records of agents).',
+  vaults: 'Number and maximum of vaults that can be attached to interns.',
+  secrets: 'Number and maximum of secrets in vaults that can be attached to interns.',
+  cap: 'Maximum number for the organization.',
   used: 'Current number.',
 }
 
@@ -98,14 +98,14 @@ export const INTERN_TEXTS: Readonly<Record<string, string>> = {
   model: 'Id of the model that the intern uses.',
   status: 'State of the intern.',
   workspace_id: 'Id of the workspace of the intern.',
-  created_at: 'When the record was created.',
-  updated_at: 'When the record was last changed.',
-  attached_vault_id: 'Id of the attached vault; null when none is attached.',
+  created_at: 'When the intern was created.',
+  updated_at: 'When the intern was last changed.',
+  attached_vault_id: 'Id of the attached vault; null when no vault is attached.',
   hostname: NOT_RUN,
   last_failure_message: NOT_RUN,
   progress: NOT_RUN,
   deleting: 'Always true: the intern is deleted.',
-  next_cursor: '`cursor` for the next page; absent on the last page.',
+  next_cursor: 'Value of `cursor` for the next page; absent on the last page.',
 }
 
 export const VAULT_TEXTS: Readonly<Record<string, string>> = {
@@ -125,7 +125,7 @@ export const ENDPOINT_TEXTS: Readonly<Record<string, string>> = {
   base_url: 'URL of the server, up to `/v1`.',
   declared_region: 'Region of the server, as you declare it.',
   declared_zdr: 'True when you declare that the server stores no content.',
-  secret_name: 'Name of the secret that holds the key for the server; null when it needs none.',
+  secret_name: 'Name of the secret that holds the key for the server; null when the server needs no key.',
   pricing: 'Prices in USD.',
   activate: 'Validates and activates the endpoint in the same call.',
   passed: 'True when the validation succeeded.',
@@ -148,11 +148,11 @@ export const BUDGET_TEXTS: Readonly<Record<string, string>> = {
 }
 
 export const CREDIT_TEXTS: Readonly<Record<string, string>> = {
-  id: 'Id of the entry.',
-  kind: 'Kind of the entry: an opening balance, a top-up or a correction.',
-  created_at: 'When the entry was made.',
-  note: 'Note on the entry.',
-  amount_usd: 'USD added; negative when taken away.',
+  id: 'Id of the credit entry.',
+  kind: 'Kind of the credit entry: an opening balance, a top-up or a correction.',
+  created_at: 'When the credit entry was made.',
+  note: 'Note on the credit entry.',
+  amount_usd: 'USD added to the credit; negative for USD that were deducted.',
 }
 
 export const ACTIVITY_TEXTS: Readonly<Record<string, string>> = {
@@ -160,7 +160,7 @@ export const ACTIVITY_TEXTS: Readonly<Record<string, string>> = {
   workspace_id: 'Id of the workspace whose keys made the calls.',
   key_hash: 'Hash of the API key that made the calls.',
   requests: 'Number of calls.',
-  milliseconds: 'Milliseconds spent at providers.',
-  from: 'First day of the answer, UTC.',
-  to: 'Last day of the answer, UTC.',
+  milliseconds: 'Milliseconds that the calls spent at providers.',
+  from: 'First day that the answer covers, in UTC.',
+  to: 'Last day that the answer covers, in UTC.',
 }

@@ -41,7 +41,7 @@ export const ERROR_TEXTS: Texts = {
   'issues.path': 'JSON Pointer to the invalid input.',
   'issues.message': 'Problem with the input.',
   'issues.expected': 'Allowed values.',
-  sluice_metadata: 'Reserved: null, or an object.',
+  sluice_metadata: 'Reserved for future use: null, or an object.',
 }
 
 export const WEBHOOK_TEXTS: Texts = {
@@ -55,7 +55,7 @@ export const WEBHOOK_TEXTS: Texts = {
   generation_id: 'Id of the usage record of the job, for `GET /generation`.',
   error: 'Reason why the job failed; null if it did not fail.',
   usage: 'Cost of the job.',
-  unsigned_urls: 'URLs of the clips; reading them requires an API key.',
+  unsigned_urls: 'URLs of the clips; downloading a clip requires an API key.',
 }
 
 /** The texts of each subject, the most special ones first. */
