@@ -107,7 +107,7 @@ export const OURS = {
 const Dear = Type.Optional(
   Type.Unknown({
     description:
-      'The value is sent to the provider. When a spending limit applies, values that can raise the cost are refused.',
+      'The value is sent to the provider. When a spending limit applies, values that can cost more than the prices in the catalogue are refused.',
   }),
 )
 

@@ -21,7 +21,7 @@ export const MODEL_TEXTS: Readonly<Record<string, string>> = {
   output_modalities: 'Output types.',
   tokenizer: 'Family of the tokenizer.',
   instruct_type: 'Instruction template that the model was trained with; null when unknown.',
-  'pricing.discount': 'Discount as a share of the price, such as 0.1 for 10 %.',
+  'pricing.discount': 'Always 0 or absent, because prices already include discounts.',
   top_provider: 'Details of the endpoint that is tried first.',
   is_moderated: 'True when the provider moderates content before the model receives it.',
   max_completion_tokens: 'Maximum number of output tokens; null when unknown.',
