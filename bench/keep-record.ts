@@ -32,3 +32,11 @@ export async function writeJson(file: string, value: unknown): Promise<void> {
 export function progress(text: string): void {
   process.stderr.write(`${text}\n`)
 }
+
+/** Begins a line that the next one of its kind replaces on a terminal. */
+export const LIVE_MARK = '… '
+
+/** Prints the state of a running step. */
+export function liveProgress(text: string): void {
+  progress(`${LIVE_MARK}${text}`)
+}

@@ -98,6 +98,7 @@ function caseLines(name: string, rows: readonly ResultRow[]): readonly string[] 
 /** A figure with enough digits: a small number has more of them. */
 function cell(of: Spread | null, digits: number): string {
   if (of === null || !isFigure(of)) return '–'
+  if (digits === 0 && Number.isInteger(of.median)) return spreadText(of, 0)
   const size = Math.abs(of.median)
   return spreadText(of, (size < 10 && digits === 0) || (size < 1 && digits === 1) ? digits + 2 : digits)
 }
@@ -131,5 +132,7 @@ function isFigure(of: Spread | null): boolean {
 }
 
 function scaled(of: Spread | undefined): Spread | null {
-  return of === undefined ? null : { median: of.median / MS, min: of.min / MS, max: of.max / MS }
+  return of === undefined || !isFigure(of)
+    ? null
+    : { median: of.median / MS, min: of.min / MS, max: of.max / MS }
 }

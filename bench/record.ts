@@ -26,6 +26,8 @@ export interface ScenarioRecord {
   readonly scenario: string
   /** One sentence: the subjects of the comparison and the load. */
   readonly question: string
+  /** The result in one sentence, with which the page begins. Absent: the page compares subjects. */
+  readonly headline?: string
   readonly settings: Readonly<Record<string, string | number>>
   readonly took_seconds: number
   /** The subjects with their differences. */

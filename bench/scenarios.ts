@@ -14,6 +14,7 @@ import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
 import { readSoakOptions, SOAK_OPTIONS_TEXT } from './soak/options.ts'
 import { readSweepOptions, SWEEP_OPTIONS_TEXT } from './sweep/options.ts'
 import { readStartOptions, START_OPTIONS_TEXT } from './start/options.ts'
+import { readStreamsOptions, STREAMS_OPTIONS_TEXT } from './streams/options.ts'
 import { readTransferOptions, TRANSFER_OPTIONS_TEXT } from './transfers/options.ts'
 import { readValidatorsOptions, VALIDATORS_OPTIONS_TEXT } from './validators/options.ts'
 import { readVaultOptions, VAULT_OPTIONS_TEXT } from './vault/options.ts'
@@ -176,6 +177,15 @@ export const SCENARIOS: readonly Scenario[] = [
     help: DEPLOYMENT_OPTIONS_TEXT,
     suite: null,
     needs: ['--target', 'https://sluice.example', '--key', 'KEY'],
+    hasPeers: false,
+  },
+  {
+    name: 'streams',
+    text: 'a load test of the streams of a running deployment: --target URL --key KEY --stream; time to the first token, gaps between tokens, cut streams',
+    options: readStreamsOptions,
+    help: STREAMS_OPTIONS_TEXT,
+    suite: null,
+    needs: ['--target', 'https://sluice.example', '--stream', '--key', 'KEY'],
     hasPeers: false,
   },
   {

@@ -1,5 +1,4 @@
 /** Options of the command line of a load test of a running deployment. */
-import { readFileSync } from 'node:fs'
 import { numbersText, optionReader } from '../options.ts'
 import {
   DEPLOYMENT_CELL_SECONDS_MAX,
@@ -10,7 +9,7 @@ import {
   DEPLOYMENT_UPLOAD_BYTES_MAX,
   DEPLOYMENT_UPLOADS_PER_S_MAX,
 } from './limits.ts'
-import { checkedKey, originOf } from './origin.ts'
+import { fileOf, keyOf, originOf } from './origin.ts'
 import { DEPLOYMENT_LOADS, secondsOf, type DeploymentOptions } from './plan.ts'
 
 /** A model of every node, which the node computes itself: no call to a provider, and no charge. */
@@ -64,22 +63,8 @@ export const readDeploymentOptions = optionReader(
   },
 )
 
-/** Reads the key. Every user of a machine can see a key on a command line; a file can be private. */
-function keyOf(given: string | null): string {
-  if (given === null) throw new Error('--target needs the --key of that deployment, or --key @FILE')
-  return checkedKey(given.startsWith('@') ? fileOf('--key', given.slice(1)).trim() : given)
-}
-
 function issuersOf(given: string | null): string | null {
   return given === null ? null : fileOf('--ca', given)
-}
-
-function fileOf(option: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    throw new Error(`${option}: the file cannot be read`)
-  }
 }
 
 /** An even number of bytes, since samples have two. */

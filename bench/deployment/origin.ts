@@ -1,4 +1,5 @@
 /** The address of a deployment, as its operator gives it. */
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { API_PREFIX } from '../../src/schemas/api-prefix.ts'
 
@@ -33,8 +34,26 @@ export function originOf(given: string): Origin {
   }
 }
 
+/**
+ * Reads `--key`. Every user of a machine can see a key on a command line; a file can be private. Throws an Error
+ * that does not contain the key.
+ */
+export function keyOf(given: string | null): string {
+  if (given === null) throw new Error('--target needs the --key of that deployment, or --key @FILE')
+  return checkedKey(given.startsWith('@') ? fileOf('--key', given.slice(1)).trim() : given)
+}
+
+/** The text of the file that an option names. */
+export function fileOf(option: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new Error(`${option}: the file cannot be read`)
+  }
+}
+
 /** Throws an Error that does not contain the key. */
-export function checkedKey(key: string): string {
+function checkedKey(key: string): string {
   if (!/^[\x21-\x7e]{1,1024}$/.test(key))
     throw new Error('--key takes an API key of printable characters, or @FILE')
   return key

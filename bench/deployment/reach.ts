@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises'
 import { askerOf, type Answer, type AskOutcome, type Place, type Question } from './ask.ts'
 import { ADDRESSES_MAX, REACH_MS } from './limits.ts'
 import type { Origin } from './origin.ts'
+import { refusalText } from './refusal-text.ts'
 
 export type Reached = { readonly place: Place } | { readonly problem: string }
 
@@ -17,22 +18,41 @@ export async function reach(
   secrets: Pick<Place, 'key' | 'issuers'>,
   first: Question,
 ): Promise<Reached> {
+  return reachable(origin, secrets, async (place) => {
+    const asker = askerOf(place, 1)
+    const outcome = await asker.ask(first, REACH_MS)
+    asker.close()
+    const isGood = 'answer' in outcome && outcome.answer.status === 200
+    return { outcome, problem: isGood ? null : problemOf(outcome, place) }
+  })
+}
+
+interface Tried {
+  readonly outcome: AskOutcome
+  /** Null: the place may get the load. */
+  readonly problem: string | null
+}
+
+/** As `reach`, with a first request of any kind. */
+export async function reachable(
+  origin: Origin,
+  secrets: Pick<Place, 'key' | 'issuers'>,
+  attempt: (place: Place) => Promise<Tried>,
+): Promise<Reached> {
   const addresses = await lookup(origin.hostname, { all: true }).catch(
     (error: NodeJS.ErrnoException) => error.code ?? 'ERROR',
   )
   if (typeof addresses === 'string')
     return { problem: `the name ${origin.hostname} cannot be found (DNS: ${addresses})` }
-  let problem = `the name ${origin.hostname} has no address`
+  let last = `the name ${origin.hostname} has no address`
   for (const { address } of addresses.slice(0, ADDRESSES_MAX)) {
     const place = { ...secrets, origin, address }
-    const asker = askerOf(place, 1)
-    const outcome = await asker.ask(first, REACH_MS)
-    asker.close()
-    if ('answer' in outcome && outcome.answer.status === 200) return { place }
-    problem = problemOf(outcome, place)
+    const { outcome, problem } = await attempt(place)
+    if (problem === null) return { place }
+    last = problem
     if ('answer' in outcome || !NOBODY.has(outcome.code)) break
   }
-  return { problem }
+  return { problem: last }
 }
 
 /** Codes of an address without a server; another address of the name may have one. */
@@ -44,7 +64,7 @@ export function problemOf(outcome: AskOutcome, { origin, key }: Pick<Place, 'ori
   return `${origin.text} ${text.replaceAll(new RegExp(key.replaceAll(/[^\w]/g, '\\$&'), 'gi'), '…')}`
 }
 
-function answered({ status, headers }: Answer, origin: Origin): string {
+function answered({ status, headers, text }: Answer, origin: Origin): string {
   if (status >= 300 && status < 400) {
     const to = URL.canParse(headers.location ?? '', origin.text)
       ? new URL(headers.location ?? '', origin.text).origin
@@ -56,7 +76,8 @@ function answered({ status, headers }: Answer, origin: Origin): string {
   if (status === 404)
     return 'knows no such path or model (404): is it Sluice, and does it have the model of --model?'
   if (status === 429) return 'limits the rate of this key already (429): wait, or give a key without a limit'
-  return `answers ${status} to the first request`
+  const message = refusalText(text)
+  return `answers ${status} to the first request${message === null ? '' : `: ${message}`}`
 }
 
 function unanswered(code: string): string {

@@ -49,6 +49,8 @@ function brokenLines({ scenarios }: ResultsFile): readonly Markup[] {
 }
 
 function withoutCost({ scenarios }: ResultsFile, comparisons: readonly Comparison[]): string {
+  const headlines = scenarios.flatMap(({ headline }) => headline ?? [])
+  if (headlines.length > 0) return headlines.join(' ')
   if (scenarios.length === 0) return 'No scenario was run: there is nothing to compare.'
   if (comparisons.some(({ kind }) => kind === 'peer'))
     return `What a call costs was not compared with another product in ${counted(scenarios.length, 'scenario')}; other figures were.`

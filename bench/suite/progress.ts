@@ -44,6 +44,12 @@ export class Progress {
     else this.#screen.write(`${this.line(text)}\n`)
   }
 
+  /** The state of the running step: redrawn on a terminal, a line elsewhere. */
+  live(text: string): void {
+    if (this.#screen.isTTY === true) this.step(text)
+    else this.say(text)
+  }
+
   /** Prints a permanent line above the progress line. */
   say(text: string): void {
     this.#wipe()

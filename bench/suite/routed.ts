@@ -4,8 +4,9 @@ import { SCENARIOS, type Scenario } from '../scenarios.ts'
 import { optionsOf } from './command.ts'
 
 /**
- * `--target` turns scenarios into loads of a running deployment, and `--sweep` turns them into mixes for
- * which worker counts are found. The names may stand anywhere among the options.
+ * `--target` turns scenarios into loads of a running deployment, with `--stream` into loads of its streams, and
+ * `--sweep` turns them into mixes for which worker counts are found. The names may stand anywhere among the
+ * options.
  */
 export function routed(
   given: readonly string[],
@@ -20,7 +21,7 @@ export function routed(
     tokens: true,
   })
   const has = (name: string): boolean => tokens.some((one) => one.kind === 'option' && one.name === name)
-  const name = has('sweep') ? 'sweep' : has('target') ? 'deployment' : null
+  const name = has('sweep') ? 'sweep' : has('stream') ? 'streams' : has('target') ? 'deployment' : null
   if (name === null) return given
   const taken = new Set(
     tokens

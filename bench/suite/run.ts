@@ -2,7 +2,7 @@
  * `npm run bench`: runs scenarios one after the other, each in a process of its own, and writes their folder.
  */
 import { join } from 'node:path'
-import { writeJson } from '../keep-record.ts'
+import { LIVE_MARK, writeJson } from '../keep-record.ts'
 import { headLine, ROOT } from '../text.ts'
 import { machine } from '../machine.ts'
 import { RESULTS_FORM, type ResultsFile, type ScenarioRecord } from '../record.ts'
@@ -93,8 +93,12 @@ async function runOne(
   const scratch = await openScratch()
   const child = startChild([...program(name), ...args, '--record', file], {
     folder: scratch.folder,
-    // Lines about a named deployment stay on the screen, for example the announced load.
-    say: (line) => (needs === undefined ? progress.step(`${name}: ${line}`) : progress.say(line)),
+    // Lines about a named deployment stay on the screen, for example the announced load; live ones do not.
+    say: (line) => {
+      if (needs === undefined) progress.step(`${name}: ${line}`)
+      else if (line.startsWith(LIVE_MARK)) progress.live(line.slice(LIVE_MARK.length))
+      else progress.say(line)
+    },
   })
   const end = await endOf(child, { signal, hurry }).finally(() => scratch.remove())
   const read = readRecord(file)

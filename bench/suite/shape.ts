@@ -54,6 +54,7 @@ const RowShape = Type.Object({
 const RecordShape = Type.Object({
   scenario: Type.String(),
   question: Type.String(),
+  headline: Type.Optional(Type.String()),
   settings: Type.Record(Type.String(), Type.Union([Type.String(), Figure])),
   took_seconds: Type.Number(),
   subjects: Type.Array(

@@ -43,13 +43,7 @@ t.test('the package has every file that its code imports, and all that lies besi
     named.filter((path) => !held.has(path)),
     [],
   )
-  for (const path of [
-    'package.json',
-    'catalog.json',
-    'LICENSE',
-    'README.md',
-    ...Object.values(manifest.bin),
-  ])
+  for (const path of ['package.json', 'catalog.json', 'LICENSE', 'README.md', ...Object.values(manifest.bin)])
     t.ok(held.has(path), path)
   for (const path of [
     'guides.css',

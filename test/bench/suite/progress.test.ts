@@ -49,3 +49,19 @@ t.test('on a terminal one line is redrawn within its width, and what is said sta
   t.equal(written[0]?.length, '\r\u001B[K'.length + 59)
   t.same(written.slice(1), ['\r\u001B[K', 'kept\n', '\r\u001B[K'])
 })
+
+t.test(
+  'a live line replaces the one before it on a terminal, and is a line of its own elsewhere',
+  async (t) => {
+    const plain = stage(false)
+    plain.progress.begin('a')
+    plain.progress.live('5 s: 40 calls/s')
+    t.equal(plain.written.at(-1), '5 s: 40 calls/s\n')
+    const terminal = stage(true)
+    terminal.progress.begin('a')
+    terminal.progress.live('5 s: 40 calls/s')
+    terminal.progress.end()
+    t.ok(terminal.written.some((text) => text.startsWith('\r') && text.includes('40 calls/s')))
+    t.notOk(terminal.written.some((text) => text.endsWith('\n')))
+  },
+)
