@@ -205,13 +205,8 @@ function serviceTiersOf(model: ModelEntry): readonly string[] {
 function checkFree({ free, pricing, modifiers, video }: Priced, path: string): readonly Issue[] {
   if (free !== true) return []
   if (pricing === undefined && modifiers === undefined && video?.pricing_skus === undefined) return []
-  return [
-    {
-      path: `${path}/free`,
-      message: 'must not be combined with a price',
-      expected: 'either `free` or a price',
-    },
-  ]
+  const message = 'must not be combined with a price'
+  return [{ path: `${path}/free`, message, expected: 'either `free` or a price' }]
 }
 
 /** Refuses multipliers whose product with a price that they meet is too fine or too large to count. */

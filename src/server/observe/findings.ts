@@ -56,7 +56,9 @@ export function deadLetters({
   if (dead === 0) return null
   return {
     detail: `${dead} failed webhook ${dead === 1 ? 'delivery' : 'deliveries'}, ${waiting} waiting for an attempt`,
-    fix: 'list failed deliveries with `sluice webhooks list --state dead`, then replay all with `sluice webhooks replay --dead` or one with `sluice webhooks replay ID`',
+    fix:
+      'list failed deliveries with `sluice webhooks list --state dead`, then replay all with ' +
+      '`sluice webhooks replay --dead` or one with `sluice webhooks replay ID`',
     page: 'webhooks?state=dead',
   }
 }

@@ -37,7 +37,10 @@ t.test('401 credentials_missing: a key in another place, or without its scheme, 
   t.match(hint({ authorization: `sk-sluice-v1-${RANDOM}` }), /lacks the word `Bearer` and a space/)
   t.match(hint({ authorization: 'Basic eDp5' }), /has the scheme `Basic` instead of `Bearer`/)
   t.match(hint({ authorization: 'Bearer ' }), /no key after `Bearer`/)
-  t.match(hint({ anthropicKey: 'x' }), /came in `x-api-key`, which Sluice reads only with `anthropic-version`/)
+  t.match(
+    hint({ anthropicKey: 'x' }),
+    /came in `x-api-key`, which Sluice reads only with `anthropic-version`/,
+  )
   t.match(hint({ azureKey: 'x' }), /came in `api-key`/)
   t.match(hint({ sluiceKey: 'x' }), /came in `x-sluice-key`/)
   t.match(

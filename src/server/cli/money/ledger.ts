@@ -207,8 +207,9 @@ function tellCheck(options: { readonly json?: boolean }, { sums, differences, co
       `${sums.leases} leases`,
   )
   lines.push(
-    `USD spent: ${usdText(sums.spentNano)}; spent on own provider keys: ${usdText(sums.byokNano)}; forfeited: ${usdText(sums.forfeitedNano)}; ` +
-      `reserved by front processes: ${usdText(sums.lentNano)}; reserved by video jobs: ${usdText(sums.heldNano)}; spent in deleted months: ${usdText(sums.prunedNano)}`,
+    `USD spent: ${usdText(sums.spentNano)}; spent on own provider keys: ${usdText(sums.byokNano)}; ` +
+      `forfeited: ${usdText(sums.forfeitedNano)}; reserved by front processes: ${usdText(sums.lentNano)}; ` +
+      `reserved by video jobs: ${usdText(sums.heldNano)}; spent in deleted months: ${usdText(sums.prunedNano)}`,
   )
   lines.push(count === 0 ? 'the ledger balances' : `${count} differences`)
   print(options, result, lines.join('\n'))
