@@ -387,13 +387,8 @@ function doubtful(pricing: Partial<Pricing> | undefined, path: string): readonly
     if (!isDearer || pricing.input_cache_read === undefined || override.input_cache_read !== undefined)
       return []
     const message = 'raises `prompt`, but not the `input_cache_read` of the base price'
-    return [
-      {
-        path: `${path}/overrides/${index}`,
-        message,
-        expected: 'the override to set `input_cache_read` as well',
-      },
-    ]
+    const expected = 'the override to set `input_cache_read` as well'
+    return [{ path: `${path}/overrides/${index}`, message, expected }]
   })
   const issues = [...unlikely, ...stale]
   if (reasoning === undefined || Number(reasoning) > 0 || Number(completion) === 0) return issues
