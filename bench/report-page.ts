@@ -13,10 +13,14 @@ import { restSection } from './report/rest.ts'
 import { resultSection } from './report/result.ts'
 import { scenarioSection, sectionId } from './report/scenario.ts'
 import { sidesSection } from './report/sides.ts'
+import { twoRunsSection } from './report/two-runs.ts'
 import { ROOT } from './text.ts'
 
-/** @returns HTML with the results inside, for the plots and for further computation */
-export function renderReport(results: ResultsFile): string {
+/**
+ * @param other run to show beside it; null: none
+ * @returns HTML with the results inside, for the plots and for further computation
+ */
+export function renderReport(results: ResultsFile, other: ResultsFile | null = null): string {
   const comparisons = comparisonsOf(results)
   const { plots, script, styles } = assets()
   const { machine } = results
@@ -41,6 +45,7 @@ export function renderReport(results: ResultsFile): string {
 </header>
 <main>
 ${resultSection(results, comparisons)}
+${other === null ? null : twoRunsSection(results, other)}
 ${sidesSection(results, comparisons)}
 ${contents(results)}
 ${restSection(results, comparisons)}

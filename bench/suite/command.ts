@@ -13,6 +13,8 @@ export interface Command {
   readonly json: string | null
   /** A results.json whose page is made again, without a run. */
   readonly report: string | null
+  /** A second results.json, which the page shows beside the first. */
+  readonly beside: string | null
   /** A results.json whose figures go into the pages of the repository, without a run. */
   readonly publish: string | null
   /** The typed command without keys. */
@@ -54,8 +56,11 @@ export function readCommand(
     const given = tokens.flatMap((one) =>
       one.kind === 'option' ? [{ name: one.name, value: one.value ?? null }] : [],
     )
-    const chosen = chosenOf(positionals, scenarios)
-    const runs = chosen.map((scenario) => runOf(scenario, given, positionals.length === 0))
+    const files = values['report'] === undefined ? [] : positionals
+    if (files.length > 1) return '--report takes one file, or two'
+    const named = files.length > 0 ? [] : positionals
+    const chosen = chosenOf(named, scenarios)
+    const runs = chosen.map((scenario) => runOf(scenario, given, named.length === 0))
     const text = [
       'npm run bench --',
       ...positionals,
@@ -82,6 +87,7 @@ export function readCommand(
       failOn: shareOf(textOf(values['fail-on']) ?? FAIL_ON_BY_DEFAULT),
       json: textOf(json),
       report: textOf(values['report']),
+      beside: files[0] ?? null,
       publish: textOf(values['publish']),
       text: text.join(' ').replace(/ --$/, ''),
     }
@@ -228,7 +234,8 @@ export function helpText(
       : []),
     'Each run leaves a folder in bench/results: report.html, results.json and what each scenario left.',
     `--baseline FILE --fail-on ${FAIL_ON_BY_DEFAULT}  compares with the results.json of another run: ends with 1 when a figure got worse by more`,
-    '--report FILE  makes the page of a saved results.json again, beside it, and runs nothing',
+    '--report FILE  makes the page of a saved results.json again, in the folder of that file, and runs nothing',
+    '--report FILE FILE  makes a page with two saved runs side by side, in the folder of the first file',
     '--publish FILE  writes docs/operate/figures.md and the chart of the README from a saved results.json, and runs nothing',
     '--record FILE  puts the record of a single scenario there as well',
     ...helps.flatMap((help) => ['', `${names(told.filter((one) => one.help === help))} ${help}`]),

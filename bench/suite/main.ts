@@ -38,7 +38,7 @@ export async function runBench(
 ): Promise<number> {
   const command = commandOrAnswer(given, deps.scenarios)
   if ('code' in command) return answer(command, deps)
-  if (command.report !== null) return pageAgain(command.report, deps)
+  if (command.report !== null) return pageAgain([command.report, command.beside], deps)
   if (command.publish !== null) return publish(command.publish, deps)
   const baseline = command.baseline === null ? null : readResults(command.baseline)
   const problem =
@@ -118,18 +118,26 @@ async function writePage(results: ResultsFile, resultsPath: string): Promise<str
   return path
 }
 
-function pageOf(resultsPath: string): string {
-  return join(dirname(resultsPath), 'report.html')
+function pageOf(resultsPath: string, name = 'report.html'): string {
+  return join(dirname(resultsPath), name)
 }
 
-/** Makes the page of a saved run again, which needs only its samples. */
-async function pageAgain(file: string, { print, screen }: Deps): Promise<number> {
-  const read = readResults(file)
-  const problem = 'problem' in read ? read.problem : await writeProblem(pageOf(file))
-  if ('value' in read && problem === null)
-    print(`written: ${relative(process.cwd(), await writePage(read.value, file))}`)
-  else screen.write(`${problem ?? ''}\n`)
-  return problem === null ? 0 : WRONG
+/** Makes the page of a saved run again, which needs only its samples, or a page of two runs. */
+async function pageAgain(
+  [file, otherFile]: readonly [string, string | null],
+  { print, screen }: Deps,
+): Promise<number> {
+  const [read, other] = [readResults(file), otherFile === null ? null : readResults(otherFile)]
+  const path = other === null ? pageOf(file) : pageOf(file, 'two-runs.html')
+  const unread = [read, other].flatMap((one) => (one !== null && 'problem' in one ? [one.problem] : []))
+  const problem = unread[0] ?? (await writeProblem(path))
+  if (problem !== null || !('value' in read) || (other !== null && !('value' in other))) {
+    screen.write(`${problem ?? ''}\n`)
+    return WRONG
+  }
+  await writeFile(path, renderReport(read.value, other === null ? null : other.value))
+  print(`written: ${relative(process.cwd(), path)}`)
+  return 0
 }
 
 async function publish(file: string, { print, screen }: Deps): Promise<number> {

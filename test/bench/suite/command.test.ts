@@ -83,6 +83,12 @@ t.test(
   },
 )
 
+t.test('a page is made of one saved run, or of two', async (t) => {
+  t.match(read('--report', 'x.json'), { report: 'x.json', beside: null })
+  t.match(read('--report', 'x.json', 'y.json'), { report: 'x.json', beside: 'y.json' })
+  t.match(read('--report=x.json', 'y.json', 'z.json'), /^--report takes one file, or two$/)
+})
+
 const wrong = [
   [['a', '--against', 'x,y'], /^--against: no scenario that runs has 'y'; there are x$/],
   [['elsewhere'], /^there is no scenario 'elsewhere'; there are a, b, c$/],

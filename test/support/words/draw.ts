@@ -17,7 +17,10 @@ const SHARES: Readonly<Record<TextSource, number>> = {
 }
 const COUNT = 200
 /** Samples, patterns and lists of names, which no sentence contains. */
-const CODE = /=>|\(\?:|<\/|\\b|\bDESC\b|\bconst \w+ =|\bfunction \w+\(|\blocal -|^[\w.-]+_[\w.-]+ [\w.-]+_/
+const CODE =
+  /=>|\(\?:|<\/|\\b|\bDESC\b|\bconst \w+ =|\bfunction \w+\(|\blocal -|\bthrow new\b|\bset is|-serif\b|^[\w.-]+_[\w.-]+ [\w.-]+_/
+
+const FIGURE = /^[-–\d.,()%×≤<> ]+$|^(?:met|missed|not judged)$/
 
 const seed = Number(process.argv[2] ?? Date.now() % 1_000_000)
 const count = Number(process.argv[3] ?? COUNT)
@@ -40,10 +43,16 @@ function sentencesOf(texts: readonly UserText[]): UserText[] {
     whole.text
       .replace(/\s+/g, ' ')
       .split(/(?<=[.!?])\s+(?=[\p{Lu}`…])/u)
-      .filter((text) => text.trim().split(' ').length >= 3 && !CODE.test(text))
+      .filter((text) => text.trim().split(' ').length >= 3 && !CODE.test(text) && !isRowOfFigures(text))
       .filter((text) => !known.has(text) && known.add(text))
       .map((text) => ({ ...whole, text })),
   )
+}
+
+/** A row of a table of measured figures is no sentence. */
+function isRowOfFigures(text: string): boolean {
+  const cells = text.split('|').filter((cell) => cell.trim() !== '')
+  return text.startsWith('|') && cells.filter((cell) => FIGURE.test(cell.trim())).length * 2 >= cells.length
 }
 
 function mulberry32(from: number): () => number {
