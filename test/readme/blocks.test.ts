@@ -46,6 +46,7 @@ const ELSEWHERE: readonly string[] = [
   'Compatibility: npm run --silent',
   'Bench: npm run bench',
   'Scenarios: npm run bench',
+  'A load test of streams: npm run bench',
 ]
 
 t.test('the blocks that are not run are these', async (t) => {
