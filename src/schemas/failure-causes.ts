@@ -20,7 +20,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     "This installation has no key with the value that was sent. The key may have been revoked or cut off when copied, or it may be a provider's key.",
   key_expired: "The key's `expires_at` has passed, or the key was rotated and its overlap has ended.",
   key_disabled:
-    'A management key set `disabled: true` for this key; calls with it are refused until it is enabled again.',
+    'A management key set `disabled: true` for this key; calls are refused until the key is enabled again.',
   wrong_key_kind:
     'Inference keys are for models, management keys for administration; the call used a valid key of the wrong kind.',
   scope_missing: 'The key has a list of scopes, and none of them covers the operation.',
@@ -33,7 +33,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   page_foreign: 'The request has the dashboard cookie, but its `Origin` is a different site.',
   organization_unknown: 'No organization has this id or name, or the key is not allowed to see it.',
   workspace_unknown:
-    "The key's organization has no workspace with this id or slug; it may have been deleted.",
+    "The key's organization has no workspace with this id or slug; the workspace may have been deleted.",
   reference_ambiguous: 'The request names a single object, but several objects have that name.',
   name_taken: 'Another vault of the workspace has this name, and names must be unique.',
   slug_taken: 'Another workspace of the organization has this slug, and slugs must be unique.',
@@ -53,16 +53,16 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   cost_unbounded:
     'A spending limit applies, but the maximum cost of the call cannot be computed: the endpoint has no price, the length ' +
     'of the answer is unbounded, or a member of the request adds a cost that is not known in advance.',
-  budget_unknown: 'The workspace has no budget for this interval; it may have budgets for others.',
+  budget_unknown: 'The workspace has no budget for this interval, but may have budgets for other intervals.',
   budgets_unordered:
     'A longer interval must have a larger budget than a shorter one; the new amount would break this rule.',
   credit_out_of_range: "The amount would take the organization's credit below 0 or above its maximum.",
   model_not_allowed: 'The key has `allowed_models`, and neither the model nor its author is in that list.',
-  api_key_unknown: 'The organization has no key with this hash; it may have been revoked.',
+  api_key_unknown: 'The organization has no key with this hash; the key may have been revoked.',
   key_unscoped: 'The request gives `scopes` to a management key, whose rights do not depend on scopes.',
   user_unknown: 'The organization has no user with this id; SCIM may have removed the user.',
   default_workspace_kept:
-    "The request deletes the organization's default workspace, which is used for keys and files that name no workspace.",
+    "The request deletes the organization's default workspace, which is used for keys and files that do not name a workspace.",
   callback_url_invalid:
     'The webhook URL is not `https`, contains a password or a fragment, or has an address that Sluice is not allowed to call.',
   content_type_unsupported:
@@ -86,7 +86,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     "The call is translated to another provider's API, and a field has no equivalent there that gives the same answer.",
   media_unavailable:
     'An image, document or audio file was given by URL, but Sluice could not load it: the server is unreachable or ' +
-    'slow, refuses the request, or returns something else.',
+    'slow, refuses the request, or returns content of another type.',
   endpoint_excluded: 'The model has endpoints, but `provider` in the request excludes all of them.',
   endpoint_unconfigured:
     'The model is in the catalogue, but this node has no API key for any of its providers.',
@@ -112,7 +112,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   upstream_refused:
     'The provider read the request and answered 400, 413, 415 or 422, or its filter blocked the prompt.',
   deadline_exceeded: 'The call took longer than its operation allows in total for all attempts and waits.',
-  workspace_forbidden: 'The request names a workspace, but the key belongs to a different one.',
+  workspace_forbidden: 'The request names a workspace, but the key belongs to a different workspace.',
   form_malformed: 'The upload is not valid multipart: its boundary is missing, wrong or not closed.',
   form_invalid: 'The upload is multipart, but has no `file` part, more than one, or too many other fields.',
   filename_invalid:
@@ -128,7 +128,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   provider_key_unknown: 'The workspace has no provider key with this id.',
   provider_key_exists: 'The workspace already has a key for this provider, and can have only one.',
   file_unknown:
-    'The workspace has no file with this id: it was deleted, has expired, or belongs to another workspace.',
+    'The workspace has no file with this id: the file was deleted, has expired, or belongs to another workspace.',
   generation_unknown:
     'The workspace has no call with this id. The record of a call appears two seconds after the call and is removed when its retention ends.',
   content_not_kept:
@@ -171,7 +171,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   vault_writes_disabled:
     "The operator disabled writes to this workspace's vaults, for example during a rotation.",
   secret_unknown: 'The vault has no secret with this name.',
-  secret_exists: 'The request creates a secret, but the vault already has one with that name.',
+  secret_exists: 'The request creates a secret, but the vault already has a secret with that name.',
   secret_uncopyable: 'The secret was stored without hosts, so a copy could not be bound to any host.',
   intern_in_transfer:
     'The intern is being moved to another workspace; its secrets cannot be copied until the move ends.',
@@ -183,7 +183,8 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     "The request uses a feature that Sluice does not offer, such as a plugin, a web search or another gateway's server tool.",
   destination_refused:
     'The URL is not `https`, has a port that is not allowed, or resolves to an address that is not public.',
-  endpoint_unknown: 'The organization has no private endpoint with this id; it may have been deleted.',
+  endpoint_unknown:
+    'The organization has no private endpoint with this id; the endpoint may have been deleted.',
   endpoints_full: 'The organization has the maximum number of private endpoints.',
   workspace_endpoints_full:
     'The endpoint cannot be activated or enabled: the workspace has the maximum number of active endpoints.',
@@ -219,8 +220,8 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   preset_too_large: 'The messages and settings of the request are too large for one preset.',
   presets_full: 'The workspace has the maximum number of presets.',
   preset_reference_invalid: 'The text after `@preset/` in `model` is not a slug with an optional version.',
-  presets_differ: 'The call names one preset in `model` and a different one in `preset`.',
-  preset_without_model: 'The call names no model, and its preset was saved without a model.',
+  presets_differ: 'The call names one preset in `model` and a different preset in `preset`.',
+  preset_without_model: 'The call does not name a model, and its preset was saved without a model.',
   mapping_unknown: 'The organization has no group mapping with this id.',
   mapping_role_differs: 'The group is already mapped to the workspace with a different role.',
   scim_group_unknown: 'The mapping names a group that the directory has not sent to Sluice, or has deleted.',
@@ -229,12 +230,12 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'The directory tried to create or rename a user, but another user of the organization has that `userName`.',
   scim_group_taken:
     'The directory tried to create or rename a group, but another group has that `displayName`.',
-  scim_member_unknown: 'The directory tried to add a member, but has created no user with that id.',
+  scim_member_unknown: 'The directory tried to add a member, but no user with that id exists.',
   scim_filter_invalid: 'The `filter` uses an operator, attribute or bracket that Sluice does not support.',
   scim_too_many: 'The list includes all members of each group, and the first group alone exceeds the limit.',
   scim_filter_refused: 'The request for schemas or resource types has a `filter`, which RFC 7644 §4 forbids.',
   scim_path_invalid:
-    'The `path` of a PATCH operation names no attribute, or has brackets that cannot be parsed.',
+    'The `path` of a PATCH operation does not name an attribute, or has brackets that cannot be parsed.',
   scim_target_missing: 'The `path` of a PATCH operation is valid, but no value of the resource matches it.',
   scim_value_invalid: 'An attribute is missing although the schema requires it, or has the wrong type.',
   scim_immutable:

@@ -16,10 +16,10 @@ const SMALLER_CALLS = 'have callers send `max_tokens`, set `default_max_output_t
 export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRemedy>>> = {
   credentials_missing: { fix: 'give the clients a key', page: 'keys' },
   key_unknown: {
-    fix: 'check whether a key still in use was deleted, and give the clients that use it a new one',
+    fix: 'check whether a key still in use was deleted, and give its clients a new key',
     page: 'keys',
   },
-  key_expired: { fix: 'rotate the key, or give the clients that use it a new one', page: 'keys' },
+  key_expired: { fix: 'rotate the key, or give its clients a new key', page: 'keys' },
   key_disabled: { fix: 'enable the key, or stop clients from using it', page: 'keys' },
   wrong_key_kind: {
     fix: 'use inference keys to call models, and management keys for administration',
@@ -40,7 +40,7 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
   endpoint_unavailable: {
     fix:
       "check which of the model's providers fails, and when Sluice tests it again; " +
-      'earlier failed calls show its answers',
+      "earlier failed calls show the provider's answers",
     page: 'models',
   },
   upstream_failed: {

@@ -89,7 +89,7 @@ export const FAILURES = {
   model_unfit: row([400], 'caller', 'after_change', 'This model does not support this operation.'),
   stateless: row([400], 'caller', 'after_change',
     'With the operator\'s key, providers store nothing: send all earlier items, and set `store: false` in the client.'),
-  count_unavailable: row([404], 'caller', 'no', 'No provider of this model can count tokens: count them in your program.'),
+  count_unavailable: row([404], 'caller', 'no', 'No provider of this model can count tokens: count the tokens in your program.'),
   input_unsupported: row([400], 'caller', 'after_change', 'No endpoint of this model supports this kind of input.'),
   field_unsupported: row([400], 'caller', 'after_change',
     'No endpoint of this model supports a field of the request, and dropping it would change the answer.'),
@@ -111,7 +111,7 @@ export const FAILURES = {
     'ours', 'no', 'The {party} refused this installation\'s credential.', 'error'),
   upstream_own_key: row(
     [502], 'caller', 'after_change',
-    'The {party} refused the workspace\'s own key: replace the secret `{secret}` in its vault, or remove it. The operator\'s key was not tried.',
+    'The {party} refused the workspace\'s own key: replace or remove the secret `{secret}` in the workspace\'s vault. The operator\'s key was not tried.',
   ),
   upstream_overloaded: row([529, 503], 'ours', 'backoff', 'The {party} is overloaded.', 'warn'),
   upstream_slow: row([524, 504], 'ours', 'backoff', 'The {party} did not answer within its time-out.', 'warn'),
@@ -130,7 +130,7 @@ export const FAILURES = {
   provider_key_missing: row(
     [400], 'caller', 'after_change',
     'The workspace has no key for {provider}. Store a key in the workspace\'s vault as `{secret}`, bound to the host {host} '
-    + '(`PUT /api/v1/vault/secrets/{secret}`), or ask the operator to set one with `sluice workspaces set <workspace> --provider-key {slug}=-`.',
+    + '(`PUT /api/v1/vault/secrets/{secret}`), or ask the operator to set the key with `sluice workspaces set <workspace> --provider-key {slug}=-`.',
   ),
   provider_key_unfit: row(
     [400], 'caller', 'after_change',
@@ -232,7 +232,7 @@ export const FAILURES = {
   ),
   validation_failed: row([422], 'caller', 'after_change', 'The validation failed: {reason}.'),
   probe_slow: row([408], 'ours', 'backoff', 'The server of the private endpoint did not answer the test request in time.', 'warn'),
-  probe_failed: row([502], 'ours', 'backoff', 'The server of the private endpoint failed the test request: {reason}.', 'warn'),
+  probe_failed: row([502], 'ours', 'backoff', 'The test request to the private endpoint\'s server failed: {reason}.', 'warn'),
   /** In calls that use it, an unusable credential makes the provider unusable. */
   credential_unavailable: row(
     [422, 502], 'caller', 'after_change', 'The stored credential cannot be used: it was deleted or is bound to other hosts.',
@@ -246,7 +246,7 @@ export const FAILURES = {
   preset_conflict: row([409],
     'caller', 'backoff', 'Another request changed the preset at the same time; try again.'),
   preset_archived: row([409],
-    'caller', 'after_change', 'The preset is archived; save a request under its slug to use it again.'),
+    'caller', 'after_change', 'The preset is archived; save a request under its slug to use the preset again.'),
   previous_response_unsupported: row(
     [400], 'caller', 'after_change', 'A preset cannot continue a stored response: remove `previous_response_id` and send the full history in `input`.',
   ),
@@ -278,12 +278,12 @@ export const FAILURES = {
     'caller', 'after_change', 'This path does not support filters: read all resources, or one resource by its id.'),
   scim_path_invalid: row([400],
     'caller', 'after_change', 'Sluice does not support the path of a PATCH operation.'),
-  scim_target_missing: row([400], 'caller', 'after_change', 'The path of a PATCH operation matches no value.'),
+  scim_target_missing: row([400], 'caller', 'after_change', 'The path of a PATCH operation does not match a value.'),
   scim_value_invalid: row([400], 'caller', 'after_change', 'A value is missing or not valid.'),
   scim_immutable: row([400], 'caller', 'after_change', 'This attribute cannot be changed.'),
   scim_resource_unknown: row([404], 'caller', 'no', 'There is no such SCIM resource.'),
   scim_version_differs: row([412],
-    'caller', 'after_change', 'The resource was changed: its version differs from the one in `If-Match`.'),
+    'caller', 'after_change', 'The resource was changed: its version differs from the version in `If-Match`.'),
   scim_tokens_full: row([409],
     'caller', 'after_change', 'An organization can have at most {limit} active SCIM tokens.'),
   scim_token_unknown: row([404], 'caller', 'after_change', 'There is no such SCIM token.'),

@@ -14,7 +14,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   route_unknown:
     'Compare the path with the API reference: API paths begin with /api/v1, SCIM paths with /scim/v2.',
   not_served:
-    'Use the alternative in the message, or send such requests to another service: Sluice serves only chat, ' +
+    'Use the alternative in the message, or another service: Sluice serves only chat, ' +
     'embeddings, videos, files, secrets and their management.',
   method_not_allowed: 'Use one of the methods in the `Allow` header.',
   params_invalid: 'Correct the path segment named in `metadata.issues`.',
@@ -103,11 +103,11 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   not_validated: 'Validate the endpoint first: its checks show the problem.',
   idempotency_mismatch: 'Use a new `Idempotency-Key` for each different request.',
   idempotency_running:
-    'Wait until the first request has ended, then repeat it with the same `Idempotency-Key`.',
+    'Wait until the first request has ended, then repeat the request with the same `Idempotency-Key`.',
   busy: 'Wait for the time in `Retry-After`; the dashboard shows the operator the bottleneck.',
   store_unavailable:
     'The operator must check Postgres and Redis; calls work again when both databases answer.',
-  draining: 'Try again at once: another node, or this one after its restart, will answer.',
+  draining: 'Try again at once: another node, or this node after its restart, will answer.',
   internal: 'Send the operator the `request_id`: the log has the cause.',
   scope_missing:
     'Use a key with the scope named in the message, or have a management key add the scope: `PATCH /api/v1/keys/{hash}` with `scopes`.',
@@ -136,7 +136,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     'Use a key of the workspace, or leave `workspace_id` out: the key determines the workspace.',
   filename_invalid: 'Send a plain name, such as `report.pdf`.',
   file_empty: 'Check whether the client opened the right file, and upload a file that is not empty.',
-  file_too_large: 'Split the file, or upload a smaller one: the message names the limit.',
+  file_too_large: 'Split the file, or upload a smaller file: the message names the limit.',
   provider_key_unfit:
     "Store the secret again, bound to the provider's host, with only the key: no line breaks or quotes.",
   provider_key_unknown: 'Use an id from `GET /api/v1/byok`.',
@@ -180,22 +180,23 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   endpoint_active: 'Disable the endpoint first, or leave the endpoint as it is: it already serves calls.',
   endpoint_not_active: 'Activate the draft, or enable the disabled endpoint first.',
   endpoint_not_disabled: 'Activate a draft with `/activate`; an active endpoint needs no change.',
-  endpoint_was_active: 'Delete the endpoint without `draft_only` once no call needs it.',
+  endpoint_was_active:
+    'When no call uses the endpoint any more, send the delete request again without `draft_only`.',
   probe_running: 'Wait a second and repeat the request.',
   endpoint_changed: 'Validate the changed endpoint again.',
   base_url_invalid:
-    'Use the `https` URL of the API with its version, such as `https://models.example/v1`, on a public host or one in `SLUICE_EGRESS_ALLOW`.',
+    'Use the `https` URL of the API with its version, such as `https://models.example/v1`, on a public host or a host in `SLUICE_EGRESS_ALLOW`.',
   provider_unsupported:
     "Add a `base_url`, with the provider `openai-compatible` for a server with OpenAI's API.",
   validation_failed:
-    'Correct the setting that the failed check in `data` names: the model id, the key, or the API type of the server.',
+    "Correct the setting named by the failed check in `data`: the model id, the key, or the server's API type.",
   probe_slow: 'Check whether the server is running and has loaded the model, then validate again.',
   probe_failed: 'Check the address, port and certificate of the server, then validate again.',
   credential_unavailable: 'Store the secret again under its name, bound to the host of the endpoint.',
   idempotency_key_reused: 'Use a new `Idempotency-Key` for different values, or send the first values again.',
   preset_unknown: 'Use a slug from `GET /api/v1/presets`.',
   preset_version_unknown:
-    'Use a version from `GET /api/v1/presets/{slug}/versions`, or leave `@<version>` out to use the designated one.',
+    'Use a version from `GET /api/v1/presets/{slug}/versions`, or leave out `@<version>` to use the designated version.',
   preset_conflict: 'Read the current preset, then save again.',
   preset_archived: 'Save a request under the slug to reactivate the preset, or use another preset.',
   previous_response_unsupported: 'Save the request with its full history in `input`.',

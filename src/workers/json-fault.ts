@@ -8,7 +8,7 @@ interface Rule {
 }
 
 export function tooDeep(depthMax: number): string {
-  return `It nests deeper than ${depthMax} levels.`
+  return `The JSON nests deeper than ${depthMax} levels.`
 }
 
 /**

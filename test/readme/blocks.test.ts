@@ -13,7 +13,7 @@ const blocks = USER_PAGES.flatMap(({ text, path }) => blocksOf(text, path))
 const ELSEWHERE: readonly string[] = [
   'Start: npm start',
   'Start: npm test',
-  "OpenRouter's client: node tools/sdk-operations.mjs #",
+  'OpenRouter SDK: node tools/sdk-operations.mjs #',
   'Dashboard: ssh -L 9090:127.0.0.1:9090',
   'A server on your machine: SLUICE_CATALOG=mine.json npm start',
   'Servers of your own: { "provider": "acme",',

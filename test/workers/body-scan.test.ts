@@ -187,10 +187,10 @@ function quoted(name: string, isEscaped: boolean): string {
 }
 
 t.test('a list without an end is refused at its first level too many', async (t) => {
-  t.match(verdictOf(Buffer.alloc(EMBEDDINGS_BODY_BYTES_MAX, '[')), 'It nests deeper')
-  t.match(verdictOf(repeated('{"input":"x","pad":', '{"a":', '')), 'It nests deeper')
+  t.match(verdictOf(Buffer.alloc(EMBEDDINGS_BODY_BYTES_MAX, '[')), 'The JSON nests deeper')
+  t.match(verdictOf(repeated('{"input":"x","pad":', '{"a":', '')), 'The JSON nests deeper')
   const bomb = `{"input":"x","pad":${'['.repeat(JSON_DEPTH_MAX)}${']'.repeat(JSON_DEPTH_MAX)}}`
-  t.match(verdictOf(bomb), 'It nests deeper')
+  t.match(verdictOf(bomb), 'The JSON nests deeper')
 })
 
 t.test(

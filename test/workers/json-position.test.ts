@@ -110,7 +110,7 @@ t.test('a long body is left to a thread, which finds an error after 64 KiB', asy
 t.test('a body that is nested too deep before its error is refused for that', async (t) => {
   t.equal(
     messageOf('['.repeat(JSON_DEPTH_MAX + 1)),
-    `The body is not valid JSON. It nests deeper than ${JSON_DEPTH_MAX} levels.`,
+    `The body is not valid JSON. The JSON nests deeper than ${JSON_DEPTH_MAX} levels.`,
   )
 })
 

@@ -106,7 +106,10 @@ t.test('a chat has 128 levels, known or not, on the loop and in a thread', async
     t.match(read(`{${START},"x":${nested(INFERENCE_DEPTH_MAX)}}`, isOnLoop), { ok: true })
     t.match(read(tools(INFERENCE_DEPTH_MAX), isOnLoop), { ok: true })
     for (const text of [`{${START},"x":${nested(INFERENCE_DEPTH_MAX + 1)}}`, tools(INFERENCE_DEPTH_MAX + 1)])
-      t.match(read(text, isOnLoop), { ok: false, failure: { detail: 'It nests deeper than 128 levels.' } })
+      t.match(read(text, isOnLoop), {
+        ok: false,
+        failure: { detail: 'The JSON nests deeper than 128 levels.' },
+      })
   }
   const long = `{${START},"y":"${'y'.repeat(20_000)}","x":${nested(INFERENCE_DEPTH_MAX)}}`
   t.match(read(long, true), { ok: true }, 'as deep where brackets are counted first')

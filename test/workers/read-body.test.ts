@@ -61,8 +61,8 @@ t.test('a pair of escaped surrogates is a character', async (t) => {
 
 t.test(`JSON of ${JSON_DEPTH_MAX} levels is read and of one more refused`, async (t) => {
   t.equal(detailOf(nested(JSON_DEPTH_MAX)), 'accepted')
-  t.equal(detailOf(nested(JSON_DEPTH_MAX + 1)), `It nests deeper than ${JSON_DEPTH_MAX} levels.`)
-  t.equal(detailOf(nested(100_000)), `It nests deeper than ${JSON_DEPTH_MAX} levels.`)
+  t.equal(detailOf(nested(JSON_DEPTH_MAX + 1)), `The JSON nests deeper than ${JSON_DEPTH_MAX} levels.`)
+  t.equal(detailOf(nested(100_000)), `The JSON nests deeper than ${JSON_DEPTH_MAX} levels.`)
 })
 
 t.test('a member __proto__ is dropped and changes no prototype', async (t) => {

@@ -39,7 +39,7 @@ export const ListAuditQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Returns only events with a smaller `n`; use `next_before` of the previous page.',
+      description: 'Returns only events with a smaller `n`; pass `next_before` from the previous page.',
     }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: AUDIT_PAGE_MAX, default: AUDIT_PAGE_DEFAULT })),

@@ -57,7 +57,7 @@ const Limit = nullable(
 const ResetOf = nullable(
   Type.Enum([...LIMIT_RESETS], {
     description:
-      'How often the limit resets at 00:00 UTC: each day, each Monday or on the 1st of each month. Null applies the limit to the lifetime of the key.',
+      'When the limit resets (at 00:00 UTC): every day, every Monday, or on the 1st of every month. Null applies the limit to the lifetime of the key.',
   }),
 )
 const Byok = Type.Boolean({
@@ -242,7 +242,7 @@ export const ApiKey = Type.Object({
   label: Type.String({ description: 'First and last characters of the key, to identify it.' }),
   workspace_id: Type.String({
     description:
-      'Workspace of the key; for a management key, the workspace `default`, which calls use if they name no workspace.',
+      'Workspace of the key; for a management key, the workspace `default`, which calls use if they do not name a workspace.',
   }),
   disabled: Type.Boolean(),
   ...LIMITS,

@@ -27,7 +27,7 @@ export const CallLimits = Type.Object({
       minimum: DEFAULT_OUTPUT_TOKENS_MIN,
       maximum: TOKENS_TOLD_MAX,
       description:
-        'Sluice extension: output tokens assumed when a call sets no maximum and a spending limit applies. ' +
+        'Sluice extension: output tokens assumed when a call does not set a maximum and a spending limit applies. ' +
         "A key's value takes precedence over its workspace's value; if both are null, the endpoint's maximum is used.",
     }),
   ),

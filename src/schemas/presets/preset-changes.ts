@@ -33,13 +33,13 @@ export const PresetDiffQuery = Type.Object({
   from: Type.Optional(
     Type.Integer({
       ...VersionNumber,
-      description: 'Number of the earlier version; defaults to the one before `to`.',
+      description: 'Number of the earlier version; defaults to the version before `to`.',
     }),
   ),
   to: Type.Optional(
     Type.Integer({
       ...VersionNumber,
-      description: 'Number of the later version; defaults to the designated one.',
+      description: 'Number of the later version; defaults to the designated version.',
     }),
   ),
 })

@@ -60,7 +60,7 @@ export const ListRequestsQuery = Type.Object({
   ),
   provider: word(
     'the slug of a provider',
-    'Slug of the provider that answered, or of the last one that failed.',
+    'Slug of the provider that answered, or of the last provider that failed.',
   ),
   status: Type.Optional(
     Type.String({
@@ -90,7 +90,8 @@ export const ListRequestsQuery = Type.Object({
   unauthenticated: Type.Optional(
     Type.Boolean({
       description:
-        "`true` returns only calls without a valid key, which belong to no organization. Only keys of the operator's organization may use `unauthenticated`.",
+        '`true` returns only calls without a valid key, which do not belong to an organization. ' +
+        "Only keys of the operator's organization may use `unauthenticated`.",
     }),
   ),
   cursor: word('a cursor', 'Value of `next_cursor` from the previous page.'),
@@ -191,7 +192,10 @@ export const RequestShape = Type.Object({
     Type.String(),
     'Id of the model. For `model_unknown`, the requested name if it looks like a model id.',
   ),
-  provider: nullable(Type.String(), 'Slug of the provider that answered, or of the last one that failed.'),
+  provider: nullable(
+    Type.String(),
+    'Slug of the provider that answered, or of the last provider that failed.',
+  ),
   attempts: count('Number of endpoints that were tried.'),
   failed_attempts: Type.Array(FailedAttempt, { description: 'Failed attempts, in order.' }),
   duration_ms: milliseconds('Duration of the call in milliseconds; null when unknown.'),

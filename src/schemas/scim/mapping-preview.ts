@@ -20,7 +20,7 @@ export const MappingPreviewShape = Type.Object({
   }),
   inactive: Type.Integer({
     minimum: 0,
-    description: 'Number of inactive users, who get no membership until they are active.',
+    description: 'Number of inactive users, who do not get a membership until they are active.',
   }),
   is_cut: Type.Boolean({
     description: `True when the group has more than ${readableCount(MAPPING_PREVIEWED_MAX)} members.`,

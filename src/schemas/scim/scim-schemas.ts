@@ -72,7 +72,9 @@ function several(
   )
 }
 
-const PRIMARY = attribute('primary', 'True for the preferred value; at most one.', { type: 'boolean' })
+const PRIMARY = attribute('primary', 'True for the preferred value; at most one value is preferred.', {
+  type: 'boolean',
+})
 
 const NAME = complex('name', "The parts of the user's name.", [
   attribute('formatted', 'Full name, as displayed.'),

@@ -87,7 +87,7 @@ const SECRET = {
   ),
   created_at: Type.String({
     format: 'date-time',
-    description: 'When the secret was first stored; replacing it keeps this time.',
+    description: 'When the secret was first stored; replacing the secret keeps this time.',
   }),
 }
 

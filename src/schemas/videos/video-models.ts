@@ -84,7 +84,7 @@ export const VideoModel = Type.Object({
   supported_durations: list(Type.Integer(), 'Seconds.'),
   supported_frame_images: list(
     Type.Enum(FRAME_TYPES),
-    'Frames that a call can give as images; null when the model accepts none.',
+    'Frames that a call can give as images; null when the model does not accept frames.',
   ),
   supported_resolutions: list(Type.String(), 'Names of resolutions, such as `720p`.'),
   supported_sizes: list(Type.String(), 'Sizes in pixels, such as `1280x720`.'),

@@ -22,7 +22,7 @@ import { clipUrls } from '../webhooks/webhook-body.ts'
 import { usdOfNano } from '../money/costs.ts'
 
 const IMAGE_TYPES = 'image/(png|jpeg|webp|gif)'
-const IMAGE_URL_WORDS = 'an https: URL, or a data: URL of a PNG, JPEG, WebP or GIF in base64'
+const IMAGE_URL_WORDS = 'an https: URL, or a data: URL with a base64-encoded PNG, JPEG, WebP or GIF'
 
 /**
  * The URL or the data of a reference. The schema checks it, since schemas of large bodies are checked in a
@@ -51,11 +51,17 @@ const InputReference = Type.Union([
   Type.Object({ type: Type.Literal('image_url'), image_url: ImageUrl }),
   Type.Object({
     type: Type.Literal('audio_url'),
-    audio_url: referenceUrl('audio/[a-z0-9.+-]{1,40}', 'an https: URL, or a data: URL of audio in base64'),
+    audio_url: referenceUrl(
+      'audio/[a-z0-9.+-]{1,40}',
+      'an https: URL, or a data: URL with base64-encoded audio',
+    ),
   }),
   Type.Object({
     type: Type.Literal('video_url'),
-    video_url: referenceUrl('video/[a-z0-9.+-]{1,40}', 'an https: URL, or a data: URL of a video in base64'),
+    video_url: referenceUrl(
+      'video/[a-z0-9.+-]{1,40}',
+      'an https: URL, or a data: URL with a base64-encoded video',
+    ),
   }),
 ])
 

@@ -119,7 +119,7 @@ export const ProviderKeyShape = Type.Object({
   label: Type.String({ description: "First characters of the key's fingerprint, to distinguish keys." }),
   created_at: Type.String({
     format: 'date-time',
-    description: 'When the key was first stored; replacing it keeps this time.',
+    description: 'When the key was first stored; replacing the key keeps this time.',
   }),
   disabled: Type.Boolean({ description: 'Always false: delete a key to stop its use.' }),
   is_required: Type.Boolean({

@@ -33,7 +33,9 @@ const Name = Type.String({
   pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$',
   title: `a string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
 })
-const AttachedVault = nullable(Type.String({ description: 'Id of a vault of the same workspace to attach.' }))
+const AttachedVault = nullable(
+  Type.String({ description: 'Id of the vault to attach; it must belong to the same workspace.' }),
+)
 const About = {
   description: Type.Optional(nullable(Text)),
   instructions: Type.Optional(nullable(Text)),

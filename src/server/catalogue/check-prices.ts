@@ -145,7 +145,7 @@ function checkModifier(
   const twin = all.slice(0, all.indexOf(modifier)).map(whenOf)
   const other = twin.find(([of, named, same]) => of === member && same === tier && named !== name)
   if (other !== undefined) {
-    const message = `is another name of the tier \`${other[1]}\`, so that both modifiers would apply`
+    const message = `is another name for the tier \`${other[1]}\`, so both modifiers would apply`
     issues.push({ path: at, message, expected: 'each tier once, under one name' })
   }
   if ('multiplier' in modifier) return issues
@@ -363,7 +363,7 @@ function deadOverrides(overrides: readonly PricingOverride[], path: string): rea
   return overrides.flatMap((override, index) => {
     const by = overrides.findIndex((later, at) => at > index && isCovered(override, later))
     if (by === -1) return []
-    const message = `never applies: override ${by} matches the same calls, and the later one wins`
+    const message = `never applies: override ${by} matches the same calls, and the later override wins`
     return [
       {
         path: pointer(path, index),

@@ -47,7 +47,7 @@ export function misplacedAdvice(
   if (misplaced.length === 0) return null
   const named = misplaced.map(
     ({ variable, providers }) =>
-      `${variable} contains a Sluice key (${OWN_KEYS_BEGIN}…), not a key of ${providers.join(' or ')}`,
+      `${variable} contains a Sluice key (${OWN_KEYS_BEGIN}…), not a key for ${providers.join(' or ')}`,
   )
   return {
     detail: `${named.join('; ')}: the variable is ignored`,

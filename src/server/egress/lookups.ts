@@ -23,7 +23,7 @@ export const resolveBySystem: Resolve = async (name) => {
 /** The gate is at its limit; the destination is not at fault. */
 export class GateBusy extends Error {
   constructor() {
-    super('the egress gate is at its limit')
+    super('the egress gate is busy: too many open connections or name lookups')
   }
 }
 

@@ -307,7 +307,7 @@ export class Connections implements ConnectionHome {
 
 const NO_ERROR = new Error('none')
 
-const NO_CONNECTION = new Error('connection failed while it was opened')
+const NO_CONNECTION = new Error('the connection could not be opened')
 
 const NOT_KEPT = new Error('idle for too long')
 

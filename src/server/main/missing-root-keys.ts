@@ -29,7 +29,7 @@ export function missingRootKeys(
         isGivenUp: lost.includes(rootKeyId),
         detail: `root key ${rootKeyId} is missing: ${count} ${count === 1 ? 'key' : 'keys'} encrypted with it cannot be decrypted`,
         fix:
-          'before you start the node, restore the key from its backup and list it after the current key; only if it is lost for good, ' +
+          'before you start the node, restore the key from its backup and list it after the current key; only if the key is lost for good, ' +
           'add its id to SLUICE_ROOT_KEYS_LOST',
       }
     })

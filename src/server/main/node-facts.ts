@@ -6,11 +6,11 @@ export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
   return {
     [LOG_LINES_DROPPED]: { help: LOG_LINES_DROPPED_HELP, value: logLinesDropped, isTotal: true },
     sluice_fronts_ready: {
-      help: 'Fronts (processes that serve calls) that are ready.',
+      help: 'Ready fronts (processes that serve calls).',
       value: gauges.fronts.ready,
     },
     sluice_fronts_wanted: {
-      help: 'Fronts (processes that serve calls) that should be ready.',
+      help: 'Target number of ready fronts (processes that serve calls).',
       value: gauges.fronts.wanted,
     },
     sluice_fronts_configured: {
@@ -18,11 +18,11 @@ export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
       value: gauges.fronts.configured,
     },
     sluice_workers_ready: {
-      help: 'File transfer threads that are ready, across all fronts.',
+      help: 'Ready file transfer threads, across all fronts.',
       value: gauges.workers.ready,
     },
     sluice_workers_wanted: {
-      help: 'File transfer threads that should be ready, across all fronts.',
+      help: 'Target number of ready file transfer threads, across all fronts.',
       value: gauges.workers.wanted,
     },
     sluice_workers_configured: {
@@ -30,11 +30,11 @@ export function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
       value: gauges.workers.configured,
     },
     sluice_runners_ready: {
-      help: 'Runners (processes for video jobs, webhooks and SCIM) that are ready.',
+      help: 'Ready runners (processes for video jobs, webhooks and SCIM).',
       value: gauges.runners.ready,
     },
     sluice_runners_wanted: {
-      help: 'Runners (processes for video jobs, webhooks and SCIM) that should be ready.',
+      help: 'Target number of ready runners (processes for video jobs, webhooks and SCIM).',
       value: gauges.runners.wanted,
     },
     sluice_child_restarts: {

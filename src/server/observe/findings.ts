@@ -139,7 +139,7 @@ function failing({ calls: { all, failed, worst } }: Found): readonly Judged[] {
 
 function money({ money: { is_journal_broken: isBroken } }: Found['view']): readonly Judged[] {
   if (!isBroken) return []
-  const detail = 'the journal of a front cannot be written: paid calls are refused'
+  const detail = 'a front cannot write its journal: paid calls are refused'
   return [{ severity: 'bad', detail, fix: 'check whether the disk of SLUICE_DATA is full or read-only' }]
 }
 

@@ -62,7 +62,7 @@ function refusalOf({ file, object, dataKey }: UnsealInput): Failure | null {
   if (dataKey.id !== file.dataKeyId)
     return {
       name: 'data_key_unavailable',
-      cause: new Error('the key differs from the one in the database record'),
+      cause: new Error('the key differs from the key in the database record'),
     }
   if (object.sizeBytes === layoutOf(file.sizeBytes).objectBytes) return null
   return {

@@ -64,7 +64,7 @@ t.test('the advice names the variables and the remedy, and no key', async (t) =>
   const advice = misplacedAdvice(misplaced)
   t.match(advice, {
     detail:
-      /^OPENAI_API_KEY contains a Sluice key \(sk-sluice-…\), not a key of openai: the variable is ignored$/,
+      /^OPENAI_API_KEY contains a Sluice key \(sk-sluice-…\), not a key for openai: the variable is ignored$/,
     fix: /own base_url and variable/,
   })
   t.notMatch(JSON.stringify(advice), 'canary')

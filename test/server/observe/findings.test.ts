@@ -133,12 +133,7 @@ for (const [what, severity, text, given] of [
     'a key lies open',
     found({}, { advice: [{ detail: 'a key lies open', fix: 'put it away' }] }),
   ],
-  [
-    'a journal is broken',
-    'bad',
-    /^the journal of a front cannot be written/,
-    paid({ is_journal_broken: true }),
-  ],
+  ['a journal is broken', 'bad', /^a front cannot write its journal/, paid({ is_journal_broken: true })],
   [
     'the books are behind',
     'warn',
@@ -182,7 +177,7 @@ t.test('what most refused calls have in common decides what is advised', (t) => 
     /^raise the key's requests per minute or burst.*`call_failed` with the failure `rate_limited`/,
   )
   t.match(fixFor('budget_exceeded'), /raise the workspace's budget/)
-  t.match(fixFor('body_invalid'), /^find the callers in the log/)
+  t.match(fixFor('body_invalid'), /^find the operations and keys of these calls in the log/)
   t.end()
 })
 

@@ -6,7 +6,7 @@ import { clientOperations, clientVersion, type ClientOperation } from './client-
 
 /** Operations that a client finds, and that give it nothing. */
 export const WITHOUT_ANSWER: Readonly<Record<string, string>> = {
-  'activity.list': 'the client rejects the answer, because the fields of its rows differ',
+  'activity.list': "the client rejects the answer, because the fields of its rows differ from OpenRouter's",
   'generations.content': '404 `content_not_kept`: prompts and answers are not stored',
   'interns.provision': '400 `not_supported`: Sluice does not run [interns](interns.md)',
   'interns.suspend': '400 `not_supported`: Sluice does not run interns',
@@ -56,11 +56,13 @@ export async function clientPage(): Promise<string> {
       one.standing.kind === 'without_answer' ? [[...head(one), one.standing.why]] : [],
     ),
     notServed: all.flatMap((one) =>
-      one.standing.kind === 'not_served' ? [[...head(one), one.standing.instead]] : [],
+      one.standing.kind === 'not_served'
+        ? [[...head(one), `not served; Sluice serves ${one.standing.instead}`]]
+        : [],
     ),
   }
   const { length: answered } = rows.answered
-  return `# OpenRouter's client
+  return `# OpenRouter SDK
 
 This page shows how Sluice handles each call of \`@openrouter/sdk\` ${await clientVersion()}. Sluice answers **${answered} of
 ${all.length} calls** as the client expects, and tests cover all of these ${answered} calls. [Coming from OpenRouter

@@ -66,7 +66,7 @@ function addValidate(group: Command, outcome: { code: number | null }): void {
     .addOption(
       new Option(
         '--forms <form...>',
-        'APIs that must all pass; default: the APIs that the draft names or, if it names none, at least one API',
+        'APIs that must all pass; default: the APIs named in the draft or, if the draft does not name APIs, at least one API',
       ).choices(ENDPOINT_FORMS),
     )
     .action((named: string, options: ValidateOptions) =>

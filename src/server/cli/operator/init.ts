@@ -46,7 +46,7 @@ export function addInit(program: Command): void {
     'write a settings file: asks questions on a terminal, otherwise uses options and defaults',
   )
     .argument('[file]', 'file to write', FILE)
-    .option('--yes', 'ask no questions')
+    .option('--yes', 'do not ask questions')
     .option('--force', 'replace an existing file; a root key is never replaced')
   const texts = new Map<SettingName, string>()
   for (const { setting, flags, about } of OPTIONS) {

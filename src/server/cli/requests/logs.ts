@@ -66,7 +66,7 @@ export function addLogsVerb(program: Command): void {
     .option('--min-cost <usd>', 'only calls that cost at least this many USD')
     .option('--from <time>', 'only calls that ended at or after this time (ISO 8601)', timeOf)
     .option('--to <time>', 'only calls that ended before this time', timeOf)
-    .option('--unauthenticated', 'only calls without a valid key, which belong to no organization')
+    .option('--unauthenticated', 'only calls without a valid key, which do not belong to an organization')
     .option('--organization <ref>', 'organization id or name; optional if there is only one')
     .option('--limit <count>', 'maximum number of calls', countOf, LISTED_DEFAULT)
     .addOption(

@@ -28,7 +28,7 @@ export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>
   tag: 'private-endpoints',
   summary: 'Create a private endpoint',
   description:
-    'With `activate`, a failed validation keeps the draft: it is returned in `data` next to `error`, with the ' +
+    'With `activate`, a failed validation keeps the draft: the draft is returned in `data` next to `error`, with the ' +
     'findings. Repeating an `Idempotency-Key` with the same fields returns the first endpoint in its current state; ' +
     '`activate` does not count as a field.',
   access: { keys: ['management'] },

@@ -24,7 +24,7 @@ export const getGeneration = defineOperation({
   summary: 'Get the usage record of a call',
   description:
     'Tokens, cost and times of a call to a text model, including calls that failed or were abandoned. The record is ' +
-    'available two seconds after the call ends. The record contains no part of the prompt or the answer.',
+    'available two seconds after the call ends. The record does not contain the prompt or the answer.',
   access: GENERATION_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -180,7 +180,7 @@ const FALLBACKS_REFUSED = fail('model_not_allowed', {
 })
 
 function atPath(path: string, failure: Failure): Failure {
-  const issue = { path, message: 'is not a model for this call', expected: 'a model your key may call' }
+  const issue = { path, message: 'cannot be used for this call', expected: 'a model your key may call' }
   return { ...failure, metadata: { ...failure.metadata, issues: [issue] } }
 }
 

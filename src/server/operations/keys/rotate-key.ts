@@ -29,7 +29,7 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
   tag: 'keys',
   summary: 'Rotate an API key',
   description:
-    'The new key takes over all settings, the usage and the limit of the old one. The old key works until the ' +
+    'The new key takes over all settings, the usage and the limit of the old key. The old key works until the ' +
     'overlap ends, or until it expires. The new key is returned only in this answer, so an `Idempotency-Key` is refused.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

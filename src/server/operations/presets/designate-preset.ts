@@ -28,7 +28,7 @@ export const designatePreset = defineOperation<Inputs, DesignateBody>({
   tag: 'presets',
   summary: 'Designate a version of a preset',
   description:
-    'Rolls a preset back or forward: from now on, calls that pin no version use this version. No version is ' +
+    'Rolls a preset back or forward: from now on, calls that do not pin a version use this version. No version is ' +
     'deleted; the next saved version is designated automatically.',
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -14,7 +14,7 @@ export const deleteGroup = defineOperation({
   path: '/Groups/{id}',
   tag: 'scim',
   summary: 'Delete a group',
-  description: 'Deletes the group with its mappings and the memberships that they granted.',
+  description: 'Deletes the group with its mappings and the memberships granted by these mappings.',
   access: { keys: ['scim'] },
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: true,

@@ -32,7 +32,7 @@ export const createProviderKey = defineOperation<{ body: 'byok_create' }, Create
   summary: 'Create a provider key',
   description:
     "Encrypts the key in the workspace's vault, bound to the provider's host; the key is write-only. A " +
-    'workspace has one key per provider: a second one is refused.',
+    'workspace has one key per provider: a second key is refused.',
   access: PROVIDER_KEY_ACCESS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

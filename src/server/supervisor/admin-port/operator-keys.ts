@@ -84,7 +84,10 @@ export class OperatorKeys {
     const answer = await this.#port.read(SESSION, ['authorization', `Bearer ${key}`], ADMIN_KEY_CHECK_MS_MAX)
     this.#known.delete(digest)
     if (answer === null)
-      return { kind: 'undecided', answer: failed({ name: 'busy', detail: 'No front process answers.' }) }
+      return {
+        kind: 'undecided',
+        answer: failed({ name: 'busy', detail: 'No front process is responding.' }),
+      }
     if (answer.status !== OK)
       return {
         kind: KEY_REFUSALS.includes(answer.status) ? 'refused' : 'undecided',

@@ -32,7 +32,7 @@ const DROPPED: ReadonlySet<string> = new Set([
 const OURS: ReadonlySet<string> = new Set(['authorization', 'content-length'])
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const TOO_LARGE: Failure = { name: 'body_too_large', fields: { limit: ADMIN_BODY_BYTES_MAX } }
-const NO_FRONT: Failure = { name: 'busy', detail: 'No front process answers.' }
+const NO_FRONT: Failure = { name: 'busy', detail: 'No front process is responding.' }
 
 /** A call as the public port gets it. */
 export interface RelayTarget {

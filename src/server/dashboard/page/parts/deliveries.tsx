@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<WebhookReason, string>> = {
   unreachable: 'not reached',
   timeout: 'no answer in time',
   status: 'refused',
-  redirect: 'the receiver redirects, and Sluice follows no redirect',
+  redirect: 'the receiver redirects, and Sluice does not follow redirects',
   gone: 'address gone',
   url_disabled: 'not sent: the address returned 410 earlier',
 }

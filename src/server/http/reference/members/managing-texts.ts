@@ -16,7 +16,7 @@ export const FILE_TEXTS: Readonly<Record<string, string>> = {
 }
 
 const KEPT = 'Kept for existing clients; has no effect.'
-const NO_CONTENT_LOGS = 'Kept for existing clients: Sluice logs no content.'
+const NO_CONTENT_LOGS = 'Kept for existing clients: Sluice does not log content.'
 
 export const KEY_TEXTS: Readonly<Record<string, string>> = {
   workspace_id: 'Id of the workspace of the key.',
@@ -60,7 +60,7 @@ export const WORKSPACE_TEXTS: Readonly<Record<string, string>> = {
   description: 'Description of the workspace.',
   created_at: 'When the workspace was created.',
   updated_at: 'When the workspace was last changed.',
-  is_default: 'True for the workspace of keys and calls that specify no workspace.',
+  is_default: 'True for the workspace of keys and calls that do not specify a workspace.',
   default_text_model: KEPT,
   default_image_model: KEPT,
   default_provider_sort: KEPT,
@@ -124,7 +124,7 @@ export const ENDPOINT_TEXTS: Readonly<Record<string, string>> = {
   upstream_model_id: 'Name of the model on the server.',
   base_url: 'URL of the server, up to `/v1`.',
   declared_region: 'Region of the server, as you declare it.',
-  declared_zdr: 'True when you declare that the server stores no content.',
+  declared_zdr: 'True when you declare that the server does not store content.',
   secret_name: 'Name of the secret that holds the key for the server; null when the server needs no key.',
   pricing: 'Prices in USD.',
   activate: 'Validates and activates the endpoint in the same call.',

@@ -44,7 +44,7 @@ export const MODEL_TEXTS: Readonly<Record<string, string>> = {
   reasoning: 'Reasoning support of the model; null when the model does not reason.',
   'reasoning.mandatory': 'True when reasoning cannot be turned off.',
   'reasoning.default_enabled': 'True when the model reasons unless the call disables reasoning.',
-  'reasoning.default_effort': 'Reasoning effort used when a call specifies none.',
+  'reasoning.default_effort': 'Reasoning effort used when a call does not specify an effort.',
   'reasoning.supported_efforts': 'Reasoning efforts that a call may request.',
   'reasoning.supports_max_tokens': 'True when a call may limit the reasoning tokens.',
   endpoints: 'Endpoints of the model, in catalogue order.',

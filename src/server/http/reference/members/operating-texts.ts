@@ -4,7 +4,7 @@ export const AUDIT_TEXTS: Readonly<Record<string, string>> = {
   outcome: 'Result of the action.',
   object_kind: 'Kind of the object.',
   object_id: 'Id of the object.',
-  workspace_id: 'Id of the workspace of the object; null when the object belongs to no workspace.',
+  workspace_id: 'Id of the workspace of the object; null when the object does not belong to a workspace.',
 }
 
 export const MAPPING_TEXTS: Readonly<Record<string, string>> = {

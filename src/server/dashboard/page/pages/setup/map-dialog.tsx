@@ -74,7 +74,7 @@ function sentenceOf(preview: MappingPreviewShape, role: string): string {
     `${count(joining)} ${joining === 1 ? 'user joins' : 'users join'} with the role ${role}`,
     promoted > 0 && `${count(promoted)} members become admin`,
     unchanged > 0 && `${count(unchanged)} stay unchanged`,
-    inactive > 0 && `${count(inactive)} are inactive and get no role`,
+    inactive > 0 && `${count(inactive)} are inactive and do not get a role`,
   ].filter((part) => part !== false)
   return `${isCut ? 'At least: ' : 'Effect now: '}${parts.join(', ')}.`
 }

@@ -37,7 +37,7 @@ export function Sync({ context: { api } }: { readonly context: PageContext }): C
       {isAsking && (
         <Confirm
           title="Recompute all grants?"
-          text="Recomputes grants from the stored groups. Correct grants stay unchanged."
+          text="Recomputes grants from the stored groups. Grants that are already correct are not changed."
           action="Sync"
           run={run}
           onClose={() => setAsking(false)}
