@@ -25,7 +25,7 @@ import type { Absent, Target } from './target.ts'
 const options = optionsOrExit(process.argv.slice(2), readChatOptions, CHAT_OPTIONS_TEXT)
 
 const CASES: Cases = {
-  streams: `${options.connections} streams, an event`,
+  streams: `${options.connections} streams, per event`,
   oneStream: 'one stream at a time',
   whole: `whole answers, ${WHOLE_CONNECTIONS} connections`,
 }

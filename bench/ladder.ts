@@ -161,7 +161,7 @@ async function climbed(call: LadderCall, apiKey: string): Promise<Climbed> {
 }
 
 function caseOf(call: LadderCall, connections: number): string {
-  if (call === 'event') return `${connections} streams, an event`
+  if (call === 'event') return `${connections} streams, per event`
   return `${call === 'whole' ? 'whole answers, ' : ''}${connections} connections`
 }
 

@@ -224,13 +224,14 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   preset_without_model: 'The call does not name a model, and its preset was saved without a model.',
   mapping_unknown: 'The organization has no group mapping with this id.',
   mapping_role_differs: 'The group is already mapped to the workspace with a different role.',
-  scim_group_unknown: 'The mapping names a group that the directory has not sent to Sluice, or has deleted.',
-  sync_job_unknown: 'No group mapping sync has this id.',
+  scim_group_unknown:
+    'The mapping names a group that the identity provider has not sent to Sluice, or has deleted.',
+  sync_job_unknown: 'No sync job of group mappings has this id.',
   scim_user_taken:
-    'The directory tried to create or rename a user, but another user of the organization has that `userName`.',
+    'The identity provider tried to create or rename a user, but another user of the organization has that `userName`.',
   scim_group_taken:
-    'The directory tried to create or rename a group, but another group has that `displayName`.',
-  scim_member_unknown: 'The directory tried to add a member, but no user with that id exists.',
+    'The identity provider tried to create or rename a group, but another group has that `displayName`.',
+  scim_member_unknown: 'The identity provider tried to add a member, but no user with that id exists.',
   scim_filter_invalid: 'The `filter` uses an operator, attribute or bracket that Sluice does not support.',
   scim_too_many: 'The list includes all members of each group, and the first group alone exceeds the limit.',
   scim_filter_refused: 'The request for schemas or resource types has a `filter`, which RFC 7644 §4 forbids.',
@@ -239,13 +240,14 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
   scim_target_missing: 'The `path` of a PATCH operation is valid, but no value of the resource matches it.',
   scim_value_invalid: 'An attribute is missing although the schema requires it, or has the wrong type.',
   scim_immutable:
-    'The directory tried to change an attribute that the schema marks as read-only, such as `id`.',
+    'The identity provider tried to change an attribute that the schema marks as read-only, such as `id`.',
   scim_resource_unknown: 'The SCIM service has no schema, resource type or list of resources at this path.',
   scim_version_differs:
-    'The resource was changed after the directory read the version that it sends in `If-Match`.',
+    'The resource was changed after the identity provider read the version that it sends in `If-Match`.',
   scim_tokens_full: 'The organization has the maximum number of SCIM tokens.',
   scim_token_unknown: 'No SCIM token has this id, or the token was revoked.',
-  scim_unsupported: 'The directory uses an optional part of SCIM (RFC 7644) that Sluice does not support.',
+  scim_unsupported:
+    'The identity provider uses an optional part of SCIM (RFC 7644) that Sluice does not support.',
   idempotency_mismatch:
     'An earlier request had the same `Idempotency-Key`, but a different method, path or body.',
   idempotency_running: 'A request with the same `Idempotency-Key` has been received, but not yet answered.',

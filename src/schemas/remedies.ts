@@ -157,7 +157,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   file_not_downloadable: 'Keep the original of each file that you upload.',
   range_unsatisfiable: 'Request only bytes within the size in `Content-Range`, or leave `Range` out.',
   container_too_large: 'List a subfolder, or remove files that are no longer needed.',
-  container_path_invalid: 'Use a relative path of plain names, without `..` or links.',
+  container_path_invalid: 'Use a relative path without `..` segments or symbolic links.',
   containers_unsupported: 'Run the node on Linux, or keep containers in a bucket (`SLUICE_OBJECTS=s3://…`).',
   content_missing: 'Upload the file again, or have the operator restore the folder or bucket from a backup.',
   content_damaged:
@@ -208,28 +208,30 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   mapping_unknown: 'Use an id from the list of group mappings.',
   mapping_role_differs: 'Change the role of the existing mapping instead of creating another.',
   scim_group_unknown:
-    'Assign the group to Sluice in the directory, wait for its sync, and repeat the request.',
+    'Assign the group to Sluice in your identity provider, wait for its sync, and repeat the request.',
   sync_job_unknown:
-    'Use the sync id returned when the mapping was changed; records of old syncs are deleted.',
+    'Use the id of the sync job that was returned when the mapping was changed; old sync jobs are deleted.',
   scim_user_taken:
-    'Correct the duplicate in the directory, or configure the directory to match the existing user by `userName`.',
-  scim_group_taken: 'Rename one of the groups in the directory.',
-  scim_member_unknown: 'Have the directory create users before groups; most directories retry by themselves.',
-  scim_filter_invalid: 'Filter by `userName`, `externalId` or `displayName` with `eq`, as directories do.',
+    'Correct the duplicate in your identity provider, or configure it to match the existing user by `userName`.',
+  scim_group_taken: 'Rename one of the groups in your identity provider.',
+  scim_member_unknown:
+    'Have your identity provider create users before groups; most identity providers retry by themselves.',
+  scim_filter_invalid:
+    'Filter by `userName`, `externalId` or `displayName` with `eq`, as identity providers do.',
   scim_too_many: 'Add `excludedAttributes=members` to the request.',
   scim_filter_refused: 'Leave `filter` out, or ask for a single resource by its id.',
   scim_path_invalid:
     'Name an attribute that `GET /scim/v2/Schemas` lists, such as `emails[type eq "work"].value`.',
   scim_target_missing: 'Read the resource, then select an existing value, or add the value instead.',
   scim_value_invalid: 'Send the attributes that `GET /scim/v2/Schemas` requires, each with its type.',
-  scim_immutable: "Remove the attribute from the directory's requests.",
+  scim_immutable: "Remove the attribute from the identity provider's requests.",
   scim_resource_unknown:
     'Use `/Users`, `/Groups` or a discovery path under `/scim/v2`; take ids from the list at the same path.',
   scim_version_differs: 'Read the resource again, and repeat the change with its new `meta.version`.',
-  scim_tokens_full: 'Revoke a token that no directory uses.',
+  scim_tokens_full: 'Revoke a token that no identity provider uses.',
   scim_token_unknown: 'Use an id from `sluice scim tokens list`.',
   scim_unsupported:
-    'Turn the feature off in the directory: `GET /scim/v2/ServiceProviderConfig` lists the supported features.',
+    'Disable this feature in your identity provider. `GET /scim/v2/ServiceProviderConfig` lists the supported features.',
   data_key_unavailable:
     'The operator must give the node its root key (`SLUICE_ROOT_KEY_FILE`); `sluice vault status` names the missing key.',
   client_gone: "Increase the client's timeout, or request a stream.",

@@ -94,7 +94,7 @@ t.test('a mapping that ends takes only those away who have no other reason to be
     sumOf(previewOf('m', MEMBERS, 'end')),
     'Of 3 members: 1 leave the workspace, 1 become member, 1 stay unchanged.',
   )
-  t.equal(sumOf(previewOf('nobody', MEMBERS, 'end')), 'No members through this mapping.')
+  t.equal(sumOf(previewOf('nobody', MEMBERS, 'end')), 'This mapping adds no members.')
 })
 
 interface Entry {

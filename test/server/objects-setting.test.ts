@@ -97,7 +97,7 @@ t.test('the longest prefix leaves room for the longest path of a container', asy
 
 t.test('a bucket without its access key is a problem for each half that is missing', async (t) => {
   const bucket = { SLUICE_OBJECTS: 's3://bucket' }
-  const expected = 'a value, because SLUICE_OBJECTS names a bucket'
+  const expected = 'a non-empty value when SLUICE_OBJECTS names a bucket'
   t.match(problemsOf(bucket), [
     { name: 'AWS_ACCESS_KEY_ID', expected },
     { name: 'AWS_SECRET_ACCESS_KEY', expected },

@@ -34,6 +34,6 @@ t.test('every form that the setting takes is a key, and a file beside it is refu
     t.ok(keys.get(keys.currentId)?.equals(one))
   }
   const both = { SLUICE_ROOT_KEY: one.toString('hex'), SLUICE_ROOT_KEY_FILE: process.execPath }
-  const expected = 'no value, because SLUICE_ROOT_KEY is set'
+  const expected = 'no value when SLUICE_ROOT_KEY is set'
   t.match(readFrom(both), { problems: [{ name: 'SLUICE_ROOT_KEY_FILE', expected }] })
 })

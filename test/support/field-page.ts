@@ -72,7 +72,7 @@ function fieldsOf(dialect: Dialect): string {
     }
     return [[`\`${field}\``, treatmentOf(protocols, cells)]]
   })
-  const head = [`Field of ${dialect}`, 'Treatment for each API']
+  const head = [`Field of a ${dialect} request`, 'Handling by API']
   const table = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
   const others = protocols.join(', ').replace(/, (?=\w+$)/, ' and ')
   return [

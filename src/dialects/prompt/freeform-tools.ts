@@ -13,7 +13,7 @@ export const FREEFORM_INPUT = 'input'
 const SCHEMA = {
   type: 'object',
   properties: {
-    [FREEFORM_INPUT]: { type: 'string', description: 'The whole input of the tool, unchanged.' },
+    [FREEFORM_INPUT]: { type: 'string', description: 'The complete tool input, verbatim.' },
   },
   required: [FREEFORM_INPUT],
   additionalProperties: false,

@@ -28,11 +28,13 @@ export const CAPPED_TEXTS: Readonly<Record<Capped, string>> = {
   secrets: 'secrets in attachable vaults',
 }
 
-const Cap = Type.Optional(
-  Type.Union([Type.Integer({ minimum: 0, maximum: CAP_MAX }), Type.Null()], {
-    description: "Maximum number for the organization; null for the installation's default.",
-  }),
-)
+function capOf(capped: Capped) {
+  return Type.Optional(
+    Type.Union([Type.Integer({ minimum: 0, maximum: CAP_MAX }), Type.Null()], {
+      description: `Maximum number of ${CAPPED_TEXTS[capped]} in the organization; null for the installation's default.`,
+    }),
+  )
+}
 export const OrganizationId = Type.String({
   format: 'uuid',
   description:
@@ -44,11 +46,11 @@ export type OrganizationQuery = Static<typeof OrganizationQuery>
 /** Body of PATCH /caps. Omitted members keep their value. */
 export const CapsBody = Type.Object({
   organization_id: Type.Optional(OrganizationId),
-  workspaces: Cap,
-  api_keys: Cap,
-  interns: Cap,
-  vaults: Cap,
-  secrets: Cap,
+  workspaces: capOf('workspaces'),
+  api_keys: capOf('api_keys'),
+  interns: capOf('interns'),
+  vaults: capOf('vaults'),
+  secrets: capOf('secrets'),
 })
 export type CapsBody = Static<typeof CapsBody>
 

@@ -68,8 +68,8 @@ export const GetHistoryQuery = Type.Object({
   grain: Type.Optional(
     Type.Enum([...HISTORY_GRAINS], {
       description:
-        'Time per point. Values are available for the last hour (grains below a minute), the last day (grains below an hour) ' +
-        'or the last month (`hour`). By default, the finest grain that covers `from` is used.',
+        'Time per point. Values are available for the last hour (grains shorter than a minute), the last day (grains ' +
+        'shorter than an hour) or the last month (`hour`). By default, the finest grain that covers `from` is used.',
     }),
   ),
 })
@@ -104,7 +104,8 @@ export type HistoryEvent = Static<typeof HistoryEvent>
 export const HistoryData = Type.Object({
   scope: Type.Enum(['node', 'installation'] as const, {
     description:
-      '`node` for grains below an hour (values of the answering node only), `installation` for `hour` (values of all nodes).',
+      '`node` for grains shorter than an hour (data from the responding node only), `installation` for `hour` (data from ' +
+      'all nodes).',
   }),
   from: Type.String({ format: 'date-time', description: 'Time of the first point.' }),
   to: Instant,

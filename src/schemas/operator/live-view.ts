@@ -164,8 +164,8 @@ const StreamsView = Type.Object({
 
 const MoneyView = Type.Object({
   calls_open: Type.Integer({ description: 'Paid calls in progress.' }),
-  calls_waiting: Type.Integer({ description: 'Calls waiting for a reservation of money.' }),
-  refused_per_second: Type.Number({ description: 'Calls refused for lack of money.' }),
+  calls_waiting: Type.Integer({ description: 'Calls waiting for a budget reservation.' }),
+  refused_per_second: Type.Number({ description: 'Calls refused per second for lack of money.' }),
   spent_usd_per_minute: Type.Number({
     description: 'Charges for finished calls per minute, averaged over `quantile_seconds`.',
   }),

@@ -143,7 +143,7 @@ const Reason = Type.Object(
     issues: Type.Array(
       Type.Object({
         path: Type.String({
-          description: 'JSON Pointer to the input, with `*` in place of each name that is not in the schema.',
+          description: 'JSON Pointer to the invalid field; `*` replaces each name that is not in the schema.',
         }),
         expected: nullable(Type.String(), 'Allowed values; null if they would repeat text from the request.'),
       }),

@@ -42,7 +42,7 @@ export const ORGANIZATION_ROLE = 'org:member'
 export const OrganizationMemberShape = Type.Object({
   id: Type.String({ description: 'Id of the user, as used in workspace operations.' }),
   email: Type.String({
-    description: 'Email address, or the user name if the directory has no email address.',
+    description: 'Email address, or the user name if the identity provider has no email address.',
   }),
   first_name: nullable(
     Type.String({ description: 'First name; null when the identity provider sent none.' }),

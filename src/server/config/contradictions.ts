@@ -18,19 +18,19 @@ export function contradictions(
     ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT'],
   ] as const) {
     if (values[one] !== undefined || values[other] === undefined || known.has(one)) continue
-    problems.push({ name: one, expected: `a PEM file, because ${other} is set`, got: 'nothing' })
+    problems.push({ name: one, expected: `a PEM file when ${other} is set`, got: 'nothing' })
   }
   if (values['SLUICE_ROOT_KEY'] !== undefined && values['SLUICE_ROOT_KEY_FILE'] !== undefined) {
     problems.push({
       name: 'SLUICE_ROOT_KEY_FILE',
-      expected: 'no value, because SLUICE_ROOT_KEY is set',
+      expected: 'no value when SLUICE_ROOT_KEY is set',
       got: 'a file',
     })
   }
   for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const) {
     if (!String(values['SLUICE_OBJECTS']).startsWith('s3:') || values[name] !== undefined || known.has(name))
       continue
-    problems.push({ name, expected: 'a value, because SLUICE_OBJECTS names a bucket', got: 'nothing' })
+    problems.push({ name, expected: 'a non-empty value when SLUICE_OBJECTS names a bucket', got: 'nothing' })
   }
   const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort, SLUICE_KEY_GRACE: grace } = values
   if (typeof grace === 'string' && durationMs(grace) < KEY_GRACE_MS_MIN) {

@@ -67,12 +67,12 @@ function surroundings(figures: NodeFigures | null): Facts {
     Object.fromEntries(disks.map((disk) => [disk.place, read(disk)]))
   return {
     sluice_disk_free_bytes: {
-      help: "Free bytes on the node's disks, by place: data, postgres or objects.",
+      help: "Free bytes on the node's disks, by storage place: data, postgres or objects.",
       label: 'place',
       values: byPlace(({ freeBytes }) => freeBytes),
     },
     sluice_disk_size_bytes: {
-      help: "Size of the node's disks in bytes, by place: data, postgres or objects.",
+      help: "Size of the node's disks in bytes, by storage place: data, postgres or objects.",
       label: 'place',
       values: byPlace(({ sizeBytes }) => sizeBytes),
     },

@@ -85,8 +85,8 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
     )
   else if (isOther(marks.objects, found))
     reasons.push(
-      `SLUICE_OBJECTS, ${place}, has files of an installation with a different database; use the value of the other ` +
-        'nodes',
+      `SLUICE_OBJECTS, ${place}, contains files from an installation with a different database; use the same value ` +
+        'as the other nodes',
     )
   else if (kind === 'bucket' && found.objects === 'bucket' && marks.objects === null)
     reasons.push(
@@ -96,7 +96,7 @@ function refusals(input: JoinInput, found: Installation, marks: Marks): readonly
   return reasons
 }
 
-const SAME = 'use the value of the other nodes, or stop those nodes first'
+const SAME = 'use the same value as the other nodes, or stop those nodes first'
 
 function refusalsAlone({ objects }: JoinInput, found: Installation, marks: Marks): readonly string[] {
   if (!isOther(marks.objects, found)) return []
@@ -111,8 +111,8 @@ export function placeOfAnother({ place, markAt }: Pick<ObjectsPlace, 'place' | '
 } {
   return {
     detail:
-      `SLUICE_OBJECTS, ${place}, has files of an installation with a different database, and a sweep would ` +
-      'delete them',
+      `SLUICE_OBJECTS, ${place}, contains files from an installation with a different database, and a sweep ` +
+      'would delete them',
     fix:
       'use the database of these files, set SLUICE_OBJECTS to another storage, or, to use the storage for ' +
       `this installation, delete its id file ${markAt}`,

@@ -47,13 +47,13 @@ t.test('a part costs what its subject needs more than the one below, inside each
 })
 
 t.test('a part has a price in each case, of its own rows', async (t) => {
-  const others = rowsWith(9).map((row) => ({ ...row, case: '100 streams, an event' }))
+  const others = rowsWith(9).map((row) => ({ ...row, case: '100 streams, per event' }))
   const prices = stepsOf([...rowsWith(5), ...others], SUBJECTS)
     .filter(({ subject }) => subject === 'sluice-to-head')
     .map((step) => [step.case, step.cpuUs.median])
   t.same(prices, [
     ['48 connections', 5],
-    ['100 streams, an event', 9],
+    ['100 streams, per event', 9],
   ])
 })
 

@@ -64,7 +64,7 @@ t.test(
 )
 
 t.test('rows of streams count events, and no event is told as a call', async (t) => {
-  for (const name of ['100 streams, an event', 'chat from messages, one stream at a time']) {
+  for (const name of ['100 streams, per event', 'chat from messages, one stream at a time']) {
     const found = cost(...both('chat', name))
     t.match(found === null ? '' : costSentence(found).text, /^an event of a stream costs/)
     t.match(found === null ? '' : costFigure(found).text, 'CPU of an event of a stream, µs')

@@ -92,10 +92,13 @@ t.test('while another node lives, a node with places of its own is refused by th
     [{ redis: other, bucket }, /^REDIS_URL and DATABASE_URL belong to different installations/],
     [
       { redis, bucket: other },
-      /^SLUICE_OBJECTS, s3:\/\/b\/p\/, has files of an installation with a different database; use the value/,
+      /^SLUICE_OBJECTS, s3:\/\/b\/p\/, contains files from an installation with a different database; use the same value/,
     ],
     [{ redis, bucket: new Place() }, /^SLUICE_OBJECTS, s3:\/\/b\/p\/, has no file `installation`/],
-    [{}, /^REDIS_URL .*\nSLUICE_OBJECTS .*; use the value of the other nodes, or stop those nodes first$/],
+    [
+      {},
+      /^REDIS_URL .*\nSLUICE_OBJECTS .*; use the same value as the other nodes, or stop those nodes first$/,
+    ],
   ] as const)
     await t.rejects(join(store, { node: 'two', ...settings }), { message: reason })
   t.not(other.text, mark, 'the mark of the other installation is left')
@@ -150,7 +153,7 @@ t.test(
       const place = Object.assign(new Place(), { text: other })
       await t.rejects(join(store, { node: 'one', [kind]: place }), {
         message: new RegExp(
-          `^SLUICE_OBJECTS, .* has files of an installation with a different database.* delete its id file ${at}$`,
+          `^SLUICE_OBJECTS, .* contains files from an installation with a different database.* delete its id file ${at}$`,
         ),
       })
       t.equal(place.text, other, 'the mark of the other installation is left')

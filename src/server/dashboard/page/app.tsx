@@ -18,7 +18,7 @@ type Shown =
 
 /** What a sign-out says that the node did not confirm. */
 const STILL_OPEN =
-  'The session may still exist on the node: it ends after 15 minutes without use, or when you sign in here again.'
+  'The session may still be active on the node. It ends after 15 minutes of inactivity or when you sign in here again.'
 
 /** The sign-in, or what is behind it. The key is gone from the page with the sign-in; a session goes on. */
 export function App(): ComponentChild {

@@ -38,8 +38,8 @@ export function SignIn({ message, signIn }: SignInProps): ComponentChild {
       </Form>
       <div class="hint">
         <p>
-          The key is sent once and not stored in this browser. A session lasts up to 12 hours, or 15 minutes
-          without use.
+          The key is sent once and not stored in this browser. A session lasts up to 12 hours, and ends after
+          15 minutes of inactivity.
         </p>
         <p>
           {'On a new installation, find the first key in '}

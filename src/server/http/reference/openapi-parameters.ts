@@ -73,11 +73,12 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   'anthropic-beta': ANTHROPIC_HEADER,
   'user-agent': {
     type: 'string',
-    description: "If the value begins with `OpenAI/`, the answer has files in OpenAI's format.",
+    description: "If the value begins with `OpenAI/`, the response uses OpenAI's file object format.",
   },
   'x-stainless-lang': {
     type: 'string',
-    description: "With any header that begins with `x-stainless-`, the answer has files in OpenAI's format.",
+    description:
+      "With any header that begins with `x-stainless-`, the response uses OpenAI's file object format.",
   },
   'idempotency-key': {
     type: 'string',

@@ -28,7 +28,7 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
   path: '/keys',
   tag: 'keys',
   summary: 'Create an API key',
-  description: 'The key is returned only in this answer, so an `Idempotency-Key` is refused.',
+  description: 'The key is returned only in this response, so the `Idempotency-Key` header is not accepted.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -30,7 +30,8 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
   summary: 'Rotate an API key',
   description:
     'The new key takes over all settings, the usage and the limit of the old key. The old key works until the ' +
-    'overlap ends, or until it expires. The new key is returned only in this answer, so an `Idempotency-Key` is refused.',
+    'overlap ends, or until it expires. The new key is returned only in this response, so the `Idempotency-Key` header ' +
+    'is not accepted.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -14,7 +14,7 @@ export const getAdminHistory = defineOperation({
   summary: 'Get requests, errors and latencies over time',
   description:
     "For management keys of the operator's organization only. Data per second (one hour) and per minute (one day) covers " +
-    'the answering node; data per hour (one month) covers all nodes. Quantiles come from merged histograms.',
+    'only the responding node; data per hour (one month) covers all nodes. Quantiles come from merged histograms.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -18,8 +18,8 @@ export const listWebhookEvents = defineOperation({
   tag: 'admin',
   summary: 'List signed webhook events',
   description:
-    'Events of finished jobs of a workspace, with or without a callback URL, each with the headers and body of a ' +
-    'delivery. For receivers that webhooks cannot reach, such as a laptop: call every second with `next` from the last ' +
+    'Events for finished jobs in a workspace, including jobs without a callback URL. Each event has the headers and ' +
+    'body that a webhook delivery would send. For receivers that webhooks cannot reach, such as a laptop: call every second with `next` from the last ' +
     'answer. The same event may appear again, with the same `id`.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,

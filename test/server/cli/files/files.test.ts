@@ -134,7 +134,7 @@ t.test('a sweep removes nothing without a row in the folder of another installat
   t.match(refused.stderr, new RegExp(`delete its id file ${mark}`))
   t.ok(must(await storage.stat('file_other')))
   const another =
-    /problem +storage +SLUICE_OBJECTS, .* has files of an installation with a different database/
+    /problem +storage +SLUICE_OBJECTS, .* contains files from an installation with a different database/
   t.match((await run('doctor')).stdout, another)
   rmSync(mark)
   t.notMatch((await run('doctor')).stdout, another)

@@ -31,7 +31,7 @@ const REASONS: Readonly<Record<CheckReason, string>> = {
   invalid_base_url: 'address not allowed',
   no_byok_key: 'no such secret for this host in the workspace',
   key_decryption_failed: 'secret cannot be decrypted',
-  endpoint_limit_reached: 'endpoint limit of the workspace reached',
+  endpoint_limit_reached: 'workspace endpoint limit reached',
   upstream_error: 'refused by the upstream',
   model_not_found: 'model not found at the upstream',
   invalid_response: 'response does not match the protocol',

@@ -84,8 +84,16 @@ export const WORKSPACE_TEXTS: Readonly<Record<string, string>> = {
   interns: 'Number and maximum of interns (records of agents).',
   vaults: 'Number and maximum of vaults that can be attached to interns.',
   secrets: 'Number and maximum of secrets in vaults that can be attached to interns.',
-  cap: 'Maximum number for the organization.',
-  used: 'Current number.',
+  'workspaces.cap': 'Maximum number of workspaces in the organization.',
+  'workspaces.used': 'Current number of workspaces in the organization.',
+  'api_keys.cap': 'Maximum number of API keys in the organization.',
+  'api_keys.used': 'Current number of API keys in the organization.',
+  'interns.cap': 'Maximum number of interns in the organization.',
+  'interns.used': 'Current number of interns in the organization.',
+  'vaults.cap': 'Maximum number of vaults that can be attached to interns in the organization.',
+  'vaults.used': 'Current number of vaults that can be attached to interns in the organization.',
+  'secrets.cap': 'Maximum number of secrets in vaults that can be attached to interns in the organization.',
+  'secrets.used': 'Current number of secrets in vaults that can be attached to interns in the organization.',
 }
 
 const NOT_RUN = 'Always null: Sluice does not run interns.'

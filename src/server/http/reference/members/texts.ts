@@ -38,7 +38,7 @@ export const ERROR_TEXTS: Texts = {
   'error.metadata': 'Machine-readable facts about the error.',
   type: 'Always `error`.',
   issues: 'The invalid inputs.',
-  'issues.path': 'JSON Pointer to the invalid input.',
+  'issues.path': 'JSON Pointer to the invalid field.',
   'issues.message': 'Problem with the input.',
   'issues.expected': 'Allowed values.',
   sluice_metadata: 'Reserved for future use: null, or an object.',

@@ -10,7 +10,7 @@ export const getSync = defineOperation({
   method: 'get',
   path: '/scim/sync-jobs/{id}',
   tag: 'group-mappings',
-  summary: 'Get a sync',
+  summary: 'Get a sync job',
   description: 'Available for 30 days after the sync ends.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -212,7 +212,7 @@ t.test(
 
 t.test('the page on operation names every check, and no other', async (t) => {
   const page = readFileSync(join(ROOT, 'docs/operate/operation.md'), 'utf8')
-  const table = /\| Check \| Reports \|\n\| --- \| --- \|\n((?:\|.*\n)+)/.exec(page)?.[1] ?? ''
+  const table = /\| Check \| Findings \|\n\| --- \| --- \|\n((?:\|.*\n)+)/.exec(page)?.[1] ?? ''
   const firsts = [...table.matchAll(/^\| ((?:`[a-z_]+`(?:, )?)+) \|/gm)].map(([, names = '']) => names)
   const named = firsts.flatMap((names) => [...names.matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name))
   t.same([...named].sort(), [...namesInSource()].sort())

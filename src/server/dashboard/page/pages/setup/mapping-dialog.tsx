@@ -133,7 +133,7 @@ function Preview({ previewed, names, isChange, isCut }: PreviewProps): Component
   return (
     <div class="stack">
       <p role="status">
-        {isChange ? sumOf(previewed) : `${count(previewed.length)} members through this mapping.`}
+        {isChange ? sumOf(previewed) : `Members through this mapping: ${count(previewed.length)}.`}
         {isCut && ` Only the first ${count(MEMBERS_MAX)} members of the workspace were checked.`}
       </p>
       <DataTable<Previewed>

@@ -57,6 +57,6 @@ export function sumOf(previewed: readonly Previewed[]): string {
     return found === 0 ? [] : [`${found} ${MANY[effect]}`]
   })
   return parts.length === 0
-    ? 'No members through this mapping.'
+    ? 'This mapping adds no members.'
     : `Of ${previewed.length} members: ${parts.join(', ')}.`
 }
