@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises'
 import { askerOf, type Answer, type AskOutcome, type Place, type Question } from './ask.ts'
 import { ADDRESSES_MAX, REACH_MS } from './limits.ts'
 import type { Origin } from './origin.ts'
-import { refusalText } from './refusal-text.ts'
+import { refusalText, withoutKey } from './refusal-text.ts'
 
 export type Reached = { readonly place: Place } | { readonly problem: string }
 
@@ -58,10 +58,15 @@ export async function reachable(
 /** Codes of an address without a server; another address of the name may have one. */
 const NOBODY = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'ETIMEDOUT'])
 
-export function problemOf(outcome: AskOutcome, { origin, key }: Pick<Place, 'origin' | 'key'>): string {
-  const text = 'answer' in outcome ? answered(outcome.answer, origin) : unanswered(outcome.code)
+/** @param ms that the request could take */
+export function problemOf(
+  outcome: AskOutcome,
+  { origin, key }: Pick<Place, 'origin' | 'key'>,
+  ms = REACH_MS,
+): string {
+  const text = 'answer' in outcome ? answered(outcome.answer, origin) : unanswered(outcome.code, ms)
   // The host of a redirect is a text of the server, which may repeat the key.
-  return `${origin.text} ${text.replaceAll(new RegExp(key.replaceAll(/[^\w]/g, '\\$&'), 'gi'), '…')}`
+  return `${origin.text} ${withoutKey(text, key)}`
 }
 
 function answered({ status, headers, text }: Answer, origin: Origin): string {
@@ -80,8 +85,8 @@ function answered({ status, headers, text }: Answer, origin: Origin): string {
   return `answers ${status} to the first request${message === null ? '' : `: ${message}`}`
 }
 
-function unanswered(code: string): string {
-  if (code === 'TIMEOUT' || code === 'ETIMEDOUT') return `does not answer within ${REACH_MS / 1_000} s`
+function unanswered(code: string, ms: number): string {
+  if (code === 'TIMEOUT' || code === 'ETIMEDOUT') return `does not answer within ${ms / 1_000} s`
   if (code === 'ECONNREFUSED') return 'refuses connections (ECONNREFUSED)'
   if (code === 'ECONNRESET' || code === 'EPIPE') return `hangs up before it has answered (${code})`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'has a certificate for another name'

@@ -3,6 +3,11 @@ import { membersOf } from '../../src/schemas/values/members.ts'
 
 const MESSAGE_CHARS_MAX = 200
 
+/** A text of a server may repeat the key that it was given. */
+export function withoutKey(text: string, key: string): string {
+  return text.replaceAll(new RegExp(key.replaceAll(/[^\w]/g, '\\$&'), 'gi'), '…')
+}
+
 /** The message of a refusal in one line; null: it has none, as a page of a proxy. */
 export function refusalText(body: string): string | null {
   try {
