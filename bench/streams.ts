@@ -2,6 +2,7 @@
  * `npm run bench -- --target URL --key KEY --stream`: a load test of the streams of a running deployment,
  * within limits.
  */
+import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { askerOf, type Place } from './deployment/ask.ts'
 import { problemOf, reachable } from './deployment/reach.ts'
@@ -26,6 +27,7 @@ import {
   SUBJECT,
   type FoundCell,
 } from './streams/rows.ts'
+import { writeProblem } from './suite/writable.ts'
 
 const options = optionsOrExit(process.argv.slice(2), readStreamsOptions, STREAMS_OPTIONS_TEXT)
 const { origin, key, issuers, dialect, model, rates, repeats, seconds, connections, seed } = options
@@ -42,9 +44,23 @@ progress(
   `load test of ${origin.text}${options.basePath}${facts.path}: streams of ${model}, ` +
     `${rates.length === 0 ? `${connections} at once` : `${rates.join(', ')} calls/s`}, up to ${secondsOf(options)} s`,
 )
-const reached = await firstStream()
-if ('problem' in reached) giveUp(reached.problem)
-else await test(reached.place)
+const files = [options.csv, options.hdr].filter((file) => file !== null)
+const unwritable = (await Promise.all(files.map(writeProblem))).find((problem) => problem !== null)
+const reached =
+  typeof unwritable === 'string'
+    ? { problem: unwritable }
+    : await Promise.race([firstStream(), interruption()])
+if ('problem' in reached) {
+  giveUp(reached.problem)
+  // The first stream may still be open.
+  process.exit()
+} else await test(reached.place)
+
+/** @returns once the first signal came */
+async function interruption(): Promise<{ readonly problem: string }> {
+  await once(interrupted.signal, 'abort')
+  return { problem: 'interrupted before the load began' }
+}
 
 /** Sends one call and reads its whole stream, so that a target which refuses it gets no load. */
 async function firstStream(): Promise<{ readonly place: Place } | { readonly problem: string }> {
@@ -56,7 +72,7 @@ async function firstStream(): Promise<{ readonly place: Place } | { readonly pro
     const outcome = await asker.ask(question, STREAM_SILENCE_MS_MAX)
     asker.close()
     const isGood = 'answer' in outcome && outcome.answer.status === 200
-    if (!isGood) return { outcome, problem: problemOf(outcome, place) }
+    if (!isGood) return { outcome, problem: problemOf(outcome, place, STREAM_SILENCE_MS_MAX) }
     const type = outcome.answer.headers['content-type'] ?? 'no type'
     return /^text\/event-stream\b/i.test(type)
       ? { outcome, problem: null }
@@ -126,11 +142,17 @@ async function driveAll(place: Place): Promise<readonly FoundCell[]> {
         ...cell,
         seed: seed + repeat,
         signal: interrupted.signal,
-      })
-      cell.results.push(result)
-      if (result.isStopped) return found.filter(({ results }) => results.length > 0)
+      }).catch(giveUpCell)
+      if (result !== null) cell.results.push(result)
+      if (result === null || result.isStopped) return found.filter(({ results }) => results.length > 0)
     }
   return found
+}
+
+/** The figures of the cells before are kept. */
+function giveUpCell(problem: Error): null {
+  giveUp(problem.message)
+  return null
 }
 
 function giveUp(problem: string): void {
