@@ -1,7 +1,7 @@
 /** One streamed call of a load test, from when it is due to its end. */
 import { SseReader } from '../../src/dialects/sse-reader.ts'
 import type { CallEvents } from './connection.ts'
-import { refusalText } from '../deployment/refusal-text.ts'
+import { refusalText, withoutKey } from '../deployment/refusal-text.ts'
 import { DIALECT_FACTS, type Dialect } from './dialects.ts'
 import { REFUSAL_BYTES_MAX } from './limits.ts'
 import type { CallOutcome, EndedCall, Tally } from './tally.ts'
@@ -9,6 +9,8 @@ import type { CallOutcome, EndedCall, Tally } from './tally.ts'
 export interface CallDeps {
   readonly dialect: Dialect
   readonly tally: Tally
+  /** Left out of the reasons: an answer may repeat it. */
+  readonly key: string
   /** Milliseconds from the start of the cell. */
   now(): number
   /** The call has to be sent again, on another connection. */
@@ -94,6 +96,12 @@ export class StreamedCall implements CallEvents {
     this.#deps.again(this)
   }
 
+  /** Ends the call, which is still under way when the cell has ended. */
+  leave(): void {
+    if (this.#tokenEvents > 0) this.fail('open', 'not ended when the cell was over')
+    else this.fail('failed', 'no token when the cell was over')
+  }
+
   /** Ends the call; a call ends once. */
   fail(outcome: CallOutcome, reason: string): void {
     if (this.#isOver) return
@@ -105,7 +113,7 @@ export class StreamedCall implements CallEvents {
       endedMs: this.#deps.now(),
       status: this.#status,
       outcome,
-      reason,
+      reason: withoutKey(reason, this.#deps.key),
       firstMs: this.#firstMs,
       tokenEvents: this.#tokenEvents,
       tokens: this.#tokens,

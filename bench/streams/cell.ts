@@ -5,8 +5,14 @@ import { csvLine } from './csv.ts'
 import { StreamConnection, type StreamPlace } from './connection.ts'
 import { DIALECT_FACTS, type Dialect } from './dialects.ts'
 import { dueTimes, randomOf, type Arrivals } from './draws.ts'
+import { DueCalls } from './due-calls.ts'
 import { latencyOf } from '../../test/support/load/load-latency.ts'
-import { STREAM_CALL_MS_MAX, STREAM_DRAIN_SECONDS, STREAM_SILENCE_MS_MAX } from './limits.ts'
+import {
+  STREAM_CALL_MS_MAX,
+  STREAM_DRAIN_SECONDS,
+  STREAM_SILENCE_MS_MAX,
+  STREAM_STOP_SECONDS,
+} from './limits.ts'
 import { bodiesOf, type Prompts } from './prompts.ts'
 import type { Slo } from './slo.ts'
 import { Tally, type EndedCall, type TallyFigures } from './tally.ts'
@@ -37,22 +43,31 @@ export interface StreamsPlan {
 }
 
 export interface StreamsResult extends TallyFigures {
+  /** Epoch milliseconds. */
+  readonly startedAtMs: number
   readonly sent: number
+  /** Of the sent calls, those whose kept connection ended as they were sent. */
+  readonly resent: number
   /** Due, and no connection was free for them until the end: failed. */
   readonly unsent: number
-  /** Still open STREAM_DRAIN_SECONDS after the cell, and left out. */
-  readonly open: number
   /** The cell ended early: too many calls failed. */
   readonly isStopped: boolean
   /** Seconds in which calls were begun. */
   readonly seconds: number
+  /**
+   * Seconds in which the ended streams were carried: of a closed pace the mean time that a connection spent
+   * on them, of an open pace until the last call was sent.
+   */
+  readonly carriedSeconds: number
+  /** Seconds in which calls were due; of a closed pace the same as `carriedSeconds`. */
+  readonly dueSeconds: number
   /** Share of one core that this process used while calls were begun. */
   readonly cores: number
 }
 
 /** Ended calls below which a share of errors says nothing. */
 const JUDGED_CALLS_MIN = 20
-/** Milliseconds before a connection of a closed pace tries again after a failure. */
+/** Milliseconds before a connection of a closed pace tries again after a failed or cut call. */
 const AFTER_FAILURE_MS = 100
 /** Milliseconds that a `Retry-After` is heeded at most. */
 const RETRY_AFTER_MS_MAX = 60_000
@@ -60,6 +75,9 @@ const RETRY_AFTER_MS_MAX = 60_000
 const STAGGER_MS = 1_000
 /** Milliseconds between two looks at what has been silent for too long. */
 const LOOK_MS = 1_000
+/** Prompts do not move when more arrivals are drawn. */
+const PROMPTS_SALT = 0x5bd1e995
+const NO_REQUEST = Buffer.alloc(0)
 /** Calls a second up to which the last millisecond before a call is waited out without a timer. */
 const EXACT_RATE_MAX = 200
 
@@ -67,6 +85,7 @@ export class Cell {
   readonly #plan: StreamsPlan
   readonly #tally: Tally
   readonly #startedAt = performance.now()
+  readonly #startedAtMs = Date.now()
   readonly #cpu = process.cpuUsage()
   readonly #free: StreamConnection[] = []
   /** Calls that are under way, by their connection. */
@@ -76,10 +95,16 @@ export class Cell {
   readonly #csv: WriteStream | null
   readonly #deps: CallDeps
   #connections = 0
-  #waiting: StreamedCall[] = []
+  readonly #waiting = new DueCalls()
   #sent = 0
+  #resent = 0
+  #lastSentMs = 0
+  /** Of all connections of a closed pace together. */
+  #carriedMs = 0
   #isBegun = true
   #isStopped = false
+  #isEnded = false
+  #unsent = 0
   #cores = 0
   #seconds = 0
   #settle: (result: StreamsResult) => void = () => undefined
@@ -103,11 +128,16 @@ export class Cell {
     })
     this.#head = `POST ${basePath}${facts.path} HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}`
     this.#csv = csv === null ? null : createWriteStream(csv, { flags: 'a' })
+    this.#csv?.on('error', ({ message }) => {
+      process.stderr.write(`--csv: ${message}\n`)
+      process.exit(1)
+    })
     this.#deps = {
       dialect,
       tally: this.#tally,
+      key,
       now: () => this.#now(),
-      again: (call) => this.#begin(call),
+      again: (call) => this.#again(call),
       over: (call, ended, retryAfter) => this.#over(call, ended, retryAfter),
     }
   }
@@ -156,18 +186,38 @@ export class Cell {
   }
 
   #call(dueMs: number): void {
-    const body = Buffer.from(this.#bodies.next().value)
-    const head = Buffer.from(`${this.#head}content-length: ${body.length}\r\n\r\n`, 'latin1')
-    this.#begin(new StreamedCall(dueMs, Buffer.concat([head, body]), this.#deps))
+    this.#waiting.push(dueMs)
+    this.#serve()
   }
 
-  #begin(call: StreamedCall): void {
-    const connection = this.#free.pop() ?? this.#opened()
-    if (connection === null) return void this.#waiting.push(call)
-    if (Number.isNaN(call.sentMs)) this.#sent++
+  /** Sends what waits, as far as connections are free; a body is drawn when its call is sent. */
+  #serve(): void {
+    while (this.#waiting.size > 0) {
+      const connection = this.#free.pop() ?? this.#opened()
+      const dueMs = connection === null ? undefined : this.#waiting.shift()
+      if (connection === null || dueMs === undefined) return
+      const body = Buffer.from(this.#bodies.next().value)
+      const head = Buffer.from(`${this.#head}content-length: ${body.length}\r\n\r\n`, 'latin1')
+      this.#sent++
+      this.#send(new StreamedCall(dueMs, Buffer.concat([head, body]), this.#deps), connection)
+    }
+  }
+
+  #send(call: StreamedCall, connection: StreamConnection): void {
     this.#busy.set(call, connection)
     call.sent()
+    this.#lastSentMs = call.sentMs
     connection.send(call.request, call)
+  }
+
+  /** Another connection: the one that the call had is gone, so that there is room for it. */
+  #again(call: StreamedCall): void {
+    const connection = this.#opened()
+    if (connection === null) call.fail('failed', 'no connection to send it again')
+    else {
+      this.#resent++
+      this.#send(call, connection)
+    }
   }
 
   #opened(): StreamConnection | null {
@@ -188,24 +238,21 @@ export class Cell {
     })
   }
 
-  #serve(): void {
-    const call = this.#waiting.shift()
-    if (call !== undefined) this.#begin(call)
-  }
-
   #over(call: StreamedCall, ended: EndedCall, retryAfter: string | null): void {
     this.#busy.delete(call)
     this.#csv?.write(csvLine(this.#plan.cell, ended))
+    this.#carriedMs += ended.endedMs - ended.dueMs
     const { failed, cut } = this.#tally.ended
     const { count } = this.#tally
     if (count >= JUDGED_CALLS_MIN && failed + cut > this.#plan.errorsMax * count && this.#isBegun) this.stop()
     if (this.#plan.arrivals === null && this.#isBegun) {
       const waitMs =
         ended.outcome === 'limited'
-          ? Math.min(RETRY_AFTER_MS_MAX, (Number(retryAfter) || 1) * 1_000)
-          : ended.outcome === 'failed'
-            ? AFTER_FAILURE_MS
-            : 0
+          ? Math.min(RETRY_AFTER_MS_MAX, Math.max(0, Number(retryAfter) || 1) * 1_000)
+          : ended.outcome === 'whole'
+            ? 0
+            : AFTER_FAILURE_MS
+      this.#carriedMs += waitMs
       // In a turn of its own: the connection is free by then.
       if (waitMs === 0) setImmediate(() => this.#next())
       else setTimeout(() => this.#next(), waitMs)
@@ -219,8 +266,9 @@ export class Cell {
     this.#seconds = this.#now() / 1_000
     const { user, system } = process.cpuUsage(this.#cpu)
     this.#cores = (user + system) / 1e6 / this.#seconds
-    setTimeout(() => this.#end(), STREAM_DRAIN_SECONDS * 1_000).unref()
-    if (this.#isStopped) this.#waiting = []
+    const drainSeconds = this.#isStopped ? STREAM_STOP_SECONDS : STREAM_DRAIN_SECONDS
+    setTimeout(() => this.#end(), drainSeconds * 1_000).unref()
+    if (this.#isStopped) this.#leaveUnsent()
     this.#settleIfOver()
   }
 
@@ -232,6 +280,7 @@ export class Cell {
       if (!isSilent && now - call.sentMs < STREAM_CALL_MS_MAX) continue
       connection.close()
       this.#connections--
+      queueMicrotask(() => this.#serve())
       call.fail(
         'failed',
         isSilent
@@ -242,28 +291,47 @@ export class Cell {
   }
 
   #settleIfOver(): void {
-    if (!this.#isBegun && this.#busy.size === 0 && this.#waiting.length === 0) this.#end()
+    if (!this.#isBegun && this.#busy.size === 0 && this.#waiting.size === 0) this.#end()
+  }
+
+  #leaveUnsent(): void {
+    for (let due = this.#waiting.shift(); due !== undefined; due = this.#waiting.shift()) {
+      this.#unsent++
+      const call = new StreamedCall(due, NO_REQUEST, this.#deps)
+      call.fail('failed', `not sent: all ${this.#plan.connections} streams were busy`)
+    }
   }
 
   #end(): void {
-    const settle = this.#settle
-    this.#settle = () => undefined
-    const unsent = this.#waiting
-    this.#waiting = []
-    for (const call of unsent)
-      call.fail('failed', `not sent: all ${this.#plan.connections} streams were busy`)
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#leaveUnsent()
+    for (const [call, connection] of this.#busy) {
+      connection.close()
+      call.leave()
+    }
+    for (const connection of this.#free) connection.close()
+    const carriedSeconds = this.#carriedSeconds()
     const result = {
       ...this.#tally.figures(),
+      startedAtMs: this.#startedAtMs,
       sent: this.#sent,
-      unsent: unsent.length,
-      open: this.#busy.size,
+      resent: this.#resent,
+      unsent: this.#unsent,
+      dueSeconds: this.#plan.arrivals === null ? carriedSeconds : this.#seconds,
+      carriedSeconds,
       isStopped: this.#isStopped,
       seconds: this.#seconds,
       cores: this.#cores,
     }
-    for (const connection of [...this.#busy.values(), ...this.#free]) connection.close()
-    if (this.#csv === null) settle(result)
-    else this.#csv.end(() => settle(result))
+    if (this.#csv === null) this.#settle(result)
+    else this.#csv.end(() => this.#settle(result))
+  }
+
+  #carriedSeconds(): number {
+    const { arrivals, connections } = this.#plan
+    if (arrivals !== null) return Math.max(this.#seconds, this.#lastSentMs / 1_000)
+    return this.#carriedMs / connections / 1_000 || this.#seconds
   }
 
   /** The cell so far, in one line. */
@@ -280,11 +348,9 @@ export class Cell {
       `${Math.round(seconds)} s: ${(this.#sent / seconds).toFixed(1)} calls/s`,
       `${this.#busy.size} open`,
       `${whole} whole`,
+      ...(this.#waiting.size > 0 ? [`${this.#waiting.size} waiting`] : []),
       ...others.filter((text) => text !== ''),
       `first token p50 ${p50.toFixed(1)} ms`,
     ].join(', ')
   }
 }
-
-/** Prompts do not move when more arrivals are drawn. */
-const PROMPTS_SALT = 0x5bd1e995

@@ -2,6 +2,7 @@
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { ResponseReader, type ResponseSink } from '../../src/server/egress/http1/response-reader.ts'
+import { STALE_MS_MAX } from './limits.ts'
 import type { ResponseHead } from '../../src/server/egress/handler.ts'
 
 /** Where the calls go: one address, looked up before the load. */
@@ -20,7 +21,7 @@ export interface CallEvents {
   onEnd(): void
   /** @param code of the system, of TLS or of the reader */
   onBroken(code: string): void
-  /** A kept connection was closed before a byte of the answer came: the call has to be sent again. */
+  /** A kept connection was closed as the call was sent, before a byte of its answer came: the call has to be sent again. */
   onStale(): void
 }
 
@@ -39,6 +40,7 @@ export class StreamConnection implements ResponseSink {
   readonly #reader = new ResponseReader(this, HEAD_BYTES_MAX)
   #call: CallEvents | null = null
   #hasServed = false
+  #sentAt = 0
   #hasBegun = false
   #isOpen = true
 
@@ -56,6 +58,7 @@ export class StreamConnection implements ResponseSink {
   send(request: Buffer, call: CallEvents): void {
     this.#call = call
     this.#hasBegun = false
+    this.#sentAt = performance.now()
     this.#reader.begin()
     this.#socket.write(request)
   }
@@ -98,7 +101,7 @@ export class StreamConnection implements ResponseSink {
   #broken(code: string): void {
     if (!this.#isOpen) return
     const call = this.#call
-    const isStale = this.#hasServed && !this.#hasBegun
+    const isStale = this.#hasServed && !this.#hasBegun && performance.now() - this.#sentAt < STALE_MS_MAX
     this.close()
     this.#events.gone(this)
     if (isStale) call?.onStale()

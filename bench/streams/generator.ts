@@ -9,6 +9,8 @@ export interface LiveLine {
   readonly live: string
 }
 
+// The Ctrl-C of a terminal reaches both processes, and the parent decides what becomes of the cell.
+process.on('SIGINT', () => undefined)
 process.on('disconnect', () => process.exit(0))
 process.once('message', (plan: StreamsPlan) => {
   process.send?.('ready')

@@ -20,8 +20,8 @@ export function writeHdr(file: string, cells: readonly FoundCell[], startedAtMs:
     for (const result of results)
       for (const [kind, member] of Object.entries(TIMES)) {
         const histogram = histogramOf(result[member])
-        histogram.startTimeStampMsec = startedAtMs
-        histogram.endTimeStampMsec = startedAtMs + result.seconds * 1_000
+        histogram.startTimeStampMsec = result.startedAtMs
+        histogram.endTimeStampMsec = result.startedAtMs + result.seconds * 1_000
         // A tag has neither commas nor spaces.
         histogram.tag = `${kind}:${name}`.replaceAll(' ', '_')
         writer.outputIntervalHistogram(histogram)

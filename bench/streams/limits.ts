@@ -12,6 +12,10 @@ export const STREAM_CELL_SECONDS_MAX = 3_600
 export const STREAMS_SECONDS_MAX = 14_400
 /** Seconds after a cell in which begun streams may end. Streams that are open after it are left out. Decision. */
 export const STREAM_DRAIN_SECONDS = 30
+/** The same after a stop, shorter than the time in which the suite ends its scenarios by force. Decision. */
+export const STREAM_STOP_SECONDS = 8
+/** Milliseconds after a call was sent in which the end of a kept connection is taken for one that crossed it. Decision. */
+export const STALE_MS_MAX = 1_000
 /** Milliseconds of one call from its first byte to its last: a longer one counts as failed. Decision. */
 export const STREAM_CALL_MS_MAX = 600_000
 /** Milliseconds without a byte of an answer after which a call counts as failed. Decision. */

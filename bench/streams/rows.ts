@@ -53,7 +53,7 @@ function latencyUs(text: string): LatencyRecord<number> | null {
 }
 
 function sampleOf(result: StreamsResult, options: StreamsOptions, cpuUs: number): SampleRecord {
-  const { ended, reasons, seconds, open } = result
+  const { ended, reasons, carriedSeconds } = result
   const [gap, total, pace] = [result.gap, result.total, result.pace].map((text) => histogramOf(text))
   const at = (histogram: Histogram | undefined, percentile: number): number =>
     histogram === undefined || histogram.totalCount === 0
@@ -62,7 +62,7 @@ function sampleOf(result: StreamsResult, options: StreamsOptions, cpuUs: number)
   return {
     cpu_us_per_request: cpuUs,
     cpu_s_per_gb: null,
-    requests_per_second: ended.whole / seconds,
+    requests_per_second: ended.whole / carriedSeconds,
     mb_per_second: null,
     latency_us: latencyUs(result.first),
     rss_mb: null,
@@ -72,12 +72,12 @@ function sampleOf(result: StreamsResult, options: StreamsOptions, cpuUs: number)
       stream_p50_ms: at(total, 50),
       stream_p99_ms: at(total, 99),
       stream_tokens_per_s: at(pace, 50),
-      tokens_per_s: result.tokens / seconds,
-      calls_per_s: (result.sent + result.unsent) / seconds,
+      tokens_per_s: result.tokens / carriedSeconds,
+      calls_per_s: (result.sent + result.unsent) / result.dueSeconds,
       cut: ended.cut,
       limited: ended.limited,
-      open,
-      ...(hasSlo(options.slo) && { good_per_s: result.good / seconds }),
+      open: ended.open,
+      ...(hasSlo(options.slo) && { good_per_s: result.good / carriedSeconds }),
     },
     generator_cores: result.cores,
     failed: ended.failed + ended.cut,
@@ -185,7 +185,9 @@ function cellSentence(row: ResultRow): string {
   const load = row.offered_per_second === null ? row.case : rateText(row)
   const good = row.figures?.['good_per_s']
   const slo = good === undefined ? '' : `; ${good.median.toFixed(1)} streams/s within the SLO`
-  return `${time} at ${load}; ${row.failed} failed${slo}`
+  const left = row.samples.reduce((sum, one) => sum + (one.figures?.['open'] ?? 0), 0)
+  const open = left === 0 ? '' : `, ${left} not ended`
+  return `${time} at ${load}; ${row.failed} failed${open}${slo}`
 }
 
 function msText(ms: number): string {
@@ -205,27 +207,33 @@ export function notesOf(cells: readonly FoundCell[]): readonly string[] {
     const late = spread(results.map(({ late: text }) => latencyOf(histogramOf(text)).p99)).max
     const cores = spread(results.map((one) => one.cores)).max
     const sum = (of: (one: StreamsResult) => number): number => results.reduce((all, one) => all + of(one), 0)
-    const [limited, open, unsent] = [
+    const [limited, open, unsent, resent] = [
       sum((one) => one.ended.limited),
-      sum((one) => one.open),
+      sum((one) => one.ended.open),
       sum((one) => one.unsent),
+      sum((one) => one.resent),
     ]
     return [
       ...(cores > GENERATOR_CORES_MAX || late > LATE_MS_MAX
         ? [
-            `${name}: the generator used ${cores.toFixed(2)} of a core and began calls up to ${late.toFixed(1)} ms late (p99): its own load is in these figures`,
+            `${name}: the generator used ${cores.toFixed(2)} of a core and began calls up to ${late.toFixed(1)} ms late (p99): ${cores > GENERATOR_CORES_MAX ? 'its own load' : 'a busy machine'} is in these figures`,
           ]
         : []),
       ...(limited === 0 ? [] : [`${name}: ${limited} calls were answered with 429, which is no failure`]),
       ...(open === 0
         ? []
         : [
-            `${name}: ${open} streams were still open at the end, and are in no figure but that of the first token`,
+            `${name}: ${open} streams had not ended when the cell was over: of their times, only the first token and the gaps are in these figures`,
           ]),
       ...(unsent === 0
         ? []
         : [
             `${name}: ${unsent} calls were never sent, since all streams were busy: a larger --connections or a lower rate`,
+          ]),
+      ...(resent === 0
+        ? []
+        : [
+            `${name}: ${resent} times a call was sent again, since the target had closed its kept connection`,
           ]),
       ...(results.some((one) => one.isStopped) ? [`${name}: ended early`] : []),
     ]

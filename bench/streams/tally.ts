@@ -4,8 +4,8 @@ import { latencies, latencyOf, noteMs } from '../../test/support/load/load-laten
 import { TIME_SLOTS } from './limits.ts'
 import { isWithin, type Slo } from './slo.ts'
 
-/** Whole: with the last event of its dialect. Limited: 429, which is no failure. */
-export type CallOutcome = 'whole' | 'cut' | 'limited' | 'failed'
+/** Whole: with the last event of its dialect. Limited: 429, which is no failure. Open: not ended with its cell. */
+export type CallOutcome = 'whole' | 'cut' | 'limited' | 'failed' | 'open'
 
 /** A call that is over. Times are milliseconds from the start of the cell. */
 export interface EndedCall {
@@ -68,7 +68,7 @@ export class Tally {
   readonly #slo: Slo
   readonly #reasons = new Map<string, number>()
   readonly #statuses: Record<string, number> = {}
-  readonly ended: Record<CallOutcome, number> = { whole: 0, cut: 0, limited: 0, failed: 0 }
+  readonly ended: Record<CallOutcome, number> = { whole: 0, cut: 0, limited: 0, failed: 0, open: 0 }
   #good = 0
   #tokens = 0
 
@@ -86,8 +86,7 @@ export class Tally {
   }
 
   get count(): number {
-    const { whole, cut, limited, failed } = this.ended
-    return whole + cut + limited + failed
+    return Object.values(this.ended).reduce((sum, one) => sum + one)
   }
 
   /** @param ms from when the call was due until the generator looked */
@@ -111,7 +110,7 @@ export class Tally {
     this.#tokens += call.tokens ?? call.tokenEvents
     if (call.outcome === 'whole') this.#whole(call)
     else if (
-      call.outcome !== 'limited' &&
+      (call.outcome === 'failed' || call.outcome === 'cut') &&
       (this.#reasons.has(call.reason) || this.#reasons.size < REASONS_MAX)
     )
       this.#reasons.set(call.reason, (this.#reasons.get(call.reason) ?? 0) + 1)

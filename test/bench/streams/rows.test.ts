@@ -46,9 +46,12 @@ function cell(
     ...tally.figures(),
     sent: calls,
     unsent: 0,
-    open: 0,
+    resent: 0,
+    startedAtMs: 0,
     isStopped: false,
     seconds: 10,
+    dueSeconds: 10,
+    carriedSeconds: 10,
     cores: 0.1,
   }
   return { name: `${ratePerS} calls/s (poisson)`, ratePerS, results: [{ ...result, ...more }] }
@@ -92,7 +95,13 @@ t.test('p99.9 of few streams is left out', async (t) => {
 
 t.test('a note names a busy generator, and streams that are in no figure', async (t) => {
   t.same(notesOf([cell(10, { calls: 9, firstMs: 5 })]), [])
-  const [busy, open] = notesOf([cell(10, { calls: 9, firstMs: 5, more: { cores: 0.95, open: 3 } })])
+  const { results } = cell(10, { calls: 9, firstMs: 5 })
+  const ended = { whole: 9, cut: 0, limited: 0, failed: 0, open: 3 }
+  const [busy, open] = notesOf([cell(10, { calls: 9, firstMs: 5, more: { cores: 0.95, ended } })])
+  t.match(
+    headline({ name: 'a', ratePerS: 10, results: [{ ...results[0], ended } as StreamsResult] }),
+    /0 failed, 3 not ended$/,
+  )
   t.match(busy, /the generator used 0\.95 of a core/)
-  t.match(open, /3 streams were still open/)
+  t.match(open, /3 streams had not ended/)
 })

@@ -151,3 +151,34 @@ t.test(
     )
   },
 )
+
+t.test(
+  'the streams a second of a closed pace are those of its connections, however short the cell is',
+  async (t) => {
+    const server = await fakeProvider(t, (response, _body, nth) => {
+      if (nth === 0) return void eventsHead(response).end(chatEvents(TEXTS))
+      eventsHead(response).flushHeaders()
+      setTimeout(() => response.end(chatEvents(TEXTS)), 1_500)
+    })
+    const { record } = await streamTest(server.origin, '--connections', '1')
+    const perSecond = record?.rows[0]?.requests_per_second.median ?? 0
+    t.ok(perSecond > 0.5 && perSecond <= 1 / 1.5, `two streams in three seconds, not in two: ${perSecond}`)
+  },
+)
+
+t.test('a kept connection that ends long after a call was sent has failed that call', async (t) => {
+  const server = await fakeProvider(t, (response, _body, nth) => {
+    if (nth === 2) setTimeout(() => response.destroy(), 1_200)
+    else eventsHead(response).end(chatEvents(TEXTS))
+  })
+  const { record, csv } = await streamTest(server.origin, '--connections', '1')
+  t.match(record?.rows[0]?.failures[0], /^no answer \(ECONNRESET\), 1 times$/)
+  t.equal(csv.length - 1, server.requests.length - 1, 'it was not sent again')
+})
+
+t.test('a file that cannot be written is told before the first call', async (t) => {
+  const server = await fakeProvider(t, (response) => void eventsHead(response).end(chatEvents(TEXTS)))
+  const { code, output } = await streamTest(server.origin, '--hdr', '/dev/null/x')
+  t.same([code, server.requests.length], [1, 0])
+  t.match(output, /\/dev\/null\/x cannot be written/)
+})
