@@ -1,6 +1,5 @@
 /** Whether a form of answer is sure to take what the built-in model writes. D35. */
 import { isObject, membersOf } from '../schemas/values/members.ts'
-import type { TextInput } from '../schemas/inference/text-request.ts'
 
 /** The form of answers that has a schema. */
 export const JSON_SCHEMA = 'json_schema'
@@ -8,19 +7,6 @@ export const JSON_SCHEMA = 'json_schema'
 /** What `sluice/echo-1` writes in such a form. */
 export function textJson(text: string): string {
   return JSON.stringify({ text })
-}
-
-/**
- * @param format of the body; its type is `text` where it has none
- * @param schema of the format
- * @param last the text that is repeated
- */
-export function formOf(
-  format: { readonly type: string } | null | undefined,
-  { schema, last }: { readonly schema: unknown; readonly last: string },
-): Pick<TextInput, 'form' | 'isFormMet'> {
-  const form = format?.type ?? 'text'
-  return { form, isFormMet: form === JSON_SCHEMA ? takesText(schema, last) : form === 'text' }
 }
 
 /** Keywords that refuse nothing, at any place. Definitions do nothing where nothing refers to them. */
@@ -57,7 +43,7 @@ const OF_TEXT: ReadonlyMap<string, Check> = new Map<string, Check>([
  * Whether a schema takes an object whose one member is `text`. Schemas are hostile: a keyword that is not
  * decided here, such as `pattern`, `$ref` or `anyOf`, counts as a refusal, and nothing is compiled.
  */
-function takesText(schema: unknown, text: string): boolean {
+export function takesText(schema: unknown, text: string): boolean {
   return isObject(schema) && isMetBy(OF_OBJECT, schema, text)
 }
 

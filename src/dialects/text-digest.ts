@@ -4,6 +4,7 @@ import type { ProviderPreferences } from '../schemas/models/preferences.ts'
 import { TIER_MEMBERS, tiersOf } from '../schemas/models/price-conditions.ts'
 import { membersOf, type Members } from '../schemas/values/members.ts'
 import { accountPathOf } from './account-contents.ts'
+import { JSON_SCHEMA, takesText } from './form-fit.ts'
 import { ECHO_UNITS_MAX } from '../schemas/inference/inference-limits.ts'
 import {
   EFFORT_CLASSES,
@@ -275,4 +276,17 @@ function isSpaceAt(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   if (code <= SPACE) return code === SPACE || (code >= 0x09 && code <= 0x0d)
   return code > LAST_ASCII && /\s/.test(text.charAt(at))
+}
+
+/**
+ * @param format of the body; its type is `text` where it has none
+ * @param schema of the format
+ * @param last the text that is repeated
+ */
+export function formOf(
+  format: { readonly type: string } | null | undefined,
+  { schema, last }: { readonly schema: unknown; readonly last: string },
+): Pick<TextInput, 'form' | 'isFormMet'> {
+  const form = format?.type ?? 'text'
+  return { form, isFormMet: form === JSON_SCHEMA ? takesText(schema, last) : form === 'text' }
 }

@@ -47,11 +47,6 @@ function objectFault(value: Record<string, unknown>, level: number, rule: Rule):
   return null
 }
 
-/** Whether a text of JSON may have members called `__proto__`, as it is or escaped. */
-export function mayHaveProto(text: string): boolean {
-  return text.includes('__proto__') || text.includes('\\u')
-}
-
 /** Drops members called `__proto__` at any depth, so that no later copy can take one for a prototype. */
 export function dropProto(value: unknown): void {
   if (typeof value !== 'object' || value === null) return

@@ -226,3 +226,8 @@ export function endOfLiteral(bytes: Buffer, at: number): number {
   for (let nth = 1; nth < word.length; nth++) if (bytes[at + nth] !== word[nth]) return WRONG
   return at + word.length
 }
+
+/** Whether a text of JSON may have members called `__proto__`, as it is or escaped. */
+export function mayHaveProto(text: string): boolean {
+  return text.includes('__proto__') || text.includes('\\u')
+}

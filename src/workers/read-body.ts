@@ -25,11 +25,11 @@ import type { KeptPlaces } from '../schemas/kept-body.ts'
 import { scanBody, type Member, type Misnamed } from './body-scan.ts'
 import { escapedBytes, OPEN_LIST, OPEN_OBJECT, type Span } from '../schemas/values/json-bytes.ts'
 import { pointerOf } from '../schemas/values/json-path.ts'
-import { dropProto, jsonFault, LONE_SURROGATE, mayHaveProto, tooDeep } from './json-fault.ts'
+import { dropProto, jsonFault, LONE_SURROGATE, tooDeep } from './json-fault.ts'
 import { outlineOf } from './json-outline.ts'
 import { KeptNames } from './kept-plan.ts'
 import { malformationOf } from './json-position.ts'
-import { mendSurrogates } from './json-syntax.ts'
+import { mayHaveProto, mendSurrogates } from './json-syntax.ts'
 import { locatedObjects, pathTo } from './located-objects.ts'
 
 const VALIDATORS = new Map(

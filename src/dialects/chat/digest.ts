@@ -3,7 +3,6 @@ import { membersOf, isObject, type Members } from '../../schemas/values/members.
 import type { ChatBody, ChatMessage } from '../../schemas/inference/chat.ts'
 import { conversationOf } from '../../schemas/inference/conversation.ts'
 import { chatFiles, filesMember } from '../../schemas/inference/file-references.ts'
-import { formOf } from '../form-fit.ts'
 import {
   asksReasoning,
   effortOf,
@@ -14,6 +13,7 @@ import {
   stopsOf,
   wantsReasoning,
   wordsOf,
+  formOf,
 } from '../text-digest.ts'
 import type { TextInput, MediaCounts, TextSize } from '../../schemas/inference/text-request.ts'
 import { namesContent, namesContentBeside } from '../account-contents.ts'

@@ -2,7 +2,6 @@ import { ok, type Outcome } from '../../schemas/failures.ts'
 import { membersOf, type Members } from '../../schemas/values/members.ts'
 import { conversationOf } from '../../schemas/inference/conversation.ts'
 import { responsesFiles, filesMember } from '../../schemas/inference/file-references.ts'
-import { formOf } from '../form-fit.ts'
 import type { ResponsesBody, ResponsesItem } from '../../schemas/inference/responses.ts'
 import {
   asksReasoning,
@@ -13,6 +12,7 @@ import {
   repeatedOf,
   wantsReasoning,
   wordsOf,
+  formOf,
 } from '../text-digest.ts'
 import type { TextInput, MediaCounts, TextSize } from '../../schemas/inference/text-request.ts'
 import { namesContent, namesContentBeside } from '../account-contents.ts'

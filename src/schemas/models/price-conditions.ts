@@ -225,3 +225,34 @@ export function tiersOf(values: Readonly<Partial<Record<TierMember, unknown>>>):
   }
   return tiers ?? NO_TIERS
 }
+
+/** An endpoint by the modifiers of its prices. */
+interface WithModifiers {
+  readonly prices: {
+    readonly conditions: {
+      readonly modifiers: readonly { readonly member: TierMember; readonly tier: string }[]
+    } | null
+  }
+}
+
+/** The endpoint has a modifier for a tier, or needs none. */
+export function isTierPriced({ prices }: WithModifiers, member: TierMember, tier: string): boolean {
+  return (
+    tier === USUAL_TIER ||
+    prices.conditions?.modifiers.some((one) => one.member === member && one.tier === tier) === true
+  )
+}
+
+/** The first member whose tier has no modifier; null: each tier is usual or has one. F8, F9. */
+export function unpricedTierOf(endpoint: WithModifiers, tiers: Tiers): TierMember | null {
+  for (const member of TIER_MEMBERS) {
+    const tier = tiers[member]
+    if (tier === undefined || isTierPriced(endpoint, member, tier)) continue
+    // The capacity is paid for already: such a call costs no more, unless it has a modifier.
+    if (member === 'service_tier' && BOUGHT.has(tier)) continue
+    return member
+  }
+  return null
+}
+
+const BOUGHT: ReadonlySet<string> = new Set(['scale', 'reserved'])

@@ -1,10 +1,8 @@
 /** The prices of a call: base, overrides by length and hour, modifiers by what the answer reports. */
 import {
-  TIER_MEMBERS,
   TOKEN_PRICE_KEYS,
   type TierMember,
   type TokenPriceKey,
-  USUAL_TIER,
   type Tiers,
 } from '../models/price-conditions.ts'
 import { MEDIA_KINDS, type TextPrice } from './costs.ts'
@@ -194,27 +192,6 @@ export function dearestPricesAt({ prices }: Priced, span: PriceSpan): DearestPri
   return dearestOf(most)
 }
 
-/** The endpoint has a modifier for a tier, or needs none. */
-export function isTierPriced({ prices }: Priced, member: TierMember, tier: string): boolean {
-  return (
-    tier === USUAL_TIER ||
-    prices.conditions?.modifiers.some((one) => one.member === member && one.tier === tier) === true
-  )
-}
-
-/** The first member whose tier has no modifier; null: each tier is usual or has one. F8, F9. */
-export function unpricedTierOf(endpoint: Priced, tiers: Tiers): TierMember | null {
-  for (const member of TIER_MEMBERS) {
-    const tier = tiers[member]
-    if (tier === undefined || isTierPriced(endpoint, member, tier)) continue
-    // The capacity is paid for already: such a call costs no more, unless it has a modifier.
-    if (member === 'service_tier' && BOUGHT.has(tier)) continue
-    return member
-  }
-  return null
-}
-
-const BOUGHT: ReadonlySet<string> = new Set(['scale', 'reserved'])
 type Instant = Pick<PriceFacts, 'promptTokens' | 'at'>
 
 function applyOverrides(prices: number[], overrides: readonly Override[], when: Instant): readonly number[] {

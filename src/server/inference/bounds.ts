@@ -9,7 +9,7 @@ import {
   TOKENS_TRANSLATED_TOOL_MAX,
 } from '../../schemas/inference/token-limits.ts'
 import { TOKENS_PER_PRICE, exactCount, pricedNano } from '../../schemas/money/costs.ts'
-import { dearestPricesAt, unpricedTierOf, type DearestPrices } from '../../schemas/money/price-at.ts'
+import { dearestPricesAt, type DearestPrices } from '../../schemas/money/price-at.ts'
 import type { Endpoint } from '../ports/models/models.ts'
 import type { CostBound } from '../ports/money/money.ts'
 import { dearestBound } from '../upstream/cost-bound.ts'
@@ -23,7 +23,7 @@ import {
   type AnswerMaximum,
 } from '../upstream/inference/spoken.ts'
 import { askedAt, isFree } from './charge.ts'
-import { USUAL_TIER, type Tiers } from '../../schemas/models/price-conditions.ts'
+import { unpricedTierOf, USUAL_TIER, type Tiers } from '../../schemas/models/price-conditions.ts'
 
 /** What bounds the tokens of a call before anything of it is sent. D25. */
 export interface TextBoundInput extends AnswerMaximum {

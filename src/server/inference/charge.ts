@@ -21,8 +21,9 @@ import {
   tiersOf,
   USUAL_TIER,
   type Tiers,
+  unpricedTierOf,
 } from '../../schemas/models/price-conditions.ts'
-import { priceAt, unpricedTierOf, type PriceFacts, type ResolvedPrice } from '../../schemas/money/price-at.ts'
+import { priceAt, type PriceFacts, type ResolvedPrice } from '../../schemas/money/price-at.ts'
 import type { CallInstants } from '../upstream/cost-bound.ts'
 import { inputTokens, textCostNano } from '../../schemas/money/costs.ts'
 

@@ -86,7 +86,7 @@ export class BalanceWaiters {
    */
   serve(): void {
     for (const waiter of this.#waiters) {
-      if (waiter.reservation.mayTake(waiter.isRequested)) this.settle(waiter, heldBy(waiter.reservation))
+      if (waiter.reservation.mayTake(waiter.isRequested)) this.settle(waiter, waiter.reservation.hold())
     }
   }
 
@@ -139,11 +139,6 @@ export class BalanceWaiters {
       ),
     )
   }
-}
-
-/** The hold of a call whose balances cover it, before the journal has it. */
-export function heldBy(reservation: Reservation): Outcome<Hold> {
-  return reservation.take() ? { ok: true, value: reservation } : fail('store_unavailable')
 }
 
 interface Refusing {

@@ -76,6 +76,11 @@ export class Reservation implements Hold {
     return this.#context.balances.day !== null
   }
 
+  /** The hold of a call whose balances cover it, before the journal has it. Failure: store_unavailable. */
+  hold(): Outcome<Hold> {
+    return this.take() ? ok(this) : fail('store_unavailable')
+  }
+
   /**
    * Subtracts from every balance, and gathers the take for the journal. `written` says whether the journal
    * has it.

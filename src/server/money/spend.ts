@@ -8,7 +8,6 @@ import type { FrontCount } from '../ports/rates.ts'
 import { JournalFlush } from './journal-flush.ts'
 import { Balances } from './balances.ts'
 import { moneyRefused } from '../../schemas/money/money-refusals.ts'
-import { heldBy } from './balance-waiters.ts'
 import type { LocalBalance } from '../ports/local-balance.ts'
 import { Borrowing } from './borrowing.ts'
 import {
@@ -108,7 +107,7 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
   }
 
   take(reservation: Reservation): Outcome<Hold> | null {
-    if (reservation.mayTake()) return heldBy(reservation)
+    if (reservation.mayTake()) return reservation.hold()
     const now = this.#timers.now()
     const refusing = reservation.balances.flatMap((balance) =>
       balance.refusing(reservation.amounts[balance.kind], now),

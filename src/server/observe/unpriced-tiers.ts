@@ -1,7 +1,11 @@
 /** Answers that report a tier without a price: `doctor`, the live view and the dashboard name them. F8. */
 import type { ModelCatalogue } from '../ports/models/models.ts'
-import { OTHER_TIER, TIER_MEMBERS, type TierMember } from '../../schemas/models/price-conditions.ts'
-import { isTierPriced } from '../../schemas/money/price-at.ts'
+import {
+  isTierPriced,
+  OTHER_TIER,
+  TIER_MEMBERS,
+  type TierMember,
+} from '../../schemas/models/price-conditions.ts'
 import type { Advice } from './load-advice.ts'
 
 /** Name of the counter. */

@@ -1,6 +1,6 @@
 /** Which schemas of answers the built-in model can meet. D35. */
 import t from 'tap'
-import { formOf } from '../../../src/dialects/form-fit.ts'
+import { formOf } from '../../../src/dialects/text-digest.ts'
 
 const isMet = (schema: unknown, last = 'Hello there'): boolean =>
   formOf({ type: 'json_schema' }, { schema, last }).isFormMet

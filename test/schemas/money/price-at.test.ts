@@ -1,16 +1,17 @@
 /** F1–F7: the prices of a call by length, hour and tier, and the dearest that it can come to. */
 import fc from 'fast-check'
 import t from 'tap'
-import { TOKEN_PRICE_KEYS, UTC_DAYS, NO_TIERS, tierOf } from '../../../src/schemas/models/price-conditions.ts'
+import {
+  isTierPriced,
+  unpricedTierOf,
+  TOKEN_PRICE_KEYS,
+  UTC_DAYS,
+  NO_TIERS,
+  tierOf,
+} from '../../../src/schemas/models/price-conditions.ts'
 import type { PriceModifier, PricingOverride, Tiers } from '../../../src/schemas/models/price-conditions.ts'
 import type { Pricing } from '../../../src/schemas/models/models.ts'
-import {
-  dearestPricesAt,
-  isTierPriced,
-  priceAt,
-  unpricedTierOf,
-  type ResolvedPrice,
-} from '../../../src/schemas/money/price-at.ts'
+import { dearestPricesAt, priceAt, type ResolvedPrice } from '../../../src/schemas/money/price-at.ts'
 import { endpointPrices } from '../../../src/schemas/money/read-prices.ts'
 import { textCostNano } from '../../../src/schemas/money/costs.ts'
 

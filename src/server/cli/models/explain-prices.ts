@@ -3,8 +3,9 @@ import {
   type TierMember,
   type WrittenPrice,
   tiersOf,
+  unpricedTierOf,
 } from '../../../schemas/models/price-conditions.ts'
-import { priceAt, unpricedTierOf, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
+import { priceAt, type ResolvedPrice } from '../../../schemas/money/price-at.ts'
 import { UNIT_PRICE_PLACES, unscaled } from '../../../schemas/money/prices.ts'
 import { writtenPrice } from '../../../schemas/money/read-prices.ts'
 import type { ModelEndpoint } from '../../../schemas/models/models.ts'

@@ -19,6 +19,7 @@ import { LoopTurns } from '../../structures/loop-turns.ts'
 import { LocalCalls } from '../local-calls.ts'
 import { movable } from '../movable.ts'
 import type { WritingAttempt, WritingProtocol, Written } from './protocol.ts'
+import { ECHO_SLOW } from './spoken.ts'
 import type { WrittenPart } from '../../../dialects/parts.ts'
 import { NOTHING_REPORTED } from '../../../dialects/usage.ts'
 import { unsentBetas } from '../../../dialects/messages/native-request.ts'
@@ -27,12 +28,6 @@ type Echoed = ShortJobTypes['echo']['out']
 
 /** Parts that are passed on at once. */
 const TURN_PARTS = 32
-/** Upstream name of the model that writes 20 words a second. */
-const SLOW = 'echo-1-slow'
-
-export function isEcho({ provider, upstreamModel }: Endpoint): boolean {
-  return provider.protocol === 'local' && (upstreamModel === 'echo-1' || upstreamModel === SLOW)
-}
 
 /** What the endpoints of the model share in a front. */
 export class EchoHouse {
@@ -56,7 +51,7 @@ export class Echo implements WritingProtocol {
   readonly #house: EchoHouse
 
   constructor({ upstreamModel }: Endpoint, house: EchoHouse) {
-    this.#isSlow = upstreamModel === SLOW
+    this.#isSlow = upstreamModel === ECHO_SLOW
     this.#house = house
   }
 

@@ -4,7 +4,6 @@ import type { Failure } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { TextProtocol, ThinksIn } from '../../../schemas/models/text-models.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
-import { isEcho } from './echo.ts'
 import { isCounted, type LimitFlags } from '../../../schemas/money/costs.ts'
 
 /** The order in which protocols are tried for callers of another dialect: what carries most comes first. D5. */
@@ -107,6 +106,13 @@ const SIGNED_BY_PROVIDER: ReadonlyMap<string, Readonly<Partial<Record<TextProtoc
 /** The format of the signatures that an endpoint gives, and takes back. @param provider slug */
 export function signatureFormatOf(provider: string, protocol: TextProtocol): string {
   return SIGNED_BY_PROVIDER.get(provider)?.[protocol] ?? SIGNED_BY[protocol]
+}
+
+/** Upstream name of the built-in model that writes 20 words a second. */
+export const ECHO_SLOW = 'echo-1-slow'
+
+export function isEcho({ provider, upstreamModel }: Endpoint): boolean {
+  return provider.protocol === 'local' && (upstreamModel === 'echo-1' || upstreamModel === ECHO_SLOW)
 }
 
 /** True for an endpoint that is built in, or that the caller's form reaches, also translated. D5. */

@@ -5,8 +5,7 @@ import type { CountJob } from '../../../ports/inference/inference.ts'
 import type { Endpoint } from '../../../ports/models/models.ts'
 import type { ShortJobs } from '../../../ports/short-jobs.ts'
 import { contentsOf } from '../inline/named-contents.ts'
-import { isEcho } from '../echo.ts'
-import { translatedTo } from '../spoken.ts'
+import { isEcho, translatedTo } from '../spoken.ts'
 import {
   isDropRefused,
   isTranslatedHere,
