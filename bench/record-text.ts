@@ -15,6 +15,8 @@ import { columns, spreadText } from './text.ts'
 type Column = readonly [title: string, digits: number, read: (row: ResultRow) => Spread | null]
 
 const MS = 1_000
+/** Stands for the digits of a whole number. */
+const COUNTED = -1
 const COLUMNS: readonly Column[] = [
   ['CPU µs/request', 1, (row) => row.cpu_us_per_request],
   ['CPU s/GB', 2, (row) => row.cpu_s_per_gb],
@@ -27,7 +29,7 @@ const COLUMNS: readonly Column[] = [
   ['RSS MB', 0, (row) => row.rss_mb],
   ...FURTHER_FIGURES.map(({ name, title, digits }): Column => [
     title,
-    digits,
+    digits ?? COUNTED,
     (row) => row.figures?.[name] ?? null,
   ]),
 ]
@@ -98,7 +100,7 @@ function caseLines(name: string, rows: readonly ResultRow[]): readonly string[] 
 /** A figure with enough digits: a small number has more of them. */
 function cell(of: Spread | null, digits: number): string {
   if (of === null || !isFigure(of)) return '–'
-  if (digits === 0 && Number.isInteger(of.median)) return spreadText(of, 0)
+  if (digits === COUNTED) return spreadText(of, 0)
   const size = Math.abs(of.median)
   return spreadText(of, (size < 10 && digits === 0) || (size < 1 && digits === 1) ? digits + 2 : digits)
 }

@@ -3,8 +3,8 @@ export interface FurtherFigure {
   /** Name in `figures` of rows and samples, with the unit at its end. */
   readonly name: string
   readonly title: string
-  /** Digits behind the point on a terminal. */
-  readonly digits: number
+  /** Digits after the point on a terminal; null: a whole number. */
+  readonly digits: number | null
 }
 
 export const FURTHER_FIGURES: readonly FurtherFigure[] = [
@@ -28,7 +28,7 @@ export const FURTHER_FIGURES: readonly FurtherFigure[] = [
   { name: 'tokens_per_s', title: 'tokens/s', digits: 0 },
   { name: 'calls_per_s', title: 'calls/s', digits: 1 },
   { name: 'good_per_s', title: 'within SLO/s', digits: 1 },
-  { name: 'cut', title: 'cut', digits: 0 },
-  { name: 'limited', title: '429', digits: 0 },
-  { name: 'open', title: 'open', digits: 0 },
+  { name: 'cut', title: 'cut', digits: null },
+  { name: 'limited', title: '429', digits: null },
+  { name: 'open', title: 'open', digits: null },
 ]

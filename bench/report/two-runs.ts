@@ -38,7 +38,8 @@ export function twoRunsSection(results: ResultsFile, other: ResultsFile): Markup
   return html`<section id="two-runs" aria-labelledby="two-runs-title">
 <h2 id="two-runs-title">Two runs</h2>
 <p class="lead">${pairs.length === 0 ? 'The two runs have no row in common.' : `${counted(pairs.length, 'row')} in both runs.`}</p>
-<p class="hint">Change: the figure of ${here} over that of ${there}, with the 95 % bootstrap interval of its medians. Fewer than ${REPEATS_MIN} repeats have no interval.
+<p class="hint">Change: the figure of ${here} over that of ${there}, with the 95 % bootstrap interval of its medians.
+Fewer than ${REPEATS_MIN} repeats have no interval.
 ${isSameMachine(results, other) ? null : 'The runs used different kinds of machines.'}</p>
 <div class="scroll" role="region" tabindex="0" aria-label="Two runs"><table class="rows">
 <thead><tr><th scope="col">Case</th><th scope="col">Subject</th><th scope="col">Figure</th><th scope="col" class="n">${here}</th>
@@ -54,7 +55,8 @@ function lineOf({ title, read }: Compared, row: ResultRow, twin: ResultRow): rea
   const hasInterval = Math.min(now.length, then.length) >= REPEATS_MIN && isTaken(change.low)
   return [
     html`
-<tr><td class="text">${row.case}</td><th scope="row">${row.subject}</th><td>${title}</td><td class="n">${figure(spread(now).median)}</td>
+<tr><td class="text">${row.case}</td><th scope="row">${row.subject}</th><td>${title}</td>
+<td class="n">${figure(spread(now).median)}</td>
 <td class="n">${figure(spread(then).median)}</td><td class="n">${ratioFigure(change.median)}</td><td class="n">${hasInterval ? range(change) : '–'}</td></tr>`,
   ]
 }

@@ -56,16 +56,21 @@ const PROMPT_TOKENS = '200'
 const ANSWER_TOKENS = '100'
 const ERRORS_MAX = '50%'
 
-export const STREAMS_OPTIONS_TEXT =
-  `options: --target https://sluice.example --stream --key KEY|@FILE --dialect ${DIALECTS.join('|')} --model ${STREAM_MODEL} ` +
-  `${numbersText(NUMBERS)} --ca FILE --record FILE\n` +
-  `--connections ${CLOSED_STREAMS}  streams at once; each connection begins its next stream when the last one is over\n` +
-  `--rate 40 or --rates 10,20,40  calls a second, whether or not the target keeps up, on at most --connections ${STREAMS_MAX} streams; --arrivals ${ARRIVALS.join('|')}\n` +
-  `--prompt-tokens ${PROMPT_TOKENS} --answer-tokens ${ANSWER_TOKENS}  also as a range (50-500) or a distribution (lognormal:200:0.8); --prompts FILE takes bodies, one JSON object a line\n` +
-  `--slo ttft=500ms,gap=50ms,total=20s  counts the streams within these times; --max-errors ${ERRORS_MAX} ends the test early\n` +
-  `--csv FILE  a line for each call; --hdr FILE  histograms of each cell in the log format of HdrHistogram\n` +
-  `never more than ${STREAM_RATE_MAX} calls per second, ${STREAMS_MAX} streams at once, ${STREAM_CELL_SECONDS_MAX} s a cell and ${STREAMS_SECONDS_MAX} s in all; ` +
-  'calls of a model with a price are charged; a target with a path, such as https://host/v1, is any API of that dialect'
+export const STREAMS_OPTIONS_TEXT = [
+  'options: --target https://sluice.example --stream --key KEY|@FILE ' +
+    `--dialect ${DIALECTS.join('|')} --model ${STREAM_MODEL} ${numbersText(NUMBERS)} --ca FILE --record FILE`,
+  `--connections ${CLOSED_STREAMS}  streams at once; each connection begins its next stream when its last one is over`,
+  '--rate 40 or --rates 10,20,40  calls per second, whether or not the target keeps up, on at most ' +
+    `--connections ${STREAMS_MAX} streams; --arrivals ${ARRIVALS.join('|')}`,
+  `--prompt-tokens ${PROMPT_TOKENS} --answer-tokens ${ANSWER_TOKENS}  also a range (50-500) or a distribution ` +
+    '(lognormal:200:0.8); --prompts FILE takes bodies, one JSON object per line',
+  '--slo ttft=500ms,gap=50ms,total=20s  counts the streams within these times; ' +
+    `--max-errors ${ERRORS_MAX} ends the test early`,
+  '--csv FILE  a line for each call; --hdr FILE  histograms of each cell in the log format of HdrHistogram',
+  `never more than ${STREAM_RATE_MAX} calls per second, ${STREAMS_MAX} streams at once, ` +
+    `${STREAM_CELL_SECONDS_MAX} s a cell and ${STREAMS_SECONDS_MAX} s in all; calls of a model with a price are ` +
+    'charged; a target with a path, such as https://host/v1, is any API of that dialect',
+].join('\n')
 
 export const readStreamsOptions = optionReader(
   {

@@ -216,19 +216,21 @@ export function notesOf(cells: readonly FoundCell[]): readonly string[] {
     return [
       ...(cores > GENERATOR_CORES_MAX || late > LATE_MS_MAX
         ? [
-            `${name}: the generator used ${cores.toFixed(2)} of a core and began calls up to ${late.toFixed(1)} ms late (p99): ${cores > GENERATOR_CORES_MAX ? 'its own load' : 'a busy machine'} is in these figures`,
+            `${name}: the generator used ${cores.toFixed(2)} of a core and began calls up to ${late.toFixed(1)} ms late ` +
+              `(p99): ${cores > GENERATOR_CORES_MAX ? 'its own load' : 'a busy machine'} is in these figures`,
           ]
         : []),
       ...(limited === 0 ? [] : [`${name}: ${limited} calls were answered with 429, which is no failure`]),
       ...(open === 0
         ? []
         : [
-            `${name}: ${open} streams had not ended when the cell was over: of their times, only the first token and the gaps are in these figures`,
+            `${name}: ${open} streams had not ended when the cell was over: of their times, only the first token ` +
+              'and the gaps are in these figures',
           ]),
       ...(unsent === 0
         ? []
         : [
-            `${name}: ${unsent} calls were never sent, since all streams were busy: a larger --connections or a lower rate`,
+            `${name}: ${unsent} calls were not sent, since all streams were busy: raise --connections or lower the rate`,
           ]),
       ...(resent === 0
         ? []

@@ -1,7 +1,7 @@
 /** The page of a run in a real browser, as somebody opens it who was sent the file. */
 import { pathToFileURL } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { renderReport } from '../../../bench/report-page.ts'
+import { renderReport } from '../../../bench/report/report-page.ts'
 import type { ResultsFile } from '../../../bench/record.ts'
 import { openBrowser } from '../../support/wire/browser.ts'
 import type { Teardown } from '../../support/teardown.ts'

@@ -58,3 +58,60 @@ t.test('calls that wait are served in the order in which they were due', async (
   t.same(taken, expected)
   t.equal(due.shift(), undefined)
 })
+
+interface Stage {
+  readonly ended: EndedCall[]
+  /** @param ms from the start of the cell */
+  at(ms: number): StreamedCall
+}
+
+/** A call that was due at 100 ms. */
+function stage(): Stage {
+  let now = 0
+  const ended: EndedCall[] = []
+  const call = new StreamedCall(100, Buffer.from('x'), {
+    dialect: 'chat',
+    tally: new Tally(10, NO_SLO),
+    key: KEY,
+    now: () => now,
+    again: () => undefined,
+    over: (_call, one) => void ended.push(one),
+  })
+  return { ended, at: (ms) => ((now = ms), call) }
+}
+
+const event = (content: string): Buffer =>
+  Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`)
+
+t.test('a call counts from when it was due, however long it waited for a connection', async (t) => {
+  const { ended, at } = stage()
+  at(600).sent()
+  at(650).onHead(200, null)
+  at(700).onBody(event('a'))
+  at(720).onBody(event('b'))
+  at(760).onBody(event('c'))
+  at(800).onBody(Buffer.from('data: [DONE]\n\n'))
+  at(810).onEnd()
+  const times = { dueMs: 100, sentMs: 600, firstMs: 600, meanGapMs: 30, maxGapMs: 40, endedMs: 810 }
+  t.match(ended, [{ ...times, tokenEvents: 3, outcome: 'whole' }])
+})
+
+t.test('events that come in one read are tokens of the same moment', async (t) => {
+  const { ended, at } = stage()
+  at(100).sent()
+  at(110).onHead(200, null)
+  at(150).onBody(Buffer.from(chatEvents(['a', 'b', 'c'])))
+  at(160).onEnd()
+  t.match(ended, [{ firstMs: 50, tokenEvents: 3, tokens: 3, meanGapMs: 0 }])
+})
+
+t.test('a stream whose connection breaks after its last event is whole, and ends once', async (t) => {
+  const { ended, at } = stage()
+  at(100).sent()
+  at(110).onHead(200, null)
+  at(150).onBody(Buffer.from(chatEvents(['a'])))
+  at(160).onBroken('ECONNRESET')
+  at(170).onEnd()
+  t.match(ended, [{ outcome: 'whole' }])
+  t.equal(ended.length, 1)
+})

@@ -1,13 +1,14 @@
 /** A server of streams that does as a test says, and the load test against it as a user starts it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ScenarioRecord } from '../../../bench/record.ts'
 import { plainEnvironment } from '../../support/load/load.ts'
+import type { Teardown } from '../../support/teardown.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** @param nth of the request, from 0 */
 export type Conduct = (response: ServerResponse, body: string, nth: number) => void
@@ -16,10 +17,6 @@ export interface FakeProvider {
   readonly origin: string
   readonly bodies: string[]
   readonly requests: IncomingMessage[]
-}
-
-interface Teardown {
-  teardown(done: () => Promise<unknown>): unknown
 }
 
 export async function fakeProvider(t: Teardown, conduct: Conduct): Promise<FakeProvider> {
@@ -39,8 +36,8 @@ export async function fakeProvider(t: Teardown, conduct: Conduct): Promise<FakeP
   await once(server, 'listening')
   t.teardown(
     () =>
-      new Promise((resolve) => {
-        server.close(resolve)
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
         server.closeAllConnections()
       }),
   )
@@ -72,26 +69,22 @@ export interface Ran {
 export const KEY = 'sk-fake-0123456789'
 const PROGRAM = fileURLToPath(new URL('../../../bench/streams.js', import.meta.url))
 
-export async function streamTest(target: string, ...args: readonly string[]): Promise<Ran> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-streams-'))
+export async function streamTest(t: Teardown, target: string, ...args: readonly string[]): Promise<Ran> {
+  const folder = temporaryFolder(t, 'streams')
   const read = (name: string): Promise<string> => readFile(join(folder, name), 'utf8').catch(() => '')
-  try {
-    const files = ['record', 'csv', 'hdr'].flatMap((name) => [`--${name}`, join(folder, name)])
-    const all = [PROGRAM, '--target', target, '--key', KEY, '--stream', '--duration', '2', ...files, ...args]
-    const child = spawn(process.execPath, all, { env: plainEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (bytes: Buffer) => void (output += bytes.toString()))
-    const [code] = (await once(child, 'close')) as [number | null]
-    const record = await read('record')
-    return {
-      code,
-      output,
-      record: record === '' ? null : (JSON.parse(record) as ScenarioRecord),
-      csv: (await read('csv')).trim().split('\n'),
-      hdr: (await read('hdr')).trim().split('\n'),
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true })
+  const files = ['record', 'csv', 'hdr'].flatMap((name) => [`--${name}`, join(folder, name)])
+  const all = [PROGRAM, '--target', target, '--key', KEY, '--stream', '--duration', '2', ...files, ...args]
+  const child = spawn(process.execPath, all, { env: plainEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (bytes: Buffer) => void (output += bytes.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  const record = await read('record')
+  return {
+    code,
+    output,
+    record: record === '' ? null : (JSON.parse(record) as ScenarioRecord),
+    csv: (await read('csv')).trim().split('\n'),
+    hdr: (await read('hdr')).trim().split('\n'),
   }
 }

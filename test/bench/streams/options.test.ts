@@ -1,11 +1,11 @@
 import t from 'tap'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { routed } from '../../../bench/suite/routed.ts'
 import { bodiesOf } from '../../../bench/streams/prompts.ts'
 import { randomOf } from '../../../bench/streams/draws.ts'
 import { readStreamsOptions, type StreamsOptions } from '../../../bench/streams/options.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { isWithin, sloOf } from '../../../bench/streams/slo.ts'
 
 const TARGET = ['--target', 'https://sluice.example', '--key', 'sk-1', '--stream']
@@ -60,7 +60,7 @@ t.test('options that contradict each other, and values out of range, are refused
 })
 
 t.test('bodies of a file are sent in turn, streamed, with their own model where they have one', async (t) => {
-  const file = join(mkdtempSync(join(tmpdir(), 'sluice-prompts-')), 'prompts.ndjson')
+  const file = join(temporaryFolder(t, 'prompts'), 'prompts.ndjson')
   writeFileSync(file, '{"messages":[],"stream":false}\n\n{"model":"own","messages":[]}\n')
   const { prompts, dialect, model } = taken('--prompts', file, '--model', 'm')
   const bodies = bodiesOf(prompts, { dialect, model, random: randomOf(1) })

@@ -10,7 +10,7 @@ t.test('whole streams are counted with their tokens, whatever their events are s
     for (const byte of chatEvents(TEXTS)) response.write(byte)
     response.end()
   })
-  const { code, record, csv, hdr } = await streamTest(`${server.origin}/v1`, '--connections', '3')
+  const { code, record, csv, hdr } = await streamTest(t, `${server.origin}/v1`, '--connections', '3')
   t.equal(code, 0)
   const [row] = record?.rows ?? []
   t.match(row, { case: '3 streams at once', pace: 'closed', failed: 0, figures: { cut: { median: 0 } } })
@@ -48,7 +48,14 @@ t.test('a stream without its last event is cut, an error event fails, and each h
       return void eventsHead(response).write(chatEvents(TEXTS, false), () => response.destroy())
     eventsHead(response).end('data: {"error":{"message":"too much"}}\n\n')
   })
-  const { code, record, csv } = await streamTest(server.origin, '--connections', '1', '--max-errors', '100%')
+  const { code, record, csv } = await streamTest(
+    t,
+    server.origin,
+    '--connections',
+    '1',
+    '--max-errors',
+    '100%',
+  )
   t.equal(code, 0)
   const outcomes = new Set(
     csv.slice(1).map((line) =>
@@ -74,6 +81,7 @@ t.test('a test in which more than the share of --max-errors fails ends early', a
       response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"no disk"}}')
   })
   const { code, record } = await streamTest(
+    t,
     server.origin,
     '--rate',
     '100',
@@ -92,7 +100,7 @@ t.test('a 429 is no failure', async (t) => {
     if (nth === 0 || nth > 1) eventsHead(response).end(chatEvents(TEXTS))
     else response.writeHead(429, { 'retry-after': '1' }).end('{}')
   })
-  const { code, record } = await streamTest(server.origin, '--connections', '1')
+  const { code, record } = await streamTest(t, server.origin, '--connections', '1')
   t.equal(code, 0)
   t.match(record?.rows[0], { failed: 0, figures: { limited: { median: 1 } } })
   t.match(record?.notes, [/1 calls were answered with 429/])
@@ -105,7 +113,7 @@ t.test(
       const error = { message: `The key ${KEY} has used up its limit of $5.` }
       response.writeHead(402, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
     })
-    const { code, output, record } = await streamTest(server.origin)
+    const { code, output, record } = await streamTest(t, server.origin)
     t.same([code, record, server.requests.length], [1, null, 1])
     t.match(output, /answers 402 to the first request: The key … has used up its limit of \$5\./)
     t.notMatch(output, KEY)
@@ -117,68 +125,14 @@ t.test('an answer that is no event stream ends the test before any load', async 
     t,
     (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
   )
-  const { code, output } = await streamTest(server.origin)
+  const { code, output } = await streamTest(t, server.origin)
   t.same([code, server.requests.length], [1, 1])
   t.match(output, /answers text\/html to a streamed call/)
 })
 
-t.test(
-  'calls of an open pace count from when they were due, and what was never sent has failed',
-  async (t) => {
-    // No stream ends while calls are due: each but the first two waits for a connection.
-    const open: (() => void)[] = []
-    const server = await fakeProvider(t, (response, _body, nth) => {
-      if (nth === 0) return void eventsHead(response).end(chatEvents(TEXTS))
-      eventsHead(response).flushHeaders()
-      open.push(() => response.end(chatEvents(TEXTS)))
-      if (open.length === 2) setTimeout(() => open.splice(0).forEach((end) => end()), 1_000)
-      if (nth > 2) open.splice(0).forEach((end) => end())
-    })
-    const args = ['--rate', '20', '--arrivals', 'uniform', '--connections', '2'] as const
-    const { code, csv } = await streamTest(server.origin, ...args)
-    t.equal(code, 0)
-    const calls = csv.slice(1).map((line) => line.split(','))
-    t.ok(
-      calls.some(([, due, sent]) => Number(sent) - Number(due) > 500),
-      'a call waited for a connection',
-    )
-    t.ok(
-      calls.every(
-        ([, due, sent, , , outcome, first]) =>
-          outcome !== 'whole' || Number(first) >= Number(sent) - Number(due),
-      ),
-      'and its first token is counted from when it was due',
-    )
-  },
-)
-
-t.test(
-  'the streams a second of a closed pace are those of its connections, however short the cell is',
-  async (t) => {
-    const server = await fakeProvider(t, (response, _body, nth) => {
-      if (nth === 0) return void eventsHead(response).end(chatEvents(TEXTS))
-      eventsHead(response).flushHeaders()
-      setTimeout(() => response.end(chatEvents(TEXTS)), 1_500)
-    })
-    const { record } = await streamTest(server.origin, '--connections', '1')
-    const perSecond = record?.rows[0]?.requests_per_second.median ?? 0
-    t.ok(perSecond > 0.5 && perSecond <= 1 / 1.5, `two streams in three seconds, not in two: ${perSecond}`)
-  },
-)
-
-t.test('a kept connection that ends long after a call was sent has failed that call', async (t) => {
-  const server = await fakeProvider(t, (response, _body, nth) => {
-    if (nth === 2) setTimeout(() => response.destroy(), 1_200)
-    else eventsHead(response).end(chatEvents(TEXTS))
-  })
-  const { record, csv } = await streamTest(server.origin, '--connections', '1')
-  t.match(record?.rows[0]?.failures[0], /^no answer \(ECONNRESET\), 1 times$/)
-  t.equal(csv.length - 1, server.requests.length - 1, 'it was not sent again')
-})
-
 t.test('a file that cannot be written is told before the first call', async (t) => {
   const server = await fakeProvider(t, (response) => void eventsHead(response).end(chatEvents(TEXTS)))
-  const { code, output } = await streamTest(server.origin, '--hdr', '/dev/null/x')
+  const { code, output } = await streamTest(t, server.origin, '--hdr', '/dev/null/x')
   t.same([code, server.requests.length], [1, 0])
   t.match(output, /\/dev\/null\/x cannot be written/)
 })

@@ -109,7 +109,7 @@ t.test(
     const given = { SLUICE_ROOT_KEY: 'a'.repeat(64) }
     t.match(await run(['rotate-root', '--new'], given), {
       code: 1,
-      stderr: /SLUICE_ROOT_KEY: add a new key as its first value/,
+      stderr: /SLUICE_ROOT_KEY: add a new key as the first value/,
     })
     const text = readFileSync(file, 'utf8')
     await store.sql`UPDATE vault_keys SET root_key_id = '0123456789abcdef' WHERE purpose = 'sealing'`

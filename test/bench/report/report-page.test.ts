@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { Locator } from 'playwright-core'
-import { NOT_TAKEN } from '../../bench/report/figures.ts'
-import { skipWithoutBrowser as skip } from '../support/wire/browser.ts'
-import { resultsFile, rowRecord, scenarioRecord } from '../support/load/results-file.ts'
-import { fullResults, HOSTILE } from './report/full-results.ts'
-import { reportOpener, type Opened } from './report/open-report.ts'
+import { NOT_TAKEN } from '../../../bench/report/figures.ts'
+import { skipWithoutBrowser as skip } from '../../support/wire/browser.ts'
+import { resultsFile, rowRecord, scenarioRecord } from '../../support/load/results-file.ts'
+import { fullResults, HOSTILE } from './full-results.ts'
+import { reportOpener, type Opened } from './open-report.ts'
 
 const open = reportOpener(t)
 
