@@ -109,7 +109,7 @@ t.test('the cures fit the maximum that the call has, and the money that is left'
   const failure = failureOf(limitOf('key', 'lifetime'))
   const cures = (more: Partial<RefusedTokens>, availableNano = 10_000_000): string => {
     const tokens = { member: 'max_tokens', affordable: 85, asked: null, byDefault: null, ...more }
-    return textOf(withAffordable(failure, availableNano, tokens)).replace(/^.* request\. /, '')
+    return textOf(withAffordable(failure, availableNano, tokens)).replace(/^.* request\)\. /, '')
   }
   t.equal(
     cures({}),

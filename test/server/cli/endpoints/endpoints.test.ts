@@ -115,7 +115,7 @@ t.test(
     const { run, explain, id } = await stand(t)
     const draft = await explain('ACME/own')
     t.equal(draft.code, 0, draft.stderr)
-    t.match(draft.stdout, /`acme\/own` is not in the catalogue\. Private endpoints serve it/)
+    t.match(draft.stdout, /`acme\/own` is not in the catalogue\. Private endpoints serve the model/)
     t.match(
       draft.stdout,
       new RegExp(`private/${id} +draft +- +not validated +${SERVED_MODEL} at https://127`),
