@@ -71,7 +71,7 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'The body cannot be parsed as JSON: a comma is missing or extra, a string is not closed, or the text is not UTF-8.',
   body_invalid: 'The body is JSON, but a member is missing, unknown, of the wrong type or out of range.',
   body_too_large: 'The request body is larger than the operation accepts.',
-  body_slow: 'The client started the body, then sent nothing or very little for too long.',
+  body_slow: 'The client started sending the body, then sent little or nothing for too long.',
   model_unknown:
     'The catalogue of this installation has no model with this id or alias. Ids begin with the author: `openai/gpt-4o`, not `gpt-4o`.',
   model_unfit:
@@ -204,9 +204,8 @@ export const FAILURE_CAUSES: Readonly<Record<FailureName, string>> = {
     'The `base_url` is not `https`, contains a query or a password, or resolves to an address that is not public.',
   provider_unsupported: 'The `provider_slug` names a provider whose URL Sluice cannot derive.',
   validation_failed: 'The probe of the private endpoint ran, but one of its checks failed.',
-  probe_slow: 'The server of the private endpoint did not answer the probe in time.',
-  probe_failed:
-    'The server of the private endpoint could not be reached, or answered the probe with an error.',
+  probe_slow: "The private endpoint's server did not respond to the probe in time.",
+  probe_failed: "The private endpoint's server could not be reached, or answered the probe with an error.",
   credential_unavailable:
     'The endpoint or job uses a secret that has been deleted or is now bound to other hosts.',
   idempotency_key_reused:

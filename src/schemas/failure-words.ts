@@ -50,7 +50,7 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
     page: 'models',
   },
   upstream_invalid: {
-    fix: "check whether the provider's base URL uses the protocol set in the catalogue",
+    fix: "check that the server at the provider's base URL supports the API format set in the catalogue",
     page: 'models',
   },
   upstream_credential: { fix: "replace this installation's key for the provider", page: 'models' },

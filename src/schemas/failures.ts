@@ -89,7 +89,7 @@ export const FAILURES = {
   model_unfit: row([400], 'caller', 'after_change', 'This model does not support this operation.'),
   stateless: row([400], 'caller', 'after_change',
     'With the operator\'s key, providers store nothing: send all earlier items, and set `store: false` in the client.'),
-  count_unavailable: row([404], 'caller', 'no', 'No provider of this model can count tokens: count the tokens in your program.'),
+  count_unavailable: row([404], 'caller', 'no', 'No provider of this model can count tokens; count the tokens in the client.'),
   input_unsupported: row([400], 'caller', 'after_change', 'No endpoint of this model supports this kind of input.'),
   field_unsupported: row([400], 'caller', 'after_change',
     'No endpoint of this model supports a field of the request, and dropping it would change the answer.'),
@@ -231,7 +231,7 @@ export const FAILURES = {
     'Sluice needs a `base_url` for `{provider}`; for a server with OpenAI\'s API, use the provider `openai-compatible`.',
   ),
   validation_failed: row([422], 'caller', 'after_change', 'The validation failed: {reason}.'),
-  probe_slow: row([408], 'ours', 'backoff', 'The server of the private endpoint did not answer the test request in time.', 'warn'),
+  probe_slow: row([408], 'ours', 'backoff', 'The private endpoint\'s server did not respond to the test request in time.', 'warn'),
   probe_failed: row([502], 'ours', 'backoff', 'The test request to the private endpoint\'s server failed: {reason}.', 'warn'),
   /** In calls that use it, an unusable credential makes the provider unusable. */
   credential_unavailable: row(

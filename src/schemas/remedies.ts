@@ -69,7 +69,8 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
     'Try again. If calls keep failing, the operator can run `sluice logs --error upstream_failed` to see the provider ' +
     "and its status, or why there was no answer. The provider's own log has the error text.",
   upstream_invalid:
-    'Try again; if calls keep failing, the provider does not use the protocol set in the catalogue.',
+    "Try again. If calls keep failing, the operator must check that the server at the provider's base URL supports " +
+    'the API format set in the catalogue.',
   upstream_too_large: 'Split the request into smaller ones.',
   upstream_credential:
     "The operator must replace the provider's key, or settle the account with the provider.",
@@ -86,7 +87,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   content_unsupported: 'Convert the file to one of the types named in the message.',
   quota_exceeded: 'Delete objects of the kind named in the message, or have the quota or cap raised.',
   storage_full: 'The operator must free or add space for stored files.',
-  storage_unavailable: 'The operator must check the disk or bucket for stored files.',
+  storage_unavailable: 'The operator must check the disk or bucket where files are stored.',
   provider_key_missing:
     "Store a key for the provider in the workspace's vault, under the name in the message.",
   generation_unknown:
@@ -208,7 +209,7 @@ const REMEDIES: Readonly<Record<FailureName, string>> = {
   mapping_unknown: 'Use an id from the list of group mappings.',
   mapping_role_differs: 'Change the role of the existing mapping instead of creating another.',
   scim_group_unknown:
-    'Assign the group to Sluice in your identity provider, wait for its sync, and repeat the request.',
+    'Assign the group to Sluice in your identity provider, wait for the next sync, and repeat the request.',
   sync_job_unknown:
     'Use the id of the sync job that was returned when the mapping was changed; old sync jobs are deleted.',
   scim_user_taken:

@@ -103,7 +103,7 @@ t.test(
     t.equal(cents(((usedUpMs ?? 0) - NOW) / DAY_MS), cents(4 / 2.4), 'days')
     t.equal(forecastText(fast, NOW), 'runs out tomorrow at $2.40/day')
     t.equal(forecastText({ ...fast, interval: 'daily', days: upTo(1) }, NOW), '$7.00 at the end, in 12 hours')
-    t.equal(forecastText({ ...fast, days: [] }, NOW), 'no spend in seven days')
+    t.equal(forecastText({ ...fast, days: [] }, NOW), 'no spend in the last seven days')
     const refused = { calls: 1, isPartial: false }
     t.equal(forecastText(fast, NOW, refused), '1 call refused in the last hour', 'a rest is left')
     const credit = { ...fast, interval: 'lifetime', limit: 106 }

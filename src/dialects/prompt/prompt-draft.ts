@@ -238,7 +238,7 @@ function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Ne
   if (media.kind === 'file_id' && !isFileId(media.id))
     add('id', {
       ...need(path, TEXT_PROTOCOLS),
-      message: 'names a file unknown to the provider of the endpoint',
+      message: 'refers to a file unknown to the provider of the endpoint',
       expected: 'the content of the file or its URL',
     })
   if (part.kind === 'video') {

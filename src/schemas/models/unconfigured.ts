@@ -21,8 +21,8 @@ export function endpointUnconfigured({ id, endpoints }: Unserved): Outcome<never
   )
   return fail('endpoint_unconfigured', {
     detail:
-      `\`${id}\` is served by ${providers.map(({ slug }) => `\`${slug}\``).join(', ')}; ask its operator to set the key ` +
-      '(`sluice models list` names the variable).',
+      `\`${id}\` is served by ${providers.map(({ slug }) => `\`${slug}\``).join(', ')}. The operator of this installation must ` +
+      "set the provider's API key; `sluice models list` shows the variable.",
     cause: new Error(`set the variables of one provider: ${needed.join('; ')}`),
   })
 }

@@ -248,7 +248,7 @@ export type RequestShape = Static<typeof RequestShape>
 export const RequestListAnswer = Type.Object({
   data: Type.Array(RequestShape, {
     description:
-      'Calls, sorted by their end, newest first. A page may be short or empty even if more pages follow.',
+      'Calls, sorted by end time, newest first. A page may be short or empty even if more pages follow.',
   }),
   has_more: Type.Boolean({ description: 'True when another page follows.' }),
   next_cursor: nullable(Type.String(), 'Value of `cursor` for the next page.'),

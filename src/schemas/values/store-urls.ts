@@ -8,7 +8,7 @@ const SENTINEL_PORT = 26_379
 /** Parameters that clients of libpq and Prisma write into a URL and Sluice does not obey, with the reason. */
 const IGNORED: Readonly<Record<string, string>> = {
   application_name: 'Sluice names each connection after its process, such as sluice-front-0',
-  connect_timeout: 'Sluice ends an attempt to connect after 2 s',
+  connect_timeout: 'connection attempts always time out after 2 s',
   channel_binding: 'use sslmode=verify-full to authenticate the server',
   fallback_application_name: 'Sluice names each connection after its process',
   client_encoding: 'Sluice always uses UTF-8',

@@ -85,7 +85,7 @@ const EXTENSION = {
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       description:
-        "Maximum size in bytes of all files and container folders, each counted as at least 4 KiB; null for the installation's default.",
+        "Maximum total size in bytes of files and container folders, each counted as at least 4 KiB; null for the installation's default.",
     }),
   ),
 }

@@ -67,12 +67,11 @@ export function refusedOf(known: WindowState, share: LocalShare | null = null): 
 }
 
 const UNANSWERED =
-  'Until the store answers, each process applies its own share of the limit: the key may still be within its limit.'
+  'The rate limit store did not answer. Until the store answers, each process applies its own share of the ' +
+  "key's limit: the key may still be within its limit."
 
 function holderOf(share: LocalShare | null): { readonly holder: string } {
-  const holder =
-    share === null ? 'key' : "rate limit store did not answer, and this process's share of the key"
-  return { holder }
+  return { holder: share === null ? 'key' : 'Sluice process' }
 }
 
 /** Seconds from one request to the next, and requests at once, as in C11, in numbers for a person. */

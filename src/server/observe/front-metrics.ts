@@ -64,7 +64,7 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
   // prom-client collects the gauges in this order: the first one reads for all three.
   const loop = gauge(
     'sluice_front_event_loop_utilization',
-    'Share of time (0 to 1) in which the event loop was busy since the last reading, by front.',
+    'Fraction of time (0 to 1) that the event loop was busy since the last reading, by front.',
     null,
     () => look(),
   )
@@ -75,7 +75,7 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
   )
   const busy = gauge(
     'sluice_front_pool_utilization',
-    'Share of time (0 to 1) in which the worker threads were busy since the last reading, by front and pool: short_jobs or sessions.',
+    'Fraction of time (0 to 1) that the worker threads were busy since the last reading, by front and pool: short_jobs or sessions.',
     'pool',
   )
   let before = read()

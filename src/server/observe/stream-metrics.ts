@@ -312,7 +312,8 @@ export class AnsweredModels {
     this.#unpriced = new Tally(
       registry,
       UNPRICED_TIER_CALLS,
-      "Answers charged at the base price because their tier has no price in the catalogue, by operation, provider, model, tier and member (the tier's field).",
+      'Answers charged at the base price because their tier has no price in the catalogue, by operation, provider, ' +
+        'model, tier and member (the field that contains the tier).',
       [...labels, 'member', 'tier'],
     )
   }

@@ -113,9 +113,9 @@ t.test('a refusal without the authority does not claim that the key is over its 
   const { failure, headers } = await call(keyOf(60))
   t.equal(
     failure === null ? null : textOf(failure),
-    "The rate limit store did not answer, and this process's share of the key is over its limit of " +
-      '30 requests a minute (one every 2 s, burst 5); try again in 2 s. Until the store answers, ' +
-      'each process applies its own share of the limit: the key may still be within its limit.',
+    'The Sluice process is over its limit of 30 requests a minute (one every 2 s, burst 5); try again in 2 s. ' +
+      'The rate limit store did not answer. Until the store answers, each process applies its own share of ' +
+      "the key's limit: the key may still be within its limit.",
   )
   t.match(failure, { name: 'rate_limited', metadata: { limit_source: 'key_rate_limit', limit: 60 } })
   t.match(headers, { 'RateLimit-Policy': '"requests";q=60;w=60;burst=10' })

@@ -78,7 +78,10 @@ t.test('a model that does not serve the operation is told what does', async (t) 
 t.test('a provider that is not set up is named to callers, and its variable to the log alone', async (t) => {
   const front = await openEmbeddings(t)
   const message = await messageOf(front, { model: 'acme/unset' })
-  t.match(message, /`acme\/unset` is served by `unset`; ask its operator to set the key/)
+  t.match(
+    message,
+    /`acme\/unset` is served by `unset`\. The operator of this installation must set the provider's API key;/,
+  )
   t.notMatch(message, /UNSET_KEY/)
   await front.untilSettled(1)
   t.match(String(front.settled[0]?.cause), /unset needs UNSET_KEY/)

@@ -34,7 +34,10 @@ export function addAuditVerbs(program: Command): void {
     .option('--workspace <ref>', 'only events of this workspace (id or slug)')
     .option('--operation <id>', 'only events of this operation, such as vault.put_secret')
     .option('--object <kind/id>', 'only events of this object, such as secret/openai_key')
-    .option('--actor <id>', 'only events of this key (name or hash), SCIM token (hash) or user')
+    .option(
+      '--actor <id>',
+      'only events caused by this key (name or hash), SCIM token (hash) or operating-system user',
+    )
     .option('--since <time>', 'only events at or after this time (ISO 8601)', timeOf)
     .option('--before <n>', 'only events before this event number', countOf)
     .option('--limit <count>', 'maximum number of events', countOf, LISTED_DEFAULT)

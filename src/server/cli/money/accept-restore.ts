@@ -14,7 +14,7 @@ export function addAcceptRestoreVerb(program: Command): void {
   addVerb(
     program,
     'accept-restore',
-    'accept paid calls again after Postgres was restored from an older snapshot',
+    'accept paid calls again after restoring Postgres from an older snapshot',
   ).action((options: Options) => withDatabase((database) => accept(database, options)))
 }
 

@@ -43,7 +43,7 @@ export function addInit(program: Command): void {
   const verb = addVerb(
     program,
     'init',
-    'write a settings file: asks questions on a terminal, otherwise uses options and defaults',
+    'write a settings file: interactively on a terminal, otherwise from options and defaults',
   )
     .argument('[file]', 'file to write', FILE)
     .option('--yes', 'do not ask questions')

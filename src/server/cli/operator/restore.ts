@@ -233,7 +233,7 @@ async function tell(store: Store, { manifest }: Backup, options: TellOptions): P
           ]),
       ...(keys.length === 0
         ? []
-        : [`root keys are missing; data encrypted with them cannot be decrypted: ${keys.join(', ')}`]),
+        : [`missing root keys: ${keys.join(', ')}; data encrypted with these keys cannot be decrypted`]),
     ].join('\n'),
   )
   if (!isWell)

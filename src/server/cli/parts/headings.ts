@@ -6,7 +6,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
   'Money:': ['budgets', 'credits', 'usage', 'ledger', 'accept-restore'],
   'Webhooks:': ['webhooks', 'test-webhook', 'listen'],
   'Records and files:': ['logs', 'audit', 'files', 'sweep', 'prune', 'backup', 'restore', 'clusters'],
-  'Shells and programs:': ['openapi', 'completion', 'help'],
+  'Shell and scripting:': ['openapi', 'completion', 'help'],
 }
 
 const HEADING_OF = new Map(

@@ -101,7 +101,9 @@ async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
   // A typing error in SLUICE_DATA would otherwise answer from a new, empty installation.
   if (!mayCreate && !hasCluster(config.dataDir)) {
     const what = existsSync(config.dataDir) ? 'database in the data directory' : 'data directory'
-    throw new CliFailure(`there is no ${what} ${config.dataDir}: set SLUICE_DATA, or start the node once`)
+    throw new CliFailure(
+      `there is no ${what} ${config.dataDir}: set SLUICE_DATA, or start the node once to create it`,
+    )
   }
   const data = await openDataDirectory(config.dataDir, stderrLog, { isVerb: true })
   try {

@@ -54,7 +54,9 @@ function confirm(copy: string, ids: readonly string[], config: Config): void {
   try {
     note(config, ids, 'shown')
   } catch (cause) {
-    const why = existsSync(config.dataDir) ? 'cannot be written' : 'does not exist: start the node once'
+    const why = existsSync(config.dataDir)
+      ? 'cannot be written'
+      : 'does not exist: start the node once to create it'
     throw new CliFailure(`${config.dataDir} ${why}`, { cause })
   }
 }

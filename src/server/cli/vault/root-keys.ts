@@ -20,7 +20,7 @@ export function ownRootKeys(): RootKeys {
   // one.
   if (rootKey === null && rootKeyFile === null && !existsSync(join(dataDir, ROOT_KEY_FILE))) {
     throw new CliFailure(
-      `there is no root key in ${dataDir}: set SLUICE_ROOT_KEY or SLUICE_DATA to the values that the node uses, or start the node once`,
+      `there is no root key in ${dataDir}: set SLUICE_ROOT_KEY or SLUICE_DATA to the value that the node uses, or start the node once to create a root key`,
     )
   }
   try {

@@ -94,7 +94,7 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
 }
 
 const REASONS = {
-  root_key_missing: 'the root key of this key is missing',
+  root_key_missing: 'the root key that encrypts this key is missing',
   does_not_open: 'the key cannot be decrypted',
 }
 

@@ -12,7 +12,7 @@ export function addStatusVerb(group: Command, outcome: { code: number | null }):
   addVerb(
     group,
     'status',
-    'show the use of each root key, root keys that can be destroyed, and secrets encrypted with old keys',
+    'show how each root key is used, which root keys can be destroyed, and how many secrets are encrypted with old keys',
   ).action((options: { json?: boolean }) =>
     withDatabase(async ({ store }) => {
       const status = await statusOf(store)

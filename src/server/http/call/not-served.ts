@@ -50,8 +50,8 @@ export const NOT_SERVED: readonly NotServed[] = [
   ),
   below(
     '/observability',
-    `\`trace\` of each call, which the node sends to \`SLUICE_BROADCAST\`, and the record of a call ` +
-      `(${at('GET', '/generation')})`,
+    `the record of a call (${at('GET', '/generation')}), and sends the \`trace\` of each call to the URL in ` +
+      '`SLUICE_BROADCAST`',
   ),
   below('/rerank', `embeddings, to rank documents yourself (${at('POST', '/embeddings')})`),
   below('/systemone', SHAPED),

@@ -33,7 +33,7 @@ export const listContainerFiles = defineOperation({
     if (after !== undefined && afterPath === null) {
       const issue = {
         path: '/after',
-        message: 'is not the id of a container file',
+        message: 'is not a container file id',
         expected: 'the `last_id` of a page',
       }
       return fail('query_invalid', { metadata: { issues: [issue] } })

@@ -32,7 +32,8 @@ export async function bodyTemplate({ headers, body }: RelayedRequest): Promise<O
   const type = valueOf(headers, 'content-type')
   const place = JSON_TYPE.test(type) ? 'json' : FORM_TYPE.test(type) ? 'query' : 'plain'
   const text = received.value.toString('latin1')
-  if (holdsKey(text)) return fail('body_invalid', { detail: 'The body contains a key of this installation.' })
+  if (holdsKey(text))
+    return fail('body_invalid', { detail: 'The body contains an API key of this installation.' })
   const template = templateOf(text, place === 'query')
   return template === null ? malformed('body_invalid') : ok({ template, place })
 }

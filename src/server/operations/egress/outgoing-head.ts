@@ -43,7 +43,7 @@ export function outgoingHead(path: string, request: RelayedRequest): Outcome<Out
   if (hasPlaceholder(percentDecoded(path)))
     return fail('params_invalid', { detail: 'A placeholder is not allowed in the path.' })
   if (holdsKey(path))
-    return fail('params_invalid', { detail: 'The path contains a key of this installation.' })
+    return fail('params_invalid', { detail: 'The path contains an API key of this installation.' })
   const query = request.query === null ? ok(null) : queryOf(request.query)
   if (!query.ok) return query
   const headers: { name: string; value: Template }[] = []
@@ -117,10 +117,16 @@ function isWithheld(name: string, named: ReadonlySet<string>): boolean {
 function headerOf(name: string, value: string): Outcome<Template> {
   if (!TOKEN.test(name)) return fail('header_invalid', { detail: 'A header has an invalid name.' })
   if (holdsKey(name))
-    return fail('header_invalid', { detail: 'The name of a header contains a key of this installation.' })
+    return fail('header_invalid', {
+      detail: 'The name of a header contains an API key of this installation.',
+    })
   if (!ASCII_VALUE.test(value)) return refused(name, 'contains characters that are not ASCII', 'ASCII')
   if (holdsKey(value))
-    return refused(name, 'contains a key of this installation', "the destination's own key, or a placeholder")
+    return refused(
+      name,
+      'contains an API key of this installation',
+      "the destination's own key, or a placeholder",
+    )
   const template = templateOf(value)
   return template === null
     ? refused(name, 'contains an invalid placeholder', '`{{secret:name}}` with the name of a secret')
@@ -132,7 +138,7 @@ function queryOf(text: string): Outcome<Template> {
   if (!URL_TEXT.test(text))
     return fail('query_invalid', { detail: 'The query contains characters that are not allowed in a URL.' })
   if (holdsKey(text))
-    return fail('query_invalid', { detail: 'The query contains a key of this installation.' })
+    return fail('query_invalid', { detail: 'The query contains an API key of this installation.' })
   const isInName = text.split('&').some((pair) => hasPlaceholder(percentDecoded(pair.split('=', 1)[0] ?? '')))
   if (isInName)
     return fail('query_invalid', {

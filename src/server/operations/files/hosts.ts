@@ -83,13 +83,11 @@ function ownHost(workspaceId: string, { files, transfers }: Ports): FileHost {
 
 function refusalOf({ after, before, ids, placeName, order }: HostedPageInput) {
   const wrong = ids?.findIndex((id) => !isFileId(id)) ?? -1
-  if (wrong >= 0)
-    return { path: `/ids/${wrong}`, message: 'is not the id of a file', expected: 'the id of a file' }
+  if (wrong >= 0) return { path: `/ids/${wrong}`, message: 'is not a file id', expected: 'a file id' }
   const path = `/${placeName}`
-  if (after !== null && !isFileId(after))
-    return { path, message: 'is not the id of a file', expected: 'the id of a file' }
+  if (after !== null && !isFileId(after)) return { path, message: 'is not a file id', expected: 'a file id' }
   if (before !== null && !isFileId(before))
-    return { path, message: 'is not the id of a file', expected: 'the id of a file' }
+    return { path, message: 'is not a file id', expected: 'a file id' }
   return order === 'desc'
     ? { path: '/order', message: 'is not supported for files stored by Sluice', expected: 'asc' }
     : null

@@ -119,14 +119,14 @@ function unknown(reference: FileReference): Outcome<never> {
 
 function refusedType(reference: FileReference): Outcome<never> {
   return refused('body_invalid', reference, {
-    message: 'names a file of an unsupported type',
+    message: 'refers to a file of an unsupported type',
     expected: typesTaken(reference.use),
   })
 }
 
 function tooLarge(reference: FileReference): Outcome<never> {
   const issue = {
-    message: 'names a file that is too large',
+    message: 'refers to a file that is too large',
     expected: `at most ${INLINE_FILE_BYTES_MAX} bytes`,
   }
   return refused('file_too_large', reference, issue)

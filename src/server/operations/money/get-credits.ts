@@ -12,7 +12,7 @@ export const getCredits = defineOperation({
   method: 'get',
   path: '/credits',
   tag: 'credits',
-  summary: 'Get the credit of the organization',
+  summary: "Get the organization's credit and spend",
   description: "Keys of the operator's organization may name another organization.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,

@@ -15,7 +15,7 @@ export const listAdminJobs = defineOperation({
   tag: 'admin',
   summary: 'List video jobs of all workspaces',
   description:
-    `Newest first, without prompts. The answer covers at most the newest ${readableCount(ADMIN_LISTED_MAX)} jobs with the given status. ` +
+    `Newest first, without prompts. The answer covers at most the ${readableCount(ADMIN_LISTED_MAX)} newest jobs with the given status. ` +
     'Without a status, or with `completed`, the answer covers the newest jobs of the given workspace or, without a workspace, of the given provider. ' +
     'Other filters apply to these jobs.',
   access: ADMIN_KEYS,

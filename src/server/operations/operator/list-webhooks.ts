@@ -15,7 +15,7 @@ export const listAdminWebhooks = defineOperation({
   tag: 'admin',
   summary: 'List webhook deliveries of all workspaces',
   description:
-    `Newest first, with only the host of each URL. The answer covers at most the newest ${readableCount(ADMIN_LISTED_MAX)} deliveries in the given state. ` +
+    `Newest first, with only the host of each URL. The answer covers at most the ${readableCount(ADMIN_LISTED_MAX)} newest deliveries in the given state. ` +
     'Without a state, or with `delivered`, the answer covers the newest deliveries of the given workspace. All dead letters of a workspace are found.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,

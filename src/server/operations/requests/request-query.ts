@@ -55,7 +55,7 @@ function faultsOfExport({ format, limit, cursor }: ListRequestsQuery) {
     faults.push({
       path: '/format',
       message: 'is not an export format',
-      expected: '`csv` or `ndjson` with `all`',
+      expected: '`csv` or `ndjson` when `all` is set',
     })
   for (const [name, value] of Object.entries({ limit, cursor }))
     if (value !== undefined)

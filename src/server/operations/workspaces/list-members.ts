@@ -23,7 +23,7 @@ export const listMembers = defineOperation({
   tag: 'workspaces',
   summary: 'List the members of a workspace',
   description:
-    'Sorted by user name. A user with several grants has the strongest role, and stays a member until the last grant ends.',
+    'Sorted by user name. A user with several grants gets the highest of the granted roles, and stays a member until the last grant ends.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

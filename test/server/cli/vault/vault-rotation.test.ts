@@ -115,7 +115,7 @@ t.test(
     await store.sql`UPDATE vault_keys SET root_key_id = '0123456789abcdef' WHERE purpose = 'sealing'`
     t.match(await run(['rotate-root', '--new']), {
       code: 1,
-      stdout: /the root key of this key is missing \(0123456789abcdef\)/,
+      stdout: /the root key that encrypts this key is missing \(0123456789abcdef\)/,
     })
     t.match(await run(['status']), { code: 1, stdout: /0123456789abcdef {2}missing {2}1 / })
     t.equal(await release('a'), 'secret_not_released')

@@ -153,7 +153,11 @@ async function askObjects(talk: Talk): Promise<void> {
     [
       { value: 'data', label: 'in the data folder' },
       { value: 'folder', label: 'in another folder' },
-      { value: 'bucket', label: 'in a bucket', hint: 'S3 or a compatible server; needed for several nodes' },
+      {
+        value: 'bucket',
+        label: 'in a bucket',
+        hint: 'S3 or a compatible server; required for more than one node',
+      },
     ],
     given === undefined ? 'data' : given.startsWith('s3://') ? 'bucket' : 'folder',
   )

@@ -65,7 +65,7 @@ export function forecastText(burned: Burned, nowMs: number, refused: Refused = N
   if (usedUpMs === nowMs) return refusingText(refused)
   if (refused.calls > 0) return refusedText(refused)
   if (usedUpMs !== null) return `runs out ${on(usedUpMs)} at ${usd(usdADay)}/day`
-  if (usdADay === 0) return 'no spend in seven days'
+  if (usdADay === 0) return 'no spend in the last seven days'
   return endMs === null
     ? `more than ten years left at ${usd(usdADay)}/day`
     : `${usd(atEnd)} at the end, ${on(endMs)}`

@@ -224,7 +224,7 @@ function Processes({
       />
       <p class="hint">
         {`Ready: ${readyOf(serving)} fronts, ${readyOf(workers)} transfer threads, ${readyOf(runners)} runners. `}
-        Threads: busy share and mean wait.
+        Utilization and mean wait of the job and transfer threads.
       </p>
     </div>
   )

@@ -121,7 +121,7 @@ function ranked(found: readonly Entry[], fixed: readonly Entry[], text: string):
 function saidOf(entries: number, isLoading: boolean): string {
   if (isLoading) return 'Searching…'
   if (entries === 0) return 'No matches.'
-  return `${entries} found. Arrow keys choose, Enter opens, Escape closes.`
+  return `${entries} found. Use the arrow keys to select, Enter to open, and Escape to close.`
 }
 
 /** Enter that comes before what was pasted is found waits for it. */

@@ -4,7 +4,7 @@ export const SAMPLING_TEXTS: Readonly<Record<string, string>> = {
   top_p: 'Nucleus sampling: only the most likely tokens up to this total probability are considered.',
   top_k: 'Number of most likely tokens that are considered.',
   presence_penalty: 'Penalty for tokens that have already occurred.',
-  frequency_penalty: 'Penalty for a token, which grows each time the token occurs.',
+  frequency_penalty: 'Penalty that increases each time a token occurs.',
   repetition_penalty: 'Penalty factor for repeated tokens; 1 has no effect.',
 }
 

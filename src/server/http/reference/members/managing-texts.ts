@@ -132,7 +132,7 @@ export const ENDPOINT_TEXTS: Readonly<Record<string, string>> = {
   upstream_model_id: 'Name of the model on the server.',
   base_url: 'URL of the server, up to `/v1`.',
   declared_region: 'Region of the server, as you declare it.',
-  declared_zdr: 'True when you declare that the server does not store content.',
+  declared_zdr: 'True if you declared that the server does not store content.',
   secret_name: 'Name of the secret that holds the key for the server; null when the server needs no key.',
   pricing: 'Prices in USD.',
   activate: 'Validates and activates the endpoint in the same call.',

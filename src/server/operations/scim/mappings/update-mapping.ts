@@ -29,7 +29,7 @@ export const updateMapping = defineOperation<Inputs, UpdateMappingBody>({
   tag: 'group-mappings',
   summary: 'Update the role of a group mapping',
   description:
-    'The change applies at once to all members added by this mapping. A user with several grants has the strongest role.',
+    'The change applies at once to all members added by this mapping. A user with several grants gets the highest of the granted roles.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -146,22 +146,22 @@ const OK = 200
 const FILENAME = 'file'
 
 const ONE_TOO_MANY = {
-  message: 'exceeds the number of addresses allowed',
-  expected: `at most ${FETCHED_MEDIA_MAX} addresses`,
+  message: 'exceeds the number of URLs allowed',
+  expected: `at most ${FETCHED_MEDIA_MAX} URLs`,
 }
 const UNFETCHED = {
-  message: 'names a URL that could not be fetched',
-  expected: 'a public HTTPS address, or the content itself',
+  message: 'refers to a URL that could not be fetched',
+  expected: 'a public HTTPS URL, or the content itself',
 }
 const TOO_LARGE = {
-  message: 'names a file that is too large',
+  message: 'refers to a file that is too large',
   expected: `at most ${FETCHED_MEDIUM_BYTES_MAX} bytes`,
 }
 const NO_MEDIUM = {
-  message: 'names content of an unsupported type',
+  message: 'refers to content of an unsupported type',
   expected: 'a PNG, JPEG, GIF or WebP image, PDF, or MP3 or WAV audio',
 }
-const NO_IMAGE = { message: 'does not name an image', expected: 'a PNG, JPEG, GIF or WebP image' }
+const NO_IMAGE = { message: 'does not refer to an image', expected: 'a PNG, JPEG, GIF or WebP image' }
 
 /** The address itself is not told: it may have a secret. */
 function failed({ name, ...failure }: Failure, wanted: MediumUrl): Outcome<never> {
@@ -179,7 +179,7 @@ function failed({ name, ...failure }: Failure, wanted: MediumUrl): Outcome<never
     case 'destination_refused':
       return refused('media_unavailable', wanted, {
         ...UNFETCHED,
-        message: 'names a URL that is not allowed',
+        message: 'refers to a URL that is not allowed',
       })
     default:
       return refused('media_unavailable', wanted, UNFETCHED)

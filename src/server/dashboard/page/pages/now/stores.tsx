@@ -36,7 +36,7 @@ export function Stores({ latest }: Latest): ComponentChild {
       ))}
       <Fact name="Money">
         {money.is_journal_broken && <Badge text="journal broken" tone="bad" />}
-        {` ${count(money.calls_open)} paid calls in progress, ${count(money.calls_waiting)} waiting; ledger delay ${duration(money.journal_lag_ms)}`}
+        {` Paid calls in progress: ${count(money.calls_open)}, waiting: ${count(money.calls_waiting)}; ledger delay: ${duration(money.journal_lag_ms)}`}
       </Fact>
       <Fact name="Videos">
         {held.length === 0
