@@ -8,7 +8,7 @@ import { weigh } from './weigh.mjs'
 /** What was measured when the bound was set. Lower a bound with what lowers its count. */
 const BOUNDS = {
   'files of src': 1_649,
-  'lines of src': 176_028,
+  'lines of src': 176_044,
   'files of src below 40 lines': 372,
   'files of src with one importer': 741,
   'types of ports without an importer': 11,
@@ -18,7 +18,7 @@ const BOUNDS = {
   'citations in src': 1_536,
   'words of docs/use and docs/operate': 65_271,
   'words of docs/inside': 51_177,
-  'lines of test': 209_699,
+  'lines of test': 209_702,
   'lines of bench': 23_389,
   'tell or told, comments of src': 203,
   'nobody or whoever, comments of src': 4,
