@@ -26,7 +26,7 @@ function refusedOnce() {
     balances: [balance],
     short: () => (balance.balanceNano < AMOUNT ? [balance] : []),
     mayTake: () => balance.balanceNano >= AMOUNT,
-    take: () => true,
+    hold: () => ({ ok: true }),
   } as unknown as Reservation
   const waiters = new BalanceWaiters(() => clock.now)
   let told = 'nothing'

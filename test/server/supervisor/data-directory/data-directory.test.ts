@@ -85,7 +85,7 @@ t.test('a link to a directory is refused', async (t) => {
   const home = folder(t)
   mkdirSync(join(home, 'real'), { mode: 0o755 })
   symlinkSync(join(home, 'real'), join(home, 'link'))
-  t.match(await refusal(join(home, 'link')), { why: /is a link/, isUntouched: true })
+  t.match(await refusal(join(home, 'link')), { why: /is a symbolic link/, isUntouched: true })
   t.same(readdirSync(join(home, 'real')), [])
 })
 

@@ -145,7 +145,7 @@ t.test(
     }
     t.match(await embed(bulk(texts), 4, 'k', call), {
       ok: false,
-      failure: { name: 'busy', detail: /unread answers/ },
+      failure: { name: 'busy', detail: /answers that its clients do not read/ },
     })
     t.equal(ran.filter((name) => name === 'embed_lexical').length, 2)
     t.equal(egress.load.heldBytes, 0)
