@@ -161,6 +161,16 @@ export type RowHead = Pick<
   'scenario' | 'case' | 'subject' | 'pace' | 'connections' | 'offered_per_second' | 'payload_bytes'
 >
 
+/** The rows of all scenarios of a run. */
+export function rowsOf({ scenarios }: Pick<ResultsFile, 'scenarios'>): readonly ResultRow[] {
+  return scenarios.flatMap(({ rows }) => rows)
+}
+
+/** True for the rows of one subject in one case, in two runs. */
+export function isSameRow(one: ResultRow, other: ResultRow): boolean {
+  return one.scenario === other.scenario && one.case === other.case && one.subject === other.subject
+}
+
 /** Share of a core above which the generator, not the subject, limits the rate. */
 export const GENERATOR_CORES_MAX = 0.9
 

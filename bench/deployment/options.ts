@@ -9,7 +9,7 @@ import {
   DEPLOYMENT_UPLOAD_BYTES_MAX,
   DEPLOYMENT_UPLOADS_PER_S_MAX,
 } from './limits.ts'
-import { fileOf, keyOf, originOf } from './origin.ts'
+import { issuersOf, keyOf, originOf } from './origin.ts'
 import { DEPLOYMENT_LOADS, secondsOf, type DeploymentOptions } from './plan.ts'
 
 /** A model of every node, which the node computes itself: no call to a provider, and no charge. */
@@ -62,10 +62,6 @@ export const readDeploymentOptions = optionReader(
     )
   },
 )
-
-function issuersOf(given: string | null): string | null {
-  return given === null ? null : fileOf('--ca', given)
-}
 
 /** An even number of bytes, since samples have two. */
 function evenly(bytes: number): number {

@@ -43,8 +43,12 @@ export function keyOf(given: string | null): string {
   return checkedKey(given.startsWith('@') ? fileOf('--key', given.slice(1)).trim() : given)
 }
 
-/** The text of the file that an option names. */
-export function fileOf(option: string, path: string): string {
+/** Reads the certificates of `--ca`. */
+export function issuersOf(given: string | null): string | null {
+  return given === null ? null : fileOf('--ca', given)
+}
+
+function fileOf(option: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {

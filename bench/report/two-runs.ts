@@ -1,5 +1,5 @@
 /** Two runs side by side: the figures of each row that both have, and the change with its interval. */
-import type { ResultRow, ResultsFile, SampleRecord } from '../record.ts'
+import { isSameRow, rowsOf, type ResultRow, type ResultsFile, type SampleRecord } from '../record.ts'
 import { changeOf, spread } from '../statistics.ts'
 import { counted, figure, isTaken, range, ratioFigure } from './figures.ts'
 import { FURTHER_FIGURES } from './further-figures.ts'
@@ -27,25 +27,39 @@ const COMPARED: readonly Compared[] = [
 /** Repeats of both runs below which a change has no interval. */
 const REPEATS_MIN = 3
 
-/** @param other run, whose figures stand behind those of `results` */
+/** @param other run, whose figures are shown after those of `results` */
 export function twoRunsSection(results: ResultsFile, other: ResultsFile): Markup {
   const pairs = rowsOf(results).flatMap((row) => {
-    const twin = rowsOf(other).find((one) => isSame(one, row))
+    const twin = rowsOf(other).find((one) => isSameRow(one, row))
     return twin === undefined ? [] : [{ row, twin }]
   })
-  const timeOf = ({ at }: ResultsFile): string => at.slice(0, 16).replace('T', ' ')
-  const [here, there] = [timeOf(results), timeOf(other)]
   return html`<section id="two-runs" aria-labelledby="two-runs-title">
 <h2 id="two-runs-title">Two runs</h2>
-<p class="lead">${pairs.length === 0 ? 'The two runs have no row in common.' : `${counted(pairs.length, 'row')} in both runs.`}</p>
+${pairs.length === 0 ? html`<p class="lead">The two runs have no row in common.</p>` : comparedTable(pairs, { results, other })}
+</section>`
+}
+
+interface Pair {
+  readonly row: ResultRow
+  readonly twin: ResultRow
+}
+
+function comparedTable(
+  pairs: readonly Pair[],
+  { results, other }: { readonly results: ResultsFile; readonly other: ResultsFile },
+): Markup {
+  const timeOf = ({ at }: ResultsFile): string => at.slice(0, 16).replace('T', ' ')
+  const [here, there] = [timeOf(results), timeOf(other)]
+  const isSameMachine =
+    results.machine.cpu === other.machine.cpu && results.machine.cores === other.machine.cores
+  return html`<p class="lead">${counted(pairs.length, 'row')} in both runs.</p>
 <p class="hint">Change: the figure of ${here} over that of ${there}, with the 95 % bootstrap interval of its medians.
 Fewer than ${REPEATS_MIN} repeats have no interval.
-${isSameMachine(results, other) ? null : 'The runs used different kinds of machines.'}</p>
+${isSameMachine ? null : 'The runs used different kinds of machines.'}</p>
 <div class="scroll" role="region" tabindex="0" aria-label="Two runs"><table class="rows">
 <thead><tr><th scope="col">Case</th><th scope="col">Subject</th><th scope="col">Figure</th><th scope="col" class="n">${here}</th>
 <th scope="col" class="n">${there}</th><th scope="col" class="n">Change</th><th scope="col" class="n">Interval</th></tr></thead>
-<tbody>${pairs.flatMap(({ row, twin }) => COMPARED.flatMap((one) => lineOf(one, row, twin)))}</tbody></table></div>
-</section>`
+<tbody>${pairs.flatMap(({ row, twin }) => COMPARED.flatMap((one) => lineOf(one, row, twin)))}</tbody></table></div>`
 }
 
 function lineOf({ title, read }: Compared, row: ResultRow, twin: ResultRow): readonly Markup[] {
@@ -59,16 +73,4 @@ function lineOf({ title, read }: Compared, row: ResultRow, twin: ResultRow): rea
 <td class="n">${figure(spread(now).median)}</td>
 <td class="n">${figure(spread(then).median)}</td><td class="n">${ratioFigure(change.median)}</td><td class="n">${hasInterval ? range(change) : '–'}</td></tr>`,
   ]
-}
-
-function rowsOf({ scenarios }: ResultsFile): readonly ResultRow[] {
-  return scenarios.flatMap(({ rows }) => rows)
-}
-
-function isSame(one: ResultRow, other: ResultRow): boolean {
-  return one.scenario === other.scenario && one.case === other.case && one.subject === other.subject
-}
-
-function isSameMachine(one: ResultsFile, other: ResultsFile): boolean {
-  return one.machine.cpu === other.machine.cpu && one.machine.cores === other.machine.cores
 }

@@ -37,6 +37,7 @@ const HEAD_BYTES_MAX = 65_536
 export class StreamConnection implements ResponseSink {
   readonly #socket: Socket
   readonly #events: ConnectionEvents
+  readonly #now: () => number
   readonly #reader = new ResponseReader(this, HEAD_BYTES_MAX)
   #call: CallEvents | null = null
   #hasServed = false
@@ -44,8 +45,10 @@ export class StreamConnection implements ResponseSink {
   #hasBegun = false
   #isOpen = true
 
-  constructor(place: StreamPlace, events: ConnectionEvents) {
+  /** @param now monotonic milliseconds */
+  constructor(place: StreamPlace, events: ConnectionEvents, now = (): number => performance.now()) {
     this.#events = events
+    this.#now = now
     this.#socket = opened(place)
     this.#socket.setNoDelay(true)
     this.#socket.on('data', (bytes) => this.#read(bytes))
@@ -58,7 +61,7 @@ export class StreamConnection implements ResponseSink {
   send(request: Buffer, call: CallEvents): void {
     this.#call = call
     this.#hasBegun = false
-    this.#sentAt = performance.now()
+    this.#sentAt = this.#now()
     this.#reader.begin()
     this.#socket.write(request)
   }
@@ -101,7 +104,7 @@ export class StreamConnection implements ResponseSink {
   #broken(code: string): void {
     if (!this.#isOpen) return
     const call = this.#call
-    const isStale = this.#hasServed && !this.#hasBegun && performance.now() - this.#sentAt < STALE_MS_MAX
+    const isStale = this.#hasServed && !this.#hasBegun && this.#now() - this.#sentAt < STALE_MS_MAX
     this.close()
     this.#events.gone(this)
     if (isStale) call?.onStale()

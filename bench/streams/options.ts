@@ -1,6 +1,6 @@
 /** Options of the command line of a load test of the streams of a running deployment. */
 import { API_PREFIX } from '../../src/schemas/api-prefix.ts'
-import { fileOf, keyOf, originOf, type Origin } from '../deployment/origin.ts'
+import { issuersOf, keyOf, originOf, type Origin } from '../deployment/origin.ts'
 import { numbersText, optionReader } from '../options.ts'
 import { DIALECTS, type Dialect } from './dialects.ts'
 import { ARRIVALS, lengthsOf, type Arrivals } from './draws.ts'
@@ -104,7 +104,7 @@ export const readStreamsOptions = optionReader(
     const options = {
       ...placeOf(target),
       key: keyOf(given.word('key')),
-      issuers: given.word('ca') === null ? null : fileOf('--ca', given.word('ca') ?? ''),
+      issuers: issuersOf(given.word('ca')),
       dialect,
       model,
       prompts: promptsOf(given, dialect, model),

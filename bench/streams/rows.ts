@@ -52,7 +52,7 @@ function latencyUs(text: string): LatencyRecord<number> | null {
   }
 }
 
-function sampleOf(result: StreamsResult, options: StreamsOptions, cpuUs: number): SampleRecord {
+function sampleOf(result: StreamsResult, options: StreamsOptions): SampleRecord {
   const { ended, reasons, carriedSeconds } = result
   const [gap, total, pace] = [result.gap, result.total, result.pace].map((text) => histogramOf(text))
   const at = (histogram: Histogram | undefined, percentile: number): number =>
@@ -60,7 +60,7 @@ function sampleOf(result: StreamsResult, options: StreamsOptions, cpuUs: number)
       ? Number.NaN
       : histogram.getValueAtPercentile(percentile) / US
   return {
-    cpu_us_per_request: cpuUs,
+    cpu_us_per_request: Number.NaN,
     cpu_s_per_gb: null,
     requests_per_second: ended.whole / carriedSeconds,
     mb_per_second: null,
@@ -96,7 +96,7 @@ export function rowOf({ name, ratePerS, results }: FoundCell, options: StreamsOp
       offered_per_second: ratePerS,
       payload_bytes: null,
     },
-    results.map((result) => sampleOf(result, options, Number.NaN)),
+    results.map((result) => sampleOf(result, options)),
   )
 }
 
@@ -150,7 +150,7 @@ const KEPT_SHARE_MIN = 0.95
 /** Times the p99 of the lowest rate above which a target no longer keeps up, without an SLO. Decision. */
 const P99_TIMES_MAX = 3
 
-/** The result in one sentence; several rates are told by their knee. */
+/** One sentence with the result; for several rates, with the highest rate that the target keeps up with. */
 export function headlineOf(rows: readonly ResultRow[], { slo }: Pick<StreamsOptions, 'slo'>): string {
   const [first] = rows
   if (first === undefined) return 'No cell was run.'

@@ -50,7 +50,6 @@ export interface TallyFigures {
   /** Whole streams within the SLO. */
   readonly good: number
   readonly tokens: number
-  readonly statuses: Readonly<Record<string, number>>
   /** Reasons of failed and cut calls with their number, the most frequent first. */
   readonly reasons: readonly (readonly [string, number])[]
 }
@@ -67,7 +66,6 @@ export class Tally {
   readonly #slotMs: number
   readonly #slo: Slo
   readonly #reasons = new Map<string, number>()
-  readonly #statuses: Record<string, number> = {}
   readonly ended: Record<CallOutcome, number> = { whole: 0, cut: 0, limited: 0, failed: 0, open: 0 }
   #good = 0
   #tokens = 0
@@ -106,7 +104,6 @@ export class Tally {
 
   end(call: EndedCall): void {
     this.ended[call.outcome]++
-    this.#statuses[call.status] = (this.#statuses[call.status] ?? 0) + 1
     this.#tokens += call.tokens ?? call.tokenEvents
     if (call.outcome === 'whole') this.#whole(call)
     else if (
@@ -127,7 +124,6 @@ export class Tally {
       ended: this.ended,
       good: this.#good,
       tokens: this.#tokens,
-      statuses: this.#statuses,
       reasons: [...this.#reasons].sort(([, a], [, b]) => b - a),
     }
   }

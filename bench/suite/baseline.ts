@@ -3,7 +3,7 @@
  * of the same run, now and then. Noise alone is no slowdown: a worse figure must be worse in its whole
  * interval and beyond.
  */
-import type { ResultRow, ResultsFile, SampleRecord } from '../record.ts'
+import { isSameRow, rowsOf, type ResultRow, type ResultsFile, type SampleRecord } from '../record.ts'
 import { changeOf, type Interval } from '../statistics.ts'
 
 export interface Comparison {
@@ -61,7 +61,7 @@ export function compare(then: ResultsFile, now: ResultsFile, failOn: number): Co
   const rowsThen = rowsOf(then)
   const pairs = rowsOf(now)
     .filter(isOurs)
-    .map((row) => ({ row, before: rowsThen.find((one) => isSame(one, row)) ?? null }))
+    .map((row) => ({ row, before: rowsThen.find((one) => isSameRow(one, row)) ?? null }))
   const bound = {
     failOn,
     isSameMachine: then.machine.cpu === now.machine.cpu && then.machine.cores === now.machine.cores,
@@ -69,7 +69,7 @@ export function compare(then: ResultsFile, now: ResultsFile, failOn: number): Co
   const found = pairs.flatMap(({ row, before }) =>
     before === null ? [] : compareRow({ row, before, then: rowsThen, now: rowsOf(now) }, bound),
   )
-  const missing = rowsThen.filter((one) => isOurs(one) && !pairs.some(({ row }) => isSame(row, one)))
+  const missing = rowsThen.filter((one) => isOurs(one) && !pairs.some(({ row }) => isSameRow(row, one)))
   const fresh = pairs.filter(({ before }) => before === null)
   return {
     worse: found.flatMap((one) => one.worse ?? []),
@@ -177,7 +177,7 @@ interface Both<T> {
 function peerOf(figure: Figure, row: ResultRow, rows: Both<readonly ResultRow[]>): Both<ResultRow> | null {
   for (const subject of PEERS) {
     const of = (list: readonly ResultRow[]): ResultRow | undefined =>
-      list.find((one) => isSame(one, { ...row, subject }) && isUsable(figure, one))
+      list.find((one) => isSameRow(one, { ...row, subject }) && isUsable(figure, one))
     const [before, present] = [of(rows.then), of(rows.now)]
     if (before !== undefined && present !== undefined) return { then: before, now: present }
   }
@@ -194,17 +194,9 @@ function isUsable(figure: Figure, row: ResultRow): boolean {
   )
 }
 
-function rowsOf({ scenarios }: ResultsFile): readonly ResultRow[] {
-  return scenarios.flatMap(({ rows }) => rows)
-}
-
 /** True for subjects of Sluice: a slower peer is no fault of Sluice. A running deployment is `target`. */
 function isOurs({ subject }: ResultRow): boolean {
   return subject === 'sluice' || subject === 'target' || subject.startsWith('sluice-')
-}
-
-function isSame(one: ResultRow, other: ResultRow): boolean {
-  return one.scenario === other.scenario && one.case === other.case && one.subject === other.subject
 }
 
 function titleOf({ scenario, case: name, subject }: ResultRow): string {

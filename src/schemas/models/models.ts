@@ -275,7 +275,7 @@ export const ListModelsQuery = Type.Object({
   zdr: Type.Optional(
     Type.Boolean({
       description:
-        'Returns models with an endpoint that declares (`true`) or does not declare (`false`) zero data retention.',
+        'Returns models with an endpoint that declares zero data retention (`true`), or declares that it has none (`false`).',
     }),
   ),
   region: Csv('Comma-separated regions of endpoints.'),

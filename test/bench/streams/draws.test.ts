@@ -41,7 +41,7 @@ t.test('lengths are fixed, evenly from a range, or drawn around a median', async
   t.ok(Math.abs((p84 ?? 0) / 200 - Math.exp(0.5)) < 0.06, String(p84))
 })
 
-t.test('a length that is none is refused with the forms', async (t) => {
+t.test('an invalid length is refused with a list of the allowed forms', async (t) => {
   for (const text of ['', '0', '9-3', '5-', 'x', '100001', 'lognormal:200', 'lognormal:200:9', '1.5'])
     t.throws(
       () => lengthsOf('answer-tokens', text),

@@ -62,7 +62,7 @@ const headline = (...cells: readonly FoundCell[]): string =>
     options,
   )
 
-t.test('one rate is told by the p99 of its first tokens', async (t) => {
+t.test('the headline of one rate has the p99 of the first tokens', async (t) => {
   t.equal(
     headline(cell(10, { calls: 97, firstMs: 182 })),
     'p99 time to first token 182 ms at 10 calls/s; 0 failed',

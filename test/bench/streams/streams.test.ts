@@ -130,7 +130,7 @@ t.test('an answer that is no event stream ends the test before any load', async 
   t.match(output, /answers text\/html to a streamed call/)
 })
 
-t.test('a file that cannot be written is told before the first call', async (t) => {
+t.test('a file that cannot be written is reported before the first call', async (t) => {
   const server = await fakeProvider(t, (response) => void eventsHead(response).end(chatEvents(TEXTS)))
   const { code, output } = await streamTest(t, server.origin, '--hdr', '/dev/null/x')
   t.same([code, server.requests.length], [1, 0])

@@ -107,7 +107,9 @@ t.test(
     const before = runs()
     const refused = await call('/small')
     t.same([refused.status, refused.headers.get('retry-after')], [503, '1'])
-    t.match(await refused.json(), { error: { metadata: { error_type: 'busy' }, message: /answers that its clients do not read/ } })
+    t.match(await refused.json(), {
+      error: { metadata: { error_type: 'busy' }, message: /answers that its clients do not read/ },
+    })
     t.equal(await status('/post', KEY, 'POST'), 503)
     t.equal(runs(), before, 'refused before anything is done for it')
     t.equal(await status('/removed', MANAGEMENT_KEY, 'DELETE'), 200, 'what changes something goes on')
