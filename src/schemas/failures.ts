@@ -1,5 +1,6 @@
 import { API_PREFIX } from './api-prefix.ts'
 import type { FailureMetadata, Issue } from './failure-metadata.ts'
+import { readableBytes } from './values/readable.ts'
 
 /**
  * The failure catalogue. A row contains all consequences of a failure; no other file spells an error's
@@ -353,9 +354,9 @@ export function statusOf(name: FailureName, listed: readonly number[]): number {
  */
 export function textOf(failure: Failure): string {
   const fields = { ...USUAL, ...failure.fields }
-  const text = FAILURES[failure.name].text.replace(/\{(\w+)\}/g, (place, name: string) =>
-    String(fields[name] ?? place),
-  )
+  const text = FAILURES[failure.name].text
+    .replace(/\{(\w+)\}/g, (place, name: string) => String(fields[name] ?? place))
+    .replace(/\b(\d+) bytes\b/g, (_, bytes: string) => readableBytes(Number(bytes)))
   const whole = withIssue(text, failure.metadata?.issues)
   return failure.detail === undefined ? whole : `${whole} ${failure.detail}`
 }

@@ -302,7 +302,7 @@ export const ContainerWriteParams = Type.Object({
   container_id: ContainerId,
   file_id: Type.String({
     minLength: 1,
-    description: 'Path of the file, with plain slashes.',
+    description: 'Path of the file. Slashes are not percent-encoded.',
   }),
 })
 export const ContainerFileParams = Type.Object({

@@ -221,7 +221,7 @@ export function checkProducts(model: ModelEntry): readonly Issue[] {
       if (path === undefined || isFree(endpoint, terms)) continue
       for (const [index, key] of uncountableProducts(endpoint.pricing ?? terms.pricing ?? {}, modifiers)) {
         const at = `${path}/${index}/multiplier`
-        const message = `gives a product with \`${key}\` that has too many decimal places or is too large`
+        const message = `times the price \`${key}\` has too many decimal places or is too large`
         const expected = `products with at most ${TOKEN_PRICE_PLACES} decimal places`
         issues.set(at, { path: at, message, expected })
       }

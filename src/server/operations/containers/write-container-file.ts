@@ -29,7 +29,7 @@ export const writeContainerFile = defineOperation({
   summary: 'Upload a container file',
   description:
     `The body is the file, of any type and up to ${FILE_BYTES_MAX / MIB} MiB; the upload replaces an existing file. ` +
-    `Path with plain slashes: ${CONTAINER_PATH_RULES}. ` +
+    `Path, with slashes that are not percent-encoded: ${CONTAINER_PATH_RULES}. ` +
     `A container is created by its first file and deleted ${CONTAINER_KEPT_MS / DAY_MS} days after its last use. ` +
     `The file and each folder count as at least ${COUNTED_BYTES_MIN / KIB} KiB against the ` +
     `${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of the workspace, ` +

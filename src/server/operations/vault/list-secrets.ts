@@ -49,8 +49,8 @@ export const listWorkspaceSecrets = defineOperation({
   tag: 'admin',
   summary: "List a workspace's secrets by name and host",
   description:
-    'Sorted by name, with the hosts that each secret is released to; never a value, and no secrets of interns. Works ' +
-    'even if interns are not enabled for the workspace.',
+    'Sorted by name, with the hosts that each secret is released to. Values are never returned, and secrets of ' +
+    'interns are not listed. Works even if interns are not enabled for the workspace.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

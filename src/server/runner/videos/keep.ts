@@ -4,6 +4,7 @@ import {
   VIDEO_STORE_MS_MAX,
   VIDEO_STORE_TRIES_MAX,
 } from '../../../schemas/videos/video-limits.ts'
+import { readableBytes } from '../../../schemas/values/readable.ts'
 import type { VideoOrder, VideoProvider, VideoSource } from '../../ports/videos/video-providers.ts'
 import { again, backoffMs, callTimes, GONE, wholeOrder, type EngineDeps, type Next } from './engine-deps.ts'
 import { fail, finish } from './finish.ts'
@@ -114,7 +115,7 @@ function errorOf({ name, detail }: Failure, { slug }: VideoProvider): string {
   // The failure concerns an image that the built-in model cannot use: its text is for the caller.
   if (name === 'upstream_refused' && detail !== undefined) return detail
   if (name === 'file_too_large' || name === 'upstream_too_large')
-    return `result_invalid: the clip of ${slug} is larger than ${VIDEO_CLIP_BYTES_MAX} bytes`
+    return `result_invalid: the clip of ${slug} is larger than ${readableBytes(VIDEO_CLIP_BYTES_MAX)}`
   if (name === 'file_empty') return `result_invalid: the clip of ${slug} is empty`
   if (name === 'destination_refused')
     return `result_invalid: the clip of ${slug} is at a URL that is not allowed`

@@ -85,10 +85,10 @@ export function RequestPresets({ setQuery }: Pick<PageContext, 'setQuery'>): Com
   return (
     <p class="actions">
       <button type="button" class="small" onClick={() => setQuery(failedLately())}>
-        Failed in the last hour
+        Failed calls in the last hour
       </button>
       <button type="button" class="small" onClick={() => setQuery(lately({ min_duration_ms: SLOW_MS }))}>
-        Slow in the last hour
+        Slow calls in the last hour
       </button>
     </p>
   )

@@ -111,8 +111,8 @@ function send(api: Api, id: string, change: MappingChange): Promise<unknown> {
 }
 
 const WORDS: Readonly<Record<MappingChange, string>> = {
-  admin: 'Grant role admin',
-  member: 'Grant role member',
+  admin: 'Grant the admin role',
+  member: 'Grant the member role',
   end: 'Delete mapping and remove its members',
   keep: 'Delete mapping but keep its members',
 }
