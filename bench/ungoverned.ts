@@ -19,7 +19,7 @@ import type { ExchangeHost, ExchangeOwner } from '../src/server/http/exchange-de
 import { Exchange } from '../src/server/http/exchange.ts'
 import type { Reply } from '../src/server/http/reply/reply-body.ts'
 import { RequestHead } from '../src/server/http/call/head.ts'
-import { openListener } from '../src/server/http/listener.ts'
+import { openListener } from '../src/server/http/front.ts'
 import { statusLine } from '../src/server/http/reply/reply.ts'
 import { SwapList } from '../src/server/structures/swap-list.ts'
 import { Timers } from '../src/server/http/timers.ts'

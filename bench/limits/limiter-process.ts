@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hashOfBearer } from '../../src/server/access/access.ts'
-import { launchInMemory, launchServer } from '../../src/server/supervisor/redis/redis-launch.ts'
+import { launchInMemory, launchServer } from '../../src/server/supervisor/redis/redis-child.ts'
 import { needsRedis, openLimiter, type Limiter, type LimiterName } from './limiters.ts'
 
 export interface LimiterSettings {

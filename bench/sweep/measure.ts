@@ -2,7 +2,7 @@
  * Measures one pair of worker counts: a new node, its ceiling, then the highest fixed rate that is answered
  * in time.
  */
-import { loadFrom } from '../../src/server/cli/operator/doctor-load.ts'
+import { loadFrom } from '../../src/server/cli/operator/doctor/workers.ts'
 import { QuotaWatch } from '../../src/server/config/quota-watch.ts'
 import { coresSince, cpuTimes, type Cores, type NodeLoad } from '../../src/server/observe/load-advice.ts'
 import { processRow, treeCpuS } from '../../test/support/load/process-cpu.ts'

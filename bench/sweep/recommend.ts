@@ -1,5 +1,5 @@
 /** The recommended worker counts of a machine, in one sentence with the reason. */
-import { adviceOn } from '../../src/server/cli/operator/doctor-load.ts'
+import { adviceOn } from '../../src/server/cli/operator/doctor/workers.ts'
 import { BUSY_SHARE_MAX, IDLE_CORES_MIN, tooMany } from '../../src/server/observe/load-advice.ts'
 import { GENERATOR_CORES_MAX } from '../record.ts'
 import { spread } from '../statistics.ts'

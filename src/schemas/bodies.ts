@@ -7,7 +7,6 @@ import { ChatBody } from './inference/chat.ts'
 import { CHAT_KEPT_FORM } from './inference/chat-members.ts'
 import { INFERENCE_BODY_BYTES_MAX, INFERENCE_DEPTH_MAX } from './inference/inference-limits.ts'
 import { CountTokensBody, MessagesBody } from './inference/messages.ts'
-import { COUNT_KEPT_FORM, MESSAGES_KEPT_FORM } from './inference/messages-members.ts'
 import { ResponsesBody } from './inference/responses.ts'
 import { RESPONSES_KEPT_FORM } from './inference/responses-members.ts'
 import type { Dialect } from './inference/text-request.ts'
@@ -21,7 +20,7 @@ import { INTERN_BODY_BYTES_MAX } from './workspaces/workspace-limits.ts'
 import { JSON_BODY_BYTES_MAX } from './limits/limits.ts'
 import { VAULT_BODY_BYTES_MAX } from './vault/vault-limits.ts'
 import { PresetChatBody } from './presets/preset-chat.ts'
-import { PresetMessagesBody } from './presets/preset-messages.ts'
+import { MESSAGES_KEPT, PresetMessagesBody } from './presets/preset-messages.ts'
 import { PresetResponsesBody } from './presets/preset-responses.ts'
 import { DesignateBody } from './presets/preset-changes.ts'
 import {
@@ -38,6 +37,28 @@ import { TestWebhookBody } from './webhooks/operator-webhooks.ts'
 import { CreateProviderKeyBody, UpdateProviderKeyBody } from './workspaces/byok.ts'
 import { AddMembersBody, RemoveMembersBody } from './workspaces/members.ts'
 import { CreateWorkspaceBody, UpdateWorkspaceBody } from './workspaces/workspaces.ts'
+import { FILE_OBJECTS } from './inference/file-references.ts'
+import { DECIDED, OURS_NAMES } from './inference/text-members.ts'
+
+/** What is kept of the body of a message: the members that Sluice takes out, sets or adds. D4, D10. */
+const MESSAGES_KEPT_FORM: KeptForm = {
+  names: [
+    ...new Set([
+      ...Object.keys(MessagesBody.properties),
+      ...Object.keys(MESSAGES_KEPT.properties),
+      ...OURS_NAMES,
+    ]),
+  ],
+  objects: FILE_OBJECTS,
+  marks: { system: DECIDED, messages: DECIDED, tools: DECIDED },
+}
+
+/** The same of a prompt whose tokens are counted. */
+const COUNT_KEPT_FORM: KeptForm = {
+  names: [...new Set([...Object.keys(CountTokensBody.properties), ...OURS_NAMES])],
+  objects: FILE_OBJECTS,
+  marks: {},
+}
 
 /** How the JSON body of an operation is received and checked, on the loop and in a short job alike. */
 export interface BodyForm {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { WEBHOOKS } from '../../src/server/http/reference/openapi-webhooks.ts'
+import { WEBHOOKS } from '../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import {
   axeFindings,

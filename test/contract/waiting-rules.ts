@@ -42,7 +42,7 @@ export const MAY_PAUSE: Readonly<Record<string, string>> = {
   'test/server/http/reply/content.test.ts': ABSENCE,
   'test/server/http/timers.test.ts': TIMERS,
   'test/server/journal/recovery.test.ts': TIMERS,
-  'test/server/main/runner-videos.test.ts': LATER,
+  'test/server/main/runner.test.ts': LATER,
   'test/server/observe/live-reader.test.ts': TIMERS,
   'test/server/observe/log.test.ts': TIMERS,
   'test/server/observe/metrics.test.ts': TIMERS,

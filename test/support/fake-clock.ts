@@ -1,4 +1,4 @@
-import type { VideoClock } from '../../src/server/ports/videos/video-engine.ts'
+import type { VideoClock } from '../../src/server/runner/videos/engine-deps.ts'
 
 /**
  * A clock that a test moves; what waits for it runs in the order of time, and all that follows from it before

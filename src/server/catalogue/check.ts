@@ -1,14 +1,13 @@
 import type { Issue } from '../../schemas/failure-metadata.ts'
 import { isOfConnection } from '../../schemas/values/hop-by-hop.ts'
 import { pointer } from '../../schemas/issues.ts'
-import { hasEmbeddings, KEY_HEADERS } from '../../schemas/models/protocols.ts'
+import { hasEmbeddings, KEY_HEADERS, type Protocol } from '../../schemas/models/protocols.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { checkEndpointVideo, checkModelVideo, checkProviderVideo, checkTokenPrice } from './check-video.ts'
 import { checkAccountTier, checkPrices, checkProducts, doubtfulPrices } from './check-prices.ts'
-import { checkEndpointText, checkProviderText } from './check-text.ts'
-import { checkNames } from './names.ts'
 import type { CatalogueProblem, Placed } from './sources.ts'
 import { tagOf } from './wire.ts'
+import { writesText } from './build-text.ts'
 
 /** Entries that stand twice within one file; across files the later entry replaces the earlier. */
 export function checkRepeats<T>(
@@ -234,4 +233,77 @@ function checkDate(created: ModelEntry['created']): readonly Issue[] {
 
 function at(placed: Placed<unknown>, issues: readonly Issue[]): readonly CatalogueProblem[] {
   return issues.map((issue) => ({ file: placed.file, ...issue, path: placed.path + issue.path }))
+}
+
+const MEMBERS = ['speaks', 'strict', 'on_leave', 'first_output_ms', 'stall_ms'] as const
+const NO_CALLS = 'has no effect: the protocol `local` makes no calls'
+
+/** The built-in models have no connection that a member could describe. */
+function checkProviderText(provider: ProviderEntry): readonly Issue[] {
+  if (provider.protocol !== 'local') return []
+  return MEMBERS.filter((name) => provider[name] !== undefined).map((name) => ({
+    path: pointer('', name),
+    message: NO_CALLS,
+    expected: 'the member to be absent',
+  }))
+}
+
+/** @param place path of the endpoint, and its protocol: null when its provider is not known */
+function checkEndpointText(
+  model: ModelEntry,
+  entry: EndpointEntry,
+  { path, protocol }: { path: string; protocol: Protocol | null },
+): readonly Issue[] {
+  const { speaks, reasoning_field: field } = entry
+  if (field !== undefined && (protocol === 'local' || !writesText(model))) {
+    const expected = 'the member to be absent'
+    return [{ path: `${path}/reasoning_field`, message: 'belongs to an endpoint without chat', expected }]
+  }
+  if (speaks === undefined) return []
+  if (!writesText(model)) {
+    const expected = '`text` in the output modalities'
+    return [{ path: `${path}/speaks`, message: 'belongs to a model without text output', expected }]
+  }
+  if (protocol !== 'local') return []
+  return [{ path: `${path}/speaks`, message: NO_CALLS, expected: 'the member to be absent' }]
+}
+
+interface NameUse {
+  readonly name: string
+  readonly member: string
+  readonly of: Placed<ModelEntry>
+}
+
+/**
+ * Reports names that belong to two models. Ids, canonical slugs and aliases are one name space, so that an
+ * alias can neither hide a model nor lead to another alias.
+ */
+function checkNames(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
+  const uses = models.flatMap(usesOf)
+  const owners = new Map<string, NameUse>()
+  // Ids claim their names first: when an alias and an id collide, the operator has to change the alias,
+  // whichever comes first.
+  for (const use of uses) if (use.member === '/id') owners.set(use.name.toLowerCase(), use)
+  return uses.flatMap((use): CatalogueProblem[] => {
+    const owner = owners.get(use.name.toLowerCase())
+    if (owner === undefined) owners.set(use.name.toLowerCase(), use)
+    if (owner === undefined || owner === use || use.member === '/id') return []
+    const message = `is ${roleOf(owner)} of ${owner.of === use.of ? 'this model' : owner.of.entry.id} already`
+    const path = use.of.path + use.member
+    return [{ file: use.of.file, path, message, expected: 'a unique name' }]
+  })
+}
+
+function usesOf(of: Placed<ModelEntry>): readonly NameUse[] {
+  const { id, canonical_slug: canonical = id, aliases = [] } = of.entry
+  return [
+    { name: id, member: '/id', of },
+    ...(canonical === id ? [] : [{ name: canonical, member: '/canonical_slug', of }]),
+    ...aliases.map((name, index) => ({ name, member: `/aliases/${index}`, of })),
+  ]
+}
+
+function roleOf({ member }: NameUse): string {
+  if (member === '/id') return 'the id'
+  return member === '/canonical_slug' ? 'the canonical slug' : 'an alias'
 }

@@ -1,10 +1,13 @@
 import { hostFormOf, isPortAllowed } from '../../schemas/egress/destinations.ts'
 import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import type { Destination, DestinationRule } from '../ports/egress/egress.ts'
+import type { Destination } from '../ports/egress/egress.ts'
 import { canonical, standingOf } from './addresses.ts'
 import type { AllowList } from './allow-list.ts'
 import type { Lookups } from './lookups.ts'
 import { isOurs, type OwnPorts } from './own-addresses.ts'
+
+/** The rule that refused a destination: `fields.rule` of `destination_refused`. */
+type DestinationRule = 'host' | 'port' | 'address'
 
 /** The reason that no connection was made: callers may not reach an address of the destination. */
 export class DestinationRefused extends Error {

@@ -1,4 +1,7 @@
 import type { Pools } from '../../workers/thread-pools.ts'
+import { fail, ok } from '../../schemas/failures.ts'
+import { HISTORY_LINES_MAX } from '../../schemas/operator/history-limits.ts'
+import { HISTORY_HOUR_S } from '../../schemas/operator/history-range.ts'
 import type { LoadedCatalogue } from '../catalogue/load.ts'
 import type { Config } from '../config.ts'
 import { countGenerations } from '../observe/generation-metrics.ts'
@@ -12,7 +15,7 @@ import type { FrontCount } from '../ports/rates.ts'
 import type { State } from '../redis/open.ts'
 import { openApiKeys } from '../store/keys/api-key-management.ts'
 import { openGenerations } from '../store/inference/generations.ts'
-import type { Store } from '../store/base/open.ts'
+import { openStore, type Store, type StoreOptions } from '../store/base/open.ts'
 import { openWorkspaces } from '../store/lifecycle/open-workspaces.ts'
 import type { Channel } from '../supervisor/fleet/channel.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
@@ -21,13 +24,37 @@ import type { LoopBudget } from '../structures/loop-budget.ts'
 import { createInference } from '../inference/inference.ts'
 import { joinedBreakers } from '../upstream/routing/breakers.ts'
 import type { RootKeys } from '../vault/root-keys.ts'
-import { openBudgetPorts } from './budgets.ts'
+import { openActivity } from '../store/money/activity.ts'
+import { openAuditLog } from '../store/audit/audit-search.ts'
+import { openBudgets } from '../store/money/budgets.ts'
+import { openCredits } from '../store/money/credits.ts'
+import { openRequestLog } from '../store/requests/request-search.ts'
+import { createPresetConfigs } from '../store/presets/preset-configs.ts'
+import { openPresetRows, openPresets } from '../store/presets/presets.ts'
+import { hourColumns, withHours } from '../observe/history/hours.ts'
+import type { History } from '../ports/operator/history.ts'
+import { reach } from '../store/base/translate.ts'
+import { readHistoryHours } from '../store/operator/history-hours.ts'
+import { listOwn } from '../catalogue/own-models.ts'
+import type { ModelCatalogue } from '../ports/models/models.ts'
+import type { ShortJobs } from '../ports/short-jobs.ts'
+import type { SecretReleases } from '../ports/vault/vault.ts'
+import { openPrivateEndpoints } from '../store/endpoints/private-endpoints.ts'
+import { openSecretBindings } from '../store/vault/secret-bindings.ts'
+import { createPrivateModels } from '../upstream/endpoints/private-models.ts'
+import { createProber } from '../upstream/endpoints/prober.ts'
+import { bootId } from '../journal/boot-id.ts'
+import { openJournal } from '../journal/journal.ts'
+import { openKeptCount } from '../journal/kept-count.ts'
+import { journalsFolder } from '../journal/segments.ts'
+import { createSpend, type FrontSpend } from '../money/spend.ts'
+import { watchMoney } from '../observe/money-metrics.ts'
+import { openLender } from '../store/money/lender.ts'
+import { identityOf } from '../supervisor/fleet/process-state.ts'
+import { MONEY_POOL_MAX } from '../supervisor/fleet/shares.ts'
+import { REAL_TIMERS } from '../money/reservation.ts'
 import { operatorKeysOf } from './child.ts'
-import { openPrivateEndpointPorts } from './endpoints.ts'
-import { openHistory } from './history.ts'
 import { openFilePorts, type FileServices } from './files.ts'
-import { openMoneyPorts, type MoneyServices } from './money.ts'
-import { openPresetPorts } from './presets.ts'
 import { openDirectoryPorts } from './scim.ts'
 import { openVaultPorts } from './vault.ts'
 import { openVideoPorts } from './videos.ts'
@@ -118,4 +145,163 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
   const breakers = (): readonly BreakerReading[] =>
     joinedBreakers([...embedder.breakers(), ...inference.breakers()])
   return { ports, breakers, files, money: money.spend, writers: [vault, money, videos, generations] }
+}
+
+/** What management keys decide and read about money, the audit log of their decisions, and the request log. */
+export function openBudgetPorts(deps: {
+  readonly store: Store
+  readonly hints: Pick<Hints, 'publish'>
+}): Pick<Ports, 'budgets' | 'credits' | 'activity' | 'auditLog' | 'requestLog'> {
+  const { store } = deps
+  return {
+    budgets: openBudgets(deps),
+    credits: openCredits(deps),
+    activity: openActivity(store),
+    auditLog: openAuditLog(store),
+    requestLog: openRequestLog(store),
+  }
+}
+
+interface PresetDeps {
+  readonly store: Store
+  readonly hints: Pick<Hints, 'publish'>
+  readonly feed: EpochFeed
+}
+
+/** Presets, and the cache of the presets that calls use. */
+export function openPresetPorts(
+  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>,
+  { store, hints, feed }: PresetDeps,
+): Pick<Ports, 'presets' | 'presetConfigs'> {
+  return {
+    presets: openPresets(store, hints.publish),
+    presetConfigs: createPresetConfigs({ rows: openPresetRows(store), feed, graceMs, now: Date.now }),
+  }
+}
+
+interface HistoryDeps {
+  readonly channel: Pick<Channel, 'history'>
+  readonly store: Pick<Store, 'sql'>
+}
+
+/** The history of this node, which its supervisor keeps; and the hours of all nodes, which Postgres keeps. */
+export function openHistory({ channel, store }: HistoryDeps): History {
+  return {
+    read: (input) =>
+      reach(async () => {
+        const data = await channel.history(input)
+        if (data === null) return fail('busy', { detail: 'The supervisor does not answer.' })
+        if (input.grainS < HISTORY_HOUR_S) return ok(data)
+        const { dimension, columns } = hourColumns(input)
+        const { sinceS, untilS, name } = input
+        const read = await readHistoryHours(store.sql, {
+          dimension,
+          ...(name !== undefined && { name }),
+          sinceS,
+          untilS,
+          places: [columns[0] + 1, columns[1]],
+          namesMax: HISTORY_LINES_MAX,
+        })
+        return ok(withHours(data, input, read))
+      }),
+  }
+}
+
+interface PrivateEndpointDeps {
+  readonly store: Store
+  readonly hints: Hints
+  readonly feed: EpochFeed
+  readonly egress: Egress
+  readonly jobs: ShortJobs
+  readonly releases: SecretReleases
+  readonly catalogue: ModelCatalogue
+}
+
+/** Private endpoints, and the cache of the active ones. */
+function openPrivateEndpointPorts(
+  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>,
+  deps: PrivateEndpointDeps,
+): Pick<Ports, 'privateEndpoints' | 'endpointProber' | 'privateModels'> {
+  const { egress, jobs, releases, catalogue, feed } = deps
+  const privateEndpoints = openPrivateEndpoints(deps)
+  return {
+    privateEndpoints,
+    endpointProber: createProber({
+      egress,
+      jobs,
+      releases,
+      providers: catalogue.providers,
+      now: () => performance.now(),
+    }),
+    privateModels: createPrivateModels({
+      rows: privateEndpoints,
+      bindings: openSecretBindings(deps.store),
+      releases,
+      catalogue,
+      listOwn: (models) => listOwn(models, Date.now),
+      feed,
+      graceMs,
+      now: Date.now,
+    }),
+  }
+}
+
+interface MoneyDeps {
+  readonly part: StartedPart
+  readonly store: { readonly options: StoreOptions }
+  readonly feed: EpochFeed
+  readonly fronts: FrontCount
+  readonly metrics: Pick<Metrics, 'registry' | 'live'>
+  readonly log: Log
+  /** Called when this front must be replaced. */
+  readonly fenced: () => void
+}
+
+interface MoneyServices {
+  readonly spend: FrontSpend
+  /** To be called when no call is under way any more. */
+  close(): Promise<void>
+}
+
+/**
+ * The money of a front's calls, on connections of its own: a flood of unknown keys must not keep money from
+ * coming.
+ */
+function openMoneyPorts({ dataDir }: Pick<Config, 'dataDir'>, deps: MoneyDeps): MoneyServices {
+  const {
+    part: { id, node },
+    feed,
+    fronts,
+    metrics,
+    log,
+    fenced,
+  } = deps
+  const { options } = deps.store
+  const lane = openStore({
+    ...options,
+    poolMax: MONEY_POOL_MAX,
+    applicationName: `${options.applicationName}-money`,
+  })
+  const owner = { id, node, bootId: bootId() }
+  const holder = identityOf(process.pid) ?? { pid: process.pid, startedAt: '' }
+  const journal = openJournal({ folder: journalsFolder(dataDir), ...owner, holder, log })
+  const spend = createSpend({
+    lender: openLender(lane, { log, count: openKeptCount(dataDir, node, log) }),
+    journal,
+    owner,
+    fronts,
+    feed,
+    timers: REAL_TIMERS,
+    log,
+    fenced,
+  })
+  watchMoney(metrics.registry, () => spend.reading)
+  metrics.live.add({ money: () => spend.reading })
+  return {
+    spend,
+    async close() {
+      await spend.close()
+      await lane.close()
+    },
+  }
 }

@@ -1,5 +1,5 @@
 import { BROADCAST_POST_MS_MAX, REPLACED_CALLS_MS, REPLACED_FRONT_MS } from '../../schemas/limits/limits.ts'
-import { EPOCH_OVERDUE_MS } from '../../schemas/keys/key-limits.ts'
+import { EPOCH_OVERDUE_MS, KEY_LOCK_WAIT_MS_MAX, KEYS_HANDED_MS_MAX } from '../../schemas/keys/key-limits.ts'
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import { openPools } from '../../workers/pool.ts'
 import { scanMemory } from '../../workers/scan-memory.ts'
@@ -31,17 +31,17 @@ import { openKeyStore } from '../store/keys/api-keys.ts'
 import { openEpochFeed } from '../store/base/epoch-feed.ts'
 import { watchAdminPorts } from '../store/nodes/admin-ports.ts'
 import { enrol, startHeartbeat, type Heartbeat } from '../store/nodes/fronts.ts'
-import type { Store } from '../store/base/open.ts'
+import { openStore, type Store } from '../store/base/open.ts'
 import { LoopBudget } from '../structures/loop-budget.ts'
 import type { Channel } from '../supervisor/fleet/channel.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { VERSION } from '../supervisor/version.ts'
+import { createAccess, type Access, type AccessOptions } from '../access/access.ts'
+import { FRONT_POOL_MAX, KEY_POOL_MAX } from '../supervisor/fleet/shares.ts'
 import { catalogueOf } from './child-catalogue.ts'
 import { childLog, configOfPart, stateAddress } from './child.ts'
 import { openGate } from './egress.ts'
-import { openAccess } from './front-keys.ts'
 import { openFrontPorts } from './front-ports.ts'
-import { openStores } from './front-stores.ts'
 import { rootKeysOf, type FileServices } from './files.ts'
 import { openRequestRecorder } from './requests.ts'
 
@@ -326,5 +326,60 @@ function broadcastPost(egress: Egress): (url: string, json: Uint8Array) => Promi
     if (!answer.ok) return false
     answer.value.release()
     return answer.value.status < 300
+  }
+}
+
+interface FrontKeys {
+  readonly channel: Pick<Channel, 'keys' | 'onKnownKeys'>
+  readonly log: Log
+}
+
+/**
+ * Access of a front that begins with the keys that another front of its node knew, and passes its own on: a
+ * reload has no cold start. To be called when the feed follows the epoch. Waits KEYS_HANDED_MS_MAX at most,
+ * whatever the store does.
+ */
+export async function openAccess(options: AccessOptions, { channel, log }: FrontKeys): Promise<Access> {
+  const access = createAccess(options)
+  const endsAt = performance.now() + KEYS_HANDED_MS_MAX
+  const begin = async (): Promise<void> => {
+    const hashes = (await channel.keys).split(',').filter((hash) => hash !== '')
+    const loaded = await access.beginWith(hashes, () => performance.now() < endsAt)
+    if (hashes.length > 0) log.info('keys_handed_over', { handed: hashes.length, loaded })
+  }
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, KEYS_HANDED_MS_MAX)
+  })
+  await Promise.race([begin(), late])
+  clearTimeout(timer)
+  channel.onKnownKeys(() => access.knownKeys().join(','))
+  return access
+}
+
+export interface FrontStores {
+  readonly store: Store
+  /** Also for the front's heartbeat and its look at admin ports: the connections of `store` may then close. */
+  readonly keyLane: Store
+}
+
+/**
+ * Opens a front's connections for calls, and apart from them the connection on which keys are loaded: a flood
+ * of unknown keys leaves the others free. A heartbeat that waits for a lock gives up before a load of keys
+ * behind it does.
+ */
+export function openStores(
+  { caps }: Pick<Config, 'caps'>,
+  { databaseUrl: url, slot }: Pick<StartedPart, 'databaseUrl' | 'slot'>,
+): FrontStores {
+  const applicationName = `sluice-front-${slot}`
+  return {
+    store: openStore({ url, poolMax: FRONT_POOL_MAX, applicationName, caps }),
+    keyLane: openStore({
+      url,
+      poolMax: KEY_POOL_MAX,
+      applicationName: `${applicationName}-keys`,
+      lockMsMax: KEY_LOCK_WAIT_MS_MAX,
+    }),
   }
 }

@@ -1,5 +1,7 @@
+import { createHistogram, performance } from 'node:perf_hooks'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { LoopSampler } from './loop-sampler.ts'
+import { every, type Repetition } from '../structures/ticks.ts'
+import { heapCollector } from './heap-collector.ts'
 
 /**
  * Milliseconds of the sampling timer while a front works: a delay is reported too short by at most this much.
@@ -91,4 +93,179 @@ export function watchProcess(registry: Registry, front: number | null = null): W
  */
 export function delayOf(nanoseconds: number, resolutionMs: number): number {
   return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NS_PER_S - resolutionMs / 1000) : 0
+}
+
+/** Milliseconds between two samples of a process at rest, whose timers should hardly wake it. Decision. */
+const RESTING_SAMPLE_MS = 1_000
+/** Milliseconds without work after which a sampler rests. Decision. */
+const SAMPLED_ON_MS = 1_000
+/**
+ * Samples of a rest after which the process gives back the garbage of its start, or of its work. Decision.
+ */
+const COLLECT_AFTER_SAMPLES = 20
+/** Nanoseconds in a millisecond. */
+const NS_PER_MS = 1e6
+/** Longest delay that the histogram can hold: an hour in nanoseconds, with two digits. */
+const HISTOGRAM = { lowest: 1, highest: 3.6e12, figures: 2 } as const
+
+/** Work that begins and ends, and that a sampler follows. */
+export interface FollowedWork {
+  /** True while the work goes on. */
+  readonly isRunning: boolean
+  /** Called when work begins after a rest, before anything of it has run for long. */
+  onBegin: () => void
+}
+
+interface LoopSamplerOptions {
+  /** Milliseconds between two samples at rest. */
+  readonly restingMs?: number
+  /** Collects garbage; called once in every rest. */
+  readonly collect?: () => void
+  /** Tells what the loop did since the last call. */
+  readonly look?: () => LoopWork
+}
+
+/**
+ * Samples how late the timers of this process run. The samples are dense while the loop works. At rest they
+ * are rare: a timer of 5 ms alone takes half a percent of a core. Work that is followed makes the samples
+ * dense before it can hold up the loop, so that no delay of a call is missed. A stop between two rare
+ * samples, such as that of a collection of garbage, is read from the time that the loop itself counts.
+ */
+export class LoopSampler {
+  readonly #resolutionMs: number
+  readonly #restingMs: number
+  readonly #collect: () => void
+  readonly #delays = createHistogram(HISTOGRAM)
+  readonly #look: () => LoopWork
+  #work: FollowedWork | null = null
+  #samples: Repetition | null = null
+  #periodMs = 0
+  #lastAt = 0
+  /** Instant from which the sampler may rest. */
+  #restsAt: number
+  #restSamples = 0
+
+  /** @param resolutionMs milliseconds between two samples while the loop works */
+  constructor(
+    resolutionMs: number,
+    { restingMs = RESTING_SAMPLE_MS, collect = heapCollector(), look = loopWork() }: LoopSamplerOptions = {},
+  ) {
+    this.#resolutionMs = resolutionMs
+    this.#restingMs = restingMs
+    this.#collect = collect
+    this.#look = look
+    this.#restsAt = performance.now() + SAMPLED_ON_MS
+    this.#every(resolutionMs)
+  }
+
+  /** True while the samples are rare. */
+  get isResting(): boolean {
+    return this.#periodMs !== this.#resolutionMs
+  }
+
+  /** Seconds of delay at a percentile of the samples; 0 without samples. */
+  percentileS(percentile: number): number {
+    return this.#delays.count === 0 ? 0 : this.#delays.percentile(percentile) / NS_PER_MS / 1_000
+  }
+
+  /** Seconds of the longest delay; 0 without samples. */
+  get maxS(): number {
+    return this.#delays.count === 0 ? 0 : this.#delays.max / NS_PER_MS / 1_000
+  }
+
+  follow(work: FollowedWork): void {
+    this.#work = work
+    work.onBegin = () => {
+      if (this.#samples === null) return
+      // The work may have waited for a stop to end.
+      if (this.isResting) this.#recordStop(this.#look())
+      this.#restsAt = performance.now() + SAMPLED_ON_MS
+      this.#every(this.#resolutionMs)
+    }
+  }
+
+  /** Forgets the samples. */
+  reset(): void {
+    this.#delays.reset()
+  }
+
+  stop(): void {
+    this.#samples?.stop()
+    this.#samples = null
+    this.#work = null
+  }
+
+  #every(ms: number): void {
+    if (ms === this.#periodMs) return
+    this.#samples?.stop()
+    this.#periodMs = ms
+    this.#restSamples = 0
+    this.#lastAt = performance.now()
+    this.#samples = every(ms, () => this.#sample())
+  }
+
+  #sample(): void {
+    const now = performance.now()
+    const isResting = this.isResting
+    const lateMs = now - this.#lastAt - this.#periodMs
+    this.#lastAt = now
+    if (now < this.#restsAt) return this.#record(lateMs)
+    const work = this.#look()
+    if (isResting && lateMs < work.stopMs - this.#resolutionMs) this.#recordStop(work)
+    else this.#record(lateMs)
+    if (this.#work?.isRunning !== true && !work.isBusy) return this.#rest()
+    this.#restsAt = now + SAMPLED_ON_MS
+    this.#every(this.#resolutionMs)
+  }
+
+  /** A stop counts for as much as dense samples would have seen of it at least. */
+  #recordStop({ stopMs }: LoopWork): void {
+    this.#record(stopMs - this.#resolutionMs)
+  }
+
+  #record(delayMs: number): void {
+    const delayNs = Math.round(delayMs * NS_PER_MS)
+    this.#delays.record(Math.min(Math.max(delayNs, HISTOGRAM.lowest), HISTOGRAM.highest))
+  }
+
+  #rest(): void {
+    this.#every(this.#restingMs)
+    if (++this.#restSamples === COLLECT_AFTER_SAMPLES) this.#collect()
+  }
+}
+
+/** Share of time from which an event loop counts as working. */
+const WORKING_SHARE = 0.05
+/**
+ * Turns of a loop between two looks up to which the loop had next to nothing to do: a front at rest has some
+ * ten a second. Decision.
+ */
+const TURNS_AT_REST_MAX = 64
+
+/** What an event loop did since the look before. */
+export interface LoopWork {
+  readonly isBusy: boolean
+  /**
+   * Milliseconds that the loop may have stood still at once: all of its work, where few turns did it; 0 where
+   * many turns did. Too long by the rest of the work, and never too short where the turns were few.
+   */
+  readonly stopMs: number
+}
+
+/** @returns a function that tells what the loop of this thread did since the last call */
+export function loopWork(): () => LoopWork {
+  let before = performance.eventLoopUtilization()
+  let turnsBefore = turnsOf()
+  return () => {
+    const [now, turns] = [performance.eventLoopUtilization(), turnsOf()]
+    const { active, utilization } = performance.eventLoopUtilization(now, before)
+    const stopMs = turns - turnsBefore > TURNS_AT_REST_MAX ? 0 : active
+    before = now
+    turnsBefore = turns
+    return { isBusy: utilization > WORKING_SHARE, stopMs }
+  }
+}
+
+function turnsOf(): number {
+  return performance.nodeTiming.uvMetricsInfo.loopCount
 }

@@ -106,7 +106,7 @@ export interface Observer {
   trace(trace: Trace, call: TracedCall): void
 }
 
-export interface TracedCall {
+interface TracedCall {
   readonly requestId: string
   readonly operation: string
   readonly model: string

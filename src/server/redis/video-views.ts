@@ -11,9 +11,9 @@ import {
   VIDEO_VIEWS_LATE_MAX,
   VIDEO_VIEWS_PUT_AT_ONCE,
 } from '../../schemas/videos/video-limits.ts'
-import type { VideoView, VideoViews } from '../ports/videos/videos.ts'
+import type { VideoView, VideoViews, VideoWake } from '../ports/videos/videos.ts'
 import type { State } from './open.ts'
-import { openVideoWakes } from './video-wakes.ts'
+import { openChannel, publishTo, type Channel } from './channel.ts'
 
 export interface RunningVideoViews extends VideoViews {
   close(): Promise<void>
@@ -209,6 +209,55 @@ function viewOf(text: string, id: string): VideoView | null {
   try {
     const value: unknown = JSON.parse(text.slice(1))
     return View.Check(value) && value.id === id ? value : null
+  } catch {
+    return null
+  }
+}
+
+const CHANNEL = 'sluice:videos'
+
+interface VideoWakes {
+  wake(what: VideoWake): void
+  onWake(listener: (what: VideoWake) => void): () => void
+  close(): Promise<void>
+}
+
+/**
+ * Wake-ups by pub/sub: a process that misses a wake-up finds the row by itself, a little later. Only a process
+ * that listens has a subscription.
+ */
+function openVideoWakes(state: State): VideoWakes {
+  let channel: Channel | null = null
+  const waiting = new Set<string>()
+  const flush = (): void => {
+    const texts = [...waiting]
+    waiting.clear()
+    for (const text of texts) void publishTo(state, CHANNEL, text)
+  }
+  return {
+    // A burst of jobs wakes once a tick: one message says as much as a hundred.
+    wake(what) {
+      if (waiting.size === 0) setImmediate(flush)
+      waiting.add(JSON.stringify(what))
+    },
+    onWake(listener) {
+      channel ??= openChannel(state, CHANNEL)
+      return channel.listen((text) => {
+        const what = wakeOf(text)
+        if (what !== null) listener(what)
+      })
+    },
+    close: () => channel?.close() ?? Promise.resolve(),
+  }
+}
+
+/** Every client of Redis may publish here: a text that is no wake-up is ignored. */
+function wakeOf(text: string): VideoWake | null {
+  try {
+    const { kind, provider, id } = Object(JSON.parse(text)) as Record<string, unknown>
+    if (kind === 'webhooks') return { kind }
+    if (kind === 'jobs' && typeof provider === 'string') return { kind, provider }
+    return kind === 'cancelled' && typeof id === 'string' ? { kind, id } : null
   } catch {
     return null
   }

@@ -1,13 +1,17 @@
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { OPENED_PIECES_MAX } from '../../schemas/files/file-limits.ts'
+import {
+  LARGE_PIECE_BYTES,
+  OPENED_BYTES_MAX,
+  OPENED_PIECES_MAX,
+  STORAGE_PIECE_BYTES,
+} from '../../schemas/files/file-limits.ts'
 import { KeepingUp } from '../../schemas/files/keeping-up.ts'
 import type { ByteReader } from '../../server/ports/byte-streams.ts'
 import type { Unsealing, UnsealInput } from '../../server/ports/files/intake.ts'
 import { detach } from '../detach.ts'
-import { HEADER_BYTES, layoutOf } from '../seal/format.ts'
+import { HEADER_BYTES, layoutOf, SEGMENT_BYTES } from '../seal/format.ts'
 import { rangePlan } from '../seal/opener.ts'
 import { failureOfLast } from './last-message.ts'
-import { OpenedRoom } from './opened-room.ts'
 import type { FromThread } from './protocol.ts'
 import type { Session, SessionPool } from './session-pool.ts'
 
@@ -235,4 +239,33 @@ function ownBuffer(piece: Uint8Array): ArrayBuffer {
   const { buffer } = piece
   if (buffer instanceof ArrayBuffer && buffer.byteLength === piece.length) return buffer
   return Uint8Array.from(piece).buffer
+}
+
+/** Divides OPENED_BYTES_MAX among the sealed downloads of a front. */
+export class OpenedRoom {
+  readonly #readers: () => number
+  /** Bytes of all pieces that were allowed and are not finished. */
+  #lentBytes = 0
+
+  /** @param readers sealed downloads under way */
+  constructor(readers: () => number) {
+    this.#readers = readers
+  }
+
+  /**
+   * @param isSteady the reader keeps up; it gets a large piece while all pieces together take at most half
+   * @returns bytes that the next piece may have, at least a segment; to be given back once
+   */
+  take(isSteady: boolean): number {
+    const fair = Math.floor(OPENED_BYTES_MAX / OPENED_PIECES_MAX / Math.max(1, this.#readers()))
+    const isLarge = isSteady && this.#lentBytes + LARGE_PIECE_BYTES <= OPENED_BYTES_MAX / 2
+    const most = isLarge ? LARGE_PIECE_BYTES : STORAGE_PIECE_BYTES
+    const bytes = Math.min(most, Math.max(SEGMENT_BYTES, fair))
+    this.#lentBytes += bytes
+    return bytes
+  }
+
+  giveBack(bytes: number): void {
+    this.#lentBytes -= bytes
+  }
 }

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { geminiCount } from '../../../src/dialects/gemini/calls.ts'
-import { GeminiPartStream } from '../../../src/dialects/gemini/parts.ts'
-import { geminiUsageOf } from '../../../src/dialects/gemini/usage.ts'
+import { GeminiPartStream, geminiUsageOf } from '../../../src/dialects/gemini/parts.ts'
 import { bodyOf } from '../../support/inference/fake-stream.ts'
 import { failuresOfEvents } from '../../../src/server/upstream/provider-failure.ts'
 

@@ -1,7 +1,7 @@
 /** What a usage costs, in big integers, beside what the product makes of the provider's words for it. */
 import { chatUsageOf } from '../../../src/dialects/chat/usage.ts'
 import { MessagesUsage } from '../../../src/dialects/messages/usage.ts'
-import { geminiUsageOf } from '../../../src/dialects/gemini/usage.ts'
+import { geminiUsageOf } from '../../../src/dialects/gemini/parts.ts'
 import { readResponse } from '../../../src/dialects/responses/whole.ts'
 import { HEAD } from '../../support/inference/provider-chunks.ts'
 import { searchCall } from '../../support/inference/responses-streams.ts'

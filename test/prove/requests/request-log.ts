@@ -5,7 +5,7 @@ import { REQUESTS_SPILL_FILES_MAX } from '../../../src/schemas/requests/request-
 import type { RequestShape } from '../../../src/schemas/requests/requests.ts'
 import { spillFolder } from '../../../src/server/observe/requests/spill-folder.ts'
 import { PackedCalls } from '../../../src/server/store/requests/packed-calls.ts'
-import { recoverRequests } from '../../../src/server/store/requests/request-recovery.ts'
+import { recoverRequests } from '../../../src/server/store/requests/request-rows.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
 import { makeOrganization } from '../keys/isolation/owners.ts'

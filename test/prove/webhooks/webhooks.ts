@@ -1,7 +1,7 @@
 /** Receivers that fail half of all attempts, and runners that are killed. */
 import { randomBytes } from 'node:crypto'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
-import type { WebhookTiming } from '../../../src/server/runner/webhooks/timing.ts'
+import type { WebhookTiming } from '../../../src/server/runner/webhooks/sender.ts'
 import { openDataKeys } from '../../../src/server/store/vault/data-keys.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../src/server/store/workspaces/organizations.ts'

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { ModelFilter } from '../../../src/server/ports/models/models.ts'
+import { WordSearch } from '../../../src/server/catalogue/select.ts'
 import { catalogueOf } from '../../support/models/catalogue.ts'
+
+const words = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'é', '😀'), maxLength: 3 }), {
+  minLength: 1,
+  maxLength: 3,
+})
 
 const DAY_S = 86_400
 const NOW_S = 1_000 * DAY_S
@@ -276,3 +282,23 @@ t.test(
     }
   },
 )
+
+const LETTERS = fc.constantFrom('a', 'b', 'é', '😀', ' ', '\n')
+const texts = fc.array(fc.string({ unit: LETTERS, maxLength: 8 }), { maxLength: 12 })
+
+t.test('the texts that have every word are found, as a look into each would find them', async (t) => {
+  fc.assert(
+    fc.property(texts, words, (all, wanted) => {
+      const has = all.flatMap((text, at) => (wanted.every((word) => text.includes(word)) ? [at] : []))
+      t.same(new WordSearch(all).find(wanted), has)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('a word does not reach from one text into the next, and an empty one is in all', async (t) => {
+  const search = new WordSearch(['ab', '', 'cd'])
+  t.same(search.find(['bc']), [])
+  t.same(search.find(['']), [0, 1, 2])
+  t.same(new WordSearch([]).find(['']), [])
+})

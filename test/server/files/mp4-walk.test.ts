@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
-import { Mp4Walk } from '../../../src/server/files/mp4-walk.ts'
+import { Mp4Walk } from '../../../src/server/files/clips.ts'
 import { box, CLIP } from '../../support/videos/boxes.ts'
 
 /** Whether a file passes, in pieces of any size. */

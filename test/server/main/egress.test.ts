@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { egress as findings } from '../../../src/server/cli/operator/doctor/egress.ts'
+import { egress as findings } from '../../../src/server/cli/operator/doctor/examine.ts'
 import {
   UPSTREAM_LONG_CALLS_DEFAULT,
   UPSTREAM_LONG_CALLS_MAX,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { CAPS_DEFAULT } from '../../../src/schemas/operator/caps.ts'
-import { openStores, type FrontStores } from '../../../src/server/main/front-stores.ts'
+import { openStores, type FrontStores } from '../../../src/server/main/front.ts'
 import { newId } from '../../../src/server/store/base/ids.ts'
 import { openStore } from '../../../src/server/store/base/open.ts'
 import { openKeyStore } from '../../../src/server/store/keys/api-keys.ts'

@@ -4,7 +4,7 @@ import {
   BOOKS_FLUSH_ENTRIES_MIN as MIN,
   BOOKS_FLUSH_ENTRIES_STEP as STEP,
 } from '../../../src/schemas/money/money-limits.ts'
-import { FlushBatches } from '../../../src/server/money/flush-batches.ts'
+import { FlushBatches } from '../../../src/server/money/journal-flush.ts'
 import type { BookEntry, Flush, FlushResult } from '../../../src/server/ports/money/lending.ts'
 
 type Store = (flush: Flush) => FlushResult | Error

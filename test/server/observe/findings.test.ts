@@ -5,11 +5,13 @@ import {
   FAILED_OF_MIN,
   FAILED_SHARE_MAX,
   findingsOf,
-  JOURNAL_LAG_MS_MAX,
   type Found,
+  JOURNAL_LAG_MS_MAX,
+  refusals,
+  REFUSED_OF_MIN,
+  REFUSED_SHARE_MAX,
 } from '../../../src/server/observe/findings.ts'
 import { coresSince, cpuTimes, timesOf, type Cores } from '../../../src/server/observe/load-advice.ts'
-import { REFUSED_OF_MIN, REFUSED_SHARE_MAX, refusals } from '../../../src/server/observe/refusals.ts'
 import { READY } from '../../support/operator/admin-port.ts'
 import { liveView } from '../../support/operator/live-view.ts'
 

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openOutlet } from '../../../src/server/observe/outlet.ts'
+import { openOutlet } from '../../../src/server/observe/log.ts'
 
 t.test(
   'lines that find the disk full wait for room, and the log goes on',

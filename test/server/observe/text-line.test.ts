@@ -1,6 +1,5 @@
 import t from 'tap'
-import { createLog } from '../../../src/server/observe/log.ts'
-import { textLine } from '../../../src/server/observe/text-line.ts'
+import { createLog, textLine } from '../../../src/server/observe/log.ts'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 
 t.test('a text line has local time, level, process, event and fields', (t) => {

@@ -7,7 +7,7 @@ import {
   VAULT_WRITES_TOGETHER_CHARS_MAX,
   VAULT_WRITES_TOGETHER_MAX,
   type Put,
-} from '../../../src/server/vault/gathered-puts.ts'
+} from '../../../src/server/vault/vaults.ts'
 import { gate } from '../../support/gate.ts'
 import { BY, openVaultStand } from '../../support/vault/vault-front.ts'
 

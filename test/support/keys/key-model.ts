@@ -1,7 +1,6 @@
 /** A front's keys over a store and a feed that do one step at a time, in whatever order a test says. */
-import type { Outcome } from '../../../src/schemas/failures.ts'
-import { ok } from '../../../src/schemas/failures.ts'
-import { KeyLoads } from '../../../src/server/access/key-loads.ts'
+import { ok, type Outcome } from '../../../src/schemas/failures.ts'
+import { KeyLoads } from '../../../src/server/access/access.ts'
 import { createKnownKeys } from '../../../src/server/access/known-keys.ts'
 import type { Change, Invalidation, KeyRecord, KeyStore } from '../../../src/server/ports/keys/keys.ts'
 import { testKey } from './key-store.ts'

@@ -1,4 +1,4 @@
-import type { KeyMoney } from '../../../src/server/ports/money/key-money.ts'
+import type { KeyMoney } from '../../../src/server/ports/keys/keys.ts'
 
 /** Of a key for which nothing has a limit. */
 export const NO_LIMITS: KeyMoney = {

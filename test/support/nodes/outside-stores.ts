@@ -17,7 +17,7 @@ import {
   startPostmaster,
   stopPostmaster,
   type Postmaster,
-} from '../../../src/server/supervisor/postgres/postmaster.ts'
+} from '../../../src/server/supervisor/postgres/embedded-postgres.ts'
 import { makeSocketFolder } from '../../../src/server/supervisor/data-directory/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../../../src/server/supervisor/fleet/step-down.ts'
 import { plainEnvironment } from '../load/load.ts'

@@ -1,6 +1,6 @@
 /** A ledger with payments that were not compared with the request log. */
 import type { Store } from '../../../src/server/store/base/open.ts'
-import { recoverRequests } from '../../../src/server/store/requests/request-recovery.ts'
+import { recoverRequests } from '../../../src/server/store/requests/request-rows.ts'
 import { findRequests } from '../../../src/server/store/requests/request-search.ts'
 import { openBooks, type Books } from '../money/ledger.ts'
 import { must } from '../must.ts'

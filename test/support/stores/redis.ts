@@ -4,7 +4,7 @@ import {
   launchInMemory,
   launchServer,
   type RunningRedis,
-} from '../../../src/server/supervisor/redis/redis-launch.ts'
+} from '../../../src/server/supervisor/redis/redis-child.ts'
 import { openState, type State } from '../../../src/server/redis/open.ts'
 import { SILENT } from '../log.ts'
 import type { Teardown } from '../teardown.ts'

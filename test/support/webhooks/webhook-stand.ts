@@ -10,8 +10,8 @@ import {
   openWebhookSender,
   type WebhookSender,
   type WebhookSenderOptions,
+  type WebhookTiming,
 } from '../../../src/server/runner/webhooks/sender.ts'
-import type { WebhookTiming } from '../../../src/server/runner/webhooks/timing.ts'
 import { openDataKeys } from '../../../src/server/store/vault/data-keys.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
 import { openDeliveries } from '../../../src/server/store/webhooks/deliveries.ts'

@@ -10,7 +10,7 @@ import {
   UPLOAD_WINDOW_BYTES_MAX,
 } from '../../../src/schemas/files/file-limits.ts'
 import { SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
-import { OpenedRoom } from '../../../src/workers/sessions/opened-room.ts'
+import { OpenedRoom } from '../../../src/workers/sessions/unsealing.ts'
 import { Places } from '../../../src/workers/sessions/places.ts'
 import { TimeSlices } from '../../../src/workers/sessions/time-slices.ts'
 import { must } from '../../support/must.ts'

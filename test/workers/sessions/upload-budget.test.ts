@@ -7,7 +7,7 @@ import {
   UPLOAD_WINDOW_BYTES_MAX,
   UPLOAD_WINDOW_BYTES_MIN,
 } from '../../../src/schemas/files/file-limits.ts'
-import { UploadBudget, type Share } from '../../../src/workers/sessions/upload-budget.ts'
+import { UploadBudget, type Share } from '../../../src/workers/sessions/intake.ts'
 
 const join = (budget: UploadBudget, count: number): Share[] =>
   Array.from({ length: count }, () => budget.join())

@@ -5,14 +5,20 @@ import {
   type EndpointForm,
 } from '../../../schemas/endpoints/private-endpoints.ts'
 import { validate, type ExaminedEndpoint } from '../../operations/endpoints/validation.ts'
-import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
+import type { EndpointProber, PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { openPrivateEndpoints } from '../../store/endpoints/private-endpoints.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
+import { openGate } from '../../main/egress.ts'
+import { openVaultPorts } from '../../main/vault.ts'
+import { createProber } from '../../upstream/endpoints/prober.ts'
+import { type DatabaseHandle, need, withDatabase } from '../parts/database.ts'
 import { idOf } from '../parts/reference.ts'
-import { addVerb, print, table } from '../parts/verb.ts'
-import { withProber } from './own-prober.ts'
+import { addVerb, loadGeneration, print, table } from '../parts/verb.ts'
+import { loadChosenModels } from '../parts/load-models.ts'
+import { stderrLog } from '../parts/stderr-log.ts'
+import { OWN_JOBS } from '../vault/own-vaults.ts'
+import { ownRootKeys } from '../vault/root-keys.ts'
 
 interface Options {
   readonly json?: boolean
@@ -145,4 +151,27 @@ function causeOf(checks: readonly EndpointCheck[]): string {
   const { name, reason = 'failed', upstream_status: status, upstream_message: message } = failed
   const told = message === undefined ? '' : `: ${message}`
   return `${name} ${reason}${status === undefined ? '' : ` (${status})`}${told}`
+}
+
+/**
+ * Probes endpoints as the node does: through the gate of its settings, with secrets of its vaults, whose
+ * release is audited. Throws CliFailure.
+ */
+async function withProber<T>(
+  { store, publish }: DatabaseHandle,
+  use: (prober: EndpointProber) => Promise<T>,
+): Promise<T> {
+  const { config } = loadGeneration()
+  const { providers } = loadChosenModels(config)
+  const egress = openGate(config)
+  const vault = openVaultPorts({ store, rootKeys: ownRootKeys(), jobs: OWN_JOBS, log: stderrLog, publish })
+  try {
+    const { releases } = vault.ports
+    return await use(
+      createProber({ egress, jobs: OWN_JOBS, releases, providers, now: () => performance.now() }),
+    )
+  } finally {
+    await egress.close()
+    await vault.close()
+  }
 }

@@ -1,15 +1,22 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { TOKENS_TOLD_MAX } from '../../../schemas/inference/token-limits.ts'
-import { DIALECTS, type Dialect } from '../../../schemas/inference/text-request.ts'
+import { type Dialect, DIALECTS } from '../../../schemas/inference/text-request.ts'
 import { TIER_CHARS_MAX } from '../../../schemas/models/price-conditions.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
+import { fieldRows, type EndpointKind, type FieldRow } from '../../../dialects/table/field-rows.ts'
 import type { Endpoint, ModelCatalogue, ResolvedModel } from '../../ports/models/models.ts'
 import { comparedNames } from '../../operations/name-hints.ts'
-import { addVerb, CliFailure, loadGeneration, print } from '../parts/verb.ts'
-import { fieldsOf, fieldText, reachedAt, type Reached } from './explain-fields.ts'
-import { pricedAt, pricesOf, priceText, type PriceCase, type PricedEndpoint } from './explain-prices.ts'
+import { protocolFor } from '../../upstream/inference/spoken.ts'
+import { listOwn } from '../../catalogue/own-models.ts'
+import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
+import type { OwnEndpoint } from '../../ports/models/own-models.ts'
+import { endpointsOfModel } from '../../store/endpoints/private-endpoint-rows.ts'
+import { endpointAt } from '../../upstream/endpoints/own-endpoint.ts'
+import { OwnProviders } from '../../upstream/endpoints/own-providers.ts'
+import { addVerb, CliFailure, loadGeneration, print, table } from '../parts/verb.ts'
 import { loadChosenModels } from '../parts/load-models.ts'
-import { privateFacts, privateModel, privateText, type PrivateModel } from './private-model.ts'
+import { withDatabase } from '../parts/database.ts'
+import { pricedAt, pricesOf, priceText, type PriceCase, type PricedEndpoint } from './explain-prices.ts'
 
 interface ExplainOptions {
   readonly json?: boolean
@@ -166,4 +173,134 @@ function tierName(text: string): string {
   if (text === '' || text.length > TIER_CHARS_MAX)
     throw new InvalidArgumentError(`Expected a name of 1 to ${TIER_CHARS_MAX} characters.`)
   return text
+}
+
+/** An endpoint that calls of a form reach, and what becomes of each of their fields. */
+interface Reached {
+  readonly endpoint: Endpoint
+  readonly kind: EndpointKind
+  readonly isNative: boolean
+  readonly rows: readonly FieldRow[]
+}
+
+/** Null: the form does not reach it. */
+function reachedAt(endpoint: Endpoint, from: Dialect): Reached | null {
+  const { text } = endpoint
+  const protocol = text === null ? null : protocolFor(text, from)
+  if (text === null || protocol === null) return null
+  const kind = { protocol, isStrict: text.isStrict }
+  return { endpoint, kind, isNative: protocol === from, rows: fieldRows(from, kind) }
+}
+
+/** Members of an endpoint in JSON, besides its name. */
+function fieldsOf({ kind, isNative, rows }: Reached): object {
+  return {
+    protocol: kind.protocol,
+    is_native: isNative,
+    is_strict: kind.isStrict,
+    fields: rows,
+  }
+}
+
+/** A line for each endpoint, then the table with a column for each kind of endpoints. */
+function fieldText(reached: readonly Reached[]): string {
+  const kinds = new Map(reached.map((one) => [kindName(one), one]))
+  const endpoints = reached.map((one) => [one.endpoint.tag, kindName(one), howCalled(one)])
+  const tables = Array.from(kinds.values(), ({ rows }) => rows.filter(isShown))
+  const fields = tables[0]?.map(({ field }) => field) ?? []
+  const cells = fields.map((field, nth) => [field, ...tables.map((rows) => cellOf(rows[nth]))])
+  return [
+    table([['endpoint', 'speaks', 'gets'], ...endpoints]),
+    table([['field', ...kinds.keys()], ...cells]),
+    'If the request is translated, all other fields are dropped, and other parts, items and tools are refused.\n' +
+      'For mapped parts, items and tools, the list shows only fields that at least one provider does not receive.',
+  ].join('\n\n')
+}
+
+function kindName({ kind: { protocol, isStrict } }: Pick<Reached, 'kind'>): string {
+  return isStrict ? `${protocol}, strict` : protocol
+}
+
+function howCalled({ isNative }: Reached): string {
+  return isNative ? 'unchanged' : 'translated'
+}
+
+/** What no endpoint gets is the same for all. */
+function isShown({ class: of }: FieldRow): boolean {
+  return of !== 'ours'
+}
+
+function cellOf(row: FieldRow | undefined): string {
+  if (row === undefined) return '-'
+  const { class: of, to = [], limit, defaults = [] } = row
+  if (of === 'passed') return 'unchanged'
+  const usual = of === 'refused' ? defaults.map((one) => JSON.stringify(one)).join(', ') : ''
+  const said = to.length > 0 ? to.join(', ') : of
+  const but = usual === '' ? said : `${said}, except ${usual}`
+  return limit === undefined ? but : `${but} (${limit})`
+}
+
+/** A model that private endpoints alone serve, with the endpoints of all organizations. */
+interface PrivateModel {
+  readonly model: ResolvedModel
+  readonly endpoints: readonly PrivateEndpoint[]
+}
+
+/** Null: no private endpoint serves a model of this name. Throws `CliFailure` without a database. */
+function privateModel(name: string, catalogue: ModelCatalogue): Promise<PrivateModel | null> {
+  return withDatabase(async ({ store }) => {
+    return modelOf(await endpointsOfModel(store.sql, name), catalogue)
+  })
+}
+
+function modelOf(rows: readonly PrivateEndpoint[], { providers }: ModelCatalogue): PrivateModel | null {
+  const known = new OwnProviders(providers)
+  const served = rows.flatMap((row): { row: PrivateEndpoint; own: OwnEndpoint }[] => {
+    const provider = known.at(row)
+    if (provider === null) return []
+    const { pricing, declaredRegion: region } = row
+    return [{ row, own: { endpoint: endpointAt(row, provider), pricing, region } }]
+  })
+  const [first] = served
+  if (first === undefined) return null
+  const { modelPermaslug: slug, createdAt } = first.row
+  const endpoints = served.map(({ own }) => own)
+  const callable = {
+    ...{ id: slug, isUnpriced: false, inputModalities: [], video: null },
+    isEmbedding: endpoints.some(({ endpoint }) => endpoint.embeds === true),
+    isWriter: endpoints.some(({ endpoint }) => endpoint.text !== null),
+    endpoints: endpoints.map(({ endpoint }) => endpoint),
+  }
+  const model = listOwn([{ slug, createdAt, callable, endpoints, known: null }], Date.now).resolve(slug)
+  return model === null ? null : { model, endpoints: served.map(({ row }) => row) }
+}
+
+/** Members of a private endpoint in JSON, besides its prices and fields. */
+function privateFacts(endpoint: PrivateEndpoint): object {
+  return {
+    id: endpoint.id,
+    status: endpoint.status,
+    workspace_id: endpoint.workspaceId,
+    provider_slug: endpoint.providerSlug,
+    upstream_model_id: endpoint.upstreamModelId,
+    base_url: endpoint.baseUrl,
+    speaks: endpoint.speaks,
+    declared_region: endpoint.declaredRegion,
+    declared_zdr: endpoint.declaredZdr,
+  }
+}
+
+/** What is known of private endpoints, a line each. */
+function privateText({ model, endpoints }: PrivateModel): string {
+  const rows = endpoints.map(({ id, status, workspaceId, speaks, baseUrl, upstreamModelId }) => [
+    `private/${id}`,
+    status,
+    workspaceId ?? '-',
+    speaks.join(' ') || 'not validated',
+    `${upstreamModelId} at ${baseUrl}`,
+  ])
+  return (
+    `\`${model.id}\` is not in the catalogue. Private endpoints serve the model, each for its own workspace:\n\n` +
+    table([['endpoint', 'status', 'workspace', 'speaks', 'server'], ...rows])
+  )
 }

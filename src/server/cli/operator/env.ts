@@ -4,7 +4,6 @@ import { runtimeOf } from '../../supervisor/data-directory/data-directory.ts'
 import { commandName } from '../../config.ts'
 import { inferenceKey } from '../keys/management-key.ts'
 import { addVerb, loadGeneration, print } from '../parts/verb.ts'
-import { assignment, SHELLS, type Assigned, type Shell } from './env/shells.ts'
 
 interface Options {
   readonly json?: boolean
@@ -113,4 +112,46 @@ function assignmentsOf(origin: string, clients: readonly Client[], key: string |
 /** The variables for a program, which sees the key itself; without it, null stands for it. */
 function variablesOf(assigned: readonly Assigned[], key: string | null): Record<string, string | null> {
   return Object.fromEntries(assigned.map((one) => [one.name, 'text' in one ? one.text : key]))
+}
+
+/** A variable that gets a text, or the value of another variable. */
+type Assigned =
+  { readonly name: string; readonly text: string } | { readonly name: string; readonly sameAs: string }
+
+export const SHELLS = ['sh', 'fish', 'powershell'] as const
+type Shell = (typeof SHELLS)[number]
+
+interface Syntax {
+  /** One word that stands for exactly this text. */
+  quoted(text: string): string
+  /** One word with the value of a variable. */
+  valueOf(name: string): string
+  line(name: string, word: string): string
+}
+
+const SYNTAX: Readonly<Record<Shell, Syntax>> = {
+  // Nothing has a meaning between single quotes but the quote itself.
+  sh: {
+    quoted: (text) => `'${text.replaceAll("'", "'\\''")}'`,
+    valueOf: (name) => `"$${name}"`,
+    line: (name, word) => `export ${name}=${word}`,
+  },
+  // A backslash escapes itself and the quote.
+  fish: {
+    quoted: (text) => `'${text.replaceAll(/[\\']/g, (sign) => `\\${sign}`)}'`,
+    valueOf: (name) => `"$${name}"`,
+    line: (name, word) => `set -gx ${name} ${word}`,
+  },
+  // A quote is doubled; four typographic signs are quotes too.
+  powershell: {
+    quoted: (text) => `'${text.replaceAll(/['\u2018-\u201b]/g, (sign) => sign + sign)}'`,
+    valueOf: (name) => `$env:${name}`,
+    line: (name, word) => `$env:${name} = ${word}`,
+  },
+}
+
+/** The command of a shell that exports a variable. No text, whatever it holds, becomes a command. */
+export function assignment(shell: Shell, assigned: Assigned): string {
+  const { quoted, valueOf, line } = SYNTAX[shell]
+  return line(assigned.name, 'text' in assigned ? quoted(assigned.text) : valueOf(assigned.sameAs))
 }

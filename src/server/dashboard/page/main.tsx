@@ -1,6 +1,229 @@
-import { h, render } from 'preact'
-import { App } from './app.tsx'
+import { type ComponentChild, h, render } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ApiKey } from '../../../schemas/keys/keys.ts'
+import type { StartAnswer } from '../../../schemas/operator/start.ts'
 import { followTheme } from './theme.tsx'
+import { type Api, ApiError, beginSession, createApi, endSession, messageOf } from './api.ts'
+import { openLiveFeed, type LiveFeed } from './live.ts'
+import type { Session } from './page.ts'
+import { callingKeys, readyProviders } from './pages/start.tsx'
+import { Shell, type SignedIn } from './shell.tsx'
+import { useAction } from './parts/dialog.tsx'
+import { Form, TextField } from './parts/fields.tsx'
+import { Awaited } from './parts/loaded.tsx'
+
+/** What a sign-out says that the node did not confirm. */
+const STILL_OPEN =
+  'The session may still be active on the node. It ends after 15 minutes of inactivity or when you sign in here again.'
+
+/**
+ * Name in the storage of the page's half of its session. A browser gives it to pages of this very address and
+ * port alone. It opens nothing without the cookie, which no script can read.
+ */
+const STORED = 'sluice-page-token'
+
+const KEY_SHAPE = /^[!-~]+$/
+/** Answers to a key that is none for this page, by their code. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  wrong_key_kind: 'This is not a management key. Sign in with a management key.',
+  operator_only: 'This management key belongs to an organization that does not operate this installation.',
+}
 
 followTheme()
 render(<App />, document.body)
+
+/** What is shown: the sign-in with the reason for it, a session that is looked for, or what is behind it. */
+type Shown =
+  | { readonly kind: 'out'; readonly message: string | null }
+  | { readonly kind: 'resuming'; readonly problem: string | null }
+  | { readonly kind: 'in'; readonly signedIn: SignedIn }
+
+/** The sign-in, or what is behind it. The key is gone from the page with the sign-in; a session goes on. */
+function App(): ComponentChild {
+  const [shown, setShown] = useState<Shown>(() =>
+    storedToken() === null ? { kind: 'out', message: null } : { kind: 'resuming', problem: null },
+  )
+  const live = useRef<LiveFeed | null>(null)
+  // The node ends this window's last session with its next sign-in, whatever became of the session here.
+  const lastToken = useRef<string | null>(null)
+  const leave = (message: string | null): void => {
+    live.current?.close()
+    live.current = null
+    setShown({ kind: 'out', message })
+  }
+  const enter = async (pageToken: string): Promise<void> => {
+    let own: LiveFeed | null = null
+    lastToken.current = pageToken
+    // A late refusal of a session that has ended is none of the next one.
+    const api = createApi(pageToken, (reason) => {
+      forgetToken(pageToken)
+      if (own !== null && own === live.current) leave(`You were signed out. ${reason}`)
+    })
+    const [{ data: session }, begun] = await Promise.all([
+      api.get<{ data: Session }>(['admin', 'session']),
+      begunOf(api),
+    ])
+    live.current?.close()
+    own = live.current = openLiveFeed(api)
+    const signOut = (): void => {
+      endSession(pageToken).catch((problem: unknown) => {
+        const message = `Sign-out failed. ${messageOf(problem)} ${STILL_OPEN}`
+        setShown((now) => (now.kind === 'out' ? { kind: 'out', message } : now))
+      })
+      forgetToken(pageToken)
+      leave(null)
+    }
+    setShown({ kind: 'in', signedIn: { api, live: own, session, ...begun, signOut } })
+  }
+  const resume = (pageToken: string | null): void => {
+    if (pageToken === null) return leave(null)
+    setShown({ kind: 'resuming', problem: null })
+    enter(pageToken).catch((problem: unknown) => {
+      if (isAway(problem)) setShown({ kind: 'resuming', problem: messageOf(problem) })
+      else leave(messageOf(problem))
+    })
+  }
+  useEffect(() => {
+    if (shown.kind === 'resuming') resume(storedToken())
+    return watchToken(resume)
+  }, [])
+  const signIn = async (key: string): Promise<void> => {
+    setShown({ kind: 'out', message: null })
+    const pageToken = await beginSession(key, lastToken.current)
+    storeToken(pageToken)
+    await enter(pageToken)
+  }
+  switch (shown.kind) {
+    case 'out':
+      return <SignIn message={shown.message} signIn={signIn} />
+    case 'resuming':
+      return <Resuming problem={shown.problem} again={() => resume(storedToken())} />
+    case 'in':
+      return <Shell key={shown.signedIn.session.key.hash} {...shown.signedIn} />
+  }
+}
+
+/** How far the steps of the page Start are. A node that cannot say so counts as begun. */
+async function begunOf(api: Api): Promise<Pick<SignedIn, 'isFresh' | 'isStarting'>> {
+  try {
+    const [{ data }, own, keys] = await Promise.all([
+      api.get<StartAnswer>(['admin', 'start']),
+      api.get<{ data: readonly unknown[] }>(['byok']),
+      api.get<{ data: readonly ApiKey[] }>(['keys']),
+    ])
+    const isReady =
+      (readyProviders(data).length > 0 || own.data.length > 0) && callingKeys(keys.data).length > 0
+    return { isFresh: !data.has_called, isStarting: !data.has_called || !isReady }
+  } catch {
+    return { isFresh: false, isStarting: false }
+  }
+}
+
+/** The node is starting, restarting or out of reach: the session may still be there. */
+function isAway(problem: unknown): boolean {
+  return problem instanceof ApiError && (problem.status === 0 || problem.type === 'busy')
+}
+
+/** Null when no session was begun in this browser, or when the browser lets pages store nothing. */
+function storedToken(): string | null {
+  try {
+    return localStorage.getItem(STORED)
+  } catch {
+    return null
+  }
+}
+
+/** Without storage the session lasts as long as the page. */
+function storeToken(pageToken: string): void {
+  try {
+    localStorage.setItem(STORED, pageToken)
+  } catch {
+    // The page goes on with what it has in memory.
+  }
+}
+
+/** Forgets a session, unless another window has begun the next one meanwhile. */
+function forgetToken(pageToken: string): void {
+  if (storedToken() === pageToken) localStorage.removeItem(STORED)
+}
+
+/** Calls when another window has signed in or out. @returns a function that ends it */
+function watchToken(changed: (pageToken: string | null) => void): () => void {
+  const look = ({ key, newValue }: StorageEvent): void => {
+    if (key === STORED) changed(newValue)
+  }
+  addEventListener('storage', look)
+  return () => removeEventListener('storage', look)
+}
+
+interface SignInProps {
+  /** The reason that the sign-in page shows again. */
+  readonly message: string | null
+  /** Rejects when the key is refused. */
+  signIn(key: string): Promise<void>
+}
+
+function SignIn({ message, signIn }: SignInProps): ComponentChild {
+  const [key, setKey] = useState('')
+  const { isBusy, problem, start } = useAction(
+    async () => signIn(checked(key)).catch(explain),
+    () => undefined,
+  )
+  return (
+    <main class="sign-in">
+      <Brand />
+      {message !== null && (
+        <p class="notice warn" role="alert">
+          {message}
+        </p>
+      )}
+      <Form action="Sign in" isBusy={isBusy} problem={problem} onSubmit={start}>
+        <TextField label="Management key" type="password" value={key} onInput={setKey} isRequired hasFocus />
+      </Form>
+      <div class="hint">
+        <p>
+          The key is sent once and not stored in this browser. A session lasts up to 12 hours, and ends after
+          15 minutes of inactivity.
+        </p>
+        <p>
+          {'On a new installation, find the first key in '}
+          <code>first-keys.json</code>
+          {' in the data folder. '}
+          <code>bin/sluice keys create --kind management --name ops</code>
+          {' creates another.'}
+        </p>
+      </div>
+    </main>
+  )
+}
+
+function Brand(): ComponentChild {
+  return (
+    <h1 class="brand">
+      <img src="mark.svg" width={32} height={32} alt="" />
+      Sluice
+    </h1>
+  )
+}
+
+/** While the page asks whether its session goes on. */
+function Resuming({ problem, again }: { readonly problem: string | null; again(): void }): ComponentChild {
+  return (
+    <main class="sign-in">
+      <Brand />
+      <Awaited value={undefined} problem={problem} isLoading={problem === null} reload={again} />
+    </main>
+  )
+}
+
+function checked(text: string): string {
+  const key = text.trim()
+  if (!KEY_SHAPE.test(key))
+    throw new ApiError('A key contains only letters, digits, hyphens and underscores.')
+  return key
+}
+
+function explain(problem: unknown): never {
+  const sentence = problem instanceof ApiError ? REFUSALS[problem.type] : undefined
+  throw sentence === undefined ? problem : new ApiError(sentence)
+}

@@ -1,14 +1,29 @@
 import { h, type ComponentChild } from 'preact'
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLive, type LiveFeed } from './live.ts'
-import { hashOf, placeOf, type Page, type PageContext, type Place, type Session } from './page.ts'
-import { landingOf, PAGES, shownPages } from './pages.ts'
-import { fixedEntries } from './palette/actions.ts'
+import { hashOf, type Page, type PageContext, type Place, placeOf, type Session } from './page.ts'
 import { countText } from './pages/now/findings.tsx'
 import { Palette } from './palette/palette.tsx'
-import { useShortcuts } from './shortcuts.ts'
-import { ThemeSwitch } from './theme.tsx'
+import { chooseTheme, THEMES, ThemeSwitch } from './theme.tsx'
 import { messageOf, type Api } from './api.ts'
+import type { Entry } from './palette/entries.ts'
+import { auditPage } from './pages/audit.tsx'
+import { directoryPage } from './pages/setup/directory.tsx'
+import { filesPage } from './pages/files.tsx'
+import { jobsPage } from './pages/jobs.tsx'
+import { keysPage } from './pages/keys.tsx'
+import { modelsPage } from './pages/models.tsx'
+import { nowPage } from './pages/now.tsx'
+import { requestsPage } from './pages/calls/requests.tsx'
+import { presetsPage } from './pages/setup/presets.tsx'
+import { spendPage } from './pages/spend.tsx'
+import { startPage } from './pages/start.tsx'
+import { keyPage } from './pages/subjects/key-page.tsx'
+import { modelPage } from './pages/subjects/model-page.tsx'
+import { providerPage } from './pages/subjects/provider-page.tsx'
+import { workspacePage } from './pages/subjects/workspace-page.tsx'
+import { workspacesPage } from './pages/subjects/workspaces-page.tsx'
+import { webhooksPage } from './pages/webhooks.tsx'
 
 /** Whose key for commands is another one. */
 const isMac = navigator.platform.startsWith('Mac')
@@ -230,3 +245,101 @@ function useMessage(): { readonly message: Message | null; readonly say: PageCon
   }, [message])
   return { message, say: (text, kind = 'done') => setMessage({ text, kind }) }
 }
+
+/** What can be done on pages: the address opens the dialog for it. */
+const DEEDS: readonly (readonly [text: string, path: string, query: Readonly<Record<string, string>>])[] = [
+  ['Create a key', 'keys', { do: 'create' }],
+  ['Set a budget', 'spend', { do: 'budget' }],
+  ['Send test webhook', 'webhooks', { do: 'test' }],
+  ['Show failed calls', 'requests', { show: 'failed' }],
+  ['Show dead letters', 'webhooks', { state: 'dead' }],
+]
+const READ: readonly (readonly [text: string, address: string])[] = [
+  ['Open the guides', '/docs/guides'],
+  ['Open the API reference', '/docs'],
+]
+
+/** Commands that are there before anything is typed. */
+function fixedEntries(pages: readonly Page[], signOut: () => void): readonly Entry[] {
+  const action = (text: string, run: () => void): Entry => ({ id: text, kind: 'Action', text, run })
+  return [
+    ...pages.map(({ path, title, letter }): Entry => ({
+      id: `page ${path}`,
+      kind: 'Page',
+      text: title,
+      note: `g ${letter}`,
+      run: () => void (location.hash = hashOf(path)),
+    })),
+    ...DEEDS.map(([text, path, query]) => action(text, () => void (location.hash = hashOf(path, query)))),
+    ...THEMES.map(([theme, text]) => action(`Theme: ${text.toLowerCase()}`, () => chooseTheme(theme))),
+    ...READ.map(([text, address]) => action(text, () => void window.open(address, '_blank', 'noopener'))),
+    action('Sign out', signOut),
+  ]
+}
+
+/** Between `g` and the letter of a page, in milliseconds. */
+const PAIR_MS = 1_000
+/** The field that searches what a page shows. */
+const SEARCH = 'main input[type=search], main [role=search] input'
+
+/**
+ * `g n` leads to the page whose letter is `n`, and `/` to the search of the page, unless the focus is in a
+ * field or a dialog is open. Control or command with `k` opens the commands everywhere.
+ */
+function useShortcuts(pages: readonly Page[], openCommands: () => void): void {
+  const open = useRef(openCommands)
+  open.current = openCommands
+  useEffect(() => {
+    let leadAt = -Infinity
+    const press = (event: KeyboardEvent): void => {
+      const { key, target, timeStamp } = event
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && key.toLowerCase() === 'k') {
+        // The browser's own search waits behind the same keys.
+        event.preventDefault()
+        return open.current()
+      }
+      const isTyped = target instanceof Element && target.closest('input, select, textarea, dialog') !== null
+      if (isTyped || event.ctrlKey || event.metaKey || event.altKey) return
+      if (key === '/') {
+        event.preventDefault()
+        const search = document.querySelector<HTMLInputElement>(SEARCH)
+        if (search === null) return open.current()
+        search.focus()
+        return search.select()
+      }
+      const page = timeStamp - leadAt < PAIR_MS ? pages.find(({ letter }) => letter === key) : undefined
+      leadAt = key === 'g' && page === undefined ? timeStamp : -Infinity
+      if (page !== undefined) location.hash = hashOf(page.path)
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [pages])
+}
+
+/** In the order of the navigation. */
+const PAGES: readonly Page[] = [
+  startPage,
+  nowPage,
+  requestsPage,
+  spendPage,
+  keysPage,
+  workspacesPage,
+  jobsPage,
+  webhooksPage,
+  filesPage,
+  modelsPage,
+  presetsPage,
+  directoryPage,
+  auditPage,
+  keyPage,
+  modelPage,
+  providerPage,
+  workspacePage,
+]
+
+/** Where a session begins: while no model was ever called there is nothing to see. */
+const landingOf = (isFresh: boolean): Page => (isFresh ? startPage : nowPage)
+
+/** Pages of the navigation: Start while one of its steps is open. */
+const shownPages = (isStarting: boolean): readonly Page[] =>
+  PAGES.filter((page) => page.under === undefined && (isStarting || page !== startPage))

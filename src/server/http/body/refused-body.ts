@@ -1,6 +1,12 @@
-import { REFUSED_BODY_BYTES_MAX, UNKNOWN_CALLER_BODY_BYTES_MAX } from '../../../schemas/limits/limits.ts'
-import type { TimerGuard, Timers } from '../timers.ts'
-import { Discard } from './discard.ts'
+import {
+  REFUSED_BODY_BYTES_MAX,
+  REFUSED_BODY_MS,
+  REFUSED_BODY_STALL_MS,
+  REFUSED_TINY_CHUNKS_MAX,
+  UNKNOWN_CALLER_BODY_BYTES_MAX,
+} from '../../../schemas/limits/limits.ts'
+import type { Timer, TimerGuard, Timers } from '../timers.ts'
+import { ChunkSizes } from './body.ts'
 
 /**
  * The rest of a body that an answer refused, and the end of its connection: closing the connection on a
@@ -49,5 +55,53 @@ export class RefusedBody {
   /** Not at once: corked bytes leave after the read in progress, which may bring the end of the body too. */
   #closeSoon(): void {
     setImmediate(() => this.#exchange.guard(() => this.#close?.()))
+  }
+}
+
+/**
+ * Reads and drops the body of a refused request, within bounds of bytes and time, so that a client which
+ * sends first and reads later still gets its answer.
+ */
+class Discard {
+  readonly #timers: Pick<Timers, 'start'>
+  readonly #over: () => void
+  readonly #whole: Timer
+  readonly #chunks = new ChunkSizes(REFUSED_TINY_CHUNKS_MAX)
+  #stall: Timer
+  #bytesLeft: number
+  #hasCome = false
+
+  /** @param over called once, when enough was dropped */
+  constructor(timers: Pick<Timers, 'start'>, bytesMax: number, over: () => void) {
+    this.#bytesLeft = bytesMax
+    this.#timers = timers
+    this.#over = over
+    this.#whole = timers.start(REFUSED_BODY_MS, () => this.#finish())
+    this.#stall = this.#watch()
+  }
+
+  chunk(bytes: number, isLast: boolean): void {
+    this.#bytesLeft -= bytes
+    this.#hasCome = true
+    if (isLast || this.#bytesLeft < 0 || !this.#chunks.add(bytes)) this.#finish()
+  }
+
+  stop(): void {
+    this.#whole.stop()
+    this.#stall.stop()
+  }
+
+  /** One timer a turn instead of one a chunk: the stall is noticed one turn late at most. */
+  #watch(): Timer {
+    return this.#timers.start(REFUSED_BODY_STALL_MS, () => {
+      if (!this.#hasCome) return this.#finish()
+      this.#hasCome = false
+      this.#stall = this.#watch()
+    })
+  }
+
+  #finish(): void {
+    this.stop()
+    this.#over()
   }
 }

@@ -1,15 +1,18 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX } from '../../../schemas/files/file-limits.ts'
-import { GATHERED_BYTES_MIN, TINY_CHUNKS_MAX } from '../../../schemas/limits/limits.ts'
+import {
+  BODY_BYTES_PER_S_MIN,
+  BODY_PACE_MS,
+  BODY_STALL_MS,
+  GATHERED_BYTES_MIN,
+  TINY_CHUNKS_MAX,
+} from '../../../schemas/limits/limits.ts'
 import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
-import type { BodySocket, BodyTaker } from './body.ts'
-import { BodyPace } from './body-pace.ts'
-import type { BodySink, BodySource } from './body-sink.ts'
 import { encodingRefusal, partialRefusal, type RequestHead } from '../call/head.ts'
-import { boundaryOf, FormUpload } from './multipart.ts'
-import { SmallPieces } from './small-pieces.ts'
 import type { Timer, Timers } from '../timers.ts'
-import { ChunkSizes } from './body.ts'
+import { type BodySocket, type BodyTaker, ChunkSizes } from './body.ts'
+import type { BodySink, BodySource } from './body-sink.ts'
+import { boundaryOf, FormUpload } from './multipart.ts'
 
 export interface UploadBodyOptions {
   /** Announced bytes; null when the body comes in chunks. */
@@ -219,3 +222,89 @@ const NO_FIELDS: ReadonlyMap<string, string> = new Map()
 const EMPTY = new Uint8Array(0)
 const TOO_TINY: Failure = { name: 'body_invalid', detail: 'The body arrives in too many tiny chunks.' }
 const TOO_LARGE: Failure = { name: 'file_too_large', fields: { limit: FILE_BYTES_MAX } }
+
+/** Bytes of the first buffer; each further buffer has twice the size. */
+const FIRST_BYTES = 1_024
+
+/** Gathers small pieces in one buffer: an object for each piece would cost a hundred times its bytes. */
+class SmallPieces {
+  #buffer: Uint8Array | null = null
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** Copies the bytes. */
+  add(bytes: Uint8Array): void {
+    const needed = this.#length + bytes.length
+    if (this.#buffer === null || needed > this.#buffer.length) this.#grow(needed)
+    this.#buffer?.set(bytes, this.#length)
+    this.#length = needed
+  }
+
+  /** @returns all bytes added since the last call; the caller owns them */
+  take(): Uint8Array {
+    const bytes = this.#buffer?.subarray(0, this.#length) ?? new Uint8Array(0)
+    this.clear()
+    return bytes
+  }
+
+  clear(): void {
+    this.#buffer = null
+    this.#length = 0
+  }
+
+  #grow(needed: number): void {
+    const grown = new Uint8Array(Math.max(needed, FIRST_BYTES, 2 * (this.#buffer?.length ?? 0)))
+    if (this.#buffer !== null) grown.set(this.#buffer.subarray(0, this.#length))
+    this.#buffer = grown
+  }
+}
+
+/**
+ * Measures the pace of a body while it is read. Calls `slow` after BODY_STALL_MS without a byte, and after
+ * BODY_PACE_MS with less than BODY_BYTES_PER_S_MIN, since the body holds memory and quota. Time in which the
+ * front reads nothing does not count.
+ */
+class BodyPace {
+  readonly #timers: Pick<Timers, 'start'>
+  readonly #slow: () => void
+  #stall: Timer | null = null
+  #window: Timer | null = null
+  #receivedBytes = 0
+  /** Received bytes at the start of the window. */
+  #countedBytes = 0
+
+  constructor(timers: Pick<Timers, 'start'>, slow: () => void) {
+    this.#timers = timers
+    this.#slow = slow
+  }
+
+  /**
+   * More was read.
+   * @param receivedBytes of the whole body so far
+   */
+  progress(receivedBytes: number): void {
+    this.#receivedBytes = receivedBytes
+    if (this.#window === null) this.#openWindow()
+    this.#stall?.stop()
+    this.#stall = this.#timers.start(BODY_STALL_MS, this.#slow)
+  }
+
+  /** Reading pauses until the next progress. */
+  rest(): void {
+    this.#stall?.stop()
+    this.#window?.stop()
+    this.#stall = this.#window = null
+  }
+
+  #openWindow(): void {
+    this.#countedBytes = this.#receivedBytes
+    this.#window = this.#timers.start(BODY_PACE_MS, () => {
+      const isSlow = this.#receivedBytes - this.#countedBytes < (BODY_BYTES_PER_S_MIN * BODY_PACE_MS) / 1_000
+      if (isSlow) this.#slow()
+      else this.#openWindow()
+    })
+  }
+}

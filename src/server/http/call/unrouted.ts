@@ -1,8 +1,6 @@
 import type { Failure } from '../../../schemas/failures.ts'
-import { hintOf, shown } from '../../../schemas/nearest.ts'
-import { foreignEquivalents } from './foreign-paths.ts'
-import { nearestPath } from './nearest-path.ts'
-import { meantPath } from './path-hints.ts'
+import { editDistance, hintOf, shown } from '../../../schemas/nearest.ts'
+import { API_PREFIX, DASHBOARD_PATH, DOCS_PATH, SCIM_PREFIX } from '../../../schemas/api-prefix.ts'
 import { statusLine } from '../reply/reply.ts'
 import type { Match, Routed } from './route-table.ts'
 import type { RequestCall } from './request-call.ts'
@@ -59,3 +57,164 @@ export function answerPreflight(call: RequestCall, allowed: readonly string[]): 
   const headers = call.deps.cors.preflightHeaders(call.head, allowed)
   call.send({ status: NO_CONTENT, statusLine: statusLine(NO_CONTENT), headers, body: null })
 }
+
+/**
+ * Operations by the first two segments, after prefix and version, of the paths that LiteLLM's proxy has for
+ * them: who comes from it tries these.
+ */
+export const EQUIVALENTS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['key/generate', ['POST /keys']],
+  ['key/info', ['GET /key', 'GET /keys/{hash}']],
+  ['key/list', ['GET /keys']],
+  ['key/update', ['PATCH /keys/{hash}']],
+  ['key/block', ['PATCH /keys/{hash}']],
+  ['key/unblock', ['PATCH /keys/{hash}']],
+  ['key/delete', ['DELETE /keys/{hash}']],
+  ['key/regenerate', ['POST /keys/{hash}/rotate']],
+  ['user/new', ['POST /scim/v2/Users']],
+  ['user/info', ['GET /organization/members']],
+  ['user/list', ['GET /organization/members']],
+  ['user/daily', ['GET /activity']],
+  ['team/new', ['POST /workspaces']],
+  ['team/info', ['GET /workspaces/{id}']],
+  ['team/list', ['GET /workspaces']],
+  ['team/update', ['PATCH /workspaces/{id}']],
+  ['team/delete', ['DELETE /workspaces/{id}']],
+  ['team/member_add', ['POST /workspaces/{id}/members/add']],
+  ['team/member_delete', ['POST /workspaces/{id}/members/remove']],
+  ['model/info', ['GET /models']],
+  ['model_group/info', ['GET /models']],
+  ['spend/logs', ['GET /activity']],
+  ['spend/keys', ['GET /keys']],
+  ['global/spend', ['GET /activity']],
+])
+
+/** Operations that do what another proxy does at this path, each with its method; empty for an unknown path. C39. */
+function foreignEquivalents(path: string): readonly string[] {
+  const segments = path.toLowerCase().split('/', SEGMENTS_READ_MAX)
+  const from = segments.findIndex((segment) => segment !== '' && !OF_PREFIX.includes(segment))
+  const found = from < 0 ? undefined : EQUIVALENTS.get(segments.slice(from, from + 2).join('/'))
+  return (found ?? []).map(withPrefix)
+}
+
+function withPrefix(call: string): string {
+  const [method = '', path = ''] = call.split(' ')
+  return path.startsWith(SCIM_PREFIX) ? call : `${method} ${API_PREFIX}${path}`
+}
+
+/** Mistakes that a path may contain and still be recognized. Decision. */
+const PATH_MISTAKES_MAX = 4
+/** Letters of a segment for each mistake in it. Decision. */
+const LETTERS_PER_MISTAKE = 3
+/** Segments of a client's path that are compared. Decision. */
+const COMPARED_SEGMENTS_MAX = 8
+/** Characters of a client's path that are compared. Decision. */
+const COMPARED_CHARS_MAX = 160
+
+/**
+ * The path of an operation that a client may have meant; null when none is near. C39.
+ * @param paths as in OpenAPI, with their prefix
+ */
+export function nearestPath(requested: string, paths: Iterable<string>): string | null {
+  const given = requested
+    .slice(0, COMPARED_CHARS_MAX)
+    .toLowerCase()
+    .replace(/\/+/g, '/')
+    .replace(/\/$/, '')
+    .split('/')
+    .slice(0, COMPARED_SEGMENTS_MAX)
+  let [best, least]: [string | null, number] = [null, PATH_MISTAKES_MAX + 1]
+  for (const path of paths) {
+    const distance = distanceOf(given, path.split('/'), least - 1)
+    if (distance >= least) continue
+    best = path
+    least = distance
+  }
+  return best
+}
+
+/** A parameter matches any segment; a missing version or prefix costs two. */
+function distanceOf(given: readonly string[], path: readonly string[], most: number): number {
+  if (given.length === path.length) return between(given, path, most)
+  // `/embeddings` and `/v1/embeddings` for `/api/v1/embeddings`.
+  const missing = path.length - given.length
+  if (missing !== 1 && missing !== 2) return most + 1
+  return 2 + between(given.slice(1), path.slice(1 + missing), most - 2)
+}
+
+function between(given: readonly string[], path: readonly string[], most: number): number {
+  // A path of parameters alone would match everything.
+  if (!path.some((segment) => segment !== '' && !segment.startsWith('{'))) return most + 1
+  let distance = 0
+  for (const [at, segment] of path.entries()) {
+    const text = given[at] ?? ''
+    if (segment.startsWith('{') && text !== '') continue
+    // With more mistakes than a third of its letters a segment is another word.
+    const allowed = Math.min(most - distance, Math.max(1, Math.floor(segment.length / LETTERS_PER_MISTAKE)))
+    const mistakes = editDistance(text, segment, Math.max(0, allowed))
+    if (mistakes > allowed) return most + 1
+    distance += mistakes
+  }
+  return distance
+}
+
+/** Segments of the prefix, which clients leave out or write twice. */
+const OF_PREFIX: readonly string[] = API_PREFIX.split('/').slice(1)
+/** The segment that clients of OpenAI and Anthropic may add to their base URL. */
+const VERSION = OF_PREFIX.at(-1) ?? ''
+/** Segments of a path that are read. Decision. */
+const SEGMENTS_READ_MAX = 8
+
+const BASE_URLS =
+  `For OpenAI's clients, the base URL ends in \`${API_PREFIX}\`; for Anthropic's clients, it ends in ` +
+  `\`${API_PREFIX.slice(0, -VERSION.length - 1)}\`: the client appends the rest of the path.`
+
+const HEALTH =
+  'For a health check, use `GET /healthz` (the process is running) or `GET /readyz` (it accepts calls).'
+const ADMIN = 'on the admin port (`SLUICE_ADMIN_PORT`), not on this port'
+const METRICS = `Metrics are at \`GET /metrics\` ${ADMIN}.`
+const DASHBOARD = `The dashboard is at \`${DASHBOARD_PATH}\` ${ADMIN}.`
+const REFERENCE = `The API reference is at \`${DOCS_PATH}\`.`
+
+/** First segments of paths that other programs serve, and of the admin port's. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ...['health', 'healthcheck', 'livez', 'live', 'ready', 'healthz', 'readyz', 'ping', 'status'].map(
+    (name) => [name, HEALTH] as const,
+  ),
+  ['metrics', METRICS],
+  ...['dashboard', 'admin', 'ui', 'login'].map((name) => [name, DASHBOARD] as const),
+  ...['swagger', 'redoc'].map((name) => [name, REFERENCE] as const),
+])
+
+/** What a path without a route was probably meant for. */
+interface MeantPath {
+  /** The path with the prefix once; null: it has the prefix once, or nothing is at the other path. */
+  readonly path: string | null
+  readonly match: Match
+  /** How to correct the call, as a sentence; empty without one. */
+  readonly hint: string
+}
+
+/**
+ * @param path as sent
+ * @param find the match of a path of the API
+ */
+function meantPath(path: string, find: (path: string) => Match): MeantPath {
+  const segments = path.split('/', SEGMENTS_READ_MAX).slice(1)
+  const from = segments.findIndex((segment) => !OF_PREFIX.includes(segment))
+  const before = from < 0 ? segments : segments.slice(0, from)
+  const isWhole = before.join('/') === OF_PREFIX.join('/')
+  const length = before.reduce((sum, segment) => sum + segment.length + 1, 0)
+  const whole = API_PREFIX + path.slice(length)
+  const match: Match = from < 0 || isWhole ? UNKNOWN : find(whole)
+  if (match.kind === 'unknown') {
+    const first = segments[from]?.toLowerCase() ?? ''
+    // The API has paths below /admin, too: another one there is a misspelled operation.
+    const hint = isWhole && first === 'admin' ? undefined : ELSEWHERE.get(first)
+    return { path: null, match, hint: hint ?? '' }
+  }
+  const isTwice = before.filter((segment) => segment === VERSION).length > 1
+  return { path: whole, match, hint: `${isTwice ? `It has \`/${VERSION}\` twice. ` : ''}${BASE_URLS}` }
+}
+
+const UNKNOWN: Match = { kind: 'unknown' }

@@ -1,8 +1,156 @@
 /** The script of every page of the documentation: copies blocks, searches and shows a theme. Nothing needs it for reading. */
-import { addCopying } from './copying.ts'
-import { addSearch } from './search-box.ts'
-import { addTheme } from './theme.ts'
+import type { THEME_STORED } from '../../../schemas/api-prefix.ts'
+import { element } from './elements.ts'
+import { search, type SearchIndex } from './guides-search.ts'
+
+/** The build writes it beside this script. */
+const INDEX = '/docs/guides-index.js'
+const RESULTS_ID = 'results'
+
+let index: Promise<SearchIndex> | null = null
+
+/** As the dashboard has it: where both are at one address, a choice holds for both. */
+const STORED: typeof THEME_STORED = 'sluice-theme'
+const SYSTEM = 'auto'
+const THEMES = { [SYSTEM]: 'System', light: 'Light', dark: 'Dark' }
+
+/** Milliseconds for which a button says that it has copied. */
+const SAID_MS = 1_500
 
 addCopying()
 addSearch()
 addTheme()
+
+/** Gives each block a button that copies its text. */
+function addCopying(): void {
+  for (const block of document.querySelectorAll('pre')) {
+    const button = element('button', { type: 'button', class: 'copy' }, 'Copy')
+    button.addEventListener('click', () => void copy(block, button))
+    const frame = element('div', { class: 'block' })
+    block.replaceWith(frame)
+    frame.append(block, button)
+  }
+}
+
+async function copy(block: HTMLElement, button: HTMLElement): Promise<void> {
+  const text = block.textContent ?? ''
+  try {
+    await navigator.clipboard.writeText(text.trimEnd())
+    button.textContent = 'Copied'
+  } catch {
+    // Browsers give the clipboard to pages of HTTPS and of the own machine alone: the text is marked instead.
+    getSelection()?.selectAllChildren(block)
+    button.textContent = 'Marked'
+  }
+  setTimeout(() => (button.textContent = 'Copy'), SAID_MS)
+}
+
+/** Shows the theme that was chosen in this browser, and puts a choice of it into the head of the page. */
+function addTheme(): void {
+  const options = Object.entries(THEMES).map(([value, text]) => element('option', { value }, text))
+  const choice = element('select', { 'aria-label': 'Theme' }, ...options)
+  const show = (theme: string): void => {
+    document.documentElement.dataset['theme'] = theme
+    choice.value = theme
+  }
+  choice.addEventListener('change', () => {
+    keep(choice.value)
+    show(choice.value)
+  })
+  addEventListener('storage', ({ key }) => {
+    if (key === STORED || key === null) show(stored())
+  })
+  show(stored())
+  document.querySelector('header nav')?.append(choice)
+}
+
+function stored(): string {
+  try {
+    const theme = localStorage.getItem(STORED) ?? ''
+    return Object.hasOwn(THEMES, theme) ? theme : SYSTEM
+  } catch {
+    return SYSTEM
+  }
+}
+
+function keep(theme: string): void {
+  try {
+    if (theme === SYSTEM) localStorage.removeItem(STORED)
+    else localStorage.setItem(STORED, theme)
+  } catch {
+    // Without storage the choice lasts as long as the page.
+  }
+}
+
+/** Loaded at the first use: most readers do not search. */
+function loadIndex(): Promise<SearchIndex> {
+  index ??= (import(INDEX) as Promise<{ default: SearchIndex }>).then(({ default: loaded }) => loaded)
+  return index
+}
+
+/** Puts a search into the head of the page; `/` leads there. */
+function addSearch(): void {
+  const input = element('input', {
+    type: 'search',
+    placeholder: 'Search',
+    'aria-label': 'Search the documentation',
+    'aria-controls': RESULTS_ID,
+    autocomplete: 'off',
+  })
+  const results = element('ol', { id: RESULTS_ID, class: 'results', 'aria-live': 'polite' })
+  results.hidden = true
+  input.addEventListener('focus', () => void loadIndex())
+  input.addEventListener('input', () => void show(input, results))
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter') results.querySelector('a')?.click()
+    if (event.key === 'ArrowDown') move(event, results.querySelector('a'))
+  })
+  results.addEventListener('keydown', (event) => moveWithin(event, input))
+  const box = element('search', { class: 'search' }, input, results)
+  document.querySelector('header nav')?.append(box)
+  document.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') results.hidden = true
+    if (event.key === '/' && !isTyping(event.target)) move(event, input)
+  })
+  document.addEventListener('click', ({ target }) => {
+    if (target instanceof Node && !box.contains(target)) results.hidden = true
+  })
+}
+
+async function show(input: HTMLInputElement, results: HTMLElement): Promise<void> {
+  const loaded = await loadIndex()
+  const question = input.value.trim()
+  const found = search(loaded, question)
+  const items = found.map(({ path, page, title }) =>
+    element(
+      'li',
+      {},
+      element('a', { href: path }, title, ...(title === page ? [] : [element('small', {}, page)])),
+    ),
+  )
+  results.replaceChildren(...(items.length > 0 ? items : [element('li', {}, 'No results.')]))
+  results.hidden = question === ''
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest('input, textarea, select') !== null
+}
+
+function move(event: Event, to: HTMLElement | null): void {
+  if (to === null) return
+  event.preventDefault()
+  to.focus()
+}
+
+/** The arrow keys go through the results, and back to the question. */
+function moveWithin(event: KeyboardEvent, input: HTMLElement): void {
+  const item = event.target instanceof Element ? event.target.closest('li') : null
+  const other =
+    event.key === 'ArrowDown'
+      ? item?.nextElementSibling
+      : event.key === 'ArrowUp'
+        ? item?.previousElementSibling
+        : null
+  if (event.key === 'ArrowUp' && item?.previousElementSibling === null) move(event, input)
+  else move(event, other?.querySelector('a') ?? null)
+}

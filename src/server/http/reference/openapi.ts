@@ -1,10 +1,21 @@
 import { API_PREFIX, GUIDES_PATH } from '../../../schemas/api-prefix.ts'
-import { BODIES, type BodyForm } from '../../../schemas/bodies.ts'
+import { BODIES, type BodyForm, type BodyName } from '../../../schemas/bodies.ts'
 import { AccountErrorEnvelope, ErrorEnvelope, TypedErrorEnvelope } from '../../../schemas/envelope.ts'
 import { MessageErrorEnvelope } from '../../../schemas/inference/message-errors.ts'
 import { IDEMPOTENCY_HEADERS } from '../../../schemas/idempotency.ts'
 import { isClosed } from '../../../schemas/other-members.ts'
 import { SCIM_CONTENT_TYPE, ScimError } from '../../../schemas/scim/scim-errors.ts'
+import { fieldRows, type FieldRow } from '../../../dialects/table/field-rows.ts'
+import { DIALECTS, type Dialect } from '../../../schemas/inference/text-request.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../schemas/models/text-models.ts'
+import {
+  FILE_EXPIRES_S_MAX,
+  FILE_EXPIRES_S_MIN,
+  PURPOSE_CHARS_MAX,
+} from '../../../schemas/files/file-limits.ts'
+import { FILENAME_RULES } from '../../../schemas/files/filenames.ts'
+import { FAILURES } from '../../../schemas/failures.ts'
+import { VideoEvent } from '../../../schemas/videos/videos.ts'
 import { isRateLimited, prefixOf, type AnyOperation } from '../../operations/define.ts'
 import { TAGS, type TagText } from '../../operations/tags.ts'
 import { METHODS_OF_ANY } from '../call/route-table.ts'
@@ -24,11 +35,8 @@ import {
 } from './openapi-headers.ts'
 import { described } from './members/described.ts'
 import type { Place } from './members/texts.ts'
-import { exampleOf, reference, type Json } from './openapi-json.ts'
+import { exampleOf, type Json, reference } from './openapi-json.ts'
 import { isRepeatable, parametersOf } from './openapi-parameters.ts'
-import { translationOf } from './openapi-translation.ts'
-import { UPLOADS } from './openapi-uploads.ts'
-import { WEBHOOK_SCHEMAS, WEBHOOKS } from './openapi-webhooks.ts'
 
 /** Version of the interface, not of the product. §9. */
 const INTERFACE_VERSION = '1.0.0'
@@ -275,4 +283,115 @@ function pascal(id: string): string {
     .split(/[._-]/)
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('')
+}
+
+/**
+ * What becomes of each field of a request where the provider speaks another form: `dropped`, `refused`, or the
+ * paths that it is mapped to, by the form of the provider. D6.
+ */
+function translationOf(body: BodyName | undefined): Json {
+  const dialect = DIALECTS.find((one) => one === body)
+  return dialect === undefined ? {} : { 'x-sluice-translation': translationsOf(dialect) }
+}
+
+function translationsOf(dialect: Dialect): Json {
+  const fields: Record<string, Partial<Record<TextProtocol, unknown>>> = {}
+  for (const protocol of TEXT_PROTOCOLS)
+    if (protocol !== dialect)
+      for (const row of fieldRows(dialect, { protocol, isStrict: false }))
+        if (row.class !== 'ours') (fields[row.field] ??= {})[protocol] = toldOf(row)
+  return fields
+}
+
+function toldOf({ class: of, to }: FieldRow): unknown {
+  return to ?? of
+}
+
+const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
+  form: {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        required: ['file'],
+        properties: {
+          file: {
+            type: 'string',
+            format: 'binary',
+            description: `The file, with its name: ${FILENAME_RULES}.`,
+          },
+          purpose: {
+            type: 'string',
+            maxLength: PURPOSE_CHARS_MAX,
+            description: "Purpose in OpenAI's format; Sluice only stores and returns the value.",
+          },
+          'expires_after[anchor]': {
+            const: 'created_at',
+            description: 'Start of the lifetime; required with `expires_after[seconds]`.',
+          },
+          'expires_after[seconds]': {
+            type: 'integer',
+            minimum: FILE_EXPIRES_S_MIN,
+            maximum: FILE_EXPIRES_S_MAX,
+            description: 'Number of seconds after creation at which the file is deleted.',
+          },
+        },
+      },
+    },
+  },
+  raw: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+  whole: { '*/*': { schema: { type: 'string', format: 'binary' } } },
+}
+
+const GONE: number = FAILURES.video_expired.status[0]
+
+const header = (name: string, description: string): Json => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+})
+
+/** The requests that Sluice sends by itself. B5, C17. */
+const WEBHOOK_SCHEMAS: Json = { VideoEvent }
+
+export const WEBHOOKS: Json = {
+  'video.generation': {
+    post: {
+      operationId: 'video.generation',
+      tags: ['videos'],
+      summary: 'A video generation job has ended',
+      description:
+        'Sluice sends the webhook to the `callback_url` of the job or, without one, to the `default_callback_url` of the workspace. Every delivery attempt ' +
+        'has the same id and the same body. Verify one of the two signature headers, and reject attempts whose time ' +
+        'differs by more than 300 seconds from your clock. While the secret is being rotated, each format has two signatures.',
+      // Sluice proves its identity; the receiver's key is not involved.
+      security: [],
+      parameters: [
+        header(
+          'x-sluice-signature',
+          '`t=<Unix seconds>,v1=<hex>`: HMAC-SHA-256 of `<t>,<body>` with the text of the secret as the key.',
+        ),
+        header('x-sluice-idempotency-key', 'Idempotency key `<job id>-<status>`, the same on every attempt.'),
+        header('webhook-id', 'Standard Webhooks: id of the webhook, the same on every attempt.'),
+        header('webhook-timestamp', 'Standard Webhooks: Unix time of this attempt, in seconds.'),
+        header(
+          'webhook-signature',
+          'Standard Webhooks: one or more signatures `v1,<base64>`, separated by spaces.',
+        ),
+      ],
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/VideoEvent' } } },
+      },
+      responses: {
+        '2XX': { description: 'Delivered.' },
+        [GONE]: { description: `${statusLine(GONE).slice(4)}: no more webhooks are sent to this URL.` },
+        default: {
+          description:
+            'The attempt failed; a redirect also counts as a failure. Sluice makes at most eight attempts.',
+        },
+      },
+    },
+  },
 }

@@ -1,12 +1,10 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Success } from '../../operations/define.ts'
 import type { ByteReader, Content } from '../../ports/byte-streams.ts'
-import { attachment } from './disposition.ts'
 import type { RequestHead } from '../call/head.ts'
 import type { PulledBody } from './pull-writer.ts'
 import type { Reply } from './reply-body.ts'
 import { headersOf, statusLine, type ReplyFacts } from './reply.ts'
-import { select } from './selection.ts'
 
 const WHOLE = 200
 const PART = 206
@@ -93,4 +91,89 @@ function conditionsOf(head: Pick<RequestHead, 'kept'>): Parameters<typeof select
 
 function statusOf(status: number): { readonly status: number; readonly statusLine: string } {
   return { status, statusLine: statusLine(status) }
+}
+
+const NOT_PLAIN = /[^\x20-\x7e]|["\\%]/g
+/** Characters that RFC 8187 requires to be encoded. */
+const NOT_ATTRIBUTE = /[^A-Za-z0-9!#$&+.^_`|~-]/gu
+
+/**
+ * The value of `Content-Disposition` for a download. Source: RFC 6266, RFC 8187.
+ * @param path the name of the file; its folders are dropped
+ */
+export function attachment(path: string): string {
+  // Half of a surrogate pair has no UTF-8 form.
+  const name = (path.split('/').at(-1) ?? '').toWellFormed()
+  const plain = name.replace(NOT_PLAIN, '_')
+  if (plain === name) return `attachment; filename="${name}"`
+  return `attachment; filename="${plain}"; filename*=UTF-8''${name.replace(NOT_ATTRIBUTE, percented)}`
+}
+
+function percented(character: string): string {
+  return [...Buffer.from(character)]
+    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+    .join('')
+}
+
+/** The part of a content that a request gets. Source: RFC 9110 §13, §14. */
+type Selection =
+  | { readonly kind: 'whole' }
+  /** Bytes from `from` up to, but without, `to`. */
+  | { readonly kind: 'part'; readonly from: number; readonly to: number }
+  | { readonly kind: 'not_modified' }
+  | { readonly kind: 'unsatisfiable' }
+
+interface SelectionHeaders {
+  readonly range?: string
+  readonly 'if-range'?: string
+  readonly 'if-none-match'?: string
+}
+
+const RANGE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i
+/** Digits of an offset: enough for any file, and few enough to be exact. */
+const OFFSET_DIGITS_MAX = 15
+
+/**
+ * @param etag a strong tag, without quotes
+ * @param isHead ranges apply to GET alone
+ */
+export function select(
+  headers: SelectionHeaders,
+  content: { readonly sizeBytes: number; readonly etag: string },
+  isHead: boolean,
+): Selection {
+  const tag = `"${content.etag}"`
+  const known = headers['if-none-match']
+  if (known !== undefined && isAmong(known, tag)) return { kind: 'not_modified' }
+  const { range } = headers
+  const condition = headers['if-range']
+  // A date as the condition matches nothing: contents have no exact modification date.
+  if (isHead || range === undefined || (condition !== undefined && condition.trim() !== tag))
+    return { kind: 'whole' }
+  return partOf(range, content.sizeBytes)
+}
+
+/** A weak comparison, as this header requires. */
+function isAmong(list: string, tag: string): boolean {
+  if (list.trim() === '*') return true
+  return list.split(',').some((item) => item.trim().replace(/^W\//, '') === tag)
+}
+
+/** A header that is not a single range of bytes is ignored, as RFC 9110 §14.2 allows. */
+function partOf(range: string, sizeBytes: number): Selection {
+  const [, first = '', last = ''] = RANGE.exec(range) ?? []
+  if (first === '' && last === '') return { kind: 'whole' }
+  const [start, end] = [offsetOf(first), offsetOf(last)]
+  if (first === '') {
+    if (end === 0 || sizeBytes === 0) return { kind: 'unsatisfiable' }
+    return { kind: 'part', from: Math.max(0, sizeBytes - end), to: sizeBytes }
+  }
+  if (last !== '' && end < start) return { kind: 'whole' }
+  if (start >= sizeBytes) return { kind: 'unsatisfiable' }
+  return { kind: 'part', from: start, to: last === '' ? sizeBytes : Math.min(end + 1, sizeBytes) }
+}
+
+function offsetOf(digits: string): number {
+  const significant = digits.replace(/^0+/, '')
+  return significant.length > OFFSET_DIGITS_MAX ? Number.MAX_SAFE_INTEGER : Number(significant)
 }

@@ -1,20 +1,22 @@
 import Type from 'typebox'
-import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import {
   EGRESS_ANSWER_STALL_MS,
   EGRESS_BODY_STALL_MS,
   EGRESS_DEADLINE_MS,
+  EGRESS_FILLED_BODY_BYTES_MAX,
+  EGRESS_SECRETS_MAX,
+  EGRESS_SUBSTITUTED_BODY_BYTES_MAX,
 } from '../../../schemas/egress/egress-limits.ts'
-import type { EgressExchange, VettedOrigin } from '../../ports/egress/egress.ts'
+import { isOfConnection, namedByConnection } from '../../../schemas/values/hop-by-hop.ts'
+import type { Destination, EgressExchange, VettedOrigin } from '../../ports/egress/egress.ts'
 import type { RelayedAnswer, RelayedRequest } from '../../ports/egress/relay.ts'
-import { defineOperation, ownWorkspaceOf, type Call, type Success } from '../define.ts'
-import { bytesOf, passedOn } from './answer-headers.ts'
-import { BodyFlow } from './body-flow.ts'
-import { destinationOf } from './destination.ts'
-import { bodyFits, bodyTemplate, filledBody } from './filled-body.ts'
-import { filledHead, headFits, outgoingHead } from './outgoing-head.ts'
-import { redactionOf } from './redaction.ts'
-import { releaseSecrets } from './release-secrets.ts'
+import type { BundleRequest, SecretBundles } from '../../ports/vault/vault.ts'
+import { type Call, defineOperation, ownWorkspaceOf, type Success } from '../define.ts'
+import { BodyFlow, wholeBody } from './body-flow.ts'
+import { filledHead, headFits, malformed, outgoingHead } from './outgoing-head.ts'
+import { holdsKey } from './own-keys.ts'
+import { filled, leastBytes, templateOf, type Place, type Template } from './placeholders.ts'
 
 const Target = Type.Object({
   host: Type.String({ description: 'Host of the destination, with `:port` unless the port is 443.' }),
@@ -152,4 +154,207 @@ function relayOf({ exchange, flow }: Sent, values: ReadonlyMap<string, string>):
     },
   }
   return { kind: 'relay', answer }
+}
+
+const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^:@[\]%\\]+)(?::(\d{1,5}))?$/
+
+/**
+ * The destination of a request: the host, or host and port, of its path. The gate decides which destinations
+ * are allowed. Failure: destination_refused.
+ */
+function destinationOf(authority: string): Outcome<Destination> {
+  const [, name, port] = AUTHORITY.exec(authority.toLowerCase()) ?? []
+  if (name === undefined)
+    return fail('destination_refused', { detail: 'The destination is not `host` or `host:port`.' })
+  const host = name.endsWith('.') ? name.slice(0, -1) : name
+  return ok({ host, port: port === undefined ? null : Number(port), purpose: 'caller' })
+}
+
+/**
+ * Headers that describe the destination's host, which is Sluice's host for the client; and `date`, which the
+ * reply writes itself.
+ */
+const OF_HOST: ReadonlySet<string> = new Set(['alt-svc', 'strict-transport-security', 'date'])
+
+/** The headers of a response that are passed on, in order. The reply itself sets the length. */
+function passedOn(headers: readonly string[], redaction: Redaction): readonly string[] {
+  const named = namedByConnection(headers)
+  const passed: string[] = []
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const [name = '', value = ''] = [headers[at], headers[at + 1]]
+    if (isOfConnection(name) || named.has(name) || name === 'content-length' || OF_HOST.has(name)) continue
+    // Only Sluice itself may set headers of its own.
+    if (name.startsWith('x-sluice-') || redaction.isIn(name)) continue
+    passed.push(name, redaction.of(value))
+  }
+  return passed
+}
+
+/** Length of the body; null when the response gives none, or comes in chunks. */
+function bytesOf(headers: readonly string[]): number | null {
+  let bytes: number | null = null
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    if (headers[at] === 'transfer-encoding') return null
+    if (headers[at] === 'content-length') bytes = Number(headers[at + 1])
+  }
+  return Number.isSafeInteger(bytes) ? bytes : null
+}
+
+interface Asking {
+  readonly host: string
+  readonly call: Pick<Call, 'key' | 'requestId'>
+  readonly releases: SecretBundles
+  readonly fits: BundleRequest['fits']
+}
+
+/**
+ * Releases the values of secrets for one host, all or none, and each name once. No secret is opened for a
+ * request that the values would make too large. Failures: header_invalid (more than EGRESS_SECRETS_MAX),
+ * those of a release, and those of `fits`; the first refusal ends the release.
+ */
+async function releaseSecrets(
+  named: readonly string[],
+  { host, call, releases, fits }: Asking,
+): Promise<Outcome<ReadonlyMap<string, string>>> {
+  const names = [...new Set(named)]
+  if (names.length > EGRESS_SECRETS_MAX)
+    return fail('header_invalid', { detail: `A request can use at most ${EGRESS_SECRETS_MAX} secrets.` })
+  if (names.length === 0) return ok(new Map())
+  const { key, requestId } = call
+  const scope = {
+    organizationId: key.organizationId,
+    workspaceId: ownWorkspaceOf(key),
+    internId: key.internId,
+  }
+  const by = { actor: { kind: 'key', id: key.hash }, requestId } as const
+  const released = await releases.releaseAll({ scope, names, host, operation: 'egress.forward', by, fits })
+  return released.ok
+    ? ok(new Map([...released.value].map(([name, secret]) => [name, secret.reveal()])))
+    : released
+}
+
+const JSON_TYPE = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
+const FORM_TYPE = /^application\/x-www-form-urlencoded(?:\s*;|$)/i
+
+/** A body with places for secrets. */
+interface BodyTemplate {
+  readonly template: Template
+  readonly place: Place
+}
+
+/**
+ * Reads a body whose placeholders are to be replaced. JSON and forms get values in their own syntax; any
+ * other type gets them unchanged. Failures: body_too_large, header_invalid (encoded), body_invalid (a
+ * malformed placeholder, a key of Sluice).
+ */
+async function bodyTemplate({ headers, body }: RelayedRequest): Promise<Outcome<BodyTemplate>> {
+  const encoding = valueOf(headers, 'content-encoding')
+  if (encoding !== '' && encoding.toLowerCase() !== 'identity')
+    return fail('header_invalid', { detail: 'Placeholders cannot be replaced in an encoded body.' })
+  const received = await wholeBody(body, EGRESS_SUBSTITUTED_BODY_BYTES_MAX)
+  if (!received.ok) return received
+  const type = valueOf(headers, 'content-type')
+  const place = JSON_TYPE.test(type) ? 'json' : FORM_TYPE.test(type) ? 'query' : 'plain'
+  const text = received.value.toString('latin1')
+  if (holdsKey(text))
+    return fail('body_invalid', { detail: 'The body contains an API key of this installation.' })
+  const template = templateOf(text, place === 'query')
+  return template === null ? malformed('body_invalid') : ok({ template, place })
+}
+
+function filledBody({ template, place }: BodyTemplate, values: ReadonlyMap<string, string>): Outcome<Buffer> {
+  const text = filled(template, values, place)
+  if (!text.ok) return text
+  return text.value.length > EGRESS_FILLED_BODY_BYTES_MAX ? TOO_LARGE : ok(Buffer.from(text.value, 'latin1'))
+}
+
+/**
+ * Checks whether a body may fit after its placeholders are replaced, before any secret is opened. @param
+ * bytes length of each value. Failure: body_too_large
+ */
+function bodyFits(body: BodyTemplate | null, bytes: ReadonlyMap<string, number>): Outcome<null> {
+  return body === null || leastBytes(body.template, bytes) <= EGRESS_FILLED_BODY_BYTES_MAX
+    ? ok(null)
+    : TOO_LARGE
+}
+
+const TOO_LARGE = fail('body_too_large', { fields: { limit: EGRESS_FILLED_BODY_BYTES_MAX } })
+
+function valueOf(headers: readonly string[], name: string): string {
+  for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === name) return headers[at + 1] ?? ''
+  return ''
+}
+
+/** Characters of an encoded form below which it would match unrelated text. */
+const FORM_CHARS_MIN = 8
+
+/** Redacts the values of secrets in a destination's response. */
+interface Redaction {
+  /** @param text one byte in each character @returns the text with `[redacted:name]` in place of values */
+  of(text: string): string
+  /** @param name lower case */
+  isIn(name: string): boolean
+}
+
+interface Needle {
+  readonly text: string
+  readonly mark: string
+}
+
+/**
+ * Finds each value plain, percent-encoded, as JSON encodes it, in hex, and in base64 at every position. A
+ * value that a destination splits, or turns into another form, is not found.
+ * @param values by name
+ */
+function redactionOf(values: ReadonlyMap<string, string>): Redaction {
+  const needles = [...values]
+    .flatMap(([name, value]) => needlesOf(value, `[redacted:${name}]`))
+    // The longest first: one secret may be a part of another.
+    .sort((one, other) => other.text.length - one.text.length)
+  return {
+    of: (text) => (needles.length === 0 ? text : redacted(text, needles)),
+    isIn: (name) => needles.some(({ text }) => name.includes(text.toLowerCase())),
+  }
+}
+
+/**
+ * Replaces the needles without searching the replacements: otherwise each replacement could create a new
+ * match.
+ */
+function redacted(text: string, needles: readonly Needle[]): string {
+  let open: string[] = [text]
+  const pieces = (needle: Needle): string[] =>
+    open.flatMap((piece, index) =>
+      index % 2 === 1
+        ? [piece]
+        : piece.split(needle.text).flatMap((part, nth) => (nth === 0 ? [part] : [needle.mark, part])),
+    )
+  for (const needle of needles) if (text.includes(needle.text)) open = pieces(needle)
+  return open.join('')
+}
+
+function needlesOf(value: string, mark: string): readonly Needle[] {
+  const bytes = Buffer.from(value)
+  const percented = encodeURIComponent(value.toWellFormed())
+  const forms = [
+    percented,
+    percented.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
+    JSON.stringify(value).slice(1, -1),
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+    ...base64Of(bytes),
+  ].filter((form) => form.length >= FORM_CHARS_MIN)
+  return [...new Set([bytes.toString('latin1'), ...forms])].map((text) => ({ text, mark }))
+}
+
+/**
+ * The base64 characters of a value that do not depend on the text around it, for each of the three positions.
+ */
+function base64Of(bytes: Buffer): readonly string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64url')
+    const from = before === 0 ? 0 : before + 1
+    const stable = text.slice(from, Math.floor(((before + bytes.length) * 8) / 6))
+    return [stable, stable.replaceAll('-', '+').replaceAll('_', '/')]
+  })
 }

@@ -1,18 +1,28 @@
-import { ok } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   ListRequestsQuery,
-  RequestListAnswer,
   type RequestFormat,
+  RequestListAnswer,
+  type RequestShape,
 } from '../../../schemas/requests/requests.ts'
-import type { RequestPage } from '../../ports/requests/request-log.ts'
+import { nearest } from '../../../schemas/nearest.ts'
+import { failureWords, type FailureWords } from '../../../schemas/failure-words.ts'
+import {
+  ASKED_MODELS_COMPARED_MAX,
+  REQUESTS_EXPORT_MAX,
+  REQUESTS_EXPORT_MS_MAX,
+  REQUESTS_EXPORT_PAGE,
+} from '../../../schemas/requests/request-limits.ts'
+import type { RequestLog, RequestPage, RequestPlace, RequestQuery } from '../../ports/requests/request-log.ts'
+import type { ModelCatalogue } from '../../ports/models/models.ts'
+import type { ByteReader } from '../../ports/byte-streams.ts'
 import { defineOperation, type Success } from '../define.ts'
+import { comparedNames } from '../name-hints.ts'
 import { cursorOf, requestWire } from './request-answers.ts'
 import { requestQueryOf } from './request-query.ts'
-import { exportOf } from './request-export.ts'
-import { csvOf, CSV_TYPE, NDJSON_TYPE, ndjsonOf } from './request-tables.ts'
-import { wordsOf, type Models } from './request-words.ts'
+import { CSV_HEAD, CSV_TYPE, csvLinesOf, csvOf, NDJSON_TYPE, ndjsonOf } from './request-tables.ts'
 
 /** Lists finished calls, newest first. Source: an extension of Sluice; C4. */
 export const listRequests = defineOperation({
@@ -70,5 +80,113 @@ function answerOf({ rows, next }: RequestPage, format: RequestFormat, models: Mo
     parts: [Buffer.from(isCsv ? csvOf(data) : ndjsonOf(data))],
     contentType: isCsv ? CSV_TYPE : NDJSON_TYPE,
     headers: cursor === null ? {} : { 'x-sluice-next-cursor': cursor },
+  }
+}
+
+type Models = Pick<ModelCatalogue, 'models' | 'aliases'>
+
+interface Words {
+  readonly errors: Readonly<Record<string, FailureWords>>
+  readonly nearest_models: Readonly<Record<string, readonly string[]>>
+}
+
+/** What the failures of these rows mean, said once for each name. */
+function wordsOf(rows: readonly RequestShape[], models: Models): Words {
+  const names = new Set(rows.flatMap(({ error_type: error }) => error ?? []))
+  const errors = Array.from(names, (name) => [name, failureWords(name)] as const)
+  const misspelt = rows.flatMap(({ error_type: error, model }) =>
+    error === 'model_unknown' && model !== null ? model : [],
+  )
+  const compared = [...new Set(misspelt)].slice(0, ASKED_MODELS_COMPARED_MAX)
+  const known = compared.length === 0 ? [] : comparedNames(models)
+  return {
+    errors: Object.fromEntries(errors.filter((entry): entry is [string, FailureWords] => entry[1] !== null)),
+    nearest_models: Object.fromEntries(compared.map((name) => [name, nearest(name, known)])),
+  }
+}
+
+interface Export {
+  readonly search: RequestQuery
+  readonly format: RequestFormat | undefined
+  readonly requestLog: RequestLog
+  /** Monotonic milliseconds. */
+  readonly now?: () => number
+}
+
+/**
+ * All rows of a search as a download. The first page is read before the answer begins, so that a search that
+ * cannot be made is refused with its own status. Failures: those of the request log. A failure after the first
+ * page, deadline_exceeded among them, cuts the download off.
+ */
+export async function exportOf(asked: Export, signal: AbortSignal): Promise<Outcome<Success>> {
+  const search = { ...asked.search, limit: REQUESTS_EXPORT_PAGE }
+  const first = await asked.requestLog.find(search, signal)
+  if (!first.ok) return first
+  const isCsv = asked.format === 'csv'
+  const headers = [
+    ...['content-type', isCsv ? CSV_TYPE : NDJSON_TYPE],
+    ...['content-disposition', `attachment; filename="requests.${isCsv ? 'csv' : 'ndjson'}"`],
+    ...['cache-control', 'no-store'],
+  ]
+  const body = new ExportReader({ ...asked, search }, first.value)
+  return ok({ kind: 'relay', answer: { status: 200, headers, bodyBytes: null, body } })
+}
+
+/** Reads the next page when the client has taken the one before: one page is in memory at a time. */
+class ExportReader implements ByteReader {
+  readonly #asked: Export
+  readonly #left = new AbortController()
+  readonly #now: () => number
+  readonly #endsAtMs: number
+  #page: RequestPage | null
+  #place: RequestPlace | null = null
+  #rows = 0
+  #isBegun = false
+
+  constructor(asked: Export, first: RequestPage) {
+    this.#asked = asked
+    this.#now = asked.now ?? (() => performance.now())
+    this.#endsAtMs = this.#now() + REQUESTS_EXPORT_MS_MAX
+    this.#page = first
+  }
+
+  async next(): Promise<Outcome<Uint8Array | null>> {
+    for (;;) {
+      const page = await this.#take()
+      if (!page.ok) return page
+      const text = page.value === null ? '' : this.#textOf(page.value)
+      if (text !== '') return ok(Buffer.from(text))
+      if (page.value === null) return ok(null)
+    }
+  }
+
+  close(): void {
+    this.#left.abort()
+  }
+
+  /** Null after the last page. */
+  async #take(): Promise<Outcome<RequestPage | null>> {
+    const first = this.#page
+    this.#page = null
+    if (first === null && (this.#place === null || this.#rows >= REQUESTS_EXPORT_MAX)) return ok(null)
+    if (this.#now() >= this.#endsAtMs) return fail('deadline_exceeded')
+    const { requestLog, search } = this.#asked
+    const page =
+      first === null
+        ? await requestLog.find(
+            { ...search, ...(this.#place !== null && { before: this.#place }) },
+            this.#left.signal,
+          )
+        : ok(first)
+    if (page.ok) this.#place = page.value.next
+    return page
+  }
+
+  #textOf({ rows }: RequestPage): string {
+    const taken: readonly RequestShape[] = rows.slice(0, REQUESTS_EXPORT_MAX - this.#rows).map(requestWire)
+    this.#rows += taken.length
+    const head = this.#isBegun || this.#asked.format !== 'csv' ? '' : CSV_HEAD
+    this.#isBegun = true
+    return head + (this.#asked.format === 'csv' ? csvLinesOf(taken) : ndjsonOf(taken))
   }
 }

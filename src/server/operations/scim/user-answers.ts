@@ -1,10 +1,10 @@
 import { cutPage } from '../../../schemas/lists/cut-page.ts'
+import { ENTERPRISE_SCHEMA, USER_SCHEMA, type Attributes } from '../../../schemas/scim/scim-attributes.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { ScimPage, ScimQuery, ScimUser } from '../../ports/scim/scim.ts'
 import type { Success } from '../define.ts'
 import { shown, type Selection } from './projection.ts'
-import { etagOf, listHead, locationOf } from './scim-calls.ts'
-import { userResource } from './user-resource.ts'
+import { etagOf, listHead, locationOf, metaOf } from './scim-calls.ts'
 
 type Origin = Pick<Ports, 'publicOrigin'>
 
@@ -25,4 +25,28 @@ export function userList(
     shown(userResource(user, { publicOrigin }), selection),
   )
   return { kind: 'json', value: { ...listHead(query, { ...page, resources: rows }), Resources: data } }
+}
+
+/** A user in SCIM's form. RFC 7643 §4.1. */
+function userResource(user: ScimUser, { publicOrigin }: Pick<Ports, 'publicOrigin'>): Attributes {
+  const { id, userName, externalId, displayName, isActive, attributes, groups } = user
+  const extensions = Object.keys(attributes).filter(
+    (name) => name === ENTERPRISE_SCHEMA || /^urn:/i.test(name),
+  )
+  return {
+    schemas: [USER_SCHEMA, ...extensions],
+    id,
+    ...(externalId !== null && { externalId }),
+    userName,
+    ...(displayName !== null && { displayName }),
+    ...attributes,
+    active: isActive,
+    groups: groups.map((group) => ({
+      value: group.id,
+      display: group.displayName,
+      $ref: locationOf(publicOrigin, 'Groups', group.id),
+      type: 'direct',
+    })),
+    meta: metaOf(publicOrigin, 'Users', user),
+  }
 }

@@ -1,11 +1,16 @@
 import { VIDEO_PASSTHROUGH_BYTES_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { VideoBody } from '../../../schemas/videos/videos.ts'
-import type { Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { isOfAspectRatio, isOfResolution, pixelsFor, pixelsOf } from '../../../schemas/videos/video-sizes.ts'
+import {
+  resolutionOfSize,
+  VIDEO_ASPECT_RATIOS,
+  VIDEO_RESOLUTIONS,
+} from '../../../schemas/videos/video-models.ts'
+import type { Issue } from '../../../schemas/failure-metadata.ts'
+import { ISSUES_MAX } from '../../../schemas/limits/limits.ts'
 import type { VideoFacts } from '../../ports/models/models.ts'
 import type { VideoRequest } from '../../ports/videos/videos.ts'
-import { Findings } from './findings.ts'
-import { pictureOf } from './picture.ts'
-import { referencesOf } from './references.ts'
 
 export interface VideoRequestInput {
   readonly body: VideoBody
@@ -125,4 +130,188 @@ function passthroughOf(
     )
   }
   return kept
+}
+
+type Images = Pick<VideoRequest, 'frames' | 'references'>
+type Reference = VideoRequest['references'][number]
+
+/**
+ * Inputs of the video beside the prompt. Frames win over references; audio and video are kept where the model
+ * accepts them. B1.1, C27.
+ */
+function referencesOf(body: VideoBody, facts: VideoFacts, findings: Findings): Images {
+  const frames = framesOf(body, facts, findings)
+  return frames.length > 0
+    ? { frames, references: [] }
+    : { frames, references: keptOf(body, facts, findings) }
+}
+
+function framesOf(
+  { frame_images: given = [] }: VideoBody,
+  { frameImages }: VideoFacts,
+  findings: Findings,
+): Images['frames'] {
+  if (given.length > 0 && (frameImages === null || frameImages.length === 0)) {
+    findings.unsupported('/frame_images', 'is not supported by the model', 'none')
+    return []
+  }
+  return given.map(({ frame_type: frame, image_url: { url } }, index) => {
+    const path = `/frame_images/${index}`
+    findings.among(`${path}/frame_type`, frame, frameImages)
+    if (given.findIndex((other) => other.frame_type === frame) < index) {
+      findings.invalid(`${path}/frame_type`, 'is given twice', 'one image of each type')
+    }
+    checkUrl(url, `${path}/image_url/url`, findings)
+    return { frame, url }
+  })
+}
+
+function keptOf(
+  { input_references: given = [] }: VideoBody,
+  facts: VideoFacts,
+  findings: Findings,
+): readonly Reference[] {
+  const takes = { image: true, audio: facts.takesAudioReferences, video: facts.takesVideoReferences }
+  return given.flatMap((one, index): readonly Reference[] => {
+    const [kind, url] =
+      one.type === 'image_url'
+        ? (['image', one.image_url.url] as const)
+        : one.type === 'audio_url'
+          ? (['audio', one.audio_url.url] as const)
+          : (['video', one.video_url.url] as const)
+    if (!takes[kind]) return []
+    checkUrl(url, `/input_references/${index}/${one.type}/url`, findings)
+    return [{ kind, url }]
+  })
+}
+
+/**
+ * The schema checks the form of the URL; a name and a password in it would reach the process that fetches it.
+ */
+function checkUrl(url: string, path: string, findings: Findings): void {
+  if (url.startsWith('data:')) return
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed === null || parsed.username !== '' || parsed.password !== '')
+    findings.invalid(path, 'is not a URL', EXPECTED)
+}
+
+const EXPECTED = `${oneOf(['https:', 'data:'])} URL, without credentials`.replaceAll('"', '')
+
+type Picture = Pick<VideoRequest, 'resolution' | 'aspectRatio' | 'size'>
+
+/**
+ * Size and shape of the picture. `size` and the other two members are interchangeable (§2.3): missing members
+ * follow from the given ones, then from the model's defaults. Contradictions are invalid. C27.
+ */
+function pictureOf(body: VideoBody, facts: VideoFacts, findings: Findings): Picture {
+  findings.among('/resolution', body.resolution, facts.resolutions)
+  findings.among('/aspect_ratio', body.aspect_ratio, facts.aspectRatios)
+  return body.size === undefined
+    ? byNames(body, facts, findings)
+    : bySize(body.size, body, { facts, findings })
+}
+
+function byNames(
+  body: VideoBody,
+  { sizes, resolutions, aspectRatios, defaults }: VideoFacts,
+  findings: Findings,
+): Picture {
+  const resolution = body.resolution ?? defaults.resolution
+  const aspectRatio = body.aspect_ratio ?? defaults.aspectRatio
+  if (resolution === null || aspectRatio === null) return { resolution, aspectRatio, size: null }
+  if (sizes === null) return { resolution, aspectRatio, size: pixelsFor(resolution, aspectRatio) }
+  const size = sizes
+    .map(pixelsOf)
+    .find((one) => isOfResolution(one, resolution) && isOfAspectRatio(one, aspectRatio))
+  const given =
+    body.aspect_ratio !== undefined ? '/aspect_ratio' : body.resolution !== undefined ? '/resolution' : null
+  // The checks above already report a member that the model lacks.
+  const isTaken = resolutions?.includes(resolution) !== false && aspectRatios?.includes(aspectRatio) !== false
+  if (size === undefined && given !== null && isTaken)
+    findings.unsupported(given, 'does not match a size of the model', `the value of ${oneOf(sizes)}`)
+  return { resolution, aspectRatio, size: size ?? null }
+}
+
+interface PictureContext {
+  readonly facts: VideoFacts
+  readonly findings: Findings
+}
+
+function bySize(text: string, body: VideoBody, { facts, findings }: PictureContext): Picture {
+  const size = pixelsOf(text)
+  findings.among('/size', text, facts.sizes)
+  if (body.resolution !== undefined && !isOfResolution(size, body.resolution)) {
+    findings.invalid(
+      '/size',
+      'contradicts resolution',
+      'a size with that resolution, or only one of the two fields',
+    )
+  }
+  if (body.aspect_ratio !== undefined && !isOfAspectRatio(size, body.aspect_ratio)) {
+    findings.invalid(
+      '/size',
+      'contradicts aspect_ratio',
+      'a size with that aspect ratio, or only one of the two fields',
+    )
+  }
+  const resolutions = facts.resolutions ?? VIDEO_RESOLUTIONS
+  const usual = resolutions.find((name) => name === resolutionOfSize(text))
+  const resolution =
+    body.resolution ?? usual ?? resolutions.find((name) => isOfResolution(size, name)) ?? null
+  const aspectRatio =
+    body.aspect_ratio ??
+    (facts.aspectRatios ?? VIDEO_ASPECT_RATIOS).find((name) => isOfAspectRatio(size, name)) ??
+    null
+  // Where the model lists its sizes, the check of the list has decided.
+  if (facts.sizes === null) {
+    if (resolution === null && facts.resolutions !== null) {
+      findings.unsupported(
+        '/size',
+        'does not match a resolution of the model',
+        `a size of ${oneOf(facts.resolutions)}`,
+      )
+    }
+    if (aspectRatio === null && facts.aspectRatios !== null) {
+      findings.unsupported(
+        '/size',
+        'does not match an aspect ratio of the model',
+        `a size of ${oneOf(facts.aspectRatios)}`,
+      )
+    }
+  }
+  return { resolution, aspectRatio, size }
+}
+
+/** Collects the faults of a request for a video, so that a caller reads all of them at once. C13. */
+class Findings {
+  /** Faults for every model. */
+  readonly #invalid: Issue[] = []
+  /** Faults for this model. */
+  readonly #unsupported: Issue[] = []
+
+  invalid(path: string, message: string, expected: string): void {
+    this.#invalid.push({ path, message, expected })
+  }
+
+  unsupported(path: string, message: string, expected: string): void {
+    this.#unsupported.push({ path, message, expected })
+  }
+
+  /** @param taken null: the catalogue has no list, and every value is accepted */
+  among<T extends string | number>(path: string, value: T | undefined, taken: readonly T[] | null): void {
+    if (value === undefined || taken === null || taken.includes(value)) return
+    this.unsupported(path, 'is not supported by the model', oneOf(taken))
+  }
+
+  /** Failures: body_invalid, video_unsupported. */
+  outcome<T>(value: T): Outcome<T> {
+    const issues = [...this.#invalid, ...this.#unsupported].slice(0, ISSUES_MAX)
+    if (issues.length === 0) return ok(value)
+    return fail(this.#invalid.length > 0 ? 'body_invalid' : 'video_unsupported', { metadata: { issues } })
+  }
+}
+
+function oneOf(values: readonly (string | number)[]): string {
+  const words = values.map((value) => JSON.stringify(value)).join(', ')
+  return values.length === 0 ? 'nothing' : values.length === 1 ? words : `one of ${words}`
 }

@@ -151,9 +151,6 @@ export interface Destination {
   readonly workspaceId?: string
 }
 
-/** The rule that refused a destination: `fields.rule` of `destination_refused`. */
-export type DestinationRule = 'host' | 'port' | 'address'
-
 /** Any request whose response is streamed; the request may be streamed too. */
 export interface EgressExchangeRequest {
   /** Any method but CONNECT. */

@@ -5,7 +5,7 @@ import type { FileRecord } from './files.ts'
 import type { StoredObject } from './storage.ts'
 
 /** The staging file to be made and written: sealed, or plain for container files. */
-export interface IntakeTarget {
+interface IntakeTarget {
   readonly path: string
   readonly seal: { readonly dataKey: DataKey; readonly objectId: string } | null
 }

@@ -2,7 +2,7 @@ import type { KeyKind } from '../../../schemas/keys/api-keys.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { LimitsOfCalls } from '../../../schemas/limits/model-calls.ts'
 import type { KeyScope } from '../../../schemas/keys/permissions.ts'
-import type { KeyMoney } from '../money/key-money.ts'
+import type { LimitFlags } from '../../../schemas/money/costs.ts'
 
 /**
  * An API key, or a token of an identity provider, as fronts know it. The plain key is never part of the
@@ -92,4 +92,13 @@ export interface EpochFeed {
    * second call for the same change is harmless.
    */
   subscribe(listener: (change: Change) => void): () => void
+}
+
+/**
+ * The account of a key's calls, cached with the key's record. A flag that is one change of limits behind
+ * applies until the front knows the change: `effective` tells callers. C15.
+ */
+export interface KeyMoney extends LimitFlags {
+  /** Account of the key, shared by the keys of its rotation. */
+  readonly accountId: string
 }

@@ -52,7 +52,7 @@ export interface ProviderText {
 }
 
 /** A header of every call of a provider. */
-export interface ProviderHeader {
+interface ProviderHeader {
   /** Lower case. */
   readonly name: string
   /** Value from the catalogue; empty where an environment variable holds it. */
@@ -138,7 +138,7 @@ export interface EndpointText extends ProviderText {
   readonly efforts?: readonly string[]
 }
 
-export interface EndpointVideo {
+interface EndpointVideo {
   /** Null: unpriced. */
   readonly pricing: VideoPricing | null
 }
@@ -220,7 +220,7 @@ export interface ModelBodies {
 }
 
 /** The facts of a model that a call needs. */
-export interface DeclaredModalities {
+interface DeclaredModalities {
   readonly inputs?: readonly string[]
   readonly outputs?: readonly string[]
 }

@@ -47,7 +47,7 @@ export interface OneBudget {
   readonly countsByok: boolean
 }
 
-export interface AllBudgets {
+interface AllBudgets {
   /** From the shortest span to the longest. */
   readonly budgets: readonly Budget[]
   readonly countsByok: boolean

@@ -2,7 +2,7 @@ import type { Capped } from '../../../schemas/operator/caps.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { WorkspaceActor } from '../workspaces/workspaces.ts'
 
-export interface CapState {
+interface CapState {
   readonly cap: number
   readonly used: number
   /** False: the cap is the installation's. */

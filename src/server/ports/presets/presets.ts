@@ -10,7 +10,7 @@ export type PresetConfig = KeptRequest['config']
 export type PresetContent = Pick<KeptRequest, 'config' | 'systemPrompt' | 'source'>
 
 /** The wire form that a version was saved from. */
-export type PresetSource = KeptRequest['source']
+type PresetSource = KeptRequest['source']
 
 export interface PresetVersion {
   readonly id: string

@@ -147,4 +147,4 @@ export type CountRequests = (outcome: RequestOutcome, calls: number) => void
  * `spilled`: a front has written them down; `written`: they are in the log; `recovered`: the log has of them
  * what the ledger has; `lost`: there was no room, the disk refused them, or a batch was damaged.
  */
-export type RequestOutcome = 'spilled' | 'written' | 'recovered' | 'lost'
+type RequestOutcome = 'spilled' | 'written' | 'recovered' | 'lost'

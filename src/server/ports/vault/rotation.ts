@@ -95,13 +95,3 @@ export interface RootKeyUse {
   readonly vaultKeys: number
   readonly dataKeys: number
 }
-
-export interface SealingKeyUse {
-  /** Vaults that have keys. */
-  readonly vaults: number
-  readonly oldKeys: number
-  readonly secrets: number
-  readonly secretsOnOldKeys: number
-  /** Secrets on old keys whose rows have no hosts, which nothing opens. */
-  readonly legacyOnOldKeys: number
-}

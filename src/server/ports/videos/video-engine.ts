@@ -13,19 +13,6 @@ export interface PollGrant {
   readonly retryAfterMs: number
 }
 
-/** Clock and timers of the engine. */
-export interface VideoClock {
-  /** Monotonic milliseconds. */
-  readonly now: () => number
-  /** Runs a function once, after so long. @returns a function that cancels the timer */
-  readonly after: (ms: number, run: () => void) => () => void
-  /**
-   * Runs a function once, at the next of the instants that lie so far apart, which others share.
-   * @returns a function that cancels the timer
-   */
-  readonly atNext: (ms: number, run: () => void) => () => void
-}
-
 /** States of the jobs that a runner holds. */
 export type HeldVideoState = 'accepted' | 'submitting' | 'running' | 'storing'
 export const HELD_VIDEO_STATES: readonly HeldVideoState[] = ['accepted', 'submitting', 'running', 'storing']

@@ -16,7 +16,7 @@ export interface TestActor extends ChangedBy {
 }
 
 /** A test event as the store knows it. */
-export interface BegunTest extends WebhookTest {
+interface BegunTest extends WebhookTest {
   /** UUID. */
   readonly eventId: string
   readonly host: string

@@ -4,11 +4,24 @@ import {
   VIDEO_RETRY_AFTER_MS_MAX,
 } from '../../../schemas/videos/video-limits.ts'
 import type { Log } from '../../ports/observe.ts'
-import type { PollBudget, VideoClock, VideoMeters } from '../../ports/videos/video-engine.ts'
+import type { PollBudget, VideoMeters } from '../../ports/videos/video-engine.ts'
 import type { VideoCallTimes, VideoOrder, VideoProviders } from '../../ports/videos/video-providers.ts'
 import type { VideoClips, VideoWork } from '../../ports/videos/video-work.ts'
 import type { VideoViews } from '../../ports/videos/videos.ts'
 import type { HeldJob } from './held-job.ts'
+
+/** Clock and timers of the engine. */
+export interface VideoClock {
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  /** Runs a function once, after so long. @returns a function that cancels the timer */
+  readonly after: (ms: number, run: () => void) => () => void
+  /**
+   * Runs a function once, at the next of the instants that lie so far apart, which others share.
+   * @returns a function that cancels the timer
+   */
+  readonly atNext: (ms: number, run: () => void) => () => void
+}
 
 /** The parts of the engine: ports, a clock, randomness. */
 export interface VideoEngineDeps {

@@ -1,14 +1,21 @@
-import { VIDEO_RENEW_ROUND_MS } from '../../../schemas/videos/video-limits.ts'
+import {
+  VIDEO_LEASE_MS,
+  VIDEO_RENEW_ROUND_MS,
+  VIDEO_RENEWED_AT_ONCE,
+  VIDEO_UNKNOWN_LOOK_MS,
+  VIDEO_UNKNOWN_PROVIDER_MS,
+  VIDEO_VIEWS_AGAIN_MS_MAX,
+  VIDEO_VIEWS_PAUSE_MS,
+  VIDEO_VIEWS_PUT_AT_ONCE,
+} from '../../../schemas/videos/video-limits.ts'
 import type { HeldVideoState } from '../../ports/videos/video-engine.ts'
 import type { ClaimedVideo } from '../../ports/videos/video-work.ts'
-import type { EngineDeps, Next, VideoEngineDeps } from './engine-deps.ts'
+import { backoffMs, type EngineDeps, GONE, type Next, pause, type VideoEngineDeps } from './engine-deps.ts'
 import { Claiming } from './claiming.ts'
 import { Doubts, stopMaking } from './doubts.ts'
 import { HeldJob, type Lease } from './held-job.ts'
-import { HeldJobs } from './held-jobs.ts'
 import { Lane } from './lane.ts'
-import { Refresh } from './refresh.ts'
-import { passOn } from './unknown-provider.ts'
+import { fail } from './finish.ts'
 
 export interface VideoEngine {
   /** To be called when Redis is back, since it may have lost the views. */
@@ -195,5 +202,175 @@ class Engine implements VideoEngine {
       log.debug('video.release_failed', { jobs: ours.length, cause })
     }
     for (const job of jobs) this.#drop(job)
+  }
+}
+
+/**
+ * Handles a job whose endpoint is not in this process' catalogue. While a node reloads, fronts know new
+ * endpoints before runners do: a young job waits for a runner that knows the endpoint.
+ */
+async function passOn(deps: EngineDeps, job: HeldJob): Promise<Next> {
+  const { work, log, clock } = deps
+  const { claim } = job
+  const { endpoint, provider } = claim.target
+  if (claim.readAtMs - claim.createdAtMs < VIDEO_UNKNOWN_PROVIDER_MS) {
+    if (job.mayWrite(clock.now())) await work.release([claim], VIDEO_UNKNOWN_LOOK_MS).catch(() => undefined)
+    return GONE
+  }
+  log.warn('video.endpoint_unknown', { id: job.id, endpoint })
+  return fail(deps, job, {
+    error: `provider_gone: ${provider} no longer serves this model`,
+    mayHaveCost: claim.state !== 'accepted',
+  })
+}
+
+/** Puts all live views again: at the start, and when Redis is back and may have lost them. Design §7. */
+class Refresh {
+  readonly #deps: VideoEngineDeps
+  #isRequested = false
+  #isRunning = false
+  #isStopped = false
+
+  constructor(deps: VideoEngineDeps) {
+    this.#deps = deps
+  }
+
+  request(): void {
+    this.#isRequested = true
+    if (!this.#isRunning) void this.#run()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    for (let fails = 0; this.#isRequested && !this.#isStopped;) {
+      this.#isRequested = false
+      try {
+        const count = await this.#putAll()
+        fails = 0
+        if (count > 0) this.#deps.log.info('video.views_put', { views: count })
+      } catch (cause) {
+        // The store is away. The callers of `request` wait for Redis themselves.
+        this.#deps.log.debug('video.views_not_put', { cause })
+        this.#isRequested = true
+        await pause(this.#deps, backoffMs(this.#deps, fails++))
+      }
+    }
+    this.#isRunning = false
+  }
+
+  /**
+   * Puts the views at a pace that leaves both stores to callers. @returns number of views put; fewer when
+   * Redis is away again
+   */
+  async #putAll(): Promise<number> {
+    const { work, views } = this.#deps
+    let count = 0
+    for (let after: string | null = null; !this.#isStopped && !this.#isRequested;) {
+      const page = await work.views(after, VIDEO_VIEWS_PUT_AT_ONCE)
+      if (page.length === 0 || !(await views.putAll(page, VIDEO_VIEWS_AGAIN_MS_MAX))) break
+      count += page.length
+      after = page.at(-1)?.id ?? null
+      if (page.length < VIDEO_VIEWS_PUT_AT_ONCE) break
+      await pause(this.#deps, VIDEO_VIEWS_PAUSE_MS)
+    }
+    return count
+  }
+}
+
+/**
+ * Milliseconds: a lease with less time left is renewed. Each lease is renewed at every second round, and
+ * after a failed round at the next.
+ */
+const RENEWED_BELOW_MS = VIDEO_LEASE_MS - 1.5 * VIDEO_RENEW_ROUND_MS
+
+/** Jobs that this runner has claimed. Renews their leases. */
+class HeldJobs {
+  readonly #deps: EngineDeps
+  readonly #jobs = new Map<string, HeldJob>()
+  #isRenewing = false
+  #isAway = false
+
+  constructor(deps: EngineDeps) {
+    this.#deps = deps
+  }
+
+  get size(): number {
+    return this.#jobs.size
+  }
+
+  get(id: string): HeldJob | undefined {
+    return this.#jobs.get(id)
+  }
+
+  all(): readonly HeldJob[] {
+    return [...this.#jobs.values()]
+  }
+
+  counts(): Readonly<Record<HeldVideoState, number>> {
+    const counts: Record<HeldVideoState, number> = { accepted: 0, submitting: 0, running: 0, storing: 0 }
+    for (const { claim } of this.#jobs.values()) counts[claim.state]++
+    return counts
+  }
+
+  /** @returns the older claim of the same job that this one replaces */
+  hold(job: HeldJob): HeldJob | undefined {
+    const before = this.#jobs.get(job.id)
+    this.#jobs.set(job.id, job)
+    return before
+  }
+
+  /** @returns false when the job was not held any more */
+  forget(job: HeldJob): boolean {
+    job.phase = 'gone'
+    return this.#jobs.get(job.id) === job && this.#jobs.delete(job.id)
+  }
+
+  /**
+   * Renews leases that need it.
+   * @param over receives jobs whose lease is over by this process' clock, and jobs that another runner has
+   */
+  async renew(over: (jobs: readonly HeldJob[], isTaken: boolean) => void): Promise<void> {
+    const { clock } = this.#deps
+    const all = this.all()
+    over(
+      all.filter((job) => !job.mayWrite(clock.now())),
+      false,
+    )
+    if (this.#isRenewing) return
+    this.#isRenewing = true
+    const due = this.all().filter((job) => job.leaseEndsAt - clock.now() < RENEWED_BELOW_MS)
+    for (let at = 0; at < due.length; at += VIDEO_RENEWED_AT_ONCE) {
+      over(await this.#renewSome(due.slice(at, at + VIDEO_RENEWED_AT_ONCE)), true)
+    }
+    this.#isRenewing = false
+  }
+
+  /** @returns jobs that another runner has */
+  async #renewSome(jobs: readonly HeldJob[]): Promise<readonly HeldJob[]> {
+    const { work, clock, log } = this.#deps
+    // After a slow round only jobs are renewed that certainly belong to this runner.
+    const ours = jobs.filter((job) => job.mayWrite(clock.now()))
+    if (ours.length === 0) return []
+    const requestedAt = clock.now()
+    try {
+      const lost = new Set(
+        await work.renew(
+          ours.map(({ claim: { id, attempt, polls } }) => ({ id, attempt, polls })),
+          VIDEO_LEASE_MS,
+        ),
+      )
+      for (const job of ours) if (!lost.has(job.id)) job.prolong(requestedAt, VIDEO_LEASE_MS)
+      if (this.#isAway) log.info('video.leases_renewed', { jobs: ours.length })
+      this.#isAway = false
+      return ours.filter(({ id }) => lost.has(id))
+    } catch (cause) {
+      if (!this.#isAway) log.warn('video.leases_not_renewed', { jobs: ours.length, cause })
+      this.#isAway = true
+      return []
+    }
   }
 }

@@ -1,14 +1,17 @@
-import { VIDEO_STORES_MAX } from '../../../schemas/videos/video-limits.ts'
+import {
+  VIDEO_CALL_MS_MAX,
+  VIDEO_LOOKUP_QUIET_MS,
+  VIDEO_LOOKUP_SKEW_MS,
+  VIDEO_STORES_MAX,
+} from '../../../schemas/videos/video-limits.ts'
 import type { VideoProvider } from '../../ports/videos/video-providers.ts'
-import { again, backoffMs, GONE, type EngineDeps, type Next } from './engine-deps.ts'
+import { FairQueue } from '../../structures/swap-list.ts'
+import { again, backoffMs, callTimes, type EngineDeps, GONE, type Next, write } from './engine-deps.ts'
 import { finish } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 import { keep } from './keep.ts'
-import { lookup } from './lookup.ts'
 import { poll } from './poll.ts'
-import { CRASHED, submit, unknown } from './submit.ts'
-import { TimeHeap } from './time-heap.ts'
-import { FairQueue } from '../../structures/swap-list.ts'
+import { adopt, CRASHED, submit, takeBack, unknown } from './submit.ts'
 
 /** The kinds of steps that need a place. */
 type Kind = 'submit' | 'poll' | 'store'
@@ -237,4 +240,106 @@ function kindOf({ claim: { state } }: HeldJob): Kind {
 
 function expired(deps: EngineDeps, job: HeldJob): Promise<Next> {
   return finish(deps, job, { kind: 'expired', error: 'expired: the provider did not make the video in time' })
+}
+
+/**
+ * Searches the provider's list for a job whose submission is in doubt, and takes the job over. The job is
+ * submitted again only when a complete list does not show it, and the list was requested so late that the job
+ * would be in it. Design §7.
+ */
+async function lookup(deps: EngineDeps, job: HeldJob, provider: VideoProvider): Promise<Next> {
+  const { work, clock, meters, log } = deps
+  const { submittedAtMs, createdAtMs } = job.claim
+  const requestedAt = clock.now()
+  const found = await provider.lookup(
+    job.order(),
+    (submittedAtMs ?? createdAtMs) - VIDEO_LOOKUP_SKEW_MS,
+    callTimes(deps, job, VIDEO_CALL_MS_MAX),
+  )
+  meters.looked(provider.slug, found.kind)
+  if (found.kind === 'unavailable') return again(backoffMs(deps, job.fails++))
+  const owned = await write(deps, job, () => work.owned(job.claim, found.upstreamIds))
+  if (owned === null) return GONE
+  for (const upstreamId of found.upstreamIds) {
+    if (owned.has(upstreamId)) continue
+    const row = await adopt(deps, job, upstreamId)
+    if (row === 'gone') return GONE
+    if (row === 'owned') continue
+    meters.looked(provider.slug, 'adopted')
+    log.info('video.adopted', { id: job.id, provider: provider.slug })
+    return again(0)
+  }
+  const surelyAt = resubmitAt(job, provider)
+  if (found.kind === 'partial' || requestedAt < surelyAt) {
+    // The last wait ends exactly when a look can decide.
+    const waitMs = backoffMs(deps, job.fails++)
+    return again(requestedAt < surelyAt ? Math.min(waitMs, Math.max(1, surelyAt - clock.now())) : waitMs)
+  }
+  if (!(await takeBack(deps, job))) return GONE
+  job.fails = 0
+  log.info('video.not_listed', { id: job.id, provider: provider.slug })
+  return again(0)
+}
+
+function resubmitAt(job: HeldJob, { video }: VideoProvider): number {
+  const { submitEndsAtMs, createdAtMs } = job.claim
+  return job.at((submitEndsAtMs ?? createdAtMs) + (video.lookupQuietMs ?? VIDEO_LOOKUP_QUIET_MS))
+}
+
+interface Entry<T> {
+  readonly at: number
+  readonly item: T
+}
+
+/** Items ordered by time, the earliest first: one timer serves all of them. */
+class TimeHeap<T> {
+  readonly #entries: Entry<T>[] = []
+
+  get size(): number {
+    return this.#entries.length
+  }
+
+  /** Time of the earliest item; Infinity when the heap is empty. */
+  get nextAt(): number {
+    return this.#entries[0]?.at ?? Infinity
+  }
+
+  push(at: number, item: T): void {
+    const entries = this.#entries
+    let place = entries.length
+    const entry = { at, item }
+    entries.push(entry)
+    while (place > 0) {
+      const up = (place - 1) >> 1
+      const above = entries[up]
+      if (above === undefined || above.at <= at) break
+      entries[place] = above
+      place = up
+    }
+    entries[place] = entry
+  }
+
+  /** The earliest item, if its time has come. */
+  popDue(now: number): Entry<T> | null {
+    const first = this.#entries[0]
+    if (first === undefined || first.at > now) return null
+    const last = this.#entries.pop()
+    if (last !== undefined && last !== first) this.#sink(last)
+    return first
+  }
+
+  #sink(entry: Entry<T>): void {
+    const entries = this.#entries
+    let place = 0
+    for (;;) {
+      const [left, right] = [entries[2 * place + 1], entries[2 * place + 2]]
+      if (left === undefined) break
+      const isRight = right !== undefined && right.at < left.at
+      const child = isRight ? right : left
+      if (child.at >= entry.at) break
+      entries[place] = child
+      place = 2 * place + (isRight ? 2 : 1)
+    }
+    entries[place] = entry
+  }
 }

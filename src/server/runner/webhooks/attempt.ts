@@ -2,10 +2,9 @@ import type { Failure } from '../../../schemas/failures.ts'
 import { WEBHOOK_ANSWER_BYTES_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import { retryAfterMsOf } from '../../../schemas/webhooks/webhook-schedule.ts'
 import { signatureHeaders } from '../../../schemas/webhooks/webhook-signatures.ts'
-import type { Egress, EgressExchange } from '../../ports/egress/egress.ts'
-import type { ClaimedDelivery, DeliveryResult, WebhookSecrets } from '../../ports/webhooks/webhooks.ts'
 import type { WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
-import { callbackTarget } from './callback-target.ts'
+import type { Destination, Egress, EgressExchange } from '../../ports/egress/egress.ts'
+import type { ClaimedDelivery, DeliveryResult, WebhookSecrets } from '../../ports/webhooks/webhooks.ts'
 
 export interface AttemptDeps {
   readonly egress: Pick<Egress, 'vetted'>
@@ -125,4 +124,25 @@ function failed(reason: WebhookReason): Attempted {
 
 function postponed(failure: Failure): Attempted {
   return { result: null, failure, rest: Promise.resolve() }
+}
+
+interface CallbackTarget {
+  readonly destination: Destination
+  /** The path with its query and without its fragment, which is the caller's own. */
+  readonly path: string
+}
+
+/**
+ * The destination of a callback. The accepted URL is checked anew, since the rules may have changed.
+ * @returns null for a URL that webhooks are not sent to: malformed, not HTTPS, or with credentials
+ */
+function callbackTarget(text: string, workspaceId: string): CallbackTarget | null {
+  const url = /^[!-~]+$/.test(text) && URL.canParse(text) ? new URL(text) : null
+  if (url === null || url.protocol !== 'https:' || url.username !== '' || url.password !== '') return null
+  const host = url.hostname.replace(/\.$/, '')
+  const port = url.port === '' ? null : Number(url.port)
+  return {
+    destination: { host, port, purpose: 'callback', workspaceId },
+    path: `${url.pathname}${url.search}`,
+  }
 }

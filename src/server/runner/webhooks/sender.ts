@@ -1,10 +1,14 @@
 import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
 import {
+  WEBHOOK_ATTEMPT_MS_MAX,
   WEBHOOK_CALLS_MAX,
   WEBHOOK_HOST_CALLS_MAX,
+  WEBHOOK_LEASE_MS,
+  WEBHOOK_RETRY_AFTER_MS_MAX,
+  WEBHOOK_SWEEP_MS,
   WEBHOOK_WORKSPACE_CALLS_MAX,
 } from '../../../schemas/webhooks/webhook-limits.ts'
-import { nextTryIn } from '../../../schemas/webhooks/webhook-schedule.ts'
+import { nextTryIn, WEBHOOK_DELAYS_MS } from '../../../schemas/webhooks/webhook-schedule.ts'
 import type { Egress } from '../../ports/egress/egress.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { VideoViews } from '../../ports/videos/videos.ts'
@@ -15,9 +19,8 @@ import type {
   WebhookMeters,
   WebhookSecrets,
 } from '../../ports/webhooks/webhooks.ts'
-import { attemptDelivery } from './attempt.ts'
 import { every, type Repetition } from '../../structures/ticks.ts'
-import { WEBHOOK_TIMING, type WebhookTiming } from './timing.ts'
+import { attemptDelivery } from './attempt.ts'
 
 export interface WebhookSenderOptions {
   readonly deliveries: Deliveries
@@ -229,4 +232,30 @@ function count(counts: Map<string, number>, of: string, by: 1 | -1): void {
   const left = (counts.get(of) ?? 0) + by
   if (left === 0) counts.delete(of)
   else counts.set(of, left)
+}
+
+/** All durations of webhooks, in milliseconds. */
+export interface WebhookTiming {
+  readonly attemptMs: number
+  readonly leaseMs: number
+  readonly sweepMs: number
+  readonly delaysMs: readonly number[]
+  readonly retryAfterMsMax: number
+  /**
+   * Milliseconds that a delivery is put off when it could not be sent or written for a reason on Sluice's
+   * side.
+   */
+  readonly pauseMs: number
+}
+
+/** Milliseconds that a delivery is put off when it could not be sent or written. Decision. */
+const PAUSE_MS = 1_000
+
+export const WEBHOOK_TIMING: WebhookTiming = {
+  attemptMs: WEBHOOK_ATTEMPT_MS_MAX,
+  leaseMs: WEBHOOK_LEASE_MS,
+  sweepMs: WEBHOOK_SWEEP_MS,
+  delaysMs: WEBHOOK_DELAYS_MS,
+  retryAfterMsMax: WEBHOOK_RETRY_AFTER_MS_MAX,
+  pauseMs: PAUSE_MS,
 }

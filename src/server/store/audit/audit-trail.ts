@@ -3,11 +3,14 @@ import {
   AUDIT_FLUSH_MS,
   AUDIT_RETRY_MS,
   AUDIT_WAITING_MAX,
+  REFUSALS_DISTINCT_MAX,
+  REFUSALS_GATHERED_MAX,
+  REFUSALS_GATHERED_MS,
+  REFUSALS_ORGANIZATION_DISTINCT_MAX,
 } from '../../../schemas/audit/audit-limits.ts'
 import type { AuditEvent, AuditTrail } from '../../ports/audit/audit.ts'
 import type { Log } from '../../ports/observe.ts'
 import { appendAudit } from '../base/append-audit.ts'
-import { GatheredRefusals } from './gathered-refusals.ts'
 import type { Store } from '../base/open.ts'
 import { isAway } from '../base/translate.ts'
 
@@ -100,4 +103,128 @@ class Trail implements AuditTrail {
     }
     return true
   }
+}
+
+/** The object of refusals that are too many and too different to have rows of their own. */
+export const SEVERAL = '(several)'
+
+interface Gathered {
+  readonly event: AuditEvent
+  /** The actor and the organization whose distinct refusals include this one. */
+  readonly holders: readonly string[]
+  /** Number of refusals since the last row. */
+  count: number
+  /** Instant of the first of them, as ISO 8601 text. */
+  since: string
+}
+
+/**
+ * Appends the first of equal refusals at once, and later ones as one row for each REFUSALS_GATHERED_MS, with
+ * their count: a key that is refused 1,450 times a second would otherwise fill the log. Refusals are equal
+ * when they have the same actor and differ only in their request. Beyond REFUSALS_DISTINCT_MAX distinct
+ * refusals of an actor, all its further refusals of one reason are equal. Beyond the limit of the
+ * organization (keys are free to make) or of the process, all further refusals of the organization are equal.
+ * Every appended row carries the count of its equals. A process that is killed loses the counts since the
+ * last row.
+ */
+export class GatheredRefusals {
+  readonly #append: (event: AuditEvent) => boolean
+  readonly #everyMs: number
+  readonly #gathered = new Map<string, Gathered>()
+  /** Number of distinct refusals by actor and by organization. */
+  #distinct = new Map<string, number>()
+  #timer: NodeJS.Timeout | null = null
+
+  /** @param append returns false when the log can take no more */
+  constructor(append: (event: AuditEvent) => boolean, everyMs = REFUSALS_GATHERED_MS) {
+    this.#append = append
+    this.#everyMs = everyMs
+  }
+
+  /** @returns false when the refusal can neither be appended nor counted */
+  note(event: AuditEvent): boolean {
+    if (this.#counted(identityOf(event))) return true
+    if (this.#hasRoom(event) && this.#distinctOf(actorOf(event)) < REFUSALS_DISTINCT_MAX)
+      return this.#begin(event, holdersOf(event))
+    const ofActor = severalOf(event)
+    if (this.#counted(identityOf(ofActor))) return true
+    if (this.#hasRoom(event)) return this.#begin(ofActor, holdersOf(event))
+    // This row needs no limit: organizations and reasons are few.
+    const ofOrganization = { ...ofActor, workspaceId: null, actor: { kind: event.actor.kind, id: null } }
+    return this.#counted(identityOf(ofOrganization)) || this.#begin(ofOrganization, [])
+  }
+
+  /** Appends the counts, and counts no more. */
+  close(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#flush()
+  }
+
+  #counted(identity: string): boolean {
+    const known = this.#gathered.get(identity)
+    if (known === undefined) return false
+    if (known.count === 0) known.since = new Date().toISOString()
+    known.count++
+    return true
+  }
+
+  #begin(event: AuditEvent, holders: readonly string[]): boolean {
+    if (!this.#append(event)) return false
+    this.#gathered.set(identityOf(event), { event, holders, count: 0, since: '' })
+    this.#add(holders)
+    this.#timer ??= setTimeout(() => this.#tick(), this.#everyMs)
+    return true
+  }
+
+  /** Whether the organization may have one more distinct refusal, beside the row for all further ones. */
+  #hasRoom({ organizationId }: AuditEvent): boolean {
+    return (
+      this.#gathered.size < REFUSALS_GATHERED_MAX &&
+      this.#distinctOf(organizationId) < REFUSALS_ORGANIZATION_DISTINCT_MAX
+    )
+  }
+
+  #distinctOf(holder: string): number {
+    return this.#distinct.get(holder) ?? 0
+  }
+
+  #add(holders: readonly string[]): void {
+    for (const holder of holders) this.#distinct.set(holder, this.#distinctOf(holder) + 1)
+  }
+
+  #tick(): void {
+    this.#timer = null
+    this.#flush()
+    if (this.#gathered.size > 0) this.#timer = setTimeout(() => this.#tick(), this.#everyMs)
+  }
+
+  /** Drops refusals without a repetition since their last row: the next one is appended at once again. */
+  #flush(): void {
+    this.#distinct = new Map()
+    for (const [identity, known] of this.#gathered) {
+      const { event, holders, count, since } = known
+      // While the log takes nothing, the count goes on.
+      if (count > 0 && this.#append({ ...event, requestId: null, count, since })) known.count = 0
+      if (count === 0) this.#gathered.delete(identity)
+      else this.#add(holders)
+    }
+  }
+}
+
+function identityOf(event: AuditEvent): string {
+  return JSON.stringify({ ...event, requestId: null })
+}
+
+function actorOf({ organizationId, actor }: AuditEvent): string {
+  return `${organizationId} ${actor.kind} ${actor.id ?? ''}`
+}
+
+function holdersOf(event: AuditEvent): readonly string[] {
+  return [actorOf(event), event.organizationId]
+}
+
+function severalOf(event: AuditEvent): AuditEvent {
+  const { reason } = event.after as { readonly reason?: unknown }
+  return { ...event, objectId: SEVERAL, after: { name: SEVERAL, reason } }
 }

@@ -1,32 +1,39 @@
+import { createHash } from 'node:crypto'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { ACTIVE_ENDPOINTS_MAX, VALIDATION_FRESH_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
+import {
+  ACTIVE_ENDPOINTS_MAX,
+  PRIVATE_ENDPOINTS_MAX,
+  PROBE_CLAIM_MS,
+  VALIDATION_FRESH_MS,
+} from '../../../schemas/endpoints/endpoint-limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
 import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type {
   EndpointActor,
   EndpointChanges,
+  EndpointInput,
   EndpointRef,
   PrivateEndpoint,
   PrivateEndpoints,
+  ProbeClaim,
   WorkspaceFacts,
 } from '../../ports/endpoints/private-endpoints.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { bump } from '../base/epoch.ts'
 import type { Columns } from '../base/guarded-row.ts'
-import { isId } from '../base/ids.ts'
+import { isId, newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
-import { createEndpoint } from './private-endpoint-births.ts'
-import { claim, drop, lockClaimed, mayActivate, mayValidate } from './private-endpoint-claims.ts'
+import { reach, violatedUnique } from '../base/translate.ts'
 import {
   endpointEvent,
   endpointOf,
+  type EndpointRow,
   formsColumn,
+  type LockedRow,
   lockEndpoint,
   priceColumns,
   readEndpoint,
-  type EndpointRow,
-  type LockedRow,
 } from './private-endpoint-rows.ts'
-import { reach } from '../base/translate.ts'
 
 export interface PrivateEndpointDeps {
   readonly store: Store
@@ -255,4 +262,135 @@ function columnsOf(
     ...(secretName !== undefined && { secret_name: secretName }),
     ...(forms !== undefined && { forms: formsColumn(tx, forms) }),
   }
+}
+
+/**
+ * Claims an endpoint for a probe: one probe at a time on all fronts; the claim of a lost front runs out. C28.
+ * Failures: endpoint_unknown, and those of `mayBegin`.
+ */
+async function claim(
+  tx: Transaction,
+  ref: EndpointRef,
+  mayBegin: (row: LockedRow) => Outcome<null>,
+): Promise<Outcome<ProbeClaim>> {
+  const row = await lockEndpoint(tx, ref, VALIDATION_FRESH_MS)
+  if (row === null) return fail('endpoint_unknown')
+  const allowed = mayBegin(row)
+  if (!allowed.ok) return allowed
+  if (row.is_probed === true) return fail('probe_running', { retryAfterS: 1 })
+  const token = newId()
+  await tx`
+    UPDATE private_endpoints
+    SET probe_token = ${token}, probe_until = clock_timestamp() + ${PROBE_CLAIM_MS} * interval '1 ms' WHERE id = ${row.id}`
+  return ok({ token, endpoint: endpointOf(row), revision: row.revision, configRevision: row.config_revision })
+}
+
+/** An active endpoint is in use under its validation, and has to be disabled first. */
+function mayValidate({ status }: LockedRow): Outcome<null> {
+  return status === 'active' ? fail('endpoint_active') : ok(null)
+}
+
+/** The 409s of C28 that precede a probe. */
+function mayActivate(row: LockedRow): Outcome<null> {
+  if (row.status === 'active') return fail('endpoint_active')
+  if (row.validation === null) return fail('not_validated')
+  if (row.validated_config !== row.config_revision) return fail('validation_stale')
+  if (!row.validation.passed || row.workspace_id !== row.validation.workspace_id) return fail('not_validated')
+  return row.is_old === true ? fail('validation_stale') : ok(null)
+}
+
+/** @returns null when the claim has run out, or the endpoint was changed */
+async function lockClaimed(tx: Transaction, held: ProbeClaim): Promise<LockedRow | null> {
+  const row = await lockEndpoint(tx, held.endpoint, VALIDATION_FRESH_MS)
+  if (row === null || row.revision !== held.revision) return null
+  const [ours] =
+    await tx`SELECT 1 FROM private_endpoints WHERE id = ${row.id} AND probe_token = ${held.token}`
+  return ours === undefined ? null : row
+}
+
+async function drop(sql: Queryable, { endpoint, token }: ProbeClaim): Promise<void> {
+  await sql`UPDATE private_endpoints SET probe_token = NULL, probe_until = NULL WHERE id = ${endpoint.id} AND probe_token = ${token}`
+}
+
+type Created = Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: boolean }>
+
+/** Failures: endpoints_full, idempotency_key_reused, endpoint_unknown. */
+async function createEndpoint(store: Store, input: EndpointInput, by: EndpointActor): Promise<Created> {
+  const record = input.idempotency === null ? null : recordOf(input.idempotency)
+  // The second call under a key waits for the commit of the first, and then finds its row.
+  for (;;) {
+    try {
+      return await store.sql.begin<Created>((tx) => create(tx, { input, record, by }))
+    } catch (problem) {
+      if (violatedUnique(problem) !== 'private_endpoints_idempotency_key') throw problem
+    }
+  }
+}
+
+interface Birth {
+  readonly input: EndpointInput
+  readonly record: { readonly id: string; readonly digest: string } | null
+  readonly by: EndpointActor
+}
+
+async function create(tx: Transaction, { input, record, by }: Birth): Promise<Created> {
+  const known = record === null ? null : await lookUp(tx, record)
+  if (known !== null) return known
+  const { organizationId } = input
+  // Creations in one organization run one after another, so that all of them count alike.
+  await tx`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
+  await tx`
+    DELETE FROM private_endpoints WHERE organization_id = ${organizationId}
+      AND deleted_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms'`
+  const [counted] = await tx<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM private_endpoints WHERE organization_id = ${organizationId} AND deleted_at IS NULL`
+  if ((counted?.count ?? 0) >= PRIVATE_ENDPOINTS_MAX)
+    return fail('endpoints_full', { fields: { limit: PRIVATE_ENDPOINTS_MAX } })
+  const [row] = await tx<EndpointRow[]>`
+    INSERT INTO private_endpoints ${tx({
+      id: newId(),
+      organization_id: organizationId,
+      model_permaslug: input.modelPermaslug,
+      provider_slug: input.providerSlug,
+      upstream_model_id: input.upstreamModelId,
+      base_url: input.baseUrl,
+      declared_region: input.declaredRegion,
+      declared_zdr: input.declaredZdr,
+      ...priceColumns(input.pricing),
+      secret_name: input.secretName,
+      forms: formsColumn(tx, input.forms),
+      idempotency_id: record?.id ?? null,
+      fields_digest: record?.digest ?? null,
+    })} RETURNING *`
+  if (row === undefined) throw new Error('the insert returned nothing')
+  await appendAudit(tx, endpointEvent(by, null, row))
+  return ok({ endpoint: endpointOf(row), isReplay: false })
+}
+
+async function lookUp(
+  tx: Transaction,
+  record: { readonly id: string; readonly digest: string },
+): Promise<Created | null> {
+  const [row] = await tx<(EndpointRow & { readonly isOld: boolean; readonly isGone: boolean })[]>`
+    SELECT *, created_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms' AS "isOld", deleted_at IS NOT NULL AS "isGone"
+    FROM private_endpoints WHERE idempotency_id = ${record.id} FOR UPDATE`
+  if (row === undefined) return null
+  if (row.isOld) {
+    await tx`UPDATE private_endpoints SET idempotency_id = NULL, fields_digest = NULL WHERE id = ${row.id}`
+    return null
+  }
+  if (row.fields_digest !== record.digest) return fail('idempotency_key_reused')
+  return row.isGone ? fail('endpoint_unknown') : ok({ endpoint: endpointOf(row), isReplay: true })
+}
+
+/** The key is the caller's text: only its digest is kept. */
+function recordOf({ key, apiKeyHash, fields }: NonNullable<EndpointInput['idempotency']>): {
+  id: string
+  digest: string
+} {
+  return { id: digestOf(`${apiKeyHash}\n${key}`), digest: digestOf(fields) }
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }

@@ -94,7 +94,7 @@ const REQUESTS = `
   CREATE INDEX request_segments_ids ON request_segments (organization_id, id_prefix, id_last);
   CREATE INDEX request_segments_batches ON request_segments (batch);
 
-  -- Payments of the calls of a batch in a second, in sums as request-recovery.ts takes them: where those of the ledger are the
+  -- Payments of the calls of a batch in a second, in sums as request-rows.ts takes them: where those of the ledger are the
   -- same, the log has each of its payments. Rows go when their second was compared.
   CREATE TABLE request_payments (
     second timestamptz NOT NULL,

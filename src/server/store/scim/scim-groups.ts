@@ -1,28 +1,33 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { LIST_PAGE_BYTES_MAX } from '../../../schemas/limits/limits.ts'
-import { SCIM_LISTED_MEMBERS_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
+import {
+  SCIM_AUDITED_MEMBERS_MAX,
+  SCIM_LISTED_MEMBERS_MAX,
+} from '../../../schemas/scim/scim-resource-limits.ts'
+import { GROUP_SCHEMA } from '../../../schemas/scim/scim-attributes.ts'
 import type { DirectoryActor } from '../../ports/scim/directory.ts'
 import type {
   IfMatch,
   ScimGroup,
+  ScimGroupInput,
   ScimGroups,
   ScimGroupStep,
-  ScimGroupInput,
   ScimQuery,
 } from '../../ports/scim/scim.ts'
+import type { AuditEvent } from '../../ports/audit/audit.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { isId, newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { unprepared } from '../base/unprepared.ts'
-import { conditionOf } from './filter.ts'
+import type { Fragment } from '../base/guarded-row.ts'
+import { conditionOf, type FilterAttributes, type TermToSql } from './filter.ts'
 import { groupRemoved } from './grants.ts'
 import { change } from './scim-change.ts'
-import { GROUP_ATTRIBUTES } from './scim-group-filter.ts'
-import { groupEvent, groupOf, groupRows, type GroupRow } from './scim-group-rows.ts'
 import { addMembers, moveMembers, type Moved } from './scim-members.ts'
 import { orderOf } from './scim-order.ts'
 import { oneAtATime } from './one-at-a-time.ts'
+import { caseless, exact, id, instant } from './filter-terms.ts'
 
 /** Groups of organizations, as identity providers see them. */
 export function openScimGroups(store: Store): ScimGroups {
@@ -188,4 +193,117 @@ async function held(tx: Transaction, { id, ifMatch, by }: Wanted): Promise<Outco
   const group = await readGroup(tx, { organizationId: by.organizationId, id, hasMembers: false })
   if (group === null) return fail('scim_group_unknown')
   return ifMatch === null || ifMatch.includes(group.version) ? ok(group) : fail('scim_version_differs')
+}
+
+/** A group may have so many members that a filter may only ask for one member, or for any at all. */
+const member: TermToSql = (sql, { op, value }) => {
+  if (op === 'pr') return sql`TRUE`
+  if (op !== 'eq' || typeof value !== 'string') return null
+  return isId(value) ? sql`m.user_id = ${value}::uuid` : sql`FALSE`
+}
+
+/** Attributes that groups, as `g`, are filtered by. */
+const GROUP_ATTRIBUTES: FilterAttributes = {
+  schema: GROUP_SCHEMA,
+  single: new Map([
+    ['id', id((sql) => sql`g.id`)],
+    ['displayname', caseless((sql) => sql`g.display_name`)],
+    ['externalid', exact((sql) => sql`g.external_id`)],
+    ['meta.created', instant((sql) => sql`g.created_at`)],
+    ['meta.lastmodified', instant((sql) => sql`g.updated_at`)],
+  ]),
+  several: new Map([
+    [
+      'members',
+      {
+        some: (sql, condition) =>
+          sql`EXISTS (SELECT 1 FROM scim_members m WHERE m.group_id = g.id AND ${condition})`,
+        of: new Map([['value', member]]),
+      },
+    ],
+  ]),
+}
+
+interface GroupRow {
+  readonly id: string
+  readonly display_name: string
+  readonly external_id: string | null
+  readonly version: string
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly members: string
+}
+
+/**
+ * Existing groups, as `g`. The store builds the text of the members: as rows they would fill this process.
+ */
+function groupRows(sql: Queryable, organizationId: string, hasMembers: boolean): Fragment {
+  const members = hasMembers
+    ? sql`(
+    SELECT '[' || coalesce(string_agg('{"value":"' || u.id || '","display":' || to_json(coalesce(u.display_name, u.user_name))
+      || ',"$ref":"Users/' || u.id || '","type":"User"}', ',' ORDER BY u.id), '') || ']'
+    FROM scim_members m JOIN users u ON u.id = m.user_id WHERE m.group_id = g.id)`
+    : sql`'[]'`
+  return sql`
+    SELECT g.id, g.display_name, g.external_id, g.version, g.created_at, g.updated_at, ${members} AS members
+    FROM scim_groups g WHERE g.organization_id = ${organizationId} AND g.deleted_at IS NULL`
+}
+
+function groupOf(row: GroupRow): ScimGroup {
+  return {
+    id: row.id,
+    displayName: row.display_name,
+    externalId: row.external_id,
+    version: Number(row.version),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    members: row.members,
+  }
+}
+
+type Named = Pick<ScimGroup, 'id' | 'displayName' | 'externalId'>
+
+interface AuditedChange {
+  readonly before: Named | null
+  readonly after: Named | null
+  readonly added?: ReadonlySet<string>
+  readonly removed?: ReadonlySet<string>
+  /** Counts of mappings and grants that changed too. */
+  readonly more?: object
+}
+
+/** The audit event of a change: the number of members that changed, and the first of their ids. */
+function groupEvent(
+  by: DirectoryActor,
+  { before, after, added = NOBODY, removed = NOBODY, more = {} }: AuditedChange,
+): AuditEvent {
+  const group = after ?? before
+  if (group === null) throw new Error('audit event without a group')
+  const members = { ...moved('added', added), ...moved('removed', removed), ...more }
+  return {
+    actor: by.actor,
+    requestId: by.requestId,
+    operation: by.operation,
+    organizationId: by.organizationId,
+    workspaceId: null,
+    outcome: 'changed',
+    objectKind: 'scim_group',
+    objectId: group.id,
+    before: before === null ? null : { ...toAudit(before), ...(after === null && members) },
+    after: after === null ? null : { ...toAudit(after), ...members },
+  }
+}
+
+const NOBODY: ReadonlySet<string> = new Set()
+
+function moved(word: 'added' | 'removed', ids: ReadonlySet<string>): object {
+  if (ids.size === 0) return {}
+  return {
+    [`members_${word}`]: ids.size,
+    [`member_ids_${word}`]: [...ids].slice(0, SCIM_AUDITED_MEMBERS_MAX),
+  }
+}
+
+function toAudit({ displayName, externalId }: Named): object {
+  return { display_name: displayName, external_id: externalId }
 }

@@ -1,11 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
-import type {
-  DataRotationRows,
-  ResealedSecret,
-  RotationScope,
-  SealingKeyUse,
-} from '../../ports/vault/rotation.ts'
+import type { DataRotationRows, ResealedSecret, RotationScope } from '../../ports/vault/rotation.ts'
 import type { WrappedVaultKey } from '../../ports/vault/secret-rows.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import { appendAudit } from '../base/append-audit.ts'
@@ -37,6 +32,17 @@ export function openDataRotation(store: Store): DataRotationRows {
     removeOld: (vaultIds, by) =>
       reach(() => store.sql.begin(async (tx) => ok(await removeOld(tx, vaultIds, by)))),
   }
+}
+
+/** Sealing keys of all vaults, and how many secrets old keys still seal. */
+interface SealingKeyUse {
+  /** Vaults that have keys. */
+  readonly vaults: number
+  readonly oldKeys: number
+  readonly secrets: number
+  readonly secretsOnOldKeys: number
+  /** Secrets on old keys whose rows have no hosts, which nothing opens. */
+  readonly legacyOnOldKeys: number
 }
 
 /** Uses of sealing keys in the whole installation. */

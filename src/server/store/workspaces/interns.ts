@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { InternStatus } from '../../../schemas/workspaces/interns.ts'
@@ -12,11 +13,11 @@ import type {
 import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import type { Workspace } from '../../ports/workspaces/workspaces.ts'
+import type { AuditEvent } from '../../ports/audit/audit.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { holdRoom } from '../base/caps.ts'
 import { bump } from '../base/epoch.ts'
 import { isId, newId } from '../base/ids.ts'
-import { internEvent, keyEndedEvent } from './intern-audit.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { endedByBytes } from '../base/page-by-bytes.ts'
 import { reach } from '../base/translate.ts'
@@ -216,4 +217,65 @@ function internOf(row: InternRow): Intern {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
+}
+
+interface AuditedChange {
+  readonly before: Intern | null
+  readonly after: Intern | null
+  /** Names of the secrets that were removed with the intern. */
+  readonly secrets?: readonly string[]
+}
+
+/**
+ * The audit event of a change of an intern. Long texts appear as digests, since rows of the log are kept for
+ * long.
+ */
+function internEvent(
+  by: ChangedBy,
+  operation: string,
+  { before, after, secrets }: AuditedChange,
+): AuditEvent {
+  const intern = after ?? before
+  if (intern === null) throw new Error('audit event without an intern')
+  return {
+    ...by,
+    organizationId: intern.organizationId,
+    workspaceId: intern.workspaceId,
+    operation,
+    outcome: 'changed',
+    objectKind: 'intern',
+    objectId: intern.id,
+    before: before === null ? null : { ...toAudit(before), ...(secrets !== undefined && { secrets }) },
+    after: after === null ? null : toAudit(after),
+  }
+}
+
+/** The audit event of a key that ended with its intern. */
+function keyEndedEvent(
+  by: ChangedBy,
+  intern: Intern,
+  { hash, name }: { readonly hash: string; readonly name: string },
+): AuditEvent {
+  return {
+    ...internEvent(by, 'interns.delete', { before: intern, after: null }),
+    objectKind: 'key',
+    objectId: hash,
+    before: { kind: 'intern', name, intern_id: intern.id },
+    after: null,
+  }
+}
+
+function toAudit({ name, status, vaultId, attachedVaultId, description, instructions }: Intern): object {
+  return {
+    name,
+    status,
+    vault_id: vaultId,
+    attached_vault_id: attachedVaultId,
+    description_sha256: digestOf(description),
+    instructions_sha256: digestOf(instructions),
+  }
+}
+
+function digestOf(text: string | null): string | null {
+  return text === null ? null : createHash('sha256').update(text).digest('hex')
 }

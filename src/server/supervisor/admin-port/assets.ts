@@ -7,7 +7,6 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
 import { hasForm, takesCoding } from '../../../schemas/lists/negotiation.ts'
 import { NOT_MODIFIED, type Answer } from './answers.ts'
-import { pagePolicy } from './page-policy.ts'
 
 const compress = promisify(brotliCompress)
 /**
@@ -129,4 +128,30 @@ async function load(file: string, isPacked: boolean): Promise<Loaded> {
 async function compressed(bytes: Buffer): Promise<Buffer | null> {
   if (bytes.length < COMPRESS_BYTES_MIN) return null
   return compress(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } })
+}
+
+/** An import map has to be part of the page itself. */
+const IMPORT_MAP = /<script type="importmap">([\s\S]*?)<\/script>/g
+
+/**
+ * The content security policy of a page of the dashboard: the page loads files of its own origin, calls its
+ * own origin, and nothing else.
+ * @param page text whose import maps are allowed, by their digests; no other script within the page is
+ */
+function pagePolicy(page: string): string {
+  const maps = [...page.matchAll(IMPORT_MAP)].map(
+    ([, text = '']) => ` 'sha256-${createHash('sha256').update(text).digest('base64')}'`,
+  )
+  return [
+    "default-src 'none'",
+    `script-src 'self'${maps.join('')}`,
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    "media-src 'self' blob:",
+    "connect-src 'self'",
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 }

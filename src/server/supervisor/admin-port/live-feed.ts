@@ -1,13 +1,30 @@
 import { setTimeout as after } from 'node:timers/promises'
-import { LIVE_FIRST_MS, LIVE_LOOK_MS } from '../../../schemas/operator/admin-port-limits.ts'
-import type { ReadinessView } from '../../../schemas/operator/live-view.ts'
+import { LIVE_FIRST_MS, LIVE_LOOK_MS, LIVE_MODELS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
+import type { LiveView, ModelView, ReadinessView } from '../../../schemas/operator/live-view.ts'
 import { QuotaWatch } from '../../config/quota-watch.ts'
-import { coresSince, cpuTimes, type Advice, type Cores } from '../../observe/load-advice.ts'
+import { type Advice, type Cores, coresSince, cpuTimes, type NodeLoad } from '../../observe/load-advice.ts'
 import type { Log } from '../../ports/observe.ts'
+import { asCalled } from '../../config/program-name.ts'
+import { findingsOf, type Found } from '../../observe/findings.ts'
+import { unpricedTiers } from '../../observe/unpriced-tiers.ts'
+import { rounded } from '../../observe/durations.ts'
+import type { ModelReading } from '../../observe/stream-metrics.ts'
 import type { ChildLook } from '../fleet/fleet.ts'
-import { LiveSpans } from './live-spans.ts'
-import { liveView } from './live-view.ts'
-import { OwnUse } from './own-use.ts'
+import { LiveSpans, type ProcessSpans } from './live-spans.ts'
+import {
+  frontLoads,
+  frontViews,
+  heldVideos,
+  moneyView,
+  operationsOf,
+  operationViews,
+  providerViews,
+  refusalsOf,
+  secondsOf,
+  streamsView,
+  sumOf,
+  webhooksView,
+} from './live-figures.ts'
 
 export interface LiveSource {
   readonly version: string
@@ -124,5 +141,156 @@ export class LiveFeed {
     this.#latest = json
     for (const listener of [...this.#listeners]) listener(json)
     if (json === null) this.#listeners.clear()
+  }
+}
+
+/** One look at a node. */
+interface LiveLook {
+  readonly version: string
+  readonly now: Date
+  readonly readiness: ReadinessView
+  readonly processes: readonly ProcessSpans[]
+  /** Processes that did not answer in time. */
+  readonly silent: readonly ChildLook[]
+  /** CPU and memory of the supervisor. */
+  readonly own: OwnUsed
+  /** Cores of the machine since the previous look. */
+  readonly cores: Cores
+  /** Advice of `doctor` about conditions without a counter. */
+  readonly advice: readonly Advice[]
+  /** The command by which the operator started the node. */
+  readonly command: string
+}
+
+/** The live view of the dashboard and the terminal, made from the readings of the processes. */
+export function liveView({
+  version,
+  now,
+  readiness,
+  processes,
+  silent,
+  own,
+  cores,
+  advice,
+  command,
+}: LiveLook): LiveView {
+  const operations = operationsOf(processes)
+  const sums = [...operations.values()]
+  const view = {
+    at: now.toISOString(),
+    version,
+    readiness,
+    seconds: rounded(own.seconds),
+    quantile_seconds: rounded(Math.max(own.seconds, ...processes.map(({ window }) => secondsOf(window)))),
+    requests_per_second: rounded(sums.reduce((sum, { perSecond }) => sum + perSecond, 0)),
+    refused_per_second: rounded(sums.reduce((sum, { refusedPerSecond }) => sum + refusedPerSecond, 0)),
+    failed_per_second: rounded(sums.reduce((sum, { failedPerSecond }) => sum + failedPerSecond, 0)),
+    operations: operationViews(operations),
+    fronts: frontViews(processes),
+    cpu_share: rounded(
+      own.cpuShare + sumOf(processes, ({ from, to }) => (to.cpuS - from.cpuS) / secondsOf({ from, to })),
+    ),
+    memory_bytes: own.memoryBytes + sumOf(processes, ({ to }) => to.memoryBytes),
+    inflight: sumOf(processes, ({ to }) => to.inFlight),
+    streams: { ...streamsView(processes), ...answeredSince(processes) },
+    providers: providerViews(processes, now),
+    videos: { held: heldVideos(processes) },
+    webhooks: webhooksView(processes),
+    money: moneyView(processes),
+  }
+  const calls = { ...callsOf(operations), codes: refusalsOf(processes) }
+  const tiers = unpricedTiers(processes.flatMap(({ last }) => last.to.streams?.unpricedTiers ?? []))
+  const load = loadOf(readiness, processes)
+  const findings = findingsOf({
+    ...{ view, calls, silent, cores, load },
+    advice: tiers === null ? advice : [...advice, tiers],
+  })
+  return { ...view, findings: findings.map((one) => ({ ...one, fix: asCalled(one.fix, command) })) }
+}
+
+function callsOf(operations: ReturnType<typeof operationsOf>): Omit<Found['calls'], 'codes'> {
+  let [all, refused, failed, worst, most] = [0, 0, 0, null as string | null, 0]
+  for (const [operation, sums] of operations) {
+    all += sums.all
+    refused += sums.refused
+    failed += sums.failed
+    if (sums.failed > most) [worst, most] = [operation, sums.failed]
+  }
+  return { all, refused, failed, worst }
+}
+
+function loadOf({ fronts, workers, runners }: ReadinessView, processes: readonly ProcessSpans[]): NodeLoad {
+  return {
+    fronts: fronts.wanted,
+    workers: workers.wanted,
+    runners: runners.wanted,
+    configured: { fronts: fronts.configured, workers: workers.configured },
+    each: frontLoads(processes),
+  }
+}
+
+/** Figures of the models that write, of all processes together since they started. D36. */
+function answeredSince(processes: readonly ProcessSpans[]): Pick<LiveView['streams'], 'cut' | 'models'> {
+  const fronts = processes.flatMap(({ last: { to } }) => to.streams ?? [])
+  const cuts = new Map<string, number>()
+  for (const front of fronts) addAll(cuts, front.cuts)
+  return {
+    cut: mostFirst(cuts).map(([cause, streams]) => ({ cause, streams })),
+    models: modelViews(fronts.flatMap(({ models }) => models)),
+  }
+}
+
+function modelViews(readings: readonly ModelReading[]): ModelView[] {
+  const found = new Map<string, ModelSums>()
+  for (const { model, inputTokens, cachedTokens, dropped } of readings) {
+    const sums = found.get(model) ?? { inputTokens: 0, cachedTokens: 0, dropped: new Map<string, number>() }
+    sums.inputTokens += inputTokens
+    sums.cachedTokens += cachedTokens
+    addAll(sums.dropped, dropped)
+    found.set(model, sums)
+  }
+  return Array.from(found, ([model, { inputTokens, cachedTokens, dropped }]) => ({
+    model,
+    input_tokens: inputTokens,
+    cached_share: inputTokens === 0 ? null : rounded(cachedTokens / inputTokens),
+    dropped: mostFirst(dropped).map(([field, calls]) => ({ field, calls })),
+  }))
+    .sort((a, b) => b.input_tokens - a.input_tokens || a.model.localeCompare(b.model))
+    .slice(0, LIVE_MODELS_MAX)
+}
+
+interface ModelSums {
+  inputTokens: number
+  cachedTokens: number
+  readonly dropped: Map<string, number>
+}
+
+function addAll(sums: Map<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(counts)) sums.set(name, (sums.get(name) ?? 0) + count)
+}
+
+function mostFirst(counts: ReadonlyMap<string, number>): [string, number][] {
+  return [...counts].sort(([one, a], [other, b]) => b - a || one.localeCompare(other))
+}
+
+/** CPU and memory that the supervisor itself uses. */
+interface OwnUsed {
+  /** Seconds since the previous look, or the start; never 0. */
+  readonly seconds: number
+  readonly cpuShare: number
+  readonly memoryBytes: number
+}
+
+/** The supervisor's own CPU since the last look. */
+class OwnUse {
+  #cpu = process.cpuUsage()
+  #atMs = performance.now()
+
+  read(): OwnUsed {
+    const { user, system } = process.cpuUsage(this.#cpu)
+    const seconds = Math.max(1e-3, (performance.now() - this.#atMs) / 1_000)
+    this.#cpu = process.cpuUsage()
+    this.#atMs = performance.now()
+    return { seconds, cpuShare: (user + system) / 1e6 / seconds, memoryBytes: process.memoryUsage.rss() }
   }
 }

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { isIP, type Socket } from 'node:net'
 import { ADMIN_CONNECTIONS_MAX, ADMIN_REQUEST_MS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 import {
   API_PREFIX,
@@ -13,8 +14,6 @@ import { FAILURES, statusOf, type Failure } from '../../../schemas/failures.ts'
 import { cannotListen } from '../checks.ts'
 import { failed, json, redirect, send, type Answer } from './answers.ts'
 import { Assets } from './assets.ts'
-import { boundConnections } from './connections.ts'
-import { isOwnHost } from './host-names.ts'
 import { LiveFeed, type LiveSource } from './live-feed.ts'
 import { LiveStreams, type LiveReader } from './live-streams.ts'
 import { OperatorKeys } from './operator-keys.ts'
@@ -237,5 +236,63 @@ function listen(server: Server, { host, port }: Pick<AdminOptions, 'host' | 'por
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => reject(cannotListen(cause, { host, port, setting: 'SLUICE_ADMIN_PORT' })))
     server.listen({ host, port }, () => resolve())
+  })
+}
+
+/**
+ * True when the dashboard answers to a request's `Host`: names of this machine, addresses, and the configured
+ * name of the admin port. A foreign page can point its own name at this port and would then pass for the
+ * dashboard, but it cannot choose another name.
+ * @param host the header, with a port or without; undefined when there is none
+ * @param configured SLUICE_ADMIN_HOST
+ */
+export function isOwnHost(host: string | undefined, configured: string): boolean {
+  const name = nameOf(host ?? '')
+  if (name === null) return false
+  return (
+    name === 'localhost' ||
+    name.endsWith('.localhost') ||
+    isIP(name) !== 0 ||
+    name === configured.toLowerCase()
+  )
+}
+
+const WITH_PORT = /^(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?$/
+
+/** The name in lower case, without brackets, the port and a final dot. */
+function nameOf(host: string): string | null {
+  const [, six, other] = WITH_PORT.exec(host) ?? []
+  if (six !== undefined) return isIP(six) === 6 ? six : null
+  return other?.toLowerCase().replace(/\.$/, '') ?? null
+}
+
+/**
+ * Limits the connections of a server. Beyond the limit the server closes the connection that has waited
+ * longest without a call, so that a client with many idle connections cannot exclude others. When all
+ * connections have calls under way, the server closes the new one.
+ */
+export function boundConnections(server: Server, countMax: number): void {
+  let open = 0
+  /** Connections without a call under way; the longest wait comes first. */
+  const waiting = new Set<Socket>()
+  server.on('connection', (socket) => {
+    open++
+    socket.once('close', () => {
+      open--
+      waiting.delete(socket)
+    })
+    const [longest = socket] = waiting
+    waiting.add(socket)
+    if (open <= countMax) return
+    // The socket closes later than this; without this removal the next connection would choose the same
+    // socket again.
+    waiting.delete(longest)
+    longest.destroy()
+  })
+  server.on('request', ({ socket }, response: ServerResponse) => {
+    waiting.delete(socket)
+    response.once('close', () => {
+      if (!socket.destroyed) waiting.add(socket)
+    })
   })
 }

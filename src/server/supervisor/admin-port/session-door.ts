@@ -1,9 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { PAGE_TOKEN_HEADER } from '../../../schemas/api-prefix.ts'
+import { DASHBOARD_PATH, PAGE_TOKEN_HEADER } from '../../../schemas/api-prefix.ts'
 import { failed, json, type Answer } from './answers.ts'
 import { keyIn, type OperatorKeys } from './operator-keys.ts'
-import { hostOf, isFromOwnPage, isPageTls } from './page-origin.ts'
-import { isSecretShaped, noSessionCookie, sessionCookie, sessionIdsIn } from './session-cookie.ts'
 import type { OpenSession, Sessions } from './sessions.ts'
 
 /** The session behind a request of the page, or the response for a request that may not pass. */
@@ -95,4 +93,92 @@ function pageTokenIn(headers: IncomingHttpHeaders): string | null {
 
 function withCookie(answer: Answer, cookie: string): Answer {
   return { ...answer, headers: { ...answer.headers, 'set-cookie': cookie } }
+}
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+/**
+ * True unless a browser says that another page than the dashboard at this very address made the request. A
+ * page of another port of the same host is another page. A browser sends `Origin` with all that is no read,
+ * so that a request without it is no page's.
+ */
+function isFromOwnPage({ method = '', headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+  const { origin, 'sec-fetch-site': site = 'same-origin' } = headers
+  if (site !== 'same-origin') return false
+  if (origin === undefined) return READS.has(method)
+  return originOf(origin)?.host === hostOf(headers)
+}
+
+/** Whether the page of the request was loaded over TLS. */
+function isPageTls({ origin = '' }: IncomingMessage['headers']): boolean {
+  return originOf(origin)?.protocol === 'https:'
+}
+
+/** The host that the request was sent to, in lower case, with its port. */
+function hostOf({ host = '' }: IncomingMessage['headers']): string {
+  return host.toLowerCase()
+}
+
+/** Null for a text that is no origin, such as `null`. */
+function originOf(text: string): URL | null {
+  if (!URL.canParse(text)) return null
+  const url = new URL(text)
+  return url.origin === text.toLowerCase() ? url : null
+}
+
+/** The address that a browser sees. */
+interface SessionPlace {
+  /** In lower case, with its port. */
+  readonly host: string
+  /** Whether the browser reaches it over TLS, by a proxy in front of the port. */
+  readonly isTls: boolean
+}
+
+const SECRET_SHAPE = /^[A-Za-z0-9_-]{43}$/
+const PORT = /:(\d{1,5})$/
+
+/**
+ * The cookie with the id of a session: for no script, no request that another site causes, and no path but
+ * the dashboard's. It ends with the browser; the node ends the session earlier.
+ */
+function sessionCookie(id: string, place: SessionPlace): string {
+  return `${nameAt(place.host)}=${id}; ${attributesOf(place)}`
+}
+
+/** Makes the browser forget the cookie. */
+function noSessionCookie(place: SessionPlace): string {
+  return `${nameAt(place.host)}=; ${attributesOf(place)}; Max-Age=0`
+}
+
+/**
+ * Ids of sessions in the cookies of a request. There may be several: a browser sends the cookies of a host to
+ * each of its ports, and any service of that host can set one with another path. All of them are tried: the
+ * size of a request's head is their bound.
+ */
+function sessionIdsIn({ cookie = '' }: IncomingHttpHeaders, host: string): readonly string[] {
+  const name = nameAt(host)
+  return cookie
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1))
+    .filter(isSecretShaped)
+}
+
+/** False for a text that cannot be half of a session. */
+function isSecretShaped(text: string): boolean {
+  return SECRET_SHAPE.test(text)
+}
+
+/**
+ * The name has the port, which the rules of cookies ignore: two nodes of a machine, or two tunnels, would
+ * overwrite each other's cookies.
+ */
+function nameAt(host: string): string {
+  const port = PORT.exec(host)?.[1]
+  return port === undefined ? 'sluice-session' : `sluice-session-${port}`
+}
+
+function attributesOf({ isTls }: SessionPlace): string {
+  return `Path=${DASHBOARD_PATH}; HttpOnly; SameSite=Strict${isTls ? '; Secure' : ''}`
 }

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod, chown, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { once } from 'node:events'
 import { syncFolder, writeDurable } from '../data-directory/own-folder.ts'
-import { EmbeddedPostgresError } from './postgres-error.ts'
-import { runPostgresProgram } from './postgres-program.ts'
 import { StartRefused } from '../start-refused.ts'
-import type { Account } from '../fleet/step-down.ts'
+import { type Account, launch } from '../fleet/step-down.ts'
+import { EmbeddedPostgresError } from './postgres-error.ts'
+import { POSTGRES_ENVIRONMENT } from './postgres-binaries.ts'
 
 export const POSTGRES_USER = 'sluice'
 export const POSTGRES_DATABASE = 'sluice'
@@ -205,4 +206,34 @@ async function removeUnfinished(folder: string): Promise<void> {
   // A server that initdb had started runs for a moment, and writes, after initdb is killed.
   for (const name of names)
     await rm(join(folder, name), { recursive: true, force: true, maxRetries: 100, retryDelay: 50 })
+}
+
+interface ProgramRun {
+  readonly account: Account | null
+  readonly setpriv: string | null
+  readonly bin: string
+  readonly name: 'initdb' | 'postgres'
+  readonly args: readonly string[]
+  readonly input?: string
+}
+
+/**
+ * Runs a Postgres program to its end; the program ends with this process. Throws with its last output when it
+ * fails.
+ */
+async function runPostgresProgram(run: ProgramRun): Promise<void> {
+  const child = launch(join(run.bin, run.name), run.args, {
+    account: run.account,
+    setpriv: run.setpriv,
+    // A partial initdb is useless, and would go on writing while the next start checks its folder.
+    deathSignal: 'KILL',
+    options: { cwd: '/', env: POSTGRES_ENVIRONMENT, stdio: ['pipe', 'ignore', 'pipe'] },
+  })
+  let said = ''
+  child.stderr?.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-500)))
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(run.input ?? '')
+  const [code] = (await once(child, 'close')) as [number | null]
+  if (code !== 0)
+    throw new EmbeddedPostgresError(`${run.name} failed (${said.trim() || `exit code ${code}`})`)
 }

@@ -1,9 +1,10 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { WORKSPACE_MODELS_CACHED_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
+import { providerKeyHost, providerKeyName } from '../../../schemas/workspaces/provider-keys.ts'
 import { LiveCache } from '../../caches/live-cache.ts'
 import { EVERYTHING } from '../../caches/recent-changes.ts'
 import type { Change, EpochFeed, KeyRecord } from '../../ports/keys/keys.ts'
-import type { ModelCatalogue } from '../../ports/models/models.ts'
+import type { CallableModel, Endpoint, ModelCatalogue, OwnWay, Provider } from '../../ports/models/models.ts'
 import type { OwnListing, OwnModel } from '../../ports/models/own-models.ts'
 import type {
   PrivateEndpoint,
@@ -13,10 +14,10 @@ import type {
 } from '../../ports/endpoints/private-endpoints.ts'
 import type { SecretBinding, SecretBindings } from '../../ports/vault/secret-rows.ts'
 import type { SecretReleases, VaultScope } from '../../ports/vault/vault.ts'
-import { KeyedProviders } from './keyed-providers.ts'
-import { OwnProviders } from './own-providers.ts'
+import { isRemote } from '../embeddings/remote.ts'
+import { destinationOf, OwnProviders } from './own-providers.ts'
 import { ReleasedCredentials } from './released-credentials.ts'
-import { workspaceModels } from './workspace-models.ts'
+import { endpointAt } from './own-endpoint.ts'
 
 export interface PrivateModelsDeps {
   readonly rows: Pick<PrivateEndpoints, 'active'>
@@ -149,5 +150,175 @@ function nameOf(change: Change): string | null {
       return null
     default:
       return change satisfies never
+  }
+}
+
+interface WorkspaceModelsDeps {
+  readonly catalogue: Pick<ModelCatalogue, 'resolve'>
+  readonly providers: OwnProviders
+  readonly credentials: ReleasedCredentials
+  readonly keys: OwnKeys
+  readonly listOwn: (models: readonly OwnModel[]) => OwnListing
+}
+
+/** Modalities that the protocols support; each protocol accepts the forms of input that it knows. */
+const EVERY_MODALITY = ['text', 'image', 'audio', 'video', 'file']
+
+/** @param endpoints active ones of one workspace, oldest first */
+function workspaceModels(endpoints: readonly PrivateEndpoint[], deps: WorkspaceModelsDeps): WorkspaceModels {
+  const { catalogue, keys } = deps
+  const bySlug = new Map<string, Routed[]>()
+  for (const own of endpoints) {
+    const one = routed(own, deps)
+    if (one === null) continue
+    const slug = (catalogue.resolve(own.modelPermaslug)?.canonicalSlug ?? own.modelPermaslug).toLowerCase()
+    bySlug.set(slug, [...(bySlug.get(slug) ?? []), one])
+  }
+  const own = new Map([...bySlug].map(([slug, list]) => [slug, modelOf(list)]))
+  let listing: OwnListing | null = null
+  const joined = new Map<CallableModel, CallableModel>()
+  const keyed = new Map<Endpoint, Endpoint>()
+  return {
+    // Most workspaces call, and read no lists.
+    get listing() {
+      return (listing ??= deps.listOwn([...bySlug.values()].map((list) => ownModel(list, catalogue))))
+    },
+    resolve(id) {
+      const known = catalogue.resolve(id)
+      if (known === null) return own.get(id.toLowerCase()) ?? null
+      const before = joined.get(known)
+      if (before !== undefined) return before
+      const ours = own.get(known.canonicalSlug.toLowerCase())
+      const theirs = underOwnKeys(known, keys, keyed)
+      const model = ours === undefined ? theirs : join(ours, theirs)
+      joined.set(known, model)
+      return model
+    },
+  }
+}
+
+interface Routed {
+  readonly own: PrivateEndpoint
+  readonly slug: string
+  /**
+   * Nano-USD per million tokens; infinite for an endpoint without a price, which is not known to be cheaper.
+   * C21.
+   */
+  readonly costs: number
+  readonly endpoint: Endpoint
+}
+
+/** Null when the provider is no longer in the catalogue. The secret is released at the first call. */
+function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModelsDeps): Routed | null {
+  const provider = providers.at(own)
+  const destination = destinationOf(own.baseUrl)
+  // A validated endpoint has a credential.
+  if (provider === null || destination === null || own.secretName === null) return null
+  const endpoint = endpointAt(own, provider)
+  return {
+    own,
+    slug: own.modelPermaslug,
+    costs: own.pricing === null ? Infinity : endpoint.prices.promptNanoPerMillion,
+    endpoint: { ...endpoint, ownWay: credentials.wayTo(destination, own.secretName) },
+  }
+}
+
+/** The model over a list of endpoints. */
+function modelOf(list: readonly Routed[]): CallableModel {
+  const endpoints = inOrder(list).map(({ endpoint }) => endpoint)
+  return {
+    id: list[0]?.slug ?? '',
+    isEmbedding: endpoints.some(({ embeds }) => embeds === true),
+    isWriter: endpoints.some(({ text }) => text !== null),
+    isUnpriced: false,
+    inputModalities: EVERY_MODALITY,
+    video: null,
+    endpoints,
+  }
+}
+
+/** The cheapest first, then the oldest. */
+function inOrder(list: readonly Routed[]): readonly Routed[] {
+  return [...list].sort((one, other) => (one.costs === other.costs ? 0 : one.costs - other.costs))
+}
+
+function ownModel(list: readonly Routed[], catalogue: WorkspaceModelsDeps['catalogue']): OwnModel {
+  const slug = list[0]?.slug ?? ''
+  return {
+    slug,
+    createdAt: list[0]?.own.createdAt ?? new Date(0),
+    callable: modelOf(list),
+    endpoints: inOrder(list).map(({ endpoint, own: { pricing, declaredRegion: region } }) => ({
+      endpoint,
+      pricing,
+      region,
+    })),
+    known: catalogue.resolve(slug),
+  }
+}
+
+/** A model with the workspace's own endpoints before those of the catalogue. */
+function join(own: CallableModel, known: CallableModel): CallableModel {
+  return {
+    ...factsOf(known),
+    isUnpriced: own.isUnpriced && known.isUnpriced,
+    endpoints: [...own.endpoints, ...known.endpoints],
+  }
+}
+
+/**
+ * The catalogue's model, with a workspace's own key at each provider that it has a key for. @param keyed the
+ * endpoints with a key, each made once
+ */
+function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, Endpoint>): CallableModel {
+  if (!model.endpoints.some(({ provider }) => keys.has(provider.slug))) return model
+  const endpoints = model.endpoints.map((endpoint) => {
+    const ownWay = keys.get(endpoint.provider.slug)
+    if (ownWay === undefined) return endpoint
+    const own = keyed.get(endpoint) ?? { ...endpoint, ownWay }
+    keyed.set(endpoint, own)
+    return own
+  })
+  return { ...factsOf(model), isUnpriced: model.isUnpriced, endpoints }
+}
+
+/** Without what lists and reads show of the model. */
+function factsOf(model: CallableModel): Omit<CallableModel, 'isUnpriced' | 'endpoints'> {
+  const { id, isEmbedding, isWriter, inputModalities, declared, reasons, video } = model
+  const known = { ...(declared && { declared }), ...(reasons && { reasons }) }
+  return { id, isEmbedding, isWriter, inputModalities, ...known, video }
+}
+
+interface Keyed {
+  readonly slug: string
+  readonly secretName: string
+  readonly host: string
+}
+
+/** Access to providers of the catalogue under a workspace's own keys, by the provider's slug. */
+type OwnKeys = ReadonlyMap<string, OwnWay>
+
+/** Providers of the catalogue that embed and accept a workspace's own key in place of the operator's. */
+class KeyedProviders {
+  readonly #keyed: readonly Keyed[]
+  /** Names of the secrets that hold such keys. */
+  readonly names: readonly string[]
+
+  constructor(providers: readonly Provider[]) {
+    this.#keyed = providers.flatMap(({ slug, protocol, baseUrl }) => {
+      const host = providerKeyHost(baseUrl)
+      return host === null || !isRemote(protocol) ? [] : [{ slug, secretName: providerKeyName(slug), host }]
+    })
+    this.names = [...new Set(this.#keyed.map(({ secretName }) => secretName))]
+  }
+
+  /** The keys whose secret exists and is bound to exactly the provider's host. */
+  keysOf(bindings: readonly SecretBinding[], credentials: ReleasedCredentials): OwnKeys {
+    const hosts = new Map(bindings.map(({ name, hosts }) => [name, hosts]))
+    return new Map(
+      this.#keyed
+        .filter(({ secretName, host }) => hosts.get(secretName)?.includes(host) === true)
+        .map(({ slug, secretName, host }) => [slug, credentials.keyFor(host, secretName)]),
+    )
   }
 }

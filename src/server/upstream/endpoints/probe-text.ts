@@ -1,17 +1,23 @@
-import { PROBE_ANSWER_BYTES_MAX, PROBE_MS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
+import {
+  PROBE_ANSWER_BYTES_MAX,
+  PROBE_MS_MAX,
+  PROBE_TOKENS_MAX,
+} from '../../../schemas/endpoints/endpoint-limits.ts'
 import { ok, type Failure } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { UPSTREAM_ERROR_MS } from '../../../schemas/models/provider-limits.ts'
+import type { NativeStream } from '../../../dialects/parts.ts'
+import { NATIVE_DIALECTS } from '../../../dialects/native-answer.ts'
+import { chatTokensMember, MAKER } from '../../../schemas/models/openai-maker.ts'
+import { VERSION_HEADER } from '../../../dialects/messages/native-request.ts'
 import type { EgressExchange } from '../../ports/egress/egress.ts'
+import type { Provider } from '../../ports/models/models.ts'
 import { headerOf } from '../credential.ts'
 import { ProviderLink } from '../link.ts'
 import { failureOf, failuresOfEvents } from '../provider-failure.ts'
-import type { FormProbe, FormProbing } from './probe-form.ts'
-import { headersOf, probeBody } from './probe-requests.ts'
-import { StreamNotes } from './stream-notes.ts'
-import type { NativeStream } from '../../../dialects/parts.ts'
-import { NATIVE_DIALECTS } from '../../../dialects/native-answer.ts'
 import { readRefusal } from '../inference/framing.ts'
+import { type FormProbe, type FormProbing, PROBE_TEXT } from './probe-form.ts'
+import { StreamNotes } from './stream-notes.ts'
 
 /** A stream that is none, or did not come to its end. */
 const BROKEN = { models: [], hasUsage: false, isWhole: false } as const
@@ -96,4 +102,33 @@ async function readStream(
 /** Whether the events or their encoding are damaged. The upstream itself reports all other failures. */
 function isDamage({ name }: Failure): boolean {
   return name === 'upstream_invalid' || name === 'upstream_too_large'
+}
+
+const MESSAGES = [{ role: 'user', content: PROBE_TEXT }]
+
+/** The smallest call whose answer is streamed with its usage. */
+function probeBody(form: Dialect, provider: Provider, model: string): string {
+  return JSON.stringify({ model, stream: true, ...membersOf(form, provider) })
+}
+
+function membersOf(form: Dialect, provider: Provider): object {
+  switch (form) {
+    case 'chat':
+      return {
+        messages: MESSAGES,
+        stream_options: { include_usage: true },
+        [chatTokensMember(provider.slug === MAKER)]: PROBE_TOKENS_MAX,
+      }
+    case 'responses':
+      return { input: PROBE_TEXT, max_output_tokens: PROBE_TOKENS_MAX, store: false }
+    case 'messages':
+      return { messages: MESSAGES, max_tokens: PROBE_TOKENS_MAX }
+    default:
+      return form satisfies never
+  }
+}
+
+/** Flat list of names and values. */
+function headersOf(form: Dialect): readonly string[] {
+  return form === 'messages' ? VERSION_HEADER : []
 }

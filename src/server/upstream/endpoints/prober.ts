@@ -1,19 +1,26 @@
-import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { PROBE_MS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
-import type { EndpointCheck, EndpointForm } from '../../../schemas/endpoints/private-endpoints.ts'
+import { type Failure, ok, type Outcome } from '../../../schemas/failures.ts'
+import { PROBE_ANSWER_BYTES_MAX, PROBE_MS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
+import type {
+  EndpointCheck,
+  EndpointForm,
+  FormFinding,
+} from '../../../schemas/endpoints/private-endpoints.ts'
 import { isProviderKey } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
+import { membersOf } from '../../../schemas/values/members.ts'
 import type { Egress, VettedOrigin } from '../../ports/egress/egress.ts'
 import type { Provider } from '../../ports/models/models.ts'
-import type { EndpointProber, ProbeResult, ProbeInput } from '../../ports/endpoints/private-endpoints.ts'
+import type { EndpointProber, ProbeInput, ProbeResult } from '../../ports/endpoints/private-endpoints.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { SecretReleases } from '../../ports/vault/vault.ts'
-import { conclude, type ProbedForm, type UnprobedForm } from './form-findings.ts'
+import { openRemote } from '../embeddings/remote.ts'
+import type { LinkOrigin } from '../link.ts'
 import { formsOf } from './own-forms.ts'
 import { destinationOf, OwnProviders } from './own-providers.ts'
-import { probeEmbeddings } from './probe-embeddings.ts'
 import { probeText } from './probe-text.ts'
-import { judge } from './probe-verdict.ts'
+import { type FormVerdict, judge, type Seen } from './probe-verdict.ts'
+import { endpointAt } from './own-endpoint.ts'
+import { PROBE_TEXT, type FormProbe, type FormProbing } from './probe-form.ts'
 
 export interface ProberDeps {
   readonly egress: Pick<Egress, 'vetted'>
@@ -143,4 +150,124 @@ async function probeForm(
 /** True for failures that say nothing about the upstream. */
 function isOurs({ name }: Failure): boolean {
   return ['busy', 'client_gone', 'draining', 'internal', 'store_unavailable'].includes(name)
+}
+
+/** What a probe found of one form. */
+interface ProbedForm extends FormVerdict {
+  readonly form: EndpointForm
+  /** Null when there was no response. */
+  readonly status: number | null
+}
+
+/** A form for whose probe there was no room. */
+interface UnprobedForm {
+  readonly form: EndpointForm
+  readonly checks: null
+}
+
+/**
+ * What the forms say of their endpoint. @param forms at least one that was probed
+ * @param areAllWanted every form has to be served, otherwise any of them
+ */
+function conclude(forms: readonly (ProbedForm | UnprobedForm)[], areAllWanted: boolean): ProbeResult {
+  const found = forms.filter(isProbed)
+  const served = found.find(isServed)
+  const failed = found.find((one) => !isServed(one))
+  const telling = areAllWanted ? (failed ?? served) : (served ?? furthest(found))
+  if (telling === undefined) throw new Error('a probe that tested no API')
+  const { checks, isSlow, form } = telling
+  const named = (check: EndpointCheck): EndpointCheck => (check.passed ? check : { ...check, form })
+  return {
+    checks: found.length > 1 ? checks.map(named) : checks,
+    isSlow,
+    forms: forms.map(findingOf),
+  }
+}
+
+function isProbed(one: ProbedForm | UnprobedForm): one is ProbedForm {
+  return one.checks !== null
+}
+
+function isServed({ checks }: FormVerdict): boolean {
+  return checks.every(({ passed }) => passed)
+}
+
+function findingOf(one: ProbedForm | UnprobedForm): FormFinding {
+  if (!isProbed(one)) return { form: one.form, passed: false, checks: [], is_unprobed: true }
+  return { form: one.form, passed: isServed(one), checks: [...one.checks] }
+}
+
+/** Of those that got as far, the first. */
+function furthest(found: readonly ProbedForm[]): ProbedForm | undefined {
+  return [...found].sort((one, other) => distanceOf(other) - distanceOf(one))[0]
+}
+
+/** Statuses of a server that has no such path. */
+const PATHLESS: readonly (number | null)[] = [404, 405, 501]
+
+/** Checks that passed; a path that is not there says less than any other failure. */
+function distanceOf({ checks, status }: ProbedForm): number {
+  const passed = checks.filter((check) => check.passed).length
+  return passed + (PATHLESS.includes(status) ? 0 : 0.5)
+}
+
+/** Asks for one embedding. */
+async function probeEmbeddings(
+  { endpoint, provider, origin, key, caller, call, endsAt }: FormProbing,
+  jobs: ShortJobs,
+): Promise<FormProbe> {
+  const recorder = new Recorder(origin)
+  const protocol = openRemote(endpointAt(endpoint, provider), { origin: recorder, key, jobs })
+  if (protocol === null) throw new Error('a probe of a protocol without embeddings')
+  const reading = await protocol.embed({
+    request: { model: endpoint.upstreamModelId, input: PROBE_TEXT },
+    shape: { kind: 'string', count: 1, pictures: 0 },
+    endsAt,
+    deadlineAt: endsAt,
+    caller,
+    call,
+  })
+  const { seen } = recorder
+  if (!reading.ok) return { answer: reading, seen }
+  const { promptTokens, release } = reading.value
+  release()
+  // Gemini counts no tokens of embeddings.
+  const hasUsage = promptTokens !== null || provider.protocol === 'google'
+  const model = seen === null ? null : modelIn(seen.body)
+  return { answer: ok({ models: model === null ? [] : [model], hasUsage, isWhole: null }), seen }
+}
+
+/** The name of the model in an answer; null: it has none. */
+function modelIn(body: Uint8Array): string | null {
+  try {
+    const { model } = membersOf(JSON.parse(Buffer.from(body).toString()))
+    return typeof model === 'string' && model !== '' ? model : null
+  } catch {
+    return null
+  }
+}
+
+/** Records the parts of a response that the protocol does not return: its status and its body. */
+class Recorder implements LinkOrigin {
+  seen: Seen | null = null
+  readonly #origin: LinkOrigin
+
+  constructor(origin: LinkOrigin) {
+    this.#origin = origin
+  }
+
+  async call(request: Parameters<LinkOrigin['call']>[0]): ReturnType<LinkOrigin['call']> {
+    const outcome = await this.#origin.call({
+      ...request,
+      mayCutSent: true,
+      answerBytesMax: PROBE_ANSWER_BYTES_MAX,
+    })
+    // The recorder copies the body: the parser of a response may move its bytes away.
+    if (outcome.ok) this.seen = { status: outcome.value.status, body: outcome.value.body.slice() }
+    return outcome
+  }
+
+  exchange(request: Parameters<LinkOrigin['exchange']>[0]): ReturnType<LinkOrigin['exchange']> {
+    return this.#origin.exchange(request)
+  }
 }

@@ -1,13 +1,11 @@
+import { isUtf8 } from 'node:buffer'
 import { AUTOMATA, HELD_BYTES_MAX } from '../automaton.ts'
-import { hasSeparatorLine, isLooseCsv } from './csv-loose.ts'
-import { CsvScanner } from './csv.ts'
-import { JsonScanner } from './json.ts'
-import { hasMarkdownSigns } from './markdown-signs.ts'
-import { MarkdownScanner } from './markdown.ts'
-import { SOURCE_HEAD_BYTES, SOURCE_TAIL_BYTES, sourceKind } from './source-text.ts'
-import { Utf8Check } from './utf8.ts'
 import type { TextType } from '../verdict.ts'
 import { HeadWindow, TailWindow } from '../windows.ts'
+import { CsvScanner } from './csv.ts'
+import { JsonScanner } from './json.ts'
+import { MarkdownScanner } from './markdown.ts'
+import { SOURCE_HEAD_BYTES, SOURCE_TAIL_BYTES, sourceKind } from './source-text.ts'
 
 /** First bytes of a text that show a table that is not strict. Decision. */
 const CSV_HEAD_BYTES = 65_536
@@ -101,4 +99,200 @@ export class TextScanner {
     if (seen > 0) this.#read(Uint8Array.from(BYTE_ORDER_MARK.slice(0, seen)))
     return chunk
   }
+}
+
+/**
+ * `# Title` between empty lines: comments of scripts and settings are directly beside the lines that they
+ * describe.
+ */
+const HEADING = /(?:^|\n[ \t]*\n|^[ \t]*\n) {0,3}#{1,6}[ \t]+[^\s#][^\n]*(?:\n[ \t]*(?:\n|$)|$)/
+const TILDES = /(?:^|\n[ \t]*\n) {0,3}~~~/
+const TASK = /^ {0,3}[-+*][ \t]+\[[ xX]\][ \t]/m
+/** A line with a row of `=` or `-` under it, between empty lines. */
+const UNDERLINED = /(?:^|\n[ \t]*\n)[^\s=~.\-][^\n]*\n(?:={3,}|-{3,})[ \t]*(?:\n[ \t]*\n|\n?$)/
+const ITEM = /^ {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+[^\s-]/gm
+const BOLD = /(?:^|\s)(?:\*\*[^*\s][^*\n]*\*\*|__[^_\s][^_\n]*__)/m
+const CODE = /(?:^|[^`\w])`[^`'\n]+`(?![`_])/m
+/** Signs of reStructuredText and AsciiDoc, whose titles are underlined as well. */
+const OTHER_MARKUP = /^\[[^\]\n]+\]$|^:[\w-]+:|::[ \t]*$|\blink(?:git)?:|^\.\. |``[^`\n]+``|:\w+:`/m
+
+const ITEMS_MIN = 2
+
+/**
+ * Whether a text has signs of Markdown that distinguish it from plain text only by convention: a heading
+ * between empty lines, a fence of tildes after an empty line, tasks, or underlined titles or bold words
+ * together with lists, bold words or code. Lists alone occur in any text. C26.
+ * @param head the text's first bytes, one character for each byte
+ */
+function hasMarkdownSigns(head: string): boolean {
+  const text = head.replace(/\r\n?/g, '\n')
+  if (HEADING.test(text) || TILDES.test(text) || TASK.test(text)) return true
+  const isUnderlined = UNDERLINED.test(text)
+  const isBold = BOLD.test(text)
+  if ((!isUnderlined && !isBold) || OTHER_MARKUP.test(text)) return false
+  const hasItems = (text.match(ITEM)?.length ?? 0) >= ITEMS_MIN
+  return (isUnderlined && isBold) || hasItems || CODE.test(text)
+}
+
+/**
+ * Checks strict UTF-8 without NUL, over a stream of chunks: no overlong forms, no surrogates, nothing above
+ * U+10FFFF, and no sequence that the end cuts off. Node's vectorized check does the work; this class handles
+ * sequences across chunks.
+ */
+export class Utf8Check {
+  fault: 'nul' | 'invalid' | null = null
+  /** A sequence that the last chunk began and did not end. */
+  readonly #cut = new Uint8Array(SEQUENCE_BYTES_MAX)
+  #cutLength = 0
+
+  /** False: the text is not valid, and no further byte can change that. */
+  push(chunk: Uint8Array): boolean {
+    if (this.fault !== null) return false
+    // `indexOf` of a plain Uint8Array compares byte by byte.
+    if (Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).indexOf(0) >= 0) return this.#fail('nul')
+    const start = this.#cutLength === 0 ? 0 : this.#completeCut(chunk)
+    if (start < 0) return this.#fail('invalid')
+    const end = start + wholeLength(chunk.subarray(start))
+    if (!isUtf8(chunk.subarray(start, end))) return this.#fail('invalid')
+    if (end < chunk.length) {
+      this.#cut.set(chunk.subarray(end))
+      this.#cutLength = chunk.length - end
+    }
+    return true
+  }
+
+  /** Whether all of the text was valid. */
+  finish(): boolean {
+    if (this.fault === null && this.#cutLength > 0) this.#fail('invalid')
+    return this.fault === null
+  }
+
+  /** @returns where the chunk continues after the completed sequence, or -1 when that is invalid */
+  #completeCut(chunk: Uint8Array): number {
+    const missing = sequenceBytes(this.#cut[0] ?? 0) - this.#cutLength
+    const taken = chunk.subarray(0, missing)
+    this.#cut.set(taken, this.#cutLength)
+    this.#cutLength += taken.length
+    if (taken.length < missing) return chunk.length
+    const isValid = isUtf8(this.#cut.subarray(0, this.#cutLength))
+    this.#cutLength = 0
+    return isValid ? missing : -1
+  }
+
+  #fail(fault: 'nul' | 'invalid'): false {
+    this.fault = fault
+    return false
+  }
+}
+
+const SEQUENCE_BYTES_MAX = 4
+
+/** Bytes of the sequence that a byte begins; any other byte counts as one and is checked with the rest. */
+function sequenceBytes(lead: number): number {
+  if (lead >= 0xf0 && lead < 0xf8) return 4
+  if (lead >= 0xe0) return lead < 0xf0 ? 3 : 1
+  return lead >= 0xc0 ? 2 : 1
+}
+
+/** Length of the chunk without an incomplete sequence at its end. */
+function wholeLength(chunk: Uint8Array): number {
+  for (let back = 1; back < SEQUENCE_BYTES_MAX && back <= chunk.length; back++) {
+    const byte = chunk[chunk.length - back] ?? 0
+    if (byte < 0x80) return chunk.length
+    if (byte >= 0xc0) return sequenceBytes(byte) > back ? chunk.length - back : chunk.length
+  }
+  return chunk.length
+}
+
+/** Lines before the records that are a title, a comment or empty. Decision. */
+const LEADING_LINES_MAX = 5
+/** Records of a table that does not follow RFC 4180, at least. Decision. */
+const RECORDS_MIN = 3
+/** Fields of most records of such a table, at least. Decision. */
+const FIELDS_MIN = 3
+/** Share of the records that have the most common number of fields. Decision. */
+const SAME_SHARE_MIN = 0.8
+/** The same share of a table in which no record has a single field. Decision. */
+const SAME_SHARE_MIN_WITHOUT_SINGLES = 0.6
+/** `sep=;` in the first line, by which programs tell a spreadsheet the delimiter. */
+const SEPARATOR_LINE = /^"?sep=([,;\t|])"?\r?\n/i
+
+/**
+ * Whether a text is a table as spreadsheets and programs write it: with a title, ragged records, or quotes
+ * within fields. C26.
+ * @param head the text's first bytes, one character for each byte
+ * @param isWhole whether these are the whole text
+ */
+function isLooseCsv(head: string, isWhole: boolean): boolean {
+  return [',', ';', '\t'].some((delimiter) => isTable(countFields(head, delimiter, isWhole)))
+}
+
+/** Whether the first line names the delimiter and the next lines contain it. */
+function hasSeparatorLine(head: string): boolean {
+  const separator = SEPARATOR_LINE.exec(head)
+  const [first = 0] =
+    separator === null ? [] : countFields(head.slice(separator[0].length), separator[1] ?? ',')
+  return first >= 2
+}
+
+function isTable(counts: readonly number[]): boolean {
+  const first = counts.findIndex((fields) => fields >= 2)
+  if (first < 0 || first > LEADING_LINES_MAX) return false
+  const records = counts.slice(first).filter((fields) => fields > 0)
+  const [most, same] = mostCommon(records)
+  if (records.length < RECORDS_MIN || most < 2) return false
+  // Lines of prose often have a comma each; below a title they are a table.
+  if (same === records.length && first > 0) return true
+  const isEach = records.every((fields) => fields >= 2)
+  return (
+    most >= FIELDS_MIN && same >= (isEach ? SAME_SHARE_MIN_WITHOUT_SINGLES : SAME_SHARE_MIN) * records.length
+  )
+}
+
+function mostCommon(records: readonly number[]): readonly [fields: number, records: number] {
+  const sums = new Map<number, number>()
+  for (const fields of records) sums.set(fields, (sums.get(fields) ?? 0) + 1)
+  return [...sums].reduce((best, sum) => (sum[1] > best[1] ? sum : best), [0, 0])
+}
+
+/**
+ * Fields of each line, 0 for an empty line. A quote at a field's beginning opens a quoted field that may span
+ * lines. Empty when a quote is never closed.
+ */
+function countFields(text: string, delimiter: string, isWhole = true): readonly number[] {
+  const counts: number[] = []
+  const special = new RegExp(`["${delimiter}\\n]`, 'g')
+  let [fields, fieldAt, lineAt] = [1, 0, 0]
+  for (let found = special.exec(text); found !== null; found = special.exec(text)) {
+    const at = found.index
+    if (found[0] === '"') {
+      if (at !== fieldAt) continue
+      const end = closingQuote(text, at + 1)
+      if (end < 0) return isWhole ? [] : counts
+      special.lastIndex = end + 1
+      continue
+    }
+    if (found[0] === '\n') {
+      counts.push(isEmpty(text, lineAt, at) ? 0 : fields)
+      fields = 1
+      lineAt = at + 1
+    } else fields++
+    fieldAt = at + 1
+  }
+  if (isWhole && !isEmpty(text, lineAt, text.length)) counts.push(fields)
+  return counts
+}
+
+function isEmpty(text: string, start: number, end: number): boolean {
+  return end === start || (end === start + 1 && text[start] === '\r')
+}
+
+/**
+ * @returns the place of the quote that ends a field, where two quotes in a row stand for one; -1 when there
+ * is none
+ */
+function closingQuote(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2))
+    if (text[at + 1] !== '"') return at
+  return -1
 }

@@ -1,6 +1,6 @@
 /** What the ledger and the records have of calls. */
 import type { GenerationFacts } from '../../../../src/server/ports/inference/generations.ts'
-import { FACTS_DOCUMENT } from '../../../../src/server/store/inference/generation-columns.ts'
+import { FACTS_DOCUMENT } from '../../../../src/server/store/inference/generations.ts'
 import type { PacedCall } from './callers.ts'
 import { COMPLETION_NANO, PROMPT_NANO, type PacedStand } from './stand.ts'
 

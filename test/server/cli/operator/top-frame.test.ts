@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { escapeControls } from '../../../../src/server/cli/parts/terminal-text.ts'
-import { frameOf } from '../../../../src/server/cli/operator/top/frame.ts'
+import { frameOf } from '../../../../src/server/cli/operator/top.ts'
 import { widthOf } from '../../../../src/server/cli/operator/top/text.ts'
 import type { LiveView } from '../../../../src/schemas/operator/live-view.ts'
 import { liveView } from '../../../support/operator/live-view.ts'

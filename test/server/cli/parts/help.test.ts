@@ -1,8 +1,7 @@
 /** The help of the command line: every verb under a heading, each with examples that it takes. */
 import { CommanderError, type Command } from 'commander'
 import t from 'tap'
-import { headingOf } from '../../../../src/server/cli/parts/headings.ts'
-import { examplesOf } from '../../../../src/server/cli/parts/examples.ts'
+import { examplesOf, headingOf } from '../../../../src/server/cli/parts/help.ts'
 import { eachVerb, treeOf } from '../../../../src/server/cli/operator/completion/tree.ts'
 import { programOf } from '../../../../src/server/cli/run.ts'
 import { openDataDirectory } from '../../../../src/server/supervisor/data-directory/data-directory.ts'

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { organizationAccount, workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'
-import { openBudgetPorts } from '../../../../src/server/main/budgets.ts'
+import { openBudgetPorts } from '../../../../src/server/main/front-ports.ts'
 import { createKey, openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { openEndpoints, type Told } from '../../../support/endpoints/endpoints-front.ts'

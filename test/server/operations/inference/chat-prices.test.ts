@@ -2,7 +2,7 @@
 import t from 'tap'
 import { TIER_CHARS_MAX } from '../../../../src/schemas/models/price-conditions.ts'
 import type { Generation } from '../../../../src/server/ports/inference/generations.ts'
-import { generationRecord } from '../../../../src/server/operations/inference/generation-answer.ts'
+import { generationRecord } from '../../../../src/server/operations/inference/get-generation.ts'
 import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
 import { answersChat } from '../../../support/inference/fake-chat.ts'
 import { boundedSpend, keptSpend } from '../../../support/money/free-spend.ts'

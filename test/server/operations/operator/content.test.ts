@@ -5,7 +5,7 @@ import { VIDEO_CLIP_BYTES_MAX } from '../../../../src/schemas/videos/video-limit
 import type { ByteReader } from '../../../../src/server/ports/byte-streams.ts'
 import { openAdmin } from '../../../../src/server/store/operator/open-admin.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
-import { openVideoReads } from '../../../../src/server/store/videos/reads.ts'
+import { openVideoReads } from '../../../../src/server/store/videos/open-videos.ts'
 import { createVideoClips } from '../../../../src/server/files/clips.ts'
 import type { TransferDeps } from '../../../../src/server/files/transfer-deps.ts'
 import { auditOf } from '../../../support/audit/audit.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
 import type { HistoryInput } from '../../../../src/schemas/operator/history-range.ts'
-import { openHistory } from '../../../../src/server/main/history.ts'
+import { openHistory } from '../../../../src/server/main/front-ports.ts'
 import { History } from '../../../../src/server/observe/history/history.ts'
 import { openInternsFront } from '../../../support/workspaces/interns-front.ts'
 import { came } from '../../../support/operator/history.ts'

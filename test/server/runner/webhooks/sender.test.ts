@@ -8,7 +8,7 @@ import {
   WEBHOOK_WORKSPACE_CALLS_MAX,
 } from '../../../../src/schemas/webhooks/webhook-limits.ts'
 import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
-import { WEBHOOK_TIMING } from '../../../../src/server/runner/webhooks/timing.ts'
+import { WEBHOOK_TIMING } from '../../../../src/server/runner/webhooks/sender.ts'
 import type { Deliveries, DeliveryInput } from '../../../../src/server/ports/webhooks/webhooks.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { must, present } from '../../../support/must.ts'

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { HISTORY_HOURS_KEPT, HISTORY_LINES_MAX } from '../../../../src/schemas/operator/history-limits.ts'
 import type { HistoryInput } from '../../../../src/schemas/operator/history-range.ts'
 import { must } from '../../../support/must.ts'
-import { openHistory } from '../../../../src/server/main/history.ts'
+import { openHistory } from '../../../../src/server/main/front-ports.ts'
 import { History } from '../../../../src/server/observe/history/history.ts'
 import {
   keepHistoryHour,

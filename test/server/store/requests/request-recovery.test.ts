@@ -4,8 +4,11 @@ import {
   REQUESTS_GATHERED_MAX,
   REQUESTS_LATE_MS,
 } from '../../../../src/schemas/requests/request-limits.ts'
-import { passOverLedger, recoverRequests } from '../../../../src/server/store/requests/request-recovery.ts'
-import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
+import {
+  insertRequests,
+  passOverLedger,
+  recoverRequests,
+} from '../../../../src/server/store/requests/request-rows.ts'
 import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
 import { JOB_OPERATION } from '../../../../src/server/store/requests/split-batch.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'

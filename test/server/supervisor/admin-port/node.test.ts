@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
 import t from 'tap'
 import { LiveView } from '../../../../src/schemas/operator/live-view.ts'
-import { firstKeys as firstKeysOf } from '../../../../src/server/cli/operator/doctor/first-keys.ts'
+import { firstKeys as firstKeysOf } from '../../../../src/server/cli/operator/doctor/examine.ts'
 import { rootKey } from '../../../../src/server/cli/operator/doctor/root-key.ts'
 import { Assets } from '../../../../src/server/supervisor/admin-port/assets.ts'
 import { noteRootKeyCopies } from '../../../../src/server/vault/root-key-copies.ts'

@@ -8,7 +8,7 @@ import {
   ADMIN_CONNECTIONS_MAX,
   ADMIN_RELAYS_MAX,
 } from '../../../../src/schemas/operator/admin-port-limits.ts'
-import { boundConnections } from '../../../../src/server/supervisor/admin-port/connections.ts'
+import { boundConnections } from '../../../../src/server/supervisor/admin-port/port.ts'
 import { PublicPort } from '../../../../src/server/supervisor/admin-port/public-port.ts'
 import { Relay } from '../../../../src/server/supervisor/admin-port/relay.ts'
 import {

@@ -10,7 +10,7 @@ import {
   NODE_REST_BYTES,
 } from '../../../../src/schemas/operator/memory-limits.ts'
 import { MIB } from '../../../../src/schemas/limits/limits.ts'
-import { memoryFinding } from '../../../../src/server/cli/operator/doctor/memory.ts'
+import { memoryFinding } from '../../../../src/server/cli/operator/doctor/examine.ts'
 import { Child, FRONT_HEAP, YOUNG_HEAP } from '../../../../src/server/supervisor/fleet/child.ts'
 import { deployFile } from '../../../support/nodes/deploy.ts'
 import { plainEnvironment } from '../../../support/load/load.ts'

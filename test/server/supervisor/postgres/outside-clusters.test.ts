@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } f
 import { basename, dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { isNamed } from '../../../../src/server/cli/operator/clusters.ts'
-import { clusters } from '../../../../src/server/cli/operator/doctor/clusters.ts'
+import { clusters } from '../../../../src/server/cli/operator/doctor/examine.ts'
 import {
   noteOwner,
   OUTSIDE_DIR,

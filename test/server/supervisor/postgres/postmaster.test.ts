@@ -10,7 +10,7 @@ import {
   POSTGRES_SOCKET,
   startPostmaster,
   stopPostmaster,
-} from '../../../../src/server/supervisor/postgres/postmaster.ts'
+} from '../../../../src/server/supervisor/postgres/embedded-postgres.ts'
 import { identityOf, postgresProcessesWith } from '../../../../src/server/supervisor/fleet/process-state.ts'
 import { makeSocketFolder } from '../../../../src/server/supervisor/data-directory/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../../../../src/server/supervisor/fleet/step-down.ts'

@@ -2,7 +2,11 @@
 import t from 'tap'
 import type { CallableModel, Endpoint } from '../../../../src/server/ports/models/models.ts'
 import type { ProviderPreferences } from '../../../../src/schemas/models/preferences.ts'
-import { route, type RoutedCall } from '../../../../src/server/upstream/routing/route.ts'
+import {
+  inOrderOfConversation,
+  route,
+  type RoutedCall,
+} from '../../../../src/server/upstream/routing/route.ts'
 import { flatPrices } from '../../../support/inference/bounded-endpoints.ts'
 
 const UNMEASURED = { latencyMs: () => null, throughput: () => null }
@@ -40,4 +44,86 @@ t.test('an endpoint whose price is exactly the highest that is wanted may be use
       t.notOk(route(modelAt(0, price + 1), call, () => UNMEASURED).ok, `more than ${usd}`)
     }
   }
+})
+
+/** Which of several endpoints a conversation goes to. D4. */
+const endpoint = (slug: string, price = 1): Endpoint =>
+  ({
+    tag: `${slug}/model-1`,
+    provider: { slug, name: slug },
+    prices: flatPrices({ promptNanoPerMillion: price, completionNanoPerMillion: price }),
+    isUnpriced: false,
+    text: {},
+  }) as unknown as Endpoint
+
+const priceOf = ({ prices }: Endpoint) => prices
+
+const THREE = [endpoint('a'), endpoint('b'), endpoint('c')]
+const CONVERSATIONS = Array.from({ length: 6_000 }, (_, nth) => `key\0maker/model-1\0${nth}`)
+
+const firstOf = (endpoints: readonly Endpoint[], conversation: string): string =>
+  inOrderOfConversation(endpoints, conversation, priceOf)[0]?.provider.slug ?? ''
+
+t.test('conversations share equal endpoints evenly, and each keeps its own', async (t) => {
+  const counts = new Map<string, number>()
+  for (const one of CONVERSATIONS) {
+    const slug = firstOf(THREE, one)
+    counts.set(slug, (counts.get(slug) ?? 0) + 1)
+    t.equal(firstOf([...THREE].reverse(), one), slug, 'in whatever order the catalogue has them')
+  }
+  for (const count of counts.values()) t.ok(Math.abs(count / 2_000 - 1) < 0.1, `${count} of 6,000`)
+  t.equal(counts.size, 3)
+})
+
+t.test('an endpoint that goes moves its own conversations alone, to all others', async (t) => {
+  const left = THREE.slice(0, 2)
+  const moved = new Map<string, number>()
+  for (const one of CONVERSATIONS) {
+    const before = firstOf(THREE, one)
+    const after = firstOf(left, one)
+    if (before !== 'c') t.equal(after, before)
+    else moved.set(after, (moved.get(after) ?? 0) + 1)
+  }
+  const [first = 0, second = 0] = [...moved.values()]
+  t.ok(Math.abs(first / second - 1) < 0.2, `${first} and ${second}`)
+})
+
+t.test('endpoints of other prices keep the order of the catalogue', async (t) => {
+  const listed = [endpoint('cheap'), endpoint('dear', 2), endpoint('late')]
+  for (const one of CONVERSATIONS.slice(0, 50)) t.same(inOrderOfConversation(listed, one, priceOf), listed)
+  const [base] = listed
+  for (const name of ['cacheRead', 'cacheWrite', 'cacheWriteHour', 'reasoning'])
+    for (const one of CONVERSATIONS.slice(0, 20)) {
+      const prices = { ...base?.prices, [`${name}NanoPerMillion`]: 2 }
+      const other = { ...endpoint('other'), prices } as Endpoint
+      t.equal(firstOf([endpoint('first'), other], one), 'first', name)
+    }
+  const searched = { ...endpoint('other'), prices: { ...base?.prices, searchNano: 2 } } as Endpoint
+  for (const one of CONVERSATIONS.slice(0, 20)) t.equal(firstOf([endpoint('first'), searched], one), 'first')
+  const unpriced = { ...endpoint('own'), isUnpriced: true }
+  t.equal(firstOf([endpoint('paid'), unpriced], 'x'), 'paid')
+})
+
+t.test('what a caller asks for comes first', async (t) => {
+  const model = { id: 'maker/model-1', endpoints: THREE } as unknown as CallableModel
+  const routed = (preferences: ProviderPreferences | null, conversation: string): readonly string[] => {
+    const call: RoutedCall = {
+      preferences,
+      conversationAt: () => conversation,
+      parameters: () => [],
+      priceAt: priceOf,
+      costAt: ({ tag }) => tag.charCodeAt(0),
+      hasMedia: () => false,
+    }
+    const found = route(model, call, () => ({ latencyMs: () => null, throughput: () => null }))
+    return found.ok ? found.value.map(({ provider }) => provider.slug) : []
+  }
+  const seen = new Set<string>()
+  for (const one of CONVERSATIONS.slice(0, 50)) {
+    seen.add(routed(null, one)[0] ?? '')
+    t.same(routed({ sort: 'price' }, one), ['a', 'b', 'c'])
+    t.equal(routed({ order: ['b'] }, one)[0], 'b')
+    t.notOk(routed({ ignore: ['c'] }, one).includes('c'))
+  }
+  t.equal(seen.size, 3)
 })

@@ -1,15 +1,22 @@
-import type { Generation } from '../../../config.ts'
-import { addresses } from './addresses.ts'
-import { clusters } from './clusters.ts'
-import { dataDirectory } from './data-directory.ts'
-import { descriptors } from './descriptors.ts'
-import { egress } from './egress.ts'
-import { bad, type Finding } from './finding.ts'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { MIB } from '../../../../schemas/limits/limits.ts'
+import { FRONT_BYTES_MAX, NODE_REST_BYTES } from '../../../../schemas/operator/memory-limits.ts'
+import type { Config, Generation } from '../../../config.ts'
+import { firstKeysLeft } from '../../../main/safekeeping.ts'
+import { listenerMigrationIsOn, mayAllowListenerMigration } from '../../../supervisor/checks.ts'
+import { findSetpriv } from '../../../supervisor/fleet/step-down.ts'
+import { outsideClusters, OUTSIDE_DIR } from '../../../supervisor/postgres/outside-clusters.ts'
+import { connectionsMax, descriptorsIn } from '../../../http/connections.ts'
+import { whyForeign } from '../../../supervisor/data-directory/data-directory.ts'
+import { controlGroups, textOf } from '../../../config/control-groups.ts'
+import { countsOf } from '../../../supervisor/fleet/scaling.ts'
+import { AllowList } from '../../../egress/allow-list.ts'
+import { countRoots } from '../../../main/extra-roots.ts'
 import { reasonOf } from '../../parts/reasons.ts'
-import { firstKeys } from './first-keys.ts'
-import { hardKill, listenerMigration } from './kernel.ts'
-import { lookAt, type Look } from './look.ts'
-import { memory } from './memory.ts'
+import { addresses } from './addresses.ts'
+import { bad, doubtful, type Finding, good } from './finding.ts'
+import { type Look, lookAt } from './look.ts'
 import { frontEnd, platform } from './platform.ts'
 import { ports } from './ports.ts'
 import { postgres } from './postgres.ts'
@@ -18,6 +25,10 @@ import { rootKey } from './root-key.ts'
 import { catalogue, settings } from './settings.ts'
 import { storage } from './storage.ts'
 import { workers } from './workers.ts'
+import { roomAt, roomText, whyNotWritable } from './folders.ts'
+
+/** Free bytes below which journals, settings and an embedded Postgres soon lack space. Decision. */
+const DATA_FREE_BYTES_MIN = 1_024 * MIB
 
 /**
  * Milliseconds that a check of doctor may take in all: most checks have shorter limits of their own.
@@ -138,5 +149,205 @@ async function runCheck<T>(
     return [bad(name, `the check failed: ${reasonOf(cause)}`, stuck)]
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** Warns about the plain keys of the first start until they are deleted. C9. */
+export function firstKeys(config: Pick<Config, 'dataDir'>): readonly Finding[] {
+  const advice = firstKeysLeft(config)
+  return advice === null ? [] : [doubtful('first_keys', advice.detail, advice.fix)]
+}
+
+/** Checks whether the kernel ends the embedded services when the supervisor is killed. */
+export function hardKill(find: () => string | null = findSetpriv): Finding {
+  const isSafe = process.platform !== 'linux' || find() !== null
+  if (isSafe) return good('hard_kill', 'embedded services stop with the node')
+  const detail = 'a hard kill of the node may leave its services running until the next start'
+  return doubtful('hard_kill', detail, 'install setpriv (util-linux)')
+}
+
+/**
+ * A node with the right turns the setting on at its start, so that a missing setting is no finding before.
+ */
+function listenerMigration(isRunning: boolean): Finding {
+  const check = 'listener_migration'
+  if (process.platform !== 'linux' || listenerMigrationIsOn()) return good(check, 'tcp_migrate_req is on')
+  if (!isRunning && mayAllowListenerMigration()) return good(check, 'the node will turn tcp_migrate_req on')
+  const detail = 'about 1 new connection in 65,000 is reset while fronts are replaced at full speed'
+  return doubtful(
+    check,
+    detail,
+    'sysctl -w net.ipv4.tcp_migrate_req=1 (for a container, set it as a sysctl of the container)',
+  )
+}
+
+/**
+ * Findings about embedded Postgres that root keeps for data directories that are gone. Such a cluster only
+ * takes disk space, so that the finding is no warning. Only root can read the folders.
+ */
+export async function clusters(
+  outsideDir = OUTSIDE_DIR,
+  isRoot = process.getuid?.() === 0,
+): Promise<readonly Finding[]> {
+  if (!isRoot) return []
+  const all = await outsideClusters(outsideDir)
+  const unused = all.filter(({ isUsed, pid }) => !isUsed && pid === null)
+  if (unused.length === 0)
+    return all.length === 0
+      ? []
+      : [
+          good(
+            'clusters',
+            `Postgres clusters in ${outsideDir}: ${all.length}; the data directory of each exists`,
+          ),
+        ]
+  const named = unused
+    .map(({ folder, dataDir }) => `${folder}${dataDir === null ? '' : ` (of ${dataDir})`}`)
+    .join(', ')
+  return [
+    good(
+      'clusters',
+      `clusters whose data directory is gone: ${named}; \`sluice clusters remove --unused\` deletes all of them`,
+    ),
+  ]
+}
+
+/**
+ * Descriptors of a process below which doctor warns: with the streams of the default, a front then
+ * holds fewer than 5,120 connections. Decision.
+ */
+export const DESCRIPTORS_MIN = 8_192
+
+/**
+ * The descriptors that a front may open: the limit of the running node, else of this process, which would
+ * start it. Linux only.
+ * @param streams long calls to providers that a front makes at once, for which it leaves descriptors
+ */
+export function descriptors({ running }: Pick<Look, 'running'>, streams: number): readonly Finding[] {
+  const limits = limitsOf(running === null ? 'self' : String(running.pid))
+  if (limits === null) return []
+  const count = descriptorsIn(limits)
+  const many = count === Infinity ? 'any number' : count
+  const held = connectionsMax(streams, limits)
+  const detail = `a front can open ${many} descriptors: enough for ${held} connections in addition to ${streams} streams`
+  if (count >= DESCRIPTORS_MIN) return [good('descriptors', detail)]
+  const fix = `raise the hard limit to ${DESCRIPTORS_MIN} or more (\`ulimit -Hn\`, LimitNOFILE= of a unit, --ulimit nofile= of a container), and restart`
+  return [doubtful('descriptors', detail, fix)]
+}
+
+function limitsOf(pid: string): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/limits`, 'latin1')
+  } catch {
+    return null
+  }
+}
+
+async function dataDirectory({
+  generation: {
+    config: { dataDir },
+  },
+  running,
+}: Look): Promise<readonly Finding[]> {
+  const fix = 'set SLUICE_DATA to a separate directory that this user can write to'
+  const isThere = existsSync(dataDir)
+  // When root runs doctor, the directory of a running node may belong to another user.
+  const foreign = isThere && running === null ? whyForeign(dataDir) : null
+  if (foreign !== null) return [bad('data_directory', `${dataDir} ${foreign}`, fix)]
+  const problem = running === null ? await whyNotWritable([dataDir]) : null
+  if (problem !== null) return [bad('data_directory', problem, fix)]
+  const free = await roomAt(dataDir)
+  const state =
+    running !== null ? `, in use by the node (pid ${running.pid})` : isThere ? '' : ', not created yet'
+  const detail = `${dataDir}${state}, ${roomText(free)}`
+  if (free.bytes >= DATA_FREE_BYTES_MIN && free.inodesLeft === null) return [good('data_directory', detail)]
+  return [
+    doubtful(
+      'data_directory',
+      detail,
+      'free up space on that disk: journals and an embedded Postgres are written there',
+    ),
+  ]
+}
+
+/**
+ * Checks whether the control group of the running node, or of this process, which would start it, allows the
+ * memory of its fronts; no finding without a limit.
+ */
+function memory({ running, generation }: Pick<Look, 'running' | 'generation'>): readonly Finding[] {
+  const allowed = limitOf(running?.pid)
+  return allowed === Infinity ? [] : [memoryFinding(allowed, countsOf(generation).fronts)]
+}
+
+export function memoryFinding(allowedBytes: number, fronts: number): Finding {
+  const needed = fronts * FRONT_BYTES_MAX + NODE_REST_BYTES
+  const most = `${fronts === 1 ? 'one front' : `${fronts} fronts`} and the other processes of the node may use ${mib(needed)}`
+  const detail = `the control group allows ${mib(allowedBytes)}; ${most}`
+  if (allowedBytes >= needed) return good('memory', detail)
+  const fix = `raise the limit to ${mib(needed)} (MemoryMax= of the unit, or the container limit), or lower SLUICE_FRONTS`
+  return doubtful('memory', `${detail}; processes above the limit are killed`, fix)
+}
+
+/** Bytes, the smallest limit of its groups; Infinity: no limit, or none in version 2 of control groups. */
+function limitOf(pid: number | undefined): number {
+  const limits = controlGroups('memory', { pid })
+    .filter(({ version }) => version === 2)
+    .map(({ folder }) => textOf(join(folder, 'memory.max')))
+  return Math.min(Infinity, ...limits.filter((text) => /^\d+$/.test(text)).map(Number))
+}
+
+function mib(bytes: number): string {
+  return `${Math.floor(bytes / MIB)} MiB`
+}
+
+/** Addresses that callers should rarely reach: a wide range may include them unintentionally. */
+const RISKY: Readonly<Record<string, string>> = {
+  '127.0.0.1': 'this machine',
+  '::1': 'this machine',
+  '169.254.169.254': 'the cloud metadata service',
+  'fd00:ec2::254': 'a cloud metadata service',
+  '100.100.100.200': 'a cloud metadata service',
+  '168.63.129.16': 'the host of a virtual machine',
+}
+const ANY_PORT = 443
+
+/** Findings about the settings of the gate; settings without a value have none. */
+export function egress({
+  egressAllow,
+  egressCaFile,
+}: Pick<Config, 'egressAllow' | 'egressCaFile'>): readonly Finding[] {
+  return [
+    ...(egressAllow.length === 0 ? [] : [allowed(egressAllow)]),
+    ...(egressCaFile === null ? [] : [roots(egressCaFile)]),
+  ]
+}
+
+function allowed(entries: readonly string[]): Finding {
+  const list = new AllowList(entries)
+  // An entry with a port names one service intentionally.
+  const risky = Object.keys(RISKY).filter((address) => list.schemeFor(address, ANY_PORT, 'caller') !== null)
+  if (risky.length === 0)
+    return good('egress_allow', `callers can reach ${entries.length} ranges that are not public`)
+  const what = [...new Set(risky.map((address) => RISKY[address]))].join(', ')
+  return doubtful(
+    'egress_allow',
+    `callers can reach ${what}`,
+    'narrow SLUICE_EGRESS_ALLOW, or add a port to the entry',
+  )
+}
+
+function roots(file: string): Finding {
+  const fix = 'fix the SLUICE_EGRESS_CA file'
+  try {
+    const count = countRoots(readFileSync(file, 'utf8'))
+    if (count !== null && count > 0)
+      return good('egress_ca', `${count} root certificates in addition to those of Node.js`)
+    return bad(
+      'egress_ca',
+      count === null ? 'the file contains an unreadable certificate' : 'the file contains no certificate',
+      fix,
+    )
+  } catch (cause) {
+    return bad('egress_ca', reasonOf(cause), fix)
   }
 }

@@ -3,21 +3,26 @@ import { readPostgresUrl, type PostgresAddress } from '../../../../schemas/value
 import type { Config } from '../../../config.ts'
 import { msText } from '../../../observe/load-advice.ts'
 import { checkSchema, MIGRATIONS, SchemaRefused } from '../../../store/migrations/migrate.ts'
-import { isReadOnly, openStore, type Sql, type Store } from '../../../store/base/open.ts'
+import { isReadOnly, openStore, type Queryable, type Sql, type Store } from '../../../store/base/open.ts'
 import { readMark } from '../../../store/nodes/installation.ts'
 import { throughPooler } from '../../../store/base/pooler.ts'
 import { clusterFolderOf } from '../../../supervisor/postgres/postgres-cluster.ts'
 import { shippedBinaries } from '../../../supervisor/postgres/postgres-binaries.ts'
-import { clock } from './clock.ts'
 import { readingOf, type ClockReading } from '../../../observe/clock-reading.ts'
-import { bad, doubtful, good, type Finding } from './finding.ts'
+import { deadLetters } from '../../../observe/findings.ts'
+import { countDeliveries } from '../../../store/webhooks/deliveries.ts'
+import { operatorOrganization } from '../../../store/operator/operator.ts'
+import { readCount } from '../../../journal/kept-count.ts'
+import { journalsFolder, segmentFiles } from '../../../journal/segments.ts'
+import { abandoned, openJournals, type OpenJournal } from '../../../store/nodes/journals.ts'
+import { stepsBehind } from '../../../store/money/money-counts.ts'
+import { nodeIn } from '../../../supervisor/data-directory/data-directory.ts'
 import { reasonOf } from '../../parts/reasons.ts'
-import { journals, money } from './journals.ts'
+import { clock } from './clock.ts'
+import { bad, doubtful, type Finding, good } from './finding.ts'
 import type { Look } from './look.ts'
-import { operator } from './operator.ts'
 import { missingKeys } from './root-key.ts'
 import { owner } from './storage.ts'
-import { webhooks } from './webhooks.ts'
 
 const EXTERNAL = 'external'
 /** Round trips; the shortest counts, since the others waited for something else. */
@@ -184,4 +189,93 @@ async function migrations(sql: Sql): Promise<Finding> {
       'set DATABASE_URL to the database of this installation, or do what the error message says',
     )
   }
+}
+
+/** Warns about webhooks whose delivery was given up. */
+async function webhooks(sql: Queryable): Promise<Finding> {
+  const counts = await countDeliveries(sql)
+  const advice = deadLetters(counts)
+  return advice === null
+    ? good('webhooks', `webhooks waiting for an attempt: ${counts.waiting}; none was given up`)
+    : doubtful('webhooks', advice.detail, advice.fix)
+}
+
+/**
+ * Checks the operator's organization: a typing error in the setting excludes every user from the dashboard;
+ * without the setting the oldest organization counts.
+ */
+async function operator(
+  sql: Queryable,
+  { operatorOrganization: reference }: Pick<Config, 'operatorOrganization'>,
+): Promise<readonly Finding[]> {
+  if (reference === null) return []
+  const found = await operatorOrganization(sql, reference)
+  if (found.ok)
+    return [
+      good('operator', `management keys of the organization ${found.value.name} can open the dashboard`),
+    ]
+  const which = found.failure.name === 'reference_ambiguous' ? 'several organizations' : 'no organization'
+  const fix = 'set SLUICE_OPERATOR_ORGANIZATION to the id from `sluice organizations list`'
+  return [
+    doubtful('operator', `SLUICE_OPERATOR_ORGANIZATION matches ${which}: no key can open the dashboard`, fix),
+  ]
+}
+
+/** A problem where Postgres is older than the data directory: paid calls are refused. */
+async function money(sql: Queryable, { dataDir }: Pick<Config, 'dataDir'>): Promise<readonly Finding[]> {
+  const node = nodeIn(dataDir)
+  const behind = node === null ? 0 : await stepsBehind(sql, { node, kept: readCount(dataDir) })
+  if (behind === 0) return []
+  const detail = `Postgres lacks ${behind} money entries of the data directory, as after a restore: paid calls are refused`
+  return [
+    bad(
+      'money',
+      detail,
+      'compare the ledger with the bills of your providers, then run `sluice accept-restore`',
+    ),
+  ]
+}
+
+/**
+ * Warns about nodes whose fronts hold money that no process will return: for this node those whose journal
+ * has no file, for others those without a live front. Design §6.
+ */
+export async function journals(
+  sql: Queryable,
+  { dataDir }: Pick<Config, 'dataDir'>,
+): Promise<readonly Finding[]> {
+  const open = await openJournals(sql)
+  const own = nodeIn(dataDir)
+  const files = new Set(segmentFiles(journalsFolder(dataDir)).map(({ id }) => id))
+  const gone = abandoned(open, { own, files })
+  if (gone.length === 0)
+    return [
+      good('journals', `open journals: ${open.length}; each has a running front process or a journal file`),
+    ]
+  const nodes = [...new Set(gone.map(({ node }) => node))]
+  return nodes.map((node) =>
+    findingOf(
+      node,
+      gone.filter((one) => one.node === node),
+      node === own,
+    ),
+  )
+}
+
+function findingOf(node: string, those: readonly OpenJournal[], isOwn: boolean): Finding {
+  const since = those[0]?.openedAt.toISOString() ?? ''
+  const what = `${those.length} open ${those.length === 1 ? 'journal' : 'journals'} (oldest from ${since})`
+  const close = `run \`sluice ledger close-node ${node}\``
+  if (!isOwn)
+    return doubtful(
+      'journals',
+      `node ${node} has no running front but ${what}`,
+      `start the node; if the node is lost for good, ${close}`,
+    )
+  const fix = those.some(({ isNodeLive }) => isNodeLive) ? `stop the node, then ${close}` : close
+  return doubtful(
+    'journals',
+    `this node lacks the files of ${what}: the money in these journals stays reserved`,
+    fix,
+  )
 }

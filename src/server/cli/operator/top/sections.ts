@@ -7,10 +7,8 @@ import type {
   ProviderView,
 } from '../../../../schemas/operator/live-view.ts'
 import { percentText } from '../../../observe/load-advice.ts'
-import { bytesText, durationText, grouped, msText, rateText } from './figures.ts'
-import { tableLines, type Column } from './table.ts'
 import type { Tone } from '../../parts/colour.ts'
-import { piece, type Line, type Piece } from './text.ts'
+import { fitted, type Line, piece, type Piece, widthOf } from './text.ts'
 
 /**
  * Lines that belong together. On a small screen a section shows its first lines and the number of its other
@@ -226,4 +224,112 @@ function stateText({ state, breaker }: ProviderView): string {
 /** Hours, minutes and seconds in UTC of an ISO instant. */
 function clockText(instant: string): string {
   return instant.slice(11, 19)
+}
+
+/** A rate with three significant digits. */
+function rateText(perSecond: number): string {
+  return perSecond >= 100
+    ? grouped(Math.round(perSecond))
+    : perSecond === 0
+      ? '0'
+      : perSecond < 0.05
+        ? '<0.1'
+        : perSecond.toFixed(1)
+}
+
+/** Milliseconds as a text; null: no measurement. */
+function msText(ms: number | null): string {
+  if (ms === null) return '-'
+  if (ms >= 10_000) return `${(ms / 1_000).toFixed(0)} s`
+  return ms >= 100 ? `${ms.toFixed(0)} ms` : `${ms.toFixed(ms < 10 ? 2 : 1)} ms`
+}
+
+function bytesText(bytes: number): string {
+  const mebibytes = bytes / 2 ** 20
+  return mebibytes >= 10_240 ? `${(mebibytes / 1_024).toFixed(1)} GiB` : `${Math.round(mebibytes)} MiB`
+}
+
+/** Whole seconds as a text for people. */
+function durationText(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds))
+  if (whole < 120) return `${whole} s`
+  return whole < 7_200 ? `${Math.floor(whole / 60)} min` : `${Math.floor(whole / 3_600)} h`
+}
+
+function grouped(whole: number): string {
+  return String(whole).replaceAll(/\B(?=(\d{3})+$)/g, ',')
+}
+
+interface Column<Row> {
+  readonly title: string
+  /** Figures are aligned to the right. */
+  readonly side: 'left' | 'right'
+  /** On a narrow terminal the columns with the highest rank are left out first; 0 stays. */
+  readonly rank: number
+  cell(row: Row): string
+  tone?(row: Row): Tone
+}
+
+/** Columns that the first column keeps before another one is left out. */
+const FIRST_COLUMNS_MIN = 12
+/** Columns between two columns of the table. */
+const GAP = 2
+
+/**
+ * A head and a line for each row, no wider than the terminal: columns are left out by rank, then the first
+ * one is cut.
+ */
+function tableLines<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  width: number,
+): readonly Line[] {
+  const widths = new Map(
+    columns.map((column) => [
+      column,
+      Math.max(widthOf(column.title), ...rows.map((row) => widthOf(column.cell(row)))),
+    ]),
+  )
+  const kept = keptOf(columns, widths, width)
+  const [first] = kept
+  const others = kept.slice(1).reduce((sum, column) => sum + GAP + (widths.get(column) ?? 0), 0)
+  const widthIn = (column: Column<Row>): number =>
+    column === first
+      ? Math.min(widths.get(column) ?? 0, Math.max(1, width - others))
+      : (widths.get(column) ?? 0)
+  const lineOf = (read: (column: Column<Row>) => { text: string; tone: Tone }): Line =>
+    kept.flatMap((column, nth) => {
+      const { text, tone } = read(column)
+      return [
+        ...(nth === 0 ? [] : [piece(' '.repeat(GAP))]),
+        piece(fitted(text, widthIn(column), column.side), tone),
+      ]
+    })
+  return [
+    lineOf(({ title }) => ({ text: title, tone: 'faint' })),
+    ...rows.map((row) =>
+      lineOf((column) => ({ text: column.cell(row), tone: column.tone?.(row) ?? 'plain' })),
+    ),
+  ]
+}
+
+function keptOf<Row>(
+  columns: readonly Column<Row>[],
+  widths: ReadonlyMap<Column<Row>, number>,
+  width: number,
+): readonly Column<Row>[] {
+  let kept = columns
+  const needed = (): number =>
+    kept.reduce(
+      (sum, column, nth) =>
+        sum +
+        (nth === 0 ? Math.min(FIRST_COLUMNS_MIN, widths.get(column) ?? 0) : GAP + (widths.get(column) ?? 0)),
+      0,
+    )
+  while (needed() > width) {
+    const rank = Math.max(...kept.map((column) => column.rank))
+    if (rank === 0) break
+    kept = kept.filter((column) => column.rank !== rank)
+  }
+  return kept
 }

@@ -1,7 +1,5 @@
 import { h, type ComponentChild } from 'preact'
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { barsOf, pathOf, scaleOf, stackOf, ticksOf, type Scale } from './chart-scale.ts'
-import { useRange, type Range } from './chart-range.ts'
 
 export interface ChartLine {
   readonly name: string
@@ -181,4 +179,199 @@ function useWidth(): { readonly box: { current: HTMLDivElement | null }; readonl
     return () => observer.disconnect()
   }, [])
   return { box, width }
+}
+
+/** Points that a long step of the keyboard goes. */
+const LONG_STEP = 10
+
+interface RangeProps {
+  /** Number of points. */
+  readonly points: number
+  /** From the first point up to the last, which belongs to it; undefined: none is chosen. */
+  readonly onRange: ((first: number, last: number) => void) | undefined
+  readonly onReset: (() => void) | undefined
+}
+
+interface Range {
+  /** The point that is looked at; null: none. */
+  readonly cursor: number | null
+  /** What is marked, in order; null: nothing. */
+  readonly marked: readonly [first: number, last: number] | null
+  move(point: number | null): void
+  /** Begins to mark at a point. */
+  grasp(point: number): void
+  /** Ends the marking, and takes the range where it is one. */
+  release(): void
+  /** Forgets what was marked. */
+  drop(): void
+  key(event: KeyboardEvent): void
+}
+
+/** A point that is looked at, and a range that is marked, by the pointer or by keys. */
+function useRange({ points, onRange, onReset }: RangeProps): Range {
+  const [cursor, setCursor] = useState<number | null>(null)
+  const [anchor, setAnchor] = useState<number | null>(null)
+  const marked = anchor === null || cursor === null || anchor === cursor ? null : inOrder(anchor, cursor)
+  const drop = (): void => setAnchor(null)
+  const grasp = (point: number): void => {
+    if (onRange !== undefined) setAnchor(point)
+  }
+  const take = (): void => {
+    if (marked !== null) onRange?.(...marked)
+    drop()
+  }
+  const step = (to: number, isMarking: boolean): void => {
+    const from = cursor ?? points - 1
+    if (isMarking && anchor === null) grasp(from)
+    if (!isMarking) drop()
+    setCursor(Math.min(points - 1, Math.max(0, to)))
+  }
+  const key = (event: KeyboardEvent): void => {
+    const at = cursor ?? points
+    const places: Readonly<Record<string, number>> = {
+      ArrowLeft: at - 1,
+      ArrowRight: at + 1,
+      PageUp: at - LONG_STEP,
+      PageDown: at + LONG_STEP,
+      Home: 0,
+      End: points - 1,
+    }
+    const to = places[event.key]
+    if (to !== undefined) step(to, event.shiftKey)
+    else if (event.key === 'Enter') take()
+    else if (event.key === 'Escape') {
+      if (anchor === null) onReset?.()
+      drop()
+    } else return
+    event.preventDefault()
+  }
+  return { cursor, marked, move: setCursor, grasp, release: take, drop, key }
+}
+
+function inOrder(one: number, other: number): readonly [number, number] {
+  return one < other ? [one, other] : [other, one]
+}
+
+/** Lines of the grid above the one at zero. */
+const GRID_LINES = 4
+const NICE = [1, 2, 2.5, 5, 10] as const
+
+/** Where values and times lie on a drawing. */
+interface Scale {
+  /** Values of the lines of the grid, the lowest first; the last is the top. */
+  readonly grid: readonly number[]
+  /** Pixels from a point to the end of its place where bars stand around points; 0: lines end at points. */
+  readonly half: number
+  x(point: number): number
+  y(value: number): number
+  /** The point at a place, in whole points. */
+  pointAt(x: number): number
+}
+
+interface Frame {
+  readonly width: number
+  readonly height: number
+  readonly left: number
+  readonly bottom: number
+  readonly hasBars?: boolean
+}
+
+/** @param points number of points, at least 1 */
+function scaleOf(frame: Frame, points: number, most: number): Scale {
+  const { width, height, left, bottom, hasBars = false } = frame
+  const step = niceStep(most)
+  const lines = Math.max(1, Math.ceil(most / step))
+  const [all, up, last] = [Math.max(1, width - left - RIGHT), height - bottom - TOP, Math.max(1, points - 1)]
+  const half = hasBars ? all / points / 2 : 0
+  const across = Math.max(1, all - 2 * half)
+  const x = (point: number): number => left + half + (point / last) * across
+  return {
+    grid: Array.from({ length: lines + 1 }, (_, nth) => nth * step),
+    half,
+    x,
+    y: (value) => TOP + up - (value / (lines * step)) * up,
+    pointAt: (at) => Math.min(points - 1, Math.max(0, Math.round(((at - left - half) / across) * last))),
+  }
+}
+
+/** Pixels above the highest line, and behind the last point. */
+const TOP = 8
+const RIGHT = 12
+
+function niceStep(most: number): number {
+  if (most <= 0) return 1
+  const rough = most / GRID_LINES
+  const power = 10 ** Math.floor(Math.log10(rough))
+  return (NICE.find((nice) => nice * power >= rough) ?? 10) * power
+}
+
+/** A ring around the place that a path has come to, as wide as the eye finds. */
+const DOT = 'm-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0'
+
+/** The path of a line; where nothing was measured it has a gap, and a point alone is a dot. */
+function pathOf(values: readonly (number | null)[], { x, y }: Pick<Scale, 'x' | 'y'>): string {
+  let path = ''
+  let isOn = false
+  for (const [point, value] of values.entries()) {
+    if (value !== null) {
+      const place = `${x(point).toFixed(1)} ${y(value).toFixed(1)}`
+      path += `${isOn ? 'L' : 'M'}${place}`
+      if (!isOn && (values[point + 1] ?? null) === null) path += DOT
+    }
+    isOn = value !== null
+  }
+  return path
+}
+
+/** Share of its place that a bar takes, and the most pixels of half a bar. */
+const BAR_SHARE = 0.7
+const HALF_BAR_MAX = 24
+
+/** Each line on top of those before it. */
+function stackOf(lines: readonly (readonly (number | null)[])[]): readonly (readonly number[])[] {
+  const tops: number[][] = []
+  for (const values of lines) tops.push(values.map((value, at) => (tops.at(-1)?.[at] ?? 0) + (value ?? 0)))
+  return tops
+}
+
+/** The path of bars from one height up to another; undefined: from zero. */
+function barsOf(
+  from: readonly number[] | undefined,
+  to: readonly number[],
+  { x, y, half }: Pick<Scale, 'x' | 'y' | 'half'>,
+): string {
+  const wide = Math.min(HALF_BAR_MAX, half * BAR_SHARE)
+  const bar = (top: number, at: number): string => {
+    const bottom = from?.[at] ?? 0
+    const sides = [x(at) - wide, x(at) + wide].map((side) => side.toFixed(1))
+    return top > bottom
+      ? `M${sides[0]} ${y(bottom).toFixed(1)}H${sides[1]}V${y(top).toFixed(1)}H${sides[0]}Z`
+      : ''
+  }
+  return to.map(bar).join('')
+}
+
+/** Points at which a time stands below the drawing: round ones, about as many as have room. */
+function ticksOf(
+  sinceS: number,
+  grainS: number,
+  { points, room }: { points: number; room: number },
+): number[] {
+  const spanS = points * grainS
+  const stepS = STEPS_S.find((step) => spanS / step <= room) ?? DAY_S * Math.ceil(spanS / DAY_S / room)
+  // Days of spend are those of UTC, as budgets are.
+  const zone = grainS < DAY_S ? zoneS(sinceS) : 0
+  const first = Math.ceil((sinceS - zone) / stepS) * stepS + zone
+  const ticks: number[] = []
+  for (let at = first; at < sinceS + spanS; at += stepS) ticks.push((at - sinceS) / grainS)
+  return ticks
+}
+
+const DAY_S = 86_400
+const MINUTE_S = 60
+const STEPS_S = [10, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, DAY_S]
+
+/** Seconds by which the person's clock is behind UTC: round times are round on that clock. */
+function zoneS(atS: number): number {
+  return new Date(atS * 1_000).getTimezoneOffset() * MINUTE_S
 }

@@ -1,15 +1,14 @@
-import { h, type ComponentChild, type ComponentChildren } from 'preact'
+import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiKey, CreateKeyBody, LimitReset, UpdateKeyBody } from '../../../../schemas/keys/keys.ts'
 import type { KeyScope } from '../../../../schemas/keys/permissions.ts'
 import type { PageContext } from '../page.ts'
 import { CopyBox } from '../parts/copy-box.tsx'
 import { Dialog, useAction } from '../parts/dialog.tsx'
-import { errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
+import { CheckField, errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
 import { Time } from '../parts/figures.tsx'
 import type { Workspaces } from '../parts/workspaces.ts'
 import { callInputOf, CallLimitFields, callLimitsBody, type CallInput } from './key-call-limits.tsx'
-import { ScopeFields } from './key-scopes.tsx'
 
 interface NewKey {
   readonly data: ApiKey
@@ -316,4 +315,45 @@ function createBody(input: Input): CreateKeyBody {
     expires_at: expires === '' ? null : new Date(expires).toISOString(),
     ...(kind === 'inference' && workspace !== '' && { workspace_id: workspace }),
   }
+}
+
+const SCOPES: readonly (readonly [KeyScope, string])[] = [
+  ['inference', 'call models'],
+  ['files:read', 'read files'],
+  ['files:write', 'upload and delete files'],
+  ['vault:use', 'egress and private endpoints'],
+  ['vault:write', 'write secrets'],
+  ['videos', 'make videos'],
+  ['presets:write', 'no effect: only management keys write presets'],
+]
+
+interface ScopeFieldsProps {
+  /** Null: all. */
+  readonly scopes: readonly KeyScope[] | null
+  onChange(scopes: readonly KeyScope[] | null): void
+}
+
+/** What an inference key may do: everything, or what is checked. */
+function ScopeFields({ scopes, onChange }: ScopeFieldsProps): ComponentChild {
+  const turn =
+    (scope: KeyScope) =>
+    (isOn: boolean): void =>
+      onChange(
+        SCOPES.flatMap(([one]) => ((one === scope ? isOn : scopes?.includes(one) === true) ? [one] : [])),
+      )
+  return (
+    <fieldset>
+      <legend>Scopes</legend>
+      <CheckField label="All" isOn={scopes === null} onChange={(isOn) => onChange(isOn ? null : [])} />
+      {scopes !== null &&
+        SCOPES.map(([scope, meaning]) => (
+          <CheckField
+            key={scope}
+            label={`${scope}: ${meaning}`}
+            isOn={scopes.includes(scope)}
+            onChange={turn(scope)}
+          />
+        ))}
+    </fieldset>
+  )
 }

@@ -1,20 +1,22 @@
-import { h, type ComponentChild } from 'preact'
+import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiKey } from '../../../../schemas/keys/keys.ts'
+import type { RequestShape } from '../../../../schemas/requests/requests.ts'
 import type { Page, PageContext } from '../page.ts'
 import { Badge, Meter } from '../parts/badge.tsx'
-import { LoadedTable, type Column } from '../parts/data-table.tsx'
+import { type Column, LoadedTable } from '../parts/data-table.tsx'
 import { CheckField, SelectField } from '../parts/fields.tsx'
 import { count, NONE, relative, Time, usd } from '../parts/figures.tsx'
 import { namesOf } from '../parts/key-names.ts'
-import { useLoaded, type Loaded } from '../parts/loaded.tsx'
+import { type Loaded, useLoaded } from '../parts/loaded.tsx'
 import { offsetOf, Pager } from '../parts/pager.tsx'
 import { SubjectLink } from '../parts/subject-link.tsx'
 import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
+import { messageOf } from '../api.ts'
+import { Confirm } from '../parts/dialog.tsx'
 import { callLimitLines } from './key-call-limits.tsx'
 import { KeyDialog } from './key-dialogs.tsx'
-import { DisableSelected, selectColumn, type Selection } from './key-selection.tsx'
-import { useLastUses, type LastUse } from './key-usage.ts'
+import { DAY_S, loadRecent, type Group } from './spend-sums.ts'
 
 export const keysPage: Page = {
   path: 'keys',
@@ -254,4 +256,131 @@ export function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChi
       )}
     </div>
   )
+}
+
+/** The newest calls, whose keys have a last use to the second. */
+const CALLS_READ = 500
+
+interface LastUse {
+  readonly at: string
+  /** Known to the day alone: the start of that day in UTC. */
+  readonly isDay: boolean
+}
+
+/** When keys were last used, by their hash: of the newest calls to the second, of older ones to the day. */
+function useLastUses({ api }: PageContext): ReadonlyMap<string, LastUse> | undefined {
+  return useLoaded(
+    async (signal) => {
+      const [recent, calls] = await Promise.all([
+        loadRecent(api, signal),
+        api.get<{ data: readonly Call[] }>(['admin', 'requests'], { limit: CALLS_READ }, signal),
+      ])
+      return lastUsesOf(calls.data, recent.groups.key, recent.sinceS)
+    },
+    [api],
+  ).value
+}
+
+type Call = Pick<RequestShape, 'key' | 'ended_at'>
+
+/** @param calls the newest first @param groups of keys, with the sums of each day from `sinceS` on */
+function lastUsesOf(
+  calls: readonly Call[],
+  groups: readonly Pick<Group, 'name' | 'daily'>[],
+  sinceS: number,
+): ReadonlyMap<string, LastUse> {
+  const found = new Map<string, LastUse>()
+  for (const { name, daily } of groups) {
+    const day = daily.findLastIndex(({ requests }) => requests > 0)
+    if (day >= 0) found.set(name, { at: new Date((sinceS + day * DAY_S) * 1_000).toISOString(), isDay: true })
+  }
+  for (const { key, ended_at: at } of calls.toReversed())
+    if (key !== null) found.set(key, { at, isDay: false })
+  return found
+}
+
+interface Selection {
+  readonly hashes: ReadonlySet<string>
+  set(hashes: ReadonlySet<string>): void
+}
+
+/** A box in each row; the key of the session and disabled keys have none. */
+function selectColumn(
+  { hashes, set }: Selection,
+  { nameOf, ownHash }: { nameOf(hash: string): string; readonly ownHash: string },
+): Column<ApiKey> {
+  const turn = (hash: string): void => {
+    const next = new Set(hashes)
+    if (!next.delete(hash)) next.add(hash)
+    set(next)
+  }
+  return {
+    title: 'Select',
+    cell: ({ hash, disabled }) =>
+      hash !== ownHash &&
+      !disabled && (
+        <input
+          type="checkbox"
+          aria-label={`Select ${nameOf(hash)}`}
+          checked={hashes.has(hash)}
+          onChange={() => turn(hash)}
+        />
+      ),
+  }
+}
+
+interface DisableProps {
+  readonly context: PageContext
+  readonly selection: Selection
+  /** Keys of the list. */
+  readonly keys: readonly ApiKey[]
+  onDone(): void
+}
+
+/** Disables the selected keys of the list, after a question. */
+function DisableSelected({ context, selection, keys, onDone }: DisableProps): ComponentChild {
+  const [isAsking, setAsking] = useState(false)
+  const chosen = keys.filter(({ hash }) => selection.hashes.has(hash))
+  if (chosen.length === 0) return null
+  const many = chosen.length === 1 ? '1 key' : `${count(chosen.length)} keys`
+  const run = async (): Promise<void> => {
+    try {
+      for (const [nth, { hash, name }] of chosen.entries())
+        await disable(context, hash).catch((problem: unknown) => {
+          throw new Error(`${count(nth)} of ${many} disabled. ${name}: ${messageOf(problem)}`)
+        })
+      context.say(`${many} disabled.`)
+      selection.set(new Set())
+    } finally {
+      onDone()
+    }
+  }
+  return (
+    <div class="actions">
+      <button type="button" onClick={() => setAsking(true)}>
+        {`Disable ${many}`}
+      </button>
+      {isAsking && (
+        <Confirm
+          title={`Disable ${many}?`}
+          text={[
+            <p key="what">Calls with these keys are refused until the keys are enabled again.</p>,
+            <ul key="names">
+              {chosen.map(({ hash, name }) => (
+                <li key={hash}>{name}</li>
+              ))}
+            </ul>,
+          ]}
+          action={`Disable ${many}`}
+          isDestructive
+          run={run}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </div>
+  )
+}
+
+function disable({ api }: PageContext, hash: string): Promise<unknown> {
+  return api.send('PATCH', ['keys', hash], { disabled: true })
 }

@@ -1,16 +1,16 @@
-import { h, type ComponentChild } from 'preact'
-import { useRef } from 'preact/hooks'
-import type { FrontView, LiveView, OperationView } from '../../../../schemas/operator/live-view.ts'
+import { type ComponentChild, h } from 'preact'
+import { useMemo, useRef } from 'preact/hooks'
+import type { FrontView, LiveView, ModelView, OperationView } from '../../../../schemas/operator/live-view.ts'
 import { useLive } from '../live.ts'
 import type { Page, PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.tsx'
-import { DataTable, type Column } from '../parts/data-table.tsx'
+import { type Column, DataTable } from '../parts/data-table.tsx'
 import { StartLink } from '../parts/empty-links.tsx'
 import { bytes, count, duration, figure, share, Time, usd } from '../parts/figures.tsx'
 import { Tile } from '../parts/tile.tsx'
+import { SubjectLink } from '../parts/subject-link.tsx'
+import { Plot, type PlotLine } from '../parts/plot.tsx'
 import { History } from './now-history.tsx'
-import { Models } from './now-models.tsx'
-import { named, Plots, type Busiest } from './now-plots.tsx'
 import { Findings } from './now/findings.tsx'
 import { Providers, Stores } from './now/stores.tsx'
 
@@ -232,3 +232,126 @@ function Processes({
 
 const readyOf = ({ ready, wanted }: LiveView['readiness']['runners']): string =>
   `${count(ready)} of ${count(wanted)}`
+
+const COLUMNS: readonly Column<ModelView>[] = [
+  {
+    title: 'Model',
+    isName: true,
+    // Those that stand for several have no page.
+    cell: ({ model }) => (model.includes('/') ? <SubjectLink to="model" id={model} /> : model),
+    sortBy: ({ model }) => model,
+  },
+  {
+    title: 'Input tokens',
+    isNumber: true,
+    cell: (row) => count(row.input_tokens),
+    sortBy: (row) => row.input_tokens,
+  },
+  {
+    title: 'Cached',
+    isNumber: true,
+    cell: (row) => share(row.cached_share),
+    sortBy: (row) => row.cached_share ?? -1,
+  },
+  { title: 'Dropped fields', isText: true, cell: droppedText },
+]
+
+/** What models were asked, and what ended their streams, since the processes started. */
+function Models({ models, cut }: Pick<LiveView['streams'], 'models' | 'cut'>): ComponentChild {
+  return (
+    <div>
+      <DataTable<ModelView>
+        caption="Input tokens and dropped fields by model"
+        columns={COLUMNS}
+        rows={models}
+        keyOf={({ model }) => model}
+        empty={['No model calls yet. ', <StartLink key="start" />]}
+      />
+      <p class="hint">{`${cutText(cut)} The figures start with the node.`}</p>
+    </div>
+  )
+}
+
+/** `seed 3, logit_bias 1`: the calls of each. */
+function droppedText({ dropped }: Pick<ModelView, 'dropped'>): string {
+  return dropped.map(({ field, calls }) => `${field} ${count(calls)}`).join(', ')
+}
+
+function cutText(cut: LiveView['streams']['cut']): string {
+  if (cut.length === 0) return 'No interrupted streams.'
+  return `Interrupted streams: ${cut.map(({ cause, streams }) => `${count(streams)} ${cause}`).join(', ')}.`
+}
+
+interface Busiest {
+  /** Name of the operation whose latency is shown. */
+  readonly busiest: string | undefined
+}
+
+/** Lines of what was kept of the stream; drawn anew with each look. */
+function Plots({ looks, busiest }: Busiest & { readonly looks: readonly LiveView[] }): ComponentChild {
+  const drawn = useMemo(() => {
+    const line = (name: string, colour: string, value: (look: LiveView) => number | null): PlotLine => ({
+      name,
+      colour,
+      values: looks.map(value),
+    })
+    return {
+      at: looks.map(({ at }) => Date.parse(at) / 1_000),
+      requests: [
+        line('total', 'line-1', (look) => look.requests_per_second),
+        line('4xx', 'line-4', (look) => look.refused_per_second),
+        line('5xx', 'line-bad', (look) => look.failed_per_second),
+      ],
+      latency: [
+        line('p50', 'line-2', (look) => named(look, busiest)?.p50_ms ?? null),
+        line('p99', 'line-4', (look) => named(look, busiest)?.p99_ms ?? null),
+      ],
+      first: [
+        line('p50', 'line-2', (look) => look.streams.ttft_p50_ms),
+        line('p99', 'line-4', (look) => look.streams.ttft_p99_ms),
+      ],
+      tokens: [line('tokens', 'line-1', (look) => look.streams.tokens_per_second)],
+      loop: [
+        line('p50', 'line-2', (look) => worst(look.fronts, 'loop_p50_ms')),
+        line('p99', 'line-4', (look) => worst(look.fronts, 'loop_p99_ms')),
+        line('max', 'line-3', (look) => worst(look.fronts, 'loop_max_ms')),
+      ],
+    }
+  }, [looks, busiest])
+  const { at, requests, latency, first, tokens, loop } = drawn
+  return (
+    <div class="grid" style={{ '--least': '20rem' }}>
+      <section class="panel">
+        <Plot title="Requests per second" at={at} lines={requests} format={figure} />
+      </section>
+      <section class="panel">
+        <Plot
+          title={`Latency of ${busiest ?? 'the busiest operation'}`}
+          at={at}
+          lines={latency}
+          format={duration}
+        />
+      </section>
+      <section class="panel">
+        <Plot title="Time to first token" at={at} lines={first} format={duration} />
+      </section>
+      <section class="panel">
+        <Plot title="Output tokens per second" at={at} lines={tokens} format={figure} />
+      </section>
+      <section class="panel">
+        <Plot title="Event-loop delay, slowest front" at={at} lines={loop} format={duration} />
+      </section>
+    </div>
+  )
+}
+
+function named({ operations }: LiveView, name: string | undefined): OperationView | undefined {
+  return operations.find(({ operation }) => operation === name)
+}
+
+function worst(
+  fronts: readonly FrontView[],
+  name: 'loop_p50_ms' | 'loop_p99_ms' | 'loop_max_ms',
+): number | null {
+  return fronts.length === 0 ? null : Math.max(...fronts.map((front) => front[name]))
+}

@@ -1,19 +1,19 @@
-import { h, type ComponentChild, type ComponentChildren } from 'preact'
+import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { StartAnswer, StartProvider } from '../../../../schemas/operator/start.ts'
-import { useLive } from '../live.ts'
 import type { ApiKey } from '../../../../schemas/keys/keys.ts'
+import type { LiveView, OperationView } from '../../../../schemas/operator/live-view.ts'
+import { useLive } from '../live.ts'
 import { hashOf, type Page, type PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.tsx'
 import { CopyBox } from '../parts/copy-box.tsx'
 import { useAction } from '../parts/dialog.tsx'
 import { errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
 import { useKeyNames, type KeyNames } from '../parts/key-names.ts'
-import { Awaited, useLoaded } from '../parts/loaded.tsx'
+import { Awaited, type Loaded, useLoaded } from '../parts/loaded.tsx'
 import { useRefresh } from '../parts/refresh.ts'
-import { firstCallOf, type FirstCall } from './first-call.ts'
-import { OwnKey, useOwnKeys, type OwnKeyProps } from './start-own-key.tsx'
 import { LANGUAGES, sampleOf, type Language } from './start-samples.ts'
+import { REPEATABLE } from './calls/request-steps.ts'
 
 export const startPage: Page = {
   path: 'start',
@@ -271,4 +271,89 @@ function CallState({ call }: { readonly call: FirstCall }): ComponentChild {
         </p>
       )
   }
+}
+
+/** Whether a model was called, and by which operation. */
+type FirstCall =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'refused'; readonly operation: string }
+  /** `operation` is null for a call before the page was there, or at another node. */
+  | { readonly kind: 'seen'; readonly operation: string | null }
+
+/** Looks for which a refusal is told: there is one a second. */
+const LOOKS_TOLD = 10
+/** Calls a second below which a rate is a difference of rounded figures. */
+const NO_RATE = 0.01
+
+/**
+ * The first call of a model that these looks have.
+ * @param looks of the live view, the newest at the end
+ * @param hasCalled whether the books have one
+ */
+function firstCallOf(looks: readonly LiveView[], hasCalled: boolean): FirstCall {
+  const calls = looks.map(({ operations }) => operations.filter(({ operation }) => operation in REPEATABLE))
+  const answered = calls.flat().find(isAnswered)
+  if (answered !== undefined) return { kind: 'seen', operation: answered.operation }
+  if (hasCalled) return { kind: 'seen', operation: null }
+  const refused = calls.slice(-LOOKS_TOLD).flat().find(isRefused)
+  return refused === undefined ? { kind: 'none' } : { kind: 'refused', operation: refused.operation }
+}
+
+function isAnswered(view: OperationView): boolean {
+  return view.per_second - view.refused_per_second - view.failed_per_second > NO_RATE
+}
+
+function isRefused(view: OperationView): boolean {
+  return view.refused_per_second + view.failed_per_second > NO_RATE
+}
+
+/** An entry of `GET /byok`, as far as the page reads it. */
+interface OwnProviderKey {
+  readonly provider: string
+}
+
+/** The keys that workspaces have of their own, for one provider or for any. */
+function useOwnKeys(
+  { api }: PageContext,
+  provider: StartProvider | undefined,
+): Loaded<readonly OwnProviderKey[]> {
+  const slug = provider?.slug
+  return useLoaded(
+    async (signal) =>
+      (await api.get<{ data: readonly OwnProviderKey[] }>(['byok'], { provider: slug }, signal)).data,
+    [api, slug],
+  )
+}
+
+interface OwnKeyProps {
+  readonly context: PageContext
+  readonly provider: StartProvider
+  onStored(): void
+}
+
+/** Stores a key for a provider in the vault of the default workspace. */
+function OwnKey({ context: { api, say }, provider, onStored }: OwnKeyProps): ComponentChild {
+  const { slug, name, secret } = provider
+  const [key, setKey] = useState('')
+  const { isBusy, problem, start } = useAction(
+    () => api.send('POST', ['byok'], { provider: slug, key: key.trim() }),
+    () => {
+      setKey('')
+      say(`${name} key stored.`)
+      onStored()
+    },
+  )
+  return (
+    <Form action="Store key" isBusy={isBusy} problem={problem} onSubmit={start}>
+      <TextField
+        label={`${name} key`}
+        type="password"
+        value={key}
+        onInput={setKey}
+        isRequired
+        hint={`Encrypted in the vault as ${secret?.name ?? ''} and sent only to ${secret?.host ?? ''}.`}
+        error={errorAbout(problem, 'key')}
+      />
+    </Form>
+  )
 }

@@ -5,9 +5,13 @@ import t from 'tap'
 import { addresses } from '../../../../../src/server/cli/operator/doctor/addresses.ts'
 import { CLOCK_SKEW_MS_MAX, clock } from '../../../../../src/server/cli/operator/doctor/clock.ts'
 import { readingOf } from '../../../../../src/server/observe/clock-reading.ts'
-import { CHECK_MS_MAX, runChecks, type Check } from '../../../../../src/server/cli/operator/doctor/examine.ts'
+import {
+  type Check,
+  CHECK_MS_MAX,
+  hardKill,
+  runChecks,
+} from '../../../../../src/server/cli/operator/doctor/examine.ts'
 import { good } from '../../../../../src/server/cli/operator/doctor/finding.ts'
-import { hardKill } from '../../../../../src/server/cli/operator/doctor/kernel.ts'
 import { STORE_MS_MAX } from '../../../../../src/server/cli/operator/doctor/look.ts'
 import { frontEnd, platform } from '../../../../../src/server/cli/operator/doctor/platform.ts'
 import { holderOf } from '../../../../../src/server/cli/operator/doctor/port-holder.ts'

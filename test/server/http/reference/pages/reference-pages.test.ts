@@ -1,7 +1,7 @@
 import t from 'tap'
 import Type from 'typebox'
 import { highlighted } from '../../../../../src/server/http/reference/pages/highlight.ts'
-import { memberRows, typeText } from '../../../../../src/server/http/reference/pages/member-rows.ts'
+import { memberRows, typeText } from '../../../../../src/server/http/reference/pages/operation-section.ts'
 import { referencePages } from '../../../../../src/server/http/reference/pages/reference-pages.ts'
 import { LANGUAGES } from '../../../../../src/server/http/reference/samples/samples.ts'
 import { OPERATIONS } from '../../../../../src/server/operations/index.ts'

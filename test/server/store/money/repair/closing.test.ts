@@ -6,11 +6,12 @@ import {
 import { checkLedger } from '../../../../../src/server/store/money/repair/check.ts'
 import {
   beginClosing,
-  drop,
-  sumSome,
   type Closing,
-} from '../../../../../src/server/store/money/repair/closing.ts'
-import { ledgerMonths, pruneLedger } from '../../../../../src/server/store/money/repair/retention.ts'
+  drop,
+  ledgerMonths,
+  pruneLedger,
+  sumSome,
+} from '../../../../../src/server/store/money/repair/retention.ts'
 import { auditOf } from '../../../../support/audit/audit.ts'
 import { gate } from '../../../../support/gate.ts'
 import { openBooks, type Books } from '../../../../support/money/ledger.ts'

@@ -1,15 +1,17 @@
-import { h, type ComponentChild } from 'preact'
+import { type ComponentChild, h } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { RequestShape } from '../../../../../schemas/requests/requests.ts'
+import type { REQUESTS_EXPORT_MAX } from '../../../../../schemas/requests/request-limits.ts'
 import type { Page, PageContext } from '../../page.ts'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import type { Column } from '../../parts/data-table.tsx'
-import { CheckField } from '../../parts/fields.tsx'
+import { CheckField, Form, SelectField } from '../../parts/fields.tsx'
 import { count, duration, NONE, usd } from '../../parts/figures.tsx'
 import { useKeyNames, type KeyNames } from '../../parts/key-names.ts'
 import { linkWith } from '../../parts/lists.tsx'
 import { VirtualTable } from '../../parts/virtual-table.tsx'
-import { ExportDialog } from './request-export.tsx'
+import type { Query } from '../../api.ts'
+import { Dialog, useAction } from '../../parts/dialog.tsx'
 import { RequestDialog } from './request-dialog.tsx'
 import { useRequestFeed } from './request-feed.ts'
 import { RequestFilters, RequestPresets, searchOf } from './request-filters.tsx'
@@ -234,4 +236,56 @@ function timeOf(at: string): string {
   return when.toDateString() === new Date().toDateString()
     ? time
     : `${when.toLocaleDateString('en-GB', { day: '2-digit', month: 'short' })} ${time.slice(0, MINUTE_CHARS)}`
+}
+
+/** Rows of a file. */
+const ROWS_MAX: typeof REQUESTS_EXPORT_MAX = 100_000
+/** Milliseconds that a browser has to begin the download, before its bytes are let go. */
+const KEPT_MS = 60_000
+
+const FORMATS = [
+  ['csv', 'CSV, for spreadsheets'],
+  ['ndjson', 'NDJSON, one JSON object per line'],
+] as const
+
+interface ExportDialogProps extends Pick<PageContext, 'api' | 'say'> {
+  readonly search: Query
+  onClose(): void
+}
+
+/** Downloads all calls of the search. */
+function ExportDialog({ api, say, search, onClose }: ExportDialogProps): ComponentChild {
+  const [format, setFormat] = useState<string>(FORMATS[0][0])
+  const { isBusy, problem, start } = useAction(
+    async () => {
+      const query = { ...search, format, all: true }
+      const answer = await api.open(['admin', 'requests'], query, new AbortController().signal)
+      save(await answer.blob(), `requests.${format}`)
+    },
+    () => {
+      say('Calls exported.')
+      onClose()
+    },
+  )
+  return (
+    <Dialog title="Export calls" onClose={onClose}>
+      <Form action="Export" isBusy={isBusy} problem={problem} onSubmit={start} onCancel={onClose}>
+        <SelectField
+          label="Format"
+          value={format}
+          options={FORMATS}
+          onInput={setFormat}
+          hint={`Exports the newest ${count(ROWS_MAX)} calls that match the filters.`}
+        />
+      </Form>
+    </Dialog>
+  )
+}
+
+function save(bytes: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(bytes)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS)
 }

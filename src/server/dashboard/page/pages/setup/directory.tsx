@@ -1,16 +1,22 @@
-import { h, type ComponentChild } from 'preact'
-import { useMemo } from 'preact/hooks'
-import type { DirectoryGroupShape, MappingShape } from '../../../../../schemas/scim/group-mappings.ts'
+import { type ComponentChild, h } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import type {
+  DirectoryGroupShape,
+  MappingShape,
+  SyncJobShape,
+} from '../../../../../schemas/scim/group-mappings.ts'
+import type { MappingPreviewShape } from '../../../../../schemas/scim/mapping-preview.ts'
 import type { Page, PageContext } from '../../page.ts'
 import { LoadedTable, type Column } from '../../parts/data-table.tsx'
 import { GuideLink } from '../../parts/empty-links.tsx'
 import { count, NONE, Time } from '../../parts/figures.tsx'
 import { linkWith, Reload } from '../../parts/lists.tsx'
-import { useLoaded, type Loaded } from '../../parts/loaded.tsx'
-import { listAll, useWorkspaces } from '../../parts/workspaces.ts'
-import { MapDialog } from './map-dialog.tsx'
+import { type Loaded, useLoaded } from '../../parts/loaded.tsx'
+import { listAll, useWorkspaces, type Workspaces } from '../../parts/workspaces.ts'
+import { Confirm, Dialog, useAction } from '../../parts/dialog.tsx'
+import { useRefresh } from '../../parts/refresh.ts'
+import { errorAbout, Form, SelectField } from '../../parts/fields.tsx'
 import { MappingDialog, type Names } from './mapping-dialog.tsx'
-import { Sync } from './sync.tsx'
 
 export const directoryPage: Page = {
   path: 'directory',
@@ -174,4 +180,119 @@ function groupColumns(
     { title: 'Created', cell: ({ created_at: at }) => <Time at={at} />, sortBy: (row) => row.created_at },
     { title: 'Changed', cell: ({ updated_at: at }) => <Time at={at} />, sortBy: (row) => row.updated_at },
   ]
+}
+
+const REFRESH_MS = 1_000
+
+/** Has all grants computed again, and tells how far that is. */
+function Sync({ context: { api } }: { readonly context: PageContext }): ComponentChild {
+  const [isAsking, setAsking] = useState(false)
+  const [id, setId] = useState<string | null>(null)
+  const loaded = useLoaded(
+    async (signal) =>
+      id === null
+        ? null
+        : (await api.get<{ data: SyncJobShape }>(['scim', 'sync-jobs', id], {}, signal)).data,
+    [api, id],
+  )
+  const job = loaded.value ?? null
+  useRefresh(job !== null && job.finished_at === null, loaded, REFRESH_MS)
+  const run = async (): Promise<void> =>
+    setId((await api.send<{ data: SyncJobShape }>('POST', ['scim', 'sync-jobs'])).data.id)
+  return (
+    <span class="actions">
+      {job !== null && (
+        <span class="hint" role="status">
+          {saidOf(job)}
+        </span>
+      )}
+      <button type="button" class="quiet" onClick={() => setAsking(true)}>
+        Sync
+      </button>
+      {isAsking && (
+        <Confirm
+          title="Recompute all grants?"
+          text="Recomputes grants from the stored groups. Grants that are already correct are not changed."
+          action="Sync"
+          run={run}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </span>
+  )
+}
+
+function saidOf({ status, synced_groups: groups, error_message: error }: SyncJobShape): string {
+  if (status === 'failed') return `Sync failed: ${error ?? 'unknown reason'}`
+  return `Sync ${status}, ${count(groups ?? 0)} groups`
+}
+
+interface MapDialogProps {
+  readonly context: PageContext
+  readonly groups: readonly DirectoryGroupShape[]
+  readonly workspaces: Workspaces
+  onDone(): void
+  onClose(): void
+}
+
+const ROLES = [
+  ['member', 'member'],
+  ['admin', 'admin'],
+] as const
+
+/** Gives the members of a group a role in a workspace. */
+function MapDialog({ context, groups, workspaces, onDone, onClose }: MapDialogProps): ComponentChild {
+  const { api, say } = context
+  const [group, setGroup] = useState(groups[0]?.id ?? '')
+  const [chosen, setWorkspace] = useState('')
+  const [role, setRole] = useState('member')
+  const options = workspaces.options()
+  const workspace = chosen === '' ? (options[0]?.[0] ?? '') : chosen
+  const preview = useLoaded(
+    async (signal) => {
+      const query = { scim_group_id: group, workspace_id: workspace, role }
+      return (await api.get<{ data: MappingPreviewShape }>(['admin', 'mapping-preview'], query, signal)).data
+    },
+    [api, group, workspace, role],
+  )
+  const { isBusy, problem, start } = useAction(async () => {
+    await api.send('POST', ['scim', 'group-mappings'], {
+      scim_group_id: group,
+      workspace_id: workspace,
+      role,
+    })
+    say('Group mapped. Active group members are now members of the workspace.')
+    onClose()
+  }, onDone)
+  return (
+    <Dialog title="Map group" onClose={onClose}>
+      <Form action="Map" isBusy={isBusy} problem={problem} onSubmit={start} onCancel={onClose}>
+        <SelectField
+          label="Group"
+          value={group}
+          options={groups.map(({ id, display_name: name }) => [id, name] as const)}
+          onInput={setGroup}
+          error={errorAbout(problem, 'scim_group_id')}
+          hasFocus
+        />
+        <SelectField label="Workspace" value={workspace} options={options} onInput={setWorkspace} />
+        <SelectField label="Role" value={role} options={ROLES} onInput={setRole} />
+        <p class="hint" role="status">
+          {preview.problem ?? (preview.value === undefined ? 'Counting…' : sentenceOf(preview.value, role))}
+        </p>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** What the mapping would do, said before it is made. */
+function sentenceOf(preview: MappingPreviewShape, role: string): string {
+  const { joining, promoted, unchanged, inactive, is_cut: isCut } = preview
+  const parts = [
+    `${count(joining)} ${joining === 1 ? 'user joins' : 'users join'} with the role ${role}`,
+    promoted > 0 && `${count(promoted)} members become admin`,
+    unchanged > 0 && `${count(unchanged)} stay unchanged`,
+    inactive > 0 && `${count(inactive)} are inactive and do not get a role`,
+  ].filter((part) => part !== false)
+  return `${isCut ? 'At least: ' : 'Effect now: '}${parts.join(', ')}.`
 }

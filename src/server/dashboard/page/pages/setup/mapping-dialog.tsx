@@ -1,7 +1,7 @@
 import { h, type ComponentChild } from 'preact'
 import { useState } from 'preact/hooks'
 import type { MappingShape } from '../../../../../schemas/scim/group-mappings.ts'
-import type { MemberShape } from '../../../../../schemas/workspaces/workspaces.ts'
+import type { MemberRole, MemberShape } from '../../../../../schemas/workspaces/workspaces.ts'
 import type { Api } from '../../api.ts'
 import { hashOf, type PageContext } from '../../page.ts'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
@@ -11,7 +11,6 @@ import { SelectField } from '../../parts/fields.tsx'
 import { count, Time } from '../../parts/figures.tsx'
 import { Awaited, useLoaded } from '../../parts/loaded.tsx'
 import { listAll } from '../../parts/workspaces.ts'
-import { previewOf, sumOf, type MappingChange, type Previewed } from './mapping-preview.ts'
 
 /** Members of a workspace that a preview looks at. */
 const MEMBERS_MAX = 2_000
@@ -174,4 +173,65 @@ function columnsOf(names: Names, isChange: boolean): readonly Column<Previewed>[
         )),
     },
   ]
+}
+
+/** What may be done with a mapping: another role for its members, or its end. */
+type MappingChange = 'admin' | 'member' | 'end' | 'keep'
+/** What becomes of a member. */
+type Effect = 'leaves' | 'becomes admin' | 'becomes member' | 'stays'
+
+type Grants = MemberShape['grants']
+
+interface Previewed {
+  readonly member: MemberShape
+  readonly effect: Effect
+}
+
+/** Those whom a mapping makes members, among those of a workspace. */
+function membersBy(mappingId: string, members: readonly MemberShape[]): readonly MemberShape[] {
+  return members.filter(({ grants }) => grants.some((grant) => grant.mapping_id === mappingId))
+}
+
+/** The effects of a change of a mapping on its members: of several grants the strongest role counts. */
+function previewOf(
+  mappingId: string,
+  members: readonly MemberShape[],
+  change: MappingChange | null,
+): readonly Previewed[] {
+  return membersBy(mappingId, members).map((member) => {
+    const after = strongest(changed(member.grants, mappingId, change))
+    if (after === null) return { member, effect: 'leaves' }
+    return { member, effect: after === member.role ? 'stays' : `becomes ${after}` }
+  })
+}
+
+function changed(grants: Grants, mappingId: string, change: MappingChange | null): Grants {
+  // Kept members have their role by hand from then on: the grant is another one, and the role the same.
+  if (change === null || change === 'keep') return grants
+  if (change === 'end') return grants.filter((grant) => grant.mapping_id !== mappingId)
+  return grants.map((grant) => (grant.mapping_id === mappingId ? { ...grant, role: change } : grant))
+}
+
+function strongest(grants: Grants): MemberRole | null {
+  if (grants.length === 0) return null
+  return grants.some(({ role }) => role === 'admin') ? 'admin' : 'member'
+}
+
+const ORDER: readonly Effect[] = ['leaves', 'becomes admin', 'becomes member', 'stays']
+const MANY: Readonly<Record<Effect, string>> = {
+  leaves: 'leave the workspace',
+  'becomes admin': 'become admin',
+  'becomes member': 'become member',
+  stays: 'stay unchanged',
+}
+
+/** `2 leave the workspace, 1 stays as it is.` in numbers. */
+function sumOf(previewed: readonly Previewed[]): string {
+  const parts = ORDER.flatMap((effect) => {
+    const found = previewed.filter((one) => one.effect === effect).length
+    return found === 0 ? [] : [`${found} ${MANY[effect]}`]
+  })
+  return parts.length === 0
+    ? 'This mapping adds no members.'
+    : `Of ${previewed.length} members: ${parts.join(', ')}.`
 }

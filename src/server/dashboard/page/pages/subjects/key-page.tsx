@@ -1,20 +1,22 @@
-import { h, type ComponentChild } from 'preact'
+import { type ComponentChild, h } from 'preact'
+import { useState } from 'preact/hooks'
 import type { ApiKey } from '../../../../../schemas/keys/keys.ts'
 import { BurnDown } from '../../charts/burn-down.tsx'
 import { FORECAST_RULE } from '../../charts/forecast.ts'
 import { nodeNow } from '../../live.ts'
-import { hashOf, useSubject, type Page, type PageContext } from '../../page.ts'
+import { hashOf, type Page, type PageContext, useSubject } from '../../page.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { count, Time, usd } from '../../parts/figures.tsx'
 import { Awaited, useLoaded } from '../../parts/loaded.tsx'
 import { SubjectLink } from '../../parts/subject-link.tsx'
 import { useWorkspaces, type Workspaces } from '../../parts/workspaces.ts'
+import { Confirm } from '../../parts/dialog.tsx'
 import { KeyLimits, KeyState } from '../keys.tsx'
 import { History } from '../now-history.tsx'
 import { loadRecent } from '../spend-sums.ts'
 import type { Answer } from '../calls/request-feed.ts'
+import { KeyDialog, RotateDialog } from '../key-dialogs.tsx'
 import { Calls, CALLS_READ, DAY_MS, useRequests } from './calls.tsx'
-import { KeyDeeds } from './key-deeds.tsx'
 import { burnedOf } from './key-limits.tsx'
 import { loadRefusals } from './refusals.ts'
 import { SubjectSpent } from './spent.tsx'
@@ -183,4 +185,119 @@ function Burn({
       />
     </div>
   )
+}
+
+type Deed = 'change' | 'rotate' | 'disable' | 'enable' | 'delete'
+interface Doing {
+  readonly deed: Deed
+  readonly apiKey: ApiKey
+}
+
+interface KeyDeedsProps {
+  readonly context: PageContext
+  readonly workspaces: Workspaces
+  readonly apiKey: ApiKey
+  onDone(): void
+  onDeleted(): void
+}
+
+/** What can be done with a key; what ends its calls is quiet, and asked for. */
+function KeyDeeds({ apiKey, ...props }: KeyDeedsProps): ComponentChild {
+  const [deed, setDeed] = useState<Deed | null>(null)
+  return (
+    <div class="actions">
+      {deedsOf(apiKey).map(([one, text]) => (
+        <button
+          key={one}
+          type="button"
+          class={one === 'disable' || one === 'delete' ? 'quiet' : undefined}
+          onClick={() => setDeed(one)}
+        >
+          {text}
+        </button>
+      ))}
+      {deed !== null && <Asked {...props} doing={{ deed, apiKey }} onClose={() => setDeed(null)} />}
+    </div>
+  )
+}
+
+function deedsOf({ disabled, kind }: ApiKey): readonly (readonly [Deed, string])[] {
+  const turn = disabled ? (['enable', 'Enable'] as const) : (['disable', 'Disable'] as const)
+  // An intern's key comes and goes with the intern.
+  return kind === 'intern' ? [turn] : [['change', 'Edit'], ['rotate', 'Rotate'], turn, ['delete', 'Delete']]
+}
+
+interface DeedsProps {
+  readonly context: PageContext
+  readonly workspaces: Workspaces
+  readonly doing: Doing
+  onDone(): void
+  onDeleted(): void
+  onClose(): void
+}
+
+/** The dialog for a change of a key. */
+function Asked({
+  context,
+  workspaces,
+  doing: { deed, apiKey: key },
+  onDone,
+  onDeleted,
+  onClose,
+}: DeedsProps): ComponentChild {
+  const { api, say } = context
+  const done = (text: string) => (): void => (say(text), onDone())
+  const path = ['keys', key.hash]
+  const own = key.hash === context.session.key.hash && (
+    <p class="notice warn">You are signed in with this key.</p>
+  )
+  switch (deed) {
+    case 'change':
+      return (
+        <KeyDialog
+          context={context}
+          workspaces={workspaces}
+          changed={key}
+          onDone={onDone}
+          onClose={onClose}
+        />
+      )
+    case 'rotate':
+      return <RotateDialog context={context} apiKey={key} onDone={onDone} onClose={onClose} />
+    case 'enable':
+      return (
+        <Confirm
+          title={`Enable ${key.name}?`}
+          text="Calls with this key work again."
+          action="Enable"
+          onClose={onClose}
+          run={() => api.send('PATCH', path, { disabled: false }).then(done(`${key.name} enabled.`))}
+        />
+      )
+    case 'disable':
+      return (
+        <Confirm
+          title={`Disable ${key.name}?`}
+          text={[own, <p key="what">Calls with this key are refused until the key is enabled again.</p>]}
+          action="Disable"
+          isDestructive
+          onClose={onClose}
+          run={() => api.send('PATCH', path, { disabled: true }).then(done(`${key.name} disabled.`))}
+        />
+      )
+    case 'delete':
+      return (
+        <Confirm
+          title={`Delete ${key.name}?`}
+          text={[
+            own,
+            <p key="what">Calls with this key are refused permanently. The key's spend stays on record.</p>,
+          ]}
+          action="Delete key"
+          isDestructive
+          onClose={onClose}
+          run={() => api.send('DELETE', path).then(() => (say(`${key.name} deleted.`), onDeleted()))}
+        />
+      )
+  }
 }

@@ -1,13 +1,24 @@
-import { h, type ComponentChild } from 'preact'
+import { type ComponentChild, type ComponentChildren, h } from 'preact'
+import type { Static } from 'typebox'
 import type { ApiKey } from '../../../../../schemas/keys/keys.ts'
-import type { WorkspaceShape } from '../../../../../schemas/workspaces/workspaces.ts'
+import type { MemberShape, WorkspaceShape } from '../../../../../schemas/workspaces/workspaces.ts'
+import type { AdminDeliveryShape } from '../../../../../schemas/operator/admin.ts'
+import type { PresetShape } from '../../../../../schemas/presets/presets.ts'
+import type { SecretPageAnswer } from '../../../../../schemas/vault/vault.ts'
 import { nodeNow } from '../../live.ts'
-import { hashOf, useSubject, type Page, type PageContext } from '../../page.ts'
+import { hashOf, type Page, type PageContext, useSubject } from '../../page.ts'
 import { Facts } from '../../parts/facts.tsx'
-import { bytes, Time } from '../../parts/figures.tsx'
+import { bytes, count, NONE, Time } from '../../parts/figures.tsx'
 import { Awaited, useLoaded } from '../../parts/loaded.tsx'
 import { useRefresh } from '../../parts/refresh.ts'
 import { useWorkspaces, type Workspaces } from '../../parts/workspaces.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { DeliveryBadge } from '../../parts/deliveries.tsx'
+import { GuideLink } from '../../parts/empty-links.tsx'
+import { SubjectLink } from '../../parts/subject-link.tsx'
+import type { Path, Query } from '../../api.ts'
+import { LoadedTable, type Column } from '../../parts/data-table.tsx'
+import { rowsOf } from '../../parts/lists.tsx'
 import { Budgets, budgetsOf, isPending } from '../budgets.tsx'
 import { callLimitLines } from '../key-call-limits.tsx'
 import { keyColumns } from '../keys.tsx'
@@ -16,19 +27,6 @@ import { SendTest } from '../webhook-test.tsx'
 import { Calls } from './calls.tsx'
 import { loadRefusals } from './refusals.ts'
 import { SubjectSpent } from './spent.tsx'
-import { ListPanel } from './list-panel.tsx'
-import {
-  DELIVERIES,
-  MEMBERS,
-  PRESETS,
-  PROVIDER_KEYS,
-  SECRETS,
-  type Delivery,
-  type Member,
-  type Preset,
-  type ProviderKey,
-  type SecretRow,
-} from './workspace-lists.tsx'
 
 export const workspacePage: Page = {
   path: 'workspace',
@@ -156,5 +154,135 @@ function OwnBudgets({
       recent={value.recent}
       refusals={value.refusals}
     />
+  )
+}
+
+/** What belongs to a workspace, as its page lists it. */
+type Shown<Row> = Pick<ListPanelProps<Row>, 'title' | 'columns' | 'keyOf' | 'empty'>
+
+type Member = Static<typeof MemberShape>
+const MEMBERS: Shown<Member> = {
+  title: 'Members',
+  keyOf: ({ user_id: id }) => id,
+  empty: 'The workspace has no members.',
+  columns: [
+    { title: 'User', isName: true, cell: ({ display_name: name, user_name: user }) => name ?? user },
+    { title: 'Role', cell: ({ role }) => role },
+    {
+      title: 'By',
+      isText: true,
+      cell: ({ grants }) => [...new Set(grants.map(({ source }) => source))].join(', '),
+    },
+    { title: 'Since', cell: ({ created_at: at }) => <Time at={at} /> },
+  ],
+}
+
+type Preset = Static<typeof PresetShape>
+const PRESETS: Shown<Preset> = {
+  title: 'Presets',
+  keyOf: ({ id }) => id,
+  empty: ['No presets. ', <GuideLink key="guide" page="presets" />],
+  columns: [
+    {
+      title: 'Preset',
+      isName: true,
+      cell: ({ slug, workspace_id: workspace }) => (
+        <a href={hashOf('presets', { workspace, preset: slug })}>{slug}</a>
+      ),
+    },
+    {
+      title: 'State',
+      cell: ({ status }) => <Badge text={status} tone={status === 'active' ? 'good' : 'plain'} />,
+    },
+    { title: 'Changed', cell: ({ updated_at: at }) => <Time at={at} /> },
+  ],
+}
+
+type SecretRow = Static<typeof SecretPageAnswer>['data'][number]
+const SECRETS: Shown<SecretRow> = {
+  title: 'Secrets',
+  keyOf: ({ name }) => name,
+  empty: 'No secrets.',
+  columns: [
+    { title: 'Name', isName: true, cell: ({ name }) => <code>{name}</code> },
+    { title: 'Released to', isText: true, cell: ({ hosts }) => hosts?.join(', ') ?? 'no host' },
+    { title: 'Stored', cell: ({ created_at: at }) => <Time at={at} /> },
+  ],
+}
+
+/** An entry of `GET /byok`, as far as the page reads it. */
+interface ProviderKey {
+  readonly id: string
+  readonly provider: string
+  /** Of the secret. */
+  readonly name: string
+  readonly label: string
+}
+const PROVIDER_KEYS: Shown<ProviderKey> = {
+  title: 'Provider keys',
+  keyOf: ({ id }) => id,
+  empty: ["No provider keys: the operator's keys are used. ", <GuideLink key="guide" page="provider-keys" />],
+  columns: [
+    { title: 'Provider', isName: true, cell: ({ provider }) => <SubjectLink to="provider" id={provider} /> },
+    { title: 'Secret', cell: ({ name }) => <code>{name}</code> },
+    { title: 'Fingerprint', cell: ({ label }) => <code>{label}</code> },
+  ],
+}
+
+type Delivery = AdminDeliveryShape
+const DELIVERIES: Shown<Delivery> = {
+  title: 'Webhooks',
+  keyOf: ({ id }) => id,
+  empty: 'No webhooks yet.',
+  columns: [
+    { title: 'Receiver', isName: true, cell: ({ host }) => host },
+    { title: 'State', cell: ({ state }) => <DeliveryBadge state={state} /> },
+    { title: 'Attempts', isNumber: true, cell: ({ attempts }) => count(attempts) },
+    { title: 'Last answer', cell: ({ last_status: status }) => status ?? NONE },
+    { title: 'Created', cell: ({ created_at: at }) => <Time at={at} /> },
+  ],
+}
+
+interface ListPanelProps<Row> {
+  readonly context: PageContext
+  readonly title: string
+  /** Of the list, below `/api/v1`. */
+  readonly path: Path
+  readonly query?: Query
+  readonly columns: readonly Column<Row>[]
+  keyOf(row: Row): string
+  readonly empty: ComponentChildren
+  /** Address of the page with the whole list. */
+  readonly all?: string
+  /** Beside the heading. */
+  readonly children?: ComponentChildren
+}
+
+/** The first page of a list of the API, in a panel of its own; it says when there is more. */
+function ListPanel<Row>(props: ListPanelProps<Row>): ComponentChild {
+  const { context, title, path, query = {}, columns, keyOf, empty, all, children } = props
+  const { api } = context
+  const loaded = useLoaded(
+    (signal) => api.get<{ data: readonly Row[]; has_more: boolean }>(path, query, signal),
+    [api, path.join(), JSON.stringify(query)],
+  )
+  return (
+    <section class="panel" aria-label={title}>
+      <div class="head">
+        <h2>{title}</h2>
+        <div class="actions">
+          {children}
+          {all !== undefined && <a href={all}>View all</a>}
+        </div>
+      </div>
+      <LoadedTable<Row>
+        caption={title}
+        columns={columns}
+        loaded={rowsOf(loaded)}
+        keyOf={keyOf}
+        empty={empty}
+      />
+      {loaded.value?.has_more === true && <p class="hint">Only the first rows are shown.</p>}
+    </section>
   )
 }

@@ -1,0 +1,71 @@
+/** How long a call waits for money, and what it is told at the end. */
+import t from 'tap'
+import { MONEY_TRIED_MS_MAX, MONEY_WAIT_MS_MAX } from '../../../src/schemas/money/money-limits.ts'
+import { BalanceWaiters } from '../../../src/server/money/borrowing.ts'
+import type { Reservation } from '../../../src/server/money/reservation.ts'
+import { Balance } from '../../../src/server/money/balances.ts'
+
+const AMOUNT = 300
+
+/** A call that was refused while another front held money of its account: it is tried again. */
+function refusedOnce() {
+  const clock = { now: 0 }
+  const balance = new Balance({ kind: 'key', accountId: 'k1', ownerId: 'k1' }, clock.now)
+  const limit = { span: 'lifetime' as const, limitNano: 1_000, spentNano: 0, resetsAtMs: null }
+  const answer = (restNano: number): void =>
+    balance.receive({
+      accountId: 'k1',
+      lentNano: 0,
+      isUnlimited: false,
+      isLentElsewhere: true,
+      limits: [{ ...limit, restNano }],
+    })
+  const reservation = {
+    ask: { deadlineAt: Infinity },
+    amounts: { organization: 0, workspace: 0, key: AMOUNT },
+    balances: [balance],
+    short: () => (balance.balanceNano < AMOUNT ? [balance] : []),
+    mayTake: () => balance.balanceNano >= AMOUNT,
+    hold: () => ({ ok: true }),
+  } as unknown as Reservation
+  const waiters = new BalanceWaiters(() => clock.now)
+  let told = 'nothing'
+  void waiters.add(reservation).then((outcome) => {
+    told = outcome.ok ? 'held' : outcome.failure.name
+  })
+  answer(200)
+  const [waiter] = [...waiters]
+  if (waiter !== undefined) waiters.mark(waiter, true)
+  waiters.judge(true)
+  const at = async (ms: number): Promise<string> => {
+    clock.now = ms
+    waiters.serve()
+    waiters.expire()
+    await Promise.resolve()
+    return told
+  }
+  return { balance, answer, at }
+}
+
+t.test('a call that nobody has money for is refused when it was tried for long enough', async (t) => {
+  const { at } = refusedOnce()
+  t.equal(await at(MONEY_TRIED_MS_MAX - 1), 'nothing')
+  t.equal(await at(MONEY_TRIED_MS_MAX), 'key_limit_exceeded')
+})
+
+t.test('money that came back in parts is asked for: the store is there', async (t) => {
+  const { balance, at } = refusedOnce()
+  // The authority's 200 and these cover the call together.
+  balance.balanceNano = 150
+  t.equal(await at(MONEY_TRIED_MS_MAX), 'nothing')
+  balance.balanceNano = AMOUNT
+  t.equal(await at(MONEY_TRIED_MS_MAX + 10), 'held')
+})
+
+t.test('without any answer the store counts as unavailable, at the end of the wait alone', async (t) => {
+  const { balance, at } = refusedOnce()
+  balance.balanceNano = 150
+  t.equal(await at(MONEY_TRIED_MS_MAX), 'nothing')
+  t.equal(await at(MONEY_WAIT_MS_MAX - 1), 'nothing')
+  t.equal(await at(MONEY_WAIT_MS_MAX), 'store_unavailable')
+})

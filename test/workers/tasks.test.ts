@@ -1,0 +1,383 @@
+/** Whole answers of other protocols, which a thread reads and writes. */
+import assert from 'node:assert/strict'
+import t from 'tap'
+import fc from 'fast-check'
+import { LoopBudget } from '../../src/server/structures/loop-budget.ts'
+import { DIALECTS, type TextInput } from '../../src/schemas/inference/text-request.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
+import type { TextProtocol } from '../../src/schemas/models/text-models.ts'
+import { withoutMarks } from '../../src/schemas/values/long-integers.ts'
+import type { Endpoint } from '../../src/server/ports/models/models.ts'
+import { answerOfJob, WHOLE_TEXTS } from '../../src/dialects/native-answer.ts'
+import { LearnedText } from '../../src/server/upstream/inference/spoken.ts'
+import { Framing } from '../../src/server/upstream/inference/framing.ts'
+import { TranslatedWire } from '../../src/server/upstream/inference/translated-wire.ts'
+import { echo, mergePreset, translatedAnswer } from '../../src/workers/tasks.ts'
+import type { NativeHead } from '../../src/dialects/parts.ts'
+import { wholeParts } from '../../src/dialects/translate.ts'
+import { keptFormOf } from '../../src/schemas/bodies.ts'
+import { ECHO_TOKENS_MAX, ECHO_UNITS_MAX, TOOLS_MAX } from '../../src/schemas/inference/inference-limits.ts'
+import type { PresetSource } from '../../src/dialects/presets/text-preset.ts'
+import type { Members } from '../../src/schemas/values/members.ts'
+import type { BodyVerdict } from '../../src/server/ports/short-jobs.ts'
+import { threads } from '../support/front.ts'
+import { at } from '../support/inference/bounded-endpoints.ts'
+import { orNull, must, present } from '../support/must.ts'
+import { randomOf } from '../support/inference/chat-texts.ts'
+import { SAVED_FIELDS } from '../support/inference/saved-fields.ts'
+
+const HEAD: NativeHead = { id: 'gen_1', createdS: 1_795_312_800, model: 'maker/one', provider: 'maker' }
+const USAGE = { whole: '{"cost":1}', added: null }
+const ARGUMENTS = '{"n":9007199254740993,"text":"é\\ud83d"}'
+
+function answersOf(text: string): Readonly<Record<TextProtocol, string>> {
+  const said = JSON.stringify(text)
+  const args = JSON.stringify(ARGUMENTS)
+  return {
+    chat:
+      `{"id":"a","choices":[{"message":{"content":${said},"tool_calls":[{"id":"c","type":"function",` +
+      `"function":{"name":"f","arguments":${args}}}]},"finish_reason":"tool_calls"}]}`,
+    responses:
+      `{"id":"a","output":[{"type":"message","content":[{"type":"output_text","text":${said}}]},` +
+      `{"type":"function_call","call_id":"c","name":"f","arguments":${args}}],"status":"completed"}`,
+    messages:
+      `{"id":"a","type":"message","content":[{"type":"text","text":${said}},` +
+      `{"type":"tool_use","id":"c","name":"f","input":${ARGUMENTS}}],"stop_reason":"tool_use"}`,
+    gemini:
+      `{"responseId":"a","candidates":[{"content":{"parts":[{"text":${said}},` +
+      `{"functionCall":{"name":"f","args":${ARGUMENTS}}}]},"finishReason":"STOP"}]}`,
+  }
+}
+
+/** The second in which an answer of responses was written. */
+const timeless = (json: string): string => json.replace(/"completed_at":\d+/, '"completed_at":1')
+
+t.test('a thread writes the bytes that the loop writes', (t) => {
+  for (const [protocol, body] of Object.entries(answersOf('Hé')) as [TextProtocol, string][])
+    for (const dialect of DIALECTS) {
+      const read = { protocol, answer: Buffer.from(body), signatureFormat: 'x', tier: null, origins: [] }
+      const parts = orNull(wholeParts(read))
+      const text = WHOLE_TEXTS[dialect](HEAD, {})
+      text.begin(HEAD)
+      for (const part of parts?.parts ?? []) text.add(part)
+      const expected = withoutMarks(JSON.stringify(text.answer(USAGE)))
+      const made = must(
+        answerOfJob(translatedAnswer({ ...read, dialect, head: HEAD, isEncryptedAsked: false })),
+      )
+      const written = Buffer.concat(made.withUsage(USAGE)).toString()
+      t.equal(timeless(written), timeless(expected), `${protocol} for ${dialect}`)
+      t.match(written, /9007199254740993/)
+      t.equal(made.outputBytes, parts?.outputBytes)
+    }
+  t.end()
+})
+
+t.test('an answer that is none is invalid', (t) => {
+  const read = {
+    protocol: 'chat',
+    answer: Buffer.from('{}'),
+    signatureFormat: 'x',
+    tier: null,
+    origins: [],
+  } as const
+  t.same(translatedAnswer({ ...read, dialect: 'messages', head: HEAD, isEncryptedAsked: false }), {
+    ok: false,
+    failure: { name: 'upstream_invalid' },
+  })
+  t.end()
+})
+
+t.test('a large answer comes written, and its parts are written nowhere else', async (t) => {
+  const provider = { slug: 'google', protocol: 'google' } as Endpoint['provider']
+  const { endpoint } = at({ speaks: ['gemini'] }, { provider })
+  const text = present(endpoint.text)
+  const how = { jobs: threads(), loop: new LoopBudget() }
+  const wire = new TranslatedWire('messages', 'gemini', {
+    endpoint,
+    learned: new LearnedText(text),
+    framing: new Framing('gemini', how),
+    ...how,
+  })
+  const words = 'x'.repeat(INLINE_JSON_BYTES_MAX)
+  const body = Buffer.from(answersOf(words).gemini)
+  const caller = { organizationId: 'o', workspaceId: 'w', key: 'k' }
+  const read = must(
+    await wire.whole({ body, head: HEAD, caller, tier: null, endsAt: Infinity, isEncryptedAsked: false }),
+  )
+  if (!('withUsage' in read)) throw new Error('it comes in parts')
+  t.match(JSON.parse(Buffer.concat(read.withUsage(USAGE)).toString()), {
+    ...{ id: 'msg_1', model: 'maker/one' },
+    content: [{ text: words }, { type: 'tool_use', name: 'f' }],
+    usage: { cost: 1 },
+  })
+})
+
+/** Requests with what they lack of a preset, whichever form saved it. D10, B2.2. */
+const CASES = 60
+const MODEL = 'acme/one'
+const PAIRS = DIALECTS.flatMap((from) => DIALECTS.map((to) => [from, to] as const))
+
+const SAYS = [{ role: 'user', content: 'Hello' }]
+/** The least that a call has. */
+const LEAST: Readonly<Record<PresetSource, Members>> = {
+  chat: { messages: SAYS },
+  responses: { input: 'Hello' },
+  messages: { messages: SAYS, max_tokens: 4_000 },
+}
+/** Members of which a call may have any, beside those above. */
+const OWN: Readonly<Record<PresetSource, Members>> = {
+  chat: { ...callable(SAVED_FIELDS.chat), temperature: 0 },
+  responses: { ...callable(SAVED_FIELDS.responses), temperature: 0, instructions: 'Own.' },
+  messages: { ...callable(SAVED_FIELDS.messages), temperature: 0, system: 'Own.' },
+}
+/** Values that an older or newer Sluice may have kept. */
+const HOSTILE: readonly unknown[] = [
+  null,
+  'x',
+  '',
+  -1,
+  1e300,
+  true,
+  {},
+  [],
+  [{}],
+  [null],
+  { type: 'x' },
+  [['x']],
+]
+
+/** Without what every call refuses. */
+function callable({ plugins: _, stop_server_tools_when: __, ...fields }: Members): Members {
+  return fields
+}
+
+interface Saved {
+  readonly source: PresetSource
+  readonly config: Members
+  readonly systemPrompt?: string
+}
+
+function mergeInto(to: PresetSource, body: Members, { config, systemPrompt, ...saved }: Saved): BodyVerdict {
+  const bytes = Uint8Array.from(Buffer.from(JSON.stringify({ model: '@preset/p', ...body })))
+  const preset = { ...saved, systemPrompt: systemPrompt ?? null, config: JSON.stringify(config) }
+  return mergePreset({ body: to, bytes, preset, model: MODEL })
+}
+
+interface Merged {
+  readonly body: Members
+  readonly dropped: readonly string[]
+}
+
+function merged(...[to, body, saved]: Parameters<typeof mergeInto>): Merged {
+  const verdict = mergeInto(to, body, saved)
+  assert.ok(verdict.ok, `${JSON.stringify([saved, body])} is refused: ${JSON.stringify(verdict)}`)
+  assert.ok(verdict.source !== undefined)
+  const { dropped } = verdict.value as unknown as TextInput
+  return { body: JSON.parse(Buffer.from(verdict.source.bytes).toString()) as Members, dropped }
+}
+
+/** Some of the fields. @param hostility share of those with a value that nobody would save */
+function some(fields: Members, random: () => number, hostility = 0): Members {
+  const value = (one: unknown): unknown =>
+    random() < hostility ? HOSTILE[Math.floor(random() * HOSTILE.length)] : one
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, one]) => (random() < 0.4 ? [[name, value(one)]] : [])),
+  )
+}
+
+const BRIEF = 'Be "brief".'
+const block = (text: string): object => ({ type: 'text', text })
+const SYSTEMS: Readonly<Record<PresetSource, readonly (readonly [Members, Members])[]>> = {
+  chat: [
+    [{}, { messages: [{ role: 'system', content: BRIEF }, ...SAYS] }],
+    [
+      { messages: [{ role: 'developer', content: 'Own.' }, ...SAYS] },
+      { messages: [{ role: 'system', content: BRIEF }, { role: 'developer', content: 'Own.' }, ...SAYS] },
+    ],
+  ],
+  responses: [
+    [{}, { instructions: BRIEF }],
+    [{ instructions: 'Own.' }, { instructions: `${BRIEF}\n\nOwn.` }],
+  ],
+  messages: [
+    [{}, { system: BRIEF }],
+    [{ system: '' }, { system: BRIEF }],
+    [{ system: 'Own.' }, { system: [block(BRIEF), block('Own.')] }],
+    [{ system: [block('Own.')] }, { system: [block(BRIEF), block('Own.')] }],
+  ],
+}
+
+for (const [from, to] of PAIRS) {
+  t.test(`what a request of ${to} says wins over a preset of ${from}, each member as a whole`, async () => {
+    for (let seed = 0; seed < CASES; seed++) {
+      const random = randomOf(seed)
+      const own = { ...LEAST[to], ...some(OWN[to], random) }
+      const config = some(callable(SAVED_FIELDS[from]), random)
+      const { body } = merged(to, own, { source: from, config })
+      const { tools, ...told } = own as Members & { readonly tools?: readonly unknown[] }
+      for (const [name, value] of Object.entries(told))
+        assert.deepEqual(body[name], value, `${seed}: ${name}`)
+      const joined = (body['tools'] ?? []) as readonly unknown[]
+      if (tools !== undefined) assert.deepEqual(joined.slice(0, tools.length), tools, `${seed}: tools`)
+      assert.equal(body['model'], MODEL)
+    }
+  })
+
+  t.test(`a preset of ${from} changes nothing of a request of ${to} that has its fields`, async () => {
+    for (let seed = 0; seed < CASES; seed++) {
+      const random = randomOf(seed)
+      const saved = { source: from, config: some(callable(SAVED_FIELDS[from]), random) }
+      const once = merged(to, { ...LEAST[to], ...some(OWN[to], random) }, saved)
+      assert.deepEqual(merged(to, once.body, saved).body, once.body, String(seed))
+    }
+  })
+
+  t.test(
+    `the prompt of a preset of ${from} stands before all else that a system of ${to} says`,
+    async (t) => {
+      for (const [own, told] of SYSTEMS[to]) {
+        const { body } = merged(
+          to,
+          { ...LEAST[to], ...own },
+          { source: from, config: {}, systemPrompt: BRIEF },
+        )
+        t.match(body, told)
+      }
+    },
+  )
+}
+
+for (const [from, to] of PAIRS.filter(([from, to]) => from !== to))
+  t.test(`no preset of ${from} has a request of ${to} refused, whatever is kept in it`, async () => {
+    for (let seed = 0; seed < CASES; seed++) {
+      const random = randomOf(seed)
+      const config = some(SAVED_FIELDS[from], random, 0.5)
+      merged(to, LEAST[to], { source: from, config: { ...config, unheard_of: seed } })
+    }
+  })
+
+t.test('tools are joined by identity whichever form saved them, those of the request first', async (t) => {
+  const chat = (name: string): object => ({ type: 'function', function: { name } })
+  const { body } = merged(
+    'messages',
+    {
+      ...LEAST.messages,
+      tools: [
+        { name: 'g', input_schema: { own: true } },
+        { name: 'h', input_schema: {} },
+      ],
+    },
+    { source: 'chat', config: { tools: [chat('f'), chat('g')], tool_choice: 'required' } },
+  )
+  t.match(body['tools'], [{ name: 'g', input_schema: { own: true } }, { name: 'h' }, { name: 'f' }])
+  t.equal((body['tools'] as readonly unknown[]).length, 3)
+  t.same(body['tool_choice'], { type: 'any' })
+})
+
+t.test('400: tools of the request and of the preset beyond the limit of a call', async (t) => {
+  const tools = (count: number, from = 0): readonly object[] =>
+    Array.from({ length: count }, (_, nth) => ({ type: 'function', function: { name: `f${from + nth}` } }))
+  const own = { input: 'x', tools: tools(TOOLS_MAX).map((_, nth) => ({ type: 'function', name: `f${nth}` })) }
+  const same = { source: 'chat', config: { tools: tools(2) } } as const
+  t.equal((merged('responses', own, same).body['tools'] as readonly unknown[]).length, TOOLS_MAX)
+  t.match(mergeInto('responses', own, { source: 'chat', config: { tools: tools(1, TOOLS_MAX) } }), {
+    ok: false,
+    failure: { name: 'body_invalid', metadata: { issues: [{ path: '/tools' }] } },
+  })
+})
+
+t.test('400: fields of the own form count as those of the request', async (t) => {
+  for (const [config, path] of [
+    [{ temperature: 'hot' }, '/temperature'],
+    [{ stop_sequences: [''] }, '/stop_sequences/0'],
+  ] as const)
+    t.match(mergeInto('messages', LEAST.messages, { source: 'messages', config }), {
+      ok: false,
+      failure: { name: 'body_invalid', metadata: { issues: [{ path }] } },
+    })
+})
+
+t.test(
+  'a form of the answer that the request asks for by its older name stands for that of the preset',
+  async (t) => {
+    const own = { type: 'json_schema', schema: { own: true } }
+    const { body } = merged(
+      'messages',
+      { ...LEAST.messages, output_format: own },
+      { source: 'chat', config: SAVED_FIELDS.chat },
+    )
+    t.same(body['output_format'], own)
+    t.notOk('output_config' in body)
+  },
+)
+
+t.test('a count takes tools and prompt of every form', async (t) => {
+  for (const source of DIALECTS) {
+    const bytes = Uint8Array.from(Buffer.from(JSON.stringify({ preset: 'p', messages: SAYS })))
+    const preset = {
+      source,
+      systemPrompt: 'Be brief.',
+      config: JSON.stringify(callable(SAVED_FIELDS[source])),
+    }
+    const verdict = mergePreset({ body: 'count_tokens', bytes, preset, model: MODEL })
+    assert.ok(verdict.ok && verdict.source !== undefined)
+    const body = JSON.parse(Buffer.from(verdict.source.bytes).toString()) as Members
+    t.match(body, { system: 'Be brief.', tools: [{ name: 'find' }] }, source)
+    t.notOk('temperature' in body || 'max_tokens' in body)
+  }
+})
+
+t.test('every field is of a member that the form keeps the place of', async (t) => {
+  for (const to of DIALECTS)
+    for (const name of Object.keys(SAVED_FIELDS[to]))
+      t.ok(keptFormOf(to).names.includes(name), `${to} ${name}`)
+})
+
+type Asked = Parameters<typeof echo>[0]
+
+const of = (last: string, more: Partial<Asked> = {}) =>
+  echo({
+    ...{ last, isLastCut: false, stops: [], tokensMax: null, choices: 1 },
+    ...{ isReasoning: false, isCall: false, isJson: false, unread: null },
+    ...more,
+  })
+
+t.test('words keep the space before them, the last one that behind it', async (t) => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\u3000', '😀') })
+  fc.assert(
+    fc.property(text, (last) => {
+      const { pieces } = of(last)
+      const isOfWords = pieces.every((piece, nth) =>
+        (nth === pieces.length - 1 ? /^\s*\S+\s*$/ : /^\s*\S+$/).test(piece),
+      )
+      return isOfWords && pieces.join('') === (last.trim() === '' ? '' : last)
+    }),
+    { numRuns: 2_000 },
+  )
+  t.end()
+})
+
+t.test('a text without words, and one of as many as it can have', async (t) => {
+  t.same(of(' '.repeat(ECHO_UNITS_MAX)).pieces, [])
+  const { pieces, finish } = of('a '.repeat(ECHO_UNITS_MAX / 2))
+  t.equal(pieces.length, Math.min(ECHO_TOKENS_MAX, ECHO_UNITS_MAX / 2))
+  t.equal(finish, 'stop')
+})
+
+t.test(
+  'JSON with the text is written in words too, and is whole unless tokens or a stop end it',
+  async (t) => {
+    const last = 'a "b"\n c😀 '
+    const { pieces, finish } = of(last, { isJson: true, isLastCut: true })
+    t.same([JSON.parse(pieces.join('')), finish], [{ text: last }, 'stop'])
+    t.equal(pieces.length, 4)
+    t.equal(of(last, { isJson: true, tokensMax: 2 }).finish, 'length')
+    t.equal(
+      of(last, { isJson: true, stops: ['"}'] })
+        .pieces.join('')
+        .at(-1),
+      ' ',
+    )
+    t.same(of('', { isJson: true }).pieces, ['{"text":""}'])
+  },
+)
