@@ -18,7 +18,6 @@ const SCRIPTS = ['guides.js', 'reference.js']
 const LISTS = {
   bench: 0.5,
   changelog: 0.4,
-  decisions: 0.4,
   limits: 0.5,
   'translation-fields': 0.5,
   index: 0.8,

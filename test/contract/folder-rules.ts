@@ -90,7 +90,7 @@ export function crowded(folders: readonly Folder[]): readonly string[] {
   ]
 }
 
-/** The table as ARCHITECTURE.md shows it; tools/decisions.mjs writes it there. */
+/** The table as ARCHITECTURE.md shows it; tools/generated-pages.mjs writes it there. */
 export function subjectTable(): string {
   const rows = subjectFolders(readFolders('src')).map(({ subject, tops }) => {
     const names = tops.map(({ path }) => `\`${path.replace(/^src\/server\//, '')}\``)

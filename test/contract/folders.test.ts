@@ -14,7 +14,7 @@ t.test('a folder has at most 35 files, and a subject at most 7 folders', async (
 })
 
 t.test(
-  'ARCHITECTURE.md has the folders of the subjects as they are (node tools/decisions.mjs)',
+  'ARCHITECTURE.md has the folders of the subjects as they are (node tools/generated-pages.mjs)',
   async (t) => {
     t.ok(readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8').includes(subjectTable()))
   },

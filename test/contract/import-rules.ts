@@ -89,7 +89,7 @@ const HOLDS: Readonly<Record<string, string>> = {
   main: 'wiring: builds drivers and hands them over',
 }
 
-/** The table as ARCHITECTURE.md shows it; tools/decisions.mjs writes it there. */
+/** The table as ARCHITECTURE.md shows it; tools/generated-pages.mjs writes it there. */
 export function importTable(): string {
   const told = (names: readonly string[] | 'all'): string => {
     if (names === 'all') return 'everything'

@@ -13,7 +13,7 @@ t.test('no file imports against the direction table', async (t) => {
   t.same(wrongDirections(src), [])
 })
 
-t.test('ARCHITECTURE.md has the direction table as it is (node tools/decisions.mjs)', async (t) => {
+t.test('ARCHITECTURE.md has the direction table as it is (node tools/generated-pages.mjs)', async (t) => {
   t.ok(readFileSync(`${ROOT}ARCHITECTURE.md`, 'utf8').includes(importTable()))
 })
 

@@ -7,7 +7,7 @@ import { Settings } from '../../src/schemas/operator/settings.ts'
 import { NOT_SETTINGS } from '../../src/server/config.ts'
 import { VIDEO_STATES } from '../../src/schemas/videos/video-jobs.ts'
 import { DELIVERY_STATES } from '../../src/schemas/webhooks/webhook-deliveries.ts'
-import { contractLimits, decisions, generatedPages } from '../support/decisions.ts'
+import { contractLimits, generatedPages, ownLimits } from '../support/limits-page.ts'
 import { USER_PAGES, USER_TEXT } from '../support/pages.ts'
 import { readSources, ROOT, sourceFile } from '../support/source.ts'
 import { withoutBlocks } from './citation-rules.ts'
@@ -37,30 +37,30 @@ t.test('the pages for users name no setting that does not exist', async (t) => {
   )
 })
 
+t.test('the pages of limits and fields match the source (node tools/generated-pages.mjs)', async (t) => {
+  for (const [path, text] of Object.entries(generatedPages(readSources('src'))))
+    t.ok(readFileSync(`${ROOT}${path}`, 'utf8') === text, path)
+})
+
 t.test(
-  'the pages of decisions, limits and fields are as the source has them (node tools/decisions.mjs)',
+  'every limit in the files of limits has a comment that names its source or says Decision',
   async (t) => {
-    for (const [path, text] of Object.entries(generatedPages(readSources('src'))))
-      t.ok(readFileSync(`${ROOT}${path}`, 'utf8') === text, path)
+    const files = readSources('src/schemas').filter(({ path }) => /(?:^|[-/])limits\.ts$/.test(path))
+    const all = files.flatMap(({ text }) =>
+      [...text.matchAll(/^export const ([A-Z_0-9]+) = /gm)].map(([, name = '']) => name),
+    )
+    const decided = ownLimits(files).map(({ name }) => name)
+    const given = contractLimits(files).map(({ name }) => name)
+    t.ok(all.length > 450)
+    t.same(
+      all.filter((name) => Number(decided.includes(name)) + Number(given.includes(name)) !== 1),
+      ['KIB', 'MIB'],
+    )
   },
 )
 
-t.test('every commented limit of the files of limits is on one of the pages, and on no more', async (t) => {
-  const files = readSources('src/schemas').filter(({ path }) => /(?:^|[-/])limits\.ts$/.test(path))
-  const all = files.flatMap(({ text }) =>
-    [...text.matchAll(/^export const ([A-Z_0-9]+) = /gm)].map(([, name = '']) => name),
-  )
-  const decided = decisions(files).map(({ name }) => name)
-  const given = contractLimits(files).map(({ name }) => name)
-  t.ok(all.length > 450)
-  t.same(
-    all.filter((name) => Number(decided.includes(name)) + Number(given.includes(name)) !== 1),
-    ['KIB', 'MIB'],
-  )
-})
-
-t.test('no two decisions have the same name', async (t) => {
-  const names = decisions(readSources('src')).map(({ name }) => name)
+t.test("no two limits of Sluice's own have the same name", async (t) => {
+  const names = ownLimits(readSources('src')).map(({ name }) => name)
   t.same(
     names.filter((name, at) => names.indexOf(name) !== at),
     [],
@@ -71,7 +71,7 @@ t.test('only numbers are limits, whatever else stands beside them', async (t) =>
   const text =
     "/** Why. Decision. */\nconst A_MAX = 64 * KIB\nconst EMPTY = new Uint8Array(0)\nconst BUSY = fail('busy')\nconst B = 1 / 4\n"
   t.same(
-    decisions([sourceFile('a.ts', text)]).map(({ name }) => name),
+    ownLimits([sourceFile('a.ts', text)]).map(({ name }) => name),
     ['A_MAX', 'B'],
   )
 })
@@ -79,7 +79,7 @@ t.test('only numbers are limits, whatever else stands beside them', async (t) =>
 t.test('a decision is found with each constant that its comment covers', async (t) => {
   const text =
     '/** Why it is so. Decision. */\nexport const A_MAX = 1\nconst B_MS = 2\n\n/** Design §1. */\nconst C = 3\n'
-  t.same(decisions([sourceFile('a.ts', text)]), [
+  t.same(ownLimits([sourceFile('a.ts', text)]), [
     { name: 'A_MAX', value: '1', why: 'Why it is so.', path: 'a.ts' },
     { name: 'B_MS', value: '2', why: 'Why it is so.', path: 'a.ts' },
   ])

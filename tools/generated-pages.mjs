@@ -1,13 +1,12 @@
-// Makes docs/inside/decisions*.md and docs/inside/limits.md from the comments of constants,
-// docs/use/translation-fields.md from the table of fields, and the tables of ARCHITECTURE.md from the import
-// rules and the tree: `node tools/decisions.mjs`.
+// Makes docs/inside/limits.md from the comments of constants, docs/use/translation-fields.md from the table of
+// fields, and the tables of ARCHITECTURE.md from the import rules and the tree: `node tools/generated-pages.mjs`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 await build()
-const { generatedPages } = await import('../dist/test/support/decisions.js')
+const { generatedPages } = await import('../dist/test/support/limits-page.js')
 const { importTable } = await import('../dist/test/contract/import-rules.js')
 const { subjectTable } = await import('../dist/test/contract/folder-rules.js')
 const { readSources } = await import('../dist/test/support/source.js')
