@@ -40,26 +40,6 @@ import { CreateWorkspaceBody, UpdateWorkspaceBody } from './workspaces/workspace
 import { FILE_OBJECTS } from './inference/file-references.ts'
 import { DECIDED, OURS_NAMES } from './inference/text-members.ts'
 
-/** What is kept of the body of a message: the members that Sluice takes out, sets or adds. D4, D10. */
-const MESSAGES_KEPT_FORM: KeptForm = {
-  names: [
-    ...new Set([
-      ...Object.keys(MessagesBody.properties),
-      ...Object.keys(MESSAGES_KEPT.properties),
-      ...OURS_NAMES,
-    ]),
-  ],
-  objects: FILE_OBJECTS,
-  marks: { system: DECIDED, messages: DECIDED, tools: DECIDED },
-}
-
-/** The same of a prompt whose tokens are counted. */
-const COUNT_KEPT_FORM: KeptForm = {
-  names: [...new Set([...Object.keys(CountTokensBody.properties), ...OURS_NAMES])],
-  objects: FILE_OBJECTS,
-  marks: {},
-}
-
 /** How the JSON body of an operation is received and checked, on the loop and in a short job alike. */
 export interface BodyForm {
   readonly schema: TSchema
@@ -87,6 +67,26 @@ export interface BodyForm {
   readonly keeps?: KeptForm
   /** Nesting levels; JSON_DEPTH_MAX when omitted. */
   readonly depthMax?: number
+}
+
+/** What is kept of the body of a message: the members that Sluice takes out, sets or adds. D4, D10. */
+const MESSAGES_KEPT_FORM: KeptForm = {
+  names: [
+    ...new Set([
+      ...Object.keys(MessagesBody.properties),
+      ...Object.keys(MESSAGES_KEPT.properties),
+      ...OURS_NAMES,
+    ]),
+  ],
+  objects: FILE_OBJECTS,
+  marks: { system: DECIDED, messages: DECIDED, tools: DECIDED },
+}
+
+/** The same of a prompt whose tokens are counted. */
+const COUNT_KEPT_FORM: KeptForm = {
+  names: [...new Set([...Object.keys(CountTokensBody.properties), ...OURS_NAMES])],
+  objects: FILE_OBJECTS,
+  marks: {},
 }
 
 /** Every JSON body by name; operations and worker threads look forms up here. */

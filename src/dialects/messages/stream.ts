@@ -168,9 +168,6 @@ function writeEvent(name: string, json: Buffer): void {
   EVENTS.lineEnds()
 }
 
-/** Characters of the name of an event; no protocol has half as many. */
-const NAME = /^\w[\w.]{0,63}$/
-
 /**
  * Walks over an event of a messages stream as the provider wrote it: finds what Sluice replaces in the first
  * event, and what it counts in all of them. All other bytes stay as they came. D13.
@@ -254,6 +251,8 @@ interface KeptEvent {
   readonly isUsageObject: boolean
 }
 
+/** Characters of the name of an event; no protocol has half as many. */
+const NAME = /^\w[\w.]{0,63}$/
 /** Events that may have an output. */
 const OUTPUTS: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'content_block_delta'])
 /** Members without which clients cannot read an event. */
@@ -270,6 +269,7 @@ const BLOCK = 4
 const DELTA = 8
 const USAGE = 16
 const ERROR = 32
+const OBJECTS = { message: MESSAGE, content_block: BLOCK, delta: DELTA } as const
 
 /** The outermost object of an event. */
 class EventMembers implements Members {
@@ -368,8 +368,6 @@ class EventMembers implements Members {
     return json.value(at, depth)
   }
 }
-
-const OBJECTS = { message: MESSAGE, content_block: BLOCK, delta: DELTA } as const
 
 /** As `writtenAnew`, with the type that the name of the event tells, and without nulls for objects. */
 function mend(bytes: Buffer, name: string): Buffer | null {

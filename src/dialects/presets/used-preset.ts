@@ -30,6 +30,17 @@ import {
   valueOf,
 } from './text-preset.ts'
 
+/** The request that uses a preset. */
+export interface PresetRequest {
+  /** The model that results. */
+  readonly model: string
+  /** The most tokens of the answer that the request itself names; null: it names none. */
+  readonly tokensMax: number | null
+  readonly hasTools: boolean
+  /** Its members that the form's conflicts are about. */
+  readonly own: Members
+}
+
 /**
  * What a call takes of a preset, whichever form saved it: fields of its own form as they are, those of other
  * forms through the form between. D6, D10.
@@ -50,6 +61,14 @@ export function textPresetOf(
     systemPrompt: (systemPrompt ?? '') === '' ? null : JSON.stringify(systemPrompt),
     dropped,
   }
+}
+
+interface TakenFields {
+  /** Values by the names that they have in the form; without `tools`. */
+  readonly fields: Members
+  readonly tools: readonly unknown[]
+  /** For `x-sluice-dropped`. */
+  readonly dropped: readonly string[]
 }
 
 /** A call refuses what it would refuse in the caller's own body. */
@@ -137,27 +156,6 @@ export const PRESET_FORMS: Readonly<Record<PresetSource, PresetForm>> = {
   messages: MESSAGES_PRESET,
 }
 
-/** Fields of a preset that another form of calls saved, in the words of the caller's form. D6, D10. */
-
-/** The request that uses a preset. */
-export interface PresetRequest {
-  /** The model that results. */
-  readonly model: string
-  /** The most tokens of the answer that the request itself names; null: it names none. */
-  readonly tokensMax: number | null
-  readonly hasTools: boolean
-  /** Its members that the form's conflicts are about. */
-  readonly own: Members
-}
-
-interface TakenFields {
-  /** Values by the names that they have in the form; without `tools`. */
-  readonly fields: Members
-  readonly tools: readonly unknown[]
-  /** For `x-sluice-dropped`. */
-  readonly dropped: readonly string[]
-}
-
 interface Forms {
   readonly from: PresetForm
   readonly to: PresetForm
@@ -171,8 +169,9 @@ const FRAME: readonly string[] = ['model', 'messages', 'input', 'store']
 const TOKENS: readonly string[] = ['max_tokens', 'max_completion_tokens']
 
 /**
- * A field without words in the form is dropped and named, whatever table D6 makes of it in a request; so is
- * one that no call could have.
+ * Fields of a preset that another form of calls saved, in the words of the caller's form. A field without
+ * words in it is dropped and named, whatever table D6 makes of it in a request; so is one that no call could
+ * have. D6, D10.
  */
 function foreignFields(forms: Forms, config: Members, request: PresetRequest): TakenFields {
   const { from, to } = forms

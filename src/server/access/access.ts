@@ -161,6 +161,17 @@ export function regionalHosts(names: readonly string[]): RegionalHosts {
 }
 
 /**
+ * The name in a `Host` header: without port and without the dot that ends an absolute name, in lower case.
+ */
+function nameOf(host: string): string {
+  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
+}
+
+const PROGRAMME_CLOSED = fail('programme_closed').failure
+const REGIONAL_REFUSED = fail('regional_refused').failure
+const WRITES_DISABLED = fail('vault_writes_disabled').failure
+
+/**
  * The refusal by facts of the workspace and of the hostname, in the contract's order: outside of the programme
  * the caller learns nothing of further refusals. Null: the check of the operation's scope follows. §4.4, §5,
  * B1.4, B1.7.
@@ -180,19 +191,6 @@ export function placeRefusal(
  */
 export function writesRefusal({ access }: AnyOperation, key: KeyRecord): Failure | null {
   return access.writesVault === true && !key.mayWriteVault ? WRITES_DISABLED : null
-}
-
-const PROGRAMME_CLOSED = fail('programme_closed').failure
-
-const REGIONAL_REFUSED = fail('regional_refused').failure
-
-const WRITES_DISABLED = fail('vault_writes_disabled').failure
-
-/**
- * The name in a `Host` header: without port and without the dot that ends an absolute name, in lower case.
- */
-function nameOf(host: string): string {
-  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
 }
 
 type Loaded = Outcome<KnownKey | null>

@@ -220,8 +220,8 @@ export function render(value: object): Uint8Array {
 }
 
 /**
- * Item of GET /videos/models. B2.1. @param endpoints endpoints of the shown id; the first priced one gives
- * the prices
+ * Item of GET /videos/models. B2.1.
+ * @param endpoints endpoints of the shown id; the first priced one gives the prices
  */
 function wireVideoModel(
   wire: Model,

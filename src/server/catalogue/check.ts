@@ -235,13 +235,14 @@ function at(placed: Placed<unknown>, issues: readonly Issue[]): readonly Catalog
   return issues.map((issue) => ({ file: placed.file, ...issue, path: placed.path + issue.path }))
 }
 
-const MEMBERS = ['speaks', 'strict', 'on_leave', 'first_output_ms', 'stall_ms'] as const
+/** Members of a provider that describe calls to it. */
+const CALL_MEMBERS = ['speaks', 'strict', 'on_leave', 'first_output_ms', 'stall_ms'] as const
 const NO_CALLS = 'has no effect: the protocol `local` makes no calls'
 
-/** The built-in models have no connection that a member could describe. */
+/** The built-in models have no connection that such a member could describe. */
 function checkProviderText(provider: ProviderEntry): readonly Issue[] {
   if (provider.protocol !== 'local') return []
-  return MEMBERS.filter((name) => provider[name] !== undefined).map((name) => ({
+  return CALL_MEMBERS.filter((name) => provider[name] !== undefined).map((name) => ({
     path: pointer('', name),
     message: NO_CALLS,
     expected: 'the member to be absent',

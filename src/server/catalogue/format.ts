@@ -18,46 +18,6 @@ import { PROTOCOLS } from '../../schemas/models/protocols.ts'
 import { LEAVE_KINDS, REASONING_FIELDS, TEXT_PROTOCOLS } from '../../schemas/models/text-models.ts'
 import { EndpointVideoEntry, ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
 
-const milliseconds = Type.Optional(
-  Type.Integer({
-    minimum: 1,
-    maximum: PROVIDER_TIMEOUT_MS_MAX,
-    description: `whole milliseconds, 1 to ${PROVIDER_TIMEOUT_MS_MAX}`,
-  }),
-)
-
-/** What an endpoint speaks; an empty list takes it out of all calls of models that write. D5. */
-const Speaks = Type.Optional(
-  Type.Array(Type.Enum(TEXT_PROTOCOLS, { description: `one of ${TEXT_PROTOCOLS.join(', ')}` }), {
-    uniqueItems: true,
-    description: `a list of ${TEXT_PROTOCOLS.join(', ')}, each once`,
-  }),
-)
-
-/** Where the endpoint takes reasoning of earlier turns. */
-const ReasoningFieldEntry = Type.Optional(
-  Type.Enum(REASONING_FIELDS, { description: `one of ${REASONING_FIELDS.join(', ')}` }),
-)
-
-/** Members of a provider that concern models that write. */
-const TextMembers = {
-  speaks: Speaks,
-  /** The provider refuses members that it does not know. D4. */
-  strict: Type.Optional(Type.Boolean({ description: 'true or false' })),
-  /** What happens to the stream of a caller who has left. D27. */
-  on_leave: Type.Optional(Type.Enum(LEAVE_KINDS, { description: `one of ${LEAVE_KINDS.join(', ')}` })),
-  first_output_ms: milliseconds,
-  stall_ms: milliseconds,
-  /** What the account is set to where a call asks for no tier. F9. */
-  account_tier: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: TIER_CHARS_MAX,
-      description: `one of ${ACCOUNT_TIERS.join(', ')}, or a tier of a modifier`,
-    }),
-  ),
-}
-
 /** The part of an id on either side of the slash; a colon is excluded, since it begins a variant's suffix. */
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]*'
 const closed = { additionalProperties: false, description: 'an object' } as const
@@ -85,6 +45,46 @@ const Free = Type.Optional(Flag)
 const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of decimal strings' })
 /** Prices by what an answer reports. An endpoint's own replace those of its model or variant. F5. */
 const Modifiers = Type.Optional(PriceModifiers)
+
+const Milliseconds = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: PROVIDER_TIMEOUT_MS_MAX,
+    description: `whole milliseconds, 1 to ${PROVIDER_TIMEOUT_MS_MAX}`,
+  }),
+)
+
+/** What an endpoint speaks; an empty list takes it out of all calls of models that write. D5. */
+const Speaks = Type.Optional(
+  Type.Array(Type.Enum(TEXT_PROTOCOLS, { description: `one of ${TEXT_PROTOCOLS.join(', ')}` }), {
+    uniqueItems: true,
+    description: `a list of ${TEXT_PROTOCOLS.join(', ')}, each once`,
+  }),
+)
+
+/** Where the endpoint takes reasoning of earlier turns. */
+const ReasoningFieldEntry = Type.Optional(
+  Type.Enum(REASONING_FIELDS, { description: `one of ${REASONING_FIELDS.join(', ')}` }),
+)
+
+/** Members of a provider that concern models that write. */
+const TextMembers = {
+  speaks: Speaks,
+  /** The provider refuses members that it does not know. D4. */
+  strict: Type.Optional(Flag),
+  /** What happens to the stream of a caller who has left. D27. */
+  on_leave: Type.Optional(Type.Enum(LEAVE_KINDS, { description: `one of ${LEAVE_KINDS.join(', ')}` })),
+  first_output_ms: Milliseconds,
+  stall_ms: Milliseconds,
+  /** What the account is set to where a call asks for no tier. F9. */
+  account_tier: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: TIER_CHARS_MAX,
+      description: `one of ${ACCOUNT_TIERS.join(', ')}, or a tier of a modifier`,
+    }),
+  ),
+}
 
 const Variable = text('the name of an environment variable', '[A-Z_][A-Z0-9_]*')
 const HeaderValue = Type.Union(
@@ -121,13 +121,7 @@ export const ProviderEntry = Type.Object(
         description: 'an object of header values',
       }),
     ),
-    timeout_ms: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: PROVIDER_TIMEOUT_MS_MAX,
-        description: `whole milliseconds, 1 to ${PROVIDER_TIMEOUT_MS_MAX}`,
-      }),
-    ),
+    timeout_ms: Milliseconds,
     /** Other spellings of fields, and of values as `input_type=search_query`. */
     rename: Type.Optional(Type.Record(Type.String(), Name, { description: 'an object of field names' })),
     video: Type.Optional(ProviderVideoEntry),

@@ -97,8 +97,7 @@ function release(object: StoredObject): void {
 async function storeFile(deps: TransferDeps, upload: Upload, input: StoreInput): Promise<Outcome<Stored>> {
   const { workspaceId, idempotency, signal } = input
   const { bytesAtMost, slackBytes } = upload
-  const { files } = deps
-  const begun = await files.begin({
+  const begun = await deps.files.begin({
     workspaceId,
     reserveBytes: bytesAtMost ?? 0,
     slackBytes,
@@ -108,12 +107,7 @@ async function storeFile(deps: TransferDeps, upload: Upload, input: StoreInput):
   if (!begun.ok) return begun
   if (begun.value.kind === 'replay') return compare(deps, upload, begun.value.file)
   const row = begun.value.upload
-  const reservation = {
-    get bytes() {
-      return row.reservedBytes
-    },
-    extend: (bytes: number) => files.extend(row, bytes, signal),
-  }
+  const reservation = reservationOf(deps, row, signal)
   const stored = await new FileWriting(deps, row, signal).run({
     content: 'refuse',
     bytesAtMost: bytesAtMost ?? FILE_BYTES_MAX,
@@ -123,6 +117,16 @@ async function storeFile(deps: TransferDeps, upload: Upload, input: StoreInput):
     },
   })
   return stored.ok ? ok({ file: stored.value, isReplay: false }) : stored
+}
+
+/** The bytes that a row has reserved, which grow as more arrive. */
+function reservationOf({ files }: TransferDeps, row: PendingFile, signal: AbortSignal): Reservation {
+  return {
+    get bytes() {
+      return row.reservedBytes
+    },
+    extend: (bytes) => files.extend(row, bytes, signal),
+  }
 }
 
 async function compare({ intake }: TransferDeps, upload: Upload, file: FileRecord): Promise<Outcome<Stored>> {
@@ -211,26 +215,18 @@ class ContainerWriting {
   }
 
   async #receiveAndClaim(upload: Upload, staging: Staging): Promise<Outcome<PathClaim>> {
-    const { files } = this.#deps
     const {
       to: { container, path },
       signal,
     } = this.#target
-    const row = this.#row
-    const reservation = {
-      get bytes() {
-        return row.reservedBytes
-      },
-      extend: (bytes: number) => files.extend(row, bytes, signal),
-    }
     const received = await receivePlain(this.#deps, upload, {
       path: staging.path,
       holder: container.workspaceId,
-      reservation,
+      reservation: reservationOf(this.#deps, this.#row, signal),
     })
     if (!received.ok) return received
     if (signal.aborted) return { ok: false, failure: endedBy(signal) }
-    return files.claimPath(row, {
+    return this.#deps.files.claimPath(this.#row, {
       containerId: container.containerId,
       path,
       sizeBytes: received.value.sizeBytes,

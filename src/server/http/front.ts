@@ -275,11 +275,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-interface ListenOptions {
-  readonly host: string
-  /** 0 takes any free port; other fronts cannot join that port. */
-  readonly port: number
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | null
+interface ListenOptions extends Pick<HttpOptions, 'host' | 'port' | 'tls'> {
   readonly connections: Connections
   /** Must answer, or close, or attach `onAborted`, and must not throw: otherwise the process ends. */
   readonly serve: (res: WireResponse, req: WireRequest) => void
@@ -294,7 +290,7 @@ interface Listener {
 }
 
 /**
- * Opens the front's only port. The only file that uses uWebSockets.js: only its default export exists at run
+ * Opens the front's only port. No other module uses uWebSockets.js: only its default export exists at run
  * time, and only on the main thread of a process (a worker thread that hosts the library ends the process).
  * Rejects when the address belongs to another user's process or the TLS files cannot be used.
  */

@@ -36,7 +36,6 @@ import type { History } from '../ports/operator/history.ts'
 import { reach } from '../store/base/translate.ts'
 import { readHistoryHours } from '../store/operator/history-hours.ts'
 import { listOwn } from '../catalogue/own-models.ts'
-import type { ModelCatalogue } from '../ports/models/models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import type { SecretReleases } from '../ports/vault/vault.ts'
 import { openPrivateEndpoints } from '../store/endpoints/private-endpoints.ts'
@@ -162,10 +161,8 @@ export function openBudgetPorts(deps: {
   }
 }
 
-interface PresetDeps {
-  readonly store: Store
+interface PresetDeps extends Pick<FrontPortDeps, 'store' | 'feed'> {
   readonly hints: Pick<Hints, 'publish'>
-  readonly feed: EpochFeed
 }
 
 /** Presets, and the cache of the presets that calls use. */
@@ -179,8 +176,7 @@ export function openPresetPorts(
   }
 }
 
-interface HistoryDeps {
-  readonly channel: Pick<Channel, 'history'>
+interface HistoryDeps extends Pick<FrontPortDeps, 'channel'> {
   readonly store: Pick<Store, 'sql'>
 }
 
@@ -207,14 +203,12 @@ export function openHistory({ channel, store }: HistoryDeps): History {
   }
 }
 
-interface PrivateEndpointDeps {
-  readonly store: Store
-  readonly hints: Hints
-  readonly feed: EpochFeed
-  readonly egress: Egress
+interface PrivateEndpointDeps extends Pick<
+  FrontPortDeps,
+  'store' | 'hints' | 'feed' | 'egress' | 'catalogue'
+> {
   readonly jobs: ShortJobs
   readonly releases: SecretReleases
-  readonly catalogue: ModelCatalogue
 }
 
 /** Private endpoints, and the cache of the active ones. */
@@ -246,15 +240,9 @@ function openPrivateEndpointPorts(
   }
 }
 
-interface MoneyDeps {
-  readonly part: StartedPart
+interface MoneyDeps extends Pick<FrontPortDeps, 'part' | 'feed' | 'fronts' | 'log' | 'fenced'> {
   readonly store: { readonly options: StoreOptions }
-  readonly feed: EpochFeed
-  readonly fronts: FrontCount
   readonly metrics: Pick<Metrics, 'registry' | 'live'>
-  readonly log: Log
-  /** Called when this front must be replaced. */
-  readonly fenced: () => void
 }
 
 interface MoneyServices {

@@ -268,7 +268,7 @@ async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)
 
 interface Observation {
   readonly observer: Observer
-  /** What finished calls are told to, to be closed behind the last of them. */
+  /** What learns of finished calls; to be closed after the last of them. */
   readonly outlets: readonly (Broadcast | CallTracer | RequestRecorder | undefined)[]
 }
 
@@ -342,7 +342,7 @@ interface FrontKeys {
 export async function openAccess(options: AccessOptions, { channel, log }: FrontKeys): Promise<Access> {
   const access = createAccess(options)
   const endsAt = performance.now() + KEYS_HANDED_MS_MAX
-  const begin = async (): Promise<void> => {
+  const load = async (): Promise<void> => {
     const hashes = (await channel.keys).split(',').filter((hash) => hash !== '')
     const loaded = await access.beginWith(hashes, () => performance.now() < endsAt)
     if (hashes.length > 0) log.info('keys_handed_over', { handed: hashes.length, loaded })
@@ -351,7 +351,7 @@ export async function openAccess(options: AccessOptions, { channel, log }: Front
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, KEYS_HANDED_MS_MAX)
   })
-  await Promise.race([begin(), late])
+  await Promise.race([load(), late])
   clearTimeout(timer)
   channel.onKnownKeys(() => access.knownKeys().join(','))
   return access

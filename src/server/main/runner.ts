@@ -229,9 +229,6 @@ interface RunnerVideoDeps {
   readonly lookForOpen: LookForOpen
 }
 
-/** Short jobs of a runner that wait for a thread of their kind: rendering clips, or opening secrets. */
-const SHORT_JOBS_WAITING_MAX = 256
-
 /**
  * Works on video jobs, and removes clips whose time is over.
  * @returns a function that ends the work, to be called before the gate and the stores are closed
@@ -265,6 +262,9 @@ function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: number) 
     await Promise.all([pools.close(), opening.close()])
   }
 }
+
+/** Short jobs of a runner that wait for a thread of their kind: rendering clips, or opening secrets. */
+const SHORT_JOBS_WAITING_MAX = 256
 
 interface Threads {
   readonly pools: Pools

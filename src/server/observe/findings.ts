@@ -4,8 +4,12 @@ import { type Advice, type Cores, loadAdvice, msText, type NodeLoad, percentText
 
 /** Share of calls that may end with 5xx. Decision. */
 export const FAILED_SHARE_MAX = 0.02
-/** Calls below which the live view reports no share. Decision. */
+/** Calls below which the live view reports no share of failed ones. Decision. */
 export const FAILED_OF_MIN = 20
+/** Share of calls that may be refused: callers make mistakes and meet limits. Decision. */
+export const REFUSED_SHARE_MAX = 0.2
+/** Calls below which the live view reports no share of refused ones. Decision. */
+export const REFUSED_OF_MIN = 20
 /**
  * Milliseconds that the books may be behind the journals: a single flush may now and then take a second of
  * them. Decision.
@@ -179,11 +183,6 @@ function failingProviders(all: Found['view']['providers']): readonly Advice[] {
       page: 'models',
     }))
 }
-
-/** Share of calls that may be refused: callers make mistakes and meet limits. Decision. */
-export const REFUSED_SHARE_MAX = 0.2
-/** Calls below which the live view reports no share. Decision. */
-export const REFUSED_OF_MIN = 20
 
 interface Refused {
   /** All calls. */

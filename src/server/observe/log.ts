@@ -94,8 +94,6 @@ function eventsOf(logger: Logger): Log {
   }
 }
 
-/** Lines of the log for people at a terminal. */
-
 /** Members that stand at fixed places of a line, or say nothing there. */
 const PLACED: ReadonlySet<string> = new Set(['level', 'time', 'event', 'role', 'slot', 'pid'])
 /** Colours of the levels that a terminal shows by default. */
@@ -225,10 +223,6 @@ export function openOutlet(fd: number): Outlet {
 const REDACTED = '[secret]'
 /** Characters below which a secret is not redacted, since it would remove ordinary words. */
 const SECRET_CHARS_MIN = 8
-/** Characters of a cause that is a plain text. */
-const CAUSE_CHARS_MAX = 300
-/** Nested causes that are logged. */
-const CAUSES_MAX = 4
 
 /** Redacts secrets in finished lines. */
 interface Scrubber {
@@ -324,6 +318,11 @@ const NONE: ReadonlySet<string> = new Set()
 function isOpen(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !('toJSON' in value)
 }
+
+/** Characters of a cause that is a plain text. */
+const CAUSE_CHARS_MAX = 300
+/** Nested causes that are logged. */
+const CAUSES_MAX = 4
 
 /**
  * The loggable parts of a cause: kind, code, text and frames; never the query, parameters or body that it may

@@ -107,7 +107,11 @@ export async function openKey(
     ...factsOf(answer.value),
     descriptor: null,
     read: (from, to, options) =>
-      s3Reader(calls, { key, etag: answer.value.ETag, replaced: names.replaced, from, to }, options ?? {}),
+      new RangeReader(
+        calls,
+        { key, etag: answer.value.ETag, replaced: names.replaced, from, to },
+        options ?? {},
+      ),
     // A read of another object fails.
     isUnchanged: () => Promise.resolve(ok(true)),
     close: () => Promise.resolve(),
@@ -228,19 +232,15 @@ interface Target {
   readonly to: number
 }
 
-/**
- * Reads a range over the network. Reads the socket only when the caller asks for bytes. After an interrupted
- * body a new request gets the rest.
- */
-function s3Reader(calls: S3Calls, target: Target, options: ReadOptions): ByteReader {
-  return new RangeReader(calls, target, options)
-}
-
 interface Body {
   readonly stream: Readable
   readonly chunks: AsyncIterator<unknown>
 }
 
+/**
+ * Reads a range over the network. Reads the socket only when the caller asks for bytes. After an interrupted
+ * body a new request gets the rest.
+ */
 class RangeReader implements ByteReader {
   readonly #calls: S3Calls
   readonly #target: Target
@@ -314,8 +314,7 @@ class RangeReader implements ByteReader {
     const rest = { ...this.#target, from: this.#at }
     const { signal } = this.#closing
     const opened = await this.#calls.run((ending) => getRange(this.#calls, rest, ending), signal, {
-      NoSuchKey: 'content_missing',
-      NotFound: 'content_missing',
+      ...MISSING,
       PreconditionFailed: rest.replaced,
       WrongRange: 'storage_unavailable',
     })

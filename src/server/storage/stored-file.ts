@@ -12,38 +12,6 @@ import type { ObjectFacts, ReadOptions, StoredObject } from '../ports/files/stor
 import type { ByteReader } from '../ports/byte-streams.ts'
 import { diskFailure, reachDisk } from './disk-failure.ts'
 
-/** Bytes of buffers of each size that are kept for later readers. Decision. */
-const FREE_BYTES_MAX = 16 * 1_048_576
-
-/** Buffers that readers of files share: a download then allocates nothing for a piece. */
-export class PieceBuffers {
-  readonly #free = { small: [] as Buffer[], large: [] as Buffer[] }
-  #largeBytesLent = 0
-
-  /** Every reader may have one small buffer at a time. */
-  small(): Buffer {
-    return this.#free.small.pop() ?? Buffer.allocUnsafeSlow(STORAGE_PIECE_BYTES)
-  }
-
-  /** @returns null when READ_AHEAD_BYTES_MAX are lent */
-  large(): Buffer | null {
-    if (this.#largeBytesLent + LARGE_PIECE_BYTES > READ_AHEAD_BYTES_MAX) return null
-    this.#largeBytesLent += LARGE_PIECE_BYTES
-    return this.#free.large.pop() ?? Buffer.allocUnsafeSlow(LARGE_PIECE_BYTES)
-  }
-
-  /** @param buffer lent by this object; to be returned once */
-  giveBack(buffer: Buffer): void {
-    const isLarge = buffer.length === LARGE_PIECE_BYTES
-    if (isLarge) this.#largeBytesLent -= LARGE_PIECE_BYTES
-    const free = isLarge ? this.#free.large : this.#free.small
-    if ((free.length + 1) * buffer.length <= FREE_BYTES_MAX) free.push(buffer)
-  }
-}
-
-/** Buffers of all readers of this process. */
-const shared = new PieceBuffers()
-
 /** An open file on this machine. */
 export function storedFile(handle: FileHandle, stats: BigIntStats, deps: ReaderDeps = {}): StoredObject {
   const { buffers = shared, now = () => performance.now() } = deps
@@ -222,3 +190,35 @@ export class PieceReader implements ByteReader {
     if (this.#options.mayTransfer !== true) this.#source.buffers.giveBack(buffer)
   }
 }
+
+/** Bytes of buffers of each size that are kept for later readers. Decision. */
+const FREE_BYTES_MAX = 16 * 1_048_576
+
+/** Buffers that readers of files share: a download then allocates nothing for a piece. */
+export class PieceBuffers {
+  readonly #free = { small: [] as Buffer[], large: [] as Buffer[] }
+  #largeBytesLent = 0
+
+  /** Every reader may have one small buffer at a time. */
+  small(): Buffer {
+    return this.#free.small.pop() ?? Buffer.allocUnsafeSlow(STORAGE_PIECE_BYTES)
+  }
+
+  /** @returns null when READ_AHEAD_BYTES_MAX are lent */
+  large(): Buffer | null {
+    if (this.#largeBytesLent + LARGE_PIECE_BYTES > READ_AHEAD_BYTES_MAX) return null
+    this.#largeBytesLent += LARGE_PIECE_BYTES
+    return this.#free.large.pop() ?? Buffer.allocUnsafeSlow(LARGE_PIECE_BYTES)
+  }
+
+  /** @param buffer lent by this object; to be returned once */
+  giveBack(buffer: Buffer): void {
+    const isLarge = buffer.length === LARGE_PIECE_BYTES
+    if (isLarge) this.#largeBytesLent -= LARGE_PIECE_BYTES
+    const free = isLarge ? this.#free.large : this.#free.small
+    if ((free.length + 1) * buffer.length <= FREE_BYTES_MAX) free.push(buffer)
+  }
+}
+
+/** Buffers of all readers of this process. */
+const shared = new PieceBuffers()

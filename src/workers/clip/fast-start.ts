@@ -27,12 +27,10 @@ export function fastStart(mp4: Uint8Array, timing: Timing): Uint8Array<ArrayBuff
   }
   const type = box('ftyp', ascii('mp42'), 0, ascii('mp42isom'))
   // The offset has a fixed length: a first movie with any offset shows where the pictures will be.
-  const picturesAt = type.length + movie(samples, 0).length + MDAT_HEAD_BYTES
+  const picturesAt = type.length + movie(samples, 0).length + HEAD_BYTES
   const file = Buffer.concat([type, movie(samples, picturesAt), box('mdat', pictures)])
   return new Uint8Array(file)
 }
-
-const MDAT_HEAD_BYTES = 8
 
 function sizesOf(stsz: Uint8Array): readonly number[] {
   const view = new DataView(stsz.buffer, stsz.byteOffset, stsz.length)
@@ -146,6 +144,7 @@ interface Box {
   readonly contents: Uint8Array
 }
 
+/** Size and type of a box. */
 const HEAD_BYTES = 8
 
 /** The consecutive boxes in some bytes. */

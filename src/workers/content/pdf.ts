@@ -4,30 +4,6 @@ import { CLAIM_BYTES, claimOf } from './trailer.ts'
 import { broken, foreign, joinedTo, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
 import { HeadWindow } from './windows.ts'
 
-/** Finds marks, none of which may begin within another. */
-export class Marks {
-  readonly #marks: readonly string[]
-  readonly #automaton: Automaton
-
-  /** @param marks of one character for each byte */
-  constructor(marks: readonly string[]) {
-    this.#marks = marks
-    this.#automaton = new Automaton(AUTOMATA, tableOf(marks))
-  }
-
-  /** @returns the first place in `[from, to)` where a mark begins, which may continue after it; else -1 */
-  placeIn({ bytes }: HeldText, from: number, to: number): number {
-    AUTOMATA.state = NOTHING
-    const at = AUTOMATA.read(this.#automaton, from, bytes.length)
-    const mark = this.#marks[AUTOMATA.action - SHARED_ACTIONS.stop]
-    const place = at + 1 - (mark?.length ?? 0)
-    return mark !== undefined && place < to ? place : -1
-  }
-}
-
-/** The state in which no mark has begun. */
-const NOTHING = 0
-
 const WHAT = 'a PDF document'
 const DAMAGED = 'a PDF document that is damaged or cut short'
 /** Bytes before the header that readers tolerate. Contract C36. */
@@ -46,10 +22,6 @@ const TRAILER = 0x74
 const OBJECT = 0x20
 /** The marks after which a document may be at its end; no two begin alike. */
 const END_MARKS = ['trailer', 'startxref', '%%EOF']
-/** What is searched within a document: a file of objects must cost no more than another. */
-const ENDS = new Marks(END_MARKS)
-/** What is searched before the first object, and after an end. */
-const MARKS = new Marks([...END_MARKS, ' obj'])
 const TABLE_STREAM = Buffer.from('/XRef')
 /** The first byte of `<<`, which begins the dictionary of a trailer. */
 const LESS = 0x3c
@@ -187,6 +159,30 @@ function within(at: number, to: number): boolean {
   return at >= 0 && at < to
 }
 
+/** Finds marks, none of which may begin within another. */
+export class Marks {
+  readonly #marks: readonly string[]
+  readonly #automaton: Automaton
+
+  /** @param marks of one character for each byte */
+  constructor(marks: readonly string[]) {
+    this.#marks = marks
+    this.#automaton = new Automaton(AUTOMATA, tableOf(marks))
+  }
+
+  /** @returns the first place in `[from, to)` where a mark begins, which may continue after it; else -1 */
+  placeIn({ bytes }: HeldText, from: number, to: number): number {
+    AUTOMATA.state = NOTHING
+    const at = AUTOMATA.read(this.#automaton, from, bytes.length)
+    const mark = this.#marks[AUTOMATA.action - SHARED_ACTIONS.stop]
+    const place = at + 1 - (mark?.length ?? 0)
+    return mark !== undefined && place < to ? place : -1
+  }
+}
+
+/** The state in which no mark has begun. */
+const NOTHING = 0
+
 /**
  * A state for each beginning of a mark; a byte leads to the longest beginning that the bytes then end with.
  */
@@ -211,3 +207,8 @@ function tableOf(marks: readonly string[]): Uint8Array {
   }
   return table
 }
+
+/** What is searched within a document: a file of objects must cost no more than another. */
+const ENDS = new Marks(END_MARKS)
+/** What is searched before the first object, and after an end. */
+const MARKS = new Marks([...END_MARKS, ' obj'])

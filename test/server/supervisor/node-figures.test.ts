@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { factsOf } from '../../../src/server/main/node-facts.ts'
-import { openNodeStore } from '../../../src/server/main/serve.ts'
+import { openNodeStore } from '../../../src/server/main/node-store.ts'
 import { aggregate } from '../../../src/server/observe/metrics.ts'
 import { newId } from '../../../src/server/store/base/ids.ts'
 import { noteBackupEnd } from '../../../src/server/store/nodes/installation.ts'

@@ -53,6 +53,7 @@ export function addTop(program: Command): void {
 
 /** Milliseconds between two tries to reach a node that went away. Decision. */
 const TRY_AGAIN_MS = 1_000
+const NO_NODE = 'no node is ready on this machine'
 
 interface Watched {
   /** Null while no node runs. */
@@ -141,8 +142,6 @@ export async function watchLive(
     })
   }
 }
-
-const NO_NODE = 'no node is ready on this machine'
 
 function messageOf({ kind, reason }: LiveEnd): string {
   return kind === 'refused'

@@ -132,7 +132,7 @@ export function headingOf(verb: string): string | null {
 }
 
 /**
- * Examples of verbs for their help, by the words behind `sluice`; an example continues its words. A test
+ * Examples of verbs for their help, by the words after `sluice`; an example continues its words. A test
  * parses each of them.
  */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
@@ -228,7 +228,7 @@ const GROUP_EXAMPLES_MAX = 4
 
 /**
  * Commands that show how a verb is called, without the program's name; of a group, those of its first verbs.
- * @param path the words behind `sluice`
+ * @param path the words after `sluice`
  */
 export function examplesOf(path: string): readonly string[] {
   const own = EXAMPLES[path]

@@ -143,7 +143,8 @@ function keyHosts(): KeyHosts {
 }
 
 /**
- * Parses `openai=KEY`. @returns the fault instead, without the text: commander's own message would show it
+ * Parses `openai=KEY`.
+ * @returns the fault instead, without the text: commander's own message would show it
  */
 export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyInput | string {
   const at = text.indexOf('=')
@@ -173,12 +174,12 @@ async function setProviderKeys(
   return withVaults(database, async (vaults) => {
     const changes: ProviderKeyChange[] = []
     for (const input of inputs)
-      changes.push({ provider: input.provider, is: await set(vaults, { database, scope, input }) })
+      changes.push({ provider: input.provider, is: await setOne(vaults, { database, scope, input }) })
     return changes
   })
 }
 
-async function set(
+async function setOne(
   vaults: Vaults,
   {
     database: { by },

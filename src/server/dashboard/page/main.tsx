@@ -16,22 +16,6 @@ import { Awaited } from './parts/loaded.tsx'
 const STILL_OPEN =
   'The session may still be active on the node. It ends after 15 minutes of inactivity or when you sign in here again.'
 
-/**
- * Name in the storage of the page's half of its session. A browser gives it to pages of this very address and
- * port alone. It opens nothing without the cookie, which no script can read.
- */
-const STORED = 'sluice-page-token'
-
-const KEY_SHAPE = /^[!-~]+$/
-/** Answers to a key that is none for this page, by their code. */
-const REFUSALS: Readonly<Record<string, string>> = {
-  wrong_key_kind: 'This is not a management key. Sign in with a management key.',
-  operator_only: 'This management key belongs to an organization that does not operate this installation.',
-}
-
-followTheme()
-render(<App />, document.body)
-
 /** What is shown: the sign-in with the reason for it, a session that is looked for, or what is behind it. */
 type Shown =
   | { readonly kind: 'out'; readonly message: string | null }
@@ -123,6 +107,12 @@ async function begunOf(api: Api): Promise<Pick<SignedIn, 'isFresh' | 'isStarting
 function isAway(problem: unknown): boolean {
   return problem instanceof ApiError && (problem.status === 0 || problem.type === 'busy')
 }
+
+/**
+ * Name in the storage of the page's half of its session. A browser gives it to pages of this very address and
+ * port alone. It opens nothing without the cookie, which no script can read.
+ */
+const STORED = 'sluice-page-token'
 
 /** Null when no session was begun in this browser, or when the browser lets pages store nothing. */
 function storedToken(): string | null {
@@ -216,6 +206,13 @@ function Resuming({ problem, again }: { readonly problem: string | null; again()
   )
 }
 
+const KEY_SHAPE = /^[!-~]+$/
+/** Answers to a key that is none for this page, by their code. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  wrong_key_kind: 'This is not a management key. Sign in with a management key.',
+  operator_only: 'This management key belongs to an organization that does not operate this installation.',
+}
+
 function checked(text: string): string {
   const key = text.trim()
   if (!KEY_SHAPE.test(key))
@@ -227,3 +224,7 @@ function explain(problem: unknown): never {
   const sentence = problem instanceof ApiError ? REFUSALS[problem.type] : undefined
   throw sentence === undefined ? problem : new ApiError(sentence)
 }
+
+// Last: drawing reads constants from above.
+followTheme()
+render(<App />, document.body)

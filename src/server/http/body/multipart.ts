@@ -253,6 +253,7 @@ const NOTHING = Buffer.alloc(0)
 const CONTROL = /(?![\t\x80-\x9f])\p{Cc}/u
 /** Stands for a line end in a text with one character for each byte. */
 const LINE_END = '\u2028'
+const BARE_LINES = 'Lines of the form do not end with CR LF.'
 
 /** The last read bytes of a form: busboy says that the form is malformed, but not why. */
 class FormTrail {
@@ -322,8 +323,6 @@ class FormTrail {
     return Buffer.concat([this.#before, this.#now]).toString('latin1')
   }
 }
-
-const BARE_LINES = 'Lines of the form do not end with CR LF.'
 
 function malformed(detail: string): Failure {
   return { name: 'form_malformed', detail }

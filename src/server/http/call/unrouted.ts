@@ -6,6 +6,12 @@ import type { Match, Routed } from './route-table.ts'
 import type { RequestCall } from './request-call.ts'
 
 const NO_CONTENT = 204
+/** Segments of the prefix, which clients leave out or write twice. */
+const OF_PREFIX: readonly string[] = API_PREFIX.split('/').slice(1)
+/** The segment that clients of OpenAI and Anthropic may add to their base URL. */
+const VERSION = OF_PREFIX.at(-1) ?? ''
+/** Segments of a path that are read. Decision. */
+const SEGMENTS_READ_MAX = 8
 
 /** Answers requests without an operation: preflights, Sluice's own pages, and unknown paths. */
 export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>): void {
@@ -158,13 +164,6 @@ function between(given: readonly string[], path: readonly string[], most: number
   return distance
 }
 
-/** Segments of the prefix, which clients leave out or write twice. */
-const OF_PREFIX: readonly string[] = API_PREFIX.split('/').slice(1)
-/** The segment that clients of OpenAI and Anthropic may add to their base URL. */
-const VERSION = OF_PREFIX.at(-1) ?? ''
-/** Segments of a path that are read. Decision. */
-const SEGMENTS_READ_MAX = 8
-
 const BASE_URLS =
   `For OpenAI's clients, the base URL ends in \`${API_PREFIX}\`; for Anthropic's clients, it ends in ` +
   `\`${API_PREFIX.slice(0, -VERSION.length - 1)}\`: the client appends the rest of the path.`
@@ -185,6 +184,8 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ...['dashboard', 'admin', 'ui', 'login'].map((name) => [name, DASHBOARD] as const),
   ...['swagger', 'redoc'].map((name) => [name, REFERENCE] as const),
 ])
+
+const UNKNOWN: Match = { kind: 'unknown' }
 
 /** What a path without a route was probably meant for. */
 interface MeantPath {
@@ -216,5 +217,3 @@ function meantPath(path: string, find: (path: string) => Match): MeantPath {
   const isTwice = before.filter((segment) => segment === VERSION).length > 1
   return { path: whole, match, hint: `${isTwice ? `It has \`/${VERSION}\` twice. ` : ''}${BASE_URLS}` }
 }
-
-const UNKNOWN: Match = { kind: 'unknown' }

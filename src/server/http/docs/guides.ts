@@ -1,7 +1,13 @@
-/** The script of every page of the documentation: copies blocks, searches and shows a theme. Nothing needs it for reading. */
+/**
+ * The script of every page of the documentation: copies blocks, searches and shows a theme. Nothing needs it
+ * for reading.
+ */
 import type { THEME_STORED } from '../../../schemas/api-prefix.ts'
 import { element } from './elements.ts'
 import { search, type SearchIndex } from './guides-search.ts'
+
+/** Milliseconds for which a button says that it has copied. */
+const SAID_MS = 1_500
 
 /** The build writes it beside this script. */
 const INDEX = '/docs/guides-index.js'
@@ -13,9 +19,6 @@ let index: Promise<SearchIndex> | null = null
 const STORED: typeof THEME_STORED = 'sluice-theme'
 const SYSTEM = 'auto'
 const THEMES = { [SYSTEM]: 'System', light: 'Light', dark: 'Dark' }
-
-/** Milliseconds for which a button says that it has copied. */
-const SAID_MS = 1_500
 
 addCopying()
 addSearch()
@@ -45,43 +48,6 @@ async function copy(block: HTMLElement, button: HTMLElement): Promise<void> {
   setTimeout(() => (button.textContent = 'Copy'), SAID_MS)
 }
 
-/** Shows the theme that was chosen in this browser, and puts a choice of it into the head of the page. */
-function addTheme(): void {
-  const options = Object.entries(THEMES).map(([value, text]) => element('option', { value }, text))
-  const choice = element('select', { 'aria-label': 'Theme' }, ...options)
-  const show = (theme: string): void => {
-    document.documentElement.dataset['theme'] = theme
-    choice.value = theme
-  }
-  choice.addEventListener('change', () => {
-    keep(choice.value)
-    show(choice.value)
-  })
-  addEventListener('storage', ({ key }) => {
-    if (key === STORED || key === null) show(stored())
-  })
-  show(stored())
-  document.querySelector('header nav')?.append(choice)
-}
-
-function stored(): string {
-  try {
-    const theme = localStorage.getItem(STORED) ?? ''
-    return Object.hasOwn(THEMES, theme) ? theme : SYSTEM
-  } catch {
-    return SYSTEM
-  }
-}
-
-function keep(theme: string): void {
-  try {
-    if (theme === SYSTEM) localStorage.removeItem(STORED)
-    else localStorage.setItem(STORED, theme)
-  } catch {
-    // Without storage the choice lasts as long as the page.
-  }
-}
-
 /** Loaded at the first use: most readers do not search. */
 function loadIndex(): Promise<SearchIndex> {
   index ??= (import(INDEX) as Promise<{ default: SearchIndex }>).then(({ default: loaded }) => loaded)
@@ -100,7 +66,7 @@ function addSearch(): void {
   const results = element('ol', { id: RESULTS_ID, class: 'results', 'aria-live': 'polite' })
   results.hidden = true
   input.addEventListener('focus', () => void loadIndex())
-  input.addEventListener('input', () => void show(input, results))
+  input.addEventListener('input', () => void showResults(input, results))
   input.addEventListener('keydown', (event) => {
     if (event.key === 'Enter') results.querySelector('a')?.click()
     if (event.key === 'ArrowDown') move(event, results.querySelector('a'))
@@ -117,7 +83,7 @@ function addSearch(): void {
   })
 }
 
-async function show(input: HTMLInputElement, results: HTMLElement): Promise<void> {
+async function showResults(input: HTMLInputElement, results: HTMLElement): Promise<void> {
   const loaded = await loadIndex()
   const question = input.value.trim()
   const found = search(loaded, question)
@@ -153,4 +119,41 @@ function moveWithin(event: KeyboardEvent, input: HTMLElement): void {
         : null
   if (event.key === 'ArrowUp' && item?.previousElementSibling === null) move(event, input)
   else move(event, other?.querySelector('a') ?? null)
+}
+
+/** Shows the theme that was chosen in this browser, and puts a choice of it into the head of the page. */
+function addTheme(): void {
+  const options = Object.entries(THEMES).map(([value, text]) => element('option', { value }, text))
+  const choice = element('select', { 'aria-label': 'Theme' }, ...options)
+  const show = (theme: string): void => {
+    document.documentElement.dataset['theme'] = theme
+    choice.value = theme
+  }
+  choice.addEventListener('change', () => {
+    keepTheme(choice.value)
+    show(choice.value)
+  })
+  addEventListener('storage', ({ key }) => {
+    if (key === STORED || key === null) show(storedTheme())
+  })
+  show(storedTheme())
+  document.querySelector('header nav')?.append(choice)
+}
+
+function storedTheme(): string {
+  try {
+    const theme = localStorage.getItem(STORED) ?? ''
+    return Object.hasOwn(THEMES, theme) ? theme : SYSTEM
+  } catch {
+    return SYSTEM
+  }
+}
+
+function keepTheme(theme: string): void {
+  try {
+    if (theme === SYSTEM) localStorage.removeItem(STORED)
+    else localStorage.setItem(STORED, theme)
+  } catch {
+    // Without storage the choice lasts as long as the page.
+  }
 }

@@ -5,7 +5,7 @@ import { MessageErrorEnvelope } from '../../../schemas/inference/message-errors.
 import { IDEMPOTENCY_HEADERS } from '../../../schemas/idempotency.ts'
 import { isClosed } from '../../../schemas/other-members.ts'
 import { SCIM_CONTENT_TYPE, ScimError } from '../../../schemas/scim/scim-errors.ts'
-import { fieldRows, type FieldRow } from '../../../dialects/table/field-rows.ts'
+import { fieldRows } from '../../../dialects/table/field-rows.ts'
 import { DIALECTS, type Dialect } from '../../../schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../schemas/models/text-models.ts'
 import {
@@ -299,12 +299,8 @@ function translationsOf(dialect: Dialect): Json {
   for (const protocol of TEXT_PROTOCOLS)
     if (protocol !== dialect)
       for (const row of fieldRows(dialect, { protocol, isStrict: false }))
-        if (row.class !== 'ours') (fields[row.field] ??= {})[protocol] = toldOf(row)
+        if (row.class !== 'ours') (fields[row.field] ??= {})[protocol] = row.to ?? row.class
   return fields
-}
-
-function toldOf({ class: of, to }: FieldRow): unknown {
-  return to ?? of
 }
 
 const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
@@ -352,9 +348,9 @@ const header = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 })
 
-/** The requests that Sluice sends by itself. B5, C17. */
 const WEBHOOK_SCHEMAS: Json = { VideoEvent }
 
+/** The requests that Sluice sends by itself. B5, C17. */
 export const WEBHOOKS: Json = {
   'video.generation': {
     post: {

@@ -76,7 +76,7 @@ async function open(content: Content, from: number, to: number): Promise<Outcome
   }
 }
 
-function conditionsOf(head: Pick<RequestHead, 'kept'>): Parameters<typeof select>[0] {
+function conditionsOf(head: Pick<RequestHead, 'kept'>): SelectionHeaders {
   const [range, ifRange, ifNoneMatch] = [
     head.kept('range'),
     head.kept('if-range'),
@@ -115,7 +115,7 @@ function percented(character: string): string {
     .join('')
 }
 
-/** The part of a content that a request gets. Source: RFC 9110 §13, §14. */
+/** The part of a content that a request gets. */
 type Selection =
   | { readonly kind: 'whole' }
   /** Bytes from `from` up to, but without, `to`. */

@@ -95,63 +95,6 @@ async function writeWhole(path: string, parts: readonly Uint8Array[]): Promise<v
   }
 }
 
-export function openSpill(folder: string, now = Date.now): RequestSpill {
-  const memory = new FileMemory()
-  return {
-    async list() {
-      const names = await readdir(folder).catch(withoutFolder)
-      await Promise.all(
-        names
-          .filter((name) => isForgotten(name, now()))
-          .map((name) => rm(join(folder, name), { force: true })),
-      )
-      return names.filter((name) => NAME.test(name)).sort()
-    },
-    async read(name) {
-      const bytes = await memory.read(join(folder, name)).catch(gone)
-      return bytes === null ? [] : batchesOf(bytes)
-    },
-    remove: (name) => rm(join(folder, name), { force: true }),
-  }
-}
-
-/** Memory for one file at a time: new memory for each would let the garbage collector run for each. */
-class FileMemory {
-  #bytes = Buffer.allocUnsafeSlow(REQUESTS_FILE_BYTES_MAX)
-
-  /** The bytes of a file, until the next one is read. */
-  async read(path: string): Promise<Uint8Array> {
-    const file = await open(path)
-    try {
-      const { size } = await file.stat()
-      if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(size)
-      let length = 0
-      while (length < size) {
-        const { bytesRead } = await file.read(this.#bytes, length, size - length)
-        if (bytesRead === 0) break
-        length += bytesRead
-      }
-      return this.#bytes.subarray(0, length)
-    } finally {
-      await file.close()
-    }
-  }
-}
-
-/** A batch that its front did not complete, since it died. */
-function isForgotten(name: string, nowMs: number): boolean {
-  return name.endsWith(DRAFT) && parseInt(name, 16) < nowMs - DRAFT_MS_MAX
-}
-
-function gone(problem: NodeJS.ErrnoException): null {
-  if (problem.code === 'ENOENT') return null
-  throw problem
-}
-
-function withoutFolder(problem: NodeJS.ErrnoException): readonly string[] {
-  return gone(problem) ?? []
-}
-
 type CallCounts = ReadonlyMap<string, number>
 
 interface WaitingFile {
@@ -228,4 +171,62 @@ function callsOf(batch: RequestBatch, joined: readonly WaitingFile[] = []): Call
 /** Empty: the call had no valid key. */
 function organizationOf({ figures, names }: RequestBatch, n: number): string {
   return names[(figures[n * FIGURES + FIGURE.organization] ?? 0) - 1] ?? ''
+}
+
+/** The waiting batches as the runner takes them: in their order, read once and then removed. */
+export function openSpill(folder: string, now = Date.now): RequestSpill {
+  const memory = new FileMemory()
+  return {
+    async list() {
+      const names = await readdir(folder).catch(withoutFolder)
+      await Promise.all(
+        names
+          .filter((name) => isForgotten(name, now()))
+          .map((name) => rm(join(folder, name), { force: true })),
+      )
+      return names.filter((name) => NAME.test(name)).sort()
+    },
+    async read(name) {
+      const bytes = await memory.read(join(folder, name)).catch(gone)
+      return bytes === null ? [] : batchesOf(bytes)
+    },
+    remove: (name) => rm(join(folder, name), { force: true }),
+  }
+}
+
+/** Memory for one file at a time: new memory for each would let the garbage collector run for each. */
+class FileMemory {
+  #bytes = Buffer.allocUnsafeSlow(REQUESTS_FILE_BYTES_MAX)
+
+  /** The bytes of a file, until the next one is read. */
+  async read(path: string): Promise<Uint8Array> {
+    const file = await open(path)
+    try {
+      const { size } = await file.stat()
+      if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(size)
+      let length = 0
+      while (length < size) {
+        const { bytesRead } = await file.read(this.#bytes, length, size - length)
+        if (bytesRead === 0) break
+        length += bytesRead
+      }
+      return this.#bytes.subarray(0, length)
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+/** A batch that its front did not complete, since it died. */
+function isForgotten(name: string, nowMs: number): boolean {
+  return name.endsWith(DRAFT) && parseInt(name, 16) < nowMs - DRAFT_MS_MAX
+}
+
+function gone(problem: NodeJS.ErrnoException): null {
+  if (problem.code === 'ENOENT') return null
+  throw problem
+}
+
+function withoutFolder(problem: NodeJS.ErrnoException): readonly string[] {
+  return gone(problem) ?? []
 }

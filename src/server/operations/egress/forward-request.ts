@@ -269,8 +269,9 @@ function filledBody({ template, place }: BodyTemplate, values: ReadonlyMap<strin
 }
 
 /**
- * Checks whether a body may fit after its placeholders are replaced, before any secret is opened. @param
- * bytes length of each value. Failure: body_too_large
+ * Checks whether a body may fit after its placeholders are replaced, before any secret is opened. Failure:
+ * body_too_large.
+ * @param bytes length of each value
  */
 function bodyFits(body: BodyTemplate | null, bytes: ReadonlyMap<string, number>): Outcome<null> {
   return body === null || leastBytes(body.template, bytes) <= EGRESS_FILLED_BODY_BYTES_MAX

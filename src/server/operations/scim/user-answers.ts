@@ -28,7 +28,7 @@ export function userList(
 }
 
 /** A user in SCIM's form. RFC 7643 §4.1. */
-function userResource(user: ScimUser, { publicOrigin }: Pick<Ports, 'publicOrigin'>): Attributes {
+function userResource(user: ScimUser, { publicOrigin }: Origin): Attributes {
   const { id, userName, externalId, displayName, isActive, attributes, groups } = user
   const extensions = Object.keys(attributes).filter(
     (name) => name === ENTERPRISE_SCHEMA || /^urn:/i.test(name),

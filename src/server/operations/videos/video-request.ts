@@ -52,9 +52,11 @@ export function videoRequestOf({
   })
 }
 
+type Images = Pick<VideoRequest, 'frames' | 'references'>
+
 interface WithImages {
   readonly facts: VideoFacts
-  readonly images: Pick<VideoRequest, 'frames' | 'references'>
+  readonly images: Images
 }
 
 function promptOf(
@@ -132,7 +134,6 @@ function passthroughOf(
   return kept
 }
 
-type Images = Pick<VideoRequest, 'frames' | 'references'>
 type Reference = VideoRequest['references'][number]
 
 /**
@@ -143,7 +144,7 @@ function referencesOf(body: VideoBody, facts: VideoFacts, findings: Findings): I
   const frames = framesOf(body, facts, findings)
   return frames.length > 0
     ? { frames, references: [] }
-    : { frames, references: keptOf(body, facts, findings) }
+    : { frames, references: keptReferencesOf(body, facts, findings) }
 }
 
 function framesOf(
@@ -166,7 +167,7 @@ function framesOf(
   })
 }
 
-function keptOf(
+function keptReferencesOf(
   { input_references: given = [] }: VideoBody,
   facts: VideoFacts,
   findings: Findings,
@@ -192,10 +193,10 @@ function checkUrl(url: string, path: string, findings: Findings): void {
   if (url.startsWith('data:')) return
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (parsed === null || parsed.username !== '' || parsed.password !== '')
-    findings.invalid(path, 'is not a URL', EXPECTED)
+    findings.invalid(path, 'is not a URL', EXPECTED_URL)
 }
 
-const EXPECTED = `${oneOf(['https:', 'data:'])} URL, without credentials`.replaceAll('"', '')
+const EXPECTED_URL = `${oneOf(['https:', 'data:'])} URL, without credentials`.replaceAll('"', '')
 
 type Picture = Pick<VideoRequest, 'resolution' | 'aspectRatio' | 'size'>
 

@@ -295,10 +295,6 @@ interface Entry<T> {
 class TimeHeap<T> {
   readonly #entries: Entry<T>[] = []
 
-  get size(): number {
-    return this.#entries.length
-  }
-
   /** Time of the earliest item; Infinity when the heap is empty. */
   get nextAt(): number {
     return this.#entries[0]?.at ?? Infinity

@@ -241,14 +241,13 @@ export interface WebhookTiming {
   readonly sweepMs: number
   readonly delaysMs: readonly number[]
   readonly retryAfterMsMax: number
-  /**
-   * Milliseconds that a delivery is put off when it could not be sent or written for a reason on Sluice's
-   * side.
-   */
   readonly pauseMs: number
 }
 
-/** Milliseconds that a delivery is put off when it could not be sent or written. Decision. */
+/**
+ * Milliseconds that a delivery is put off when it could not be sent or written for a reason on Sluice's side.
+ * Decision.
+ */
 const PAUSE_MS = 1_000
 
 export const WEBHOOK_TIMING: WebhookTiming = {

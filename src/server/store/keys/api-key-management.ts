@@ -221,7 +221,7 @@ async function rotateKey(
   // rotation must keep that order.
   const seen = await findKeyRow(tx, ref)
   const found = seen !== null && (await holdOwners(tx, seen)) ? await findLocked(tx, ref) : null
-  if (found === null || !(await isLive(tx, ref.hash))) return fail('api_key_unknown')
+  if (found === null || !(await isLive(tx, ref.hash))) return UNKNOWN
   const { accountId, key: before } = found
   const expiresAt = rotation.expiresAt === undefined ? await expiryOf(tx, accountId) : rotation.expiresAt
   const { kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled } = before

@@ -76,21 +76,20 @@ async function pageOf(
   return { rows: rows.map(workspaceOf), totalCount: counted?.count ?? 0 }
 }
 
-/**
- * The end of a workspace. Its row stays, as do ledger and audit log, which name it; all else that belongs to
- * it ends in one transaction, or, where bytes have to be removed, is left to the sweep. Locks are taken in
- * the order of other transactions: endpoints before their workspace, interns before keys and vaults, the
- * directory before files, files before the quota. Objects that another transaction is just making in the
- * workspace are either found here, or find the workspace gone.
- */
-
 interface RemovalInput {
   readonly ref: WorkspaceRef
   readonly mayBeDefault: boolean
   readonly by: WorkspaceActor
 }
 
-/** @returns invalidations to publish as hints. Failures: workspace_unknown, default_workspace_kept. */
+/**
+ * Ends a workspace. Its row stays, as do ledger and audit log, which name it; all else that belongs to it
+ * ends in one transaction, or, where bytes have to be removed, is left to the sweep. Locks are taken in the
+ * order of other transactions: endpoints before their workspace, interns before keys and vaults, the
+ * directory before files, files before the quota. Objects that another transaction is just making in the
+ * workspace are either found here, or find the workspace gone.
+ * @returns invalidations to publish as hints. Failures: workspace_unknown, default_workspace_kept.
+ */
 export async function removeWorkspace(
   tx: Transaction,
   { ref, mayBeDefault, by }: RemovalInput,

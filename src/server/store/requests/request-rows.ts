@@ -147,6 +147,40 @@ async function insertSegments(
   return inserted?.calls ?? 0
 }
 
+const MS_PER_SECOND = 1_000
+/** Sums of costs are kept below what a number counts exactly: of each cost only the rest of a division counts. */
+const COST_SUMMED_BELOW = 1_000_000_000
+
+interface Sum {
+  calls: number
+  nano: number
+  ms: number
+}
+
+/** What calls of a batch have paid in one second, which is compared with the ledger. */
+interface SecondPaid extends Sum {
+  /** Unix seconds. */
+  readonly second: number
+}
+
+function paymentsOf({ figures }: RequestBatch): readonly SecondPaid[] {
+  const sums = new Map<number, Sum>()
+  for (let at = 0; at < figures.length; at += FIGURES) {
+    const [costNano, paidMs] = [
+      figures[at + FIGURE.costNano] ?? UNKNOWN,
+      figures[at + FIGURE.paidMs] ?? UNKNOWN,
+    ]
+    if (costNano <= 0 || paidMs < 0) continue
+    const second = Math.floor(paidMs / MS_PER_SECOND)
+    const sum = sums.get(second) ?? { calls: 0, nano: 0, ms: 0 }
+    sums.set(second, sum)
+    sum.calls++
+    sum.nano += costNano % COST_SUMMED_BELOW
+    sum.ms += paidMs % MS_PER_SECOND
+  }
+  return Array.from(sums, ([second, sum]) => ({ second, ...sum }))
+}
+
 /** Days by which the window of a lease may be older than the calls that it pays. */
 const WINDOW_DAYS_MAX = 8
 
@@ -154,15 +188,15 @@ const WINDOW_DAYS_MAX = 8
 interface Span extends SpanPart {
   readonly fromMs: number
   readonly toMs: number
-  /** Nothing was paid in it, and more of the ledger is due behind it. */
+  /** Nothing was paid in it, and more of the ledger is due after it. */
   readonly isBehind: boolean
 }
 
 /**
  * Compares the log with the ledger, from where the last comparison ended: what was paid and is not in the log,
- * as a front died with it or found no room, gets a row with what the ledger tells. Seconds in which both have
+ * as a front died with it or found no room, gets a row with what the ledger has. Seconds in which both have
  * the same sums are equal; of the others the calls are compared. One process of all nodes compares at a time.
- * @param lateMs milliseconds behind a call until the log has to have it; 0: a second that has begun is compared
+ * @param lateMs milliseconds after a call until the log has to have it; 0: a second that has begun is compared
  */
 export function recoverRequests(store: Store, lateMs = REQUESTS_LATE_MS): Promise<Comparison> {
   const instants: number[] = []
@@ -245,38 +279,4 @@ function unequalParts(tx: Transaction, { from, to }: Span): Promise<readonly Spa
     WHERE payments > paid.calls OR second < ${begin} OR second + ${second} > ${end}
       OR (paid.calls, paid.nano, paid.ms) IS DISTINCT FROM (l.calls, l.nano, l.ms)
     ORDER BY second`
-}
-
-const MS_PER_SECOND = 1_000
-/** Sums of costs are kept below what a number counts exactly: of each cost only the rest of a division counts. */
-const COST_SUMMED_BELOW = 1_000_000_000
-
-interface Sum {
-  calls: number
-  nano: number
-  ms: number
-}
-
-/** What calls of a batch have paid in one second, which is compared with the ledger. */
-interface SecondPaid extends Sum {
-  /** Unix seconds. */
-  readonly second: number
-}
-
-function paymentsOf({ figures }: RequestBatch): readonly SecondPaid[] {
-  const sums = new Map<number, Sum>()
-  for (let at = 0; at < figures.length; at += FIGURES) {
-    const [costNano, paidMs] = [
-      figures[at + FIGURE.costNano] ?? UNKNOWN,
-      figures[at + FIGURE.paidMs] ?? UNKNOWN,
-    ]
-    if (costNano <= 0 || paidMs < 0) continue
-    const second = Math.floor(paidMs / MS_PER_SECOND)
-    const sum = sums.get(second) ?? { calls: 0, nano: 0, ms: 0 }
-    sums.set(second, sum)
-    sum.calls++
-    sum.nano += costNano % COST_SUMMED_BELOW
-    sum.ms += paidMs % MS_PER_SECOND
-  }
-  return Array.from(sums, ([second, sum]) => ({ second, ...sum }))
 }

@@ -279,7 +279,7 @@ function groupEvent(
 ): AuditEvent {
   const group = after ?? before
   if (group === null) throw new Error('audit event without a group')
-  const members = { ...moved('added', added), ...moved('removed', removed), ...more }
+  const members = { ...movedIds('added', added), ...movedIds('removed', removed), ...more }
   return {
     actor: by.actor,
     requestId: by.requestId,
@@ -296,7 +296,7 @@ function groupEvent(
 
 const NOBODY: ReadonlySet<string> = new Set()
 
-function moved(word: 'added' | 'removed', ids: ReadonlySet<string>): object {
+function movedIds(word: 'added' | 'removed', ids: ReadonlySet<string>): object {
   if (ids.size === 0) return {}
   return {
     [`members_${word}`]: ids.size,

@@ -7,7 +7,7 @@ import type { Log } from '../../ports/observe.ts'
 import { bareEnvironment } from '../../config.ts'
 import { writePrivate } from '../data-directory/own-folder.ts'
 import { makeSocketFolder } from '../data-directory/socket-folder.ts'
-import { findSetpriv, launch } from '../fleet/step-down.ts'
+import { findSetpriv, launch as launchProgram } from '../fleet/step-down.ts'
 import { endOrphan, findServer, REDIS_SOCKET } from './redis-find.ts'
 import { REDIS_HZ } from './redis-rest.ts'
 
@@ -220,7 +220,7 @@ export async function launchServer({
     'maxmemory-policy': 'noeviction',
   }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
-  const child = launch(command, args, {
+  const child = launchProgram(command, args, {
     account: null,
     setpriv: findSetpriv(),
     deathSignal: 'TERM',

@@ -118,8 +118,8 @@ async function probeForms(given: ProbeInput, way: Way, deps: ProberDeps): Promis
       found.push({ form, checks: null })
     }
   }
-  const isProbed = found.some(({ checks }) => checks !== null)
-  return noRoom !== null && !isProbed ? noRoom : ok(conclude(found, wanted !== null))
+  const isAnyProbed = found.some(isProbed)
+  return noRoom !== null && !isAnyProbed ? noRoom : ok(conclude(found, wanted !== null))
 }
 
 interface Probing {
@@ -166,14 +166,15 @@ interface UnprobedForm {
 }
 
 /**
- * What the forms say of their endpoint. @param forms at least one that was probed
+ * What the forms say of their endpoint.
+ * @param forms at least one that was probed
  * @param areAllWanted every form has to be served, otherwise any of them
  */
 function conclude(forms: readonly (ProbedForm | UnprobedForm)[], areAllWanted: boolean): ProbeResult {
   const found = forms.filter(isProbed)
   const served = found.find(isServed)
-  const failed = found.find((one) => !isServed(one))
-  const telling = areAllWanted ? (failed ?? served) : (served ?? furthest(found))
+  const unserved = found.find((one) => !isServed(one))
+  const telling = areAllWanted ? (unserved ?? served) : (served ?? furthest(found))
   if (telling === undefined) throw new Error('a probe that tested no API')
   const { checks, isSlow, form } = telling
   const named = (check: EndpointCheck): EndpointCheck => (check.passed ? check : { ...check, form })

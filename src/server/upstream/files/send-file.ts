@@ -223,8 +223,7 @@ class FormStream {
 
   /**
    * @param boundary text that the writer of a field cannot know
-   * @param onRoom called when a full form has
-   * room again
+   * @param onRoom called when a full form has room again
    */
   constructor(boundary: string, onRoom: () => void) {
     this.contentType = `multipart/form-data; boundary=${boundary}`

@@ -146,12 +146,9 @@ interface Form {
   readonly pieces: readonly Uint8Array[]
 }
 
-/** A multipart form whose bytes are not joined. @param random bytes that the writer of a field cannot know */
-function formOf(
-  fields: readonly (readonly [name: string, value: string | FormFile])[],
-  random = randomBytes,
-): Form {
-  const boundary = `sluice-${random(BOUNDARY_BYTES).toString('hex')}`
+/** A multipart form whose bytes are not joined. The writer of a field cannot know its boundary. */
+function formOf(fields: readonly (readonly [name: string, value: string | FormFile])[]): Form {
+  const boundary = `sluice-${randomBytes(BOUNDARY_BYTES).toString('hex')}`
   const pieces = fields.flatMap(([name, value]) => {
     const head = `--${boundary}\r\nContent-Disposition: form-data; name="${plain(name)}"`
     if (typeof value === 'string') return [Buffer.from(`${head}\r\n\r\n${value}\r\n`)]

@@ -33,20 +33,11 @@ const STATES = {
   count: 39,
 } as const
 
-const WORDS = ['rue', 'alse', 'ull'] as const
-
 /** Actions, which need more than a next state. Their numbers are above those of the states. */
 const ACTIONS = { ...SHARED_ACTIONS, newLine: SHARED_ACTIONS.stop } as const
 
-const SPACE = ' \t\r\n'
-const DIGITS = '0123456789'
 /** The line break, in which the tables differ. */
 const LINE_FEED = 0x0a
-
-/** Treats line breaks as white space. */
-const JSON_TABLE: Uint8Array = buildTable()
-/** Reports a line break within a value, after which the text cannot be NDJSON. */
-const JSON_LINES_TABLE: Uint8Array = buildLinesTable()
 
 /** The text as JSON, by RFC 8259 and contract C26. */
 export interface JsonFinding {
@@ -58,8 +49,6 @@ export interface JsonFinding {
   readonly isTooDeep: boolean
 }
 
-const JSON_WHOLE = new Automaton(AUTOMATA, JSON_TABLE)
-const JSON_LINES = new Automaton(AUTOMATA, JSON_LINES_TABLE)
 const NO_LEVELS = new Uint8Array(0)
 
 /**
@@ -146,16 +135,28 @@ export class JsonScanner {
   }
 }
 
+const WORDS = ['rue', 'alse', 'ull'] as const
+const SPACE = ' \t\r\n'
+const DIGITS = '0123456789'
+
 /**
  * The grammar of RFC 8259 as a table: a row of 256 entries for each state; an entry is the next state or an
- * action.
+ * action. Treats line breaks as white space.
  */
+const JSON_TABLE: Uint8Array = buildTable()
+/** Reports a line break within a value, after which the text cannot be NDJSON. */
+const JSON_LINES_TABLE: Uint8Array = buildLinesTable()
+
+// Within the outermost level the automaton goes on by itself after these actions.
 AUTOMATA.follow(ACTIONS.openObject, STATES.keyOrEnd)
 AUTOMATA.follow(ACTIONS.openArray, STATES.valueOrEnd)
 AUTOMATA.follow(ACTIONS.closeObject, STATES.after)
 AUTOMATA.follow(ACTIONS.closeArray, STATES.after)
 AUTOMATA.follow(ACTIONS.comma + OBJECT, STATES.key)
 AUTOMATA.follow(ACTIONS.comma + ARRAY, STATES.value)
+
+const JSON_WHOLE = new Automaton(AUTOMATA, JSON_TABLE)
+const JSON_LINES = new Automaton(AUTOMATA, JSON_LINES_TABLE)
 
 function buildLinesTable(): Uint8Array {
   const table = JSON_TABLE.slice()

@@ -27,9 +27,6 @@ import { storage } from './storage.ts'
 import { workers } from './workers.ts'
 import { roomAt, roomText, whyNotWritable } from './folders.ts'
 
-/** Free bytes below which journals, settings and an embedded Postgres soon lack space. Decision. */
-const DATA_FREE_BYTES_MIN = 1_024 * MIB
-
 /**
  * Milliseconds that a check of doctor may take in all: most checks have shorter limits of their own.
  * Decision.
@@ -224,7 +221,7 @@ export const DESCRIPTORS_MIN = 8_192
  * @param streams long calls to providers that a front makes at once, for which it leaves descriptors
  */
 export function descriptors({ running }: Pick<Look, 'running'>, streams: number): readonly Finding[] {
-  const limits = limitsOf(running === null ? 'self' : String(running.pid))
+  const limits = processLimits(running === null ? 'self' : String(running.pid))
   if (limits === null) return []
   const count = descriptorsIn(limits)
   const many = count === Infinity ? 'any number' : count
@@ -235,13 +232,16 @@ export function descriptors({ running }: Pick<Look, 'running'>, streams: number)
   return [doubtful('descriptors', detail, fix)]
 }
 
-function limitsOf(pid: string): string | null {
+function processLimits(pid: string): string | null {
   try {
     return readFileSync(`/proc/${pid}/limits`, 'latin1')
   } catch {
     return null
   }
 }
+
+/** Free bytes below which journals, settings and an embedded Postgres soon lack space. Decision. */
+const DATA_FREE_BYTES_MIN = 1_024 * MIB
 
 async function dataDirectory({
   generation: {
@@ -275,7 +275,7 @@ async function dataDirectory({
  * memory of its fronts; no finding without a limit.
  */
 function memory({ running, generation }: Pick<Look, 'running' | 'generation'>): readonly Finding[] {
-  const allowed = limitOf(running?.pid)
+  const allowed = memoryLimit(running?.pid)
   return allowed === Infinity ? [] : [memoryFinding(allowed, countsOf(generation).fronts)]
 }
 
@@ -289,7 +289,7 @@ export function memoryFinding(allowedBytes: number, fronts: number): Finding {
 }
 
 /** Bytes, the smallest limit of its groups; Infinity: no limit, or none in version 2 of control groups. */
-function limitOf(pid: number | undefined): number {
+function memoryLimit(pid: number | undefined): number {
   const limits = controlGroups('memory', { pid })
     .filter(({ version }) => version === 2)
     .map(({ folder }) => textOf(join(folder, 'memory.max')))
@@ -317,12 +317,12 @@ export function egress({
   egressCaFile,
 }: Pick<Config, 'egressAllow' | 'egressCaFile'>): readonly Finding[] {
   return [
-    ...(egressAllow.length === 0 ? [] : [allowed(egressAllow)]),
-    ...(egressCaFile === null ? [] : [roots(egressCaFile)]),
+    ...(egressAllow.length === 0 ? [] : [allowFinding(egressAllow)]),
+    ...(egressCaFile === null ? [] : [rootsFinding(egressCaFile)]),
   ]
 }
 
-function allowed(entries: readonly string[]): Finding {
+function allowFinding(entries: readonly string[]): Finding {
   const list = new AllowList(entries)
   // An entry with a port names one service intentionally.
   const risky = Object.keys(RISKY).filter((address) => list.schemeFor(address, ANY_PORT, 'caller') !== null)
@@ -336,7 +336,7 @@ function allowed(entries: readonly string[]): Finding {
   )
 }
 
-function roots(file: string): Finding {
+function rootsFinding(file: string): Finding {
   const fix = 'fix the SLUICE_EGRESS_CA file'
   try {
     const count = countRoots(readFileSync(file, 'utf8'))

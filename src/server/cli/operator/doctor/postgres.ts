@@ -254,7 +254,7 @@ export async function journals(
     ]
   const nodes = [...new Set(gone.map(({ node }) => node))]
   return nodes.map((node) =>
-    findingOf(
+    journalsFinding(
       node,
       gone.filter((one) => one.node === node),
       node === own,
@@ -262,7 +262,7 @@ export async function journals(
   )
 }
 
-function findingOf(node: string, those: readonly OpenJournal[], isOwn: boolean): Finding {
+function journalsFinding(node: string, those: readonly OpenJournal[], isOwn: boolean): Finding {
   const since = those[0]?.openedAt.toISOString() ?? ''
   const what = `${those.length} open ${those.length === 1 ? 'journal' : 'journals'} (oldest from ${since})`
   const close = `run \`sluice ledger close-node ${node}\``

@@ -104,6 +104,9 @@ function loadText({ each }: NodeLoad): string {
   )
 }
 
+const SAMPLE = /^(sluice_[a-z_]+(?:\{[^}]*\})?) ([0-9.e+-]+)$/
+const SLOT = /^sluice_front_event_loop_utilization\{front="([0-9]+)"\}$/
+
 /** The load in the text of the metrics; a missing figure is 0. */
 export function loadFrom(text: string): NodeLoad {
   const values = new Map(
@@ -131,6 +134,3 @@ export function loadFrom(text: string): NodeLoad {
     })),
   }
 }
-
-const SAMPLE = /^(sluice_[a-z_]+(?:\{[^}]*\})?) ([0-9.e+-]+)$/
-const SLOT = /^sluice_front_event_loop_utilization\{front="([0-9]+)"\}$/

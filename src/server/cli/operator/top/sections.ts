@@ -51,7 +51,7 @@ export function titleLine(
       name,
       piece('  '),
       piece(status + why, STATUS_TONES[status]),
-      piece(`  ${view.at.slice(11, 19)} UTC`, 'faint'),
+      piece(`  ${clockText(view.at)} UTC`, 'faint'),
     ]
   }
   const what =
@@ -143,10 +143,6 @@ function storeLines({ readiness, videos, webhooks, money }: LiveView): readonly 
       piece(books, money.is_journal_broken ? 'bad' : 'plain'),
     ],
   ]
-}
-
-function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number): readonly Line[] {
-  return rows.length === 0 ? [] : tableLines(columns, rows, width)
 }
 
 const OPERATIONS: readonly Column<OperationView>[] = [
@@ -277,13 +273,10 @@ const GAP = 2
 
 /**
  * A head and a line for each row, no wider than the terminal: columns are left out by rank, then the first
- * one is cut.
+ * one is cut. Without a row there is no head either.
  */
-function tableLines<Row>(
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  width: number,
-): readonly Line[] {
+function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number): readonly Line[] {
+  if (rows.length === 0) return []
   const widths = new Map(
     columns.map((column) => [
       column,

@@ -119,9 +119,9 @@ function Events({ events }: Pick<HistoryTableProps, 'events'>): ComponentChild {
   if (events.length === 0) return <p class="hint">No start, reload, open breaker or outage in this period.</p>
   return (
     <ul aria-label="Events">
-      {events.map(({ at, kind, text }) => (
-        <li key={`${at} ${kind} ${text}`}>
-          {`${new Date(at).toLocaleString('en-GB')} ${kind.replace('_', ' ')}: ${text}`}
+      {events.map((event) => (
+        <li key={`${event.at} ${event.kind} ${event.text}`}>
+          {`${new Date(event.at).toLocaleString('en-GB')} ${eventText(event)}`}
         </li>
       ))}
     </ul>

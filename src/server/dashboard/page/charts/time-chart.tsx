@@ -255,6 +255,9 @@ function inOrder(one: number, other: number): readonly [number, number] {
 /** Lines of the grid above the one at zero. */
 const GRID_LINES = 4
 const NICE = [1, 2, 2.5, 5, 10] as const
+/** Pixels above the highest line, and after the last point. */
+const TOP = 8
+const RIGHT = 12
 
 /** Where values and times lie on a drawing. */
 interface Scale {
@@ -293,10 +296,6 @@ function scaleOf(frame: Frame, points: number, most: number): Scale {
     pointAt: (at) => Math.min(points - 1, Math.max(0, Math.round(((at - left - half) / across) * last))),
   }
 }
-
-/** Pixels above the highest line, and behind the last point. */
-const TOP = 8
-const RIGHT = 12
 
 function niceStep(most: number): number {
   if (most <= 0) return 1
@@ -351,6 +350,10 @@ function barsOf(
   return to.map(bar).join('')
 }
 
+const DAY_S = 86_400
+const MINUTE_S = 60
+const STEPS_S = [10, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, DAY_S]
+
 /** Points at which a time stands below the drawing: round ones, about as many as have room. */
 function ticksOf(
   sinceS: number,
@@ -366,10 +369,6 @@ function ticksOf(
   for (let at = first; at < sinceS + spanS; at += stepS) ticks.push((at - sinceS) / grainS)
   return ticks
 }
-
-const DAY_S = 86_400
-const MINUTE_S = 60
-const STEPS_S = [10, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, DAY_S]
 
 /** Seconds by which the person's clock is behind UTC: round times are round on that clock. */
 function zoneS(atS: number): number {

@@ -252,14 +252,14 @@ function soughtBy(fields: Search): Search {
   return { ...texts, since: instantOf(texts.since), until: instantOf(texts.until) }
 }
 
+const MINUTE_MS = 60_000
+const LOCAL_CHARS = 'yyyy-mm-ddThh:mm:ss'.length
+
 function localOf(instant: string): string {
   const at = Date.parse(instant)
   if (Number.isNaN(at)) return ''
   return new Date(at - new Date(at).getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, LOCAL_CHARS)
 }
-
-const MINUTE_MS = 60_000
-const LOCAL_CHARS = 'yyyy-mm-ddThh:mm:ss'.length
 
 function instantOf(local: string): string {
   const at = Date.parse(local)

@@ -135,8 +135,8 @@ function LastSweep({ sweep }: { readonly sweep: Sweep | null }): ComponentChild 
   )
 }
 
-/** What a sweep tells by number, as one thing and as several of it. */
-const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+/** What a sweep counts, as one thing and as several of it. */
+const SWEPT_WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   uploads: ['abandoned upload', 'abandoned uploads'],
   expired: ['expired file', 'expired files'],
   objects: ['orphaned object', 'orphaned objects'],
@@ -151,7 +151,7 @@ function sentenceOf({ recounted = 0, ...removed }: Readonly<Record<string, numbe
   const told = Object.entries(removed)
     .filter(([, number]) => number > 0)
     .map(([kind, number]) => {
-      const [one, many] = WORDS[kind] ?? [kind.replaceAll('_', ' '), kind.replaceAll('_', ' ')]
+      const [one, many] = SWEPT_WORDS[kind] ?? [kind.replaceAll('_', ' '), kind.replaceAll('_', ' ')]
       return `${count(number)} ${number === 1 ? one : many}`
     })
   const last = told.pop()

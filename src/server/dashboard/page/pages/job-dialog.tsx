@@ -194,7 +194,7 @@ type Clip = AdminJobDetailsShape['clips'][number]
 
 /** Bytes of a clip that the page takes into its memory to show it. */
 const PREVIEW_BYTES_MAX = 64 * 1024 * 1024
-const TYPE = 'video/mp4'
+const CLIP_TYPE = 'video/mp4'
 
 type Shown =
   | { readonly kind: 'none' }
@@ -314,5 +314,5 @@ async function fetchClip(api: Api, { jobId, clip, signal, onPart }: ClipInput): 
     parts.push(read.value)
     onPart(held / clip.bytes)
   }
-  return new Blob(parts, { type: TYPE })
+  return new Blob(parts, { type: CLIP_TYPE })
 }

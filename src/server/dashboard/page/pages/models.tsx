@@ -49,7 +49,7 @@ function Providers({ live }: PageContext): ComponentChild {
       ) : (
         <DataTable<ProviderView>
           caption="Providers with calls"
-          columns={COLUMNS}
+          columns={PROVIDER_COLUMNS}
           rows={latest.providers}
           keyOf={({ provider }) => provider}
           empty={['No calls to providers since the node started. ', <StartLink key="start" />]}
@@ -70,7 +70,7 @@ function Since({
   return <p class="hint">{isStale ? [`${over}, `, <Time key="at" at={latest.at} />] : over}</p>
 }
 
-const COLUMNS: readonly Column<ProviderView>[] = [
+const PROVIDER_COLUMNS: readonly Column<ProviderView>[] = [
   {
     title: 'Provider',
     isName: true,
@@ -118,7 +118,7 @@ function PrivateEndpoints({ context }: { readonly context: PageContext }): Compo
       </div>
       <LoadedTable<EndpointSummary>
         caption="Private endpoints, oldest first"
-        columns={columnsOf(query)}
+        columns={endpointColumns(query)}
         loaded={loaded}
         keyOf={({ id }) => id}
         isMarked={({ id }) => id === looked}
@@ -143,7 +143,7 @@ function PrivateEndpoints({ context }: { readonly context: PageContext }): Compo
   )
 }
 
-function columnsOf(query: URLSearchParams): readonly Column<EndpointSummary>[] {
+function endpointColumns(query: URLSearchParams): readonly Column<EndpointSummary>[] {
   return [
     {
       title: 'Model',

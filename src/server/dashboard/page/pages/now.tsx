@@ -233,7 +233,7 @@ function Processes({
 const readyOf = ({ ready, wanted }: LiveView['readiness']['runners']): string =>
   `${count(ready)} of ${count(wanted)}`
 
-const COLUMNS: readonly Column<ModelView>[] = [
+const MODEL_COLUMNS: readonly Column<ModelView>[] = [
   {
     title: 'Model',
     isName: true,
@@ -262,7 +262,7 @@ function Models({ models, cut }: Pick<LiveView['streams'], 'models' | 'cut'>): C
     <div>
       <DataTable<ModelView>
         caption="Input tokens and dropped fields by model"
-        columns={COLUMNS}
+        columns={MODEL_COLUMNS}
         rows={models}
         keyOf={({ model }) => model}
         empty={['No model calls yet. ', <StartLink key="start" />]}

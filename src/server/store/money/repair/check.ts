@@ -93,9 +93,6 @@ function sumsOf(rows: readonly CheckRow[]): LedgerSums {
   }
 }
 
-const COMPARED = 'v.counter, v.expected::text AS expected, v.found::text AS found'
-
-/** Queries with the columns subject, counter, expected and found, and a row for each difference. */
 const SPENT = SPANS.flatMap((span) =>
   (['spent', 'byok'] as const).map((what) => ({
     column: `${span}_${what}_nano`,
@@ -122,6 +119,12 @@ const ROLLED_UP = [
   'forfeited_nano',
 ].map((column) => ({ column }))
 
+const COMPARED = 'v.counter, v.expected::text AS expected, v.found::text AS found'
+
+/**
+ * This query and those below it have the columns subject, counter, expected and found, and a row for each
+ * difference.
+ */
 const ACCOUNTS = `
   SELECT f.id AS subject, ${COMPARED}
   FROM accounts f JOIN (

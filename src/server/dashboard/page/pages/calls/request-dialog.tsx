@@ -10,6 +10,9 @@ import { withCode } from '../../parts/with-code.tsx'
 import type { Words } from './request-feed.ts'
 import { commandFor, stepsOf, type Step } from './request-steps.ts'
 
+/** The model that such a call names has no page. */
+const MISSPELT = 'model_unknown'
+
 interface RequestDialogProps {
   readonly request: RequestShape
   readonly words: Words
@@ -73,7 +76,7 @@ function factsOf(
       'Model',
       model === null ? null : (
         <span>
-          {request.error_type === 'model_unknown' ? model : <SubjectLink to="model" id={model} />}{' '}
+          {request.error_type === MISSPELT ? model : <SubjectLink to="model" id={model} />}{' '}
           {more('model', model)}
         </span>
       ),
@@ -193,8 +196,6 @@ function Cause({ request, words }: CauseProps): ComponentChild {
     </div>
   )
 }
-
-const MISSPELT = 'model_unknown'
 
 /** Where a failure is mended: the page of the key, provider or model that it is about, where there is one. */
 function placeOf(page: string, request: RequestShape, near: string | null): readonly [string, string] {

@@ -1,118 +1,16 @@
-/** Whole answers of other protocols, which a thread reads and writes. */
+/** Requests with what they lack of a preset, whichever form saved it. D10, B2.2. */
 import assert from 'node:assert/strict'
 import t from 'tap'
-import fc from 'fast-check'
-import { LoopBudget } from '../../src/server/structures/loop-budget.ts'
-import { DIALECTS, type TextInput } from '../../src/schemas/inference/text-request.ts'
-import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
-import type { TextProtocol } from '../../src/schemas/models/text-models.ts'
-import { withoutMarks } from '../../src/schemas/values/long-integers.ts'
-import type { Endpoint } from '../../src/server/ports/models/models.ts'
-import { answerOfJob, WHOLE_TEXTS } from '../../src/dialects/native-answer.ts'
-import { LearnedText } from '../../src/server/upstream/inference/spoken.ts'
-import { Framing } from '../../src/server/upstream/inference/framing.ts'
-import { TranslatedWire } from '../../src/server/upstream/inference/translated-wire.ts'
-import { echo, mergePreset, translatedAnswer } from '../../src/workers/tasks.ts'
-import type { NativeHead } from '../../src/dialects/parts.ts'
-import { wholeParts } from '../../src/dialects/translate.ts'
 import { keptFormOf } from '../../src/schemas/bodies.ts'
-import { ECHO_TOKENS_MAX, ECHO_UNITS_MAX, TOOLS_MAX } from '../../src/schemas/inference/inference-limits.ts'
+import { TOOLS_MAX } from '../../src/schemas/inference/inference-limits.ts'
 import type { PresetSource } from '../../src/dialects/presets/text-preset.ts'
+import { DIALECTS, type TextInput } from '../../src/schemas/inference/text-request.ts'
 import type { Members } from '../../src/schemas/values/members.ts'
 import type { BodyVerdict } from '../../src/server/ports/short-jobs.ts'
-import { threads } from '../support/front.ts'
-import { at } from '../support/inference/bounded-endpoints.ts'
-import { orNull, must, present } from '../support/must.ts'
+import { mergePreset } from '../../src/workers/merge-preset.ts'
 import { randomOf } from '../support/inference/chat-texts.ts'
 import { SAVED_FIELDS } from '../support/inference/saved-fields.ts'
 
-const HEAD: NativeHead = { id: 'gen_1', createdS: 1_795_312_800, model: 'maker/one', provider: 'maker' }
-const USAGE = { whole: '{"cost":1}', added: null }
-const ARGUMENTS = '{"n":9007199254740993,"text":"é\\ud83d"}'
-
-function answersOf(text: string): Readonly<Record<TextProtocol, string>> {
-  const said = JSON.stringify(text)
-  const args = JSON.stringify(ARGUMENTS)
-  return {
-    chat:
-      `{"id":"a","choices":[{"message":{"content":${said},"tool_calls":[{"id":"c","type":"function",` +
-      `"function":{"name":"f","arguments":${args}}}]},"finish_reason":"tool_calls"}]}`,
-    responses:
-      `{"id":"a","output":[{"type":"message","content":[{"type":"output_text","text":${said}}]},` +
-      `{"type":"function_call","call_id":"c","name":"f","arguments":${args}}],"status":"completed"}`,
-    messages:
-      `{"id":"a","type":"message","content":[{"type":"text","text":${said}},` +
-      `{"type":"tool_use","id":"c","name":"f","input":${ARGUMENTS}}],"stop_reason":"tool_use"}`,
-    gemini:
-      `{"responseId":"a","candidates":[{"content":{"parts":[{"text":${said}},` +
-      `{"functionCall":{"name":"f","args":${ARGUMENTS}}}]},"finishReason":"STOP"}]}`,
-  }
-}
-
-/** The second in which an answer of responses was written. */
-const timeless = (json: string): string => json.replace(/"completed_at":\d+/, '"completed_at":1')
-
-t.test('a thread writes the bytes that the loop writes', (t) => {
-  for (const [protocol, body] of Object.entries(answersOf('Hé')) as [TextProtocol, string][])
-    for (const dialect of DIALECTS) {
-      const read = { protocol, answer: Buffer.from(body), signatureFormat: 'x', tier: null, origins: [] }
-      const parts = orNull(wholeParts(read))
-      const text = WHOLE_TEXTS[dialect](HEAD, {})
-      text.begin(HEAD)
-      for (const part of parts?.parts ?? []) text.add(part)
-      const expected = withoutMarks(JSON.stringify(text.answer(USAGE)))
-      const made = must(
-        answerOfJob(translatedAnswer({ ...read, dialect, head: HEAD, isEncryptedAsked: false })),
-      )
-      const written = Buffer.concat(made.withUsage(USAGE)).toString()
-      t.equal(timeless(written), timeless(expected), `${protocol} for ${dialect}`)
-      t.match(written, /9007199254740993/)
-      t.equal(made.outputBytes, parts?.outputBytes)
-    }
-  t.end()
-})
-
-t.test('an answer that is none is invalid', (t) => {
-  const read = {
-    protocol: 'chat',
-    answer: Buffer.from('{}'),
-    signatureFormat: 'x',
-    tier: null,
-    origins: [],
-  } as const
-  t.same(translatedAnswer({ ...read, dialect: 'messages', head: HEAD, isEncryptedAsked: false }), {
-    ok: false,
-    failure: { name: 'upstream_invalid' },
-  })
-  t.end()
-})
-
-t.test('a large answer comes written, and its parts are written nowhere else', async (t) => {
-  const provider = { slug: 'google', protocol: 'google' } as Endpoint['provider']
-  const { endpoint } = at({ speaks: ['gemini'] }, { provider })
-  const text = present(endpoint.text)
-  const how = { jobs: threads(), loop: new LoopBudget() }
-  const wire = new TranslatedWire('messages', 'gemini', {
-    endpoint,
-    learned: new LearnedText(text),
-    framing: new Framing('gemini', how),
-    ...how,
-  })
-  const words = 'x'.repeat(INLINE_JSON_BYTES_MAX)
-  const body = Buffer.from(answersOf(words).gemini)
-  const caller = { organizationId: 'o', workspaceId: 'w', key: 'k' }
-  const read = must(
-    await wire.whole({ body, head: HEAD, caller, tier: null, endsAt: Infinity, isEncryptedAsked: false }),
-  )
-  if (!('withUsage' in read)) throw new Error('it comes in parts')
-  t.match(JSON.parse(Buffer.concat(read.withUsage(USAGE)).toString()), {
-    ...{ id: 'msg_1', model: 'maker/one' },
-    content: [{ text: words }, { type: 'tool_use', name: 'f' }],
-    usage: { cost: 1 },
-  })
-})
-
-/** Requests with what they lack of a preset, whichever form saved it. D10, B2.2. */
 const CASES = 60
 const MODEL = 'acme/one'
 const PAIRS = DIALECTS.flatMap((from) => DIALECTS.map((to) => [from, to] as const))
@@ -332,52 +230,3 @@ t.test('every field is of a member that the form keeps the place of', async (t) 
     for (const name of Object.keys(SAVED_FIELDS[to]))
       t.ok(keptFormOf(to).names.includes(name), `${to} ${name}`)
 })
-
-type Asked = Parameters<typeof echo>[0]
-
-const of = (last: string, more: Partial<Asked> = {}) =>
-  echo({
-    ...{ last, isLastCut: false, stops: [], tokensMax: null, choices: 1 },
-    ...{ isReasoning: false, isCall: false, isJson: false, unread: null },
-    ...more,
-  })
-
-t.test('words keep the space before them, the last one that behind it', async (t) => {
-  const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\u3000', '😀') })
-  fc.assert(
-    fc.property(text, (last) => {
-      const { pieces } = of(last)
-      const isOfWords = pieces.every((piece, nth) =>
-        (nth === pieces.length - 1 ? /^\s*\S+\s*$/ : /^\s*\S+$/).test(piece),
-      )
-      return isOfWords && pieces.join('') === (last.trim() === '' ? '' : last)
-    }),
-    { numRuns: 2_000 },
-  )
-  t.end()
-})
-
-t.test('a text without words, and one of as many as it can have', async (t) => {
-  t.same(of(' '.repeat(ECHO_UNITS_MAX)).pieces, [])
-  const { pieces, finish } = of('a '.repeat(ECHO_UNITS_MAX / 2))
-  t.equal(pieces.length, Math.min(ECHO_TOKENS_MAX, ECHO_UNITS_MAX / 2))
-  t.equal(finish, 'stop')
-})
-
-t.test(
-  'JSON with the text is written in words too, and is whole unless tokens or a stop end it',
-  async (t) => {
-    const last = 'a "b"\n c😀 '
-    const { pieces, finish } = of(last, { isJson: true, isLastCut: true })
-    t.same([JSON.parse(pieces.join('')), finish], [{ text: last }, 'stop'])
-    t.equal(pieces.length, 4)
-    t.equal(of(last, { isJson: true, tokensMax: 2 }).finish, 'length')
-    t.equal(
-      of(last, { isJson: true, stops: ['"}'] })
-        .pieces.join('')
-        .at(-1),
-      ' ',
-    )
-    t.same(of('', { isJson: true }).pieces, ['{"text":""}'])
-  },
-)
