@@ -6,9 +6,13 @@ import { dirname, join, normalize } from 'node:path'
 /** A name that selects no test file; the message is for the user. */
 export class UnknownTest extends Error {}
 
-/** True for the short forms of the long runs. */
-export function isProof(compiled) {
-  return compiled.startsWith('dist/test/prove/')
+/** What tests the means: benches, tools, load generators, the release, and the blocks of pages. */
+const APPARATUS = /^dist\/test\/(?:bench|deploy|readme|support|tools)\//
+
+/** @returns `proof` for the short forms of the long runs, `apparatus` for tests of the means, else `behaviour` */
+export function kindOf(compiled) {
+  if (compiled.startsWith('dist/test/prove/')) return 'proof'
+  return APPARATUS.test(compiled) ? 'apparatus' : 'behaviour'
 }
 
 /** All compiled test files, without the output of sources that are gone. */

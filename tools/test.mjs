@@ -10,15 +10,16 @@ import { build } from './build.mjs'
 import { installIfPossible } from './install.mjs'
 import { summaryOf } from './tap-summary.mjs'
 import { jobsOf, writeGroup } from './test-groups.mjs'
-import { changedTests, compiledOf, isProof, testFiles, UnknownTest } from './test-files.mjs'
+import { changedTests, compiledOf, kindOf, testFiles, UnknownTest } from './test-files.mjs'
 import { runPool } from './test-pool.mjs'
 import { keepTimes, keptTimes, longestFirst } from './test-times.mjs'
 
 const HELP = `npm test [-- [test/x.test.ts | test/folder]… [options]]
 
-  without a file      everything but the proofs of test/prove
-  --proofs            the short forms of the proofs alone  (npm run test:proofs)
-  --all               both                                 (npm run test:all)
+  without a file      the behaviour of the product
+  --proofs            the short forms of the proofs of test/prove  (npm run test:proofs)
+  --apparatus         tests of benches, tools, load generators, the release, and the blocks of pages
+  --all               all of these                                 (npm run test:all)
   --changed           tests of what differs from the last commit: files of tests that changed, and those that import,
                       themselves or by test/support, a file that did
   -g, --grep WORDS    tests whose title has these words; once more for a test within it
@@ -49,6 +50,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     proofs: { type: 'boolean' },
+    apparatus: { type: 'boolean' },
     all: { type: 'boolean' },
     changed: { type: 'boolean' },
     watch: { type: 'boolean' },
@@ -74,7 +76,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit(1)
   })
 }
-const isWhole = positionals.length === 0 && !values.changed && !values.proofs
+const isWhole = positionals.length === 0 && !values.changed && !values.proofs && !values.apparatus
 // A deleted or renamed test would otherwise still run from its old output.
 if (isWhole) {
   rmSync('dist/test', { recursive: true, force: true })
@@ -101,12 +103,17 @@ function chosenFiles() {
   try {
     if (values.changed) return changedTests()
     if (positionals.length > 0) return positionals.flatMap(compiledOf)
-    return testFiles().filter((path) => values.all || isProof(path) === (values.proofs ?? false))
+    return testFiles().filter((path) => values.all || kinds().includes(kindOf(path)))
   } catch (problem) {
     if (!(problem instanceof UnknownTest)) throw problem
     process.stderr.write(`${problem.message}\n`)
     process.exit(2)
   }
+}
+
+function kinds() {
+  const named = [...(values.proofs ? ['proof'] : []), ...(values.apparatus ? ['apparatus'] : [])]
+  return named.length === 0 ? ['behaviour'] : named
 }
 
 async function runAtEachChange() {

@@ -50,7 +50,7 @@ export function weigh({ code, pages, times }) {
     ...habitsOf('comments of src', comments),
     ...habitsOf('titles of tests', titles),
     'seconds of npm test': Object.entries(times)
-      .filter(([path]) => !path.startsWith('test/prove/'))
+      .filter(([path]) => !/^test\/(?:bench|deploy|prove|readme|support|tools)\//.test(path))
       .reduce((sum, [, seconds]) => sum + seconds, 0),
   }
 }

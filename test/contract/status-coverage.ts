@@ -8,7 +8,7 @@ import type { AnyOperation } from '../../src/server/operations/define.ts'
 import type { SourceFile } from '../support/source.ts'
 import type { ContractRow } from './contract-row.ts'
 
-/** Answered by the stages around every operation; stages.test.ts shows them for each that lists them. */
+/** Answered by the stages around every operation; stages.test.ts shows them for each kind. */
 const SHARED_STATUSES: readonly number[] = [401, 403, 429, 500, 504]
 /** The same of those with a JSON body. */
 const BODY_STATUSES: readonly number[] = [408, 413, 415]

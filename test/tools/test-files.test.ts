@@ -5,10 +5,10 @@ import { ROOT } from '../support/source.ts'
 
 interface TestFiles {
   readonly compiledOf: (name: string) => readonly string[]
-  readonly isProof: (compiled: string) => boolean
+  readonly kindOf: (compiled: string) => string
 }
 
-const { compiledOf, isProof } = (await import(
+const { compiledOf, kindOf } = (await import(
   pathToFileURL(join(ROOT, 'tools/test-files.mjs')).href
 )) as TestFiles
 const cwd = process.cwd()
@@ -37,7 +37,8 @@ t.test('a name that means no test says which are near', async (t) => {
   t.throws(() => compiledOf('test/nowhere'), { message: 'there is no test file test/nowhere' })
 })
 
-t.test('proofs are told by their folder', async (t) => {
-  t.ok(isProof('dist/test/prove/money/limits.test.js'))
-  t.notOk(isProof('dist/test/tools/install.test.js'))
+t.test('the folder of a test decides whether `npm test` runs it', async (t) => {
+  t.equal(kindOf('dist/test/prove/money/limits.test.js'), 'proof')
+  t.equal(kindOf('dist/test/tools/install.test.js'), 'apparatus')
+  t.equal(kindOf('dist/test/server/vault/vaults.test.js'), 'behaviour')
 })

@@ -59,15 +59,18 @@ t.test('citations and habits are counted in comments, and habits in titles of te
   })
 })
 
-t.test('words of pages and seconds of tests are summed, without those of proofs', async (t) => {
-  const found = of(
-    {},
-    { 'docs/use/a.md': '# One two\n\nthree', 'docs/inside/b.md': 'four five' },
-    { 'test/a.test.ts': 3, 'test/prove/b.test.ts': 50 },
-  )
-  t.match(found, {
-    'words of docs/use and docs/operate': 4,
-    'words of docs/inside': 2,
-    'seconds of npm test': 3,
-  })
-})
+t.test(
+  'words of pages and seconds of tests are summed, without those of proofs and of the apparatus',
+  async (t) => {
+    const found = of(
+      {},
+      { 'docs/use/a.md': '# One two\n\nthree', 'docs/inside/b.md': 'four five' },
+      { 'test/a.test.ts': 3, 'test/prove/b.test.ts': 50, 'test/bench/c.test.ts': 7 },
+    )
+    t.match(found, {
+      'words of docs/use and docs/operate': 4,
+      'words of docs/inside': 2,
+      'seconds of npm test': 3,
+    })
+  },
+)
