@@ -74,7 +74,7 @@ const FILE_PATH_CHARS_MAX = 4_096
 const FILE_PATH =
   /^\s*[^:?#\s]+\.(?:avi|bmp|flac|gif|jpe?g|mkv|mov|mp[34]|ogg|pdf|png|tiff?|wav|web[mp])\s*$/i
 
-/** Whether an address leads into a provider's account, or to a file of its machine. D31. */
+/** Whether an address leads into a provider's account, or to a file of its machine. */
 function isOfAccount(name: string, address: string): boolean {
   const begin = beginOf(address)
   if (OF_ACCOUNT.test(begin) || isOfGoogle(begin)) return true
@@ -231,8 +231,8 @@ function idsOf(member: unknown): readonly string[] {
 const CONTENT = /^(?:[a-z][a-z0-9+.-]*:\/\/|data:|gs:|file:|files\/|c?file[-_][\w-]+\s*$)/i
 
 /**
- * Whether a string at any depth of a part of an unknown type is an address, a `data:` URL or the id of a file:
- * the tokens of its content are unknown. D25.
+ * Whether a string at any depth of a part of an unknown type is an address, a `data:` URL or the id of a
+ * file: the tokens of its content are unknown.
  */
 export function namesContent(value: unknown): boolean {
   if (typeof value === 'string') return isContent(value)

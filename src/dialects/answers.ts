@@ -7,7 +7,7 @@ export interface TextHead {
   readonly id: string
   /** Unix seconds. */
   readonly createdS: number
-  /** Canonical id of the first model of the call; another one may answer. D11. */
+  /** Canonical id of the first model of the call; another one may answer. */
   readonly model: string
 }
 
@@ -26,12 +26,12 @@ export interface FailureFacts {
   readonly requestId: string
 }
 
-/** The comment that covers the silence of a source. D16. */
+/** The comment that covers the silence of a source. */
 export const SILENCE: Uint8Array = Buffer.from(': SLUICE PROCESSING\n\n')
 
-/** Makes the events of one streamed answer in a dialect. D13. */
+/** Makes the events of one streamed answer in a dialect. */
 export interface TextEvents {
-  /** What is written while the source is silent. D16. */
+  /** What is written while the source is silent. */
   readonly silence: Uint8Array
   /** Called once, before the first output. */
   begin(by: Author): void
@@ -40,7 +40,7 @@ export interface TextEvents {
   passed?(events: Uint8Array): void
   /** The end of an answer of which the provider's stream kept nothing back. */
   lastOf(usage: ShownUsage): Uint8Array
-  /** Tells the client that the answer is not whole. D21. */
+  /** Tells the client that the answer is not whole. */
   failureOf(failure: Failure, facts: FailureFacts): Uint8Array
 }
 
@@ -50,7 +50,7 @@ export interface Author {
   readonly model: string
   /** Slug of the provider. */
   readonly provider: string
-  /** Unix seconds that the events of the provider have in common; absent: those of the call. D23. */
+  /** Unix seconds that the events of the provider have in common; absent: those of the call. */
   readonly createdS?: number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Members of a request that the built-in model reads. It has no use for the others. D6, D35. */
+/** Members of a request that the built-in model reads. It has no use for the others. */
 import { isDefaultValue, otherField, TUNING } from './table/field-table.ts'
 import { OURS_NAMES } from '../schemas/inference/text-members.ts'
 import type { Dialect } from '../schemas/inference/text-request.ts'

@@ -1,4 +1,4 @@
-/** Whether a form of answer is sure to take what the built-in model writes. D35. */
+/** Whether a form of answer is sure to take what the built-in model writes. */
 import { isObject, membersOf } from '../schemas/values/members.ts'
 
 /** The form of answers that has a schema. */

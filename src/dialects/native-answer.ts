@@ -44,7 +44,7 @@ function noAnswer(dialect: Dialect): NoAnswer {
 
 /**
  * Reads a whole answer by one walk over its bytes on the calling thread, about 3 ms for each MiB. The pieces
- * of the answer are parts of `body`. D14. Failure: upstream_invalid, for what is no answer in the dialect.
+ * of the answer are parts of `body`. Failure: upstream_invalid, for what is no answer in the dialect.
  */
 export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHead): WholeRead<NativeAnswer> {
   const read = readAs(dialect, body, head)
@@ -113,7 +113,7 @@ export function aroundUsage(
   return { before: json.slice(0, at), after: json.slice(at + PLACE.length) }
 }
 
-/** The forms in which callers and providers speak alike. D5. */
+/** The forms in which callers and providers speak alike. */
 export const NATIVE_DIALECTS: Readonly<Record<Dialect, NativeDialect>> = {
   chat: {
     path: '/chat/completions',

@@ -22,7 +22,7 @@ export const INVALID: Failure = { name: 'upstream_invalid' }
 /** Shared by all streams: what is gathered in it is lent, or taken, in the same turn. */
 export const EVENTS = new EventBuffer()
 
-/** The events of a provider's stream, each read by its dialect. D13, D22. */
+/** The events of a provider's stream, each read by its dialect. */
 export abstract class NativeEvents implements NativeStream {
   hasOutput = false
   isDone = false
@@ -66,7 +66,7 @@ export abstract class NativeEvents implements NativeStream {
 
   /**
    * The provider's body ended.
-   * @returns null: the stream was whole. D22
+   * @returns null: the stream was whole
    */
   end(): Failure | null {
     return this.#failure ?? (this.isWhole ? null : UNFINISHED)
@@ -120,7 +120,7 @@ export interface GatheredAnswer {
 }
 
 /**
- * By the first bytes, since providers and the proxies before them label bodies wrongly. D14, D22.
+ * By the first bytes, since providers and the proxies before them label bodies wrongly.
  * @returns null: nothing but space so far
  */
 export function frameOf(body: Uint8Array): Frame | null {

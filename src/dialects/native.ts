@@ -1,4 +1,4 @@
-/** Calls in a form that caller and provider share: the provider gets the caller's bytes with some changes. D4, D5. */
+/** Calls in a form that caller and provider share: the provider gets the caller's bytes with some changes. */
 import type { NamedOrigin } from './prompt/prompt.ts'
 import type { BodyEdit, FixedEdits, HoleEdit } from '../schemas/inference/provider-body.ts'
 import type { TextRequest } from '../schemas/inference/text-request.ts'
@@ -9,11 +9,11 @@ import type { ForeignParts } from './prompt/signatures.ts'
 /** What a caller asks for. `H` stands for a content that is read while the request is sent. */
 export interface NativeAsked<H = never> {
   readonly request: Pick<TextRequest, 'source' | 'isStream'>
-  /** Headers of the caller that go to the provider: a flat list of names in lower case and values. D4. */
+  /** Headers of the caller that go to the provider: a flat list of names in lower case and values. */
   readonly passedHeaders?: readonly string[] | undefined
   /** What other providers have signed; absent: nothing. */
   readonly foreign?: ForeignParts | undefined
-  /** Put the contents of files in place of their ids. D31. */
+  /** Put the contents of files in place of their ids. */
   readonly contents: readonly (BodyEdit | HoleEdit<H>)[]
 }
 
@@ -27,16 +27,16 @@ export interface NativeTerms {
   readonly reasoningField?: ReasoningField | undefined
   /** Its name for the most tokens of an answer of chat. */
   readonly tokensMember: 'max_tokens' | 'max_completion_tokens'
-  /** The most tokens of an answer, where the request has to name them; null: it need not. D25. */
+  /** The most tokens of an answer, where the request has to name them; null: it need not. */
   readonly tokensMax: number | null
-  /** It is called with the workspace's own key, whose account keeps what the workspace stores. D8. */
+  /** It is called with the workspace's own key, whose account keeps what the workspace stores. */
   readonly isOwn: boolean
 }
 
 /** What goes to the provider. */
 export interface NativeRequest<H = never> {
   readonly body: readonly (Uint8Array | H)[]
-  /** Members of the request that the provider does not get. D6. */
+  /** Members of the request that the provider does not get. */
   readonly dropped: readonly string[]
   /** Flat list of names and values, in addition to those of every call. */
   readonly headers?: readonly string[]
@@ -44,7 +44,7 @@ export interface NativeRequest<H = never> {
   readonly origins?: readonly NamedOrigin[]
 }
 
-/** One form of calls, spoken by caller and provider alike: what differs between the forms. D5. */
+/** One form of calls, spoken by caller and provider alike: what differs between the forms. */
 export interface NativeDialect {
   /** Below the provider's base address. */
   readonly path: string
@@ -54,8 +54,8 @@ export interface NativeDialect {
   request<H>(asked: NativeAsked<H>, terms: NativeTerms): NativeRequest<H>
   stream(head: NativeHead, failureOf: FailureOf): NativeStream
   /**
-   * Reads a whole answer, of which the pieces are parts. Null: it is none in this form. Bytes: JSON of the error
-   * that a failed answer reports. D14.
+   * Reads a whole answer, of which the pieces are parts. Null: it is none in this form. Bytes: JSON of the
+   * error that a failed answer reports.
    */
   answer(body: Buffer, head: NativeHead): ReadAnswer | Uint8Array | null
 }

@@ -2,7 +2,7 @@ import type { NamedOrigin, ToolOrigin } from './prompt/prompt.ts'
 import type { CalledTool, WrittenPart } from './parts.ts'
 import { FREEFORM_INPUT } from './prompt/freeform-tools.ts'
 
-/** Gives the calls of an answer to the tools that the caller declared, where functions stood for them. D6. */
+/** Gives the calls of an answer to the tools that the caller declared, where functions stood for them. */
 export class OriginalCalls {
   readonly #origins: ReadonlyMap<string, ToolOrigin>
   /** Of the call that is being written; null: its arguments are an object. */

@@ -30,8 +30,8 @@ const NOTHING: PartRead = { parts: [], failure: null }
 export type ReadLarge = (data: Uint8Array) => Promise<Outcome<Members | null>>
 
 /**
- * The parts of a provider's stream, each event read by its protocol. A whole answer is read by the same code,
- * as the events of a stream that has it in few pieces: streamed and whole cannot differ. D5, D13, D22.
+ * The parts of a provider's stream, each event read by its protocol. A whole answer is read by the same
+ * code, as the events of a stream that has it in few pieces: streamed and whole cannot differ.
  */
 export abstract class PartEvents implements PartStream {
   hasOutput = false
@@ -104,7 +104,7 @@ export abstract class PartEvents implements PartStream {
     return data.length > TRANSLATED_INLINE_BYTES_MAX && name !== 'error' ? this.#readLarge : null
   }
 
-  /** Null: the stream was whole. D22. */
+  /** Null: the stream was whole. */
   end(): Failure | null {
     return this.#failure ?? (this.isWhole ? null : UNFINISHED)
   }
@@ -229,7 +229,7 @@ function isSummary(part: WrittenPart): boolean {
 /** The error of a whole answer is cleaned where the credential is known: see `NoAnswer`. */
 export const CLEANED_LATER: FailureOf = () => INVALID
 
-/** No answer in the protocol, or none that is whole. D14. */
+/** No answer in the protocol, or none that is whole. */
 export const NO_ANSWER: NoAnswer = { ok: false, failure: INVALID }
 
 /** Long integers stand in it as marks. Null: no JSON object. */

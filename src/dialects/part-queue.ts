@@ -20,7 +20,7 @@ export interface QueueOptions {
 
 /**
  * Puts parts in one line: a call of a tool is written whole before anything that came behind its begin. What
- * belongs to the first of the line is written at once. D5.
+ * belongs to the first of the line is written at once.
  */
 export class PartQueue {
   /** Calls that have begun. */

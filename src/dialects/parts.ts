@@ -11,7 +11,7 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 /**
  * What a model writes, in the form between the protocols of providers and the dialects of callers. `choice`
  * counts the answers to one call. Parts stand in the order of the answer: what belongs to a call of a tool
- * follows it before the next call begins. D5.
+ * follows it before the next call begins.
  */
 export type WrittenPart =
   | { readonly kind: 'text' | 'refusal'; readonly choice: number; readonly text: string }
@@ -55,7 +55,7 @@ export type CalledTool = Extract<WrittenPart, { readonly kind: 'tool' }>
 /** Tokens that a provider reported, or that Sluice estimated. */
 export type TokenUsage = TokenCounts
 
-/** Tiers as the provider writes them; absent: it reported none. F6. */
+/** Tiers as the provider writes them; absent: it reported none. */
 export type ReportedTiers = Readonly<Partial<Record<TierMember, string>>>
 
 /** The usage of a call as its caller gets it, in the caller's dialect. */
@@ -67,11 +67,11 @@ export interface ShownUsage {
    * that pass the provider's own object on; null: that object is not credible, and `whole` replaces it.
    */
   readonly added: string | null
-  /** The tier that the answer reports, by one name whatever its provider calls it; absent: none. F6. */
+  /** The tier that the answer reports, by one name whatever its provider calls it; absent: none. */
   readonly tier?: string
 }
 
-/** The last events of a stream, which wait until the call is paid. D13. */
+/** The last events of a stream, which wait until the call is paid. */
 export interface FinalEvents {
   /** Whole events in pieces, to be sent in one write where they are small. */
   withUsage(usage: ShownUsage): readonly Uint8Array[]
@@ -112,17 +112,17 @@ export interface StreamFigures {
   readonly hasOutput: boolean
   /** Nothing behind the last event counts. */
   readonly isDone: boolean
-  /** The output is over, and the usage alone is still to come. D27. */
+  /** The output is over, and the usage alone is still to come. */
   readonly awaitsUsage: boolean
-  /** The last usage that the provider reported; null: none, not numbers, or no output after some was sent. D24. */
+  /** The last usage that the provider reported; null: none, not numbers, or no output after some was sent. */
   readonly usage: TokenUsage | null
-  /** Bytes in UTF-8 of delivered text, reasoning and arguments of tools. D26. */
+  /** Bytes in UTF-8 of delivered text, reasoning and arguments of tools. */
   readonly outputBytes: number
   /** Of the part of the answer that ended last, in the provider's words; null: none has ended. */
   readonly finishReason: string | null
   /** The provider's own id; null before it came. */
   readonly upstreamId: string | null
-  /** By the last event that reports each. F6. */
+  /** By the last event that reports each. */
   readonly reported: ReportedTiers
   /** As in `AnswerFigures`. */
   readonly blocked?: string | undefined
@@ -130,7 +130,7 @@ export interface StreamFigures {
   readonly thinksIn?: ThinksIn | null
 }
 
-/** The stream of a provider that speaks the caller's dialect. D13, D22. */
+/** The stream of a provider that speaks the caller's dialect. */
 export interface NativeStream extends StreamFigures {
   read(bytes: Uint8Array): NativeRead
   /** Events that a whole stream keeps back; null: none. */
@@ -152,7 +152,7 @@ export interface PartRead {
   readonly rest?: () => Promise<PartRead>
 }
 
-/** The stream of a provider in its own protocol, for callers of other dialects. D5, D13, D22. */
+/** The stream of a provider in its own protocol, for callers of other dialects. */
 export interface PartStream extends StreamFigures {
   read(bytes: Uint8Array): PartRead
   /** Parts that only the end of the body completes; absent: there are none. */
@@ -174,14 +174,14 @@ export interface WholeAsked {
   readonly origins: readonly NamedOrigin[]
 }
 
-/** A whole answer in the internal form. D5. */
+/** A whole answer in the internal form. */
 export interface WholeParts extends AnswerFigures {
   readonly parts: readonly WrittenPart[]
 }
 
 /** Figures of a whole answer. */
 export interface AnswerFigures {
-  /** Null: missing, no counts, or no output where there was some. D24. */
+  /** Null: missing, no counts, or no output where there was some. */
   readonly usage: TokenUsage | null
   /** Bytes in UTF-8 of text, reasoning and arguments of tools. */
   readonly outputBytes: number
@@ -190,7 +190,7 @@ export interface AnswerFigures {
   /** The provider's own id; null without one. */
   readonly upstreamId: string | null
   readonly reported: ReportedTiers
-  /** The provider's word for a prompt that its filter blocked before any output; absent: it blocked none. D11. */
+  /** The provider's word for a prompt that its filter blocked before any output; absent: it blocked none. */
   readonly blocked?: string | undefined
   /** As in `StreamFigures`. */
   readonly thinksIn?: ThinksIn | null
@@ -211,7 +211,7 @@ export interface ReadAnswer extends AnswerFigures {
   readonly pieces: AnswerPieces
 }
 
-/** A whole answer in the caller's dialect, as a provider that speaks it gave it, or translated. D14. */
+/** A whole answer in the caller's dialect, as a provider that speaks it gave it, or translated. */
 export interface NativeAnswer extends AnswerFigures {
   /** The answer in pieces. */
   withUsage(usage: ShownUsage): readonly Uint8Array[]

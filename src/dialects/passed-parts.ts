@@ -86,8 +86,8 @@ const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: RESPON
 const WITHIN: readonly WrittenPart['kind'][] = ['arguments', 'finish']
 
 /**
- * A stream of parts for a caller whose last event repeats the whole answer, which stays in memory until then:
- * the stream fails at the first part beyond the maximum. D12, D21.
+ * A stream of parts for a caller whose last event repeats the whole answer, which stays in memory until
+ * then: the stream fails at the first part beyond the maximum.
  */
 export class KeptParts extends PassedParts {
   #keptBytes = 0
@@ -150,7 +150,7 @@ function keptBytes(part: WrittenPart): number {
   }
 }
 
-/** A stream whose calls are those of the tools that the caller declared. D6. */
+/** A stream whose calls are those of the tools that the caller declared. */
 export class OriginalParts extends PassedParts {
   readonly #calls: OriginalCalls
 

@@ -56,7 +56,7 @@ const DONE = 'data: [DONE]\n\n'
 
 /**
  * The events of a stream that says what a whole answer says, for a provider that was asked for a stream: the
- * reader of its streams reads them. An error becomes an event of an error. D22.
+ * reader of its streams reads them. An error becomes an event of an error.
  * @returns null: the bytes are no answer in the protocol
  */
 export function eventsOfAnswer(protocol: TextProtocol, json: Buffer): Uint8Array | null {
@@ -174,8 +174,8 @@ const GATHERED: Readonly<Record<TextProtocol, () => GatheredAnswer>> = {
 }
 
 /**
- * The whole answer that the events of a stream say, for a provider that streams although it was asked for a whole
- * answer: the reader of its whole answers reads it. D14.
+ * The whole answer that the events of a stream say, for a provider that streams although it was asked for a
+ * whole answer: the reader of its whole answers reads it.
  */
 export function answerOfEvents(protocol: TextProtocol, events: Buffer): Reframed {
   const gathered = GATHERED[protocol]()

@@ -89,7 +89,7 @@ class Bucket {
 /**
  * Reads server-sent events as the WHATWG standard for HTML says: lines end with LF, CR or CRLF; a byte order
  * mark at the start, comments, `id`, `retry` and unknown fields are skipped; the end of the stream does not
- * complete an event. Bytes of skipped lines are not kept, however long the lines are. D12, D13.
+ * complete an event. Bytes of skipped lines are not kept, however long the lines are.
  */
 export class SseReader {
   readonly #eventBytesMax: number

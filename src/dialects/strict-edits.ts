@@ -1,4 +1,4 @@
-/** Changes of a caller's body that providers of all dialects get. D4. */
+/** Changes of a caller's body that providers of all dialects get. */
 import { isNull, type BodyEdit } from '../schemas/inference/provider-body.ts'
 import { STRICT_CUT_INSIDE_DEFAULTS, type ForeignMember } from '../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../schemas/kept-body.ts'

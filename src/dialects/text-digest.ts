@@ -17,7 +17,7 @@ import type { DeclaredTool } from '../schemas/inference/server-tools.ts'
 /** The first letters of the type of a tool that OpenRouter's own servers run. */
 const ROUTER_TOOL = 'openrouter:'
 
-/** Members of a body that have one name and one meaning in all dialects. D4. */
+/** Members of a body that have one name and one meaning in all dialects. */
 interface CommonMembers {
   readonly model?: string
   readonly stream?: boolean | null
@@ -104,7 +104,7 @@ function compactionPathOf(body: Members): string | null {
   return editsOf(body).some((edit) => SUMMARIZES.test(edit)) ? '/context_management' : null
 }
 
-/** The path of a call whose input is compared with that of this one; null: none is named. D8. */
+/** The path of a call whose input is compared with that of this one; null: none is named. */
 export function comparedPathOf(body: Members): string | null {
   const { comparison_response_id: compared } = membersOf(body['prompt_cache_options'])
   return isAsked(compared) ? '/prompt_cache_options/comparison_response_id' : null
@@ -145,7 +145,7 @@ const FORMS: ReadonlyMap<unknown, string> = new Map([
 
 /**
  * What an endpoint has to have for `require_parameters`, each name once. Members that the table lacks are no
- * parameters of the catalogue. D6.
+ * parameters of the catalogue.
  */
 function parametersOf(body: Members): readonly string[] {
   const { response_format, output_format, thinking } = body
@@ -166,7 +166,7 @@ function isAsked(value: unknown): boolean {
 }
 
 /**
- * What the built-in model repeats. D35.
+ * What the built-in model repeats.
  * @param texts of the last turn of the user; undefined: there is none
  */
 export function repeatedOf(texts: readonly string[] | undefined): Pick<TextInput, 'last' | 'isLastCut'> {
@@ -230,7 +230,7 @@ interface RefusedMembers {
   readonly stop_server_tools_when?: unknown
 }
 
-/** Members that would change the answer, and tools, that Sluice does not serve. D9. */
+/** Members that would change the answer, and tools, that Sluice does not serve. */
 export function refusedOf(
   { plugins, stop_server_tools_when }: RefusedMembers,
   tools: Iterable<DeclaredTool>,

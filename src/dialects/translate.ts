@@ -1,4 +1,4 @@
-/** A request of one form of calls as the request of another one. D5, D6. */
+/** A request of one form of calls as the request of another one. */
 import type { Issue } from '../schemas/failure-metadata.ts'
 import { JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
 import type { TextProtocol } from '../schemas/models/text-models.ts'
@@ -125,7 +125,7 @@ export function promptFor(read: Prompt, { contents }: SentRequest, protocol: Tex
   return contents === undefined ? named : withContents(named, contents, protocol)
 }
 
-/** A body that has passed the schema of its dialect, in the form between. D5. */
+/** A body that has passed the schema of its dialect, in the form between. */
 export const PROMPT_READERS: Readonly<Record<Dialect, (body: Members) => Prompt>> = {
   chat: readChat,
   responses: readResponses,
@@ -164,7 +164,7 @@ function endOfText(bytes: Buffer, from: number): number {
 export interface AnswerTerms {
   /** Of signatures, where a provider has the protocol of another maker and keys of its own. */
   readonly format?: string
-  /** What the head of the answer reports; null: nothing. F6. */
+  /** What the head of the answer reports; null: nothing. */
   readonly tier?: string | null
 }
 
@@ -173,10 +173,10 @@ interface StreamTerms extends AnswerTerms {
   readonly readLarge?: ReadLarge
 }
 
-/** How the answers of a protocol are read in the internal form. D5. */
+/** How the answers of a protocol are read in the internal form. */
 export interface PartProtocol {
   stream(failureOf: FailureOf, terms?: StreamTerms): PartStream
-  /** Failures: those of a stream with this answer, but upstream_invalid where it is not whole. D14. */
+  /** Failures: those of a stream with this answer, but upstream_invalid where it is not whole. */
   whole(body: Buffer, terms?: AnswerTerms): WholeRead<WholeParts>
 }
 
@@ -196,7 +196,7 @@ export const PART_PROTOCOLS: Readonly<Record<TextProtocol, PartProtocol>> = {
   },
 }
 
-/** A whole answer in the internal form. D5. */
+/** A whole answer in the internal form. */
 export function wholeParts({
   protocol,
   answer,

@@ -8,7 +8,7 @@ import { MEDIA_KINDS, type MediaFigures } from '../schemas/money/costs.ts'
 export const NOTHING_REPORTED: ReportedTiers = {}
 
 /**
- * What an answer has reported so far. F6.
+ * What an answer has reported so far.
  * @param members in which it may report more
  */
 export function reportedWith(reported: ReportedTiers, members: Members): ReportedTiers {
@@ -23,7 +23,7 @@ export function reportedWith(reported: ReportedTiers, members: Members): Reporte
 
 /**
  * Searches of the web that a provider reports, or that its answer shows: at most SEARCHES_TOLD_MAX, which
- * exceeds the bound of any call. 0 for a missing figure or one that is not a count. D24.
+ * exceeds the bound of any call. 0 for a missing figure or one that is not a count.
  */
 export function searchesOf(figure: unknown): number {
   return Number.isSafeInteger(figure) ? Math.min(Math.max(0, Number(figure)), SEARCHES_TOLD_MAX) : 0
@@ -34,15 +34,15 @@ export function withSearches(usage: TokenUsage, searches: number): TokenUsage {
   return searches === 0 ? usage : { ...usage, searches }
 }
 
-/** A count of tokens that a provider reports; null for a missing figure or one that is not a count. D24. */
+/** A count of tokens that a provider reports; null for a missing figure or one that is not a count. */
 export function countOf(figure: unknown): number | null {
   const isCount = Number.isSafeInteger(figure) && Number(figure) >= 0 && Number(figure) <= TOKENS_TOLD_MAX
   return isCount ? Number(figure) : null
 }
 
 /**
- * The usage with its tokens of sounds and pictures, if there are any. Each figure is at most the bucket that it
- * is a part of, whatever the provider tells. D24.
+ * The usage with its tokens of sounds and pictures, if there are any. Each figure is at most the bucket that
+ * it is a part of, whatever the provider tells.
  */
 export function withMedia(usage: TokenUsage, told: MediaFigures): TokenUsage {
   const { input, cacheRead, output } = usage
@@ -56,7 +56,7 @@ export function withMedia(usage: TokenUsage, told: MediaFigures): TokenUsage {
   return MEDIA_KINDS.some((kind) => media[kind] > 0) ? { ...usage, media } : usage
 }
 
-/** The member by which a usage of chat or messages tells the searches of the web, if there were any. D24. */
+/** The member by which a usage of chat or messages tells the searches of the web, if there were any. */
 export function serverToolUse({ searches = 0 }: Pick<TokenUsage, 'searches'>): {
   readonly server_tool_use?: { readonly web_search_requests: number }
 } {

@@ -1,7 +1,7 @@
-/** Prefix of the paths of all operations except those of the SCIM service. §9, C29. */
+/** Prefix of the paths of all operations except those of the SCIM service. */
 export const API_PREFIX = '/api/v1'
 
-/** Prefix of the paths of the SCIM service. C29. */
+/** Prefix of the paths of the SCIM service. */
 export const SCIM_PREFIX = '/scim/v2'
 
 /** Path of a node's live view, on the admin port. */
@@ -10,13 +10,13 @@ export const LIVE_PATH = `${API_PREFIX}/admin/live`
 /** Path of the dashboard, on the admin port. */
 export const DASHBOARD_PATH = '/dashboard/'
 
-/** Path at which the dashboard begins and ends its session, on the admin port. C29. */
+/** Path at which the dashboard begins and ends its session, on the admin port. */
 export const SESSION_PATH = '/dashboard/session'
 
-/** Prefix of the API for the session of the dashboard, on the admin port; keys call it at `/api/v1`. C29. */
+/** Prefix of the API for the session of the dashboard, on the admin port; keys call it at `/api/v1`. */
 export const DASHBOARD_API_PREFIX = `/dashboard${API_PREFIX}`
 
-/** Header with the half of a session that the page keeps; the other half is a cookie. C29. */
+/** Header with the half of a session that the page keeps; the other half is a cookie. */
 export const PAGE_TOKEN_HEADER = 'x-sluice-page-token'
 
 /** Name in a browser's storage of the theme that a person chose, of the dashboard and of the documentation. */
@@ -32,5 +32,5 @@ export const OPENAPI_PATH = '/openapi.json'
 /** Path of the guides, on both ports. */
 export const GUIDES_PATH = `${DOCS_PATH}/guides`
 
-/** Path of the pages about error types, on both ports. C39. */
+/** Path of the pages about error types, on both ports. */
 export const ERRORS_PATH = `${DOCS_PATH}/errors`

@@ -69,7 +69,7 @@ export interface BodyForm {
   readonly depthMax?: number
 }
 
-/** What is kept of the body of a message: the members that Sluice takes out, sets or adds. D4, D10. */
+/** What is kept of the body of a message: the members that Sluice takes out, sets or adds. */
 const MESSAGES_KEPT_FORM: KeptForm = {
   names: [
     ...new Set([

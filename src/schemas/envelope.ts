@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 
-/** The error envelope of every error status. §2.1, C1, C13. */
+/** The error envelope of every error status. */
 export const ErrorEnvelope = Type.Object({
   error: Type.Object({
     code: Type.Integer({ description: 'Error code, which equals the HTTP status.' }),
@@ -28,7 +28,7 @@ export const ErrorEnvelope = Type.Object({
 })
 export type ErrorEnvelope = Static<typeof ErrorEnvelope>
 
-/** The error envelope of models that write, with members that OpenAI's client shows. D20. */
+/** The error envelope of models that write, with members that OpenAI's client shows. */
 export const TypedErrorEnvelope = Type.Object({
   error: Type.Object({
     ...ErrorEnvelope.properties.error.properties,
@@ -41,7 +41,7 @@ export const TypedErrorEnvelope = Type.Object({
   }),
 })
 
-/** The error envelope of operations on videos. §2.1, C1. */
+/** The error envelope of operations on videos. */
 export const AccountErrorEnvelope = Type.Object({
   ...ErrorEnvelope.properties,
   sluice_metadata: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]),

@@ -1,4 +1,4 @@
-/** A fault of an input, never with the offending value. Contract C13. */
+/** A fault of an input, never with the offending value. */
 export interface Issue {
   /** JSON pointer from the root of the checked value; the empty string is the root itself. */
   readonly path: string
@@ -12,7 +12,7 @@ export interface PreviousError {
   readonly status: number | null
 }
 
-/** The facts that a failure may give to the caller beside its text. Contract C13. */
+/** The facts that a failure may give to the caller beside its text. */
 export interface FailureMetadata {
   readonly issues?: readonly Issue[]
   /** The place where a body stops being JSON: its line, from 1 on. */
@@ -27,9 +27,9 @@ export interface FailureMetadata {
   readonly provider_param?: string
   readonly previous_errors?: readonly PreviousError[]
   readonly limit_source?: string
-  /** The unit of a limit of calls. C11, D29. */
+  /** The unit of a limit of calls. */
   readonly limit_kind?: 'requests' | 'tokens' | 'parallel'
-  /** Tokens that the call was expected to use. D29. */
+  /** Tokens that the call was expected to use. */
   readonly estimated_tokens?: number
   /** The kind of the limit's owner: `organization`, `workspace`, `key`. */
   readonly scope?: string
@@ -43,9 +43,9 @@ export interface FailureMetadata {
   /** For a limit of money: `daily`, `weekly`, `monthly`, `lifetime`. */
   readonly interval?: string
   readonly reset_at?: string
-  /** The most tokens of an answer that there is money for; refusals for want of money have it. D25. */
+  /** The most tokens of an answer that there is money for; refusals for want of money have it. */
   readonly affordable_output_tokens?: number
-  /** What stood for the maximum of the answer, which the request did not name. D25. */
+  /** What stood for the maximum of the answer, which the request did not name. */
   readonly default_max_output_tokens?: number
   readonly headers?: Readonly<Record<string, string>>
 }

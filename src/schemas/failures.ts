@@ -5,7 +5,7 @@ import { readableBytes } from './values/readable.ts'
 /**
  * The failure catalogue. A row contains all consequences of a failure; no other file spells an error's
  * status. `status`: the reply uses the first status that the operation lists; without a listed one, 400 or
- * 500 by `fault` (contract C2). `text` may contain `{name}` places that `Failure.fields` fills.
+ * 500 by `fault`. `text` may contain `{name}` places that `Failure.fields` fills.
  */
 export interface FailureRow {
   readonly status: readonly [number, ...number[]]
@@ -55,7 +55,7 @@ export const FAILURES = {
   ),
   tokens_over_limit: row([400],
     'caller', 'after_change', 'This call needs about {estimated} tokens, but the {holder} is limited to {limit} per minute: retrying will not help.'),
-  // Money (contract C14, C15)
+  // Money
   credit_exhausted: row([402],
     'caller', 'after_change', 'The organization\'s credit does not cover this call.'),
   key_limit_exceeded: row([403, 402],
@@ -103,7 +103,7 @@ export const FAILURES = {
     'ours', 'backoff', 'Every endpoint of this model is failing; try again later.', 'warn'),
   hops_exceeded: row([502], 'ours', 'no',
     'The request looped through {hops} gateways: a provider or a private endpoint points back to this installation.', 'warn'),
-  // Failures of providers (contract C23)
+  // Failures of providers
   upstream_failed: row([502], 'ours', 'backoff', 'The {party} failed.', 'warn'),
   upstream_invalid: row([502],
     'ours', 'backoff', 'The {party} returned an invalid answer.', 'warn'),
@@ -146,7 +146,7 @@ export const FAILURES = {
   generation_unknown: row([404], 'caller', 'after_change',
     'There is no record of this call. A record is available from two seconds after the call until its retention ends.'),
   content_not_kept: row([404], 'caller', 'no', 'Sluice keeps neither prompts nor answers.'),
-  // Video jobs (contract C27)
+  // Video jobs
   video_unknown: row([404], 'caller', 'after_change', 'There is no such video job.'),
   video_unsupported: row([400], 'caller', 'after_change', 'The model cannot make this kind of video.'),
   video_previous_unfit: row([400], 'caller', 'after_change', 'This model cannot continue the earlier job.'),
@@ -184,7 +184,7 @@ export const FAILURES = {
   content_damaged: row([500], 'ours', 'no', 'The content of this file is damaged.', 'error'),
   /** The sweep removed the upload meanwhile. */
   upload_lost: row([500], 'ours', 'backoff', 'The upload took too long and was aborted.', 'warn'),
-  // The vault (contract §4.4, B1.4, B2.4)
+  // The vault
   programme_closed: row([404],
     'caller', 'no', 'Interns and vaults are not enabled for this workspace.'),
   regional_refused: row([403], 'caller', 'no', 'This operation is not available on a regional hostname.'),
@@ -207,7 +207,7 @@ export const FAILURES = {
   not_supported: row([400], 'caller', 'no', 'Sluice does not support this feature.'),
   // The gate to the outside (design §9)
   destination_refused: row([400, 403], 'caller', 'after_change', 'This destination is not allowed.'),
-  // Private endpoints (contract B1.10, B2.6, C28)
+  // Private endpoints
   endpoint_unknown: row([404], 'caller', 'after_change', 'There is no such private endpoint.'),
   endpoints_full: row([409],
     'caller', 'after_change', 'An organization can have at most {limit} private endpoints.'),
@@ -238,10 +238,10 @@ export const FAILURES = {
   credential_unavailable: row(
     [422, 502], 'caller', 'after_change', 'The stored credential cannot be used: it was deleted or is bound to other hosts.',
   ),
-  /** Compares the fields of the first use, without `activate`. B2.6. */
+  /** Compares the fields of the first use, without `activate`. */
   idempotency_key_reused: row([422],
     'caller', 'after_change', 'This `Idempotency-Key` was already used with different fields.'),
-  // Presets (contract C19, C20)
+  // Presets
   preset_unknown: row([404], 'caller', 'after_change', 'There is no such preset.'),
   preset_version_unknown: row([404], 'caller', 'after_change', 'The preset has no such version.'),
   preset_conflict: row([409],
@@ -260,7 +260,7 @@ export const FAILURES = {
   presets_differ: row([400], 'caller', 'after_change', 'The request names two different presets.'),
   preset_without_model: row([400],
     'caller', 'after_change', 'The preset has no model: add one, as in `<model>@preset/<slug>`.'),
-  // SCIM group mappings (contract §4.5, §4.6, B2.5)
+  // SCIM group mappings
   mapping_unknown: row([404], 'caller', 'after_change', 'There is no such group mapping.'),
   mapping_role_differs: row(
     [409], 'caller', 'after_change', 'The group is mapped to this workspace with the role `{role}`; change that mapping.',
@@ -289,7 +289,7 @@ export const FAILURES = {
     'caller', 'after_change', 'An organization can have at most {limit} active SCIM tokens.'),
   scim_token_unknown: row([404], 'caller', 'after_change', 'There is no such SCIM token.'),
   scim_unsupported: row([501], 'caller', 'no', 'Sluice does not support this part of SCIM: {what}.'),
-  // Idempotency (contract C16)
+  // Idempotency
   idempotency_mismatch: row([422, 409],
     'caller', 'after_change', 'This `Idempotency-Key` was already used for a different request.'),
   idempotency_running: row([503],
@@ -320,7 +320,7 @@ export interface Failure {
   readonly param?: string
   /** Seconds, whole and at least 1; becomes `Retry-After`. */
   readonly retryAfterS?: number
-  /** Appears beside `error` in the body: the result that exists although the call failed. B2.6. */
+  /** Appears beside `error` in the body: the result that exists although the call failed. */
   readonly data?: unknown
   /** For the log only; never reaches the caller. */
   readonly cause?: unknown
@@ -342,7 +342,7 @@ export function fail(
   return { ok: false, failure: { name, ...more } }
 }
 
-/** The status of a failure for an operation that lists `listed`. Contract C2. */
+/** The status of a failure for an operation that lists `listed`. */
 export function statusOf(name: FailureName, listed: readonly number[]): number {
   const row: FailureRow = FAILURES[name]
   for (const status of row.status) if (listed.includes(status) || ANYWHERE.includes(status)) return status

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { fail, ok, type Outcome } from './failures.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from './limits/idempotency-limits.ts'
 
-/** The facts that a repetition must share with the first call, beside its bytes. C16. */
+/** The facts that a repetition must share with the first call, beside its bytes. */
 export interface Repeatable {
   /** 1 to IDEMPOTENCY_KEY_CHARS_MAX characters, as sent. */
   readonly key: string
@@ -19,7 +19,7 @@ export interface KeyedRequest {
 }
 
 /**
- * Reads the header `Idempotency-Key`; null without it: then every call is new. C16.
+ * Reads the header `Idempotency-Key`; null without it: then every call is new.
  * Failure: header_invalid (empty, or too long; characters are code points, C31).
  */
 export function readIdempotency({ header, apiKeyHash, request }: KeyedRequest): Outcome<Repeatable | null> {

@@ -32,9 +32,9 @@ interface Shape {
 const PATH_NAME_CHARS_MAX = 64
 
 /**
- * The issues of a value that its compiled validator refused, in words on which a caller can act. Made only on
- * failure: listing costs far more than the check.
- * @returns 1 to ISSUES_MAX issues with JSON pointers, never with the offending value. Contract C13.
+ * The issues of a value that its compiled validator refused, in words on which a caller can act. Made only
+ * on failure: listing costs far more than the check.
+ * @returns 1 to ISSUES_MAX issues with JSON pointers, never with the offending value.
  */
 export function issuesOf(schema: TSchema, value: unknown): Issue[] {
   const issues: Issue[] = []

@@ -7,9 +7,7 @@ const NAME_MISTAKES_MAX = 3
 /** Characters of a caller's name that a message shows and that are compared. Decision. */
 const NAME_SHOWN_CHARS_MAX = 96
 
-/**
- * A caller's name in a message: one short line in backticks, without any text that may be a key. C13, C39.
- */
+/** A caller's name in a message: one short line in backticks, without any text that may be a key. */
 export function shown(name: string): string {
   if (/^(?:Bearer )?(?:sk|pk|key|AIza)[-_\w]*$/i.test(name) && name.length > 20) return '`[…]`'
   const line = name

@@ -11,9 +11,9 @@ interface Shape {
 }
 
 /**
- * A value without the optional members that are null although their shape does not accept null, at any depth:
- * clients in many languages write omitted members as null. Members that accept null keep it, since it has a
- * meaning there. C35. A value without such members is returned itself, not a copy.
+ * A value without the optional members that are null although their shape does not accept null, at any
+ * depth: clients in many languages write omitted members as null. Members that accept null keep it, since it
+ * has a meaning there. A value without such members is returned itself, not a copy.
  */
 export function withoutNulls(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value

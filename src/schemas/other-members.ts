@@ -3,14 +3,14 @@ import { fits } from './fits.ts'
 import { pointer } from './issues.ts'
 import { editDistance } from './nearest.ts'
 
-/** Unknown members that are named. C25. */
+/** Unknown members that are named. */
 export const IGNORED_NAMES_MAX = 20
 /** Characters of such a name. Decision. */
 const IGNORED_NAME_CHARS_MAX = 64
-/** Letters of a name from which one edit is a slip: shorter names are one edit from many. C25. */
+/** Letters of a name from which one edit is a slip: shorter names are one edit from many. */
 const SLIP_CHARS_MIN = 4
 
-/** Names by which other gateways know members of Sluice. C25. */
+/** Names by which other gateways know members of Sluice. */
 const EQUIVALENTS: Readonly<Record<string, string>> = {
   max_budget: 'limit',
   budget_duration: 'limit_reset',

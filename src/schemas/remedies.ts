@@ -8,7 +8,7 @@ const RESET = 'A limit with an interval resets at `metadata.reset_at`; a lifetim
 
 /**
  * What a caller or an operator can do about a failure, beyond the failure's text; the pages of the error
- * types show it. C39.
+ * types show it.
  */
 const REMEDIES: Readonly<Record<FailureName, string>> = {
   route_unknown:

@@ -1,8 +1,6 @@
 import Type, { type Static } from 'typebox'
 
-/**
- * Observability metadata of a request: known keys become span attributes, others pass through. B1.13, C30.
- */
+/** Observability metadata of a request: known keys become span attributes, others pass through. */
 export const Trace = Type.Object(
   {
     trace_id: Type.Optional(Type.String()),

@@ -54,9 +54,9 @@ export interface Config {
   readonly rootKeyFile: string | null
   /** Ids of lost root keys: the node starts without them. Design §8. */
   readonly rootKeysLost: readonly string[]
-  /** Requests per minute of a key that is created without a limit; null = no limit. C11. */
+  /** Requests per minute of a key that is created without a limit; null = no limit. */
   readonly rateLimitRpm: number | null
-  /** Requests at once of a key without a burst of its own; null = derived from its limit. C11. */
+  /** Requests at once of a key without a burst of its own; null = derived from its limit. */
   readonly rateLimitBurst: number | null
   /** UUID or name of the organization that operates the installation; null = the oldest. */
   readonly operatorOrganization: string | null
@@ -70,11 +70,11 @@ export interface Config {
   readonly proxies: readonly string[]
   readonly videoJobHours: number
   readonly videoClipDays: number
-  /** Long calls to trusted providers of one front at once. D30. */
+  /** Long calls to trusted providers of one front at once. */
   readonly streams: number
-  /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
+  /** Milliseconds without an output after which the head of a streamed answer leaves. */
   readonly streamHoldMs: number
-  /** Milliseconds that calls in flight have when the front ends. D34. */
+  /** Milliseconds that calls in flight have when the front ends. */
   readonly drainMs: number
 }
 

@@ -118,9 +118,9 @@ export interface ScanInput {
 
 /**
  * One pass over the bytes of a JSON body, which are UTF-8, before any of it is parsed: the body is strict
- * JSON, no deeper than `depthMax`, and the contents of its known members fit into the heap of a thread.
- * The scan decides as `JSON.parse` and `jsonFault` do, also about repeated members; these two check the
- * strings of known members. C10.
+ * JSON, no deeper than `depthMax`, and the contents of its known members fit into the heap of a thread. The
+ * scan decides as `JSON.parse` and `jsonFault` do, also about repeated members; these two check the strings
+ * of known members.
  */
 export function scanBody(bytes: Uint8Array, input: ScanInput): BodyScan {
   return new BodyScanner(bytes, input).run()

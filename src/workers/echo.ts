@@ -11,7 +11,7 @@ const FRAGMENTS = 3
 
 type Echo = ShortJobTypes['echo']
 
-/** The answer of `sluice/echo-1`: the last text, JSON with it, or a call of the chosen tool with it. D35. */
+/** The answer of `sluice/echo-1`: the last text, JSON with it, or a call of the chosen tool with it. */
 export function echo(input: Echo['in']): Echo['out'] {
   const { unread } = input
   return { ...repeated(input), dropped: unread === null ? [] : droppedOf(unread) }
@@ -82,7 +82,7 @@ function untilStop(text: string, stops: readonly string[]): string {
 
 /**
  * Tokens of the model: a word with the space before it; the last one keeps the space behind it. In one pass,
- * whatever the text: an expression tries each place of a long space again. D35.
+ * whatever the text: an expression tries each place of a long space again.
  */
 function wordsOf(text: string, most: number): string[] {
   const words: string[] = []

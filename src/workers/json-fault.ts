@@ -12,10 +12,11 @@ export function tooDeep(depthMax: number): string {
 }
 
 /**
- * Finds faults that `JSON.parse` accepts and Sluice refuses: too many levels, lone surrogates, numbers
- * that overflow.
- * @param text the text from which `value` was parsed: strings need a check only when it contains `\u` escapes
- * @returns a sentence for the caller, or null. Source: contract C10.
+ * Finds faults that `JSON.parse` accepts and Sluice refuses: too many levels, lone surrogates, numbers that
+ * overflow.
+ * @param text the text from which `value` was parsed: strings need a check only when it contains `\u`
+ * escapes
+ * @returns a sentence for the caller, or null.
  */
 export function jsonFault(value: unknown, text: string, depthMax: number): string | null {
   return valueFault(value, 1, { hasEscapes: text.includes('\\u'), depthMax })

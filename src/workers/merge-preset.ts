@@ -12,7 +12,7 @@ import { readBody } from './read-body.ts'
 
 /**
  * The body of a call with what it lacks of a preset, read as if it had come so: the digest, the places and
- * every check are those of the merged body, whatever the preset has in it. D10.
+ * every check are those of the merged body, whatever the preset has in it.
  */
 export function mergePreset({
   body: name,

@@ -143,7 +143,7 @@ function outlineFault(buffer: Buffer, form: BodyForm, isOnLoop: boolean): Refuse
   return outline === 'many' && isOnLoop ? FOR_THREAD : null
 }
 
-/** Reads a body by first scanning its bytes: unknown members are skipped, whatever they contain. C25. */
+/** Reads a body by first scanning its bytes: unknown members are skipped, whatever they contain. */
 function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['in']): Read | Refused {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const form: BodyForm = BODIES[name]
@@ -228,7 +228,7 @@ function checkedAs(
   // Every form is an object.
   if (validator?.Check(value) === true) return taken(value, hasProto)
   if (isLeft) return FOR_THREAD
-  // Only refused bodies are searched: bodies without such nulls cost nothing more. C35.
+  // Only refused bodies are searched: bodies without such nulls cost nothing more.
   const without = withoutNulls(schema, value)
   if (without !== value && validator?.Check(without) === true) return taken(without, hasProto)
   const refused = fail('body_invalid', { metadata: { issues: issuesOf(schema, without) } })

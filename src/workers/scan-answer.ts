@@ -178,7 +178,7 @@ class Scanner {
 
   /**
    * An item must name itself an embedding, be at the place of its index, and have one vector in the form of
-   * all others: callers read it unchanged. §2.5
+   * all others: callers read it unchanged
    */
   #item(at: number): number {
     if (this.#bytes[at] !== OPEN_OBJECT || this.#count >= this.#countMax) return FAILED

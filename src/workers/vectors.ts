@@ -17,7 +17,7 @@ export function readVector(value: unknown): readonly number[] | null {
   return value as readonly number[]
 }
 
-/** JSON of the `data` array of an embeddings answer, or of the part of it that begins with an index. §2.5 */
+/** JSON of the `data` array of an embeddings answer, or of the part of it that begins with an index. */
 export function writeData(
   vectors: readonly (readonly number[])[],
   encoding: VectorEncoding,
@@ -30,7 +30,7 @@ export function writeData(
   return new TextEncoder().encode(`[${items.join(',')}]`)
 }
 
-/** Little-endian, the byte order of every processor that Node supports here. B1.3 */
+/** Little-endian, the byte order of every processor that Node supports here. */
 function toBase64(vector: readonly number[]): string {
   return Buffer.from(new Float32Array(vector).buffer).toString('base64')
 }

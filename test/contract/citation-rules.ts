@@ -187,32 +187,6 @@ export function unresolved(citations: readonly Citation[], { byOrigin }: Anchors
   })
 }
 
-/**
- * Anchors that nothing cites, one line each. @param listed anchors that may stay uncited, each with its
- * reason
- */
-export function uncited(
-  anchors: Anchors,
-  citations: readonly Citation[],
-  listed: Readonly<Record<string, string>>,
-): readonly string[] {
-  const all = new Map([...anchors.byOrigin.contract, ...anchors.byOrigin.design])
-  const cited = new Set(citations.filter(({ at }) => !isHome(at)).map(({ anchor }) => anchor))
-  const forgotten = [...all]
-    .filter(([id]) => !cited.has(id) && !Object.hasOwn(listed, id))
-    .map(([id, path]) => `${path}#${id} is cited by nothing`)
-  const stale = Object.keys(listed)
-    .filter((id) => cited.has(id) || !all.has(id))
-    .map((id) => `${id} is listed as uncited, and is not`)
-  return [...forgotten, ...stale]
-}
-
-/** The pages of the rules do not count: a rule needs a reader elsewhere. */
-function isHome(at: string): boolean {
-  const path = at.replace(/:\d+$/, '')
-  return Object.values(HOMES).some((home) => home.test(path))
-}
-
 /** The same lines, blocks of code emptied. */
 export function withoutBlocks(text: string): string {
   return text.replace(/^ *(```+|~~~+)[^\n]*\n[\s\S]*?^ *\1[^\n]*$/gm, (block) => block.replace(/[^\n]/g, ''))

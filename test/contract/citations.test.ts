@@ -1,23 +1,11 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import t from 'tap'
 import { ROOT, sourceFile } from '../support/source.ts'
-import {
-  anchorsOf,
-  citationsIn,
-  citationsOf,
-  citationsOnPage,
-  MAY_CITE,
-  uncited,
-  unresolved,
-  type Page,
-} from './citation-rules.ts'
+import { anchorsOf, citationsOf, citationsOnPage, MAY_CITE, unresolved, type Page } from './citation-rules.ts'
 import { deadLinks, linksOf } from './link-rules.ts'
 
 /** It plants citations that lead nowhere. */
 const THIS = 'test/contract/citations.test.ts'
-/** Rules that nothing cites, each with the reason why it stays. */
-const UNCITED: Readonly<Record<string, string>> = {}
-
 const files = (folder: string, ext: RegExp): readonly string[] =>
   readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
     .map((name) => (folder === '' ? name : `${folder}/${name}`))
@@ -43,10 +31,6 @@ t.test('each citation leads to an anchor', async (t) => {
   t.ok(citations.length > 500, `${citations.length} citations`)
   t.same(unresolved(citations, anchors), [])
   t.same(anchors.findings, [])
-})
-
-t.test('each anchor of a rule is cited', async (t) => {
-  t.same(uncited(anchors, citations, UNCITED), [])
 })
 
 t.test('each link of the documentation leads somewhere', async (t) => {
@@ -107,15 +91,6 @@ t.test('what has an anchor, and sections of standards, are not found', async (t)
 
 t.test('a line is told where a citation stands', async (t) => {
   t.same(unresolvedIn('\n/**\n * One.\n * Two: C9. */'), ['src/a.ts:4 C9 has no anchor c9'])
-})
-
-t.test('an anchor that only its own page cites is found, and one that is listed without need', async (t) => {
-  const cited = [...citationsIn('C3, B2.4, design §6.4', 1, 'src/a.ts'), ...PLANTED.flatMap(citationsOnPage)]
-  t.same(uncited(anchorsOf(PLANTED), cited, { 's4-3': 'kept', c3: 'stale', c9: 'gone' }), [
-    'docs/inside/contract.md#c2 is cited by nothing',
-    'c3 is listed as uncited, and is not',
-    'c9 is listed as uncited, and is not',
-  ])
 })
 
 t.test('an anchor that stands twice is found', async (t) => {

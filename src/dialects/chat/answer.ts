@@ -13,11 +13,11 @@ import { SIGNATURE_FORMATS } from '../prompt/signatures.ts'
 
 const DONE = 'data: [DONE]\n\n'
 
-/** The server-sent events of an answer of chat. D13. */
+/** The server-sent events of an answer of chat. */
 export class ChatEvents implements TextEvents {
   readonly silence = SILENCE
   readonly #head: TextHead
-  /** The caller asked for the usage in OpenAI's form, an event without choices. D7. */
+  /** The caller asked for the usage in OpenAI's form, an event without choices. */
   readonly #isUsageAlone: boolean
   /** Begins every event. */
   #prefix: string
@@ -133,7 +133,7 @@ interface Message {
   native: string
 }
 
-/** An answer of chat that is sent when it is whole. D14. */
+/** An answer of chat that is sent when it is whole. */
 export class WholeChat implements WholeText {
   readonly #head: TextHead
   readonly #choices = new Map<number, Message>()

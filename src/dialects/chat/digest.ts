@@ -25,7 +25,7 @@ import { isPictureUrl } from '../prompt/media.ts'
  * @param body has passed the schema
  * @param bytes of the whole body
  * @param escaped of them, bytes that escapes take beyond their characters
- * Failure: not_supported, with the member as its issue. D9.
+ * Failure: not_supported, with the member as its issue.
  */
 export function chatInputOf(
   body: Readonly<Record<string, unknown>>,

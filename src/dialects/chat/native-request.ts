@@ -12,7 +12,7 @@ import type { ReasoningField } from '../../schemas/models/text-models.ts'
 import type { NativeAsked, NativeRequest, NativeTerms } from '../native.ts'
 import { isDefault, StrictEdits, type NestedCut } from '../strict-edits.ts'
 
-/** The bytes of a chat for a provider that speaks chat. D4, D7, D25. */
+/** The bytes of a chat for a provider that speaks chat. */
 export function chatRequest<H>(
   { request: { source, isStream }, contents }: NativeAsked<H>,
   { own, isStrict, reasoningField, tokensMember, tokensMax }: NativeTerms,
@@ -24,13 +24,13 @@ export function chatRequest<H>(
 }
 
 export interface AddedTerms {
-  /** Each event of usage has to be asked for. D7. */
+  /** Each event of usage has to be asked for. */
   readonly isStream: boolean
-  /** The most tokens of an answer, by the provider's name for it; null: the provider gets none of ours. D25. */
+  /** The most tokens of an answer, by the provider's name for it; null: the provider gets none of ours. */
   readonly tokensMax: { readonly name: NativeTerms['tokensMember']; readonly tokens: number } | null
 }
 
-/** What a provider which speaks chat gets besides what the caller sent. D7, D25. */
+/** What a provider which speaks chat gets besides what the caller sent. */
 export function nativeEdits(body: KeptBody, { isStream, tokensMax }: AddedTerms): readonly BodyEdit[] {
   const edits = isStream ? [...usageEdits(body)] : []
   if (tokensMax !== null && !has(body, 'max_tokens') && !has(body, 'max_completion_tokens'))
@@ -60,7 +60,7 @@ function usageEdits(body: KeptBody): readonly BodyEdit[] {
 
 /**
  * The changes for a provider that refuses members which it does not know. Members that no table of ours
- * knows still go out: the provider decides. D4.
+ * knows still go out: the provider decides.
  */
 export function strictEdits(body: KeptBody): StrictEdits {
   const strict = new StrictEdits(body)

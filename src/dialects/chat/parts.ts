@@ -26,7 +26,7 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['function_call', 'tool_calls'],
 ])
 
-/** The stream of a provider that speaks chat, for callers of other dialects, who ask for one choice. D22. */
+/** The stream of a provider that speaks chat, for callers of other dialects, who ask for one choice. */
 export class ChatParts extends PartEvents {
   readonly #queue = new PartQueue({ write: (part) => this.write(part), answerId: () => this.upstreamId })
   readonly #calls = new ChatCalls(this.#queue)
@@ -42,7 +42,7 @@ export class ChatParts extends PartEvents {
     return super.heldBytes + this.#queue.heldBytes
   }
 
-  /** The last usage that the provider reported; null: none, not numbers, or no output after some was sent. D24. */
+  /** The last usage that the provider reported; null: none, not numbers, or no output after some was sent. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage
@@ -146,7 +146,7 @@ function callsIn({ tool_calls: calls, function_call: call }: Said): readonly Cal
   return call === null || call === undefined ? [] : [{ index: 0, function: call }]
 }
 
-/** Failures: also upstream_invalid for an error without a choice that ended so, and without choices. D14. */
+/** Failures: also upstream_invalid for an error without a choice that ended so, and without choices. */
 export function chatWhole(body: Buffer): WholeRead<WholeParts> {
   const { choices, ...head } = parsed(body) ?? {}
   if (!Array.isArray(choices) || !choices.every((choice) => isObject(membersOf(choice)['message'])))

@@ -51,7 +51,7 @@ const LOOKS_MAX = 4
 /**
  * Walks over an event of a chat stream, or over a whole answer, as the provider wrote it: finds what Sluice
  * replaces, adds and takes out, and what it counts. All other bytes stay as they came. Clients that validate
- * refuse null in many members: those are taken out, and missing members are added. D13, D14.
+ * refuse null in many members: those are taken out, and missing members are added.
  *
  * The events of one stream begin alike: what stands before the choices is walked over once, then compared.
  * Most of them differ in one text alone: then all around the text is compared, and the text is read.
@@ -230,9 +230,9 @@ function isAt(bytes: Buffer, at: number, part: Buffer): boolean {
  * STREAM_MENDED_BYTES_MAX.
  */
 export class NativeChatStream extends NativeEvents {
-  /** Bytes in UTF-8 of delivered text, reasoning and arguments of tools. D26. */
+  /** Bytes in UTF-8 of delivered text, reasoning and arguments of tools. */
   outputBytes = 0
-  /** The usage comes in an event of Sluice's own. D7. */
+  /** The usage comes in an event of Sluice's own. */
   readonly finalEvents = null
   protected readonly walk: ChatWalk
   readonly #head: NativeHead
@@ -246,7 +246,7 @@ export class NativeChatStream extends NativeEvents {
     this.walk = new ChatWalk(head, 'event')
   }
 
-  /** The last usage that the provider reported; null: none, not numbers, or no output after some was sent. D24. */
+  /** The last usage that the provider reported; null: none, not numbers, or no output after some was sent. */
   get usage(): TokenUsage | null {
     return this.#usage === null ? null : chatUsageOf(this.#usage, this.hasOutput)
   }
@@ -255,7 +255,7 @@ export class NativeChatStream extends NativeEvents {
     return this.walk.output.thinksIn
   }
 
-  /** The same in all events. D23. */
+  /** The same in all events. */
   get createdS(): number {
     return this.walk.createdS
   }

@@ -95,8 +95,8 @@ class ChoiceCalls {
 
 /**
  * The calls of a stream that passes as its bytes came. Clients put the fragments of one index together, and
- * refuse one without: so a call goes out with the next free index where the provider gives it none, or that of
- * another call, and its later fragments follow it. D23.
+ * refuse one without: so a call goes out with the next free index where the provider gives it none, or that
+ * of another call, and its later fragments follow it.
  */
 export class NativeCalls {
   /** By the index of the choice. */

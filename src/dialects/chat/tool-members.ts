@@ -224,9 +224,9 @@ class FoundParts {
 }
 
 /**
- * The items of a `content` that is a list: Mistral writes its reasoning so, as parts of type `thinking` between
- * those of type `text`. Clients want one text, with the reasoning and the pictures beside it as OpenRouter
- * writes them; parts of other types are left out. D23.
+ * The items of a `content` that is a list: Mistral writes its reasoning so, as parts of type `thinking`
+ * between those of type `text`. Clients want one text, with the reasoning and the pictures beside it as
+ * OpenRouter writes them; parts of other types are left out.
  */
 export class ContentParts implements Members {
   readonly itemsMax = Infinity

@@ -87,7 +87,7 @@ export class TopMembers implements Members {
     return { seen: this.#seenBefore, createdS: this.#fixedS ?? this.createdS, id: this.#idBefore }
   }
 
-  /** The events that follow have the time of this one: some servers write another in each. D23. */
+  /** The events that follow have the time of this one: some servers write another in each. */
   fix(): void {
     this.#fixedS ??= this.createdS
   }

@@ -17,7 +17,7 @@ export function chatUsageOf(json: Uint8Array, hasOutput: boolean): TokenUsage | 
 /**
  * Usage as a provider of chat tells it, in buckets that do not overlap. OpenAI counts cached input in the
  * prompt and reasoning in the completion. xAI and Google leave reasoning out of the completion, and only the
- * total has it. DeepSeek and Moonshot have cached input in members of their own. D24.
+ * total has it. DeepSeek and Moonshot have cached input in members of their own.
  * @param hasOutput output was delivered, and no output in the figures is a mistake
  * @returns null: figures are missing, or are no counts
  */
@@ -66,7 +66,7 @@ function firstCount(figures: readonly unknown[]): number {
 type Usage = Static<typeof ChatUsage>
 
 /**
- * Usage in the form of chat, which counts cached tokens in the prompt and reasoning in the completion. D24.
+ * Usage in the form of chat, which counts cached tokens in the prompt and reasoning in the completion.
  * Without a spread: each of its answers has the same hidden class.
  * @param nano the charged part of its cost
  */

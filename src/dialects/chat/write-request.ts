@@ -21,7 +21,7 @@ import { isTextDocument, textOfMedia } from '../prompt/media.ts'
 import { BETWEEN_TEXTS } from '../prompt/prompt.ts'
 import { areTexts, writeChatPart, type ChatPart, writeDetails } from './request-parts.ts'
 
-/** A prompt as the body of a call of chat completions. D5, D6. */
+/** A prompt as the body of a call of chat completions. */
 export function writeChat(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   const draft = new PromptDraft(prompt, 'chat', terms)
   draft.set('messages', writeChatTurns(draft))

@@ -1,7 +1,7 @@
 import { membersOf } from '../../schemas/values/members.ts'
 import { countOf } from '../usage.ts'
 
-/** In which Google's API reports the tier of an answer. F6. */
+/** In which Google's API reports the tier of an answer. */
 export const GEMINI_TIER_HEADER = 'x-gemini-service-tier'
 
 /** Paths of one model's calls in Google's API, below the base address. */

@@ -20,8 +20,8 @@ interface GeminiTerms {
 type Finish = Extract<WrittenPart, { readonly kind: 'finish' }>
 
 /**
- * The stream of `streamGenerateContent?alt=sse`. It has no last event: the end of the body is the end, and the
- * word for it must have come. Some servers tell the word in each chunk, so that only the last counts. D22.
+ * The stream of `streamGenerateContent?alt=sse`. It has no last event: the end of the body is the end, and
+ * the word for it must have come. Some servers tell the word in each chunk, so that only the last counts.
  */
 export class GeminiPartStream extends PartEvents {
   readonly #ids = new MadeCallIds()
@@ -40,7 +40,7 @@ export class GeminiPartStream extends PartEvents {
     this.report({ service_tier: tier })
   }
 
-  /** The usage of the last chunk with one; null: none, not numbers, or no output after some was sent. D24. */
+  /** The usage of the last chunk with one; null: none, not numbers, or no output after some was sent. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage
@@ -119,7 +119,7 @@ function isWord(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= WORD_CHARS_MAX
 }
 
-/** The answer of `generateContent`. D14. */
+/** The answer of `generateContent`. */
 export function geminiWhole(body: Buffer, tier?: string | null): WholeRead<WholeParts> {
   const answer = parsed(body)
   if (answer === null) return NO_ANSWER
@@ -250,7 +250,7 @@ export function geminiFinish(native: string, hasCalls: boolean): GeminiFinish {
 /**
  * Usage as Gemini tells it, in buckets that do not overlap. The prompt includes what a cache had, and leaves
  * out what the provider's own tools put before the model. Thoughts are apart from the answer; servers that
- * count them within it are known by their total. A figure that is 0 is left out. D24.
+ * count them within it are known by their total. A figure that is 0 is left out.
  * @param usage `usageMetadata`
  * @returns null: a figure is no count, or there is none of the prompt
  */

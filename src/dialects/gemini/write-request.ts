@@ -7,7 +7,7 @@ import { writeTuning, budgetOfEffort } from '../prompt/tuning.ts'
 import { geminiModel } from '../../schemas/models/gemini-models.ts'
 import { tierOf, USUAL_TIER } from '../../schemas/models/price-conditions.ts'
 
-/** A prompt as the body of Gemini's `generateContent` and `streamGenerateContent`. D5, D6. */
+/** A prompt as the body of Gemini's `generateContent` and `streamGenerateContent`. */
 export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   const draft = new PromptDraft(prompt, 'gemini', terms)
   // It stands in the path.
@@ -84,7 +84,7 @@ function leaveRefused(draft: PromptDraft): void {
   draft.drop('seed')
 }
 
-/** Google's names of the tiers that it has, by those of other forms. F6. */
+/** Google's names of the tiers that it has, by those of other forms. */
 const TIERS: Readonly<Record<string, string>> = {
   [USUAL_TIER]: 'standard',
   flex: 'flex',

@@ -19,7 +19,6 @@ import { shownTier, USUAL_TIER } from '../../schemas/models/price-conditions.ts'
 
 /**
  * Usage in the form of messages, whose input leaves cached tokens out, and whose output has the reasoning.
- * D24.
  * @param nano the charged part of its cost
  */
 export function messagesUsage({ usage, isByok, isEstimated, reported }: PaidUsage, nano: number): ShownUsage {
@@ -60,7 +59,7 @@ function sharesOf({ cacheWrite, cacheWriteHour = 0, reasoning }: TokenUsage): ob
 
 const PING = Buffer.from('event: ping\ndata: {"type":"ping"}\n\n')
 
-/** The server-sent events of an answer of messages. D13. */
+/** The server-sent events of an answer of messages. */
 export class MessageEvents implements TextEvents {
   #head: TextHead
   readonly #promptWords: number
@@ -73,7 +72,7 @@ export class MessageEvents implements TextEvents {
     this.#promptWords = promptWords
   }
 
-  /** Clients take a ping only behind the begin of the message. D16. */
+  /** Clients take a ping only behind the begin of the message. */
   get silence(): Uint8Array {
     return this.#hasBegun ? PING : SILENCE
   }
@@ -139,12 +138,12 @@ function event(name: string, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** @param head id of the call: that of its message has another prefix. C9, D32 */
+/** @param head id of the call: that of its message has another prefix. */
 function messageBegin({ id, model }: Pick<TextHead, 'id' | 'model'>): object {
   return { id: id.replace(/^gen_/, 'msg_'), type: 'message', role: 'assistant', model }
 }
 
-/** An answer of messages that is sent when it is whole. D14. */
+/** An answer of messages that is sent when it is whole. */
 export class WholeMessage implements WholeText {
   #head: TextHead
   readonly #blocks = new MessageBlocks('whole')

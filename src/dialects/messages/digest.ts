@@ -22,7 +22,7 @@ import { isPictureUrl } from '../prompt/media.ts'
  * @param bytes of the whole body
  * @param escaped of them, bytes that escapes take beyond their characters
  * Failures: body_invalid (no `max_tokens`, which providers of messages require), not_supported, with the
- * member as its issue. D9.
+ * member as its issue.
  */
 export function messagesInputOf(
   body: Readonly<Record<string, unknown>>,

@@ -12,7 +12,7 @@ export type MessageForm = 'start' | 'answer'
 export const NO_USAGE =
   '{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}'
 
-/** Id of a message, for where the provider gives none. C9. */
+/** Id of a message, for where the provider gives none. */
 export function messageId({ id }: Pick<NativeHead, 'id'>): string {
   return `msg_${id.slice(id.indexOf('_') + 1)}`
 }
@@ -30,7 +30,7 @@ const ERROR = 256
 /** Bytes of a provider's id that is kept, with its quotes; providers have shorter ones. */
 const ID_BYTES_MAX = 256
 
-/** A message: clients need all of its usual members, and no null in its usage. D13, D14. */
+/** A message: clients need all of its usual members, and no null in its usage. */
 export class MessageMembers implements Members {
   readonly itemsMax = 0
   /** The provider's own id, a text of JSON; null: the message has none. */

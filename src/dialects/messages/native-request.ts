@@ -5,12 +5,12 @@ import { foreignEdits } from '../foreign-parts.ts'
 
 const VERSION = 'anthropic-version'
 
-/** For callers that name none, as a list of name and value. D4. */
+/** For callers that name none, as a list of name and value. */
 export const VERSION_HEADER: readonly string[] = [VERSION, '2023-06-01']
 
 const BETA = 'anthropic-beta'
 
-/** Features that a caller of messages asks for and an endpoint of another form does not get. D6. */
+/** Features that a caller of messages asks for and an endpoint of another form does not get. */
 export function unsentBetas(passedHeaders: readonly string[] = []): readonly string[] {
   const at = passedHeaders.indexOf(BETA)
   if (at < 0) return []
@@ -20,7 +20,7 @@ export function unsentBetas(passedHeaders: readonly string[] = []): readonly str
 
 /**
  * The bytes of a message for a provider that speaks messages. The caller has always named a maximum of
- * tokens, so that none is added. D4, D25.
+ * tokens, so that none is added.
  */
 export function messagesRequest<H>(
   { request: { source }, passedHeaders = [], foreign, contents }: NativeAsked<H>,

@@ -21,7 +21,7 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
 ])
 const STOP_SEQUENCE = 'stop_sequence'
 
-/** The stream of a provider that speaks messages, for callers of other dialects. D22. */
+/** The stream of a provider that speaks messages, for callers of other dialects. */
 export class MessagesParts extends PartEvents {
   readonly #usage = new MessagesUsage()
   readonly #queue = new PartQueue({ write: (part) => this.write(part), answerId: () => this.upstreamId })
@@ -152,7 +152,7 @@ export class MessagesParts extends PartEvents {
   }
 }
 
-/** Failures: also upstream_invalid for an error, and for what is no message. D14. */
+/** Failures: also upstream_invalid for an error, and for what is no message. */
 export function messageWhole(body: Buffer): WholeRead<WholeParts> {
   const message = parsed(body)
   if (message === null || (message['type'] ?? 'message') !== 'message') return NO_ANSWER

@@ -23,11 +23,11 @@ interface HeldDelta extends KeptEvent {
 
 /**
  * The stream of a provider that speaks Anthropic's messages, for a caller that does. Events pass as their
- * bytes came, whatever their types; only the first is changed (D13), and pings are not passed on. The last
+ * bytes came, whatever their types; only the first is changed, and pings are not passed on. The last
  * `message_delta`, which has the usage, and `message_stop` are kept for `finalEvents`.
  */
 export class NativeMessagesStream extends NativeEvents {
-  /** Bytes in UTF-8 of delivered text, thinking and arguments of tools. D26. */
+  /** Bytes in UTF-8 of delivered text, thinking and arguments of tools. */
   outputBytes = 0
   protected readonly walk: EventWalk
   readonly #head: NativeHead
@@ -170,7 +170,7 @@ function writeEvent(name: string, json: Buffer): void {
 
 /**
  * Walks over an event of a messages stream as the provider wrote it: finds what Sluice replaces in the first
- * event, and what it counts in all of them. All other bytes stay as they came. D13.
+ * event, and what it counts in all of them. All other bytes stay as they came.
  */
 class EventWalk extends WholeWalk {
   readonly output = new Output()

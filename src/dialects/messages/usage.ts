@@ -8,7 +8,7 @@ import { TOKENS_TOLD_MAX } from '../../schemas/inference/token-limits.ts'
  * Usage as a provider of messages tells it, in buckets that do not overlap. The input leaves cached tokens
  * out. The first event has the input, and a placeholder for the output; later events have totals of all
  * figures that apply, and some gateways have the input only there, or zeros there. So the largest figure of
- * each counts. Steps that the totals leave out, as that of a compaction, come to them. D24.
+ * each counts. Steps that the totals leave out, as that of a compaction, come to them.
  */
 export class MessagesUsage {
   #isTold = false
@@ -24,7 +24,7 @@ export class MessagesUsage {
   /** Whose results came. */
   #seenSearches = 0
   readonly #steps = new Steps()
-  /** By the last figures that report each. F6. */
+  /** By the last figures that report each. */
   reported: ReportedTiers = NOTHING_REPORTED
 
   /** Figures of the first event. @param json one JSON object */
@@ -151,7 +151,7 @@ const IN_TOTALS: ReadonlySet<unknown> = new Set(['message', 'fallback_message'])
 
 /**
  * The steps of an answer (`iterations` of its usage). The totals leave some of them out: the tokens of a
- * compaction stand here alone. The length of the usage bounds their number. D24.
+ * compaction stand here alone. The length of the usage bounds their number.
  */
 export class Steps {
   #all = NONE

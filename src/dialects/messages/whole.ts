@@ -7,7 +7,7 @@ import { writtenAnew } from '../walk/written-json.ts'
 
 /**
  * A whole answer of a provider that speaks Anthropic's messages. Null: no JSON object, an error, or no
- * content. D14.
+ * content.
  */
 export function readMessageAnswer(body: Buffer, head: NativeHead): ReadAnswer | null {
   const walk = new MessageWalk(head)

@@ -24,11 +24,11 @@ export interface TextPreset {
   readonly tools: readonly { readonly identity: string; readonly json: string }[]
   /** A text; null: the preset has no system prompt. */
   readonly systemPrompt: string | null
-  /** Fields that have no words here, for `x-sluice-dropped`. D6. */
+  /** Fields that have no words here, for `x-sluice-dropped`. */
   readonly dropped: readonly string[]
 }
 
-/** What a dialect takes of presets, its own and those of other forms. D10. */
+/** What a dialect takes of presets, its own and those of other forms. */
 export interface PresetForm {
   readonly source: PresetSource
   /** Fields that a preset keeps of a request in this form. */
@@ -55,7 +55,7 @@ export interface PresetForm {
 
 /**
  * What makes two tools the same one: the name of a function, else the type, with a name where the tool has
- * one. B2.2.
+ * one.
  */
 export function toolIdentity(tool: unknown): string {
   const { type = 'custom', name, ...more } = membersOf(tool)
@@ -66,7 +66,7 @@ export function toolIdentity(tool: unknown): string {
 /**
  * The caller's bytes with the fields of the preset that the request lacks: its tools behind those of the
  * request, and its system prompt before all else. What the request says wins as a whole, and all other bytes
- * stay as they are. D10, B2.2.
+ * stay as they are.
  * @param body has passed the schema of the dialect
  * @param model that results
  */

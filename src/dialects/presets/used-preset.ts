@@ -43,7 +43,7 @@ export interface PresetRequest {
 
 /**
  * What a call takes of a preset, whichever form saved it: fields of its own form as they are, those of other
- * forms through the form between. D6, D10.
+ * forms through the form between.
  */
 export function textPresetOf(
   form: PresetForm,
@@ -89,7 +89,7 @@ function ownFields({ source, kept }: PresetForm, { tools, ...saved }: PresetFiel
   }
 }
 
-/** What a chat takes of presets. D10. */
+/** What a chat takes of presets. */
 export const CHAT_PRESET: PresetForm = {
   source: 'chat',
   kept: CHAT_KEPT.properties,
@@ -108,7 +108,7 @@ export const CHAT_PRESET: PresetForm = {
   },
 }
 
-/** What a message takes of presets. D10. */
+/** What a message takes of presets. */
 export const MESSAGES_PRESET: PresetForm = {
   source: 'messages',
   kept: MESSAGES_KEPT.properties,
@@ -135,7 +135,7 @@ export const MESSAGES_PRESET: PresetForm = {
 /** Between the system prompt of a preset and the caller's own, as JSON writes it. */
 const BLANK_LINE = '\\n\\n'
 
-/** What a call of responses takes of presets. D10. */
+/** What a call of responses takes of presets. */
 export const RESPONSES_PRESET: PresetForm = {
   source: 'responses',
   kept: RESPONSES_KEPT.properties,
@@ -171,7 +171,7 @@ const TOKENS: readonly string[] = ['max_tokens', 'max_completion_tokens']
 /**
  * Fields of a preset that another form of calls saved, in the words of the caller's form. A field without
  * words in it is dropped and named, whatever table D6 makes of it in a request; so is one that no call could
- * have. D6, D10.
+ * have.
  */
 function foreignFields(forms: Forms, config: Members, request: PresetRequest): TakenFields {
   const { from, to } = forms

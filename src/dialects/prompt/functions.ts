@@ -69,8 +69,8 @@ export function isFitting(name: string): boolean {
 
 /**
  * Names of the functions that stand for tools whose own names other forms lack, or not all providers take:
- * those of one request are never the same, and a tool has the same name in each request that declares the same
- * tools. D6.
+ * those of one request are never the same, and a tool has the same name in each request that declares the
+ * same tools.
  */
 export class FunctionNames {
   readonly #taken: Set<string>
@@ -120,8 +120,8 @@ function joined(namespace: string, name: string): string {
 }
 
 /**
- * The prompt with names of functions that all providers take: a dialect has longer ones, and other characters.
- * The caller reads its own names in the answer. D6.
+ * The prompt with names of functions that all providers take: a dialect has longer ones, and other
+ * characters. The caller reads its own names in the answer.
  */
 export function withFittingNames(prompt: Prompt): Prompt {
   const { tools, toolChoice, turns } = prompt

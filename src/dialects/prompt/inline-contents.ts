@@ -1,4 +1,4 @@
-/** Contents that a request names, in the written request: each is put in its place while that is sent. D31. */
+/** Contents that a request names, in the written request: each is put in its place while that is sent. */
 import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import { inlineFormOf, SOUND_FORMATS } from '../../schemas/inference/inline-files.ts'
 import type { Media, Prompt, PromptFile, PromptImage, Turn, UserPart } from './prompt.ts'

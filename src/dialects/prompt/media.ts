@@ -82,7 +82,7 @@ export function isWebAddress(url: string): boolean {
 
 /**
  * Whether what stands at the place of a picture is one as far as its type or address tells. Google reads
- * documents, texts and films at the place of a picture, too. D25.
+ * documents, texts and films at the place of a picture, too.
  * @param url an address, or the content itself
  */
 export function isPictureUrl(url: string): boolean {

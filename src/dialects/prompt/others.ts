@@ -22,7 +22,7 @@ const CACHE_MARK = 'cache_control'
 /** The only type of such a mark that forms have. */
 const MARK_TYPE = 'ephemeral'
 
-/** What a reader finds in a request and the form does not carry, each name once. D6. */
+/** What a reader finds in a request and the form does not carry, each name once. */
 export class Others {
   readonly #dialect: Dialect
   readonly #dropped = new Map<string, OtherMember>()

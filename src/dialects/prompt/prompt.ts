@@ -3,7 +3,7 @@ import type { Dialect } from '../../schemas/inference/text-request.ts'
 /**
  * What a caller asks of a model, in the form between the dialects of callers and the protocols of providers.
  * Each dialect has a reader that makes it and each protocol a writer that sends it: no translator knows two
- * wire forms. D5.
+ * wire forms.
  */
 
 /** Between texts that are one, in forms that have no list of them. */
@@ -242,7 +242,7 @@ export interface Prompt {
   readonly others: readonly OtherMember[]
 }
 
-/** A member that has no place in the form: dropped and named, or refused with its path. D6. */
+/** A member that has no place in the form: dropped and named, or refused with its path. */
 export interface OtherMember {
   /** As `x-sluice-dropped` names it. */
   readonly name: string

@@ -153,7 +153,7 @@ export interface ForeignParts {
 
 /**
  * What becomes of items of reasoning without what they are encrypted by, where a provider stores nothing:
- * OpenAI refuses them, and other servers want those that have a text. D8.
+ * OpenAI refuses them, and other servers want those that have a text.
  */
 export type BareReasoning = 'kept' | 'cut' | 'cut without text'
 

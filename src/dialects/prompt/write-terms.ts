@@ -4,9 +4,9 @@ import type { ReasoningField } from '../../schemas/models/text-models.ts'
 export interface WriteTerms {
   /** The provider's own name of the model. */
   readonly upstreamModel: string
-  /** Tokens of the answer at most, where the caller names no maximum; null: none is sent. D25. */
+  /** Tokens of the answer at most, where the caller names no maximum; null: none is sent. */
   readonly tokensMax: number | null
-  /** The provider refuses members that it does not know. D4. */
+  /** The provider refuses members that it does not know. */
   readonly isStrict: boolean
   /** The provider made the protocol, and has names that its imitators lack. */
   readonly isMaker: boolean
@@ -16,7 +16,7 @@ export interface WriteTerms {
   readonly reasoningField?: ReasoningField
   /** The efforts that the model takes; absent: those that every provider of chat has. */
   readonly efforts?: readonly string[]
-  /** The provider of Gemini refuses a tier in the body. F6. */
+  /** The provider of Gemini refuses a tier in the body. */
   readonly isWithoutTier?: true
   /**
    * The body is of a preset, for a caller of this form: it has nothing by which callers of other forms would
@@ -33,7 +33,7 @@ export interface RefusedMember {
   readonly expected: string
 }
 
-/** A prompt in the form of a protocol. D6. */
+/** A prompt in the form of a protocol. */
 export interface WrittenPrompt {
   readonly body: Readonly<Record<string, unknown>>
   /** Members that only tune the answer and are not in the body, as `x-sluice-dropped` names them. */

@@ -44,9 +44,9 @@ export interface ResponseItemsOptions {
 }
 
 /**
- * What a model writes, as the items of a response and the events that tell of them. One item is written after
- * the other: reasoning, calls of tools, a message. A signature travels in a carrier; that of a call in an item
- * of reasoning behind the call. D5, D35.
+ * What a model writes, as the items of a response and the events that tell of them. One item is written
+ * after the other: reasoning, calls of tools, a message. A signature travels in a carrier; that of a call in
+ * an item of reasoning behind the call.
  */
 export class ResponseItems {
   /** Items that are whole. */

@@ -18,7 +18,7 @@ import { shownTier, USUAL_TIER } from '../../schemas/models/price-conditions.ts'
 type Usage = Static<typeof ResponsesUsage>
 
 /**
- * Usage in the form of responses, which counts cached tokens in the input and reasoning in the output. D24.
+ * Usage in the form of responses, which counts cached tokens in the input and reasoning in the output.
  * @param nano the charged part of its cost
  */
 export function responsesUsage(
@@ -52,7 +52,7 @@ const LF = 0x0a
 /** UTF-16 units of a text from which on writing it again costs more than the slower way around it. */
 const PREPARED_UNITS_MIN = 16_384
 
-/** The server-sent events of an answer of responses. D13. */
+/** The server-sent events of an answer of responses. */
 export class ResponsesEvents implements TextEvents {
   readonly silence = SILENCE
   #head: TextHead
@@ -136,7 +136,7 @@ export class ResponsesEvents implements TextEvents {
   }
 }
 
-/** An answer of responses that is sent when it is whole. D14. */
+/** An answer of responses that is sent when it is whole. */
 export class WholeResponse implements WholeText {
   #head: TextHead
   readonly #items: ResponseItems
@@ -192,7 +192,7 @@ function endOf({ items, incomplete: reason }: ResponseItems): ResponseEnd {
   }
 }
 
-/** Every member that clients which validate require, null where there is nothing. D13. */
+/** Every member that clients which validate require, null where there is nothing. */
 function responseOf(head: TextHead, end: ResponseEnd): object {
   return {
     id: `resp_${tailOf(head)}`,

@@ -26,7 +26,7 @@ import {
 } from '../../schemas/inference/server-tools.ts'
 import { isPictureUrl } from '../prompt/media.ts'
 
-/** Reasoning that a client names in place of sending it: it is left out where nothing is stored. D8. */
+/** Reasoning that a client names in place of sending it: it is left out where nothing is stored. */
 export const REASONING_ID = 'rs_'
 /** Of `include`. */
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
@@ -35,7 +35,7 @@ const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
  * @param body has passed the schema
  * @param bytes of the whole body
  * @param escaped of them, bytes that escapes take beyond their characters
- * Failure: not_supported, with the member as its issue. D9.
+ * Failure: not_supported, with the member as its issue.
  */
 export function responsesInputOf(
   body: Readonly<Record<string, unknown>>,
@@ -156,7 +156,7 @@ const TEXTS =
 /** Those with addresses that are such notes. */
 const NOTED = /(?:_call|_output)$|^(?:mcp|tool_search)_/
 
-/** What goes on from what a provider has stored. D8. */
+/** What goes on from what a provider has stored. */
 const REFERENCE = 'item_reference'
 
 /** As `chatSizeOf`. */

@@ -14,7 +14,7 @@ interface Required {
   readonly bit: number
 }
 
-/** Members in the order in which missing ones are added. D13. */
+/** Members in the order in which missing ones are added. */
 const REQUIRED: readonly Required[] = [
   { name: 'id', put: null, isNoNull: true },
   { name: 'object', put: '"response"', isNoNull: true },
@@ -189,7 +189,7 @@ export class ResponseMembers implements Members {
   }
 }
 
-/** The id of an answer whose provider gave none: that of the call, as responses write it. D32. */
+/** The id of an answer whose provider gave none: that of the call, as responses write it. */
 function ownId({ id }: NativeHead): string {
   return id.replace(/^gen_/, 'resp_')
 }

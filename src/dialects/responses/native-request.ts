@@ -30,7 +30,7 @@ const CUT_REASONING: ReadonlyMap<string, NestedCut> = new Map(
 
 /**
  * The bytes of a call for a provider that speaks responses. Under the operator's key nothing is stored: one
- * account serves many workspaces. D4, D8, D25.
+ * account serves many workspaces.
  */
 export function responsesRequest<H>(
   { request: { source }, foreign, contents }: NativeAsked<H>,
@@ -53,7 +53,7 @@ export function responsesRequest<H>(
   return { body: providerBody(source, [...edits, ...contents], own), dropped }
 }
 
-/** Members that OpenAI refuses are cut. Members that no table of ours knows still go out. D4. */
+/** Members that OpenAI refuses are cut. Members that no table of ours knows still go out. */
 function strictEdits(body: KeptBody): StrictEdits {
   const strict = new StrictEdits(body)
   strict.cutTop(RESPONSES_STRICT_CUT)
@@ -84,8 +84,8 @@ export function hasBareReasoning(body: KeptBody): boolean {
 }
 
 /**
- * Cuts the items that name reasoning which the provider has not stored, and the ids of pictures whose content
- * is here. D8, D31.
+ * Cuts the items that name reasoning which the provider has not stored, and the ids of pictures whose
+ * content is here.
  */
 function referenceEdits(body: KeptBody): { readonly edits: readonly BodyEdit[]; readonly dropped: string[] } {
   const edits: BodyEdit[] = []

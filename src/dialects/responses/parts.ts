@@ -29,7 +29,7 @@ const TEXTS: ReadonlyMap<string, readonly [SaidKind, 'delta' | 'done']> = new Ma
 /** Why an answer is not complete; another word means that it was cut, too. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([['content_filter', 'content_filter']])
 
-/** The stream of a provider that speaks responses, for callers of other dialects. D22. */
+/** The stream of a provider that speaks responses, for callers of other dialects. */
 export class ResponsesParts extends PartEvents {
   readonly #queue = new PartQueue({ write: (part) => this.write(part), answerId: () => this.upstreamId })
   readonly #items: ResponseItems
@@ -56,7 +56,7 @@ export class ResponsesParts extends PartEvents {
     return super.heldBytes + this.#queue.heldBytes
   }
 
-  /** As the last event tells it; null: missing, not credible, or no output where there was some. D24. */
+  /** As the last event tells it; null: missing, not credible, or no output where there was some. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage
@@ -138,7 +138,7 @@ const ITEM_EVENTS: ReadonlySet<string> = new Set([
   ARGUMENTS_DONE,
 ])
 
-/** Failures: also upstream_invalid for an error without the status, and for a response without outputs. D14. */
+/** Failures: also upstream_invalid for an error without the status, and for a response without outputs. */
 export function responseWhole(body: Buffer, format?: string): WholeRead<WholeParts> {
   const response = parsed(body)
   if (response === null) return NO_ANSWER

@@ -208,7 +208,7 @@ function callOf(item: Members, names: FunctionNames, json: string): ReadTurn {
   return { role: 'assistant', parts: [call] }
 }
 
-/** Reasoning that is named in place of being sent goes without: nothing is stored. D8. */
+/** Reasoning that is named in place of being sent goes without: nothing is stored. */
 function addReference({ id }: Members, { path, others }: Place): void {
   if (textOf(id)?.startsWith(REASONING_ID) === true) others.drop('item_reference', path)
   else others.add('input', path)

@@ -17,7 +17,7 @@ const CONTAINERS: ReadonlyMap<string, string> = new Map([
   ['response.incomplete', 'incomplete'],
   ['response.failed', 'failed'],
 ])
-/** Those that end a stream. D22. */
+/** Those that end a stream. */
 const FINAL: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 const FAILED = 'response.failed'
 const ITEM_ADDED = 'response.output_item.added'
@@ -61,14 +61,14 @@ export class NativeResponsesStream extends NativeEvents {
     return super.heldBytes + (final === null ? 0 : bytesOf(final.pieces.before) + bytesOf(final.pieces.after))
   }
 
-  /** As the provider told it in the last event, with the searches of the items so far. D24. */
+  /** As the provider told it in the last event, with the searches of the items so far. */
   get usage(): TokenUsage | null {
     return usageWithItems(this.#final?.told?.tokens ?? null, this.#searches)
   }
 
   /**
    * Bytes in UTF-8 of delivered text, reasoning and arguments of tools. The same text stands in its pieces,
-   * in an event of its own, in its item and in the last event; small servers leave some of them out. D26.
+   * in an event of its own, in its item and in the last event; small servers leave some of them out.
    */
   get outputBytes(): number {
     return Math.max(this.#deltaBytes, this.#textBytes, this.#itemBytes)
@@ -137,7 +137,7 @@ export class NativeResponsesStream extends NativeEvents {
   #end(type: string, isOwn: boolean): Failure | null {
     const walk = this.walk
     if (walk.event.isBare) return INVALID
-    // Before the first output another endpoint may answer. D22.
+    // Before the first output another endpoint may answer.
     if (type === FAILED && !this.hasOutput) return this.failureOf(walk.reportedError, true)
     const status = CONTAINERS.get(type) ?? ''
     const before = new Pieces(walk.bytes)

@@ -6,8 +6,8 @@ import { USAGE_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 
 /**
  * Usage as a provider of responses tells it, in buckets that do not overlap: the input includes cached
- * tokens, the output includes reasoning. A server that leaves reasoning out of the output has it in the total
- * alone. D24.
+ * tokens, the output includes reasoning. A server that leaves reasoning out of the output has it in the
+ * total alone.
  * @param hasOutput output was delivered, and no output in the figures is a mistake
  * @returns null: figures are missing, or are not credible
  */
@@ -48,7 +48,7 @@ export interface ToldUsage {
 
 /**
  * The usage that a provider told, with the figures that clients which validate require, and without the
- * members of Sluice. D13, D24.
+ * members of Sluice.
  * @param json one JSON value; null: it told none
  * @param hasOutput output was delivered
  * @returns null: missing, or not credible

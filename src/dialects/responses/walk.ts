@@ -13,7 +13,7 @@ const DETAILS_BYTES_MAX = 1_024
 
 /**
  * Walks over an event of responses, or over a whole answer, as the provider wrote it: finds what Sluice
- * replaces and adds, and what it counts. All other bytes stay as they came. D13, D14.
+ * replaces and adds, and what it counts. All other bytes stay as they came.
  */
 export class ResponseWalk extends WholeWalk {
   readonly event: EventMembers

@@ -5,7 +5,7 @@ import type { NativeHead, ReadAnswer } from '../parts.ts'
 import { NOTHING_REPORTED, reportedWith } from '../usage.ts'
 
 /**
- * Reads a whole answer of a provider that speaks responses. D14.
+ * Reads a whole answer of a provider that speaks responses.
  * @returns null: no JSON object, an error, or no list of outputs. Bytes: the error of a response that failed
  */
 export function readResponse(body: Buffer, head: NativeHead): ReadAnswer | Uint8Array | null {

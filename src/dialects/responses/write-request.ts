@@ -20,7 +20,7 @@ import { returnedSignature, SIGNATURE_FORMATS, takenBack } from '../prompt/signa
 import { freeformInputOf } from '../prompt/freeform-tools.ts'
 import { writeItemPart } from './request-parts.ts'
 
-/** A prompt as the body of a call of responses. D5, D6, D8. */
+/** A prompt as the body of a call of responses. */
 export function writeResponses(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   const draft = new PromptDraft(prompt, 'responses', terms)
   const { instructions, rest } = split(prompt.turns)

@@ -1,6 +1,4 @@
-/**
- * Names by which metrics know what a provider did not get: a bounded set, since callers choose members. D36.
- */
+/** Names by which metrics know what a provider did not get: a bounded set, since callers choose members. */
 import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../schemas/inference/responses-members.ts'
 import { STRICT_CUT, STRICT_CUT_BY_ROLE } from '../../schemas/inference/strict-members.ts'
 import { CARRIED, OTHERS, topOf } from './field-table.ts'

@@ -1,4 +1,4 @@
-/** The table of fields as people and documents read it. D6. */
+/** The table of fields as people and documents read it. */
 import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import {

@@ -1,4 +1,4 @@
-/** What becomes of each member of a request in each protocol: one table for readers, writers and words. D6. */
+/** What becomes of each member of a request in each protocol: one table for readers, writers and words. */
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../schemas/models/text-models.ts'
 import { RESPONSES_STRICT_CUT, STRICT_CUT } from '../../schemas/inference/strict-members.ts'
 import { OURS_NAMES } from '../../schemas/inference/text-members.ts'
@@ -351,7 +351,7 @@ export function writtenAs(
   return (names[protocol] ?? []).filter((name) => !(isStrict && isForeign(name, protocol)))
 }
 
-/** Members of OpenRouter, which a strict provider of OpenAI's forms refuses. D4. */
+/** Members of OpenRouter, which a strict provider of OpenAI's forms refuses. */
 const FOREIGN: Readonly<Partial<Record<TextProtocol, ReadonlySet<string>>>> = {
   // Its effort has a member of its own.
   chat: new Set([...Object.keys(STRICT_CUT), 'reasoning']),

@@ -1,4 +1,4 @@
-/** Members that are dropped, where the caller wants none to be. D6. */
+/** Members that are dropped, where the caller wants none to be. */
 import type { Issue } from '../../schemas/failure-metadata.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../schemas/models/text-models.ts'
 import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../schemas/inference/responses-members.ts'
@@ -39,14 +39,14 @@ export function nativeIssue(dialect: Dialect, name: string): Issue {
   )
 }
 
-/** What stands in turns, and only the provider that has signed or stored it goes on from. D8. */
+/** What stands in turns, and only the provider that has signed or stored it goes on from. */
 const GIVEN: Readonly<Record<Dialect, readonly string[]>> = {
   chat: [],
   responses: ['reasoning', 'item_reference'],
   messages: ['reasoning'],
 }
 
-/** What a strict provider does not get of turns. D4. */
+/** What a strict provider does not get of turns. */
 const WITHIN_TURNS: Readonly<Record<Dialect, readonly string[]>> = {
   chat: Object.values(STRICT_CUT_BY_ROLE).flat(),
   responses: Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat(),

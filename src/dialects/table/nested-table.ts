@@ -1,4 +1,4 @@
-/** What becomes of what stands within requests: turns, their parts, and tools. It goes on from the table of fields. D6. */
+/** What becomes of what stands within requests: turns, their parts, and tools. It goes on from the table of fields. */
 import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 
@@ -137,7 +137,7 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
       web_search_call: 'dropped',
       tool_search_call: 'dropped',
       tool_search_output: 'dropped',
-      // Of reasoning; others are refused. D8.
+      // Of reasoning; others are refused.
       item_reference: 'dropped',
       ...refused(
         'agent_message apply_patch_call apply_patch_call_output code_interpreter_call compaction ' +
@@ -245,8 +245,8 @@ export interface Offer {
 }
 
 /**
- * Tools of responses that are dropped where they are such an offer, and refused where the caller wants them. A
- * model without them answers by itself, and by the other tools. D6.
+ * Tools of responses that are dropped where they are such an offer, and refused where the caller wants them.
+ * A model without them answers by itself, and by the other tools.
  */
 const OFFERS: Readonly<Record<string, Offer>> = {
   // It says whether it reads live pages.

@@ -1,4 +1,4 @@
-/** Names of what writers leave out, as callers of each dialect have them. D6. */
+/** Names of what writers leave out, as callers of each dialect have them. */
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 
 /** By the name that writers have, which is that of chat; other dialects have the same one where none is here. */

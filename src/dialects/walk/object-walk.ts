@@ -216,7 +216,7 @@ const NO_BYTES = Buffer.alloc(0)
 /**
  * A walk over an event, or over a whole answer: one object with nothing but space around it. What the walk
  * does not decide (names with escapes, members that come twice, several lines, bytes that are not UTF-8) is
- * written anew, and walked over again. D13, D14.
+ * written anew, and walked over again.
  */
 export abstract class WholeWalk {
   /** What was walked over: the provider's bytes, or those bytes written anew. */

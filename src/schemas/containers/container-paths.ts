@@ -8,7 +8,7 @@ import {
 } from '../files/file-limits.ts'
 
 const FILE_ID_PREFIX = 'cfile_'
-/** The form of a container id: `sess_…`, `gen_…`, or an id that a caller chose. C22. */
+/** The form of a container id: `sess_…`, `gen_…`, or an id that a caller chose. */
 export const CONTAINER_ID_PATTERN = `^(?:(?:sess|gen)_[A-Za-z0-9_-]{1,${CONTAINER_ID_PART_CHARS_MAX}}|[A-Za-z0-9_-]{1,${CONTAINER_ID_CHARS_MAX}})$`
 const CONTAINER_ID = new RegExp(CONTAINER_ID_PATTERN)
 
@@ -27,7 +27,7 @@ export function parseContainerPath(path: string): string | null {
   return RULES.every(({ holds }) => holds(path, segments)) ? path : null
 }
 
-/** The rules that a path breaks, each once, never with the path itself; empty for a valid path. C13. */
+/** The rules that a path breaks, each once, never with the path itself; empty for a valid path. */
 export function containerPathIssues(path: string): readonly Issue[] {
   const segments = path.split('/')
   return RULES.filter(({ holds }) => !holds(path, segments)).map(({ message, expected }) =>
@@ -78,7 +78,7 @@ const RULES: readonly PathRule[] = [
   { message: 'is not UTF-8', expected: 'UTF-8', holds: (path) => path.isWellFormed() },
 ]
 
-/** `cfile_` and the path in base64url without padding. B2.8. */
+/** `cfile_` and the path in base64url without padding. */
 export function containerFileId(path: string): string {
   return FILE_ID_PREFIX + Buffer.from(path).toString('base64url')
 }

@@ -4,7 +4,7 @@ import { normalHost } from './hosts.ts'
 /**
  * Ports above 1023 that no destination of a caller may have, with the services that usually listen there:
  * services that take any bytes for commands, and services that control a machine. Neither HTTPS nor the
- * allow-list opens them. Design §9, C17. docs/operate/destinations.md lists them.
+ * allow-list opens them. docs/operate/destinations.md lists them.
  */
 export const REFUSED_PORTS: Readonly<Record<number, string>> = {
   1080: 'SOCKS proxy',
@@ -68,7 +68,7 @@ export const REFUSED_PORTS: Readonly<Record<number, string>> = {
   8500: 'Consul',
 }
 
-/** Allows 443, and 1024 to 65535 without REFUSED_PORTS. C17. */
+/** Allows 443, and 1024 to 65535 without REFUSED_PORTS. */
 export function isPortAllowed(port: number): boolean {
   if (!Number.isInteger(port) || Object.hasOwn(REFUSED_PORTS, port)) return false
   return port === 443 || (port >= 1_024 && port <= 65_535)

@@ -48,7 +48,7 @@ const RULES: readonly Rule[] = [
 /**
  * The canonical form of an exact DNS hostname: ASCII, lower case, without a trailing dot. Hosts are compared
  * in this form and for equality alone, so that a parent domain is another host.
- * @returns null for any other text: schemes, ports, paths, wildcards, addresses in any notation. §4.4, B1.4.
+ * @returns null for any other text: schemes, ports, paths, wildcards, addresses in any notation.
  */
 export function normalHost(text: string): string | null {
   const name = nameOf(text)
@@ -62,7 +62,7 @@ export type NormalHosts =
 /**
  * Normalizes a secret's hosts: removes duplicates and sorts the rest.
  * @param path JSON pointer of the list
- * @returns the hosts, or the issues of entries, which name an entry by its index and never by its text. C13.
+ * @returns the hosts, or the issues of entries, which name an entry by its index and never by its text.
  */
 export function normalHosts(texts: readonly string[], path: string): NormalHosts {
   const issues = texts.flatMap((text, nth) => issueOf(text, `${path}/${nth}`)).slice(0, ISSUES_MAX)

@@ -53,7 +53,7 @@ export function picturesOf(input: EmbeddingInput): number {
   return pictures
 }
 
-/** Body of POST /embeddings. §4.3, B1.3; unknown fields are ignored (C25). */
+/** Body of POST /embeddings. §4.3, B1.3; unknown fields are ignored. */
 export const EmbeddingsBody = Type.Object({
   model: Type.Optional(
     Type.String({
@@ -95,7 +95,7 @@ export type EmbeddingsBody = Static<typeof EmbeddingsBody>
 
 const Tokens = Type.Integer({ minimum: 0 })
 
-/** Answer of POST /embeddings. §2.5, B1.3. */
+/** Answer of POST /embeddings. */
 export const EmbeddingsAnswer = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(

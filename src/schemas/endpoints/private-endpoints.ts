@@ -11,13 +11,13 @@ export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number]
 export const ENDPOINT_REGIONS = ['global', 'europe', 'us'] as const
 export type EndpointRegion = (typeof ENDPOINT_REGIONS)[number]
 
-/** Forms of calls that an endpoint may serve: embeddings, and those in which models write. D30. */
+/** Forms of calls that an endpoint may serve: embeddings, and those in which models write. */
 export const ENDPOINT_FORMS = ['embeddings', 'chat', 'responses', 'messages'] as const
 export type EndpointForm = (typeof ENDPOINT_FORMS)[number]
 
 /** Slugs for any server that speaks OpenAI's protocol. */
 export const COMPATIBLE_SLUGS: readonly string[] = ['openai-compatible', 'custom']
-/** Slugs of clouds that locate an endpoint without its `base_url`. B2.6. */
+/** Slugs of clouds that locate an endpoint without its `base_url`. */
 const PLACELESS_SLUGS: readonly string[] = ['azure', 'bedrock', 'vertex']
 
 /** Reasons of a failed check. B2.6 has further reasons, which other calls report by their status. */
@@ -84,7 +84,7 @@ const CachePrice = Type.String({
   title: PRICE_WORDS,
   description: 'Sluice extension: USD per token as a decimal string; defaults to the prompt price.',
 })
-/** Closed: a price that nothing reads would only seem to be charged. F11. */
+/** Closed: a price that nothing reads would only seem to be charged. */
 export const EndpointPricing = Type.Object(
   {
     prompt: Price,
@@ -134,7 +134,7 @@ const SecretName = nullable(
 )
 const WorkspaceId = Type.String({ format: 'uuid' })
 
-/** Body of POST /private-endpoints. B2.6. */
+/** Body of POST /private-endpoints. */
 export const CreateEndpointBody = Type.Object({
   model_permaslug: Type.String({
     minLength: 1,
@@ -157,7 +157,7 @@ export const CreateEndpointBody = Type.Object({
 })
 export type CreateEndpointBody = Static<typeof CreateEndpointBody>
 
-/** Body of PATCH /private-endpoints/{id}: omitted fields keep their value. B2.6. */
+/** Body of PATCH /private-endpoints/{id}: omitted fields keep their value. */
 export const UpdateEndpointBody = Type.Object({
   upstream_model_id: Text(),
   base_url: Type.Optional(BaseUrl),
@@ -206,10 +206,10 @@ const summary = {
   declared_zdr: nullable(Type.Boolean()),
 }
 
-/** The short form of an endpoint. §2.9, B1.10. */
+/** The short form of an endpoint. */
 export const EndpointSummary = Type.Object(summary)
 export type EndpointSummary = Static<typeof EndpointSummary>
-/** The full form of an endpoint. B2.6. */
+/** The full form of an endpoint. */
 export const WholeEndpoint = Type.Object({
   ...summary,
   base_url: nullable(Type.String()),
@@ -275,7 +275,7 @@ const CHAT = '/chat/completions'
 
 /**
  * Normalizes a `base_url`; null for an invalid one: another scheme than HTTPS, credentials, a query or a
- * fragment. B2.6.
+ * fragment.
  */
 export function placeOf(baseUrl: string): EndpointPlace | null {
   if (!URL.canParse(baseUrl)) return null
@@ -296,7 +296,7 @@ export function mayBePlaceless(providerSlug: string): boolean {
   return PLACELESS_SLUGS.includes(providerSlug)
 }
 
-/** Names of prices that are not whole nano-USD per million tokens. C14. */
+/** Names of prices that are not whole nano-USD per million tokens. */
 export function uncountable(pricing: EndpointPricing): readonly (keyof EndpointPricing)[] {
   return ENDPOINT_PRICES.filter((name) => {
     const price = pricing[name]

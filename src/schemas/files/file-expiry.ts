@@ -1,9 +1,9 @@
 import type { Issue } from '../failure-metadata.ts'
 import { FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN } from './file-limits.ts'
 
-/** The field of an upload's form for the start of a file's lifetime, as OpenAI's clients name it. C37. */
+/** The field of an upload's form for the start of a file's lifetime, as OpenAI's clients name it. */
 const ANCHOR = 'expires_after[anchor]'
-/** The field of an upload's form for the seconds of a file's lifetime. C37. */
+/** The field of an upload's form for the seconds of a file's lifetime. */
 const SECONDS = 'expires_after[seconds]'
 
 /** The issue of these fields, never with their text; null when they are valid or missing. */

@@ -17,8 +17,8 @@ export const FILENAME_RULES =
   '`/` separates folders, and no segment is empty, `.` or `..`'
 
 /**
- * The issue of an uploaded file's name, never with the name itself; null for a valid name. `/` separates folders.
- * Source: B1.7; characters are code points (C31).
+ * The issue of an uploaded file's name, never with the name itself; null for a valid name. `/` separates
+ * folders. Source: B1.7; characters are code points.
  */
 export function filenameIssue(name: string): Issue | null {
   const issue = (message: string, expected: string): Issue => ({ path: '/file/filename', message, expected })

@@ -6,12 +6,12 @@ import { FILE_IDS_MAX, FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } f
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Bytes = Type.Integer({ minimum: 0, description: 'Size in bytes.' })
 
-/** The form of a file in replies to different clients. C8. */
+/** The form of a file in replies to different clients. */
 export type FileShape = 'openrouter' | 'anthropic' | 'openai'
 
 /**
  * Request headers that decide the form; `x-stainless-lang` stands for any header that begins with
- * `x-stainless-`. C8.
+ * `x-stainless-`.
  */
 export const SHAPE_HEADERS = [
   'anthropic-version',
@@ -76,7 +76,7 @@ const OpenAiFile = Type.Object(
   { description: "Format of files for OpenAI's clients." },
 )
 
-/** A file in the form of its client. §2.8, B1.7. */
+/** A file in the form of its client. */
 export const FileAnswer = Type.Union([OwnFile, OpenAiFile])
 export type FileAnswer = Static<typeof FileAnswer>
 
@@ -84,7 +84,7 @@ const Ends = { has_more: Type.Boolean(), first_id: nullable(Type.String()), last
 
 const FILE_ID = /^file_[0-9a-f]{32}$/
 
-/** Whether a text may be the id of a stored file: no other text reaches the store. C9. */
+/** Whether a text may be the id of a stored file: no other text reaches the store. */
 export function isFileId(text: string): boolean {
   return FILE_ID.test(text)
 }
@@ -155,7 +155,7 @@ function unixSeconds(instant: Date): number {
   return Math.floor(instant.getTime() / 1_000)
 }
 
-/** A page of files, oldest first. B2.7. */
+/** A page of files, oldest first. */
 export const FileListAnswer = Type.Union([
   Type.Object({
     _shape: Type.Literal('openrouter'),
@@ -178,7 +178,7 @@ export const FileListAnswer = Type.Union([
 ])
 export type FileListAnswer = Static<typeof FileListAnswer>
 
-/** Answer of DELETE for a file. B2.7. */
+/** Answer of DELETE for a file. */
 export const FileDeletedAnswer = Type.Union([
   Type.Object({
     _shape: Type.Union([Type.Literal('openrouter'), Type.Literal('anthropic')]),
@@ -222,7 +222,7 @@ export function fileDeletedAnswer(id: string, shape: FileShape): FileDeletedAnsw
 /** Bytes of a file or of a part of it. */
 export const FileContent = Type.String({ format: 'binary', description: 'The bytes.' })
 
-/** Parameters of every operation on files. B1.7, B2.7. */
+/** Parameters of every operation on files. */
 export const FileScope = {
   provider: Type.Optional(
     Type.Union([Type.Literal('openai'), Type.Literal('anthropic')], {
@@ -297,7 +297,7 @@ const ContainerId = Type.String({
 })
 
 export const ContainerParams = Type.Object({ container_id: ContainerId })
-/** Named as in the reads of the same path: OpenAPI allows one name for a place of a path. C22. */
+/** Named as in the reads of the same path: OpenAPI allows one name for a place of a path. */
 export const ContainerWriteParams = Type.Object({
   container_id: ContainerId,
   file_id: Type.String({
@@ -321,7 +321,7 @@ export const ListContainerFilesQuery = Type.Object({
   after: Type.Optional(Type.String({ description: 'Value of `last_id` from the previous page.' })),
 })
 
-/** A container file, as OpenAI's clients know it. B2.8. */
+/** A container file, as OpenAI's clients know it. */
 export const ContainerFileAnswer = Type.Object({
   id: Type.String(),
   object: Type.Literal('container.file'),
@@ -349,7 +349,7 @@ export function containerFileAnswer(
   }
 }
 
-/** In the order of the paths. B2.8. */
+/** In the order of the paths. */
 export const ContainerFileListAnswer = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(ContainerFileAnswer),

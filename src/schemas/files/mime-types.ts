@@ -1,4 +1,4 @@
-/** The accepted types of content. §4.7 */
+/** The accepted types of content. */
 export type MimeType =
   | 'application/pdf'
   | 'image/png'

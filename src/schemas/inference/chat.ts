@@ -60,9 +60,7 @@ const Search = Type.Optional(
   }),
 )
 
-/**
- * Members by which providers are asked to search the web by themselves; null and false ask for nothing. D9.
- */
+/** Members by which providers are asked to search the web by themselves; null and false ask for nothing. */
 export const SEARCHES = { web_search_options: Search, search_parameters: Search, enable_search: Search }
 
 /** Body of POST /chat/completions. D4; S and O of the clients send these members. */
@@ -121,7 +119,7 @@ export type ChatBody = Static<typeof ChatBody>
 /** Of those of the prompt, or of the answer. */
 const MEDIA_TOKENS = { audio_tokens: Type.Optional(Count), image_tokens: Type.Optional(Count) }
 
-/** Usage of an answer, with what it cost. D7, D13, D24. */
+/** Usage of an answer, with what it cost. */
 export const ChatUsage = Type.Object({
   prompt_tokens: Count,
   completion_tokens: Count,
@@ -160,7 +158,7 @@ const BESIDE_TEXT = {
 
 const FunctionCall = Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() })
 
-/** Answer of POST /chat/completions that is not streamed; a provider's has more members. D14. */
+/** Answer of POST /chat/completions that is not streamed; a provider's has more members. */
 export const ChatAnswer = Type.Object({
   ...Head,
   object: Type.Literal('chat.completion'),
@@ -191,7 +189,7 @@ export const ChatAnswer = Type.Object({
 
 /**
  * The data of each event of a streamed answer; behind the last one stands `[DONE]`. A provider's events have
- * more members. D13.
+ * more members.
  */
 export const ChatChunk = Type.Object({
   ...Head,

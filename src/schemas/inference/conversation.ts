@@ -2,7 +2,7 @@ import { AFFINITY_TEXT_UNITS_MAX, AFFINITY_TEXTS_MAX } from './inference-limits.
 import { fail, ok, type Outcome } from '../failures.ts'
 import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 
-/** What tells the conversation of a call from others, in the body of the call. D4. */
+/** What tells the conversation of a call from others, in the body of the call. */
 export interface Conversation {
   /** The caller's own name of the conversation or of its user (`prompt_cache_key`, `metadata.user_id`). */
   readonly name: string | null
@@ -11,10 +11,10 @@ export interface Conversation {
 }
 
 /**
- * Headers by which coding agents name a conversation, in the order in which they count. D4.
- * `x-claude-code-session-id`: Claude Code, by its gateway protocol reference of 2026. `session-id`: Codex CLI
- * 0.149 and later; the `session_id` of older ones never arrives, since the front end takes no underscore in
- * the name of a header.
+ * Headers by which coding agents name a conversation, in the order in which they count.
+ * `x-claude-code-session-id`: Claude Code, by its gateway protocol reference of 2026. `session-id`: Codex
+ * CLI 0.149 and later; the `session_id` of older ones never arrives, since the front end takes no underscore
+ * in the name of a header.
  */
 export const CONVERSATION_HEADERS = ['x-claude-code-session-id', 'session-id'] as const
 
@@ -38,8 +38,8 @@ export function conversationOf(
 const BILLING = /^x-anthropic-billing-header:[^\n]*\n*/
 
 /**
- * A text of the system without the line, which differs in each request: no cache of a prompt that begins with
- * it would be hit. D6.
+ * A text of the system without the line, which differs in each request: no cache of a prompt that begins
+ * with it would be hit.
  */
 export function withoutBilling(text: string): string {
   return text.startsWith('x-anthropic-') ? text.replace(BILLING, '') : text
@@ -63,7 +63,7 @@ export function hashed(hash: number, text: string, most = text.length): number {
   return hash
 }
 
-/** Characters are code points (C31), of which a text has at most as many as UTF-16 units. */
+/** Characters are code points, of which a text has at most as many as UTF-16 units. */
 function isSessionIdTooLong(sessionId: string): boolean {
   return sessionId.length > SESSION_ID_CHARS_MAX && [...sessionId].length > SESSION_ID_CHARS_MAX
 }

@@ -35,7 +35,7 @@ interface MediumForm {
   readonly at?: PlacedModality
 }
 
-/** The media of a request: what they add to its bound, and what an estimate counts them as. D25, D26. */
+/** The media of a request: what they add to its bound, and what an estimate counts them as. */
 export class CountedMedia {
   readonly counts = { image: 0, audio: 0, video: 0, file: 0 }
   /** Characters that are no tokens of a text in the bound. Each has a byte, or more where it is escaped. */
@@ -88,7 +88,7 @@ export class CountedMedia {
 }
 
 /**
- * Tokens of a medium in an estimate: typical ones of its kind, since its content is not read. D26.
+ * Tokens of a medium in an estimate: typical ones of its kind, since its content is not read.
  * @param bytes of its content; null: it is named by an address or an id
  */
 export function estimatedTokens(kind: Kind, bytes: number | null, isSmall = false): number {

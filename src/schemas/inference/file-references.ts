@@ -12,7 +12,7 @@ import { INLINE_FILES_MAX } from './inference-limits.ts'
  */
 export type FileUse = 'file' | 'input_file' | 'input_image' | 'image' | 'document'
 
-/** A file of the workspace that a request names by its id. D31. */
+/** A file of the workspace that a request names by its id. */
 export interface FileReference {
   readonly id: string
   readonly use: FileUse
@@ -55,7 +55,7 @@ interface DigestWithFiles {
   readonly files?: readonly FileReference[]
 }
 
-/** The files of a chat: parts `file` of messages. Ids of providers stay as they are. D31. */
+/** The files of a chat: parts `file` of messages. Ids of providers stay as they are. */
 export function chatFiles(messages: readonly Members[]): Outcome<readonly FileReference[]> {
   const found = new Found()
   for (const [nth, { content }] of messages.entries())
@@ -65,7 +65,7 @@ export function chatFiles(messages: readonly Members[]): Outcome<readonly FileRe
   return found.outcome
 }
 
-/** The files of responses: parts of messages, and of outputs of tools. D31. */
+/** The files of responses: parts of messages, and of outputs of tools. */
 export function responsesFiles(items: readonly Members[]): Outcome<readonly FileReference[]> {
   const found = new Found()
   for (const [nth, item] of items.entries())
@@ -77,7 +77,7 @@ export function responsesFiles(items: readonly Members[]): Outcome<readonly File
   return found.outcome
 }
 
-/** The files of messages: sources of pictures and documents, also in the results of tools. D31. */
+/** The files of messages: sources of pictures and documents, also in the results of tools. */
 export function messagesFiles(messages: readonly Members[]): Outcome<readonly FileReference[]> {
   const found = new Found()
   const addAll = (blocks: unknown, within: JsonPath): void =>

@@ -19,7 +19,7 @@ const Milliseconds = (description: string) =>
 /** Always null: Sluice has no such thing. */
 const Never = Type.Null({ description: 'Always null.' })
 
-/** The record of a call, with every member that OpenRouter's client requires. D33. */
+/** The record of a call, with every member that OpenRouter's client requires. */
 export const GenerationRecord = Type.Object({
   id: Type.String({ description: '`gen_…`' }),
   upstream_id: Type.Union([Type.String(), Type.Null()], {
@@ -106,7 +106,7 @@ export const GenerationAnswer = Type.Object({ data: GenerationRecord })
 /** The prefix, 12 digits of the millisecond, 20 random ones. */
 const ID = /^gen_([0-9a-f]{12})[0-9a-f]{20}$/
 
-/** Unix milliseconds at which an id was made; null: it is not an id of Sluice. C9. */
+/** Unix milliseconds at which an id was made; null: it is not an id of Sluice. */
 export function generationMsOf(id: string): number | null {
   const digits = ID.exec(id)?.[1]
   return digits === undefined ? null : Number.parseInt(digits, 16)

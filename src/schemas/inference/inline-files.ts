@@ -67,7 +67,7 @@ const TAKEN: Readonly<Record<FileUse, Taken>> = {
   },
 }
 
-/** The form of a file; null: what names it takes no file of this type. D31. */
+/** The form of a file; null: what names it takes no file of this type. */
 export function inlineFormOf(use: FileUse, mimeType: string): InlineForm | null {
   return TAKEN[use].forms.get(mimeType) ?? null
 }
@@ -99,7 +99,7 @@ export interface TypedFile {
 
 /**
  * What bounds the tokens of a call whose files are within it: each counts as a medium of its type does that
- * comes inline, and the base64 of documents other than PDF as that of a text. D25.
+ * comes inline, and the base64 of documents other than PDF as that of a text.
  * @param files of types that their uses take
  */
 export function sizeWithFiles(size: TextSize, files: readonly TypedFile[]): TextSize {

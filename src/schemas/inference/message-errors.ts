@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { ErrorEnvelope } from '../envelope.ts'
 import { FAILURES, type FailureName } from '../failures.ts'
 
-/** Types of Anthropic's errors, each with the failures of whose status it is. D20. */
+/** Types of Anthropic's errors, each with the failures of whose status it is. */
 const NAMES = {
   authentication_error: ['credentials_missing'],
   billing_error: ['credit_exhausted'],
@@ -28,13 +28,13 @@ export interface ToldError {
   readonly requestId: string
 }
 
-/** An error as clients of Anthropic read it, with the members of the usual envelope. D20. */
+/** An error as clients of Anthropic read it, with the members of the usual envelope. */
 export function messageError({ status, message, metadata, requestId }: ToldError): object {
   const type = TYPES.get(status) ?? (status >= OURS_FROM ? 'api_error' : 'invalid_request_error')
   return { type: 'error', error: { type, message, code: status, metadata }, request_id: requestId }
 }
 
-/** The shape of `messageError`. D20. */
+/** The shape of `messageError`. */
 export const MessageErrorEnvelope = Type.Object({
   type: Type.Literal('error'),
   error: Type.Object({

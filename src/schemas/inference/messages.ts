@@ -97,7 +97,7 @@ export type MessagesBody = Static<typeof MessagesBody>
 /** Body of POST /messages/count_tokens. */
 export const CountTokensBody = Type.Object({ ...PROMPT, ...OURS }, OPEN)
 
-/** Usage of an answer, with what it cost; a provider's has more members. D13, D24. */
+/** Usage of an answer, with what it cost; a provider's has more members. */
 export const MessagesUsageShape = Type.Object({
   input_tokens: Type.Optional(orNull(Count)),
   cache_creation_input_tokens: Type.Optional(orNull(Count)),
@@ -125,12 +125,10 @@ const HEAD = {
   stop_sequence: TextOrNull,
 }
 
-/** Answer of POST /messages that is not streamed; a provider's has more members. D14. */
+/** Answer of POST /messages that is not streamed; a provider's has more members. */
 export const MessageAnswer = Type.Object({ ...HEAD, usage: MessagesUsageShape })
 
-/**
- * The data of each event of a streamed answer. A provider's events have more members, and more types. D13.
- */
+/** The data of each event of a streamed answer. A provider's events have more members, and more types. */
 export const MessageEvent = Type.Object(
   {
     type: Type.String({

@@ -54,9 +54,9 @@ export function isNull({ bytes }: KeptBody, { start }: MemberSpan): boolean {
 
 /**
  * The body of a provider's request: the caller's bytes with some members set, added or cut. All other bytes
- * stay as they are, in their order: a provider's prompt cache sees the prefix that the caller wrote. The last
- * of known members with the same name stays alone, since it was checked: a parser that takes the first would
- * read another request than the one that was checked and priced. D4.
+ * stay as they are, in their order: a provider's prompt cache sees the prefix that the caller wrote. The
+ * last of known members with the same name stays alone, since it was checked: a parser that takes the first
+ * would read another request than the one that was checked and priced.
  * @param fixed come before the edits
  * @returns one JSON object; large pieces are slices of the caller's bytes, which are not copied, and holes
  * are pieces of their own

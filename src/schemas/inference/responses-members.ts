@@ -14,17 +14,17 @@ export const RESPONSES_REASONING_CUT: Readonly<Record<string, ForeignMember>> = 
 
 /**
  * Members of items of one type that `@openrouter/sdk` has and OpenAI's types lack, by their names in JSON:
- * clients of OpenRouter send back what they got. D4.
+ * clients of OpenRouter send back what they got.
  */
 export const RESPONSES_STRICT_CUT_BY_TYPE: Readonly<Record<string, readonly string[]>> = {
   reasoning: ['format', 'signature'],
   function_call: ['subagent_id', 'subagent_items'],
 }
 
-/** The members of an item that names what is stored, which has no others. D8. */
+/** The members of an item that names what is stored, which has no others. */
 export const REFERENCE_MEMBERS: readonly string[] = ['type', 'id']
 
-/** Members of an item of reasoning that say whether a provider can go on from it. D8. */
+/** Members of an item of reasoning that say whether a provider can go on from it. */
 export const REASONING_MEMBERS = { text: 'summary', encrypted: 'encrypted_content' } as const
 
 const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
@@ -36,9 +36,7 @@ const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
 
 const PART: MarkPlan = { names: STRICT_CUT_INSIDE, once: DECIDING, members: DECIDED_WITHIN }
 
-/**
- * What is kept of the body of responses: the members that Sluice takes out, sets, adds or cuts. D4, D8, D10.
- */
+/** What is kept of the body of responses: the members that Sluice takes out, sets, adds or cuts. */
 export const RESPONSES_KEPT_FORM: KeptForm = {
   names: [
     ...new Set([

@@ -51,7 +51,7 @@ const FunctionOutput = Type.Object(
   { type: Type.Literal('function_call_output'), call_id: Type.String(), output: Content },
   OPEN,
 )
-/** It is left out as a whole where the provider has nothing stored, and so has no other members. D8. */
+/** It is left out as a whole where the provider has nothing stored, and so has no other members. */
 const Reference = Type.Object(
   { type: Type.Literal('item_reference'), id: Type.String({ minLength: 1 }) },
   { additionalProperties: false },
@@ -153,7 +153,7 @@ export const ResponsesBody = Type.Object(
 )
 export type ResponsesBody = Static<typeof ResponsesBody>
 
-/** Usage of an answer, with what it cost; a provider's has more members. D13, D24. */
+/** Usage of an answer, with what it cost; a provider's has more members. */
 export const ResponsesUsage = Type.Object({
   input_tokens: Count,
   input_tokens_details: Type.Object({ cached_tokens: Count, cache_write_tokens: Type.Optional(Count) }),
@@ -170,7 +170,7 @@ export const ResponsesUsage = Type.Object({
 
 const Seconds = Type.Integer({ description: 'Unix seconds.' })
 
-/** A response; a provider's has more members. D13, D14. */
+/** A response; a provider's has more members. */
 const Response = {
   id: Type.String({
     description:
@@ -197,10 +197,10 @@ const Response = {
   top_p: orNull(Type.Number()),
 }
 
-/** Answer of POST /responses that is not streamed. D14. */
+/** Answer of POST /responses that is not streamed. */
 export const ResponsesAnswer = Type.Object({ ...Response, usage: ResponsesUsage })
 
-/** The data of each event of a streamed answer; more members follow its type. D13. */
+/** The data of each event of a streamed answer; more members follow its type. */
 export const ResponsesEvent = Type.Object(
   {
     type: Type.String({ description: 'Event type, as in the `event:` line.' }),

@@ -9,7 +9,7 @@ import type { ResponsesBody } from './responses.ts'
  */
 export type ServerToolPrice = 'tokens' | 'search' | 'other'
 
-/** The tools of a call that its provider runs. Each step of them reads the whole input again. D9. */
+/** The tools of a call that its provider runs. Each step of them reads the whole input again. */
 export interface ServerTools {
   /** JSON pointer of what has no maximum; of the first of the tools where all have one. */
   readonly path: string
@@ -153,7 +153,7 @@ function hardness({ uses, remedy }: ServerTools): number {
   return remedy === null ? 2 : 1
 }
 
-/** A tool that a request declares: providers take tools within the conversation, too. D9. */
+/** A tool that a request declares: providers take tools within the conversation, too. */
 export interface DeclaredTool {
   readonly tool: Members
   /** JSON pointer. */

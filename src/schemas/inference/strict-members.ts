@@ -1,4 +1,4 @@
-/** What a provider that refuses members which it does not know must not get. D4. */
+/** What a provider that refuses members which it does not know must not get. */
 
 /** A member of a request or of a part of it that is OpenRouter's. */
 export interface ForeignMember {
@@ -23,7 +23,7 @@ export const STRICT_CUT: Readonly<Record<string, ForeignMember>> = {
   prompt_cache_breakpoint: { defaults: [] },
 }
 
-/** Members that OpenAI's responses lack, with the values that change nothing. D4. */
+/** Members that OpenAI's responses lack, with the values that change nothing. */
 export const RESPONSES_STRICT_CUT: Readonly<Record<string, ForeignMember>> = {
   ...STRICT_CUT,
   presence_penalty: { defaults: ['0'] },

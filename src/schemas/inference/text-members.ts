@@ -6,7 +6,7 @@ import { ProviderPreferences } from '../models/preferences.ts'
 import { MODEL_OR_PRESET, TextPresetName } from '../presets/preset-references.ts'
 import { FALLBACK_MODELS_MAX, FUNCTION_NAME_CHARS_MAX } from './inference-limits.ts'
 
-/** Members that are not named are passed on: providers have more than any list. D4. */
+/** Members that are not named are passed on: providers have more than any list. */
 export const OPEN = { additionalProperties: true } as const
 
 export const orNull = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
@@ -54,9 +54,9 @@ const Stored = Type.Optional(
     description: "The value is sent to the provider only with the workspace's own provider key.",
   }),
 )
-/** Members of OpenAI's chat and responses by which a call names another. D8. */
+/** Members of OpenAI's chat and responses by which a call names another. */
 export const CACHE_OPTIONS = { prompt_cache_options: Stored }
-/** Members of chat by which a provider stores a call. D8. */
+/** Members of chat by which a provider stores a call. */
 export const CHAT_STATE = { store: Stored, ...CACHE_OPTIONS }
 const OfAccount = Type.Optional(
   Type.Unknown({
@@ -64,7 +64,7 @@ const OfAccount = Type.Optional(
       "The value is sent to the provider. With the operator's provider key, the value must not refer to objects in the provider account.",
   }),
 )
-/** Members of some providers that may name what an account holds, in every form. D31. */
+/** Members of some providers that may name what an account holds, in every form. */
 export const ACCOUNT = { extra_body: OfAccount }
 /** The same of chat. */
 export const CHAT_ACCOUNT = {
@@ -81,10 +81,10 @@ export const RESPONSES_ACCOUNT = { ...ACCOUNT, agent: OfAccount, agent_reference
 /** The same of messages. */
 export const MESSAGES_ACCOUNT = { ...ACCOUNT, workspace_id: OfAccount, user_profile_id: OfAccount }
 
-/** Members of messages that name what a provider has stored, or have it stored. D8. */
+/** Members of messages that name what a provider has stored, or have it stored. */
 export const MESSAGES_STATE = { thread: Stored, container: Stored, diagnostics: Stored }
 
-/** Members that are for Sluice, by the same names in every dialect. D4. */
+/** Members that are for Sluice, by the same names in every dialect. */
 export const OURS = {
   provider: maybe(ProviderPreferences),
   models: maybe(
@@ -111,7 +111,7 @@ const Dear = Type.Optional(
   }),
 )
 
-/** Of answers; a stream of chat may have it in its last event alone. F6. */
+/** Of answers; a stream of chat may have it in its last event alone. */
 export const ReportedTier = Type.Optional(
   orNull(
     Type.String({
@@ -126,7 +126,7 @@ export const Modalities = maybe(
   }),
 )
 
-/** Members of providers by which a call may cost more than the catalogue says. D25. */
+/** Members of providers by which a call may cost more than the catalogue says. */
 export const DEAR = {
   service_tier: Dear,
   speed: Dear,
@@ -136,12 +136,12 @@ export const DEAR = {
   compaction: Dear,
 }
 
-/** Names of the members that no provider gets: those above, and those of OpenRouter without an effect. D4. */
+/** Names of the members that no provider gets: those above, and those of OpenRouter without an effect. */
 export const OURS_NAMES: readonly string[] = [...Object.keys(OURS), 'route', 'usage', 'trace', 'debug']
 
 /**
- * Members that decide what a message, an item, a part, a block or a tool is, and so what it costs: where one of
- * them comes twice or in another case, another parser than ours reads another request. D25.
+ * Members that decide what a message, an item, a part, a block or a tool is, and so what it costs: where one
+ * of them comes twice or in another case, another parser than ours reads another request.
  */
 export const DECIDING: readonly string[] = [
   'role',
@@ -197,7 +197,7 @@ export const Count = Type.Integer({ minimum: 0 })
 export const TextOrNull = orNull(Type.String())
 export const AnsweringModel = Type.String({ description: 'Id of the model that answered.' })
 
-/** What a usage has of Sluice's in every dialect. D24, D26. */
+/** What a usage has of Sluice's in every dialect. */
 export const CHARGED = {
   cost: Type.Number({ description: 'USD.' }),
   is_byok: Type.Boolean(),

@@ -30,21 +30,22 @@ export interface EstimatedText {
   readonly mediaTokens: number
 }
 
-/** What bounds the tokens of a call. D25. */
+/** What bounds the tokens of a call. */
 export interface TextSize {
   /** Bytes of the body without base64 media: the input has at most as many tokens, beside its media. */
   readonly promptBytesMost: number
-  /** What its tokens are estimated by. D26. */
+  /** What its tokens are estimated by. */
   readonly text: EstimatedText
   readonly messages: number
   readonly tools: number
   /** The answer has to have a form other than text. */
   readonly hasFormat: boolean
-  /** Tools that the provider runs; null: none. D9. */
+  /** Tools that the provider runs; null: none. */
   readonly serverTools: ServerTools | null
   readonly media: MediaCounts
   /**
-   * The first medium of each kind whose content, or its address, is in the request and no text; absent: none. D6.
+   * The first medium of each kind whose content, or its address, is in the request and no text; absent:
+   * none.
    */
   readonly placed?: readonly PlacedModality[]
   /**
@@ -52,7 +53,7 @@ export interface TextSize {
    * providers differ in which of them they obey; null: the request says none.
    */
   readonly tokensMax: number | null
-  /** The input goes on from what a provider has stored, of which Sluice knows no tokens. D8. */
+  /** The input goes on from what a provider has stored, of which Sluice knows no tokens. */
   readonly hasStored?: boolean
 }
 
@@ -66,10 +67,10 @@ export type EffortClass = (typeof EFFORT_CLASSES)[number]
  */
 export interface TextInput {
   readonly dialect: Dialect
-  /** Null: that of the preset. D10. */
+  /** Null: that of the preset. */
   readonly model: string | null
   readonly isStream: boolean
-  /** Chat alone: the event with the usage has no choices. D7. */
+  /** Chat alone: the event with the usage has no choices. */
   readonly isUsageAlone: boolean
   /** Responses alone: the answer has what the provider needs back (`include`); absent: it has not. */
   readonly isEncryptedAsked?: true
@@ -88,7 +89,7 @@ export interface TextInput {
   readonly hasTool: boolean
   /** Type of the form that the answer has to have; `text` where the request says none. */
   readonly form: string
-  /** The built-in model can answer in this form. D35. */
+  /** The built-in model can answer in this form. */
   readonly isFormMet: boolean
   readonly sessionId: string | null
   readonly conversation: Conversation
@@ -99,41 +100,39 @@ export interface TextInput {
   /** The text is longer. */
   readonly isLastCut: boolean
   readonly size: TextSize
-  /** Models that are tried after the first. D11. */
+  /** Models that are tried after the first. */
   readonly models: readonly string[]
   readonly provider: ProviderPreferences | null
-  /** A preset beside the model, which may name one too. D10. */
+  /** A preset beside the model, which may name one too. */
   readonly preset: string | null
-  /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. D9. */
+  /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. */
   readonly dropped: readonly string[]
-  /** The first member by which the call may cost more than the catalogue says; null: there is none. D25. */
+  /** The first member by which the call may cost more than the catalogue says; null: there is none. */
   readonly dearMember: string | null
-  /** What the call asks for that may have a price of its own, as modifiers name it. F9. */
+  /** What the call asks for that may have a price of its own, as modifiers name it. */
   readonly tiers: Tiers
   /**
    * JSON pointer of the member by which the provider summarizes the input before it answers; absent: it does
-   * not. D25.
+   * not.
    */
   readonly compactionPath?: string
-  /** The provider may answer with another model, which it knows alone (`fallbacks`). D2. */
+  /** The provider may answer with another model, which it knows alone (`fallbacks`). */
   readonly hasFallbacks: boolean
-  /** Outputs beside text that the request asks for; absent: none. D9. */
+  /** Outputs beside text that the request asks for; absent: none. */
   readonly outputs?: readonly PlacedModality[]
-  /** Names in `supported_parameters` that an endpoint has to have; none without `require_parameters`. D6. */
+  /** Names in `supported_parameters` that an endpoint has to have; none without `require_parameters`. */
   readonly parameters: readonly string[]
-  /**
-   * The path of the first member that needs what the provider has stored, or is to store; absent: none. D8.
-   */
+  /** The path of the first member that needs what the provider has stored, or is to store; absent: none. */
   readonly statePath?: string
-  /** The path of the first id or address of what a provider's account holds; absent: none. D31. */
+  /** The path of the first id or address of what a provider's account holds; absent: none. */
   readonly accountPath?: string
-  /** Files of the workspace that the request names, in the order of the body; absent: none. D31. */
+  /** Files of the workspace that the request names, in the order of the body; absent: none. */
   readonly files?: readonly FileReference[]
 }
 
 /** The body of such a call as its operation gets it. */
 export interface TextRequest extends TextInput {
-  /** The bytes, which go out to a provider that speaks the caller's dialect. D4. */
+  /** The bytes, which go out to a provider that speaks the caller's dialect. */
   readonly source: KeptBody
 }
 

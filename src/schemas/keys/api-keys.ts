@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 
-/** The prefix of a plain key tells its kind. Contract C9. */
+/** The prefix of a plain key tells its kind. */
 export const KEY_PREFIXES = {
   inference: 'sk-sluice-v1-',
   management: 'sk-sluice-mgmt-v1-',
@@ -8,20 +8,20 @@ export const KEY_PREFIXES = {
   scim: 'sk-sluice-scim-v1-',
 } as const
 
-/** The beginning of every key. Contract C9. */
+/** The beginning of every key. */
 export const OWN_KEYS_BEGIN = 'sk-sluice-'
 
 export type KeyKind = keyof typeof KEY_PREFIXES
 
 /**
  * Kinds of API keys. The tokens of identity providers are kept apart from these, and only operators create
- * them. C16.
+ * them.
  */
 export type ApiKeyKind = Exclude<KeyKind, 'scim'>
 
-/** Random bytes of a key. Contract C9. */
+/** Random bytes of a key. */
 const KEY_BYTES = 32
-/** Characters of the random part in base64url. Contract C9. */
+/** Characters of the random part in base64url. */
 export const RANDOM_CHARS = 43
 /** Characters of a label from each end of the random part. */
 const LABEL_CHARS = 3

@@ -17,10 +17,7 @@ import { KEY_SCOPES, RESERVED_SCOPE_TEXT } from './permissions.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
-/**
- * Intervals after which the limit of a key starts anew; without one the limit holds for the key's lifetime.
- * B2.10.
- */
+/** Intervals after which the limit of a key starts anew; without one the limit holds for the key's lifetime. */
 export const LIMIT_RESETS = ['daily', 'weekly', 'monthly'] as const
 export type LimitReset = (typeof LIMIT_RESETS)[number]
 
@@ -108,7 +105,7 @@ const ExpiresAt = nullable(
   }),
 )
 
-/** Body of POST /keys. Other members are ignored (C25). B2.10. */
+/** Body of POST /keys. Other members are ignored. */
 export const CreateKeyBody = Type.Object({
   name: Name,
   kind: Type.Optional(
@@ -155,7 +152,7 @@ export const CreateKeyBody = Type.Object({
 })
 export type CreateKeyBody = Static<typeof CreateKeyBody>
 
-/** Body of PATCH /keys/{hash}. Omitted members keep their value. C25, B2.10. */
+/** Body of PATCH /keys/{hash}. Omitted members keep their value. */
 export const UpdateKeyBody = Type.Object({
   name: Type.Optional(Name),
   disabled: Type.Optional(Type.Boolean()),
@@ -212,7 +209,7 @@ export const ListKeysQuery = Type.Object({
 const Usd = Type.Number({ description: 'USD.' })
 const Instant = Type.String({ format: 'date-time' })
 
-/** Usage of a key in USD; an amount with a window of its own starts anew with the window. B2.10. */
+/** Usage of a key in USD; an amount with a window of its own starts anew with the window. */
 const USAGE = {
   usage: Usd,
   usage_daily: Usd,
@@ -274,7 +271,7 @@ export const RotatedKeyAnswer = Type.Object({
   previous: Type.Object({ hash: Type.String(), expires_at: Instant }),
 })
 
-/** GET /key. B2.10. */
+/** GET /key. */
 export const CurrentKeyAnswer = Type.Object({
   data: Type.Object({
     label: Type.String(),

@@ -1,6 +1,6 @@
 /**
- * Scopes of an inference or intern key. C34. `vault:use` permits the egress route and private endpoints,
- * which release secrets to their hosts; no scope permits reading a secret.
+ * Scopes of an inference or intern key. `vault:use` permits the egress route and private endpoints, which
+ * release secrets to their hosts; no scope permits reading a secret.
  */
 export const KEY_SCOPES = [
   'inference',
@@ -14,8 +14,8 @@ export const KEY_SCOPES = [
 export type KeyScope = (typeof KEY_SCOPES)[number]
 
 /**
- * Text of the reference and the command line about a scope without an operation that inference or intern keys
- * may call. C34.
+ * Text of the reference and the command line about a scope without an operation that inference or intern
+ * keys may call.
  */
 export const RESERVED_SCOPE_TEXT =
   'presets:write is reserved: no operation uses it yet, because only management keys can write presets'

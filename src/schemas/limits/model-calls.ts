@@ -4,7 +4,7 @@ import { DEFAULT_OUTPUT_TOKENS_MIN, PARALLEL_MAX, RATE_LIMIT_TPM_MAX } from './r
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
-/** Fields of keys and of workspaces for their calls to models; null: none. D25, D29. */
+/** Fields of keys and of workspaces for their calls to models; null: none. */
 export const CallLimits = Type.Object({
   max_parallel: nullable(
     Type.Integer({
@@ -70,7 +70,7 @@ export function limitsOfCalls(
   return isAny ? { key: callLimitsOf(key), workspace: callLimitsOf(workspace) } : null
 }
 
-/** Whether calls have to be admitted by their number, or their tokens. D29. */
+/** Whether calls have to be admitted by their number, or their tokens. */
 export function isCallLimited(limits: LimitsOfCalls | null | undefined): limits is LimitsOfCalls {
   return isLimiting(limits?.key) || isLimiting(limits?.workspace)
 }
@@ -79,9 +79,7 @@ function isLimiting(limits: CallLimits | undefined): boolean {
   return limits !== undefined && (limits.max_parallel !== null || limits.rate_limit_tpm !== null)
 }
 
-/**
- * Tokens of an answer to a call that asks for no maximum; null: neither the key nor its workspace says. D25.
- */
+/** Tokens of an answer to a call that asks for no maximum; null: neither the key nor its workspace says. */
 export function defaultOutputTokens(limits: LimitsOfCalls | null | undefined): number | null {
   return limits?.key.default_max_output_tokens ?? limits?.workspace.default_max_output_tokens ?? null
 }

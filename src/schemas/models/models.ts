@@ -12,8 +12,8 @@ const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as 
 const Count = Type.Integer({ minimum: 0 })
 
 /**
- * `prompt` and `completion` are per token, `request` per request, the other prices per the unit in their name. C14,
- * B1.11.
+ * `prompt` and `completion` are per token, `request` per request, the other prices per the unit in their
+ * name. C14,
  */
 export const Pricing = Type.Object(
   {
@@ -41,7 +41,7 @@ export const Pricing = Type.Object(
 )
 export type Pricing = Static<typeof Pricing>
 
-/** Prices by what an answer reports. F13. */
+/** Prices by what an answer reports. */
 const Extension = Type.Optional(
   Type.Object(
     { modifiers: PriceModifiers },
@@ -80,7 +80,7 @@ export const Reasoning = Type.Object({
   supports_max_tokens: Type.Optional(Type.Boolean()),
 })
 
-/** Scores that the sort orders and the `min_…` filters of model lists use. B2.3. */
+/** Scores that the sort orders and the `min_…` filters of model lists use. */
 export const Benchmarks = Type.Object({
   intelligence_index: Type.Optional(Type.Number()),
   coding_index: Type.Optional(Type.Number()),
@@ -89,10 +89,7 @@ export const Benchmarks = Type.Object({
   design_arena_elo: Type.Optional(Type.Number()),
 })
 
-/**
- * A model in replies. Optional members are absent, never null; nullable members are never absent. §2.10,
- * B1.11.
- */
+/** A model in replies. Optional members are absent, never null; nullable members are never absent. §2.10, */
 export const Model = Type.Object({
   id: Type.String({ description: 'Id of the model, with the requested variant.' }),
   canonical_slug: Type.String(),
@@ -133,7 +130,7 @@ export const ToolChoice = Type.Object({
   required: Type.Boolean(),
 })
 
-/** One endpoint of a model in replies. B2.3. */
+/** One endpoint of a model in replies. */
 export const ModelEndpoint = Type.Object({
   name: Type.String(),
   model_id: Type.String(),
@@ -174,7 +171,7 @@ export const BareModel = Type.Object({
   owned_by: Type.String({ description: 'Author of the model.' }),
 })
 
-/** Answer of GET /models/{author}/{slug}/endpoints. B2.3. */
+/** Answer of GET /models/{author}/{slug}/endpoints. */
 export const ModelEndpointsAnswer = Type.Object({
   data: Type.Object({
     id: Type.String(),
@@ -189,7 +186,7 @@ export const ModelEndpointsAnswer = Type.Object({
   }),
 })
 
-/** Answer of GET /endpoints/zdr. B2.3. */
+/** Answer of GET /endpoints/zdr. */
 export const ZdrEndpointsAnswer = Type.Object({ data: Type.Array(ModelEndpoint) })
 
 /** Answer of the model lists. B2.3, B3.1: clients refuse a list without `links` or `total_count`. */
@@ -199,7 +196,7 @@ export const ModelListAnswer = Type.Object({
   total_count: Type.Integer({ minimum: 0, description: 'Number of models that match, on all pages.' }),
 })
 
-/** Answer of GET /models/count. B2.3. */
+/** Answer of GET /models/count. */
 export const ModelCountAnswer = Type.Object({ data: Type.Object({ count: Count }) })
 
 /** Path of one model. §4.11; `slug` may end in `:` and a variant suffix. */
@@ -253,7 +250,7 @@ export const PageQuery = Type.Object(page)
 export const CountModelsQuery = Type.Object({ output_modalities: outputModalities })
 export const UserModelsQuery = Type.Object({ ...page, output_modalities: outputModalities })
 
-/** Query of GET /models. B2.3; a filter on a fact that the catalogue lacks matches nothing (C21). */
+/** Query of GET /models. B2.3; a filter on a fact that the catalogue lacks matches nothing. */
 export const ListModelsQuery = Type.Object({
   ...page,
   q: Type.Optional(

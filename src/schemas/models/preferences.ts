@@ -16,7 +16,7 @@ const price = (description: string) =>
       { description },
     ),
   )
-/** Unknown members are refused: a misspelled preference would otherwise be ignored silently. C25. */
+/** Unknown members are refused: a misspelled preference would otherwise be ignored silently. */
 const CLOSED = { additionalProperties: false } as const
 const SortBy = Type.Union([
   Type.Literal('price'),
@@ -49,7 +49,7 @@ export const QUANTIZATIONS = [
   'unknown',
 ] as const
 
-/** Provider routing preferences. B1.12; the one request object whose unknown keys are refused (C25). */
+/** Provider routing preferences. B1.12; the one request object whose unknown keys are refused. */
 export const ProviderPreferences = Type.Object(
   {
     allow_fallbacks: Type.Optional(nullable(Type.Boolean())),

@@ -1,18 +1,18 @@
 /** The wire form of prices that depend on a call: by its length, its hour, and what its answer reports. */
 import Type, { type Static } from 'typebox'
 
-/** Entries of `overrides`, of a price and of a modifier alike. F2. Decision: OpenRouter publishes no limit. */
+/** Entries of `overrides`, of a price and of a modifier alike. Decision: OpenRouter publishes no limit. */
 export const PRICE_OVERRIDES_MAX = 32
-/** Entries of `modifiers` of an endpoint. F5. Decision: three facts, with a few values each. */
+/** Entries of `modifiers` of an endpoint. Decision: three facts, with a few values each. */
 export const PRICE_MODIFIERS_MAX = 16
-/** Times that a modifier may raise a price. F5. Decision: the dearest tier on sale is 6 times the usual one. */
+/** Times that a modifier may raise a price. Decision: the dearest tier on sale is 6 times the usual one. */
 export const MULTIPLIER_MAX = 100
-/** Decimal places of a multiplier. F5. Decision: published factors have one or two. */
+/** Decimal places of a multiplier. Decision: published factors have one or two. */
 export const MULTIPLIER_PLACES = 6
 /** Characters of a tier's name. Decision: the longest that a provider uses has 13. */
 export const TIER_CHARS_MAX = 64
 
-/** Days as `utc_days` names them, in the order of `Date.getUTCDay`. F2. */
+/** Days as `utc_days` names them, in the order of `Date.getUTCDay`. */
 export const UTC_DAYS = [
   'sunday',
   'monday',
@@ -23,7 +23,7 @@ export const UTC_DAYS = [
   'saturday',
 ] as const
 
-/** Prices per token that an override may have. F2. */
+/** Prices per token that an override may have. */
 export const OVERRIDE_KEYS = [
   'prompt',
   'completion',
@@ -43,11 +43,11 @@ export const TOKEN_PRICE_KEYS = [
 ] as const
 export type TokenPriceKey = (typeof TOKEN_PRICE_KEYS)[number]
 
-/** Facts that an answer reports and that may change its price. F6. */
+/** Facts that an answer reports and that may change its price. */
 export const TIER_MEMBERS = ['service_tier', 'speed', 'inference_geo'] as const
 export type TierMember = (typeof TIER_MEMBERS)[number]
 
-/** Values that metrics count by their names; all other values of a member are one. F8. */
+/** Values that metrics count by their names; all other values of a member are one. */
 export const KNOWN_TIERS: Readonly<Record<TierMember, readonly string[]>> = {
   service_tier: ['flex', 'priority', 'ultrafast', 'batch'],
   speed: ['fast'],
@@ -65,7 +65,7 @@ const Clock = Type.Integer({
   description: 'a UTC time as a number HHMM from 0 to 2359',
 })
 
-/** Prices that replace those of the same name where all conditions hold. F2. */
+/** Prices that replace those of the same name where all conditions hold. */
 export const PricingOverride = Type.Object(
   {
     min_prompt_tokens: Type.Optional(
@@ -101,7 +101,7 @@ export const PricingOverrides = Type.Array(PricingOverride, {
 })
 
 const Index = Type.Integer({ minimum: 0 })
-/** The prices of one call. F13. */
+/** The prices of one call. */
 export const WrittenPrice = Type.Object(
   {
     prompt: Decimal,
@@ -149,7 +149,7 @@ const ModifierPricing = Type.Object(
   { ...closed, description: 'an object of prices per token' },
 )
 
-/** Prices of a call whose answer reports a tier. F5. */
+/** Prices of a call whose answer reports a tier. */
 export const PriceModifier = Type.Union(
   [
     Type.Object({ when: When, pricing: ModifierPricing }, closed),
@@ -173,7 +173,7 @@ export const PriceModifiers = Type.Array(PriceModifier, {
   description: `a list of at most ${PRICE_MODIFIERS_MAX} modifiers`,
 })
 
-/** The name of the usual tier, speed and place, whatever a provider calls it. F6. */
+/** The name of the usual tier, speed and place, whatever a provider calls it. */
 export const USUAL_TIER = 'default'
 
 /** Tiers by member, as `tierOf` names them; absent: nothing was reported, or asked for. */
@@ -190,7 +190,7 @@ const USUAL: Readonly<Record<TierMember, ReadonlySet<string>>> = {
 /** Tiers that providers have for a whole account. */
 const SOLD_TIERS: readonly string[] = ['flex', 'priority', 'ultrafast', 'performance', 'scale', 'reserved']
 
-/** The words for them, and for the usual one. `auto` leaves the tier to the account, so it names none. F9. */
+/** The words for them, and for the usual one. `auto` leaves the tier to the account, so it names none. */
 export const ACCOUNT_TIERS: readonly string[] = [...USUAL.service_tier, ...SOLD_TIERS, 'fast']
 
 /**
@@ -243,7 +243,7 @@ export function isTierPriced({ prices }: WithModifiers, member: TierMember, tier
   )
 }
 
-/** The first member whose tier has no modifier; null: each tier is usual or has one. F8, F9. */
+/** The first member whose tier has no modifier; null: each tier is usual or has one. */
 export function unpricedTierOf(endpoint: WithModifiers, tiers: Tiers): TierMember | null {
   for (const member of TIER_MEMBERS) {
     const tier = tiers[member]

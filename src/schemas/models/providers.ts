@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const url = (of: string) => nullable(Type.String({ description: `URL of the ${of}; null when unknown.` }))
 
-/** A provider of the catalogue in replies. B2.3. */
+/** A provider of the catalogue in replies. */
 export const ProviderShape = Type.Object({
   slug: Type.String({
     description: 'Slug of the provider, as used in `provider` preferences and endpoint tags.',
@@ -23,5 +23,5 @@ export const ProviderShape = Type.Object({
 })
 export type ProviderShape = Static<typeof ProviderShape>
 
-/** Answer of GET /providers. B2.3. */
+/** Answer of GET /providers. */
 export const ProviderListAnswer = Type.Object({ data: Type.Array(ProviderShape) })

@@ -1,4 +1,4 @@
-/** Forms of request and answer in which an endpoint of a model that writes is called. D5. */
+/** Forms of request and answer in which an endpoint of a model that writes is called. */
 export const TEXT_PROTOCOLS = ['chat', 'responses', 'messages', 'gemini'] as const
 export type TextProtocol = (typeof TEXT_PROTOCOLS)[number]
 
@@ -9,8 +9,8 @@ export type ReasoningField = (typeof REASONING_FIELDS)[number]
 export type ThinksIn = Exclude<ReasoningField, 'none'>
 
 /**
- * What happens to the provider's stream of a caller who has left: it is ended, or read to its end because the
- * provider charges the whole answer. D27.
+ * What happens to the provider's stream of a caller who has left: it is ended, or read to its end because
+ * the provider charges the whole answer.
  */
 export const LEAVE_KINDS = ['cancel', 'drain'] as const
 export type LeaveKind = (typeof LEAVE_KINDS)[number]

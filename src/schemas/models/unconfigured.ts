@@ -10,7 +10,7 @@ interface Unserved {
 
 /**
  * `endpoint_unconfigured`: tells the caller the providers that would serve the model, and the log the
- * variables to set. C39.
+ * variables to set.
  */
 export function endpointUnconfigured({ id, endpoints }: Unserved): Outcome<never> {
   const providers = [...new Map(endpoints.map(({ provider }) => [provider.slug, provider])).values()]

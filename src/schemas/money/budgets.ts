@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox'
 import { USD_MAX } from './money-limits.ts'
 
-/** Intervals of a budget, the shortest first; `lifetime` never resets. §2.11, C7. */
+/** Intervals of a budget, the shortest first; `lifetime` never resets. */
 export const BUDGET_INTERVALS = ['daily', 'weekly', 'monthly', 'lifetime'] as const
 export type BudgetInterval = (typeof BUDGET_INTERVALS)[number]
 
-/** USD of one nano-USD, the unit of budgets. C14. */
+/** USD of one nano-USD, the unit of budgets. */
 const USD_MIN = 1e-9
 
 const WorkspaceRef = Type.String({ minLength: 1, description: 'UUID or slug of the workspace.' })
@@ -17,7 +17,7 @@ export const BudgetParams = Type.Object({
   interval: Type.Enum(BUDGET_INTERVALS),
 })
 
-/** Body of PUT /workspaces/{workspace_ref}/budgets/{interval}. Other members are ignored. B2.9, C25. */
+/** Body of PUT /workspaces/{workspace_ref}/budgets/{interval}. Other members are ignored. */
 export const BudgetBody = Type.Object({
   limit_usd: Type.Number({
     minimum: USD_MIN,
@@ -33,7 +33,7 @@ export const BudgetBody = Type.Object({
 })
 export type BudgetBody = Static<typeof BudgetBody>
 
-/** Whether a limit applies already. C15. */
+/** Whether a limit applies already. */
 export const Effective = Type.Enum(['now', 'pending'], {
   description:
     'Sluice extension: `now` when the limit is in force; `pending` while a process that serves calls ' +

@@ -10,7 +10,7 @@ export interface Price {
   readonly requestNano: number
 }
 
-/** Cost of one call in whole nano-USD, rounded up once; at most COST_NANO_MAX. C14. */
+/** Cost of one call in whole nano-USD, rounded up once; at most COST_NANO_MAX. */
 export function costNano(tokens: number, price: Price): number {
   const product = tokens * price.promptNanoPerMillion
   return Math.min(COST_NANO_MAX, promptNano(product, tokens, price) + price.requestNano)
@@ -22,10 +22,7 @@ function promptNano(product: number, tokens: number, price: Price): number {
   return Number((exact + BigInt(TOKENS_PER_PRICE) - 1n) / BigInt(TOKENS_PER_PRICE))
 }
 
-/**
- * The limits of a call that are finite, and whether each counts calls that the workspace pays itself. B2.9,
- * B2.10.
- */
+/** The limits of a call that are finite, and whether each counts calls that the workspace pays itself. B2.9, */
 export interface LimitFlags {
   readonly isCreditLimited: boolean
   readonly isWorkspaceLimited: boolean
@@ -54,7 +51,7 @@ export function chargedNano(
   return Math.min(cost.costNano, (cost.isByok ? bound.anyNano : bound.paidNano) ?? Infinity)
 }
 
-/** Tokens of a call in buckets that do not overlap: whole numbers of at least 0. D24. */
+/** Tokens of a call in buckets that do not overlap: whole numbers of at least 0. */
 export interface TokenCounts {
   /** Input that no cache had. */
   readonly input: number
@@ -71,7 +68,7 @@ export interface TokenCounts {
   readonly media?: MediaFigures
 }
 
-/** A figure for each kind of tokens of sounds and of pictures. D24. */
+/** A figure for each kind of tokens of sounds and of pictures. */
 export interface MediaFigures {
   /** Of `input`. */
   readonly audio: number
@@ -97,9 +94,7 @@ export function outputTokens({ output, reasoning }: TokenCounts): number {
   return output + reasoning
 }
 
-/**
- * Prices of a model that writes: nano-USD per million tokens, and nano-USD of each request and search. D26.
- */
+/** Prices of a model that writes: nano-USD per million tokens, and nano-USD of each request and search. */
 export interface TextPrice {
   readonly promptNanoPerMillion: number
   readonly cacheReadNanoPerMillion: number
@@ -117,7 +112,7 @@ export interface TextPrice {
 /** Tokens, and their price in nano-USD per million. */
 export type PricedTokens = readonly [tokens: number, nanoPerMillion: number]
 
-/** Cost of a call in whole nano-USD; at most COST_NANO_MAX. C14. */
+/** Cost of a call in whole nano-USD; at most COST_NANO_MAX. */
 export function textCostNano(usage: TokenCounts, price: TextPrice): number {
   const { cacheWriteHour = 0, searches = 0 } = usage
   const prices = price.media ?? NO_MEDIA
@@ -142,7 +137,7 @@ export function textCostNano(usage: TokenCounts, price: TextPrice): number {
 
 /**
  * Cost of all buckets together and of what is no tokens, in whole nano-USD: rounded up once, at most
- * COST_NANO_MAX. C14.
+ * COST_NANO_MAX.
  */
 export function pricedNano(buckets: readonly PricedTokens[], otherNano: number): number {
   let sum = 0
@@ -182,7 +177,6 @@ const NANO_PLACES = 9
  * from zero. Computed from the number's decimal digits: a product would be rounded before this rounding.
  * @param usd may be negative
  * @returns null when the number is not finite, or farther from zero than USD_MAX
- * Source: C14.
  */
 export function nanoOfUsd(usd: number): bigint | null {
   if (!Number.isFinite(usd) || Math.abs(usd) > USD_MAX) return null
@@ -190,9 +184,8 @@ export function nanoOfUsd(usd: number): bigint | null {
 }
 
 /**
- * The JSON number of USD nearest to an amount in nano-USD. `nanoOfUsd` returns the same amount below 2²³ USD;
- * above, numbers are more than a nano-USD apart.
- * Source: C14.
+ * The JSON number of USD nearest to an amount in nano-USD. `nanoOfUsd` returns the same amount below 2²³
+ * USD; above, numbers are more than a nano-USD apart.
  */
 export function usdOfNano(nano: bigint | number): number {
   // A division rounds once, and so does reading a decimal; a division would round a bigint above 2⁵³ twice.

@@ -38,7 +38,7 @@ const Added = Type.Object({
   ...totals,
 })
 
-/** Body of POST /credits. Other members are ignored. C25. */
+/** Body of POST /credits. Other members are ignored. */
 export const CreditBody = Type.Object({
   organization_id: Type.Optional(OrganizationId),
   amount_usd: Type.Number({

@@ -21,7 +21,7 @@ export interface RefusingLimit {
 
 /**
  * The refusal of a call by its first limit in this order: credit, the key's limit, then the broadest budget.
- * C14. The field `availableNano` is what a call may cost to be covered.
+ * The field `availableNano` is what a call may cost to be covered.
  * @param refusing at least one
  */
 export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never> {
@@ -60,7 +60,7 @@ export interface RefusedTokens {
   readonly byDefault: number | null
 }
 
-/** The refusal of a call that writes a text, with the largest maximum that fits and how to send it. D25. */
+/** The refusal of a call that writes a text, with the largest maximum that fits and how to send it. */
 export function withAffordable(failure: Failure, availableNano: number, tokens: RefusedTokens): Failure {
   const metadata: FailureMetadata = {
     ...failure.metadata,

@@ -11,7 +11,7 @@ import { MEDIA_KINDS, type TextPrice } from './costs.ts'
 export type TokenPrices = readonly number[]
 export const ABSENT = -1
 
-/** What the price of a call depends on. F4. */
+/** What the price of a call depends on. */
 export interface PriceFacts {
   /** Tokens of the prompt, those of caches and of media among them. */
   readonly promptTokens: number
@@ -20,7 +20,7 @@ export interface PriceFacts {
   readonly reported: Tiers
 }
 
-/** A parsed entry of `overrides`. F2. */
+/** A parsed entry of `overrides`. */
 export interface Override {
   /** The prompt has more tokens; -1: any prompt. */
   readonly minPromptTokens: number
@@ -32,7 +32,7 @@ export interface Override {
   readonly prices: TokenPrices
 }
 
-/** A parsed entry of `modifiers`. F5. */
+/** A parsed entry of `modifiers`. */
 export interface Modifier {
   readonly member: TierMember
   readonly tier: string
@@ -49,7 +49,7 @@ export interface PriceConditions {
   readonly modifiers: readonly Modifier[]
 }
 
-/** Indices of the overrides and modifiers that applied. F13. */
+/** Indices of the overrides and modifiers that applied. */
 export interface AppliedConditions {
   readonly overrides: readonly number[]
   readonly modifiers: readonly number[]
@@ -84,7 +84,7 @@ export function keptPrice(price: KeptPrice): KeptPrice {
   }
 }
 
-/** The dearest price of a token of the input, in whatever way it is read, and of the output. D25. */
+/** The dearest price of a token of the input, in whatever way it is read, and of the output. */
 export interface DearestPrices {
   readonly inputNanoPerMillionMax: number
   readonly outputNanoPerMillionMax: number
@@ -94,7 +94,7 @@ export interface DearestPrices {
 export interface EndpointPrices extends ResolvedPrice, DearestPrices {
   /** Null: every call has the base prices. */
   readonly conditions: PriceConditions | null
-  /** What the account is set to where a call asks for no tier; absent: the usual one. F9. */
+  /** What the account is set to where a call asks for no tier; absent: the usual one. */
   readonly accountTier?: string
 }
 
@@ -104,7 +104,7 @@ export interface Priced {
 
 /**
  * All prices of a call. Later overrides win for each key, modifiers apply in order to the result before, and
- * the defaults of absent prices come last. The whole call has these prices. F1, F3.
+ * the defaults of absent prices come last. The whole call has these prices.
  */
 export function priceAt({ prices }: Priced, { promptTokens, at, reported }: PriceFacts): ResolvedPrice {
   const { conditions } = prices
@@ -161,7 +161,7 @@ const SCALARS = [
   'isSearchPriced',
 ] as const
 
-/** What a call may come to, before it is sent. F7. */
+/** What a call may come to, before it is sent. */
 export interface PriceSpan {
   /** The most tokens of the prompt; null: not known. */
   readonly promptTokensMax: number | null
@@ -175,7 +175,7 @@ export interface PriceSpan {
 /**
  * The dearest prices that a call can come to: for each key the maximum of base and reachable overrides, with
  * and without each modifier that was asked for. Sound for every mixture of entries, since each step only
- * grows with each key. F7.
+ * grows with each key.
  */
 export function dearestPricesAt({ prices }: Priced, span: PriceSpan): DearestPrices {
   const { conditions } = prices
@@ -234,7 +234,7 @@ function isOpen({ startMinute, endMinute }: Override, minuteOfDay: number): bool
     : minuteOfDay >= startMinute || minuteOfDay < endMinute
 }
 
-/** A window opens at its start or at a midnight: between two of them it does not. F7. */
+/** A window opens at its start or at a midnight: between two of them it does not. */
 function opensWithin(override: Override, { from, until }: PriceSpan): boolean {
   const last = Math.floor(until / MINUTE_MS)
   const first = Math.floor(from / MINUTE_MS)
@@ -274,7 +274,7 @@ function multiply(prices: number[], micro: number): void {
   }
 }
 
-/** Rounded up; the catalogue refuses a product that is no whole nano-USD per million tokens. F10. */
+/** Rounded up; the catalogue refuses a product that is no whole nano-USD per million tokens. */
 function multiplied(price: number, micro: number): number {
   const product = price * micro
   if (Number.isSafeInteger(product)) return Math.ceil(product / MICRO)
@@ -303,7 +303,7 @@ type TokenPart = Omit<TextPrice, 'requestNano' | 'searchNano'>
 
 /**
  * Missing cache prices are the prompt's, reasoning the completion's, and that of an hour in a cache is that
- * of five minutes. Missing prices of sounds and pictures are those of texts. D26.
+ * of five minutes. Missing prices of sounds and pictures are those of texts.
  */
 export function withDefaults(prices: TokenPrices): TokenPart {
   const prompt = priceOr(prices, PROMPT, 0)

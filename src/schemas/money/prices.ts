@@ -1,6 +1,6 @@
-/** Decimal places of a price in USD per token, so that it is whole nano-USD per million tokens. C14. */
+/** Decimal places of a price in USD per token, so that it is whole nano-USD per million tokens. */
 export const TOKEN_PRICE_PLACES = 15
-/** Decimal places of a price per request, image or search, so that it is whole nano-USD. C14. */
+/** Decimal places of a price per request, image or search, so that it is whole nano-USD. */
 export const UNIT_PRICE_PLACES = 9
 
 /**

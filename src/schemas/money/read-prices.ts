@@ -84,7 +84,7 @@ function modifierOf(entry: PriceModifier): Modifier {
   return { member, tier, multiplierMicro: null, prices: tokenPrices(pricing), overrides }
 }
 
-/** Resolved prices in the words of the catalogue, all keys that a call can have. F13. */
+/** Resolved prices in the words of the catalogue, all keys that a call can have. */
 export function writtenPrice(price: KeptPrice): WrittenPrice {
   const token = (nanoPerMillion: number): string => unscaled(nanoPerMillion, TOKEN_PRICE_PLACES)
   const { media, applied } = price

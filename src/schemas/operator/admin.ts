@@ -173,7 +173,7 @@ export const AdminWebhookListAnswer = Type.Object({
 
 export const AdminWebhookParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 
-/** Other members are ignored. C25. */
+/** Other members are ignored. */
 export const ReplayDeadBody = Type.Object({ workspace_id: Workspace })
 export type ReplayDeadBody = Static<typeof ReplayDeadBody>
 

@@ -2,13 +2,12 @@ import Type, { type Static } from 'typebox'
 
 /**
  * The objects whose number an organization's caps limit; `vaults` are attachable vaults, and `secrets` the
- * secrets in all of these. C33.
+ * secrets in all of these.
  */
 export const CAPPED = ['workspaces', 'api_keys', 'interns', 'vaults', 'secrets'] as const
 export type Capped = (typeof CAPPED)[number]
 export type Caps = Readonly<Record<Capped, number>>
 
-/** C33. */
 export const CAPS_DEFAULT: Caps = Object.freeze({
   workspaces: 100,
   api_keys: 10_000,

@@ -4,7 +4,7 @@ import { PresetParams, PresetQuery } from './presets.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
-/** A text that is not the number of a version matches no version. B2.2. */
+/** A text that is not the number of a version matches no version. */
 export const PresetVersionParams = Type.Object({
   ...PresetParams.properties,
   version: Type.String({ minLength: 1, description: 'Number of the version.' }),

@@ -122,10 +122,10 @@ const OWN = {
   transforms: optional(nullable(Type.Array(Type.String()))),
 }
 
-/** The fields of the body below that a preset keeps: those that its caller would miss. C19, B2.2. */
+/** The fields of the body below that a preset keeps: those that its caller would miss. */
 export const CHAT_KEPT = Type.Object({ ...OPENAI_KEPT, ...OWN })
 
-/** Body of POST /presets/{slug}/chat/completions. B2.2; other fields are ignored (C25). */
+/** Body of POST /presets/{slug}/chat/completions. B2.2; other fields are ignored. */
 export const PresetChatBody = Type.Object({
   ...CHAT_KEPT.properties,
   ...PASSING,

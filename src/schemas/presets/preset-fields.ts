@@ -9,7 +9,7 @@ import {
 } from './preset-limits.ts'
 import { Trace } from '../trace.ts'
 
-/** Fields that requests to models share in every wire form. B1.2. */
+/** Fields that requests to models share in every wire form. */
 
 export const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 export const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
@@ -24,7 +24,7 @@ export const Word = optional(nullable(Type.String()))
 export const EFFORTS = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
 export const VERBOSITIES = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** Types of OpenRouter's own tools. B1.2. */
+/** Types of OpenRouter's own tools. */
 export const SERVER_TOOLS = [
   'advisor',
   'subagent',
@@ -103,7 +103,7 @@ export const REASONING = {
 
 export const CacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: optional(oneOf('5m', '1h')) })
 
-/** Fields with the same meaning in every form, which a preset keeps. C19. */
+/** Fields with the same meaning in every form, which a preset keeps. */
 export const KEPT = {
   model: optional(
     Type.String({
@@ -127,7 +127,7 @@ export const KEPT = {
   cache_control: optional(CacheControl),
 }
 
-/** Fields of OpenAI's two forms that a preset keeps. C19. */
+/** Fields of OpenAI's two forms that a preset keeps. */
 export const OPENAI_KEPT = {
   ...KEPT,
   presence_penalty: Figure,
@@ -165,7 +165,7 @@ export const OPENAI_KEPT = {
   prompt_cache_options: optional(nullable(Type.Object({ mode: Type.Literal('explicit'), ttl: Word }))),
 }
 
-/** Fields that belong to a single request, which a preset never keeps. C19. */
+/** Fields that belong to a single request, which a preset never keeps. */
 export const PASSING = {
   stream: optional(Type.Boolean()),
   session_id: optional(

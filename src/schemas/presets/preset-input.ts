@@ -18,7 +18,7 @@ export type PresetSource = 'responses' | 'chat' | 'messages'
 
 /** The parts of a request that a preset keeps. */
 export interface KeptRequest {
-  /** Fields by their wire names, in the order of the request; none is null. C19. */
+  /** Fields by their wire names, in the order of the request; none is null. */
   readonly config: Readonly<Record<string, unknown>>
   readonly systemPrompt: string | null
   readonly source: PresetSource
@@ -74,11 +74,11 @@ const FORMS: Readonly<Record<PresetSource, Form>> = {
   },
 }
 
-/** Values that existing clients always send and that have no effect. B1.2. */
+/** Values that existing clients always send and that have no effect. */
 const DEFAULTS: Readonly<Record<string, unknown>> = { service_tier: 'auto', store: false, stream: false }
 
 /**
- * The parts that a preset keeps of a request that passed its schema. B1.2, C19. Failures:
+ * The parts that a preset keeps of a request that passed its schema. Failures:
  * previous_response_unsupported, body_invalid (a model that is a preset, too many tool steps),
  * preset_too_large.
  */
@@ -128,9 +128,7 @@ function refusalOf(body: Body): Outcome<never> | null {
   })
 }
 
-/**
- * Paths of models that are presets themselves: presets would follow each other in chains and circles. C19.
- */
+/** Paths of models that are presets themselves: presets would follow each other in chains and circles. */
 function chainedModels({ model, models }: Body): readonly string[] {
   const fallbacks = (Array.isArray(models) ? models : []).map(
     (each: unknown, at) => [`/models/${at}`, each] as const,
@@ -141,7 +139,7 @@ function chainedModels({ model, models }: Body): readonly string[] {
     .slice(0, ISSUES_MAX)
 }
 
-/** Stop conditions override the limit of steps, which then has no effect. C19. */
+/** Stop conditions override the limit of steps, which then has no effect. */
 function isOverruled(name: string, { stop_server_tools_when: conditions }: Body): boolean {
   return name === 'max_tool_calls' && conditions !== undefined
 }
@@ -159,7 +157,7 @@ interface Message {
   readonly content?: unknown
 }
 
-/** Joins several prompts with a blank line. B2.2. */
+/** Joins several prompts with a blank line. */
 function promptOfMessages(messages: unknown): string | null {
   const texts = (messages as readonly Message[])
     .filter(({ role }) => role === 'system' || role === 'developer')

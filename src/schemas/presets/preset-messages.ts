@@ -66,10 +66,10 @@ const OWN = {
   speed: Word,
 }
 
-/** The fields of the body below that a preset keeps: those that its caller would miss. C19, B2.2. */
+/** The fields of the body below that a preset keeps: those that its caller would miss. */
 export const MESSAGES_KEPT = Type.Object({ ...KEPT, ...OWN })
 
-/** Body of POST /presets/{slug}/messages. B2.2; other fields are ignored (C25). */
+/** Body of POST /presets/{slug}/messages. B2.2; other fields are ignored. */
 export const PresetMessagesBody = Type.Object({
   ...MESSAGES_KEPT.properties,
   ...PASSING,

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { PRESET_SLUG_CHARS_MAX, PRESET_VERSION_DIGITS_MAX } from './preset-limits.ts'
 
-/** The preset that a request names, and the version that it pins; null = the designated version. C19. */
+/** The preset that a request names, and the version that it pins; null = the designated version. */
 export interface PresetReference {
   readonly slug: string
   readonly version: number | null
@@ -25,10 +25,10 @@ const named = (description: string) =>
 const STANDS_IN =
   'Slug of a preset that supplies the fields missing from the request; `<slug>@<version>` selects a version.'
 
-/** The preset beside `model` or instead of it. C19. */
+/** The preset beside `model` or instead of it. */
 export const PresetName = named(STANDS_IN)
 
-/** The same for models that write, which take presets of each other's forms. D10. */
+/** The same for models that write, which take presets of each other's forms. */
 export const TextPresetName = named(
   `${STANDS_IN} A preset saved in another format is translated; the header \`x-sluice-dropped\` names fields ` +
     'that cannot be translated.',

@@ -17,9 +17,7 @@ import {
 
 const OPEN = { additionalProperties: true } as const
 
-/**
- * Types of items in `input`; includes items that a session sends again, the providers' own among them. B1.2.
- */
+/** Types of items in `input`; includes items that a session sends again, the providers' own among them. */
 const ITEM_TYPES = [
   'reasoning',
   'function_call',
@@ -168,10 +166,10 @@ const OWN = {
   ),
 }
 
-/** The fields of the body below that a preset keeps. C19. */
+/** The fields of the body below that a preset keeps. */
 export const RESPONSES_KEPT = Type.Object({ ...OPENAI_KEPT, ...OWN })
 
-/** Body of POST /presets/{slug}/responses. §4.2, B1.2; other fields are ignored (C25). */
+/** Body of POST /presets/{slug}/responses. §4.2, B1.2; other fields are ignored. */
 export const PresetResponsesBody = Type.Object({
   ...RESPONSES_KEPT.properties,
   ...PASSING,

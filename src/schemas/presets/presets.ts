@@ -68,7 +68,7 @@ export const PresetVersionShape = Type.Object({
 })
 export type PresetVersionShape = Static<typeof PresetVersionShape>
 
-/** A preset. Every key is present, as existing clients require. §2.4, B1.2. */
+/** A preset. Every key is present, as existing clients require. */
 export const PresetShape = Type.Object({
   id: Type.String(),
   name: Type.String(),

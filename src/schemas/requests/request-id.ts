@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** Request ids that Sluice makes: a prefix of one process, and a number in it. C12. */
+/** Request ids that Sluice makes: a prefix of one process, and a number in it. */
 
 /** Characters of the prefix. */
 const PREFIX_CHARS = 12
@@ -10,7 +10,7 @@ const RADIX = 36
 const CODE_0 = 0x30
 const CODE_A = 0x61
 
-/** Creates ids that are unique over all processes: 60 random bits and a count. C12. */
+/** Creates ids that are unique over all processes: 60 random bits and a count. */
 export class RequestIds {
   readonly #prefix = requestIdPrefix(randomBytes(8).readBigUInt64BE() >> 4n)
   #count = 0

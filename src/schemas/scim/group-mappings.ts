@@ -9,15 +9,15 @@ const Id = Type.String({ format: 'uuid' })
 const Instant = Type.String({ format: 'date-time' })
 const Count = Type.Integer({ minimum: 0 })
 
-/** Other members are ignored. C25. */
+/** Other members are ignored. */
 export const CreateMappingBody = Type.Object({ role: Role, scim_group_id: Id, workspace_id: Id })
 export type CreateMappingBody = Static<typeof CreateMappingBody>
 export const UpdateMappingBody = Type.Object({ role: Role })
 export type UpdateMappingBody = Static<typeof UpdateMappingBody>
 
-/** Parameters of a change. B1.5. */
+/** Parameters of a change. */
 export const MappingParams = Type.Object({ id: Id })
-/** Parameters of a read, whose row has no 400: a text that is not a UUID is unknown. B2.5. */
+/** Parameters of a read, whose row has no 400: a text that is not a UUID is unknown. */
 export const ReadMappingParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 export const SyncJobParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 
@@ -54,7 +54,7 @@ export const MappingListAnswer = Type.Object({
 })
 export const DeletedMappingAnswer = Type.Object({ deleted: Type.Literal(true) })
 
-/** A group of the directory. B2.5. */
+/** A group of the directory. */
 export const DirectoryGroupShape = Type.Object({
   id: Id,
   display_name: Type.String(),
@@ -71,7 +71,7 @@ export const DirectoryGroupListAnswer = Type.Object({
   has_more: HasMore,
 })
 
-/** A sync. B2.5. */
+/** A sync. */
 export const SyncJobShape = Type.Object({
   id: Id,
   status: Type.Enum(['queued', 'running', 'succeeded', 'failed']),

@@ -1,14 +1,14 @@
 import { RATE_BURST_DIVISOR, RATE_BURST_MIN } from '../limits/rate-limits.ts'
 
 /**
- * Requests that may come at once, never more than a minute's; may be a fraction. C11.
+ * Requests that may come at once, never more than a minute's; may be a fraction.
  * @param set burst of the key, else of the operator; null: neither has one
  */
 export function burstOf(limitRpm: number, set: number | null = null): number {
   return Math.min(limitRpm, set ?? Math.max(limitRpm / RATE_BURST_DIVISOR, RATE_BURST_MIN))
 }
 
-/** Burst of one of several fronts that share a limit without Redis. C11. */
+/** Burst of one of several fronts that share a limit without Redis. */
 export function burstShare(burst: number, fronts: number): number {
   return Math.max(1, burst / fronts)
 }

@@ -1,6 +1,6 @@
 import type { Failure } from '../failures.ts'
 
-/** The failure of a call whose organization has too many unread answers. C2. */
+/** The failure of a call whose organization has too many unread answers. */
 export const UNREAD: Failure = {
   name: 'busy',
   retryAfterS: 1,

@@ -23,7 +23,7 @@ export const SecretParams = Type.Object({ name: SecretName })
 export const InternParams = Type.Object({ intern_id: InternId })
 export const InternSecretParams = Type.Object({ intern_id: InternId, name: SecretName })
 
-/** Body that stores a secret. Unknown members are refused. §4.4, C25. */
+/** Body that stores a secret. Unknown members are refused. */
 export const SecretBody = Type.Object(
   {
     hosts: Type.Array(Type.String({ minLength: 1, maxLength: HOST_CHARS_MAX }), {

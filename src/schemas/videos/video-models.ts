@@ -1,13 +1,13 @@
 import Type, { type Static } from 'typebox'
 
-/** Values that describe videos and video models. B1.1, B2.1. */
+/** Values that describe videos and video models. */
 
 export const FRAME_TYPES = ['first_frame', 'last_frame'] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 
 /** Resolutions in requests and replies. B1.1; clients know `360p` beside §2.3. */
 export const VIDEO_RESOLUTIONS = ['360p', '480p', '720p', '768p', '1080p', '1K', '2K', '4K'] as const
-/** Aspect ratios in requests and replies. B1.1. */
+/** Aspect ratios in requests and replies. */
 export const VIDEO_ASPECT_RATIOS = [
   '16:9',
   '9:16',
@@ -54,7 +54,7 @@ const list = <T extends Type.TSchema>(items: T, description: string) =>
 
 /**
  * A video model in replies. Nullable members are always present; null means that the value is unknown, and
- * that any value is accepted. B2.1.
+ * that any value is accepted.
  */
 export const VideoModel = Type.Object({
   id: Type.String(),
@@ -94,5 +94,5 @@ export const VideoModel = Type.Object({
 })
 export type VideoModel = Static<typeof VideoModel>
 
-/** Answer of GET /videos/models. B2.1. */
+/** Answer of GET /videos/models. */
 export const VideoModelsAnswer = Type.Object({ data: Type.Array(VideoModel) })

@@ -88,8 +88,8 @@ export function isPriced(
 
 /**
  * Nano-USD of one video: its seconds at the most specific price that applies, where resolution weighs more
- * than audio, and `per_video` once. Rounded up once (C14). Without a matching price, the highest price that
- * could apply counts.
+ * than audio, and `per_video` once. Rounded up once. Without a matching price, the highest price that could
+ * apply counts.
  */
 export function videoCostNano(
   { perSecond, perVideoNano }: VideoPricing,

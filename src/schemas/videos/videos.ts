@@ -70,7 +70,7 @@ export type ProviderOptions = Readonly<Record<string, Readonly<Record<string, un
 
 const SAFE = Number.MAX_SAFE_INTEGER
 
-/** Body of POST /videos. §2.3, B1.1; unknown fields are ignored (C25). */
+/** Body of POST /videos. §2.3, B1.1; unknown fields are ignored. */
 export const VideoBody = Type.Object({
   model: Type.Optional(
     Type.String({
@@ -194,10 +194,10 @@ export const VideoBody = Type.Object({
 })
 export type VideoBody = Static<typeof VideoBody>
 
-/** A job. Members without a value are omitted, never null. §2.2, B1.1. */
+/** A job. Members without a value are omitted, never null. */
 export const VideoAnswer = Type.Object({
   id: Type.String(),
-  /** C18. */
+
   polling_url: Type.String({ description: 'Path for polling the job.' }),
   status: Type.Enum([...VIDEO_STATUSES]),
   generation_id: Type.Optional(Type.String()),
@@ -279,7 +279,7 @@ export const ListVideosQuery = Type.Object({
   ),
 })
 
-/** Newest first. C27. */
+/** Newest first. */
 export const VideoListAnswer = Type.Object({
   data: Type.Array(VideoAnswer),
   has_more: Type.Boolean(),
@@ -287,7 +287,7 @@ export const VideoListAnswer = Type.Object({
 })
 export type VideoListAnswer = Static<typeof VideoListAnswer>
 
-/** Body of a webhook after a job's end. B5, C17. */
+/** Body of a webhook after a job's end. */
 export const VideoEvent = Type.Object({
   type: Type.Enum([
     'video.generation.completed',

@@ -26,7 +26,7 @@ export interface CallbackCheck {
  * port and a host that the gate permits to all callers, and no name that resolves to an address that is not
  * public. A name that does not resolve now, or cannot be looked up, is accepted: every delivery is vetted
  * again. Null means no address.
- * Failure: callback_url_invalid. C17.
+ * Failure: callback_url_invalid.
  */
 export async function checkCallbackUrl(
   text: string | null | undefined,

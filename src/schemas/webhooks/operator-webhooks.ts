@@ -12,7 +12,7 @@ const Workspace = Type.Optional(
   }),
 )
 
-/** POST /admin/webhooks/test. Other members are ignored. C25. */
+/** POST /admin/webhooks/test. Other members are ignored. */
 export const TestWebhookBody = Type.Object({
   workspace_id: Workspace,
   url: Type.Optional(

@@ -19,7 +19,7 @@ export interface EndedVideo {
 /**
  * The body of a webhook, as JSON. A job that no provider has taken names no model, and a completed job no
  * error.
- * @param origin by which callers reach the service, without a trailing slash. Source: B5.
+ * @param origin by which callers reach the service, without a trailing slash.
  */
 export function webhookBody(video: EndedVideo, origin: string): string {
   const isCompleted = video.status === 'completed'
@@ -44,7 +44,7 @@ export function webhookBody(video: EndedVideo, origin: string): string {
   })
 }
 
-/** URLs of a job's clips, which need an API key. B2.1. */
+/** URLs of a job's clips, which need an API key. */
 export function clipUrls(origin: string, id: string, outputs: number): readonly string[] {
   return Array.from({ length: outputs }, (_, index) => `${origin}/api/v1/videos/${id}/content?index=${index}`)
 }

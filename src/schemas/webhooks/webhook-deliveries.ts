@@ -1,4 +1,4 @@
-/** A delivery waits for an attempt, has succeeded, or was given up. C17. */
+/** A delivery waits for an attempt, has succeeded, or was given up. */
 export const DELIVERY_STATES = ['waiting', 'delivered', 'dead'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 

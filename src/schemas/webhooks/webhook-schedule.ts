@@ -1,12 +1,12 @@
 /**
- * Milliseconds from a failed attempt to the next; the first attempt is immediate, and the eighth is the last.
- * C17.
+ * Milliseconds from a failed attempt to the next; the first attempt is immediate, and the eighth is the
+ * last.
  */
 export const WEBHOOK_DELAYS_MS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map(
   (seconds) => seconds * 1_000,
 )
 
-/** Share by which a delay may be longer. C17. */
+/** Share by which a delay may be longer. */
 const JITTER = 0.2
 
 export interface FailedTry {

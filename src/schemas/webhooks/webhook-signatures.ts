@@ -17,7 +17,7 @@ export interface SignedDelivery {
  * The headers by which a receiver verifies the sender of a body: those of B5 (`t=<seconds>,v1=<hex>` over
  * `<seconds>,<body>`, keyed with the secret's text) and those of Standard Webhooks (`v1,<base64>` over
  * `<id>.<seconds>.<body>`, keyed with the decoded bytes). During the rotation of a secret there is a
- * signature with each. C17.
+ * signature with each.
  * @returns flat list of names and values
  */
 export function signatureHeaders({ id, timestampS, body, secrets }: SignedDelivery): readonly string[] {

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { WEBHOOK_SECRET_PREFIX } from './webhook-signatures.ts'
 
-/** Seconds that a signature may be old, or come from the future. B5. */
+/** Seconds that a signature may be old, or come from the future. */
 const AGE_S_MAX = 300
 
 /** A delivery as a receiver has it. */
@@ -22,7 +22,7 @@ export interface Verified {
   readonly standard: boolean
 }
 
-/** Verifies both signatures of a delivery against the text of one signing secret. C17. */
+/** Verifies both signatures of a delivery against the text of one signing secret. */
 export function verifySignatures(secret: string, received: ReceivedDelivery): Verified {
   return { own: isOwn(secret, received), standard: isStandard(secret, received) }
 }

@@ -84,7 +84,7 @@ const RULES = {
   ),
 }
 
-/** Other members are ignored. C25. */
+/** Other members are ignored. */
 export const CreateProviderKeyBody = Type.Object({
   provider: ProviderSlug,
   key: Key,
@@ -93,7 +93,7 @@ export const CreateProviderKeyBody = Type.Object({
 })
 export type CreateProviderKeyBody = Static<typeof CreateProviderKeyBody>
 
-/** Omitted members keep their value; other members are ignored. C25. */
+/** Omitted members keep their value; other members are ignored. */
 export const UpdateProviderKeyBody = Type.Object({ key: optional(Key), ...RULES })
 export type UpdateProviderKeyBody = Static<typeof UpdateProviderKeyBody>
 
@@ -110,7 +110,7 @@ export const ListProviderKeysQuery = Type.Object({
   offset: optional(Type.Integer({ minimum: 0, maximum: WORKSPACES_OFFSET_MAX, default: 0 })),
 })
 
-/** A workspace's own key for a provider, without the key. B2.11. */
+/** A workspace's own key for a provider, without the key. */
 export const ProviderKeyShape = Type.Object({
   id: Type.String({ description: 'Id of the provider key: workspace and provider in one string.' }),
   workspace_id: nullable(Type.String({ description: 'Id of the workspace that owns the key.' })),

@@ -4,14 +4,14 @@ import { INTERNS_PAGE_DEFAULT, INTERNS_PAGE_MAX, NAME_CHARS_MAX } from './worksp
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Whether a text may be the id of an intern: no other text of a cursor reaches the store. C9. */
+/** Whether a text may be the id of an intern: no other text of a cursor reaches the store. */
 export function isInternId(text: string): boolean {
   return UUID.test(text)
 }
 
 /**
- * B2.4. Sluice stores records and runs nothing: every intern is `stopped`, and `destroying` in the answer of
- * its removal.
+ * Sluice stores records and runs nothing: every intern is `stopped`, and `destroying` in the answer of its
+ * removal.
  */
 export const INTERN_STATUSES = [
   'awaiting_slack_install',
@@ -41,7 +41,7 @@ const About = {
   instructions: Type.Optional(nullable(Text)),
 }
 
-/** Other members are ignored. C25. */
+/** Other members are ignored. */
 export const CreateInternBody = Type.Object({
   name: Name,
   provision: Type.Boolean({ description: 'Stored, but has no effect: Sluice does not run interns.' }),
@@ -53,7 +53,7 @@ export const CreateInternBody = Type.Object({
 })
 export type CreateInternBody = Static<typeof CreateInternBody>
 
-/** Omitted members keep their value; null removes it. C25. */
+/** Omitted members keep their value; null removes it. */
 export const UpdateInternBody = Type.Object({
   name: Type.Optional(Name),
   vault_id: Type.Optional(AttachedVault),
@@ -95,7 +95,7 @@ export function statusesOf(list: string): readonly InternStatus[] {
   return INTERN_STATUSES.filter((status) => list.split(',').includes(status))
 }
 
-/** Without the envelope `data`. B2.4. */
+/** Without the envelope `data`. */
 export const InternAnswer = Type.Object({
   id: Type.String(),
   name: Type.String(),
@@ -114,7 +114,7 @@ export const InternAnswer = Type.Object({
 })
 export type InternAnswer = Static<typeof InternAnswer>
 
-/** Existing clients accept only an answer with `deleting`. B2.4. */
+/** Existing clients accept only an answer with `deleting`. */
 export const DeletedInternAnswer = Type.Object({ ...InternAnswer.properties, deleting: Type.Literal(true) })
 
 export const InternListAnswer = Type.Object({

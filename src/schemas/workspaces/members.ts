@@ -11,7 +11,7 @@ const UserIds = Type.Array(Type.String({ minLength: 1, maxLength: USER_REFERENCE
   description: 'User ids from `GET /organization/members`; a repeated id counts once.',
 })
 
-/** Body of POST /workspaces/{id}/members/add. Other members are ignored. C25. */
+/** Body of POST /workspaces/{id}/members/add. Other members are ignored. */
 export const AddMembersBody = Type.Object({
   user_ids: UserIds,
   role: Type.Optional(
@@ -23,7 +23,7 @@ export const AddMembersBody = Type.Object({
 })
 export type AddMembersBody = Static<typeof AddMembersBody>
 
-/** Body of POST /workspaces/{id}/members/remove. Other members are ignored. C25. */
+/** Body of POST /workspaces/{id}/members/remove. Other members are ignored. */
 export const RemoveMembersBody = Type.Object({ user_ids: UserIds })
 export type RemoveMembersBody = Static<typeof RemoveMembersBody>
 
@@ -38,7 +38,7 @@ export const RemovedMembersAnswer = Type.Object({
 /** The role of every user: what an organization may do, its management keys do. Decision. */
 export const ORGANIZATION_ROLE = 'org:member'
 
-/** A user in the list of an organization. B2.9. */
+/** A user in the list of an organization. */
 export const OrganizationMemberShape = Type.Object({
   id: Type.String({ description: 'Id of the user, as used in workspace operations.' }),
   email: Type.String({

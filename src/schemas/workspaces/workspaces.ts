@@ -49,7 +49,7 @@ const KeptText = Type.String({
   title: `a string of 1 to ${KEPT_TEXT_CHARS_MAX} visible ASCII characters`,
 })
 
-/** Settings that existing clients write and read; Sluice stores them and acts on none. B2.9. */
+/** Settings that existing clients write and read; Sluice stores them and acts on none. */
 const KEPT = {
   default_text_model: nullable(KeptText),
   default_image_model: nullable(KeptText),
@@ -102,11 +102,11 @@ const CHANGEABLE = {
   ),
 }
 
-/** Other members are ignored. C25. */
+/** Other members are ignored. */
 export const CreateWorkspaceBody = Type.Object({ name: Name, slug: Slug, ...CHANGEABLE })
 export type CreateWorkspaceBody = Static<typeof CreateWorkspaceBody>
 
-/** Omitted members keep their value. C25. */
+/** Omitted members keep their value. */
 export const UpdateWorkspaceBody = Type.Object({
   organization_id: optional(OrganizationId),
   name: optional(Name),
@@ -139,7 +139,7 @@ export const DeleteWorkspaceQuery = Type.Object({
 
 const Instant = Type.String({ format: 'date-time' })
 
-/** A workspace. Every key but the last two is present, as existing clients require. B2.9. */
+/** A workspace. Every key but the last two is present, as existing clients require. */
 export const WorkspaceShape = Type.Object({
   id: Type.String(),
   name: Type.String(),

@@ -29,10 +29,7 @@ export interface Access {
    * Failures: credentials_missing, key_unknown, key_expired, key_disabled, busy, store_unavailable.
    */
   authenticate(authorization: string): Outcome<KeyRecord> | Promise<Outcome<KeyRecord>>
-  /**
-   * `wrong_key_kind` or `scope_missing` with the kind or scope that the operation needs, or null. C3, C4,
-   * C34.
-   */
+  /** `wrong_key_kind` or `scope_missing` with the kind or scope that the operation needs, or null. C3, C4, */
   checkKey(operation: Operation, key: KeyRecord): Failure | null
   /** Hashes of the cached keys, the most recently used first; KEYS_HANDED_MAX at most. */
   knownKeys(): readonly string[]
@@ -55,7 +52,7 @@ export function createAccess({ keys, feed, graceMs, now, meters, cachedMax }: Ac
   const loads = new KeyLoads(keys, known)
 
   const usable = ({ record, outcome }: KnownKey): Outcome<KeyRecord> => {
-    // The expiry of a key wins over its being disabled. C3.
+    // The expiry of a key wins over its being disabled.
     if (record.expiresAtMs !== null && now() >= record.expiresAtMs) return KEY_EXPIRED
     return record.isDisabled ? KEY_DISABLED : outcome
   }
@@ -172,9 +169,9 @@ const REGIONAL_REFUSED = fail('regional_refused').failure
 const WRITES_DISABLED = fail('vault_writes_disabled').failure
 
 /**
- * The refusal by facts of the workspace and of the hostname, in the contract's order: outside of the programme
- * the caller learns nothing of further refusals. Null: the check of the operation's scope follows. §4.4, §5,
- * B1.4, B1.7.
+ * The refusal by facts of the workspace and of the hostname, in the contract's order: outside of the
+ * programme the caller learns nothing of further refusals. Null: the check of the operation's scope follows.
+ * §4.4, §5,
  */
 export function placeRefusal(
   { access }: AnyOperation,
@@ -187,7 +184,7 @@ export function placeRefusal(
 
 /**
  * Runs after the check of the scope, so that a key without access to the vault cannot learn that writes are
- * disabled. B1.4.
+ * disabled.
  */
 export function writesRefusal({ access }: AnyOperation, key: KeyRecord): Failure | null {
   return access.writesVault === true && !key.mayWriteVault ? WRITES_DISABLED : null

@@ -5,7 +5,7 @@ import type { LeaveKind, TextProtocol } from '../../schemas/models/text-models.t
 import type { EndpointText, Provider, ProviderText } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 
-/** Cohere's own protocol has no form of these; a catalogue may name an address that has. D5. */
+/** Cohere's own protocol has no form of these; a catalogue may name an address that has. */
 const SPEAKS: Readonly<Record<Protocol, readonly TextProtocol[]>> = {
   openai: ['chat'],
   anthropic: ['messages'],
@@ -15,9 +15,9 @@ const SPEAKS: Readonly<Record<Protocol, readonly TextProtocol[]>> = {
 }
 /** Servers that copy its protocol have chat alone. */
 const MAKER_SPEAKS: readonly TextProtocol[] = ['chat', 'responses']
-/** Slugs of providers that answer 400 to a member that they do not know. D4. */
+/** Slugs of providers that answer 400 to a member that they do not know. */
 const STRICT: ReadonlySet<string> = new Set([MAKER, 'mistral'])
-/** Google charges an answer whole, also when its connection ends before. D27. */
+/** Google charges an answer whole, also when its connection ends before. */
 const ON_LEAVE: Readonly<Record<Protocol, LeaveKind>> = {
   openai: 'cancel',
   anthropic: 'cancel',

@@ -57,7 +57,7 @@ export function buildModel(entry: ModelEntry, providers: ReadonlyMap<string, Pro
   return { entry, model, bySuffix: new Map(built) }
 }
 
-/** The same model as a reply to an alias shows it: the canonical model with `alias_target`. C21. */
+/** The same model as a reply to an alias shows it: the canonical model with `alias_target`. */
 export function underAlias(model: ResolvedModel): ResolvedModel {
   const wire: Model = { ...model.wire, alias_target: { name: model.wire.name, slug: model.canonicalSlug } }
   return {
@@ -85,7 +85,7 @@ function resolved(entry: ModelEntry, terms: Terms, providers: ReadonlyMap<string
     canonicalSlug: wire.canonical_slug,
     isEmbedding: wire.architecture.output_modalities.includes('embeddings'),
     isWriter: wire.architecture.output_modalities.includes('text'),
-    // A missing price is not the price 0. C40.
+    // A missing price is not the price 0.
     isUnpriced: endpoints.every((one) => one.isUnpriced),
     contextLength: wire.context_length,
     inputModalities: wire.architecture.input_modalities,
@@ -220,7 +220,7 @@ export function render(value: object): Uint8Array {
 }
 
 /**
- * Item of GET /videos/models. B2.1.
+ * Item of GET /videos/models.
  * @param endpoints endpoints of the shown id; the first priced one gives the prices
  */
 function wireVideoModel(

@@ -1,4 +1,4 @@
-/** Prices that could not be counted, or that nothing would read: refused, so that no file promises them. F10. */
+/** Prices that could not be counted, or that nothing would read: refused, so that no file promises them. */
 import type { Issue } from '../../schemas/failure-metadata.ts'
 import { pointer } from '../../schemas/issues.ts'
 import type { Pricing } from '../../schemas/models/models.ts'
@@ -55,7 +55,7 @@ function checkPricing(pricing: Partial<Pricing> | undefined, path: string): read
   return issues
 }
 
-/** Refuses a price with too many places: rounding it would bill a price that no file contains. C14. */
+/** Refuses a price with too many places: rounding it would bill a price that no file contains. */
 function checkCountable(pricing: object, path: string): readonly Issue[] {
   return Object.entries(pricing).flatMap(([name, price]: [string, unknown]) => {
     if (typeof price !== 'string') return []
@@ -201,7 +201,7 @@ function serviceTiersOf(model: ModelEntry): readonly string[] {
     .flatMap(([member, name]) => (member === 'service_tier' ? [name] : []))
 }
 
-/** Refuses an entry that is free and has a price: the meaning would be a guess. C40. */
+/** Refuses an entry that is free and has a price: the meaning would be a guess. */
 function checkFree({ free, pricing, modifiers, video }: Priced, path: string): readonly Issue[] {
   if (free !== true) return []
   if (pricing === undefined && modifiers === undefined && video?.pricing_skus === undefined) return []

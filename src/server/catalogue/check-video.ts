@@ -98,7 +98,7 @@ export function checkTokenPrice(
   return [{ path, message: 'is not a video price', expected: '`pricing_skus` within `video`' }]
 }
 
-/** Checks that every price can be counted and that every advertised kind of video has a price. C14. */
+/** Checks that every price can be counted and that every advertised kind of video has a price. */
 function checkSkus(skus: Skus, path: string, model: ModelEntry): readonly Issue[] {
   if (skus === undefined) return []
   const issues = Object.entries(skus).flatMap(([name, usd]): Issue[] => {

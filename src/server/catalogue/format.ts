@@ -37,13 +37,13 @@ const Names = list(Name, 'a list of strings')
 const Quantizations = `one of ${QUANTIZATIONS.join(', ')}`
 const Slug = text('a slug of lower-case letters, digits, `.`, `_` and `-`', '[a-z0-9][a-z0-9._-]*')
 /**
- * Marks an endpoint as free. An endpoint without this mark and without a price is unpriced, and limits refuse
- * it. C40.
+ * Marks an endpoint as free. An endpoint without this mark and without a price is unpriced, and limits
+ * refuse it.
  */
 const Free = Type.Optional(Flag)
 /** Every member is optional: an absent price is 0. */
 const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of decimal strings' })
-/** Prices by what an answer reports. An endpoint's own replace those of its model or variant. F5. */
+/** Prices by what an answer reports. An endpoint's own replace those of its model or variant. */
 const Modifiers = Type.Optional(PriceModifiers)
 
 const Milliseconds = Type.Optional(
@@ -54,7 +54,7 @@ const Milliseconds = Type.Optional(
   }),
 )
 
-/** What an endpoint speaks; an empty list takes it out of all calls of models that write. D5. */
+/** What an endpoint speaks; an empty list takes it out of all calls of models that write. */
 const Speaks = Type.Optional(
   Type.Array(Type.Enum(TEXT_PROTOCOLS, { description: `one of ${TEXT_PROTOCOLS.join(', ')}` }), {
     uniqueItems: true,
@@ -70,13 +70,13 @@ const ReasoningFieldEntry = Type.Optional(
 /** Members of a provider that concern models that write. */
 const TextMembers = {
   speaks: Speaks,
-  /** The provider refuses members that it does not know. D4. */
+  /** The provider refuses members that it does not know. */
   strict: Type.Optional(Flag),
-  /** What happens to the stream of a caller who has left. D27. */
+  /** What happens to the stream of a caller who has left. */
   on_leave: Type.Optional(Type.Enum(LEAVE_KINDS, { description: `one of ${LEAVE_KINDS.join(', ')}` })),
   first_output_ms: Milliseconds,
   stall_ms: Milliseconds,
-  /** What the account is set to where a call asks for no tier. F9. */
+  /** What the account is set to where a call asks for no tier. */
   account_tier: Type.Optional(
     Type.String({
       minLength: 1,
@@ -146,7 +146,7 @@ export const EndpointEntry = Type.Object(
     supported_parameters: Type.Optional(Names),
     supports_implicit_caching: Type.Optional(Flag),
     supports_tool_choice: Type.Optional(ToolChoice),
-    // Declarations of the provider: an absent member is not false, and no filter on it matches (C21).
+    // Declarations of the provider: an absent member is not false, and no filter on it matches.
     zdr: Type.Optional(Flag),
     may_train: Type.Optional(Flag),
     distillable: Type.Optional(Flag),
@@ -163,8 +163,8 @@ export type EndpointEntry = Static<typeof EndpointEntry>
 const Suffix = text('a suffix of lower-case letters, digits and `-`, without the colon', '[a-z0-9][a-z0-9-]*')
 const Endpoints = list(EndpointEntry, 'a list of endpoints')
 /**
- * A variant of a model. A variant without endpoints has those of its model, at its own price when it has one.
- * C21.
+ * A variant of a model. A variant without endpoints has those of its model, at its own price when it has
+ * one.
  */
 const VariantEntry = Type.Object(
   {

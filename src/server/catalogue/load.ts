@@ -28,7 +28,7 @@ export interface LoadedCatalogue {
   readonly providers: readonly Provider[]
   /** Possible typing errors, or values newer than this version. */
   readonly warnings: readonly CatalogueProblem[]
-  /** Endpoints without a price. C40. */
+  /** Endpoints without a price. */
   readonly unpriced: readonly UnpricedEndpoint[]
   /**
    * The index is built at the first use: for 100,000 models it takes a second and 340 MB, which a mere check

@@ -55,7 +55,7 @@ export interface Selectable {
 
 /**
  * The models that match every member of the filter, sorted. A filter on a fact that the catalogue lacks
- * matches nothing (C21); a sort by such a fact keeps the order of the catalogue and puts these models last.
+ * matches nothing; a sort by such a fact keeps the order of the catalogue and puts these models last.
  */
 export function select(
   { all, words }: Selectable,

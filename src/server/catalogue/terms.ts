@@ -8,7 +8,7 @@ import type { EndpointEntry, ModelEntry } from './format.ts'
 export interface Terms {
   readonly suffix: string
   readonly pricing: Partial<Pricing> | undefined
-  /** Of endpoints without their own. F5. */
+  /** Of endpoints without their own. */
   readonly modifiers: readonly PriceModifier[] | undefined
   readonly isFree: boolean
   readonly endpoints: readonly EndpointEntry[]
@@ -56,7 +56,7 @@ function termsOf({ pricing, modifiers, free, endpoints }: Variant, model: ModelE
 
 /**
  * True when calls of the endpoint are free. The endpoint's own statement comes before that of its model or
- * variant. C40.
+ * variant.
  */
 export function isFree({ free, pricing, video }: EndpointEntry, terms: Pick<Terms, 'isFree'>): boolean {
   return free ?? (pricing === undefined && video?.pricing_skus === undefined && terms.isFree)
@@ -65,7 +65,6 @@ export function isFree({ free, pricing, video }: EndpointEntry, terms: Pick<Term
 /**
  * True for an endpoint that has no `free` and lacks a price of what its model makes. A model that writes
  * needs the prices of prompt and completion, or a price per request alone: half a price is no price of 0.
- * C40.
  */
 export function isUnpriced(
   endpoint: EndpointEntry,

@@ -29,7 +29,7 @@ const set = <T extends TSchema>(items: T, description: string) =>
 const Factor = Type.Number({ exclusiveMinimum: 0, description: 'a number above 0' })
 const Seconds = whole('seconds', 1, VIDEO_SECONDS_MAX)
 
-/** USD by SKU; an endpoint without prices and without `free` is unpriced. C40. */
+/** USD by SKU; an endpoint without prices and without `free` is unpriced. */
 const PricingSkus = Type.Optional(
   Type.Record(
     Type.String(),

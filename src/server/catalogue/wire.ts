@@ -50,10 +50,7 @@ function architectureOf(entry: ModelEntry): Model['architecture'] {
   }
 }
 
-/**
- * Wire form of a model: a nullable member is always present, an optional member only when the file has it.
- * B1.11.
- */
+/** Wire form of a model: a nullable member is always present, an optional member only when the file has it. */
 export function wireModel({ id, entry, pricing, offers }: Shown): Model {
   const { context_length = null } = entry
   return {
@@ -89,7 +86,7 @@ export function bareModel(model: Model): object {
   return { ...model, object: 'model', owned_by: model.id.slice(0, model.id.indexOf('/')) }
 }
 
-/** Body of GET /models/{author}/{slug}/endpoints. B2.3. */
+/** Body of GET /models/{author}/{slug}/endpoints. */
 export function wireEndpoints(shown: Shown): object {
   const { id, entry } = shown
   return {
@@ -98,14 +95,14 @@ export function wireEndpoints(shown: Shown): object {
       name: entry.name,
       created: createdOf(entry),
       description: entry.description ?? '',
-      // Clients refuse this list, and no other reply, without the member. B3.1.
+      // Clients refuse this list, and no other reply, without the member.
       architecture: { tokenizer: null, ...architectureOf(entry) },
       endpoints: shown.offers.map((offer) => wireEndpoint(shown, offer)),
     },
   }
 }
 
-/** The endpoints of a model that declare zero data retention. B2.3. */
+/** The endpoints of a model that declare zero data retention. */
 export function zdrEndpoints(shown: Shown): readonly ModelEndpoint[] {
   return shown.offers.filter(({ entry }) => entry.zdr === true).map((offer) => wireEndpoint(shown, offer))
 }
@@ -138,7 +135,7 @@ function wireEndpoint({ id, entry: model }: Shown, offer: Offer): ModelEndpoint 
   }
 }
 
-/** Beside `pricing`, whose form is OpenRouter's. F13. */
+/** Beside `pricing`, whose form is OpenRouter's. */
 function extensionOf(modifiers: readonly PriceModifier[]): Pick<Model, 'x'> {
   return modifiers.length === 0 ? {} : { x: { modifiers: [...modifiers] } }
 }

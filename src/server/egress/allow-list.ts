@@ -21,8 +21,8 @@ export class AllowList {
   }
 
   /**
-   * The scheme for an address that is not public; null when no entry admits the address. When several entries
-   * do, one with `http:` decides, except for callbacks, which never use plain HTTP. C17.
+   * The scheme for an address that is not public; null when no entry admits the address. When several
+   * entries do, one with `http:` decides, except for callbacks, which never use plain HTTP.
    */
   schemeFor(address: string, port: number, purpose: Destination['purpose']): 'http' | 'https' | null {
     const parsed = ipaddr.parse(address)

@@ -53,7 +53,7 @@ export class Attempt implements ExchangeHandler, RoomWaiter {
     if (request.mayCutSent) this.watch()
   }
 
-  /** Begins to watch for the caller's leave; only a request that waits pays for a signal. C24. */
+  /** Begins to watch for the caller's leave; only a request that waits pays for a signal. */
   watch(): void {
     if (this.#unwatch !== null) return
     const { signal } = this.request.call

@@ -110,8 +110,8 @@ export interface TrustedDeps {
 
 /**
  * An origin of the operator's: a pool for calls, and a pool of its own for long calls, so that answers which
- * take minutes leave the connections of calls free. D30. A call finds a connection of the second pool at
- * once, since the pool has as many as there are places.
+ * take minutes leave the connections of calls free. A call finds a connection of the second pool at once,
+ * since the pool has as many as there are places.
  */
 export class SplitOrigin implements TrustedOrigin {
   readonly #origin: string

@@ -190,7 +190,7 @@ function without(headers: readonly string[], names: ReadonlySet<string>): readon
   return headers.filter((_, nth) => !names.has((headers[nth - (nth % 2)] ?? '').toLowerCase()))
 }
 
-/** Share of the places for long calls that one organization holds at most, but at least one place. D30. */
+/** Share of the places for long calls that one organization holds at most, but at least one place. */
 export const LONG_CALLS_ORGANIZATION_SHARE = 1 / 2
 
 /** Share of the places for long calls that one workspace holds at most, but at least one place. Decision. */
@@ -201,7 +201,7 @@ export const LONG_CALLS_KEY_SHARE = 3 / 8
 
 /**
  * The places for long calls of one front, over all trusted origins: in all, and for each organization,
- * workspace and key. A call waits for no place, since a place may stay taken for minutes. D30.
+ * workspace and key. A call waits for no place, since a place may stay taken for minutes.
  */
 export class LongPlaces {
   readonly #max: number

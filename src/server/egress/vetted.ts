@@ -112,7 +112,7 @@ export class VettedOrigins {
   /**
    * Null when the gate has no room for a call. Workspaces share no connection: bytes that one workspace wrote
    * on it, or made the other side send ahead, would be read as those of the next workspace.
-   * @param isLong the call may take minutes: it has connections apart, so that short ones keep theirs. D30
+   * @param isLong the call may take minutes: it has connections apart, so that short ones keep theirs
    */
   #poolTo(to: Target, isLong: boolean): PooledOrigin | null {
     const { workspaceId } = to

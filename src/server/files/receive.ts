@@ -42,8 +42,8 @@ export function receive(
 }
 
 /**
- * SHA-256 of an upload, in lower-case hex. Any content is allowed: the bytes of a repetition are compared and
- * not stored. C16.
+ * SHA-256 of an upload, in lower-case hex. Any content is allowed: the bytes of a repetition are compared
+ * and not stored.
  * @param holder the workspace whose share of the worker sessions the upload takes. Failures: those of the
  * upload and of `Intake`
  */

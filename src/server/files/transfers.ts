@@ -93,7 +93,7 @@ function release(object: StoredObject): void {
   object.close().catch(() => undefined)
 }
 
-/** Stores an upload, or compares it with what the same `Idempotency-Key` has stored. C16. */
+/** Stores an upload, or compares it with what the same `Idempotency-Key` has stored. */
 async function storeFile(deps: TransferDeps, upload: Upload, input: StoreInput): Promise<Outcome<Stored>> {
   const { workspaceId, idempotency, signal } = input
   const { bytesAtMost, slackBytes } = upload
@@ -145,7 +145,7 @@ function writtenOf({ filename, fields, verdict }: Received): Written {
   }
 }
 
-/** Writes a container file unsealed and with any content: the sandbox reads the bytes as they are. C22. */
+/** Writes a container file unsealed and with any content: the sandbox reads the bytes as they are. */
 async function writeContainerFile(
   deps: TransferDeps,
   upload: Upload,
@@ -287,7 +287,7 @@ async function receivePlain(
 
 /**
  * Copies a container file into a file of its own. A repetition under its `Idempotency-Key` gets the first
- * reply, whatever happened to the container file since. §4.8, C16.
+ * reply, whatever happened to the container file since.
  */
 async function promote(deps: TransferDeps, from: ContainerPath, input: StoreInput): Promise<Outcome<Stored>> {
   const opened = await deps.storage.containers.open(from.container, from.path, input.signal)
@@ -355,7 +355,7 @@ async function copyWhole(
   })
 }
 
-/** Stored files are never empty and have one size limit, whatever their source. §8 */
+/** Stored files are never empty and have one size limit, whatever their source. */
 function promotable(opened: Outcome<StoredObject>): Outcome<StoredObject> {
   if (!opened.ok) return opened
   if (opened.value.sizeBytes === 0) return fail('file_empty')

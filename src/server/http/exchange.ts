@@ -253,7 +253,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
 
   /**
    * An answer that the head alone decides goes out before the rest of the body, which is dropped after the
-   * answer. C38.
+   * answer.
    */
   #begin(reply: Reply): void {
     this.resumeBody()

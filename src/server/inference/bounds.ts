@@ -25,7 +25,7 @@ import {
 import { askedAt, isFree } from './charge.ts'
 import { unpricedTierOf, USUAL_TIER, type Tiers } from '../../schemas/models/price-conditions.ts'
 
-/** What bounds the tokens of a call before anything of it is sent. D25. */
+/** What bounds the tokens of a call before anything of it is sent. */
 export interface TextBoundInput extends AnswerMaximum {
   readonly dialect: Dialect
   /** Bytes of the request's body, less the base64 of its media. */
@@ -40,13 +40,13 @@ export interface TextBoundInput extends AnswerMaximum {
   readonly media: number
   /** A document, a sound or a video is there: no maximum of its tokens is known. */
   readonly hasLongMedia: boolean
-  /** The input goes on from what a provider has stored under a workspace's own key. D8. */
+  /** The input goes on from what a provider has stored under a workspace's own key. */
   readonly hasStored: boolean
   /** Answers to the call (`n`). */
   readonly choices: number
   /** A member by which the call may cost more than the catalogue says; null: there is none. */
   readonly dearMember: string | null
-  /** What the call asks for, as modifiers name it. F9. */
+  /** What the call asks for, as modifiers name it. */
   readonly tiers: Tiers
   /** Unix milliseconds of the plan. */
   readonly from: number
@@ -60,7 +60,7 @@ type Targets = readonly { readonly endpoint: Endpoint }[]
 
 /**
  * The most that a call may cost, over all endpoints that the call may reach. Every token of the input counts
- * at the dearest price of an input, every token of the output at the dearest of an output. D25, design §6.4.
+ * at the dearest price of an input, every token of the output at the dearest of an output.
  */
 export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound {
   const bound = dearestBound(targets, (endpoint) => {
@@ -85,7 +85,7 @@ export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound 
   return unbounded === null ? bound : { ...bound, unbounded }
 }
 
-/** Whether the catalogue has the price of a call at an endpoint. D25. */
+/** Whether the catalogue has the price of a call at an endpoint. */
 export function isPriced(
   endpoint: Endpoint,
   input: Pick<TextBoundInput, 'dearMember' | 'tiers' | 'serverTools'>,
@@ -94,7 +94,7 @@ export function isPriced(
   return !isUnpriced && !mayCostMore(endpoint, input) && !lacksSearchPrice(endpoint, input.serverTools)
 }
 
-/** Whether the tools that the provider runs may cost what the catalogue does not say. D9. */
+/** Whether the tools that the provider runs may cost what the catalogue does not say. */
 export function lacksToolPrice(endpoint: Endpoint, tools: ServerTools | null): boolean {
   if (tools?.price === 'other') return !isFree(endpoint)
   return lacksSearchPrice(endpoint, tools)
@@ -152,7 +152,7 @@ function mayCostMore(endpoint: Endpoint, { dearMember, tiers }: Asked): boolean 
   return dearMember !== null || dearTierOf(endpoint, tiers) !== null
 }
 
-/** A tier without a price of its own, which may be dearer than the base. F9. */
+/** A tier without a price of its own, which may be dearer than the base. */
 function dearTierOf(endpoint: Endpoint, tiers: Tiers): keyof Tiers | null {
   const asked = askedAt(endpoint, tiers)
   const member = unpricedTierOf(endpoint, asked)
@@ -169,7 +169,7 @@ const USUAL: Readonly<Record<keyof Tiers, string>> = {
   inference_geo: '`global`',
 }
 
-/** The member that may make a call cost more than its catalogue prices; null: no member may. F9. */
+/** The member that may make a call cost more than its catalogue prices; null: no member may. */
 function dearerOf(targets: Targets, input: TextBoundInput): Issue | null {
   const found = targets.find(({ endpoint }) => mayCostMore(endpoint, input))
   if (found === undefined) return null
@@ -198,7 +198,7 @@ function dearestAt(
 /**
  * The most tokens of one answer with which the bound of a call is no more than `availableNano`, at each of
  * the endpoints; 0 where the input alone exceeds it or has no bound. Null: fewer tokens make the call no
- * cheaper. D25.
+ * cheaper.
  * @param targets endpoints that have a price
  */
 export function affordableOutputTokens(
@@ -258,9 +258,7 @@ function mostPromptTokens(endpoint: Endpoint, input: TextBoundInput): number | n
   return Math.min(tokens, context ?? Infinity)
 }
 
-/**
- * Nano-USD of what is no tokens. Null: tools of the provider are without a maximum, or without a price. D9.
- */
+/** Nano-USD of what is no tokens. Null: tools of the provider are without a maximum, or without a price. */
 function mostOtherNano(endpoint: Endpoint, { serverTools, media }: TextBoundInput): number | null {
   const { requestNano, imageNano, searchNano } = endpoint.prices
   const nano = requestNano + media * imageNano

@@ -54,7 +54,7 @@ export interface SeenText extends AskedText {
 
 interface JudgedTextUsage {
   readonly usage: TokenUsage
-  /** The answer broke off, or Sluice estimated a figure that the provider did not report credibly. D26. */
+  /** The answer broke off, or Sluice estimated a figure that the provider did not report credibly. */
   readonly isEstimated: boolean
 }
 
@@ -67,7 +67,7 @@ const STALE_SHARE = 1 / 4
 /** Share of the earlier calls that remains after each call. */
 const KEPT = 1 - 1 / TAUGHT_CALLS_KEPT
 
-/** Two decaying sums, whose ratio an estimate follows. D26. */
+/** Two decaying sums, whose ratio an estimate follows. */
 class LearnedRate {
   #calls = 0
   #sum = 0
@@ -173,8 +173,8 @@ export class LearnedRates {
 
 /**
  * Takes the provider's figures where they are credible, else estimates: input and output each by itself. A
- * reported figure above the call's bound is credible: the call pays its bound, and the rest becomes an overrun.
- * A whole answer with credible figures teaches `rates`. D24, D26.
+ * reported figure above the call's bound is credible: the call pays its bound, and the rest becomes an
+ * overrun. A whole answer with credible figures teaches `rates`.
  * @param reported null when the answer had no usage
  */
 export function judgeTextUsage(
@@ -254,7 +254,7 @@ interface ChargedUse {
 }
 
 interface TextCharge {
-  /** Whole nano-USD. C14. */
+  /** Whole nano-USD. */
   readonly costNano: number
   readonly price: ResolvedPrice
   /** The reported tier that has no modifier; null: each has one. */
@@ -271,7 +271,7 @@ export class CallPrices {
     this.instants = instants
   }
 
-  /** By what the answer reports; by the dearer of asked and usual where it reports nothing. F8. */
+  /** By what the answer reports; by the dearer of asked and usual where it reports nothing. */
   charge(endpoint: Endpoint, { usage, reported, startedAt }: ChargedUse): TextCharge {
     const { prices } = endpoint
     const unpricedTier = this.unpricedTierAt(endpoint, reported)
@@ -309,7 +309,7 @@ export function isFree({ text, prices }: Pick<Endpoint, 'text' | 'prices'>): boo
 
 /**
  * The tiers that a call asks for at an endpoint. Where it leaves its tier to the account, that is what the
- * operator's account is set to; a workspace's own account is its own. F9.
+ * operator's account is set to; a workspace's own account is its own.
  */
 export function askedAt({ prices, ownWay }: Pick<Endpoint, 'prices' | 'ownWay'>, tiers: Tiers): Tiers {
   const { accountTier } = prices

@@ -154,7 +154,7 @@ class RoutedEmbeddings implements RoutedCall {
     return (this.#promptTokens() * price.promptNanoPerMillion) / TOKENS_PER_PRICE + other
   }
 
-  /** At the estimated tokens, now. F12. */
+  /** At the estimated tokens, now. */
   priceAt(endpoint: Endpoint): ResolvedPrice {
     if (endpoint.prices.conditions === null) return endpoint.prices
     return priceAt(endpoint, { promptTokens: this.#promptTokens(), at: this.#at, reported: NO_TIERS })

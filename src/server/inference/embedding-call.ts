@@ -39,7 +39,7 @@ export interface EmbeddingsResult {
   readonly data: readonly Uint8Array[]
   readonly totalTokens: number
   readonly spent: Spent
-  /** Members of the request that the provider did not get. C25. */
+  /** Members of the request that the provider did not get. */
   readonly dropped: readonly string[]
   /** Gives the bytes back to the front's budget; called once when `data` was written. */
   readonly release: () => void
@@ -204,7 +204,7 @@ const NO_REMARKS: Readonly<Record<string, string>> = Object.freeze({})
 
 /**
  * Headers with remarks: members that the provider did not get, no price of the endpoint, tokens that are
- * Sluice's estimate or were implausible. C14, C25, design §6.4.
+ * Sluice's estimate or were implausible.
  */
 function remarksOn(
   { spent: { isUnpriced, isEstimated }, dropped }: EmbeddingsResult,

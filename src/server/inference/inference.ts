@@ -58,7 +58,7 @@ import { TranslatedWire } from '../upstream/inference/translated-wire.ts'
 import type { Wire, WireOf } from '../upstream/inference/wire.ts'
 
 export interface InferenceOptions extends OpenWriterDeps {
-  /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
+  /** Milliseconds without an output after which the head of a streamed answer leaves. */
   readonly streamHoldMs: number
   readonly log: Log
   readonly meters: Pick<Meters, 'upstream' | 'streams'>
@@ -104,7 +104,7 @@ class RoutingInference implements Inference {
     return mergePreset(request, preset, { ...by, jobs: this.#jobs })
   }
 
-  /** Health stays as it is: a provider that counts no tokens may write well. D5. */
+  /** Health stays as it is: a provider that counts no tokens may write well. */
   async count(job: CountJob): Promise<Outcome<CountedPrompt>> {
     const [model] = job.models
     if (model === undefined) return fail('model_unknown')
@@ -163,7 +163,7 @@ class RoutingInference implements Inference {
 
   /**
    * The endpoints of all models, each once. A model without an endpoint for this call is left out; the
-   * failure of the first model is returned where every model is. D11.
+   * failure of the first model is returned where every model is.
    */
   #choices(
     job: InferenceJob,

@@ -24,7 +24,7 @@ const PRIVATE = 'private'
 type MeteredJob = Pick<InferenceJob, 'operation' | 'startedAt' | 'models'>
 type WritingTry = Pick<Try<WritingProtocol>, 'model' | 'target' | 'trail'>
 
-/** Counts one call, streamed or whole, in the metrics. D36. */
+/** Counts one call, streamed or whole, in the metrics. */
 export class MeteredCall {
   readonly #meters: StreamMeters
   readonly #now: () => number
@@ -126,9 +126,9 @@ export interface OpenStream {
 }
 
 /**
- * The streams of a front whose answers have begun. Each reports how far it has come soon after its beginning,
- * and when a second has passed since its last report; those that are due report in one turn of the loop. The
- * events of a stream pass without a look at any clock. D28.
+ * The streams of a front whose answers have begun. Each reports how far it has come soon after its
+ * beginning, and when a second has passed since its last report; those that are due report in one turn of
+ * the loop. The events of a stream pass without a look at any clock.
  */
 export class OpenStreams {
   readonly #open = new Set<OpenStream>()
@@ -167,8 +167,8 @@ export class OpenStreams {
 }
 
 /**
- * What a stream has come to, and what two more seconds at its rate would add: a front that dies has told it a
- * while ago. The rate is of what followed the first output, which may be many words at once. D28.
+ * What a stream has come to, and what two more seconds at its rate would add: a front that dies has told it
+ * a while ago. The rate is of what followed the first output, which may be many words at once.
  */
 export class StreamRate {
   readonly #seen: SeenStream

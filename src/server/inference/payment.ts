@@ -16,8 +16,8 @@ import { isCallLimited } from '../../schemas/limits/model-calls.ts'
 /**
  * A call that is paid for: reserves the most that it may cost, makes the call, and pays its cost; nothing
  * without a result. Before that the call takes its place and its tokens where the key or its workspace has
- * limits of them. Each kind of call extends it: one promise for the caller, and one object with methods, since
- * an object and its functions for each step cost every call a kilobyte of garbage. Design §6, D29.
+ * limits of them. Each kind of call extends it: one promise for the caller, and one object with methods,
+ * since an object and its functions for each step cost every call a kilobyte of garbage.
  */
 export abstract class Payment<R, C extends PayingCall> implements HoldInput, CallFacts, WriteWaiter {
   abstract readonly operation: string
@@ -46,7 +46,7 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
     this.#ports = ports
   }
 
-  /** Tokens that the call is expected to use. D29. */
+  /** Tokens that the call is expected to use. */
   abstract estimatedTokens(): number
 
   /** Tokens that it has used. */
@@ -118,7 +118,7 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
     this.call.notes.holdMs = performance.now() - this.#begunAt
     if (!isWritten || this.#hold === null) return this.#end(fail('store_unavailable'))
     try {
-      // A client that left during the write of the reservation gets no call and pays nothing. C24.
+      // A client that left during the write of the reservation gets no call and pays nothing.
       if (this.call.hasEnded) return this.#ended({ ok: false, failure: endedBy(this.call.signal) })
       this.run().then(
         (result) => this.#ended(result),
@@ -142,7 +142,7 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
     }
   }
 
-  /** What is charged of the call when its front dies. D28. */
+  /** What is charged of the call when its front dies. */
   protected progress(progress: CallProgress): void {
     this.#hold?.progress(progress)
   }

@@ -29,7 +29,7 @@ import type { OpenStreams } from './meter.ts'
 import type { WritingProtocol } from '../upstream/inference/protocol.ts'
 import { isPrivate } from '../upstream/cost-bound.ts'
 
-/** What bounds the cost of a call. D25, F7. */
+/** What bounds the cost of a call. */
 export function boundInputOf(
   { request, limits, defaultTokensMax = null }: BoundJob,
   { from, until }: Pick<CallInstants, 'from' | 'until'>,
@@ -121,8 +121,8 @@ export class RoutedText implements RoutedCall {
   }
 
   /**
-   * The session, else the name in the body, else the texts that the conversation begins with. Names are those
-   * of one key: two callers who chose the same one share no conversation. D4.
+   * The session, else the name in the body, else the texts that the conversation begins with. Names are
+   * those of one key: two callers who chose the same one share no conversation.
    */
   conversationAt({ id }: CallableModel): string {
     const { session, caller } = this.#by
@@ -147,7 +147,7 @@ export class RoutedText implements RoutedCall {
     return textCostNano({ input, cacheRead: 0, cacheWrite: 0, output, reasoning: 0 }, price)
   }
 
-  /** At the estimated tokens, now, with what the call asks for. F12. */
+  /** At the estimated tokens, now, with what the call asks for. */
   priceAt(endpoint: Endpoint): ResolvedPrice {
     if (endpoint.prices.conditions === null) return endpoint.prices
     const reported = askedAt(endpoint, this.#request.tiers)
@@ -197,7 +197,7 @@ function stateless(path: string): Outcome<never> {
   return fail('stateless', { metadata: { issues: [issue] } })
 }
 
-/** Null: as far as the catalogue says, the model reads the prompt and writes what is asked for. D6, D9. */
+/** Null: as far as the catalogue says, the model reads the prompt and writes what is asked for. */
 function foreignTo({ declared }: CallableModel, { request, files = [] }: Asked): Outcome<never> | null {
   if (declared === undefined) return null
   const { inputs, outputs } = declared
@@ -240,7 +240,7 @@ export interface SharedByCalls {
   readonly open: OpenStreams
   readonly meters: Pick<Meters, 'upstream' | 'streams'>
   readonly egress: MediaEgress
-  /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
+  /** Milliseconds without an output after which the head of a streamed answer leaves. */
   readonly streamHoldMs: number
   /** Milliseconds of the same clock as the deadlines. */
   readonly now: () => number
@@ -281,7 +281,7 @@ export class TextPlan {
     return isHeld(this.#targets, this.#bounded)
   }
 
-  /** Of the prompt and its answers, by the endpoint that is tried first. D29. */
+  /** Of the prompt and its answers, by the endpoint that is tried first. */
   estimatedTokens(): number {
     const { request, caller, defaultTokensMax = null } = this.job
     const { size, choices } = request
@@ -293,7 +293,7 @@ export class TextPlan {
     return prompt + Math.min(most, ADMITTED_OUTPUT_TOKENS_MAX) * choices
   }
 
-  /** Of one answer; 0: the prompt alone may cost more. Null: fewer tokens make the call no cheaper. D25. */
+  /** Of one answer; 0: the prompt alone may cost more. Null: fewer tokens make the call no cheaper. */
   affordableTokens(availableNano: number): number | null {
     return affordableOutputTokens(this.#targets, this.#bounded, availableNano)
   }

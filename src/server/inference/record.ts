@@ -14,20 +14,20 @@ import type { WholeAnswer } from '../upstream/inference/protocol.ts'
 
 /** The endpoint whose answer is passed on. */
 export interface AnsweredBy {
-  /** Canonical id of the model. D11. */
+  /** Canonical id of the model. */
   readonly model: string
   /** Slug of the provider. */
   readonly provider: string
   readonly isByok: boolean
   /** The endpoint has neither a price nor `free`, or the provider ran tools that have none. */
   readonly isUnpriced: boolean
-  /** What the answer reports without a modifier in the catalogue, so that the base price counts; null: nothing. F8. */
+  /** What the answer reports without a modifier in the catalogue, so that the base price counts; null: nothing. */
   readonly unpricedTier: TierMember | null
   /** Attempts, with this one. */
   readonly attempts: number
-  /** Members of the request that the provider did not get, or that have no effect. D6, D9. */
+  /** Members of the request that the provider did not get, or that have no effect. */
   readonly dropped: readonly string[]
-  /** Unix seconds that the events of the provider have in common; absent: those of the call. D23. */
+  /** Unix seconds that the events of the provider have in common; absent: those of the call. */
   readonly createdS?: number | undefined
 }
 
@@ -38,9 +38,9 @@ export interface InferenceEnd extends AnsweredBy {
   readonly usage: TokenUsage
   /** The usage is that of what was delivered. */
   readonly isEstimated: boolean
-  /** Cost of the usage in whole nano-USD. C14. */
+  /** Cost of the usage in whole nano-USD. */
   readonly costNano: number
-  /** The prices of that cost. F13. */
+  /** The prices of that cost. */
   readonly price: ResolvedPrice
   readonly reported: ReportedTiers
   /** Milliseconds of the attempt that was delivered. */
@@ -54,16 +54,16 @@ export interface InferenceEnd extends AnsweredBy {
   readonly release?: () => void
   /** Null: the dialect tells the usage in an event of Sluice's own, or the stream is not whole. */
   readonly finalEvents: FinalEvents | null
-  /** The provider's own id of the answer; null: it told none. D32. */
+  /** The provider's own id of the answer; null: it told none. */
   readonly upstreamId: string | null
   /** In the provider's words; null: nothing has ended. */
   readonly finishReason: string | null
 }
 
-/** How far a streamed answer has come, with two more seconds at its rate. D28. */
+/** How far a streamed answer has come, with two more seconds at its rate. */
 export interface InferenceProgress extends AnsweredBy {
   readonly usage: TokenUsage
-  /** Cost of the usage in whole nano-USD. C14. */
+  /** Cost of the usage in whole nano-USD. */
   readonly costNano: number
   readonly price: ResolvedPrice
   readonly reported: ReportedTiers
@@ -111,7 +111,7 @@ export interface CallRecord {
   readonly call: Pick<TextCaller, 'key' | 'requestId' | 'startedAt' | 'signal' | 'hasEnded' | 'notes'>
   /** `gen_…` */
   readonly id: string
-  /** The first of the call; an answer tells its own. D11. */
+  /** The first of the call; an answer tells its own. */
   readonly model: string
   readonly isStreamed: boolean
   /** Pictures and sounds of the prompt. */
@@ -130,7 +130,7 @@ export interface CallEnd {
   readonly chargedNano: number
 }
 
-/** Keeps the record of a call, also of one that broke off or was left. No step of this can fail. D33. */
+/** Keeps the record of a call, also of one that broke off or was left. No step of this can fail. */
 export function keepGeneration(
   { call, id, model, isStreamed, media, delivery }: CallRecord,
   { end, failure, chargedNano }: CallEnd,
@@ -175,7 +175,7 @@ export function keepGeneration(
 
 const NO_USAGE: TokenUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
-/** A stream that is read to its end without its caller has no failure. D27. */
+/** A stream that is read to its end without its caller has no failure. */
 function hasLeft({ hasEnded, signal }: CallRecord['call'], failure: Failure | null): boolean {
   if (failure !== null) return failure.name === 'client_gone'
   return hasEnded && endedBy(signal).name === 'client_gone'
@@ -187,7 +187,7 @@ function sinceStart({ startedAt }: CallRecord['call'], at: number | null): numbe
 
 const WORD = /^[\w.:/+=-]+$/
 
-/** A text of the provider, unless it may be more than a name: prompts and answers are kept nowhere. D37. */
+/** A text of the provider, unless it may be more than a name: prompts and answers are kept nowhere. */
 export function wordOf(text: string | null): string | null {
   if (text === null || text.length > GENERATION_ID_CHARS_MAX || !WORD.test(text)) return null
   return text
@@ -198,7 +198,7 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\u{fffd}').toWellFormed()
 }
 
-/** For the journal: what is charged, and recorded, of a stream whose front dies. D28. */
+/** For the journal: what is charged, and recorded, of a stream whose front dies. */
 export function progressOf(
   { call, id, media, delivery }: Pick<CallRecord, 'call' | 'id' | 'media' | 'delivery'>,
   { usage, costNano, provider, model, isByok, isDrained, upstreamMs, ...more }: InferenceProgress,

@@ -27,7 +27,7 @@ const NO_OUTPUT: Failure = {
   detail: "The provider's stream began without an output.",
 }
 
-/** Counts the streams of a front that are read to their end although their callers have left. D27. */
+/** Counts the streams of a front that are read to their end although their callers have left. */
 export class Drains {
   #count = 0
 
@@ -48,17 +48,17 @@ export interface RelayInput {
   readonly stream: NativeStream | PartStream
   /** Its sink gets the answer; it is told before the first output is passed on. */
   readonly attempt: Pick<WritingAttempt, 'sink' | 'begin' | 'mayChangeModel'>
-  /** Members of the request that the provider did not get. D6 */
+  /** Members of the request that the provider did not get. */
   readonly dropped: readonly string[]
   /** The call. */
   readonly signal: AbortSignal
-  /** Milliseconds until the first output. D17. */
+  /** Milliseconds until the first output. */
   readonly firstOutputMs: number
-  /** Milliseconds between two events behind it. D17. */
+  /** Milliseconds between two events behind it. */
   readonly stallMs: number
   readonly onLeave: LeaveKind
   readonly drains: Drains
-  /** Of the front's budget, for an event above STREAM_HELD_BYTES_MAX that has not come to its end. D19. */
+  /** Of the front's budget, for an event above STREAM_HELD_BYTES_MAX that has not come to its end. */
   readonly room: Pick<AnswerRoom, 'bytes' | 'more' | 'give'>
   /** Of the turns of the loop. */
   readonly budget: Pick<StreamBudget, 'isSpent' | 'used' | 'next'>
@@ -73,7 +73,7 @@ export interface Relayed {
   readonly hasBegun: boolean
   /** Milliseconds in which the provider was not read: the caller did not read, or the loop was shared. */
   readonly pausedMs: number
-  /** The provider was read on when the caller had left. D27. */
+  /** The provider was read on when the caller had left. */
   readonly isDrained: boolean
 }
 
@@ -95,7 +95,7 @@ const PART_BYTES = 256
 
 /**
  * Passes a provider's stream on, each event in the turn in which its last byte came. What comes before the
- * first output waits here, so that an attempt that fails leaves no trace. D13, D17–D19, D27.
+ * first output waits here, so that an attempt that fails leaves no trace.
  */
 export class Relay {
   readonly #input: RelayInput
@@ -156,7 +156,7 @@ export class Relay {
     }
   }
 
-  /** A blocked prompt is the answer only where no other model may give one. D11. */
+  /** A blocked prompt is the answer only where no other model may give one. */
   #blocked(): Failure | null {
     const { stream, attempt } = this.#input
     const { blocked } = stream

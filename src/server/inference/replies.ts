@@ -11,7 +11,7 @@ import type { Charge } from './payment.ts'
 import { Delivery, keepGeneration, type AnsweredBy, type InferenceEnd } from './record.ts'
 import { TextCall, type TextCallInput } from './text-call.ts'
 
-/** An answer that is streamed: its reply begins with the first output, or before it. D13, D15. */
+/** An answer that is streamed: its reply begins with the first output, or before it. */
 export class StreamedText extends TextCall {
   readonly delivery = new Delivery()
   readonly #events: TextEvents
@@ -26,7 +26,7 @@ export class StreamedText extends TextCall {
   }
 
   protected override beforeAttempts(): void {
-    // A provider that is silent must not write on for a caller who has left. D27.
+    // A provider that is silent must not write on for a caller who has left.
     this.call.watch()
     this.#silence = setTimeout(() => this.openEarly(), this.shared.streamHoldMs)
   }
@@ -34,12 +34,12 @@ export class StreamedText extends TextCall {
   protected override afterAttempts(outcome: Outcome<InferenceEnd> | null): void {
     clearTimeout(this.#silence)
     if (outcome === null || outcome.ok || this.#stream === null) return
-    // After the head only the stream can tell. D15.
+    // After the head only the stream can tell.
     this.#breakOff(outcome.failure)
     keepGeneration(this, { end: null, failure: outcome.failure, chargedNano: 0 }, this.ports)
   }
 
-  /** Begins the reply before any output. D15. */
+  /** Begins the reply before any output. */
   openEarly(): void {
     if (this.#stream !== null) return
     this.#stream = this.#open(null)
@@ -105,7 +105,7 @@ export class StreamedText extends TextCall {
   }
 }
 
-/** An answer that is sent when it is whole. D14. */
+/** An answer that is sent when it is whole. */
 export class CollectedText extends TextCall {
   readonly delivery = null
   readonly #text: WholeText
@@ -181,7 +181,7 @@ function usageWord({ isEstimated }: InferenceEnd, isCapped: boolean): string | n
   return isCapped ? 'capped' : null
 }
 
-/** For the head, which leaves with it. D32. */
+/** For the head, which leaves with it. */
 function noteFirstOutput({ notes, startedAt }: TextCaller): void {
   notes.ttftMs = performance.now() - startedAt
 }

@@ -56,7 +56,7 @@ const NOTHING_WRITTEN = {
   isDrained: false,
 } as const
 
-/** An endpoint of a provider that writes texts, natively or in a protocol of its own. D5, D13, D14. */
+/** An endpoint of a provider that writes texts, natively or in a protocol of its own. */
 export class WritingEndpoint implements WritingProtocol {
   readonly #endpoint: Endpoint
   readonly #text: EndpointText
@@ -210,7 +210,7 @@ export class WritingEndpoint implements WritingProtocol {
     })
     if (!outcome.ok) {
       const failure = sent.failure ?? outcome.failure
-      // A provider that has the request charges its input, also when the caller leaves. D27.
+      // A provider that has the request charges its input, also when the caller leaves.
       const isLeft = isSent && sent.failure === null && failure.name === 'client_gone'
       return isLeft ? ok({ failure, ...written }) : { ok: false, failure }
     }
@@ -324,8 +324,8 @@ function opened(
 }
 
 /**
- * The content of a file, or of a medium that was fetched, is not in the caller's request, and a message of the
- * provider could quote it. D37.
+ * The content of a file, or of a medium that was fetched, is not in the caller's request, and a message of
+ * the provider could quote it.
  */
 function searchedIn({ source }: TextRequest, sent: SentBody): Uint8Array | null {
   return sent instanceof PlainBody ? source.bytes : null

@@ -99,7 +99,7 @@ export abstract class TextCall
     return usage.input + usage.cacheRead + usage.cacheWrite + usage.output + usage.reasoning
   }
 
-  /** With the most tokens of an answer that there is money for, where the refusal is for want of money. D25. */
+  /** With the most tokens of an answer that there is money for, where the refusal is for want of money. */
   protected override refused(failure: Failure): Failure {
     const available = failure.fields?.['availableNano']
     if (typeof available !== 'number') return failure
@@ -176,7 +176,7 @@ export abstract class TextCall
     this.firstOutput(by)
   }
 
-  /** The journal gets how far a streamed answer has come. D28. */
+  /** The journal gets how far a streamed answer has come. */
   report(begun: BegunAnswer): void {
     this.progress(progressOf(this, this.#reached(begun)))
   }
@@ -209,7 +209,7 @@ export abstract class TextCall
     const upstreamMs = now - one.startedAt
     const { usage, isEstimated } = this.#usageOf(written, one, now)
     if (failure === null) {
-      // Latency is the wait for the first output: an answer of many tokens is not a slow one. D26.
+      // Latency is the wait for the first output: an answer of many tokens is not a slow one.
       const firstMs = this.#begunAt === null ? upstreamMs : this.#begunAt - one.startedAt
       one.target.health.answered(firstMs, usage.output + usage.reasoning, upstreamMs)
       this.shared.meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
@@ -246,7 +246,7 @@ export abstract class TextCall
     )
   }
 
-  /** Why an answer broke off after its first output, with the name of its provider. D21. */
+  /** Why an answer broke off after its first output, with the name of its provider. */
   #broken(failure: Failure, one: WritingTry): Failure {
     const { caller, call, deadlineAt } = this.job
     const of = { caller, call, deadlineAt, isInnocent: isOfCall(failure), hasBegun: true }
@@ -274,7 +274,7 @@ export abstract class TextCall
 
   protected override ended(end: InferenceEnd): Outcome<ModelReply> {
     const { failure } = end
-    // Only a streamed answer reached its caller in part. D26.
+    // Only a streamed answer reached its caller in part.
     if (failure !== null && !this.isStreamed) {
       this.releaseHold()
       keepGeneration(this, { end, failure, chargedNano: 0 }, this.ports)

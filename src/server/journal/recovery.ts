@@ -19,7 +19,7 @@ export interface RecoveryOptions {
   readonly bootId: string
   /**
    * Keeps the records of calls whose answers streamed when the front died. Called before their money is
-   * booked, as often as the booking is tried: a record comes once. D28.
+   * booked, as often as the booking is tried: a record comes once.
    */
   readonly keep?: (takes: readonly OpenTake[]) => Promise<void>
   /** Removes the front's other data: its journal is in the books. Repeated until it succeeds. */

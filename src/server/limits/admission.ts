@@ -27,8 +27,8 @@ export interface AdmissionOptions {
 /** The limits stage: one rate token for each call of a limited operation, before its body is read. */
 export interface Admission {
   /**
-   * Synchronous while the key's local tokens or a known refusal last; otherwise a promise that settles within
-   * RATE_WAIT_MS_MAX and never rejects. Failure: `rate_limited`. Contract C11, design §6.
+   * Synchronous while the key's local tokens or a known refusal last; otherwise a promise that settles
+   * within RATE_WAIT_MS_MAX and never rejects. Failure: `rate_limited`.
    */
   admit(key: KeyRecord): Admitted | Promise<Admitted>
 }

@@ -26,8 +26,8 @@ export interface WindowState {
 }
 
 /**
- * Headers of an admitted call: the structured fields of draft-ietf-httpapi-ratelimit-headers-10 and the older
- * headers, whose reset is in milliseconds since the epoch. Source: contract C11.
+ * Headers of an admitted call: the structured fields of draft-ietf-httpapi-ratelimit-headers-10 and the
+ * older headers, whose reset is in milliseconds since the epoch.
  */
 export function admittedOf(known: WindowState): Admitted {
   return { failure: null, headers: headersOf(known, Math.ceil(known.resetAfterMs / 1000)) }
@@ -37,8 +37,9 @@ export function admittedOf(known: WindowState): Admitted {
 export type LocalShare = Pick<WindowState, 'limitRpm' | 'burst'>
 
 /**
- * Refusal with `Retry-After`; the envelope repeats the three values. Source: contract C11, C13.
- * @param share the authority did not answer, and the key may be within its limit; null: the authority refused
+ * Refusal with `Retry-After`; the envelope repeats the three values.
+ * @param share the authority did not answer, and the key may be within its limit; null: the authority
+ * refused
  */
 export function refusedOf(known: WindowState, share: LocalShare | null = null): Admitted {
   // Rounded up, so that a single client that waits for it is admitted.
@@ -99,7 +100,7 @@ function resetOf(known: WindowState): number {
   return Math.ceil(known.epochMs + known.resetAfterMs)
 }
 
-/** Headers of several limits of one call: those that both have list both limits. Source: contract C11. */
+/** Headers of several limits of one call: those that both have list both limits. */
 export function joinedHeaders(
   one: Readonly<Record<string, string>> | null,
   other: Readonly<Record<string, string>>,

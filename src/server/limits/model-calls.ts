@@ -230,7 +230,7 @@ function refusedBy(failure: Failure): AdmittedCall {
   return { ...NOTHING_LEFT, failure }
 }
 
-/** Seconds after which a caller without a place may try again. D29. */
+/** Seconds after which a caller without a place may try again. */
 const PARALLEL_RETRY_S = 1
 
 function holderOf(owner: CallOwner): 'key' | 'workspace' {

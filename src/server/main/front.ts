@@ -125,7 +125,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
       .finally(() => process.exit(0))
   let isDraining = false
   channel.onDrain((isReplaced, idleMs) => {
-    // A replaced front whose node ends, or is replaced again, has less time. D34.
+    // A replaced front whose node ends, or is replaced again, has less time.
     if (isDraining) void http.drain(config.drainMs, idleMs)
     else void drain(isReplaced, idleMs)
     isDraining = true
@@ -248,7 +248,7 @@ function watchFront(
 
 /**
  * A replaced front waits until idle keep-alive connections have sent one more request or ended, and then
- * until its streams are over, and the connections that they leave open. Design §2, D34.
+ * until its streams are over, and the connections that they leave open.
  */
 async function drainFront(
   http: HttpFront,
@@ -305,7 +305,7 @@ async function observation(
   return { observer, outlets: [broadcast, tracer, requests] }
 }
 
-/** Posts to the operator's broadcast address through the gate. C30. */
+/** Posts to the operator's broadcast address through the gate. */
 function broadcastPost(egress: Egress): (url: string, json: Uint8Array) => Promise<boolean> {
   return async (text, json) => {
     const url = new URL(text)

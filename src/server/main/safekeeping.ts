@@ -61,7 +61,7 @@ export function ownRootKeysOf({ rootKey: setting, rootKeyFile, dataDir }: Source
 
 /**
  * Advice about endpoints of the catalogue that cost the operator money and callers nothing. The advice names
- * up to NAMED_MAX of them. C40.
+ * up to NAMED_MAX of them.
  */
 export function unpricedEndpoints(unpriced: readonly UnpricedEndpoint[]): Advice | null {
   if (unpriced.length === 0) return null
@@ -81,7 +81,7 @@ const NAMED_MAX = 3
 
 /**
  * Advice about the keys that the first start made, which lie in a file in plain text until the operator
- * deletes it. C9.
+ * deletes it.
  */
 export function firstKeysLeft({ dataDir }: Pick<Config, 'dataDir'>): Advice | null {
   const file = join(dataDir, FIRST_KEYS_FILE)

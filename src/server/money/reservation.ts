@@ -240,9 +240,7 @@ export class Reservation implements Hold {
     }
   }
 
-  /**
-   * A call by a workspace's own credentials is paid only by the accounts that count such calls. B2.9, B2.10.
-   */
+  /** A call by a workspace's own credentials is paid only by the accounts that count such calls. */
   #paidBy({ isByok }: CallCost): PaidFrom {
     if (!isByok) return this.#paid
     const { workspaceCountsByok, keyCountsByok } = this.ask.key.money

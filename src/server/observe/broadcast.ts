@@ -22,7 +22,7 @@ export interface BroadcastOptions {
 export interface Broadcast {
   /**
    * Queues a trace; never waits and never fails. Beyond its bounds the broadcast drops the trace and counts
-   * it. C30.
+   * it.
    */
   offer(
     trace: Trace,

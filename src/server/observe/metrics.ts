@@ -70,7 +70,7 @@ export interface Metrics extends Meters {
     operation: string,
     call: { status: number; failure: FailureName | null; durationMs: number; overheadMs: number },
   ): void
-  /** Counts one served call of an endpoint without a price. C40. */
+  /** Counts one served call of an endpoint without a price. */
   unpriced(operation: string, provider: string): void
   broadcast(outcome: 'sent' | 'dropped' | 'failed', count: number): void
   /** Adds readings of modules that are created later than the metrics; a second call adds to the first. */

@@ -30,7 +30,7 @@ export interface StreamsReading {
   /** Streams cut off before the answer was complete, by cause. */
   readonly cuts: Readonly<Record<string, number>>
   readonly models: readonly ModelReading[]
-  /** Answers that report a tier without a price. F8. */
+  /** Answers that report a tier without a price. */
   readonly unpricedTiers: readonly UnpricedTier[]
 }
 
@@ -40,7 +40,7 @@ export interface StreamSeries {
   readonly tokens: Tally['counts']
 }
 
-/** Metrics of the answers of models that write. D36. */
+/** Metrics of the answers of models that write. */
 export interface StreamMetrics extends StreamMeters {
   read(): StreamsReading
   series(): StreamSeries
@@ -288,7 +288,7 @@ export interface AnsweredModel {
   add(input: AnsweredInput): void
 }
 
-/** Counts the input of answered calls, and what their providers did not get. D36. */
+/** Counts the input of answered calls, and what their providers did not get. */
 export class AnsweredModels {
   readonly #input: Tally
   readonly #dropped: Tally

@@ -23,7 +23,7 @@ export interface TracingOptions {
 
 /** Spans that wait for the exporter at most. Decision. */
 const QUEUE_MAX = 4_096
-/** Known keys of the trace object; each becomes an attribute of the same name. B1.13, C30. */
+/** Known keys of the trace object; each becomes an attribute of the same name. */
 const TRACE_KEYS = ['trace_id', 'trace_name', 'span_name', 'generation_name', 'parent_span_id'] as const
 /** Milliseconds of one export with its retries. Decision. */
 const EXPORT_MS_MAX = 3_000

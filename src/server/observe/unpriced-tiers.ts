@@ -1,4 +1,4 @@
-/** Answers that report a tier without a price: `doctor`, the live view and the dashboard name them. F8. */
+/** Answers that report a tier without a price: `doctor`, the live view and the dashboard name them. */
 import type { ModelCatalogue } from '../ports/models/models.ts'
 import {
   isTierPriced,

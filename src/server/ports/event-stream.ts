@@ -1,11 +1,11 @@
 /**
  * A reply of server-sent events, from an operation to its client. The operation's `run` ends after the
- * stream: what a call costs is known only then. D13, D15, D16, D19, D21.
+ * stream: what a call costs is known only then.
  */
 export interface EventStream {
   /** False: no further byte reaches the client. Writing then does nothing. */
   readonly isOpen: boolean
-  /** False: the client is behind by STREAM_WAITING_BYTES_MAX, and the source should not be read. D19. */
+  /** False: the client is behind by STREAM_WAITING_BYTES_MAX, and the source should not be read. */
   readonly hasRoom: boolean
   /**
    * Resolves when there is room again, or when the stream is no longer open. For callers that found `hasRoom`
@@ -24,7 +24,7 @@ export interface EventStream {
   end(last?: Uint8Array): void
   /**
    * Ends an answer that is not whole: a last event, then the end of the connection without the last chunk of
-   * HTTP, so that every client notices. D21.
+   * HTTP, so that every client notices.
    */
   breakOff(event: Uint8Array): void
 }
@@ -32,6 +32,6 @@ export interface EventStream {
 /** How a streamed reply begins, and what it writes while its source is silent. */
 export interface EventStreamHead {
   readonly headers: Readonly<Record<string, string>>
-  /** A comment or a ping: bytes between two events. D16. */
+  /** A comment or a ping: bytes between two events. */
   silence(): Uint8Array
 }

@@ -3,13 +3,12 @@ import type { Repeatable } from '../../schemas/idempotency.ts'
 
 /**
  * Answers that are kept for a day under their `Idempotency-Key`, where no row of another table keeps them.
- * C16.
  *
  * A JSON `create` sets `idempotent: true` in its definition and nothing else. The pipeline validates the
  * header, waits for the first call, compares the bodies, returns the first answer to a repetition, and calls
  * `remember` or `forget` when `run` has ended. OpenAPI gains the header, the mark of a replay, and the
- * failures. The answer is kept as it is: values that may be read only once (a key, a secret) must not be part
- * of it.
+ * failures. The answer is kept as it is: values that may be read only once (a key, a secret) must not be
+ * part of it.
  *
  * A process can die between the commit of the object that `run` made and the commit of its answer; the
  * repetition then runs a second time. Where that must not happen, `run` hands `call.claim` to its store,

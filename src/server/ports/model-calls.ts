@@ -82,7 +82,7 @@ export interface CallInput {
   readonly estimate: () => number
 }
 
-/** Limits of calls to models: `max_parallel` and `rate_limit_tpm` of the key and of its workspace. D29. */
+/** Limits of calls to models: `max_parallel` and `rate_limit_tpm` of the key and of its workspace. */
 export interface ModelCalls {
   /** Settles within RATE_WAIT_MS_MAX. Failures: rate_limited, tokens_over_limit. */
   admit(input: CallInput): Promise<AdmittedCall>

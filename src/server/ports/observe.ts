@@ -24,7 +24,7 @@ export interface CallNotes {
   /** Milliseconds until the most that the call may cost was reserved and written. */
   holdMs?: number
   upstreamMs?: number
-  /** Milliseconds until the first output, or the whole answer, was there. D32. */
+  /** Milliseconds until the first output, or the whole answer, was there. */
   ttftMs?: number
   model?: string
   /** The caller's name for a session, of a length that the operation has checked. */
@@ -44,7 +44,7 @@ export interface CallNotes {
   isByok?: true
   /** The tokens are Sluice's own count. */
   isEstimated?: true
-  /** The endpoint has no price: nothing was charged, whatever its provider charges. C40. */
+  /** The endpoint has no price: nothing was charged, whatever its provider charges. */
   isUnpriced?: boolean
   attempts?: number
   /** Attempts at providers that failed, in order. */
@@ -100,9 +100,7 @@ export interface CallSettled {
 export interface Observer {
   readonly log: Log
   settled(call: CallSettled): void
-  /**
-   * Posts the trace object of a call to the operator's broadcast address, in batches, when one is set. C30.
-   */
+  /** Posts the trace object of a call to the operator's broadcast address, in batches, when one is set. */
   trace(trace: Trace, call: TracedCall): void
 }
 
@@ -165,7 +163,7 @@ export interface StreamEnd {
   readonly ms: number
   /** Milliseconds in which the provider was not read, since the caller did not read. */
   readonly pausedMs: number
-  /** The provider was read on when the caller had left. D27. */
+  /** The provider was read on when the caller had left. */
   readonly isDrained: boolean
 }
 
@@ -175,9 +173,9 @@ export interface AnsweredInput {
   readonly fresh: number
   readonly cacheRead: number
   readonly cacheWrite: number
-  /** Members of the request that the provider did not get, as `x-sluice-dropped` names them. D6. */
+  /** Members of the request that the provider did not get, as `x-sluice-dropped` names them. */
   readonly dropped: readonly string[]
-  /** What the answer reports and the catalogue has no price of; null: nothing. F8. */
+  /** What the answer reports and the catalogue has no price of; null: nothing. */
   readonly unpricedTier: CountedTier | null
 }
 
@@ -187,7 +185,7 @@ export interface CountedTier {
   readonly tier: string
 }
 
-/** Figures of the answers of models that write. D36. */
+/** Figures of the answers of models that write. */
 export interface StreamMeters {
   /** Where calls under these labels are counted; the same for all of them. */
   of(by: AnswerLabels): AnswerMeter

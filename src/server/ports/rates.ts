@@ -14,7 +14,7 @@ export interface RateInput {
   /** Hash of the API key, or the name of another owner of tokens. */
   readonly key: string
   readonly limitRpm: number
-  /** Tokens that may come at once; may be a fraction. C11. */
+  /** Tokens that may come at once; may be a fraction. */
   readonly burst: number
   /** Tokens wanted, at least 1. The authority grants all, or what is left, or nothing. */
   readonly want: number

@@ -46,7 +46,7 @@ export interface ShortJobTypes {
     in: { readonly body: BodyName; readonly bytes: Uint8Array; readonly isOnLoop?: boolean }
     out: BodyVerdict
   }
-  /** Puts the fields of a preset into the body of a call that was read, and reads it again. D10. */
+  /** Puts the fields of a preset into the body of a call that was read, and reads it again. */
   merge_preset: {
     in: {
       readonly body: TextBodyName
@@ -130,7 +130,7 @@ export interface ShortJobTypes {
         }
       | { readonly ok: false; readonly isMiscounted: boolean }
   }
-  /** The answer of `sluice/echo-1`. D35. */
+  /** The answer of `sluice/echo-1`. */
   echo: {
     in: {
       /** The text that is repeated. */
@@ -162,8 +162,8 @@ export interface ShortJobTypes {
     }
   }
   /**
-   * Reads a whole answer of a provider that speaks the caller's dialect, and writes it as the caller gets it,
-   * but for its usage. Not ok: the answer is invalid. D14.
+   * Reads a whole answer of a provider that speaks the caller's dialect, and writes it as the caller gets
+   * it, but for its usage. Not ok: the answer is invalid.
    */
   native_answer: {
     in: {
@@ -173,9 +173,9 @@ export interface ShortJobTypes {
     }
     out: JoinedAnswer
   }
-  /** Writes a request of one dialect in the protocol of an endpoint. D5, D6. */
+  /** Writes a request of one dialect in the protocol of an endpoint. */
   translate: { in: TranslationJob; out: Translation }
-  /** What endpoints would refuse of a request, before any of them is tried. D6. */
+  /** What endpoints would refuse of a request, before any of them is tried. */
   refused_fields: { in: RefusalsJob; out: readonly (readonly Issue[])[] }
   /** Finds in a request what other providers have signed; null: it has nothing of them. */
   foreign_parts: {
@@ -183,8 +183,8 @@ export interface ShortJobTypes {
     out: ForeignParts | null
   }
   /**
-   * Reads a whole answer of a protocol, and writes it in the caller's dialect, but for its usage. Not ok: the
-   * answer is invalid. D5, D14.
+   * Reads a whole answer of a protocol, and writes it in the caller's dialect, but for its usage. Not ok:
+   * the answer is invalid.
    */
   translated_answer: {
     in: WholeAsked & {
@@ -196,8 +196,8 @@ export interface ShortJobTypes {
     out: JoinedAnswer
   }
   /**
-   * Reads a large event of a stream that is translated: what the loop reads of it, with arguments as bytes of
-   * JSON; null: it is invalid. D5.
+   * Reads a large event of a stream that is translated: what the loop reads of it, with arguments as bytes
+   * of JSON; null: it is invalid.
    */
   large_event: {
     in: { readonly protocol: TextProtocol; readonly data: Uint8Array }
@@ -205,7 +205,7 @@ export interface ShortJobTypes {
   }
   /**
    * Makes the events of a stream of a whole answer, or a whole answer of such events, in the provider's
-   * protocol. D14, D22.
+   * protocol.
    */
   reframe: {
     in: { readonly protocol: TextProtocol; readonly to: 'answer' | 'events'; readonly bytes: Uint8Array }

@@ -97,7 +97,7 @@ const LEASE_US = CALL_LEASE_MS * 1_000
 /** Milliseconds that no caller waits for. */
 const UNHURRIED_MS = 2_000
 
-/** Calls under way and tokens in Redis, for all fronts. A call is one step. D29. */
+/** Calls under way and tokens in Redis, for all fronts. A call is one step. */
 export function openCallAuthority(state: State, run: RunScript = openScripts(state)): CallAuthority {
   const forget = (): undefined => undefined
   return {

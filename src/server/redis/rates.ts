@@ -37,7 +37,7 @@ return { granted, math.max(0, free - granted), retry, math.ceil(level / 1000) }
 /** Microseconds in a minute. */
 const MINUTE_US = 60_000_000
 
-/** Lends from Redis. Requests of one microtask leave in one write. Design §6, contract C11. */
+/** Lends from Redis. Requests of one microtask leave in one write. */
 export function openRateAuthority(state: State, run: RunScript = openScripts(state)): RateAuthority {
   return {
     get isReachable() {

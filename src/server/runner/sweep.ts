@@ -44,7 +44,7 @@ export interface SweepOptions {
 export interface SweepReport {
   /** Uploads whose process is gone, removed with their bytes. */
   uploads: number
-  /** Files whose time is over, as their uploaders set it. C37. */
+  /** Files whose time is over, as their uploaders set it. */
   expired: number
   /** Objects without a row. */
   objects: number
@@ -73,7 +73,7 @@ const PROBE_ID = 'sweep_probe'
 /**
  * Removes rows and bytes that no process will come back for: rows first, so that a late commit finds none,
  * then bytes. Two sweeps at once do no harm. A failure is left to the next sweep and does not keep the rest
- * from being removed. Design §5, C10.
+ * from being removed.
  * @returns the counts, and the first failure of each step
  */
 export async function sweep(

@@ -5,7 +5,7 @@ import { isCounted, type LimitFlags } from '../../schemas/money/costs.ts'
 
 /**
  * Instants of a call, from its plan on. They follow the clock of deadlines: a wall clock that is set while a
- * call runs must not take its price out of its bound. F4, F7.
+ * call runs must not take its price out of its bound.
  */
 export class CallInstants {
   /** Unix milliseconds of the plan. */
@@ -46,7 +46,7 @@ export function dearestBound(
   let unpriced: string | null = null
   for (const { endpoint } of targets) {
     if (endpoint.isUnpriced) unpriced ??= endpoint.tag
-    // A missing price is not the price 0: the provider charges a price that Sluice does not know. C40.
+    // A missing price is not the price 0: the provider charges a price that Sluice does not know.
     const nano = endpoint.isUnpriced ? null : boundOf(endpoint)
     anyNano = dearer(anyNano, nano)
     if (endpoint.ownWay === undefined) paidNano = dearer(paidNano, nano)
@@ -60,8 +60,8 @@ function dearer(one: number | null, other: number | null): number | null {
 }
 
 /**
- * Chooses among the endpoints whose cost the limits of the caller can bound; among all where the model has no
- * others, or only others. C40.
+ * Chooses among the endpoints whose cost the limits of the caller can bound; among all where the model has
+ * no others, or only others.
  * @param limits null: no limits
  */
 export function choosePriced<T>(
@@ -77,7 +77,7 @@ export function choosePriced<T>(
 
 /**
  * The choices whose cost the limits of the caller can bound, over all models of a call; all where there are
- * no others, or only others. C40, D11.
+ * no others, or only others.
  * @param limits null: no limits
  * @param isPriced whether the price of the call at an endpoint is known
  */

@@ -56,7 +56,7 @@ export interface LinkStreamAttempt extends Origin {
   readonly stallMs: number
   /**
    * The signal of the call closes the connection until the answer has been read; otherwise until the answer
-   * has begun. D27.
+   * has begun.
    */
   readonly isCutByLeaving: boolean
 }
@@ -86,7 +86,7 @@ const EMBEDDINGS: PostKind = {
  * the first byte has left, and the work may cost dollars. A kept-alive connection that was closed while it
  * was idle costs no call: what has come on it is read before a request is written, which then takes another
  * connection. Only a connection that ends in the same instant fails the attempt, and the next endpoint
- * follows. D18.
+ * follows.
  */
 export const WRITTEN: PostKind = {
   answerBytesMax: UPSTREAM_WRITTEN_BYTES_MAX,
@@ -153,10 +153,9 @@ export class ProviderLink {
 
   /**
    * Posts a request whose answer is a stream of events, and resolves when the answer has begun, whatever its
-   * status. The signal of the call closes the connection in the same turn, also while the provider is silent.
-   * D27. Nothing is sent twice: see `WRITTEN`. The caller
-   * has to close the body; a body that was read to its end keeps the connection. Failures: as
-   * `TrustedOrigin.exchange`.
+   * status. The signal of the call closes the connection in the same turn, also while the provider is
+   * silent. Nothing is sent twice: see `WRITTEN`. The caller has to close the body; a body that was read to
+   * its end keeps the connection. Failures: as `TrustedOrigin.exchange`.
    */
   stream(path: string, body: LinkBody, attempt: LinkStreamAttempt): Promise<Outcome<EgressExchange>> {
     const { beginsBy, stallMs, caller, call, isCutByLeaving, bodyBytes = null } = attempt

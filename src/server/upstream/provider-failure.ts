@@ -66,7 +66,7 @@ function metadataOf(name: FailureName, { code, param }: Reason): FailureMetadata
 /** Words of providers' filters. */
 const FILTER_WORD = /^\w{1,64}$/
 
-/** The failure of a prompt that a provider's filter blocked, in an answer of its own. D11. */
+/** The failure of a prompt that a provider's filter blocked, in an answer of its own. */
 export function blockedPrompt(word: string): Failure {
   const isTold = FILTER_WORD.test(word)
   return {
@@ -91,7 +91,7 @@ export function failureOfWhole({ failure, error }: NoAnswer, failureOf: FailureO
   return error === undefined ? failure : failureOf(error, true)
 }
 
-/** The field of a failure after which another model may be tried. D11. */
+/** The field of a failure after which another model may be tried. */
 function refusalOf(name: FailureName, { refusal }: Reason): Readonly<Record<string, string>> {
   return name === 'upstream_refused' && refusal !== null ? { refusal } : {}
 }

@@ -11,7 +11,7 @@ export interface Reason {
   readonly param: string | null
   /** True when the body blames the credential: Gemini does so with status 400. */
   readonly isCredential: boolean
-  /** Why another model may take what this one refuses; null: the body names no such reason. D11. */
+  /** Why another model may take what this one refuses; null: the body names no such reason. */
   readonly refusal: ModelRefusal | null
   /** Seconds to wait by Google's `RetryInfo`; null: the error has none. */
   readonly retryAfterS: number | null
@@ -112,7 +112,7 @@ export function readStatus(event: Uint8Array): number | null {
 
 /**
  * Cleans a provider's text. Providers quote the request, name their hosts and sometimes print a part of the
- * key. C13, C23. Every pattern is linear: no pattern can start again within the text that it has matched.
+ * key. Every pattern is linear: no pattern can start again within the text that it has matched.
  */
 function clean(text: string, redacted: RedactedTexts): string | null {
   const line = cut(redact(text, secretsOf(redacted)).replace(/[\p{C}\s]+/gu, ' '))

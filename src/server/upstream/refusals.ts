@@ -1,4 +1,4 @@
-/** Why a provider refuses an input that another model may take. D11. */
+/** Why a provider refuses an input that another model may take. */
 export type ModelRefusal = 'context' | 'moderation'
 
 /**

@@ -19,7 +19,7 @@ export interface WebhookSecretDeps {
 
 /**
  * Signing secrets of workspaces, opened for each request: none is cached, so that a replaced secret signs
- * nothing after its time. Concurrent requests share one look. C17.
+ * nothing after its time. Concurrent requests share one look.
  */
 export function openWebhookSecrets(deps: WebhookSecretDeps): WebhookSecrets {
   const { rows } = deps

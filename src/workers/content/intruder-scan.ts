@@ -2,10 +2,7 @@ import { AUTOMATA, HELD_BYTES_MAX, type HeldText } from './automaton.ts'
 import { type Signature, SignatureScan, SignatureTable } from './signature-scan.ts'
 import { TailWindow } from './windows.ts'
 
-/**
- * Searches a whole file for signatures that would make the file two formats at once, wherever they occur.
- * Source: contract C36.
- */
+/** Searches a whole file for signatures that would make the file two formats at once, wherever they occur. */
 export class IntruderScan {
   readonly #archive = new ArchiveBehind()
   readonly #scan = new SignatureScan<Intruder>(INTRUDERS_ANYWHERE, (intruder) => {

@@ -6,7 +6,7 @@ import { HeadWindow } from './windows.ts'
 
 const WHAT = 'a PDF document'
 const DAMAGED = 'a PDF document that is damaged or cut short'
-/** Bytes before the header that readers tolerate. Contract C36. */
+/** Bytes before the header that readers tolerate. */
 const JUNK_BYTES_MAX = 1_024
 /** Bytes of a byte order mark. */
 const MARK_BYTES = 3

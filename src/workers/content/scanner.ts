@@ -41,7 +41,6 @@ export const CONTENT_SLICE_BYTES_MAX = 131_072
  * PDF's header, any bytes may come except those that make the file an archive, an executable, a script or a
  * page as well. A file that keeps no type is text if all of it is UTF-8 without NUL, unless it begins like a
  * PDF. So a text that begins like a picture is a text. Memory: under 500 KB for any file. Source: contract
- * C36.
  */
 export function createContentScanner(): ContentScanner {
   return new Scanner()

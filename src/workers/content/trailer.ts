@@ -62,8 +62,8 @@ export function claimOf(bytes: string): string | null {
 
 /**
  * Reads all bytes after the end of the format. Cameras, editors and transports leave bytes there that no
- * reader minds: the file is refused only for bytes that another program would read as another format. Source:
- * contract C36.
+ * reader minds: the file is refused only for bytes that another program would read as another format.
+ * Source:
  * @param what the type with its article: `a PNG image`
  */
 export function* wholeWithTrailer(

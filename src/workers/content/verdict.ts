@@ -2,7 +2,7 @@ import type { MimeType, TextType } from '../../schemas/files/mime-types.ts'
 
 export type { MimeType, TextType }
 
-/** The type of an upload, by its bytes alone. Source: §4.7, contract C26. */
+/** The type of an upload, by its bytes alone. */
 export type ContentVerdict = AcceptedContent | RefusedContent
 
 export interface AcceptedContent {

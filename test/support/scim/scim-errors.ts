@@ -35,7 +35,7 @@ export function failureOf(detail: string): string {
 function beginOf(text: string): RegExp {
   const parts = text
     .replace(/\.$/, '')
-    .split(/\{\w+\}/)
+    .split(/\{\w+\}(?: bytes)?/)
     .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}[.:]`)
 }

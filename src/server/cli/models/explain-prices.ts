@@ -28,7 +28,7 @@ export interface PricedEndpoint {
   readonly written: ModelEndpoint | undefined
   /** Null: the catalogue has none. */
   readonly price: ResolvedPrice | null
-  /** The tier has no modifier, and is charged at the base price; null: it has. F8. */
+  /** The tier has no modifier, and is charged at the base price; null: it has. */
   readonly unpricedTier: TierMember | null
 }
 
@@ -60,7 +60,7 @@ function pricedOne(
   }
 }
 
-/** Members of an endpoint in JSON; prices are as `x.price` of GET /generation has them. F13. */
+/** Members of an endpoint in JSON; prices are as `x.price` of GET /generation has them. */
 export function pricesOf({ price, unpricedTier }: PricedEndpoint): {
   readonly price: WrittenPrice | null
   readonly unpriced_tier: TierMember | null

@@ -30,7 +30,7 @@ interface ExplainOptions {
 
 /**
  * `models explain`: what becomes of each field of a request at each endpoint of a model, and what a call
- * costs there. D6, F13.
+ * costs there.
  */
 export function addExplain(models: Command): void {
   addVerb(

@@ -25,7 +25,7 @@ export interface DatabaseHandle {
   readonly publish: Hints['publish']
   /** The actor for the audit log. */
   readonly by: ChangedBy
-  /** Requests per minute of keys that are created without a limit; null = none. C11. */
+  /** Requests per minute of keys that are created without a limit; null = none. */
   readonly rateLimitRpm: number | null
 }
 
@@ -81,7 +81,7 @@ export interface Lookup {
 
 /**
  * The value, or a CliFailure with the failure's text. @param lookup named where it is not there, with the
- * remedy. C39
+ * remedy
  */
 export function need<T>(outcome: Outcome<T>, lookup?: Lookup): T {
   if (outcome.ok) return outcome.value

@@ -21,7 +21,7 @@ const FILE_PART = 'file'
  */
 const FIELD_KEPT_CHARS_MAX = 1_024
 
-/** @returns the boundary of a form's content type; null for anything else. RFC 2046 §5.1.1 */
+/** @returns the boundary of a form's content type; null for anything else. RFC 2046. */
 export function boundaryOf(contentType: string): string | null {
   const parameters = /^multipart\/form-data\s*(;.*)$/i.exec(contentType)?.[1]
   const found = /;\s*boundary=(?:"([^"\\]*)"|([^\s";]*))\s*(?:;|$)/i.exec(parameters ?? '')
@@ -40,7 +40,7 @@ interface FormFacts {
   readonly boundary: string
 }
 
-/** A form with one file, parsed by busboy. §4.7, B1.7. */
+/** A form with one file, parsed by busboy. */
 export class FormUpload implements Upload {
   readonly bytesAtMost: number | null
   readonly slackBytes: number
@@ -286,7 +286,7 @@ class FormTrail {
 
   /**
    * The fault of the form, never with the offending bytes: form_malformed, or filename_invalid for a name
-   * that no header can contain. C13.
+   * that no header can contain.
    */
   failure(): Failure {
     if (!this.#hasEnded) return this.#headerFailure()

@@ -60,7 +60,7 @@ export class SocketReading {
    * The library cuts a connection when a request arrives while another one has no answer. So the connection
    * is not read meanwhile, and further requests wait in the kernel. The front then does not notice that the
    * client leaves, so that a call that ends with its client pauses reading for UNREAD_MS only, and a watched
-   * call not at all. C24. Called after the read: a request pipelined in the same read cannot be held back.
+   * call not at all. Called after the read: a request pipelined in the same read cannot be held back.
    */
   #holdNext(): void {
     if (this.#exchange.isOver || !this.#exchange.isWhole || this.#isPaused || this.#isWatched) return

@@ -32,14 +32,14 @@ export class RequestHead {
   /** As sent, with its port. */
   host = ''
   authorization = ''
-  /** A key in the header of Anthropic's clients. C37. */
+  /** A key in the header of Anthropic's clients. */
   anthropicKey = ''
   /** A key in a header of its own, which leaves `authorization` to another server. */
   sluiceKey = ''
   contentType = ''
   contentEncoding = ''
   origin = ''
-  /** The client's own request id if it is valid, else empty. C12. */
+  /** The client's own request id if it is valid, else empty. */
   requestId = ''
   /** Bytes of the body; null when the body comes in chunks. */
   declared: number | null = 0
@@ -83,7 +83,7 @@ export class RequestHead {
     this.#proxied = proxiedScheme(this.kept('x-forwarded-proto'), res, origin)
   }
 
-  /** Scheme and host of links to this node; empty: a link is a path. C39. */
+  /** Scheme and host of links to this node; empty: a link is a path. */
   get ownOrigin(): string {
     return this.#origin === null ? '' : originOf(this.host, this.#origin, this.#proxied)
   }
@@ -218,8 +218,8 @@ export function credentialOf({ access }: Pick<AnyOperation, 'access'>, head: Req
 }
 
 /**
- * Applies to operations of Anthropic's form (D2), and of others to requests in Anthropic's shape alone: other
- * requests' header is ignored. C37.
+ * Applies to operations of Anthropic's form, and of others to requests in Anthropic's shape alone: other
+ * requests' header is ignored.
  */
 function anthropicCredential(
   { takesAnthropicKey }: Pick<AnyOperation['access'], 'takesAnthropicKey'>,
@@ -235,7 +235,7 @@ function anthropicCredential(
 
 /**
  * A refusal of the credential, with the header in which this operation's key is sent, and with what the form
- * of the sent one lacks. C39.
+ * of the sent one lacks.
  */
 export function refusedCredential(
   { access }: Pick<AnyOperation, 'access'>,
@@ -344,7 +344,7 @@ const HOST =
 
 /**
  * Scheme and host of a request, for links in its answer: those of SLUICE_PUBLIC_URL where it is set. Empty
- * for a `Host` header of another form, so that no answer repeats one. C39.
+ * for a `Host` header of another form, so that no answer repeats one.
  */
 export function originOf(host: string, { publicUrl, isTls }: OriginOptions, proxied: Scheme | null): string {
   if (publicUrl !== null) return publicUrl

@@ -8,9 +8,7 @@ import type { RequestHead } from './head.ts'
 
 const NOTHING_SHA256 = createHash('sha256').digest('hex')
 
-/**
- * A call with an `Idempotency-Key` whose operation keeps its answers: the first call, or a repetition. C16.
- */
+/** A call with an `Idempotency-Key` whose operation keeps its answers: the first call, or a repetition. */
 export class IdempotentCall {
   readonly #port: Idempotency
   readonly #begun: ClaimOrAnswer

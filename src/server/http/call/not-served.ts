@@ -1,10 +1,10 @@
 import { API_PREFIX } from '../../../schemas/api-prefix.ts'
 
-/** A path that clients know and Sluice does not serve. C29. */
+/** A path that clients know and Sluice does not serve. */
 interface NotServed {
   /** The path as sent, with `{name}` for any one segment; paths below it are not served either. */
   readonly path: string
-  /** What serves a caller best in its place, as a message says it. C39. */
+  /** What serves a caller best in its place, as a message says it. */
   readonly instead: string
 }
 

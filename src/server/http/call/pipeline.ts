@@ -85,7 +85,7 @@ function attachBody({ exchange, head }: RequestCall, { operation, body }: Route)
   return head.declared === 0 ? null : exchange.receive(body?.form.bytesMax ?? 0)
 }
 
-/** The rights of the key, before the body is read: program, hostname, scope, writes. B1.4. */
+/** The rights of the key, before the body is read: program, hostname, scope, writes. */
 function enter(call: RequestCall, { route }: Routed): void {
   const { operation } = route
   const { key } = call
@@ -135,10 +135,7 @@ function letIn(call: RequestCall): void {
   takeInputs(call, run)
 }
 
-/**
- * An operation without a rate limit waits when its organization has used more of the front than its share.
- * C11.
- */
+/** An operation without a rate limit waits when its organization has used more of the front than its share. */
 function share(call: RequestCall): void {
   const { loop } = call.deps
   const { organizationId } = call.key

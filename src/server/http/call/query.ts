@@ -22,8 +22,8 @@ interface Member {
 /**
  * Reader for path or query parameters. A text becomes a number or a boolean where the schema demands one.
  * Each parameter occurs once, and a list is one text with commas, unless the schema has an array:
- * `ids=a&ids=b` or `ids[]=a&ids[]=b`, each id once in the value. Parameters that the schema does not name are
- * ignored. B2.3.
+ * `ids=a&ids=b` or `ids[]=a&ids[]=b`, each id once in the value. Parameters that the schema does not name
+ * are ignored.
  * @param failure the answer to a refused value
  */
 export function compileUrlReader(schema: TSchema, failure: 'params_invalid' | 'query_invalid'): UrlReader {

@@ -13,13 +13,13 @@ export interface Route {
   readonly params: UrlReader | null
   readonly query: UrlReader | null
   readonly body: NamedForm | null
-  /** The operation's statuses include 429. C11. */
+  /** The operation's statuses include 429. */
   readonly isLimited: boolean
   /** Its use of the loop counts as that of calls to models. */
   readonly isModelCall: boolean
   /**
    * The members of the answers of a management write, which clients send back; null for other operations,
-   * where a name near a known one is no slip. C25.
+   * where a name near a known one is no slip.
    */
   readonly answered: ReadonlySet<string> | null
 }
@@ -74,7 +74,7 @@ export function isScimPath(path: string): boolean {
   )
 }
 
-/** Whether answers at the path are for clients of Anthropic, with or without an operation. D20. */
+/** Whether answers at the path are for clients of Anthropic, with or without an operation. */
 export function isMessagesPath(path: string): boolean {
   return (
     path.startsWith(MESSAGES_PATH) &&
@@ -193,7 +193,7 @@ export class RouteTable {
 const MODEL_ID = '{author}/{slug}'
 const UNKNOWN: Match = { kind: 'unknown' }
 
-/** A path without an operation, which clients may know. C29, C39. */
+/** A path without an operation, which clients may know. */
 function notServed(path: string): Match {
   const instead = servedInstead(path)
   return instead === null ? UNKNOWN : { kind: 'not_served', what: path, instead }

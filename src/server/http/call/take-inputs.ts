@@ -19,8 +19,8 @@ import { UploadBody, uploadOf } from '../body/upload.ts'
 
 /**
  * The stage of validation: reads the declared inputs of the operation from the request into the call, and
- * nothing else. The line and the headers come first, since they cost least; the body waits until a repeatable
- * call has claimed its key (C16). An invalid input ends the call here.
+ * nothing else. The line and the headers come first, since they cost least; the body waits until a
+ * repeatable call has claimed its key. An invalid input ends the call here.
  */
 export function takeInputs(call: RequestCall, taken: InputsTaken): void {
   const { match } = call
@@ -57,17 +57,15 @@ function takeUrl(call: RequestCall, part: 'params' | 'query', reader: UrlReader,
   return read.ok
 }
 
-/**
- * Faults of a JSON body that the head shows are decided before the wait for the key, which may be long. C38.
- */
+/** Faults of a JSON body that the head shows are decided before the wait for the key, which may be long. */
 function announcedRefusal({ head, coming }: RequestCall, { body: form }: Route): Failure | null {
   if (form === null || coming instanceof UploadBody) return null
   return contentRefusal(head) ?? coming?.refusal ?? null
 }
 
 /**
- * For operations whose answers are kept: a repeated call waits here for the first call, with its body unread.
- * C16.
+ * For operations whose answers are kept: a repeated call waits here for the first call, with its body
+ * unread.
  */
 function takeTurn(call: RequestCall, operation: AnyOperation): void {
   if (operation.idempotent === undefined) return takeBody(call)
@@ -159,7 +157,7 @@ function withSlips(failure: Failure, slips: readonly Issue[]): Failure {
 
 /**
  * Names members that nothing reads, in a header.
- * @returns of a management write, members that were meant to be other ones. C25
+ * @returns of a management write, members that were meant to be other ones
  */
 function takeOthers(call: RequestCall, others: readonly OtherMember[]): readonly Issue[] {
   const { operation, answered, isModelCall } = call.match.route
@@ -254,9 +252,9 @@ export function bodyOf({ value, bulk: large }: Verdict, bulk: string | undefined
 type Verdict = Extract<BodyVerdict, { ok: true }>
 type KeptSource = NonNullable<Verdict['source']>
 
-/** Members of a body that nothing reads. C25. */
+/** Members of a body that nothing reads. */
 const IGNORED_HEADER = 'x-sluice-ignored'
-/** The same, of a body for a model. D6. */
+/** The same, of a body for a model. */
 const DROPPED_HEADER = 'x-sluice-dropped'
 const NO_ROOM = fail('busy', { retryAfterS: 1 })
 const NOTHING = new Uint8Array(0)

@@ -36,7 +36,7 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
   })
 }
 
-/** Names the path, the path that the client probably meant, and what mends a wrong base URL. C39. */
+/** Names the path, the path that the client probably meant, and what mends a wrong base URL. */
 function routeUnknown({ deps: { table }, head: { path, method } }: RequestCall): Failure {
   const meant = meantPath(path, (other) => table.find(method, other))
   if (meant.match.kind === 'not_served') return notServed(path, meant.match.instead)
@@ -95,7 +95,7 @@ export const EQUIVALENTS: ReadonlyMap<string, readonly string[]> = new Map([
   ['global/spend', ['GET /activity']],
 ])
 
-/** Operations that do what another proxy does at this path, each with its method; empty for an unknown path. C39. */
+/** Operations that do what another proxy does at this path, each with its method; empty for an unknown path. */
 function foreignEquivalents(path: string): readonly string[] {
   const segments = path.toLowerCase().split('/', SEGMENTS_READ_MAX)
   const from = segments.findIndex((segment) => segment !== '' && !OF_PREFIX.includes(segment))
@@ -118,7 +118,7 @@ const COMPARED_SEGMENTS_MAX = 8
 const COMPARED_CHARS_MAX = 160
 
 /**
- * The path of an operation that a client may have meant; null when none is near. C39.
+ * The path of an operation that a client may have meant; null when none is near.
  * @param paths as in OpenAPI, with their prefix
  */
 export function nearestPath(requested: string, paths: Iterable<string>): string | null {

@@ -26,8 +26,8 @@ export interface ErrorPage {
 }
 
 /**
- * A page for each error type, and their list, made from the catalogue of failures and from the operations that
- * may answer with them. C39.
+ * A page for each error type, and their list, made from the catalogue of failures and from the operations
+ * that may answer with them.
  */
 export function errorPages(operations: readonly AnyOperation[]): readonly ErrorPage[] {
   const byName = new Map<FailureName, AnyOperation[]>(SHOWN.map((name) => [name, []]))

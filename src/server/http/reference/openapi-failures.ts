@@ -72,8 +72,8 @@ export function failureNamesOf(operation: AnyOperation): ReadonlySet<FailureName
 }
 
 /**
- * Every listed status, 401 for every operation, and 400 for operations with a query (C2); each names its
- * error types.
+ * Every listed status, 401 for every operation, and 400 for operations with a query; each names its error
+ * types.
  */
 export function failuresOf(operation: AnyOperation): Json {
   const names = [...failureNamesOf(operation)]

@@ -5,7 +5,7 @@ import type { AnyOperation } from '../../operations/define.ts'
 import { descriptionOf } from './members/described.ts'
 import { exampleOf, type Json } from './openapi-json.ts'
 
-/** Descriptions of parameters by name, for shapes without a description of their own. C39. */
+/** Descriptions of parameters by name, for shapes without a description of their own. */
 export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   author: 'Part of the model id before the slash.',
   slug: 'Slug of the object; for a model, the part of its id after the slash, optionally with a variant.',
@@ -106,7 +106,7 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   },
 }
 
-/** Whether the operation takes an `Idempotency-Key`. C16. */
+/** Whether the operation takes an `Idempotency-Key`. */
 export function isRepeatable({ idempotent }: AnyOperation): boolean {
   return idempotent !== undefined && idempotent !== 'refused'
 }

@@ -257,7 +257,7 @@ const UNMODIFIED: Json = {
   },
 }
 
-/** Answers that conditions and ranges add to a download. C2. */
+/** Answers that conditions and ranges add to a download. */
 function partialAnswers(mediaType: string, schemaName: string): Json {
   const requestId = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
   return {
@@ -286,8 +286,8 @@ function pascal(id: string): string {
 }
 
 /**
- * What becomes of each field of a request where the provider speaks another form: `dropped`, `refused`, or the
- * paths that it is mapped to, by the form of the provider. D6.
+ * What becomes of each field of a request where the provider speaks another form: `dropped`, `refused`, or
+ * the paths that it is mapped to, by the form of the provider.
  */
 function translationOf(body: BodyName | undefined): Json {
   const dialect = DIALECTS.find((one) => one === body)
@@ -350,7 +350,7 @@ const header = (name: string, description: string): Json => ({
 
 const WEBHOOK_SCHEMAS: Json = { VideoEvent }
 
-/** The requests that Sluice sends by itself. B5, C17. */
+/** The requests that Sluice sends by itself. */
 export const WEBHOOKS: Json = {
   'video.generation': {
     post: {

@@ -56,7 +56,8 @@ const LOADED = [
 ] as const
 
 /**
- * Pages at the root, without a key: `/`, `/healthz`, `/readyz`, `/openapi.json`, `/docs` and the pages below it. C29.
+ * Pages at the root, without a key: `/`, `/healthz`, `/readyz`, `/openapi.json`, `/docs` and the pages below
+ * it.
  */
 export class Site {
   readonly #assets: ReadonlyMap<string, Asset>

@@ -24,7 +24,7 @@ type State = 'open' | 'ending' | 'breaking' | 'over'
 /**
  * Writes server-sent events as they come. What the socket does not take is kept by the library; events that
  * come meanwhile wait here, and `hasRoom` tells the source to stop at STREAM_WAITING_BYTES_MAX. A silent
- * source is covered by comments, so that no proxy and no client gives the connection up. D13, D16, D19, D21.
+ * source is covered by comments, so that no proxy and no client gives the connection up.
  */
 export class EventWriter implements EventStream, ReplyWriter {
   readonly #options: EventWriterOptions
@@ -239,10 +239,10 @@ const OK = 200
 
 const EVENTS_TYPE = 'text/event-stream'
 
-/** Proxies neither store the events nor wait for more of them. D13. */
+/** Proxies neither store the events nor wait for more of them. */
 const UNBUFFERED = ['cache-control', 'no-cache, no-transform', 'x-accel-buffering', 'no'] as const
 
-/** The head of a streamed reply. D13. */
+/** The head of a streamed reply. */
 export function replyOfEvents(headers: Readonly<Record<string, string>>, facts: ReplyFacts): Reply {
   const list = headersOf(EVENTS_TYPE, facts)
   list.push(...UNBUFFERED)

@@ -23,15 +23,15 @@ export interface ReplyFacts {
   /** `performance.now()` milliseconds. */
   readonly startedAt: number
   readonly notes: CallNotes
-  /** Headers of the limits stage; null when the key has no limit or the call did not reach the stage. C11. */
+  /** Headers of the limits stage; null when the key has no limit or the call did not reach the stage. */
   readonly limitHeaders: Readonly<Record<string, string>> | null
-  /** Flat list of names and values: what of the call's inputs nothing reads. C25. */
+  /** Flat list of names and values: what of the call's inputs nothing reads. */
   readonly remarks: readonly string[]
   /** Flat list of names and values. */
   readonly corsHeaders: readonly string[]
-  /** The path is below `/scim/v2`, where bodies and errors follow RFC 7644. C2. */
+  /** The path is below `/scim/v2`, where bodies and errors follow RFC 7644. */
   readonly isScim: boolean
-  /** The path is that of an operation in Anthropic's form, or below it. D20. */
+  /** The path is that of an operation in Anthropic's form, or below it. */
   readonly isAnthropic: boolean
   readonly head: Pick<RequestHead, 'ownOrigin'>
 }
@@ -152,16 +152,16 @@ function envelopeOf(
   }
 }
 
-/** The member at fault in OpenAI's writing, `messages[0].role`; null: none, or the whole body. D20. */
+/** The member at fault in OpenAI's writing, `messages[0].role`; null: none, or the whole body. */
 function paramOf({ metadata, param }: Failure): string | null {
   const path = metadata?.issues?.[0]?.path
   return path === undefined ? (param ?? null) : memberPath(path)
 }
 
-/** Null until errors carry account facts. C1. */
+/** Null until errors carry account facts. */
 const UNKNOWN_ACCOUNT = { sluice_metadata: null, user_id: null } as const
 
-/** Error statuses of an operation; range reads add a status to those of its contract row. C2. */
+/** Error statuses of an operation; range reads add a status to those of its contract row. */
 export function listedBy({ statuses, success }: AnyOperation): readonly number[] {
   return success.content === undefined ? statuses : [...statuses, ...FAILURES.range_unsatisfiable.status]
 }

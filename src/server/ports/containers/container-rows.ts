@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { ContainerRef } from '../files/storage.ts'
 
-/** One row per container, written at most hourly: it decides when the container's files are old. C10. */
+/** One row per container, written at most hourly: it decides when the container's files are old. */
 export interface ContainerUses {
   /** Failure: store_unavailable, which a read may ignore. */
   touch(workspaceId: string, containerId: string): Promise<Outcome<null>>

@@ -23,9 +23,9 @@ export interface EgressRequest {
    */
   readonly attemptEndsAt: number
   /**
-   * The call: its signal cancels the request while it is unsent, and after that only when `mayCutSent`. C24.
-   * The signal is read only when the request has to wait, since making a signal costs more than sending.
-   * `sent` is called when the request has a connection.
+   * The call: its signal cancels the request while it is unsent, and after that only when `mayCutSent`. The
+   * signal is read only when the request has to wait, since making a signal costs more than sending. `sent`
+   * is called when the request has a connection.
    */
   readonly call: { readonly signal: AbortSignal; sent?(isSent: boolean): void }
   readonly mayCutSent: boolean
@@ -57,7 +57,7 @@ export interface EgressRequest {
   readonly caller?: Caller
   /**
    * True: the answer may take minutes, and the call takes a place and a connection of the long calls, as
-   * `TrustedOrigin.exchange` does. D30. Vetted origins make no difference.
+   * `TrustedOrigin.exchange` does. Vetted origins make no difference.
    */
   readonly isLong?: boolean
   /** Name in lower case of a header that the answer is read for, besides those of every answer. */
@@ -128,7 +128,7 @@ export interface TrustedOrigin {
    * read or its connection has ended. Identity encoding is requested whatever `headers` say; responses have
    * at most UPSTREAM_HEADERS_BYTES_MAX of headers; informational responses and trailers are dropped. A
    * request with side effects (POST) is never sent twice. Failures: as `open`; header_invalid (a header
-   * cannot be written into a request); busy with `retryAfterS` when no place is free. D30.
+   * cannot be written into a request); busy with `retryAfterS` when no place is free.
    */
   exchange(request: EgressExchangeRequest): Promise<Outcome<EgressExchange>>
 }
@@ -142,7 +142,7 @@ export interface Destination {
   readonly host: string
   /** Null = 443. */
   readonly port: number | null
-  /** Callbacks never speak plain HTTP, whatever the operator's allow-list says. C17. */
+  /** Callbacks never speak plain HTTP, whatever the operator's allow-list says. */
   readonly purpose: 'caller' | 'callback'
   /**
    * The workspace that calls: it shares connections with no other workspace, and has at most
@@ -177,7 +177,7 @@ export interface EgressExchangeRequest {
   readonly beginsBy: () => number
   /**
    * Milliseconds that a reader waits for a piece. Only time in which `next()` is pending counts: a reader
-   * that takes its time puts the end off. D17.
+   * that takes its time puts the end off.
    */
   readonly stallMs: number
   /** Its abort closes the connection in the same turn of the loop. */
@@ -228,7 +228,7 @@ export interface VettedOrigin {
   /**
    * Looks up the addresses of the name now, without connecting. Failures: destination_refused;
    * upstream_failed when the name does not resolve at this moment; busy. The result is not binding:
-   * connections are checked again. C17.
+   * connections are checked again.
    */
   check(): Promise<Outcome<null>>
 }

@@ -17,8 +17,8 @@ export interface EmbeddingJob {
   readonly model: CallableModel
   readonly request: EmbeddingsRequest
   /**
-   * Flags of the key's limits: under a limit that counts it, an unpriced endpoint is skipped while another is
-   * left. C40. Null: no limits.
+   * Flags of the key's limits: under a limit that counts it, an unpriced endpoint is skipped while another
+   * is left. Null: no limits.
    */
   readonly limits: LimitFlags | null
   /** The caller: failures of one caller alone say little about an endpoint. */
@@ -32,7 +32,7 @@ export interface EmbeddingJob {
   readonly call: EmbeddingCaller
 }
 
-/** The call of a caller: its signal is read only when the call has to wait. C24. */
+/** The call of a caller: its signal is read only when the call has to wait. */
 export interface EmbeddingCaller extends PayingCall {
   /** False: the caller's organization has to read its replies before more is made for it. */
   readonly hasRoomToRead?: boolean

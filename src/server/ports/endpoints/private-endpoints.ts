@@ -12,11 +12,11 @@ import type { OwnListing } from '../models/own-models.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** A model endpoint that belongs to an organization. §2.9, B2.6. */
+/** A model endpoint that belongs to an organization. */
 export interface PrivateEndpoint {
   readonly id: string
   readonly organizationId: string
-  /** The workspace of the last passing validation; null before the first. C28. */
+  /** The workspace of the last passing validation; null before the first. */
   readonly workspaceId: string | null
   readonly status: EndpointStatus
   readonly modelPermaslug: string
@@ -26,13 +26,13 @@ export interface PrivateEndpoint {
   readonly baseUrl: string
   readonly declaredRegion: EndpointRegion | null
   readonly declaredZdr: boolean | null
-  /** Null: its calls are free, and their replies say so. C14. */
+  /** Null: its calls are free, and their replies say so. */
   readonly pricing: EndpointPricing | null
   /** Name of its credential in the vault of its workspace; null: it has none. */
   readonly secretName: string | null
   /** The forms that it has to serve; null: those that a validation finds. */
   readonly forms: readonly EndpointForm[] | null
-  /** The forms that the last passing validation found; empty before the first. D30. */
+  /** The forms that the last passing validation found; empty before the first. */
   readonly speaks: readonly EndpointForm[]
   readonly createdAt: Date
 }
@@ -47,7 +47,7 @@ export interface EndpointInput extends Omit<
   PrivateEndpoint,
   'id' | 'workspaceId' | 'status' | 'speaks' | 'createdAt'
 > {
-  /** A repetition with the same `fields` returns the first endpoint as it is now. B2.6. */
+  /** A repetition with the same `fields` returns the first endpoint as it is now. */
   readonly idempotency: { readonly key: string; readonly apiKeyHash: string; readonly fields: string } | null
 }
 
@@ -66,9 +66,7 @@ export interface EndpointActor extends ChangedBy {
   readonly operation: string
 }
 
-/**
- * The right to probe an endpoint: one probe at a time on all fronts, for as long as a probe may take. C28.
- */
+/** The right to probe an endpoint: one probe at a time on all fronts, for as long as a probe may take. */
 export interface ProbeClaim {
   readonly token: string
   readonly endpoint: PrivateEndpoint

@@ -5,10 +5,7 @@ import type { Content, Upload } from '../byte-streams.ts'
 import type { StoreInput } from './transfer.ts'
 import type { ChangedBy, VaultScope } from '../vault/vault.ts'
 
-/**
- * The place of one workspace's files: Sluice's own storage, or a provider under the workspace's key for it.
- * B1.7, B2.7.
- */
+/** The place of one workspace's files: Sluice's own storage, or a provider under the workspace's key for it. */
 export interface FileHost {
   /** Failures: those of the upload and of the host. */
   store(upload: Upload, input: StoreInput): Promise<Outcome<HostedUpload>>

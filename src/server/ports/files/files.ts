@@ -4,7 +4,7 @@ import type { ClaimInput, PathClaim } from '../containers/container-rows.ts'
 
 /** A stored file. Its id is also the id of its object. */
 export interface FileRecord {
-  /** `file_` plus a sortable part. C9. */
+  /** `file_` plus a sortable part. */
   readonly id: string
   readonly workspaceId: string
   readonly filename: string
@@ -20,7 +20,7 @@ export interface FileRecord {
   /** The purpose in OpenAI's wire form; null when none was given. */
   readonly purpose: string | null
   readonly createdAt: Date
-  /** The instant at which the sweep removes the file; null or left out: the file stays. C37. */
+  /** The instant at which the sweep removes the file; null or left out: the file stays. */
   readonly expiresAt?: Date | null
 }
 

@@ -102,7 +102,7 @@ export interface ObjectPage {
   readonly cursor: string | null
 }
 
-/** A container of one workspace: the same id in two workspaces is two folders. C22. */
+/** A container of one workspace: the same id in two workspaces is two folders. */
 export interface ContainerRef {
   readonly workspaceId: string
   readonly containerId: string

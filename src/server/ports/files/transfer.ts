@@ -49,6 +49,6 @@ export interface StoreInput {
 
 export interface Stored {
   readonly file: FileRecord
-  /** The same `Idempotency-Key` had stored the file before. C16. */
+  /** The same `Idempotency-Key` had stored the file before. */
   readonly isReplay: boolean
 }

@@ -3,7 +3,7 @@ import type { TierMember } from '../../../schemas/models/price-conditions.ts'
 import type { KeptPrice } from '../../../schemas/money/price-at.ts'
 import type { TokenUsage } from '../../../dialects/parts.ts'
 
-/** What is kept of a call to a model that writes: no prompt, no output, no key. D33, D37. */
+/** What is kept of a call to a model that writes: no prompt, no output, no key. */
 export interface Generation {
   /** `gen_…` */
   readonly id: string
@@ -46,17 +46,15 @@ export interface GenerationFacts {
   /** Pictures and sounds of the prompt. */
   readonly images: number
   readonly sounds: number
-  /** As the provider reports it; null: it reports none. F13. */
+  /** As the provider reports it; null: it reports none. */
   readonly serviceTier?: string | null
-  /** The prices of the call; null: no provider has answered. F13. */
+  /** The prices of the call; null: no provider has answered. */
   readonly price?: KeptPrice | null
-  /** What was charged at the usual price, since the catalogue has no price of it; null: nothing. F8. */
+  /** What was charged at the usual price, since the catalogue has no price of it; null: nothing. */
   readonly unpricedTier?: TierMember | null
 }
 
-/**
- * What the journal keeps of a streamed call beside its money, for the record of a call whose front died. D28.
- */
+/** What the journal keeps of a streamed call beside its money, for the record of a call whose front died. */
 export interface StreamNote extends Pick<
   GenerationFacts,
   | 'sessionId'

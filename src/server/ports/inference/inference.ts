@@ -14,7 +14,7 @@ import type { CallNotes } from '../observe.ts'
 import type { Generations } from './generations.ts'
 import type { WholeTextOf } from '../../../dialects/native-answer.ts'
 
-/** A file of the workspace whose content goes to the provider within the request. D31. */
+/** A file of the workspace whose content goes to the provider within the request. */
 export interface InlineFile extends FileReference {
   /** Without its folders. */
   readonly filename: string
@@ -29,31 +29,31 @@ export interface InlineFile extends FileReference {
 }
 
 export interface InferenceJob {
-  /** Id of the operation, for the metrics and the audit log. D36. */
+  /** Id of the operation, for the metrics and the audit log. */
   readonly operation: string
   /** `performance.now()` of the request. */
   readonly startedAt: number
-  /** At least one, in the order to try them; an endpoint of several is tried once. D11. */
+  /** At least one, in the order to try them; an endpoint of several is tried once. */
   readonly models: readonly CallableModel[]
   readonly request: TextRequest
   /** The content of the request's `files`, in their order; absent: it has none. */
   readonly files?: readonly InlineFile[]
   /** What the answer begins with, whatever endpoint gives it. */
   readonly head: { readonly id: string; readonly createdS: number }
-  /** Headers of the caller that go to the provider: a flat list of names in lower case and values. D4. */
+  /** Headers of the caller that go to the provider: a flat list of names in lower case and values. */
   readonly passedHeaders?: readonly string[]
-  /** Flags of the key's limits, as in `EmbeddingJob`. C40. */
+  /** Flags of the key's limits, as in `EmbeddingJob`. */
   readonly limits: LimitFlags | null
-  /** Tokens of an answer where the request has no maximum and `limits` count the call. D25. */
+  /** Tokens of an answer where the request has no maximum and `limits` count the call. */
   readonly defaultTokensMax?: number | null
   readonly caller: Caller
-  /** The caller's own name of the conversation; null: the call has none. D4. */
+  /** The caller's own name of the conversation; null: the call has none. */
   readonly session: string | null
   /** Id of the request for the audit log, where an endpoint's credential has to be released. */
   readonly requestId: string
   /** Number of gateways that the call has passed. */
   readonly hops: number
-  /** `performance.now()` milliseconds until which an answer has to be whole, or to begin. D17. */
+  /** `performance.now()` milliseconds until which an answer has to be whole, or to begin. */
   readonly deadlineAt: number
   /**
    * The call: its signal ends when the caller leaves or the node stops. Its notes receive attempts that
@@ -62,7 +62,7 @@ export interface InferenceJob {
   readonly call: {
     readonly signal: AbortSignal
     readonly notes?: Pick<CallNotes, 'failedAttempts'>
-    /** As in `EmbeddingCaller`. A whole answer that a provider has begun is charged. C24. */
+    /** As in `EmbeddingCaller`. A whole answer that a provider has begun is charged. */
     sent?(isSent: boolean): void
   }
 }
@@ -120,7 +120,7 @@ export interface PresetBy {
   readonly isCount?: true
 }
 
-/** A prompt whose tokens are counted; the first model counts. D5. */
+/** A prompt whose tokens are counted; the first model counts. */
 export type CountJob = Omit<InferenceJob, 'startedAt' | 'head' | 'limits' | 'defaultTokensMax'>
 
 /** The tokens of a prompt. */
@@ -135,7 +135,7 @@ export interface CountedPrompt {
 export interface Inference {
   /**
    * The request with what it lacks of a preset, read again as a body that came so. The bytes of the request
-   * are given up. Failures: body_invalid, not_supported, busy and its kin. D10.
+   * are given up. Failures: body_invalid, not_supported, busy and its kin.
    */
   withPreset(
     request: TextRequest,

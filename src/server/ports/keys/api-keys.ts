@@ -16,7 +16,7 @@ export interface KeyLimits {
   readonly countsByok: boolean
 }
 
-/** An API key as management keys see it. B2.10. */
+/** An API key as management keys see it. */
 export interface ManagedKey extends KeyLimits {
   readonly hash: string
   readonly label: string
@@ -32,11 +32,11 @@ export interface ManagedKey extends KeyLimits {
   readonly rateLimitRpm: number | null
   /** Requests that may come at once, at most the limit; null = the default, or no limit. */
   readonly rateLimitBurst: number | null
-  /** D25. */
+
   readonly callLimits: CallLimits
   /** `author/slug` or `author/*`; null = all. */
   readonly allowedModels: readonly string[] | null
-  /** Null = all. C34. */
+  /** Null = all. */
   readonly scopes: readonly KeyScope[] | null
   /**
    * Whole nano-USD that count against the limit in the windows of today, or would count if there were a

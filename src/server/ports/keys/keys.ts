@@ -6,7 +6,7 @@ import type { LimitFlags } from '../../../schemas/money/costs.ts'
 
 /**
  * An API key, or a token of an identity provider, as fronts know it. The plain key is never part of the
- * record. Contract C4, C5, C9.
+ * record.
  */
 export interface KeyRecord {
   /** Lower-case hex SHA-256 of the plain key: the public identity of the key. */
@@ -23,16 +23,16 @@ export interface KeyRecord {
   readonly rateLimitRpm: number | null
   /** Requests that may come at once, at most the limit; null: the operator's default, else a share of it. */
   readonly rateLimitBurst: number | null
-  /** Null or left out: neither the key nor its workspace limits calls to models. D25. */
+  /** Null or left out: neither the key nor its workspace limits calls to models. */
   readonly callLimits?: LimitsOfCalls | null
   readonly isDisabled: boolean
-  /** Facts of the key's workspace; for a management key, of the default workspace. C5. */
+  /** Facts of the key's workspace; for a management key, of the default workspace. */
   readonly isInProgramme: boolean
   readonly mayWriteVault: boolean
   readonly expiresAtMs: number | null
   /** Models that the key may use: `author/slug`, or `author/*`; null = all. */
   readonly allowedModels: readonly string[] | null
-  /** Scopes of the key; null = all that its kind may have. C34. */
+  /** Scopes of the key; null = all that its kind may have. */
   readonly scopes: readonly KeyScope[] | null
   readonly money: KeyMoney
 }
@@ -96,7 +96,7 @@ export interface EpochFeed {
 
 /**
  * The account of a key's calls, cached with the key's record. A flag that is one change of limits behind
- * applies until the front knows the change: `effective` tells callers. C15.
+ * applies until the front knows the change: `effective` tells callers.
  */
 export interface KeyMoney extends LimitFlags {
   /** Account of the key, shared by the keys of its rotation. */

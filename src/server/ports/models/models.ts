@@ -34,20 +34,20 @@ export interface Provider {
   readonly text?: ProviderText
   /** Its address is one of the shipped catalogue, and so certainly not that of Sluice; left out: it is not. */
   readonly hasShippedAddress?: true
-  /** What its account is set to where a call asks for no tier; left out: the usual one. F9. */
+  /** What its account is set to where a call asks for no tier; left out: the usual one. */
   readonly accountTier?: string
 }
 
 /** How a provider's models that write are called, unless an endpoint says otherwise. */
 export interface ProviderText {
-  /** Empty: its endpoints say it, or write nothing. D5. */
+  /** Empty: its endpoints say it, or write nothing. */
   readonly speaks: readonly TextProtocol[]
-  /** It refuses members that it does not know. D4. */
+  /** It refuses members that it does not know. */
   readonly isStrict: boolean
   readonly onLeave: LeaveKind
-  /** Milliseconds from an attempt's start to its first output. D17. */
+  /** Milliseconds from an attempt's start to its first output. */
   readonly firstOutputMs: number
-  /** Milliseconds between two events. D17. */
+  /** Milliseconds between two events. */
   readonly stallMs: number
 }
 
@@ -93,16 +93,14 @@ export interface Endpoint {
   readonly tag: string
   readonly provider: Provider
   readonly upstreamModel: string
-  /** For `priceAt` and its kin, and for nothing else. Those of an unpriced endpoint mean nothing. F1. */
+  /** For `priceAt` and its kin, and for nothing else. Those of an unpriced endpoint mean nothing. */
   readonly prices: EndpointPrices
   /**
    * The catalogue declares neither a price nor `free`, or only one of the prices of prompt and completion of
-   * a model that writes: every limit that counts its calls refuses them. C40.
+   * a model that writes: every limit that counts its calls refuses them.
    */
   readonly isUnpriced: boolean
-  /**
-   * Facts that preferences filter on; null = the catalogue does not say, and a filter matches nothing (C21).
-   */
+  /** Facts that preferences filter on; null = the catalogue does not say, and a filter matches nothing. */
   readonly quantization: string | null
   readonly isZdr: boolean | null
   readonly mayTrain: boolean | null
@@ -143,10 +141,7 @@ interface EndpointVideo {
   readonly pricing: VideoPricing | null
 }
 
-/**
- * The values that a video model takes. A null member: the catalogue does not say, any value is taken. §2.3,
- * B2.1.
- */
+/** The values that a video model takes. A null member: the catalogue does not say, any value is taken. §2.3, */
 export interface VideoFacts {
   /** Whole seconds. */
   readonly durations: readonly number[] | null
@@ -234,7 +229,7 @@ export interface CallableModel {
   /** None of its endpoints has a price. */
   readonly isUnpriced: boolean
   readonly inputModalities: readonly string[]
-  /** What the catalogue declares of a model that writes text; an absent list is not known. D6. */
+  /** What the catalogue declares of a model that writes text; an absent list is not known. */
   readonly declared?: DeclaredModalities
   /** When the model reasons: where the request does not say otherwise, or where it asks; absent: not known. */
   readonly reasons?: 'usually' | 'when asked' | 'never'
@@ -243,7 +238,7 @@ export interface CallableModel {
   readonly endpoints: readonly Endpoint[]
 }
 
-/** A model of the catalogue as a caller named it: an alias is resolved, a variant applied. C21. */
+/** A model of the catalogue as a caller named it: an alias is resolved, a variant applied. */
 export interface ResolvedModel extends CallableModel {
   readonly canonicalSlug: string
   readonly contextLength: number | null
@@ -252,7 +247,7 @@ export interface ResolvedModel extends CallableModel {
   readonly bodies: ModelBodies
 }
 
-/** The filter of a model list; an undefined member filters nothing. B2.3. */
+/** The filter of a model list; an undefined member filters nothing. */
 export interface ModelFilter {
   /** Lower-case words that all occur in id, name or description. */
   readonly words?: readonly string[] | undefined

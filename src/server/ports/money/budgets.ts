@@ -14,7 +14,7 @@ export interface Budget {
   readonly lentNano: bigint
   /** First instant of the next window; null for `lifetime`. */
   readonly resetsAt: Date | null
-  /** Spent and lent are within the limit, and every live front has applied it. C15. */
+  /** Spent and lent are within the limit, and every live front has applied it. */
   readonly isEffective: boolean
   readonly createdAt: Date
   readonly updatedAt: Date

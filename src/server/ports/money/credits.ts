@@ -21,7 +21,7 @@ export interface CreditState {
   /** Spend since the beginning, without the spend of workspaces' own credentials. */
   readonly usedNano: bigint
   readonly lentNano: bigint
-  /** True until the first top-up. C14. */
+  /** True until the first top-up. */
   readonly isUnlimited: boolean
   /** Used and lent are within the credit, and every live front has applied it. */
   readonly isEffective: boolean

@@ -17,7 +17,7 @@ export interface Journal {
   readonly isBroken: boolean
   /** @returns the id for `settle` and `release`, never the same twice */
   take(take: OpenTake): number
-  /** How far the answer of an open take has come; replaces what was told before. D28. */
+  /** How far the answer of an open take has come; replaces what was told before. */
   progress(takeId: number, progress: TakeProgress): void
   settle(takeId: number, entry: Settlement): void
   /** The call cost nothing: all that it took is back in the balances. */

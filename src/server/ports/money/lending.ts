@@ -105,7 +105,7 @@ export type PaidFrom = Readonly<Record<AccountKind, boolean>>
 
 /**
  * How far the answer of an open take had come, by the last record of it: what it has cost, and what two more
- * seconds would have cost. D28.
+ * seconds would have cost.
  */
 export interface TakeProgress {
   readonly atMs: number

@@ -11,7 +11,7 @@ export type Span = BudgetInterval
 
 export type AccountKind = OwnerKind
 
-/** A day of the authority's calendar, `YYYY-MM-DD`; its week begins on Monday. Contract C15. */
+/** A day of the authority's calendar, `YYYY-MM-DD`; its week begins on Monday. */
 export type Day = string
 
 /** The most that a call may cost, in whole nano-USD; null = unknown. Design §6.4. */
@@ -20,9 +20,9 @@ export interface CostBound {
   readonly paidNano: number | null
   /** The most by all endpoints, including those with the workspace's own credentials. */
   readonly anyNano: number | null
-  /** Tag of an endpoint without a price, which makes one of the two null. C40. */
+  /** Tag of an endpoint without a price, which makes one of the two null. */
   readonly unpriced?: string
-  /** What of the request has no bound, likewise; absent: its tokens, or nothing. D9, D25. */
+  /** What of the request has no bound, likewise; absent: its tokens, or nothing. */
   readonly unbounded?: Issue
 }
 
@@ -50,7 +50,7 @@ export interface CallCost {
   readonly milliseconds?: number
 }
 
-/** How far a streamed answer has come. D28. */
+/** How far a streamed answer has come. */
 export interface CallProgress extends CallCost {
   readonly tokens: number
   readonly text: TextTokens

@@ -17,7 +17,7 @@ export interface CapsState {
 /** Null: the installation's cap again; caps that are left out stay. */
 export type CapChanges = Readonly<Partial<Record<Capped, number | null>>>
 
-/** The most that organizations may have. C33. Failures of both: organization_unknown, store_unavailable. */
+/** The most that organizations may have. Failures of both: organization_unknown, store_unavailable. */
 export interface OrganizationCaps {
   read(organizationId: string): Promise<Outcome<CapsState>>
   update(organizationId: string, changes: CapChanges, by: WorkspaceActor): Promise<Outcome<CapsState>>

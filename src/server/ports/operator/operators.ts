@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 
-/** The organizations that decide about the installation's costs. C32. */
+/** The organizations that decide about the installation's costs. */
 export interface Operators {
   /**
    * The organization of a request: the key's own, or the one that an operator names. Failures: operator_only

@@ -15,7 +15,7 @@ type PresetSource = KeptRequest['source']
 export interface PresetVersion {
   readonly id: string
   readonly presetId: string
-  /** 1, 2, 3, … of each preset, without gaps. C20. */
+  /** 1, 2, 3, … of each preset, without gaps. */
   readonly version: number
   readonly config: PresetConfig
   readonly systemPrompt: string | null
@@ -63,7 +63,7 @@ export interface PresetActor extends ChangedBy {
   readonly organizationId: string
 }
 
-/** The preset that an `@preset/…` of a request names. C19. */
+/** The preset that an `@preset/…` of a request names. */
 export interface PresetUse {
   readonly slug: string
   /** Null = the designated version. */
@@ -110,7 +110,7 @@ export interface Presets {
   version(ref: PresetRef, version: number): Promise<Outcome<PresetVersion>>
   /**
    * Makes the preset, or its next version, and designates that version; an archived preset becomes active
-   * again. C20. Failures: presets_full, workspace_unknown (deleted meanwhile), preset_conflict.
+   * again. Failures: presets_full, workspace_unknown (deleted meanwhile), preset_conflict.
    */
   put(ref: PresetRef, input: PresetInput, by: PresetActor): Promise<Outcome<Preset>>
   /**

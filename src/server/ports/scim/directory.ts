@@ -81,7 +81,7 @@ export interface GroupMappings {
   setRole(id: string, role: MemberRole, by: DirectoryActor): Promise<Outcome<GroupMapping>>
   /**
    * @param keepMembers true: the mapping's grants become manual ones, the stronger role winning; false: the
-   * grants are removed. §4.6, B1.6.
+   * grants are removed.
    */
   remove(id: string, keepMembers: boolean, by: DirectoryActor): Promise<Outcome<null>>
   /** Changes nothing. Failures: scim_group_unknown, workspace_unknown. */

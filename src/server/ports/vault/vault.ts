@@ -2,9 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { AuditActor } from '../audit/audit.ts'
 
-/**
- * One vault: the workspace's own, that of an intern in it, or one that its interns may attach. §4.4, B2.4.
- */
+/** One vault: the workspace's own, that of an intern in it, or one that its interns may attach. */
 export interface VaultScope {
   readonly organizationId: string
   readonly workspaceId: string
@@ -26,8 +24,8 @@ export interface SecretMetadata {
 }
 
 /**
- * The source of an effective secret; of several secrets with one name, the first source in this order counts.
- * B2.4.
+ * The source of an effective secret; of several secrets with one name, the first source in this order
+ * counts.
  */
 export type SecretSource = 'intern' | 'attached' | 'workspace'
 

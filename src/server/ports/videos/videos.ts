@@ -19,7 +19,7 @@ export interface VideoRequest {
   readonly hasAudio: boolean
   /** HTTPS or `data:` URLs. */
   readonly frames: readonly { readonly frame: 'first_frame' | 'last_frame'; readonly url: string }[]
-  /** Empty when there are frames. Audio and video only where the model takes them. C27. */
+  /** Empty when there are frames. Audio and video only where the model takes them. */
   readonly references: readonly { readonly kind: 'image' | 'audio' | 'video'; readonly url: string }[]
   readonly creativity: number | null
   readonly upscaleFactor: number | null
@@ -54,7 +54,7 @@ export interface VideoInput {
   readonly request: VideoRequest
   /** Whole nano-USD: the cost of the video, and the most that the job may cost. */
   readonly costNano: number
-  /** The endpoint has no price: every limit that counts it refuses the job. C40. */
+  /** The endpoint has no price: every limit that counts it refuses the job. */
   readonly isUnpriced: boolean
   /**
    * URL that receives the end of the job; null: the workspace's default address, if it has one when the job
@@ -66,7 +66,7 @@ export interface VideoInput {
   readonly once: VideoOnce | null
 }
 
-/** The claim of a call with an `Idempotency-Key`, and its answer for repetitions. C16. */
+/** The claim of a call with an `Idempotency-Key`, and its answer for repetitions. */
 export interface VideoOnce {
   readonly claim: IdempotencyClaim
   /** Lower-case hex SHA-256 of the body. */

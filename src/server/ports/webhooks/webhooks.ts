@@ -6,7 +6,7 @@ import type { ChangedBy } from '../vault/vault.ts'
 export interface NewDelivery {
   readonly workspaceId: string
   readonly jobId: string
-  /** `<job id>-<status>`: `x-sluice-idempotency-key`. B5. */
+  /** `<job id>-<status>`: `x-sluice-idempotency-key`. */
   readonly idempotencyKey: string
   readonly url: string
   /** JSON. */

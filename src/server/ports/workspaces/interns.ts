@@ -2,7 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { InternStatus } from '../../../schemas/workspaces/interns.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** The record of an intern; Sluice runs nothing on its behalf. B2.4. */
+/** The record of an intern; Sluice runs nothing on its behalf. */
 export interface Intern {
   readonly id: string
   readonly organizationId: string

@@ -11,13 +11,13 @@ export interface Workspace {
   readonly slug: string
   readonly description: string | null
   readonly isDefault: boolean
-  /** Membership in the programme of interns and their vaults, which are 404 elsewhere. C5. */
+  /** Membership in the programme of interns and their vaults, which are 404 elsewhere. */
   readonly isInProgramme: boolean
   readonly mayWriteVault: boolean
   readonly defaultCallbackUrl: string | null
   /** Null = the quota of the installation. */
   readonly storageQuotaBytes: number | null
-  /** Of the calls of all its keys. D25. */
+  /** Of the calls of all its keys. */
   readonly callLimits: CallLimits
   /** Calls by the workspace's own credentials count against its budgets. */
   readonly countsByok: boolean

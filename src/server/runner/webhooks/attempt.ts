@@ -29,7 +29,7 @@ export interface Attempted {
   readonly rest: Promise<void>
 }
 
-/** The status by which a receiver ends its webhook. C17. */
+/** The status by which a receiver ends its webhook. */
 const GONE = 410
 const [OK_FROM, REDIRECT_FROM, ERROR_FROM] = [200, 300, 400]
 /**
@@ -39,7 +39,7 @@ const OURS: ReadonlySet<string> = new Set(['busy', 'draining', 'store_unavailabl
 
 /**
  * One attempt to deliver: the signature is new, and the host is resolved anew. Redirects are not followed.
- * Never rejects. C17.
+ * Never rejects.
  */
 export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps): Promise<Attempted> {
   if (claim.isDisabled) return failed('url_disabled')

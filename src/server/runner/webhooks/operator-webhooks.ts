@@ -36,7 +36,7 @@ export interface OperatorWebhookDeps {
   readonly attemptMs?: number
 }
 
-/** Test events, which leave as a delivery does, and events for receivers that no delivery reaches. C17. */
+/** Test events, which leave as a delivery does, and events for receivers that no delivery reaches. */
 export function openOperatorWebhooks(deps: OperatorWebhookDeps): OperatorWebhooks {
   const places = new TestPlaces()
   return {
@@ -139,8 +139,8 @@ async function events(
 const RETRY_S = 1
 
 /**
- * Places of test events under way in one front: as many for a host, for a workspace and in all as a runner has
- * for deliveries. Nothing waits for a place, since the caller can ask again. C17.
+ * Places of test events under way in one front: as many for a host, for a workspace and in all as a runner
+ * has for deliveries. Nothing waits for a place, since the caller can ask again.
  */
 class TestPlaces {
   readonly #hosts = placesFor(WEBHOOK_HOST_CALLS_MAX)

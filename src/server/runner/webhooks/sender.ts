@@ -49,7 +49,7 @@ const CLAIM_GAP_MS = 20
 
 /**
  * Delivers webhooks that are due: claims and sends them, and writes each result right after the response, so
- * that only a crash between the two repeats a delivery. C17, design §7.
+ * that only a crash between the two repeats a delivery.
  */
 export function openWebhookSender(options: WebhookSenderOptions): WebhookSender {
   return new Sender(options)

@@ -5,7 +5,7 @@ import type { Queryable } from './open.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** UUIDv7: rows of one table lie in order of birth. Contract C9. */
+/** UUIDv7: rows of one table lie in order of birth. */
 export function newId(): string {
   return v7()
 }
@@ -23,7 +23,7 @@ export function idList(sql: Queryable, ids: readonly string[]): Fragment {
   return sql`(SELECT unnest(string_to_array(${ids.join(',')}, ',')::uuid[]))`
 }
 
-/** Ids that are sortable by time and cannot be guessed: the millisecond in hex, 80 random bits. C9. */
+/** Ids that are sortable by time and cannot be guessed: the millisecond in hex, 80 random bits. */
 export function newFileId(): string {
   return `file_${sortable()}`
 }
@@ -42,7 +42,7 @@ function sortable(): string {
   return `${Date.now().toString(16).padStart(12, '0')}${randomBytes(10).toString('hex')}`
 }
 
-/** `gen_`, made like the id of a file. C9. */
+/** `gen_`, made like the id of a file. */
 export function newGenerationId(): string {
   return `gen_${sortable()}`
 }

@@ -6,9 +6,8 @@ import type { Queryable } from './open.ts'
 type Refused = ReturnType<typeof fail>
 
 /**
- * A failure that repeats the unknown name and offers similar names. C39.
- * @param names that the caller may see
- * anyway
+ * A failure that repeats the unknown name and offers similar names.
+ * @param names that the caller may see anyway
  */
 export function unknownName(failure: FailureName, unknown: string, names: readonly string[]): Refused {
   return fail(failure, { detail: `${shown(unknown)} was not found.${hintOf(nearest(unknown, names))}` })

@@ -31,7 +31,7 @@ export interface StoreOptions {
   readonly lockMsMax?: number
   /** Seconds that a try to connect may take. */
   readonly connectSMax?: number
-  /** Caps of organizations without own caps; left out: those of a new installation. C33. */
+  /** Caps of organizations without own caps; left out: those of a new installation. */
   readonly caps?: Caps
 }
 

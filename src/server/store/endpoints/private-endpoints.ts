@@ -265,7 +265,7 @@ function columnsOf(
 }
 
 /**
- * Claims an endpoint for a probe: one probe at a time on all fronts; the claim of a lost front runs out. C28.
+ * Claims an endpoint for a probe: one probe at a time on all fronts; the claim of a lost front runs out.
  * Failures: endpoint_unknown, and those of `mayBegin`.
  */
 async function claim(

@@ -53,7 +53,7 @@ export function columnsOf(facts: FileFacts): Columns {
   }
 }
 
-/** The file's time is over: the workspace does not see the file any more, and the sweep removes it. C37. */
+/** The file's time is over: the workspace does not see the file any more, and the sweep removes it. */
 export function isExpired(sql: Queryable) {
   return sql`(expires_at IS NOT NULL AND expires_at <= clock_timestamp())`
 }

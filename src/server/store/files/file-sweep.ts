@@ -63,7 +63,7 @@ async function expire({ sql }: Store): Promise<number> {
   const removed = await sql`DELETE FROM files WHERE state = 'deleted' AND ${isOld}`
   const cleared = await sql`
     UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE state = 'ready' AND idempotency_id IS NOT NULL AND ${isOld}`
-  // Such an old use keeps nothing, whether its container still exists or not. C10.
+  // Such an old use keeps nothing, whether its container still exists or not.
   await sql`
     DELETE FROM container_uses WHERE used_at < clock_timestamp() - ${CONTAINER_KEPT_MS} * interval '1 ms'
       AND (removing_until IS NULL OR removing_until < clock_timestamp())`

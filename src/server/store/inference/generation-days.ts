@@ -12,7 +12,7 @@ export function ensureGenerationDays(store: Store): Promise<{ readonly partition
 }
 
 /**
- * Drops whole days of the records of calls. D33.
+ * Drops whole days of the records of calls.
  * @param keptDays 0 = without end
  */
 export function generationDays(store: Store, keptDays: number): PruneStep {

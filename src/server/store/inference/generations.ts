@@ -34,7 +34,7 @@ export interface GenerationsOptions {
 /**
  * Writes records in batches, beside the calls. While the store is away records wait, as many as the queue
  * has room for; a process that is killed loses those of its last GENERATIONS_FLUSH_MS. Money does not depend
- * on them. D33.
+ * on them.
  */
 export function openGenerations(options: GenerationsOptions): Generations & { close(): Promise<void> } {
   return new StoredGenerations(options)

@@ -9,7 +9,7 @@ import { insertGenerations } from './generations.ts'
 /**
  * Writes the records of calls whose front died while their answers streamed; repeated, it adds none. Rejects
  * while the store is away. A record that the store refuses is lost: the money of a front must not wait for
- * it. D28.
+ * it.
  */
 export async function keepLostStreams(store: Store, takes: readonly OpenTake[], log: Log): Promise<void> {
   await keep(

@@ -32,7 +32,7 @@ export interface ApiKeyDeps {
   readonly store: Store
   /** Informs the fronts at once; the epoch informs them in any case. */
   readonly publish: Hints['publish']
-  /** Rate limit of keys that are made without one; null = no limit. C11. */
+  /** Rate limit of keys that are made without one; null = no limit. */
   readonly rateLimitRpm: number | null
 }
 

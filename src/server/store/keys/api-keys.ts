@@ -28,7 +28,7 @@ export interface KeyInput {
   readonly traits?: KeyTraits
 }
 
-/** An intern key acts in its intern's workspace. C5. */
+/** An intern key acts in its intern's workspace. */
 export type InternKeyInput = Pick<KeyInput, 'name' | 'rateLimitRpm' | 'expiresAt' | 'traits'> & {
   readonly internId: string
   /** Null = the intern's own organization. */

@@ -68,7 +68,7 @@ export function countedNano({ spent, byok, countsByok }: Account, span: Span): b
   return spent[span] + (countsByok ? byok[span] : 0n)
 }
 
-/** Whether no lent money can exceed the limit any more. C15. */
+/** Whether no lent money can exceed the limit any more. */
 export function isWithin(
   account: Account,
   { span, limitNano }: Pick<AccountLimit, 'span' | 'limitNano'>,

@@ -174,7 +174,7 @@ async function read(sql: Queryable, workspaceId: string): Promise<AccountNow> {
   return account
 }
 
-/** The conflict of a limit with another one: lifetime > monthly > weekly > daily. C15. */
+/** The conflict of a limit with another one: lifetime > monthly > weekly > daily. */
 function disorderOf(
   limits: readonly AccountLimit[],
   { span }: BudgetRef,

@@ -119,7 +119,7 @@ const OPENING_NOTE = 'spent before the first top-up'
 
 /**
  * The entry that a first call of the same claim booked without keeping its answer, for example when its
- * process died. C16.
+ * process died.
  */
 async function bookedBy(
   tx: Transaction,

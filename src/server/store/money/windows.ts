@@ -2,7 +2,7 @@ import type { Day, Span } from '../../ports/money/money.ts'
 
 const DAY_MS = 86_400_000
 
-/** The window of a span that a day lies in; equal texts are equal windows. Weeks begin on Monday. C15. */
+/** The window of a span that a day lies in; equal texts are equal windows. Weeks begin on Monday. */
 export function windowOf(span: Span, day: Day): string {
   switch (span) {
     case 'daily':

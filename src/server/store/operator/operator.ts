@@ -44,7 +44,7 @@ export function openOperators({ sql }: Store, reference: string | null): Operato
   }
 }
 
-/** The only organization of an installation may operate it, whatever the setting names. C32. */
+/** The only organization of an installation may operate it, whatever the setting names. */
 async function mayOperate(
   sql: Queryable,
   organizationId: string,

@@ -152,7 +152,7 @@ function isMiss(unknown: Outcome<never>): boolean {
   return !unknown.ok && unknown.failure.name === 'preset_unknown'
 }
 
-/** An archived preset cannot be used, whatever version is pinned. C20. */
+/** An archived preset cannot be used, whatever version is pinned. */
 function refusalOf({ isArchived, latest }: PresetHead, version: number | null): Outcome<never> | null {
   if (isArchived) return fail('preset_unknown')
   return version !== null && (version < 1 || version > latest) ? fail('preset_version_unknown') : null

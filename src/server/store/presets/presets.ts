@@ -79,7 +79,7 @@ interface Written {
 
 /**
  * A change that waits for the lock of a preset longer than the store's lock timeout has lost to another
- * change of it. C20.
+ * change of it.
  */
 async function losing<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
   try {

@@ -10,10 +10,7 @@ import { isId, newId } from '../base/ids.ts'
 import type { Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 
-/**
- * A bearer token of an identity provider, which acts for an organization below `/scim/v2` and nowhere else.
- * C9.
- */
+/** A bearer token of an identity provider, which acts for an organization below `/scim/v2` and nowhere else. */
 export interface ScimToken {
   readonly id: string
   readonly organizationId: string

@@ -58,7 +58,7 @@ export async function internOf(
   }
 }
 
-/** True when the intern's effective secrets are unknown: a vault was attached, and it is gone. B2.4. */
+/** True when the intern's effective secrets are unknown: a vault was attached, and it is gone. */
 export function isAttachedGone({ attachedVaultId, hasAttached }: InternSeen): boolean {
   return attachedVaultId !== null && !hasAttached
 }

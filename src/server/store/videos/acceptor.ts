@@ -223,7 +223,7 @@ async function madeBefore(
     WHERE id = ${id} OR (turn_id = ${once?.claim.id ?? null} AND created_at > clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms')
     ORDER BY created_at DESC LIMIT 1`
   if (row === undefined) return fail('idempotency_running', { retryAfterS: 1 })
-  // The first answer is repeated, even when the job has progressed. C16.
+  // The first answer is repeated, even when the job has progressed.
   return row.body_sha256 === (once?.bodySha256 ?? null)
     ? ok(acceptedView(row.id, workspaceId))
     : fail('idempotency_mismatch')

@@ -22,7 +22,7 @@ export type HoldDecision =
   | { readonly kind: 'held'; readonly day: Day; readonly leases: readonly Lease[] }
   /** `isFinal`: waiting for other holders is of no use. */
   | { readonly kind: 'refused'; readonly isFinal: boolean; readonly refusing: readonly RefusingLimit[] }
-  /** Accounts whose limit counts a job without a price. C40. */
+  /** Accounts whose limit counts a job without a price. */
   | { readonly kind: 'unbounded'; readonly accounts: readonly AccountKind[] }
 
 /**
@@ -153,7 +153,7 @@ function accountsOf({
 
 /**
  * Whether a job counts for an account. Costs that a workspace pays itself never count against credit, and
- * count elsewhere where the account says so; a free job counts nowhere. B2.9, B2.10.
+ * count elsewhere where the account says so; a free job counts nowhere.
  */
 function counts(
   { target, costNano, isUnpriced }: HoldInput,

@@ -1,13 +1,13 @@
 import type { Queryable, Transaction } from '../base/open.ts'
 
-/** Lets the URLs of these deliveries be tried again, though they answered 410. C17. */
+/** Lets the URLs of these deliveries be tried again, though they answered 410. */
 export async function enableUrlsOf(tx: Transaction, ids: readonly string[]): Promise<void> {
   await tx`
     DELETE FROM webhook_disabled x USING webhook_deliveries d
     WHERE d.id IN ${tx(ids)} AND x.workspace_id = d.workspace_id AND x.url = d.url`
 }
 
-/** Whether the URL answered a delivery of the workspace with 410. C17. */
+/** Whether the URL answered a delivery of the workspace with 410. */
 export async function isUrlDisabled(
   sql: Queryable,
   { workspaceId, url }: { readonly workspaceId: string; readonly url: string },

@@ -4,7 +4,7 @@ import type { Transaction } from '../base/open.ts'
 
 /**
  * Writes deliveries in the transaction of the change that they report; a runner that is woken after the
- * commit finds them. A delivery whose key exists stays unchanged. C17.
+ * commit finds them. A delivery whose key exists stays unchanged.
  */
 export async function insertDeliveries(tx: Transaction, deliveries: readonly NewDelivery[]): Promise<void> {
   if (deliveries.length === 0) return

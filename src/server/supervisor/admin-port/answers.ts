@@ -29,7 +29,7 @@ export function redirect(location: string): Answer {
   return { status: FOUND, body: '', headers: { location, 'cache-control': 'no-store' } }
 }
 
-/** A failure in the envelope of the public port. C1. */
+/** A failure in the envelope of the public port. */
 export function failed(failure: Failure): Answer {
   const { status: statuses, retry } = FAILURES[failure.name]
   const code = statusOf(failure.name, statuses)

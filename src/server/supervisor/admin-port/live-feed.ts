@@ -229,7 +229,7 @@ function loadOf({ fronts, workers, runners }: ReadinessView, processes: readonly
   }
 }
 
-/** Figures of the models that write, of all processes together since they started. D36. */
+/** Figures of the models that write, of all processes together since they started. */
 function answeredSince(processes: readonly ProcessSpans[]): Pick<LiveView['streams'], 'cut' | 'models'> {
   const fronts = processes.flatMap(({ last: { to } }) => to.streams ?? [])
   const cuts = new Map<string, number>()

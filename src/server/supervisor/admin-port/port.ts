@@ -51,7 +51,7 @@ const NOT_UP: Failure = { name: 'busy', detail: 'The node is starting or shuttin
 
 /**
  * Opens the operator's port, apart from the public port: `/metrics`, `/readyz` and `/healthz`, and the
- * dashboard with its calls. C29. Throws `StartRefused` when the address is taken.
+ * dashboard with its calls. Throws `StartRefused` when the address is taken.
  */
 export async function startAdmin(options: AdminOptions): Promise<AdminPort> {
   const desk = new AdminDesk(options)

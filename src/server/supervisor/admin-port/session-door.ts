@@ -16,7 +16,7 @@ export const CHECKED_MS_MAX = -1
 
 /**
  * Where the dashboard signs in and out, and shows who is signed in. A request passes when it comes from the
- * dashboard's own page and brings both halves of one session. C29.
+ * dashboard's own page and brings both halves of one session.
  */
 export class SessionDoor {
   readonly #keys: Pick<OperatorKeys, 'check'>

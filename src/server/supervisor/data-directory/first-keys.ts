@@ -3,7 +3,7 @@ import type { Log } from '../../ports/observe.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { BannerKeys } from '../banner.ts'
 
-/** File with the keys of the first start, the one exception to "shown once". C9. */
+/** File with the keys of the first start, the one exception to "shown once". */
 export const FIRST_KEYS_FILE = 'first-keys.json'
 
 /**

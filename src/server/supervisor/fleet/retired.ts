@@ -45,7 +45,7 @@ export class RetiredChildren {
 
   /**
    * Postgres has connections for two generations of the larger number of children: a replaced front whose
-   * streams go on is told to end its calls soon. D34.
+   * streams go on is told to end its calls soon.
    */
   async untilRoom(
     slots: () => readonly Slot[],

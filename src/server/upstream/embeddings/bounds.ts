@@ -48,7 +48,7 @@ export function costBoundOf(
   })
 }
 
-/** Nano-USD of a call besides its tokens. F10. */
+/** Nano-USD of a call besides its tokens. */
 export function callNano(
   { requestNano, imageNano }: Pick<ResolvedPrice, 'requestNano' | 'imageNano'>,
   { pictures }: Pick<InputShape, 'pictures'>,

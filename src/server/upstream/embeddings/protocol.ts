@@ -38,7 +38,7 @@ export type UnsentMember = 'input_type' | 'user'
 export interface EmbeddingProtocol {
   /** False for input shapes that the protocol does not support: Sluice makes no call. */
   takes(shape: InputShape): boolean
-  /** Members of the request that the endpoint does not get, for `x-sluice-dropped`. C25. */
+  /** Members of the request that the endpoint does not get, for `x-sluice-dropped`. */
   unsent(request: EmbeddingsRequest): readonly UnsentMember[]
   embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>>
 }

@@ -14,7 +14,7 @@ export function endpointAt(own: PrivateEndpoint, provider: Provider): Endpoint {
     upstreamModel: own.upstreamModelId,
     // The price was checked when it was set; without one calls are free.
     prices: endpointPrices({ pricing: own.pricing ?? {} }),
-    // The endpoint belongs to its workspace, and the operator does not pay for it. C40.
+    // The endpoint belongs to its workspace, and the operator does not pay for it.
     isUnpriced: false,
     quantization: null,
     isZdr: own.declaredZdr,
@@ -36,7 +36,7 @@ function textAt(own: PrivateEndpoint, { text }: Provider): EndpointText | null {
     isStrict: text?.isStrict ?? false,
     firstOutputMs: text?.firstOutputMs ?? FIRST_OUTPUT_MS_DEFAULT,
     stallMs: text?.stallMs ?? STALL_MS_DEFAULT,
-    // The server of a workspace stops when its caller does. D27.
+    // The server of a workspace stops when its caller does.
     onLeave: 'cancel',
     speaks,
     maxCompletionTokens: null,

@@ -3,7 +3,7 @@ import type { Protocol } from '../../../schemas/models/protocols.ts'
 
 /**
  * The forms that a server of a protocol may have: many servers that copy OpenAI's protocol have Anthropic's
- * messages too. D30.
+ * messages too.
  */
 const FORMS: Readonly<Record<Protocol, readonly EndpointForm[]>> = {
   openai: ENDPOINT_FORMS,

@@ -14,7 +14,7 @@ const COMPATIBLE: Omit<Provider, 'slug' | 'baseUrl' | 'apiKeyEnv' | 'headers'> =
   video: null,
 }
 
-/** Providers by slug: those of the catalogue, or any server with OpenAI's protocol. B2.6. */
+/** Providers by slug: those of the catalogue, or any server with OpenAI's protocol. */
 export class OwnProviders {
   readonly #known: ReadonlyMap<string, Provider>
 

@@ -200,10 +200,7 @@ function workspaceModels(endpoints: readonly PrivateEndpoint[], deps: WorkspaceM
 interface Routed {
   readonly own: PrivateEndpoint
   readonly slug: string
-  /**
-   * Nano-USD per million tokens; infinite for an endpoint without a price, which is not known to be cheaper.
-   * C21.
-   */
+  /** Nano-USD per million tokens; infinite for an endpoint without a price, which is not known to be cheaper. */
   readonly costs: number
   readonly endpoint: Endpoint
 }

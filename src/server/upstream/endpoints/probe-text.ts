@@ -22,7 +22,7 @@ import { StreamNotes } from './stream-notes.ts'
 /** A stream that is none, or did not come to its end. */
 const BROKEN = { models: [], hasUsage: false, isWhole: false } as const
 
-/** Has a model write a few tokens as a stream, in one form. D30. */
+/** Has a model write a few tokens as a stream, in one form. */
 export async function probeText(form: Dialect, probing: FormProbing): Promise<FormProbe> {
   const { provider, endpoint, origin, key, caller, call, endsAt, now } = probing
   const link = new ProviderLink(provider, { origin, key, credentialHeader: headerOf(provider.protocol) })

@@ -33,7 +33,7 @@ export interface FormVerdict {
   readonly isSlow: boolean
 }
 
-/** The checks that follow from a probe's outcome. B2.6. */
+/** The checks that follow from a probe's outcome. */
 export function judge(answer: Outcome<FormAnswer>, about: ProbedUpstream): FormVerdict {
   return answer.ok
     ? { checks: ofAnswer(answer.value, about), isSlow: false }

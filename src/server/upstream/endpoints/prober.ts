@@ -31,7 +31,7 @@ export interface ProberDeps {
   readonly now: () => number
 }
 
-/** Probes private endpoints on the same way as calls: gate, credential and protocol. B2.6. */
+/** Probes private endpoints on the same way as calls: gate, credential and protocol. */
 export function createProber(deps: ProberDeps): EndpointProber {
   const providers = new OwnProviders(deps.providers)
   return {

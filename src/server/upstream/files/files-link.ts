@@ -146,7 +146,7 @@ export class FilesLink {
     }
   }
 
-  /** The failure for a response other than 2xx. C23 */
+  /** The failure for a response other than 2xx. */
   failureOf(answer: EgressAnswer, missing: FailureName): Failure {
     return answer.status === NOT_FOUND
       ? { name: missing }

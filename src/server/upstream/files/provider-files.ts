@@ -48,7 +48,7 @@ export interface ProviderFilesOptions {
   readonly random?: (count: number) => Uint8Array
 }
 
-/** Files at providers; each workspace has its files under its own key. Contract B1.7, B2.7. */
+/** Files at providers; each workspace has its files under its own key. */
 export function createProviderFiles({
   egress,
   releases,
@@ -113,7 +113,7 @@ interface HostDeps {
   readonly boundary: () => string
 }
 
-/** The files of one workspace at a provider; Sluice keeps nothing of them. B1.7, B2.7, C23, C24. */
+/** The files of one workspace at a provider; Sluice keeps nothing of them. */
 class ProviderHost implements FileHost {
   readonly #link: FilesLink
   readonly #intake: Intake

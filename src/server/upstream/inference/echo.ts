@@ -43,7 +43,7 @@ export class EchoHouse {
 
 /**
  * `sluice/echo-1` answers with the last text of the user, word by word; `echo-1-slow` writes 20 words a
- * second. It needs no key and no network, and is no language model. D35.
+ * second. It needs no key and no network, and is no language model.
  * Failures: busy, body_invalid, client_gone, draining, and those of the pool of short jobs.
  */
 export class Echo implements WritingProtocol {
@@ -62,7 +62,7 @@ export class Echo implements WritingProtocol {
       : this.#answer(attempt).finally(end)
   }
 
-  /** A token is a word. D35. */
+  /** A token is a word. */
   count({ request }: CountJob): Promise<Outcome<CountedPrompt>> {
     const json = JSON.stringify({ input_tokens: request.promptWords })
     return Promise.resolve(ok({ json: new TextEncoder().encode(json), dropped: [] }))

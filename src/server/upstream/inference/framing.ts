@@ -25,7 +25,7 @@ interface FramingDeps {
   readonly loop: LoopBudget
 }
 
-/** Brings the bodies of a provider into the form that was asked for: small ones on the loop. D14, D22. */
+/** Brings the bodies of a provider into the form that was asked for: small ones on the loop. */
 export class Framing {
   readonly #protocol: TextProtocol
   readonly #deps: FramingDeps

@@ -15,7 +15,7 @@ export interface Merging {
 
 /**
  * Merges in a thread: bodies have up to 32 MiB. The room that the request's bytes have in the front is that
- * of the merged ones, until these are released. D10.
+ * of the merged ones, until these are released.
  */
 export async function mergePreset(
   { dialect, source }: Pick<TextRequest, 'dialect' | 'source'>,

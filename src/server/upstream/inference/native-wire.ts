@@ -106,7 +106,7 @@ function native(
     .then((done) => (done.ok ? without(done.value) : done))
 }
 
-/** Under a workspace's own key its provider may have stored what an item names. D8. */
+/** Under a workspace's own key its provider may have stored what an item names. */
 function bareAt(endpoint: Endpoint): BareReasoning {
   if (endpoint.ownWay !== undefined) return 'kept'
   return isMaker(endpoint) ? 'cut' : 'cut without text'
@@ -125,7 +125,7 @@ function isTokenCount(json: Uint8Array): boolean {
   }
 }
 
-/** The request of a call to an endpoint that supports the caller's dialect. D4. */
+/** The request of a call to an endpoint that supports the caller's dialect. */
 export function nativeRequest(
   job: NativeJob,
   endpoint: Endpoint,
@@ -179,7 +179,7 @@ interface Reading extends Pick<ShortJobMore, 'caller' | 'endsAt'> {
 
 /**
  * Reads a whole answer: on the loop up to INLINE_JSON_BYTES_MAX, above it in a short job, to which the bytes
- * are moved. The work goes on when the caller has left, since the answer is charged. D14. Failures: those of
+ * are moved. The work goes on when the caller has left, since the answer is charged. Failures: those of
  * `nativeAnswer`, and those of the pool of short jobs.
  */
 export function readAnswer(

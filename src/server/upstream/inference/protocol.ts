@@ -21,8 +21,8 @@ export interface WritingAttempt {
   readonly sink: InferenceSink
   /**
    * Called once, before the first output is passed on.
-   * @param dropped members of the request that the provider did not get. D6
-   * @param seen is read while the answer streams. D28
+   * @param dropped members of the request that the provider did not get
+   * @param seen is read while the answer streams
    */
   begin(dropped: readonly string[], seen: SeenStream): void
   /**
@@ -32,7 +32,7 @@ export interface WritingAttempt {
    */
   ready(): number
   readonly media: CallMedia
-  /** True while another model of the job can be tried. D11. */
+  /** True while another model of the job can be tried. */
   mayChangeModel(): boolean
 }
 
@@ -40,11 +40,11 @@ export interface WritingAttempt {
 export interface Written {
   /** Null for a whole answer; otherwise why it broke off behind its first output, or was left. */
   readonly failure: Failure | null
-  /** As the provider told it; null: it told none. D24. */
+  /** As the provider told it; null: it told none. */
   readonly told: TokenUsage | null
   /** The figures are Sluice's own count, also of a part of an answer. */
   readonly isExact: boolean
-  /** UTF-8 bytes of text, reasoning and arguments. D26. */
+  /** UTF-8 bytes of text, reasoning and arguments. */
   readonly outputBytes: number
   /** An answer that the caller wants whole; null: it was passed on as it came. */
   readonly answer: WholeAnswer | null
@@ -60,7 +60,7 @@ export interface Written {
   readonly finishReason: string | null
   /** Milliseconds in which the provider was not read, since the caller did not read. */
   readonly pausedMs: number
-  /** The provider was read on when the caller had left. D27. */
+  /** The provider was read on when the caller had left. */
   readonly isDrained: boolean
 }
 
@@ -68,7 +68,7 @@ export interface Written {
 export interface WritingProtocol {
   /** A failure: nothing was passed on, and another endpoint may be tried. */
   write(attempt: WritingAttempt): Promise<Outcome<Written>>
-  /** The tokens of a prompt, as JSON of the caller's dialect. Failure: also count_unavailable. D5. */
+  /** The tokens of a prompt, as JSON of the caller's dialect. Failure: also count_unavailable. */
   count(job: CountJob, media: CallMedia): Promise<Outcome<CountedPrompt>>
 }
 
@@ -113,7 +113,7 @@ export interface InferenceSink {
   room(): Promise<void>
 }
 
-/** An answer in the caller's dialect that a provider gave whole. D14. */
+/** An answer in the caller's dialect that a provider gave whole. */
 export interface WholeAnswer {
   /** The bytes of the answer with its usage. */
   withUsage(usage: ShownUsage): readonly Uint8Array[]

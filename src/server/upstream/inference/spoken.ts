@@ -6,12 +6,12 @@ import type { TextProtocol, ThinksIn } from '../../../schemas/models/text-models
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import { isCounted, type LimitFlags } from '../../../schemas/money/costs.ts'
 
-/** The order in which protocols are tried for callers of another dialect: what carries most comes first. D5. */
+/** The order in which protocols are tried for callers of another dialect: what carries most comes first. */
 const TRANSLATED: readonly TextProtocol[] = ['messages', 'responses', 'chat', 'gemini']
 
 /**
  * The protocol in which an endpoint is called: the caller's dialect where the endpoint speaks it, else the
- * first that a translation reaches. Null: the endpoint speaks nothing. D5.
+ * first that a translation reaches. Null: the endpoint speaks nothing.
  */
 export function protocolFor({ speaks }: Pick<EndpointText, 'speaks'>, dialect: Dialect): TextProtocol | null {
   if (speaks.includes(dialect)) return dialect
@@ -91,7 +91,7 @@ export function isMaker({ provider }: Pick<Endpoint, 'provider'>): boolean {
   return provider.slug === MAKER
 }
 
-/** Google's cloud has Gemini's protocol, and tiers in headers alone. F6. */
+/** Google's cloud has Gemini's protocol, and tiers in headers alone. */
 export function isVertex({ provider }: Pick<Endpoint, 'provider'>): boolean {
   return /^https:\/\/[\w.-]*aiplatform\.[\w.-]*googleapis\.com(?:[:/]|$)/i.test(provider.baseUrl)
 }
@@ -115,14 +115,14 @@ export function isEcho({ provider, upstreamModel }: Endpoint): boolean {
   return provider.protocol === 'local' && (upstreamModel === 'echo-1' || upstreamModel === ECHO_SLOW)
 }
 
-/** True for an endpoint that is built in, or that the caller's form reaches, also translated. D5. */
+/** True for an endpoint that is built in, or that the caller's form reaches, also translated. */
 export function isReached(endpoint: Endpoint, dialect: Dialect): boolean {
   return isEcho(endpoint) || (endpoint.text !== null && protocolFor(endpoint.text, dialect) !== null)
 }
 
 /**
  * What a provider stores is the workspace's own where the key is, and the names in the request are its own:
- * those of files also where the request is translated. D8, D31.
+ * those of files also where the request is translated.
  */
 export function keeps(
   { ownWay, provider, text }: Endpoint,
@@ -134,7 +134,7 @@ export function keeps(
 
 /**
  * The provider gets the bytes of an ambiguous body under the operator's key, and may read a name of what the
- * operator's account has where Sluice has read another one. D31.
+ * operator's account has where Sluice has read another one.
  */
 export function mayReadOther(
   { ownWay, provider, text }: Endpoint,
@@ -161,9 +161,9 @@ export interface AnswerMaximum {
 }
 
 /**
- * The maximum of tokens of one answer that goes to the provider, since the request has none of its own. Null:
- * nothing is sent. Where the context alone bounds the answer nothing needs to be sent, and providers refuse a
- * prompt and a maximum that exceed the context together. D25.
+ * The maximum of tokens of one answer that goes to the provider, since the request has none of its own.
+ * Null: nothing is sent. Where the context alone bounds the answer nothing needs to be sent, and providers
+ * refuse a prompt and a maximum that exceed the context together.
  */
 export function mustSendMax(
   endpoint: Pick<Endpoint, 'text' | 'ownWay' | 'contextLength'>,

@@ -44,7 +44,7 @@ interface TranslatedWireDeps {
 /** Headers that a protocol needs. */
 const HEADERS: Readonly<Partial<Record<TextProtocol, readonly string[]>>> = { messages: VERSION_HEADER }
 
-/** An endpoint is called in its own protocol for callers of another dialect, by the internal form. D5, D6. */
+/** An endpoint is called in its own protocol for callers of another dialect, by the internal form. */
 export class TranslatedWire implements Wire {
   readonly framing: Framing
   readonly count: CountWire | null
@@ -113,7 +113,7 @@ export class TranslatedWire implements Wire {
     return this.#protocol === 'chat' ? this.#deps.learned.refused(failure) : null
   }
 
-  /** Written again with what is behind addresses, where the protocol takes none. D31. */
+  /** Written again with what is behind addresses, where the protocol takes none. */
   async #translated(
     job: TranslatedJob,
     media: CallMedia,

@@ -8,7 +8,7 @@ const CUT = '[…]'
 /**
  * A provider's failure without what stood in the request: its text goes to the caller, its code also to the
  * log, and a provider can write into both what it likes. Quotations from QUOTED_CHARS_MIN characters on are
- * cut out of the text, a path with such a quotation and a code that stands in the request are left out. D37.
+ * cut out of the text, a path with such a quotation and a code that stands in the request are left out.
  * @param request null: its bytes are gone; the text, the path and the code are left out then
  */
 export function unquoted(failure: Failure, request: Uint8Array | null): Failure {

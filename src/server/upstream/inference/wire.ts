@@ -38,11 +38,11 @@ export interface StreamInput extends Pick<ProviderRequest, 'origins'> {
 
 type ReadWhole = WholeRead<NativeAnswer | WholeParts>
 
-/** How an endpoint is called for callers of one dialect: in that dialect, or in its own protocol. D5. */
+/** How an endpoint is called for callers of one dialect: in that dialect, or in its own protocol. */
 export interface Wire {
   /** For a body that has not the form that was asked for. */
   readonly framing: Framing
-  /** Header in lower case in which answers report their tier; absent: they report it in their bodies. F6. */
+  /** Header in lower case in which answers report their tier; absent: they report it in their bodies. */
   readonly tierHeader?: string
   /** Below the provider's base address. */
   pathOf(isStream: boolean): string
@@ -51,14 +51,14 @@ export interface Wire {
   stream(head: NativeHead, failureOf: FailureOf, asked: StreamInput): NativeStream | PartStream
   /**
    * An answer in the caller's dialect, or its parts, which the caller's side writes. Failures: those of a
-   * provider that failed, upstream_invalid, and those of the pool of short jobs. D14.
+   * provider that failed, upstream_invalid, and those of the pool of short jobs.
    */
   whole(input: WholeInput): ReadWhole | Promise<ReadWhole>
   /** Learns from a failure that a request without some member would be taken; as in `LearnedText`. */
   refused(failure: Failure): (() => void) | null
   /** Learns where the endpoint's answers have their reasoning; as in `LearnedText`. */
   answered(thinksIn: ThinksIn | null): void
-  /** Null: the endpoint counts no tokens for callers of the dialect. D5. */
+  /** Null: the endpoint counts no tokens for callers of the dialect. */
   readonly count: CountWire | null
 }
 

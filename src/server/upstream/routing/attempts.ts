@@ -237,7 +237,7 @@ class Tries<P, A, R> implements OtherModels<P> {
 }
 
 /**
- * An overloaded provider that names no wait is left alone for the rest of its breaker. D20.
+ * An overloaded provider that names no wait is left alone for the rest of its breaker.
  * @param restMs 0 while the breaker is closed
  */
 function rested(failure: Failure, restMs: number): Failure {
@@ -262,7 +262,7 @@ function failedAttempt({ name, fields, metadata, cause }: Failure, provider: str
 
 /**
  * True when the call has ended. While a provider works on a call, Sluice does not watch whether the client
- * leaves; between two attempts it does. C24.
+ * leaves; between two attempts it does.
  */
 async function hasEnded(call: TriedCall['call']): Promise<boolean> {
   call.sent?.(false)
@@ -326,7 +326,7 @@ export class Trail {
     return withMetadata(failure, null, this.errors)
   }
 
-  /** The failure of a call whose attempts have all failed: of the model that was tried last. D11. */
+  /** The failure of a call whose attempts have all failed: of the model that was tried last. */
   last(): Failure {
     if (this.#failures.length === 0) {
       return { name: 'endpoint_unavailable', retryAfterS: Math.max(1, Math.ceil(this.#leastRestMs / 1_000)) }

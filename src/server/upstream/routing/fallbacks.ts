@@ -39,7 +39,7 @@ export function isStrike(failure: Failure): boolean {
 
 /**
  * True for a refusal of the input that holds for one model: another model may have a longer context, or no
- * such moderation. D11.
+ * such moderation.
  */
 export function mayChangeModel({ name, fields }: Failure): boolean {
   return name === 'upstream_refused' && fields?.['refusal'] !== undefined

@@ -22,23 +22,23 @@ export interface RoutedCall {
   parameters(): readonly string[]
   /** Estimated cost in nano-USD at an endpoint that has a price. */
   costAt(endpoint: Endpoint): number
-  /** Prices at an endpoint, by the length of the call, the time and what it asks for. F12. */
+  /** Prices at an endpoint, by the length of the call, the time and what it asks for. */
   priceAt(endpoint: Endpoint): ResolvedPrice
-  /** What is the same for all turns of the call's conversation; left out: it has none. D4. */
+  /** What is the same for all turns of the call's conversation; left out: it has none. */
   conversationAt?(model: CallableModel): string
   /** The input has media of this kind. */
   hasMedia(kind: 'image' | 'audio'): boolean
   /**
    * Those of one or more endpoints that would not refuse the call; a failure where all would. Left out: none
-   * would. D6.
+   * would.
    */
   readonly taking?: ((endpoints: readonly Endpoint[]) => Outcome<readonly Endpoint[]>) | undefined
 }
 
 /**
- * The endpoints that a call may use, in the order to try them. B1.12, C21. Filters come first: a fact that
- * the catalogue lacks matches nothing. `order` wins over `sort`; without either the catalogue's order holds,
- * or that of the variants `:floor` (price) and `:nitro` (throughput). Failures: endpoint_excluded, and those of
+ * The endpoints that a call may use, in the order to try them. Filters come first: a fact that the catalogue
+ * lacks matches nothing. `order` wins over `sort`; without either the catalogue's order holds, or that of
+ * the variants `:floor` (price) and `:nitro` (throughput). Failures: endpoint_excluded, and those of
  * `taking`.
  */
 export function route(
@@ -87,9 +87,7 @@ function spread(
 /** Names of providers that a message lists at most, for the model's own and for the unknown ones each. */
 const NAMED_MAX = 8
 
-/**
- * The names in `only` and `order` that no endpoint has, and the names that the caller may have meant. C39.
- */
+/** The names in `only` and `order` that no endpoint has, and the names that the caller may have meant. */
 function unknownNames(endpoints: readonly Endpoint[], { only, order }: ProviderPreferences): string {
   const wanted = [...(only ?? []), ...(order ?? [])]
   if (wanted.length === 0) return ''
@@ -130,7 +128,7 @@ function foldedOf(preferences: ProviderPreferences): Inputs {
 
 interface Fitting {
   readonly call: RoutedCall
-  /** True for a model that has no price at any endpoint and is free. C14. */
+  /** True for a model that has no price at any endpoint and is free. */
   readonly isFree: boolean
 }
 
@@ -183,7 +181,7 @@ function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { call, isFre
   if (max === undefined) return true
   const ofText = endpoint.text === null ? undefined : max.completion
   const hasPriceLimit = [max.prompt, ofText, max.request].some((price) => price !== undefined)
-  // Beside priced endpoints an endpoint without a price is not known to be cheaper. C21.
+  // Beside priced endpoints an endpoint without a price is not known to be cheaper.
   if (hasPriceLimit && endpoint.isUnpriced && !isFree) return false
   const price = call.priceAt(endpoint)
   if (max.prompt !== undefined && price.promptNanoPerMillion > nanoOf(max.prompt)) return false
@@ -334,8 +332,8 @@ function inOrder(
 /**
  * Puts the endpoints that stand beside each other with the same prices in the order of the conversation, so
  * that all turns of a conversation go to the same endpoint, whose prompt cache has them, and conversations
- * share the endpoints evenly. The order is a rendezvous hash: every front finds the same one, and an endpoint
- * that fails or is taken out moves its own conversations alone. D4.
+ * share the endpoints evenly. The order is a rendezvous hash: every front finds the same one, and an
+ * endpoint that fails or is taken out moves its own conversations alone.
  * @param conversation what is the same for all turns
  */
 export function inOrderOfConversation(

@@ -61,7 +61,7 @@ const PROGRAMS = ['META-INF/MANIFEST.MF', 'AndroidManifest.xml', '.phar/stub.php
 /**
  * Determines the kind of Office document of a package, by its parts and their types: a type for a part's
  * name, otherwise for its extension, as OPC reads them. A type without a part does not count. Exactly one
- * accepted kind of main part must be present, and no macro. Source: §4.7, contract C26, C36.
+ * accepted kind of main part must be present, and no macro.
  */
 export function judgeOffice(types: PackedPart, entries: ZipEntries): StructureEnd {
   const text = types.text()

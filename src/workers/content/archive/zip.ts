@@ -42,9 +42,9 @@ const HAS_DESCRIPTOR = 0x0008
 /**
  * Zip, in one pass over the whole file: every entry by its length to the directory, the directory line by
  * line against the entries, and the end records against both. No bytes may be before or between these; after
- * them only as many as readers search backward, and no other format. The `[Content_Types].xml`, which is kept
- * as it streams by, determines the kind of Office document; every other zip is refused. Bounds: contract C26,
- * C36.
+ * them only as many as readers search backward, and no other format. The `[Content_Types].xml`, which is
+ * kept as it streams by, determines the kind of Office document; every other zip is refused. Bounds:
+ * contract C26,
  */
 export function* zip(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 4)) || feed.u32le(0) !== LOCAL) return UNCLAIMED

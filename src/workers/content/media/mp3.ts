@@ -15,7 +15,7 @@ const FRAMES_MIN = 2
 const LEADING_BYTES_MAX = 4_096
 /** Zeros before the first frame of a file without a tag: a block of a recorder. Decision. */
 const LEADING_ZEROS_MAX = 65_536
-/** Share of the bytes that must be frames or tags, without fill. Contract C36. */
+/** Share of the bytes that must be frames or tags, without fill. */
 const KNOWN_SHARE_MIN = 0.95
 
 /**

@@ -4,7 +4,6 @@ import { AUTOMATA, Automaton, SHARED_ACTIONS, type HeldText } from '../automaton
  * Whether a text is CSV under RFC 4180: at least two records, all with the same number of fields, two or
  * more, separated by `,`, `;` or tab. Lines end with CR LF or LF. Empty lines at the very end are not
  * records; elsewhere an empty line is a record with a single field. Memory does not depend on the text.
- * Source: contract C26.
  */
 export class CsvScanner {
   #candidates: readonly CsvCandidate[] = [

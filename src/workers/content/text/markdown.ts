@@ -11,7 +11,7 @@ const BRACKETS_APART = 3
 /**
  * Searches for one sure sign of Markdown: a fence, a table or a link. Two tables of states over the bytes:
  * one for lines and links, one for the row of dashes under a table's head, which must have as many cells as
- * the head. The scanner keeps counts of the lines before, and no text. Source: contract C26.
+ * the head. The scanner keeps counts of the lines before, and no text.
  */
 export class MarkdownScanner {
   #isFound = false

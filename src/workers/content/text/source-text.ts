@@ -6,7 +6,7 @@ export const SOURCE_TAIL_BYTES = 256
 /**
  * Kinds of text that override the structure. `document` is HTML, SVG or XML, and `script` a program: neither
  * a comma nor a `# comment` makes them CSV or Markdown. `fragment` begins with a tag, as no CSV does, but
- * Markdown may; `docstring` begins like a Python module, as no Markdown does, but CSV may. C26.
+ * Markdown may; `docstring` begins like a Python module, as no Markdown does, but CSV may.
  */
 export type SourceKind = 'document' | 'script' | 'fragment' | 'docstring'
 

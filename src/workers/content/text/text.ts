@@ -121,7 +121,7 @@ const ITEMS_MIN = 2
 /**
  * Whether a text has signs of Markdown that distinguish it from plain text only by convention: a heading
  * between empty lines, a fence of tildes after an empty line, tasks, or underlined titles or bold words
- * together with lists, bold words or code. Lists alone occur in any text. C26.
+ * together with lists, bold words or code. Lists alone occur in any text.
  * @param head the text's first bytes, one character for each byte
  */
 function hasMarkdownSigns(head: string): boolean {
@@ -219,7 +219,7 @@ const SEPARATOR_LINE = /^"?sep=([,;\t|])"?\r?\n/i
 
 /**
  * Whether a text is a table as spreadsheets and programs write it: with a title, ragged records, or quotes
- * within fields. C26.
+ * within fields.
  * @param head the text's first bytes, one character for each byte
  * @param isWhole whether these are the whole text
  */

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000
 
 type Addresses = Pick<Config, 'host' | 'adminHost' | 'tls' | 'publicOrigin'>
 
-/** Findings about the node's two addresses: who can reach them, and whether the traffic is encrypted. C29. */
+/** Findings about the node's two addresses: who can reach them, and whether the traffic is encrypted. */
 export function addresses(config: Addresses, own: readonly string[] = ownAddresses()): readonly Finding[] {
   return [config.tls === null ? plain(config) : withTls(config.tls), admin(config, own)]
 }

@@ -149,7 +149,7 @@ async function runCheck<T>(
   }
 }
 
-/** Warns about the plain keys of the first start until they are deleted. C9. */
+/** Warns about the plain keys of the first start until they are deleted. */
 export function firstKeys(config: Pick<Config, 'dataDir'>): readonly Finding[] {
   const advice = firstKeysLeft(config)
   return advice === null ? [] : [doubtful('first_keys', advice.detail, advice.fix)]

@@ -35,7 +35,7 @@ export async function workers({ generation, runtime }: Look): Promise<readonly F
   return advice === null ? [said] : [said, doubtful('load', advice.detail, advice.fix)]
 }
 
-/** Tiers that providers reported and the catalogue has no price of. F8. */
+/** Tiers that providers reported and the catalogue has no price of. */
 function tiers({ config }: Look['generation'], metrics: string): readonly Finding[] {
   const counts = unpricedTiersIn(metrics)
   if (counts.length === 0) return []

@@ -25,8 +25,8 @@ export interface AgedRows {
 
 /**
  * Rows that no repetition needs any more. A row without an answer stays as long as one with an answer: a new
- * row would count attempts from 1 again, and a process that slept could take another's claim for its own. The
- * row of an open job stays with the job, since it holds the claim of the job. C16.
+ * row would count attempts from 1 again, and a process that slept could take another's claim for its own.
+ * The row of an open job stays with the job, since it holds the claim of the job.
  */
 export const IDEMPOTENCY: AgedRows = {
   kind: 'idempotency',
@@ -101,7 +101,7 @@ export function agedRows(store: Store, rows: AgedRows, keptFor: KeptByAge): Prun
 
 /**
  * Time for which an answer under an `Idempotency-Key` is repeated; the contract sets it, and no setting
- * changes it. C16.
+ * changes it.
  */
 export const IDEMPOTENCY_KEPT: KeptByAge = { count: IDEMPOTENCY_KEPT_MS / UNIT_MS.hours, unit: 'hours' }
 

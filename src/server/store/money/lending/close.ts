@@ -114,7 +114,7 @@ class Ending {
 
   /**
    * Counts what a streamed answer had come to as usage. The rest of the bound goes back where the provider
-   * stopped with its connection, and is forfeited where it may have gone on. D28.
+   * stopped with its connection, and is forfeited where it may have gone on.
    */
   #progressed(take: OpenTake, progress: TakeProgress, mayBeSpent: boolean): void {
     const { isByok, costNano } = progress

@@ -85,7 +85,7 @@ type Call = Pick<OpenTake, 'requestId' | 'keyHash' | 'workspaceId' | 'day'>
 
 /**
  * Callers choose request ids, and may choose those of others: only together with the key does an id name a
- * call. C12.
+ * call.
  */
 function callName({ requestId, keyHash, workspaceId, day }: Call): string {
   return `${plain(requestId)} ${keyHash} ${workspaceId} ${day}`

@@ -28,7 +28,7 @@ type MediaJob = Pick<InferenceJob, 'caller' | 'call' | 'deadlineAt'>
 
 /**
  * The media of one call that Sluice fetches, once for all of its attempts. They wait in memory, in the room
- * that the front has for answers of destinations that callers choose: prompts are in no file of ours. D31, D37.
+ * that the front has for answers of destinations that callers choose: prompts are in no file of ours.
  */
 export class CallMedia {
   readonly #egress: MediaEgress

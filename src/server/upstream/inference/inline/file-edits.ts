@@ -29,8 +29,8 @@ export type FileEdit = BodyEdit | HoleEdit<FileHole>
 const NONE: readonly FileEdit[] = []
 
 /**
- * Puts the content of files in place of their ids, in the form that each protocol has for inline content. All
- * other members of their parts stay as they are. D31.
+ * Puts the content of files in place of their ids, in the form that each protocol has for inline content.
+ * All other members of their parts stay as they are.
  * @param files of the request, in the order of its references
  */
 export function fileEdits(body: KeptBody, files: readonly InlineFile[] = []): readonly FileEdit[] {

@@ -63,7 +63,7 @@ export interface Sending {
 /**
  * The body of a request with files: each is read, and written as base64 or as a text, while the provider
  * takes what stands before it. At most a piece of a file is in memory. The length is known before: a text is
- * read once more for it, since it may need escapes. D31.
+ * read once more for it, since it may need escapes.
  * Failures: body_too_large (a text has many escapes), those of `InlineFile.open` and of its content, and of
  * the signal.
  */

@@ -23,7 +23,7 @@ import { nativeRequest } from '../native-wire.ts'
  */
 export const JUDGED_MAX = 16
 
-/** What endpoints would refuse of one call, known before any of them is tried. D6. */
+/** What endpoints would refuse of one call, known before any of them is tried. */
 export class Takers {
   readonly #issues: ReadonlyMap<Endpoint, readonly Issue[]>
 
@@ -60,9 +60,9 @@ type JudgedJob = Pick<CountJob, 'models' | 'request' | 'files' | 'caller' | 'cal
 type Known = Outcome<Takers | null>
 
 /**
- * Null: every endpoint takes the call, as those do that get it as it came, or there is one endpoint alone. The
- * request is read for endpoints of other forms; a large one in a thread. Failures: those of the pool of short
- * jobs. D6.
+ * Null: every endpoint takes the call, as those do that get it as it came, or there is one endpoint alone.
+ * The request is read for endpoints of other forms; a large one in a thread. Failures: those of the pool of
+ * short jobs.
  */
 export function takersOf(job: JudgedJob, jobs: ShortJobs): Known | Promise<Known> {
   const native = isDropRefused(job.request) ? lostNatively(job) : NO_ISSUES
@@ -88,7 +88,7 @@ function isAlone({ models }: Pick<JudgedJob, 'models'>): boolean {
   return models.length === 1 && models[0]?.endpoints.length === 1
 }
 
-/** What providers of the caller's own form would not get. D4. */
+/** What providers of the caller's own form would not get. */
 function lostNatively(job: JudgedJob): ReadonlyMap<Endpoint, readonly Issue[]> {
   const { dialect } = job.request
   const lost = new Map<Endpoint, readonly Issue[]>()

@@ -23,7 +23,7 @@ interface TranslatedEndpoint {
   readonly protocol: TextProtocol
 }
 
-/** A call of one dialect as the job that writes it for an endpoint of another protocol. D5, D6. */
+/** A call of one dialect as the job that writes it for an endpoint of another protocol. */
 export function translationJob(
   { request, limits = null, defaultTokensMax = null }: WrittenCall,
   { endpoint, text, protocol }: TranslatedEndpoint,
@@ -66,7 +66,7 @@ export function isTranslatedHere(json: Uint8Array, times = 1): boolean {
   return true
 }
 
-/** Dropping counts as refusing. D6. */
+/** Dropping counts as refusing. */
 export function isDropRefused({ provider }: Pick<TextRequest, 'provider'>): boolean {
   return provider?.require_parameters === true
 }
