@@ -18,7 +18,7 @@ const BOUNDS = {
   'citations in src': 504,
   'words of docs/use and docs/operate': 65_265,
   'words of docs/inside': 31_543,
-  'lines of test': 209_672,
+  'lines of test': 209_684,
   'lines of bench': 23_392,
   'tell or told, comments of src': 200,
   'nobody or whoever, comments of src': 4,

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
 import {
-  findingsInAllLooks,
+  findingsInNextLook,
   openDashboard,
   overflowOf,
   PRICED_MODEL,
@@ -238,7 +238,7 @@ t.test(
   async (t) => {
     const { page } = opened()
     await page.locator('h1', { hasText: 'Now' }).waitFor()
-    t.same(await findingsInAllLooks(page), [])
+    t.same(await findingsInNextLook(page), [])
     await page.setViewportSize({ width: 380, height: 800 })
     t.equal(await overflowOf(page), 0)
   },

@@ -2,7 +2,7 @@
 import type { Locator } from 'playwright-core'
 import t from 'tap'
 import { FAULTS, openFaultyNode } from '../support/operator/faults.ts'
-import { findingsInAllLooks, overflowOf, type Dashboard } from '../support/operator/dashboard.ts'
+import { findingsInNextLook, overflowOf, type Dashboard } from '../support/operator/dashboard.ts'
 import { present } from '../support/must.ts'
 import { until } from '../support/wait.ts'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
@@ -38,7 +38,7 @@ for (const { customer, error, cause, remedy, page: mended } of FAULTS)
       t.match(await dialog.locator('dl').innerText(), new RegExp(`Key\\s+${customer}\\b`), 'whose key')
       const docs = dialog.getByRole('link', { name: 'Cause and fix' })
       t.equal(await docs.getAttribute('href'), `/docs/errors/${error}`)
-      if (error === FAULTS[0]?.error) t.same(await findingsInAllLooks(page), [])
+      if (error === FAULTS[0]?.error) t.same(await findingsInNextLook(page), [])
       await click(dialog.locator('.notice').getByRole('link', { name: /^View / }))
       await page.locator('h1', { hasText: mended }).waitFor()
       t.ok(clicks <= CLICKS_MAX, `${clicks} clicks`)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
-import { findingsInAllLooks, overflowOf } from '../support/operator/dashboard.ts'
+import { findingsInNextLook, overflowOf } from '../support/operator/dashboard.ts'
 import { present } from '../support/must.ts'
 import { openRecords, OPEN_PROVIDER } from '../support/operator/dashboard-records.ts'
 import { partsOf, type RecordParts } from '../support/operator/record-parts.ts'
@@ -78,7 +78,7 @@ t.test('Models is searched, and tells who serves a model and how they are', { sk
     .getByRole('row', { name: /OpenAI/ })
     .getByText('$0.02')
     .waitFor()
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await page.goBack()
   await page
     .getByRole('table', { name: 'Providers with calls' })
@@ -111,7 +111,7 @@ for (const [title, address] of LOOKED_AT)
       const { page } = parts()
       await page.evaluate(`location.hash = '#/${address}'`)
       await page.locator('h1:focus', { hasText: title }).waitFor()
-      t.same(await findingsInAllLooks(page), [])
+      t.same(await findingsInNextLook(page), [])
       await page.setViewportSize({ width: 380, height: 800 })
       t.equal(await overflowOf(page), 0)
     },

@@ -3,7 +3,7 @@ import { present } from '../support/must.ts'
 import { until } from '../support/nodes/node.ts'
 import { isOnPath } from '../support/nodes/outside-stores.ts'
 import {
-  findingsInAllLooks,
+  findingsInNextLook,
   openDashboard,
   overflowOf,
   type Dashboard,
@@ -34,7 +34,7 @@ t.test(
     await page.getByText('3. Call a model').waitFor()
     await step(page, '2. Create').getByText('Existing keys: ').waitFor()
     t.equal(await page.getByText('to do', { exact: true }).count(), 2)
-    t.same(await findingsInAllLooks(page), [])
+    t.same(await findingsInNextLook(page), [])
     await page.setViewportSize({ width: 380, height: 800 })
     t.equal(await overflowOf(page), 0)
     await showAs(page, LOOKS[0])
@@ -47,7 +47,7 @@ t.test('a provider without a key says where the key goes', { skip }, async (t) =
   await page.keyboard.type('OpenAI')
   await page.getByText('OPENAI_API_KEY', { exact: true }).waitFor()
   t.match(await step(page, '1. Choose').innerText(), /to do/)
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   t.match(await page.getByLabel(/^Sample call to openai\//).inputValue(), /"model":"openai\//)
 })
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
 import {
   cutFilters,
-  findingsInAllLooks,
+  findingsInNextLook,
   openDashboard,
   overflowOf,
   PRICED_MODEL,
@@ -108,7 +108,7 @@ t.test(
   { skip },
   async (t) => {
     const { page, seen } = opened()
-    t.same(await findingsInAllLooks(page), [])
+    t.same(await findingsInNextLook(page), [])
     await page.setViewportSize({ width: 380, height: 800 })
     t.equal(await overflowOf(page), 0)
     t.same(await cutFilters(page), [])

@@ -2,7 +2,7 @@ import type { Request, Route } from 'playwright-core'
 import t from 'tap'
 import { LOOKS, showAs, skipWithoutBrowser } from '../support/wire/browser.ts'
 import {
-  findingsInAllLooks,
+  findingsInNextLook,
   openDashboard,
   overflowOf,
   PRICED_MODEL,
@@ -293,7 +293,7 @@ for (const title of ['Keys', 'Spend'])
       const dashboard = opened()
       const { page } = dashboard
       await dashboard.visit(title)
-      t.same(await findingsInAllLooks(page), [])
+      t.same(await findingsInNextLook(page), [])
       await page.setViewportSize({ width: 380, height: 800 })
       t.equal(await overflowOf(page), 0)
     },

@@ -138,7 +138,7 @@ interface ChartScale {
   barsOf(from: readonly number[] | undefined, to: readonly number[], scale: Omit<Scale, 'pointAt'>): string
 }
 
-const { scaleOf, stackOf, barsOf } = await moduleOf<ChartScale>('charts/chart-scale.js')
+const { scaleOf, stackOf, barsOf } = await moduleOf<ChartScale>('charts/time-chart.js')
 const FRAME = { width: 342, height: 132, left: 30, bottom: 24, hasBars: true }
 
 t.test('lines stand on top of each other, and what is not there is nothing', async (t) => {

@@ -27,7 +27,7 @@ const { sentence, countText } = await moduleOf<{
 }>('pages/now/findings.js')
 const { lastUsesOf } = await moduleOf<{
   lastUsesOf(calls: readonly object[], groups: readonly object[], sinceS: number): ReadonlyMap<string, object>
-}>('pages/key-usage.js')
+}>('pages/keys.js')
 const { refusingText, loadRefusals } = await moduleOf<{
   refusingText(refused: object): string
   loadRefusals(api: object, input: object): Promise<{ of(owner: string, id: string): object }>

@@ -2,7 +2,7 @@ import type { Locator } from 'playwright-core'
 import t from 'tap'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
 import {
-  findingsInAllLooks,
+  findingsInNextLook,
   openDashboard,
   overflowOf,
   PRICED_MODEL,
@@ -61,7 +61,7 @@ t.test('the arrow keys choose, the field says what is chosen, and Enter goes the
   await chosen().getByText('Sign out').waitFor()
   await page.keyboard.type('audit')
   await chosen().getByText('Audit').waitFor()
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await page.keyboard.press('Enter')
   await at('Audit')
   await page.keyboard.press('Meta+k')

@@ -89,7 +89,7 @@ interface Models {
 }
 
 t.test('what models did not get and what ended their streams is said with its counts', async (t) => {
-  const { droppedText, cutText } = await moduleOf<Models>('pages/now-models.js')
+  const { droppedText, cutText } = await moduleOf<Models>('pages/now.js')
   const dropped = [
     { field: 'seed', calls: 1_200 },
     { field: 'top_k', calls: 1 },
@@ -113,7 +113,7 @@ interface ChartScale {
   ticksOf(sinceS: number, grainS: number, of: Readonly<{ points: number; room: number }>): readonly number[]
 }
 
-const { scaleOf, pathOf, ticksOf } = await moduleOf<ChartScale>('charts/chart-scale.js')
+const { scaleOf, pathOf, ticksOf } = await moduleOf<ChartScale>('charts/time-chart.js')
 const FRAME = { width: 312, height: 132, left: 0, bottom: 24 }
 
 t.test('a chart of nothing, and of one point, has a grid and places', async (t) => {

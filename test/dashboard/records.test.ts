@@ -3,7 +3,7 @@ import type { Locator } from 'playwright-core'
 import { appendAudit } from '../../src/server/store/base/append-audit.ts'
 import { auditEvent } from '../support/audit/audit.ts'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
-import { cutFilters, findingsInAllLooks, openTables, overflowOf } from '../support/operator/dashboard.ts'
+import { cutFilters, findingsInNextLook, openTables, overflowOf } from '../support/operator/dashboard.ts'
 import { present } from '../support/must.ts'
 import { until } from '../support/nodes/node.ts'
 import { openRecords, OPEN_PROVIDER } from '../support/operator/dashboard-records.ts'
@@ -126,7 +126,7 @@ t.test('a clip of sluice/clip-1 plays in its job, and is let go of with it', { s
   t.equal(await page.evaluate<number>(length), 1)
   t.match(await video.getAttribute('src'), /^blob:/)
   t.same(await page.evaluate<number[]>('[made.length, gone.length]'), [1, 0])
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   await until('it is let go of', () => page.evaluate<boolean>('made[0] === gone[0]'))
@@ -153,7 +153,7 @@ t.test('Webhooks shows dead letters first; one that is replayed arrives', { skip
     .click()
   await page.getByRole('dialog', { name: 'Webhook to' }).getByText('address gone').waitFor()
   t.match(page.url(), /delivery=/)
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await dialog.getByRole('button', { name: 'Replay' }).click()
   await page.getByText(/^Webhook to 127\.0\.0\.1.* queued/).waitFor()
   await until('it arrives', () => receiver.taken.length === 1)
@@ -222,7 +222,7 @@ t.test('a private endpoint is validated, activated, disabled, enabled and delete
     .getByRole('button', { name: 'Disable' })
     .click()
   await dialog.getByText('disabled', { exact: true }).waitFor()
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await dialog.getByRole('button', { name: 'Enable' }).click()
   await dialog.getByText('active', { exact: true }).waitFor()
   await dialog.getByRole('button', { name: 'Delete' }).click()
@@ -251,7 +251,7 @@ t.test('Audit has what was done here, before and after, and is searched', { skip
       .innerText(),
     /state\s+dead\s+waiting/,
   )
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Clear', exact: true }).click()
   await page.getByLabel('Object', { exact: true }).fill(endpointId)
@@ -307,7 +307,7 @@ t.test(
     await dialog.getByRole('button', { name: 'Send' }).click()
     await page.getByText(/^Delivered: 127\.0\.0\.1 answered 200 after \d+ ms\.$/).waitFor()
     t.match(receiver.taken.at(-1), '"type":"webhook.test"')
-    t.same(await findingsInAllLooks(page), [])
+    t.same(await findingsInNextLook(page), [])
   },
 )
 
@@ -338,7 +338,7 @@ for (const [title, address] of LOOKED_AT)
       const { page } = parts()
       await page.evaluate(`location.hash = '#/${address}'`)
       await page.locator('h1:focus', { hasText: title }).waitFor()
-      t.same(await findingsInAllLooks(page), [])
+      t.same(await findingsInNextLook(page), [])
       t.same(await cutFilters(page), [])
       await page.setViewportSize({ width: 380, height: 800 })
       t.equal(await overflowOf(page), 0)

@@ -171,7 +171,7 @@ function textOf(part: unknown): string {
 }
 
 t.test('a failed call says why: its own message, and inputs with what was expected', async (t) => {
-  const { Cause } = await moduleOf<{ Cause(props: object): unknown }>('pages/calls/request-cause.js')
+  const { Cause } = await moduleOf<{ Cause(props: object): unknown }>('pages/calls/request-dialog.js')
   const words = { errors: { budget_exceeded: { cause: 'The `budget`.', remedy: 'Raise `it`.', page: null } } }
   const shown = (reason: object | null): string => {
     const request = {

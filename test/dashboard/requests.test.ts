@@ -4,7 +4,7 @@ import { insertRequests } from '../../src/server/store/requests/request-rows.ts'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
 import {
   cutFilters,
-  findingsInAllLooks,
+  findingsInNextLook,
   openDashboard,
   openTables,
   overflowOf,
@@ -71,7 +71,7 @@ t.test('a click in a row opens what the call did, and the ways on from there', {
     document.querySelector('dialog textarea'))`
   t.equal(await page.evaluate<string>(selected), command)
   t.ok(await dialog.getByRole('link', { name: 'Changes made by this key' }).isVisible())
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   await page
@@ -109,7 +109,7 @@ t.test('any number of rows is scrolled, and only those in sight are drawn', { sk
   })
   await log.locator(`[title*="old-${OLD_CALLS - 1}"]`).waitFor()
   t.equal(await overflowOf(page), 0)
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await page.getByLabel('Key').fill('')
 })
 
@@ -144,7 +144,7 @@ t.test('duration, tokens and cost stand within 1,280 pixels, and cards within 38
   t.equal(await page.getByLabel('Model').isVisible(), false)
   await page.getByRole('button', { name: 'Filters' }).click()
   await page.getByLabel('Model').waitFor()
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await page.setViewportSize({ width: 1_280, height: 900 })
 })
 
@@ -160,7 +160,7 @@ t.test(
     t.notMatch(page.url(), /key_name|show/)
     await page.getByLabel('Model').fill('pric')
     await page.getByRole('option', { name: PRICED_MODEL }).waitFor()
-    t.same(await findingsInAllLooks(page), [])
+    t.same(await findingsInNextLook(page), [])
     await page.getByLabel('Model').press('ArrowDown')
     await page.getByLabel('Model').press('Enter')
     await page.waitForURL(({ hash }) => hash.includes(encodeURIComponent(PRICED_MODEL)))

@@ -13,7 +13,7 @@ interface Line {
 const { lineChanges, COMPARED_LINES_MAX } = await moduleOf<{
   lineChanges(from: string, to: string): readonly Line[]
   readonly COMPARED_LINES_MAX: number
-}>('pages/setup/line-changes.js')
+}>('pages/setup/preset-diff.js')
 
 const shown = (lines: readonly Line[]): string => lines.map(({ mark, text }) => mark + text).join('|')
 /** What both texts are made of, by the changes between them. */
@@ -63,7 +63,7 @@ interface Effect {
 const { previewOf, sumOf } = await moduleOf<{
   previewOf(mapping: string, members: readonly Member[], change: string | null): readonly Effect[]
   sumOf(previewed: readonly Effect[]): string
-}>('pages/setup/mapping-preview.js')
+}>('pages/setup/mapping-dialog.js')
 
 const member = (
   user_id: string,

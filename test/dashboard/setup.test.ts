@@ -1,7 +1,7 @@
 import t from 'tap'
 import { skipWithoutBrowser } from '../support/wire/browser.ts'
 import {
-  findingsInAllLooks,
+  findingsInNextLook,
   openDashboard,
   openTables,
   overflowOf,
@@ -34,7 +34,7 @@ t.test('Presets of nobody say what would be there', { skip }, async (t) => {
   const { page, visit } = opened()
   await visit('Presets')
   await page.getByText('No presets in this workspace.').waitFor()
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
 })
 
 t.test('a preset opens with what its newest version changed, line by line', { skip }, async (t) => {
@@ -55,7 +55,7 @@ t.test('a preset opens with what its newest version changed, line by line', { sk
     await dialog.locator('.diff').innerText(),
     '  Answer in one sentence.\n  Be polite.\n+ <b>Be brief.</b>\n',
   )
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await dialog.getByLabel('Version', { exact: true }).selectOption('1')
   await dialog.getByRole('row', { name: /seed added . 7/ }).waitFor()
   t.match(page.url(), /preset=support&to=1/)
@@ -103,7 +103,7 @@ t.test('a group is mapped after a look at whom that makes a member', { skip }, a
   await dialog.getByText('Effect now: 2 users join with the role member.').waitFor()
   await dialog.getByLabel('Role').selectOption('admin')
   await dialog.getByText('Effect now: 2 users join with the role admin.').waitFor()
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await dialog.getByRole('button', { name: 'Map', exact: true }).click()
   await page.getByRole('table', { name: 'Group mappings, oldest first' }).getByText('Engineering').waitFor()
   await page.getByRole('row', { name: /Engineering.*admin in Default/ }).waitFor()
@@ -121,7 +121,7 @@ t.test('a mapping tells who is a member by it, and what its end would do', { ski
   await dialog.getByText('Of 2 members: 2 become member.').waitFor()
   await dialog.getByLabel('What if').selectOption('end')
   await dialog.getByText('Of 2 members: 2 leave the workspace.').waitFor()
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   const members = async (): Promise<number> =>
     (JSON.parse((await call('workspaces/default/members', managementKey)).body) as { data: unknown[] }).data
       .length
@@ -162,7 +162,7 @@ t.test('Files tells what a workspace stores, by type', { skip }, async (t) => {
   const dialog = page.getByRole('dialog', { name: 'Files of Default' })
   await dialog.getByRole('row', { name: /text\/plain 1 2\.93 KiB/ }).waitFor()
   await dialog.getByRole('row', { name: /application\/json 1 7 bytes/ }).waitFor()
-  t.same(await findingsInAllLooks(page), [])
+  t.same(await findingsInNextLook(page), [])
   await page.keyboard.press('Escape')
 })
 
@@ -196,7 +196,7 @@ for (const title of ['Presets', 'Directory'])
   t.test(`${title} can be read and used by everybody, on a telephone too`, { skip }, async (t) => {
     const { page, visit } = opened()
     await visit(title)
-    t.same(await findingsInAllLooks(page), [])
+    t.same(await findingsInNextLook(page), [])
     await page.setViewportSize({ width: 380, height: 800 })
     t.equal(await overflowOf(page), 0)
     await page.setViewportSize({ width: 1_280, height: 900 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { LOOKS, showAs, skipWithoutBrowser } from '../support/wire/browser.ts'
 import {
-  findingsInAllLooks,
+  findingsInNextLook,
   openDashboard,
   overflowOf,
   PRICED_MODEL,
@@ -309,7 +309,7 @@ for (const [name, address, title] of [
     await goTo(address())
     await headed(title)
     await page().locator('.panel').first().waitFor()
-    t.same(await findingsInAllLooks(page()), [])
+    t.same(await findingsInNextLook(page()), [])
     await page().setViewportSize({ width: 380, height: 800 })
     t.equal(await overflowOf(page()), 0)
     await page().setViewportSize({ width: 1_280, height: 900 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import {
   cutFilters,
-  findingsInAllLooks,
+  findingsInLooks,
   openDashboard,
   overflowOf,
   tablesBeyond,
@@ -90,7 +90,7 @@ interface Shown {
 
 async function look(proof: Proof, page: Page, { title, screens }: Shown): Promise<void> {
   const looks = proof.isShort ? LOOKS : ALL_LOOKS
-  const findings = await findingsInAllLooks(page, looks, ALL_IMPACTS)
+  const findings = await findingsInLooks(page, looks, ALL_IMPACTS)
   proof.check(`${title}: axe-core finds nothing`, findings.length === 0, findings.join(' | '))
   const beyond: string[] = []
   for (const one of looks) {

@@ -124,22 +124,32 @@ export async function openWatchedPage(
 /** Elements that are shown paler because they are loaded, or late. */
 const NOT_AT_REST = '.busy, .waiting, .stale'
 
-/** What axe-core finds in the page that is shown, in each of its looks; with the name of the look. */
-export async function findingsInAllLooks(
+let looked = 0
+
+/**
+ * What axe-core finds in the page that is shown, in the next of its looks: each look has a third of the pages
+ * and dialogs of the tests. `prove dashboard-looks` has all looks of all pages.
+ */
+export function findingsInNextLook(page: Page): Promise<readonly string[]> {
+  return findingsInLooks(page, [present(LOOKS[looked++ % LOOKS.length])])
+}
+
+/** What axe-core finds in the page that is shown, with the name of the look. */
+export async function findingsInLooks(
   page: Page,
-  looks: readonly Look[] = LOOKS,
+  looks: readonly Look[],
   impacts: readonly string[] = GRAVE,
 ): Promise<readonly string[]> {
   const found: string[] = []
   for (const look of looks) {
     await showAs(page, look)
-    let told: readonly string[] = []
+    let findings: readonly string[] = []
     // What is found while something is loaded is looked at again.
     do {
       await page.locator(NOT_AT_REST).first().waitFor({ state: 'detached' })
-      told = await axeFindings(page, impacts)
-    } while (told.length > 0 && (await page.locator(NOT_AT_REST).count()) > 0)
-    found.push(...told.map((finding) => `${look.name}: ${finding}`))
+      findings = await axeFindings(page, impacts)
+    } while (findings.length > 0 && (await page.locator(NOT_AT_REST).count()) > 0)
+    found.push(...findings.map((finding) => `${look.name}: ${finding}`))
   }
   await showAs(page, LOOKS[0])
   return found

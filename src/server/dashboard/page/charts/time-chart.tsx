@@ -280,7 +280,7 @@ interface Frame {
 }
 
 /** @param points number of points, at least 1 */
-function scaleOf(frame: Frame, points: number, most: number): Scale {
+export function scaleOf(frame: Frame, points: number, most: number): Scale {
   const { width, height, left, bottom, hasBars = false } = frame
   const step = niceStep(most)
   const lines = Math.max(1, Math.ceil(most / step))
@@ -308,7 +308,7 @@ function niceStep(most: number): number {
 const DOT = 'm-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0'
 
 /** The path of a line; where nothing was measured it has a gap, and a point alone is a dot. */
-function pathOf(values: readonly (number | null)[], { x, y }: Pick<Scale, 'x' | 'y'>): string {
+export function pathOf(values: readonly (number | null)[], { x, y }: Pick<Scale, 'x' | 'y'>): string {
   let path = ''
   let isOn = false
   for (const [point, value] of values.entries()) {
@@ -327,14 +327,14 @@ const BAR_SHARE = 0.7
 const HALF_BAR_MAX = 24
 
 /** Each line on top of those before it. */
-function stackOf(lines: readonly (readonly (number | null)[])[]): readonly (readonly number[])[] {
+export function stackOf(lines: readonly (readonly (number | null)[])[]): readonly (readonly number[])[] {
   const tops: number[][] = []
   for (const values of lines) tops.push(values.map((value, at) => (tops.at(-1)?.[at] ?? 0) + (value ?? 0)))
   return tops
 }
 
 /** The path of bars from one height up to another; undefined: from zero. */
-function barsOf(
+export function barsOf(
   from: readonly number[] | undefined,
   to: readonly number[],
   { x, y, half }: Pick<Scale, 'x' | 'y' | 'half'>,
@@ -355,7 +355,7 @@ const MINUTE_S = 60
 const STEPS_S = [10, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, DAY_S]
 
 /** Points at which a time stands below the drawing: round ones, about as many as have room. */
-function ticksOf(
+export function ticksOf(
   sinceS: number,
   grainS: number,
   { points, room }: { points: number; room: number },

@@ -284,7 +284,7 @@ function useLastUses({ api }: PageContext): ReadonlyMap<string, LastUse> | undef
 type Call = Pick<RequestShape, 'key' | 'ended_at'>
 
 /** @param calls the newest first @param groups of keys, with the sums of each day from `sinceS` on */
-function lastUsesOf(
+export function lastUsesOf(
   calls: readonly Call[],
   groups: readonly Pick<Group, 'name' | 'daily'>[],
   sinceS: number,

@@ -273,11 +273,11 @@ function Models({ models, cut }: Pick<LiveView['streams'], 'models' | 'cut'>): C
 }
 
 /** `seed 3, logit_bias 1`: the calls of each. */
-function droppedText({ dropped }: Pick<ModelView, 'dropped'>): string {
+export function droppedText({ dropped }: Pick<ModelView, 'dropped'>): string {
   return dropped.map(({ field, calls }) => `${field} ${count(calls)}`).join(', ')
 }
 
-function cutText(cut: LiveView['streams']['cut']): string {
+export function cutText(cut: LiveView['streams']['cut']): string {
   if (cut.length === 0) return 'No interrupted streams.'
   return `Interrupted streams: ${cut.map(({ cause, streams }) => `${count(streams)} ${cause}`).join(', ')}.`
 }

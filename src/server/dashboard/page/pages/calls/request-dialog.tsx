@@ -156,7 +156,7 @@ interface CauseProps {
 }
 
 /** Why a call failed, and what helps: the words of its failure, and what this call adds to them. */
-function Cause({ request, words }: CauseProps): ComponentChild {
+export function Cause({ request, words }: CauseProps): ComponentChild {
   const { error_type: error, docs_url: docs, limit, model, reason, failed_attempts: failed } = request
   if (error === null || docs === null) return null
   const { cause = '', remedy = '', page = null } = words.errors[error] ?? {}

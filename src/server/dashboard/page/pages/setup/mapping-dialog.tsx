@@ -193,7 +193,7 @@ function membersBy(mappingId: string, members: readonly MemberShape[]): readonly
 }
 
 /** The effects of a change of a mapping on its members: of several grants the strongest role counts. */
-function previewOf(
+export function previewOf(
   mappingId: string,
   members: readonly MemberShape[],
   change: MappingChange | null,
@@ -226,7 +226,7 @@ const MANY: Readonly<Record<Effect, string>> = {
 }
 
 /** `2 leave the workspace, 1 stays as it is.` in numbers. */
-function sumOf(previewed: readonly Previewed[]): string {
+export function sumOf(previewed: readonly Previewed[]): string {
   const parts = ORDER.flatMap((effect) => {
     const found = previewed.filter((one) => one.effect === effect).length
     return found === 0 ? [] : [`${found} ${MANY[effect]}`]

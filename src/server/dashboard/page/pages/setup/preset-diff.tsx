@@ -76,10 +76,10 @@ interface LineChange {
 }
 
 /** Lines of a text up to which the shortest list of changes is looked for: its cost grows with their square. */
-const COMPARED_LINES_MAX = 600
+export const COMPARED_LINES_MAX = 600
 
 /** What turns one text into the other, line by line, with as few changes as there can be. */
-function lineChanges(from: string, to: string): readonly LineChange[] {
+export function lineChanges(from: string, to: string): readonly LineChange[] {
   const [before, after] = [linesOf(from), linesOf(to)]
   if (Math.max(before.length, after.length) > COMPARED_LINES_MAX)
     return [...marked('-', before), ...marked('+', after)]
