@@ -6,15 +6,15 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, relative } from 'node:path'
 import { sourceOf } from './test-times.mjs'
 
-/** Subjects whose tests start no process of their own. */
-const JOINED = /^dist\/test\/(?:properties|schemas|workers|server\/(?!cli\/|main\/|supervisor\/))/
+/** Folders whose tests start processes or browsers of their own, or run for long. */
+const ALONE = /^dist\/test\/(?:dashboard|deploy|prove|readme)\//
 /** What a file needs for itself: state or limits of its process, or names that tap makes of its first file. */
 const OWN_STATE =
-  /testdir|child_process|process\.(?:argv|emit|env|exit|memoryUsage|on|once)|matchSnapshot|mockImport|\bgc\(|(?:before|after)Each|worker_threads|startNode|setFlags|automaton|StoreSlow|openFarStore/
+  /testdir|child_process|process\.(?:argv|emit|env|exit|memoryUsage|on|once)|matchSnapshot|mockImport|\bgc\(|(?:before|after)Each|worker_threads|startNode|setFlags|automaton|StoreSlow|openFarStore|support\/(?:nodes|load|operator\/verbs|wire\/browser)/
 /** Seconds, as kept, of a file that may be joined: longer ones mostly do what they are for. */
 const JOINED_S_MAX = 12
-/** Seconds of a file that none are kept of. */
-const SHORT_S = 2
+/** Seconds of a file that none are kept of, without those in which its process loads modules. */
+const SHORT_S = 1
 /** Decision: seconds of a group, whose files are taken by their kept times. Longer groups would end a run late. */
 const GROUP_S_MAX = 24
 /** Fewer files are named one by one, and run so. */
@@ -29,7 +29,7 @@ const FOLDER = 'dist/test/.groups'
 export function jobsOf(files, kept, read = (path) => readFileSync(path, 'utf8')) {
   const secondsOf = (path) => kept[sourceOf(path)] ?? SHORT_S
   const mayJoin = (path) =>
-    JOINED.test(path) && secondsOf(path) <= JOINED_S_MAX && !OWN_STATE.test(read(path))
+    !ALONE.test(path) && secondsOf(path) <= JOINED_S_MAX && !OWN_STATE.test(read(path))
   const joined = files.length < JOINED_FROM ? [] : files.filter(mayJoin)
   const alone = files.filter((path) => !joined.includes(path))
   const groups = []
