@@ -27,7 +27,7 @@ const OWN: ReadonlyMap<string, RegExp> = new Map([
   ['voice', /^voice_/],
   ['engine', /^projects\//],
 ])
-/** A service that a provider calls: by what the caller sends beside it, or by what the account has stored. */
+/** A service that a provider calls: named by members of the same object, or by the account's stored data. */
 const CONNECTOR = 'connector_id'
 const AUTHORIZATION = 'authorization'
 
@@ -254,7 +254,7 @@ const CALLS: ReadonlySet<string> = new Set(['tool_calls', 'function_call', 'tool
 const NOTHING_READ: ReadonlySet<string> = new Set()
 
 /**
- * The same of a turn, or of a part of a known type, beside its texts, its calls and its notes.
+ * Whether a turn, or a part of a known type, names content outside its texts, calls and notes.
  * @param read members that are counted elsewhere
  */
 export function namesContentBeside(object: Members, read = NOTHING_READ): boolean {

@@ -40,7 +40,7 @@ export interface TextEvents {
   passed?(events: Uint8Array): void
   /** The end of an answer of which the provider's stream kept nothing back. */
   lastOf(usage: ShownUsage): Uint8Array
-  /** Tells the client that the answer is not whole. */
+  /** Sends the client an event that marks the answer as incomplete. */
   failureOf(failure: Failure, facts: FailureFacts): Uint8Array
 }
 

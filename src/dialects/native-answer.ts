@@ -101,8 +101,8 @@ export const WHOLE_TEXTS: Readonly<Record<Dialect, WholeTextOf>> = {
 const PLACE = JSON.stringify(randomUUID())
 
 /**
- * JSON of an answer before the place of its usage, which is not known yet, and behind it.
- * @param shown what stands outside of the usage
+ * JSON of an answer before and after the place of its usage, which is not known yet.
+ * @param shown members outside the usage
  */
 export function aroundUsage(
   text: WholeText,

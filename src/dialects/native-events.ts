@@ -8,7 +8,7 @@ import { EventBuffer } from './walk/splices.ts'
 import type { Members } from '../schemas/values/members.ts'
 import type { WholeWalk } from './walk/object-walk.ts'
 
-/** The end of a stream of chat; servers write it behind streams of other forms, too. */
+/** The end of a chat stream; some servers also send it at the end of other streams. */
 const DONE = '[DONE]'
 const NOTHING: NativeRead = { events: null, failure: null }
 /** A body that ended before its answer did. */
@@ -59,7 +59,7 @@ export abstract class NativeEvents implements NativeStream {
     }
     // A stream that waits for its next event must not hold the memory of the last read.
     this.walk.release()
-    // Bytes behind the last event cannot fail a stream.
+    // Bytes after the last event cannot fail a stream.
     if (!this.isDone) this.#failure ??= failure
     return { events: EVENTS.lend(), failure: this.#failure }
   }
@@ -111,7 +111,7 @@ export interface MadeEvent {
 
 /** The answer that the events of a stream say. */
 export interface GatheredAnswer {
-  /** Nothing behind the last event counts. */
+  /** Nothing after the last event counts. */
   readonly isDone: boolean
   /** @param name of its `event:` line; the empty string without one. @returns as `PartEvents.take` */
   take(event: Members, name: string): Failure | 'failed' | null

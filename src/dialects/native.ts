@@ -13,7 +13,7 @@ export interface NativeAsked<H = never> {
   readonly passedHeaders?: readonly string[] | undefined
   /** What other providers have signed; absent: nothing. */
   readonly foreign?: ForeignParts | undefined
-  /** Put the contents of files in place of their ids. */
+  /** Replace file ids with the contents of the files. */
   readonly contents: readonly (BodyEdit | HoleEdit<H>)[]
 }
 
@@ -54,8 +54,8 @@ export interface NativeDialect {
   request<H>(asked: NativeAsked<H>, terms: NativeTerms): NativeRequest<H>
   stream(head: NativeHead, failureOf: FailureOf): NativeStream
   /**
-   * Reads a whole answer, of which the pieces are parts. Null: it is none in this form. Bytes: JSON of the
-   * error that a failed answer reports.
+   * Reads a whole answer, joined from its pieces. Null: not an answer in this form. Bytes: JSON of the error
+   * that a failed answer reports.
    */
   answer(body: Buffer, head: NativeHead): ReadAnswer | Uint8Array | null
 }

@@ -69,7 +69,7 @@ export abstract class PartEvents implements PartStream {
     return this.#taken(this.#reader.read(bytes))
   }
 
-  /** @param failure of the reader, behind the events */
+  /** @param failure of the reader, after the events */
   #taken({ events, failure }: SseRead): PartRead {
     let taken = 0
     for (const event of events) {
@@ -87,19 +87,19 @@ export abstract class PartEvents implements PartStream {
       if (this.outputBytes === before) this.#failure ??= this.#reader.bareEvent()
       if (this.#failure !== null || this.isDone) break
     }
-    // Bytes behind the last event cannot fail a stream.
+    // Bytes after the last event cannot fail a stream.
     if (!this.isDone) this.#failure ??= failure
     return { parts: this.given(), failure: this.#failure }
   }
 
-  /** @param read a large event, by a thread @param behind what the reader gave behind it */
+  /** @param read a large event, parsed on a thread @param behind what the reader returned after it */
   #goneOn(read: Outcome<Members | null>, name: string, behind: SseRead): PartRead {
     this.#failure = read.ok ? this.#takeParsed(read.value, name, NO_DATA) : read.failure
     const isOver = this.#failure !== null || this.isDone
     return isOver ? { parts: this.given(), failure: this.#failure } : this.#taken(behind)
   }
 
-  /** Null: the event is read here. An error is told by its bytes. */
+  /** Null: the event is parsed here. So is every error, since its bytes are reported. */
   #threadFor({ name, data }: SseEvent): ReadLarge | null {
     return data.length > TRANSLATED_INLINE_BYTES_MAX && name !== 'error' ? this.#readLarge : null
   }
@@ -110,10 +110,9 @@ export abstract class PartEvents implements PartStream {
   }
 
   /**
-   * Reads a whole answer.
+   * Reads a whole answer. Failures: those of the events; upstream_invalid for an error instead of an answer,
+   * and for an answer that is incomplete or has too many parts.
    * @param events those of a stream with this answer
-   * Failures: those of the events; upstream_invalid for an error in place of an answer, and for one that is not
-   * whole or has too many parts.
    */
   whole(events: readonly Members[]): WholeRead<WholeParts> {
     this.#isJoining = true
@@ -175,7 +174,7 @@ export abstract class PartEvents implements PartStream {
     return this.#takeParsed(parsed(data), name, data)
   }
 
-  /** @param data of the event, or nothing of a large one, whose words are not told */
+  /** @param data of the event; empty for a large one, whose text is not reported */
   #takeParsed(event: Members | null, name: string, data: Buffer): Failure | null {
     if (event === null) return INVALID
     const failure = this.#take(event, name)

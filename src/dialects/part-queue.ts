@@ -6,7 +6,7 @@ import type { NamedCall } from './chat/tool-calls.ts'
 
 /** UTF-16 units of parts that wait for the end of a call before them. Decision. */
 export const HELD_UNITS_MAX = 1_048_576
-/** UTF-16 units that a part counts beside its text or its signature, for its memory and its events. */
+/** UTF-16 units that a part counts in addition to its text or signature, for its memory and its events. */
 export const PART_UNITS = 64
 
 const TOO_MUCH: Failure = { name: 'upstream_too_large', fields: { limit: HELD_UNITS_MAX } }
@@ -14,13 +14,13 @@ const NAMELESS: Failure = { name: 'upstream_invalid', detail: 'The model called 
 
 export interface QueueOptions {
   readonly write: (part: WrittenPart) => void
-  /** The provider's id of the answer; null: it told none. */
+  /** The provider's id of the answer; null: not reported. */
   readonly answerId: () => string | null
 }
 
 /**
- * Puts parts in one line: a call of a tool is written whole before anything that came behind its begin. What
- * belongs to the first of the line is written at once.
+ * Puts parts in order: a tool call is written whole before anything that arrived after its start. Fragments
+ * of the first part in the queue are written at once.
  */
 export class PartQueue {
   /** Calls that have begun. */
@@ -193,7 +193,7 @@ export class OpenCall implements NamedCall {
     return this.isClosed || this.#end.isOver
   }
 
-  /** Arguments are one JSON value: what servers send behind its end, as the same once more, is none of it. */
+  /** Arguments are one JSON value. Text after its end, such as the same value again, is ignored. */
   add(text: string): void {
     if (this.isOver) return
     this.held += text.slice(0, this.#end.add(text))
@@ -207,7 +207,7 @@ export interface UnnamedCall {
   /** Calls of the answer before it. */
   readonly nth: number
   readonly name: string
-  /** The provider's id of the answer; null: it has told none so far. */
+  /** The provider's id of the answer; null: not reported so far. */
   readonly answerId: string | null
 }
 

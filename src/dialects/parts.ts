@@ -45,7 +45,7 @@ export type WrittenPart =
       readonly reason: FinishReason
       /** In the provider's word. */
       readonly native: string
-      /** The text of the request at which the model stopped; null: none, or the provider does not tell. */
+      /** The text of the request at which the model stopped; null: none, or not reported. */
       readonly stopSequence: string | null
     }
 
@@ -63,7 +63,7 @@ export interface ShownUsage {
   /** JSON of the whole object. */
   readonly whole: string
   /**
-   * JSON of the members that no provider tells, without braces (`"cost":0.1,"is_byok":false`), for dialects
+   * JSON of the members that only Sluice reports, without braces (`"cost":0.1,"is_byok":false`), for dialects
    * that pass the provider's own object on; null: that object is not credible, and `whole` replaces it.
    */
   readonly added: string | null
@@ -110,7 +110,7 @@ export interface StreamFigures {
   readonly heldBytes: number
   /** An output was among the events so far. */
   readonly hasOutput: boolean
-  /** Nothing behind the last event counts. */
+  /** Nothing after the last event counts. */
   readonly isDone: boolean
   /** The output is over, and the usage alone is still to come. */
   readonly awaitsUsage: boolean
@@ -185,7 +185,7 @@ export interface AnswerFigures {
   readonly usage: TokenUsage | null
   /** Bytes in UTF-8 of text, reasoning and arguments of tools. */
   readonly outputBytes: number
-  /** In the provider's words, of the last choice; null: it told none. */
+  /** The last choice's reason, in the provider's words; null: not reported. */
   readonly finishReason: string | null
   /** The provider's own id; null without one. */
   readonly upstreamId: string | null

@@ -190,7 +190,7 @@ export class SseReader {
     let lf = UNKNOWN
     let cr = UNKNOWN
     while (at < bytes.length && this.#failure === null) {
-      // Each is looked for again only behind the last one that was found: the search is linear.
+      // Search again only after the last match: this keeps the search linear.
       if (lf !== -1 && lf < at) lf = bytes.indexOf(LF, at)
       if (cr !== -1 && cr < at) cr = bytes.indexOf(CR, at)
       const end = cr !== -1 && (lf === -1 || cr < lf) ? cr : lf
@@ -312,7 +312,7 @@ function isField(bytes: Buffer, start: number, end: number, field: Buffer): bool
   return end - start === length || bytes[start + length] === COLON
 }
 
-/** @param at behind the name of the field */
+/** @param at the byte after the name of the field */
 function valueStart(bytes: Buffer, at: number, end: number): number {
   if (at === end) return at
   return at + 1 < end && bytes[at + 1] === SPACE ? at + 2 : at + 1

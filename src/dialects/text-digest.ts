@@ -88,7 +88,7 @@ function dearMemberOf(body: Members): string | null {
 
 /** Edits of the input that leave parts of it out, and cost nothing. */
 const SHORTENS = /^clear_/
-/** An edit of messages that lets the model write a summary, and then reads that in place of the input. */
+/** An edit of messages that makes the model write a summary, and read it instead of the input. */
 const SUMMARIZES = /^compact_\d/
 
 /** Types of the edits of `context_management`, a list or an object with one; '' is of an unknown kind. */
@@ -166,8 +166,8 @@ function isAsked(value: unknown): boolean {
 }
 
 /**
- * What the built-in model repeats.
- * @param texts of the last turn of the user; undefined: there is none
+ * The texts that the built-in model repeats.
+ * @param texts of the user's last turn; undefined: no such turn
  */
 export function repeatedOf(texts: readonly string[] | undefined): Pick<TextInput, 'last' | 'isLastCut'> {
   const text = (texts ?? []).join('\n')

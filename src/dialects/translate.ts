@@ -150,7 +150,7 @@ export function hasMoreValues(json: Uint8Array, most: number): boolean {
   return false
 }
 
-/** @param from of the quote before the text. @returns the place of the one behind it, or the last byte */
+/** @param from the quote before the text. @returns the place of the closing quote, or the end of the bytes */
 function endOfText(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(QUOTE, from + 1); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
     let escapes = 0
@@ -160,7 +160,7 @@ function endOfText(bytes: Buffer, from: number): number {
   return bytes.length
 }
 
-/** What is known of a provider's answers besides their bodies. */
+/** Facts about a provider's answers that their bodies do not have. */
 export interface AnswerTerms {
   /** Of signatures, where a provider has the protocol of another maker and keys of its own. */
   readonly format?: string

@@ -41,8 +41,8 @@ export function countOf(figure: unknown): number | null {
 }
 
 /**
- * The usage with its tokens of sounds and pictures, if there are any. Each figure is at most the bucket that
- * it is a part of, whatever the provider tells.
+ * The usage with its audio and image tokens, if any. Each figure is capped at the bucket that it is a part
+ * of, whatever the provider reports.
  */
 export function withMedia(usage: TokenUsage, told: MediaFigures): TokenUsage {
   const { input, cacheRead, output } = usage
@@ -56,7 +56,7 @@ export function withMedia(usage: TokenUsage, told: MediaFigures): TokenUsage {
   return MEDIA_KINDS.some((kind) => media[kind] > 0) ? { ...usage, media } : usage
 }
 
-/** The member by which a usage of chat or messages tells the searches of the web, if there were any. */
+/** The member of a chat or messages usage that reports web searches; empty if there were no searches. */
 export function serverToolUse({ searches = 0 }: Pick<TokenUsage, 'searches'>): {
   readonly server_tool_use?: { readonly web_search_requests: number }
 } {

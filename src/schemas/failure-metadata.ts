@@ -12,7 +12,7 @@ export interface PreviousError {
   readonly status: number | null
 }
 
-/** The facts that a failure may give to the caller beside its text. */
+/** The facts that a failure may give the caller in addition to its text. */
 export interface FailureMetadata {
   readonly issues?: readonly Issue[]
   /** The place where a body stops being JSON: its line, from 1 on. */

@@ -79,8 +79,8 @@ const money = (interval: string): Omit<Failure, 'name'> => ({
 })
 
 /**
- * What the page of a failure shows besides its texts; a failure that is left out has a message without
- * places, and no caller causes it by one request.
+ * Contents of a failure's page, apart from its texts. A failure without an entry has a message without
+ * placeholders, and no caller causes it by one request.
  */
 export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample>>> = {
   route_unknown: { calls: [read('/v1/models')] },

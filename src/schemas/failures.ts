@@ -38,7 +38,7 @@ export const FAILURES = {
   /** For the admin port: a foreign page may let its own name resolve to this node. */
   admin_host_refused: row([403],
     'caller', 'after_change', 'The admin port only accepts localhost, IP addresses and the host name in SLUICE_ADMIN_HOST.'),
-  /** For the admin port: the session behind a cookie is over, was never there, or belongs to another page. */
+  /** For the admin port: the cookie's session has ended, never existed, or belongs to another page. */
   session_ended: row([401], 'caller', 'after_change', 'Your dashboard session has ended: sign in again.'),
   /** For the admin port: another site's page may make a browser call it. */
   page_foreign: row([403], 'caller', 'no', 'Only the dashboard at this address may make this call.'),
@@ -320,7 +320,7 @@ export interface Failure {
   readonly param?: string
   /** Seconds, whole and at least 1; becomes `Retry-After`. */
   readonly retryAfterS?: number
-  /** Appears beside `error` in the body: the result that exists although the call failed. */
+  /** Goes next to `error` in the body: the result that exists although the call failed. */
   readonly data?: unknown
   /** For the log only; never reaches the caller. */
   readonly cause?: unknown

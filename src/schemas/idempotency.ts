@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { fail, ok, type Outcome } from './failures.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from './limits/idempotency-limits.ts'
 
-/** The facts that a repetition must share with the first call, beside its bytes. */
+/** The facts, apart from its bytes, that a repetition must share with the first call. */
 export interface Repeatable {
   /** 1 to IDEMPOTENCY_KEY_CHARS_MAX characters, as sent. */
   readonly key: string

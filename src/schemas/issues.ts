@@ -142,8 +142,8 @@ function flat(branches: readonly TSchema[]): readonly TSchema[] {
 }
 
 /**
- * The member that distinguishes the branches of a union of objects; null when there is none. A null beside
- * them is not an object.
+ * The member that distinguishes the branches of a union of objects; null if no member does. A null branch is
+ * not an object, and is ignored.
  */
 function tagOf(branches: readonly TSchema[]): string | null {
   const objects = branches.filter((branch) => (branch as Shape).type === 'object')

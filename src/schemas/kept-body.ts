@@ -5,8 +5,8 @@ import type { JsonPath } from './values/json-path.ts'
 export const ONCE_MAX = 32
 
 /**
- * Members of nested values whose places are kept beside the bytes of a body, as a tree: each plan is for the
- * value at one place. A plan may be its own within.
+ * Members of nested values whose places are kept with the bytes of a body, as a tree: each plan is for the
+ * value at one place. A plan may contain itself.
  */
 export interface MarkPlan {
   /** Members of the object that are marked. */
@@ -27,7 +27,7 @@ export interface MarkPlan {
   readonly members?: Readonly<Record<string, MarkPlan>>
 }
 
-/** What is kept of a body beside its digest. */
+/** The parts of a body that are kept in addition to its digest. */
 export interface KeptForm {
   /**
    * Members whose places are kept, with those that the shape of the body names and the nested ones. ASCII.
@@ -58,7 +58,7 @@ export interface MemberSpan {
   readonly next: number
   /** The comma before the member; 0: the member is the first of its object. */
   readonly comma: number
-  /** The first byte in the value that is no white space, behind its opening byte. */
+  /** The first byte in the value that is not white space, after its opening byte. */
   readonly inner: number
 }
 

@@ -3,7 +3,7 @@ import type { NumberBytes } from './number-list.ts'
 
 const FLOAT32_BYTES = 4
 
-/** This file cannot tell that the string is valid. */
+/** This file cannot prove that the string is valid. */
 const FAILED = -1
 
 /**

@@ -83,7 +83,7 @@ export type BodyScan =
       readonly places: KeptPlaces | null
       /**
        * The key of the first nested member that makes the body ambiguous, and the name that it repeats or
-       * misspells; null: there is none.
+       * misspells; null: none does.
        */
       readonly ambiguous: Misnamed | null
     }
@@ -334,7 +334,7 @@ class BodyScanner {
   /**
    * A member of the outermost object.
    * @param keyStart the opening quote of its key
-   * @param keyEnd behind the closing quote
+   * @param keyEnd the place after the closing quote
    */
   #top(keyStart: number, keyEnd: number, start: number): number {
     this.#count++

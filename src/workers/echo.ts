@@ -81,8 +81,8 @@ function untilStop(text: string, stops: readonly string[]): string {
 }
 
 /**
- * Tokens of the model: a word with the space before it; the last one keeps the space behind it. In one pass,
- * whatever the text: an expression tries each place of a long space again.
+ * Tokens of the model: a word with the space before it; the last one keeps the space after it. One pass for
+ * any text: a regular expression would try each place of a long space again.
  */
 function wordsOf(text: string, most: number): string[] {
   const words: string[] = []

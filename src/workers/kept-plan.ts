@@ -144,7 +144,7 @@ export function hashedWith(hash: number, byte: number): number {
 
 /** A key in the bytes of a body. */
 export interface Key {
-  /** Behind the opening quote. */
+  /** The place after the opening quote. */
   readonly start: number
   readonly hash: number
   /** It has escapes, capitals or bytes that are not ASCII: its hash is not that of the name that it may mean. */

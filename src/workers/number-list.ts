@@ -18,7 +18,7 @@ const PLAIN_BYTES_MIN = 64
 /** White space in a row, above which the answer cannot be a regular one. */
 const SPACE_BYTES_MAX = 64
 
-/** This file cannot tell that the list is valid. */
+/** This file cannot prove that the list is valid. */
 const FAILED = -1
 
 /** The bytes of the vectors, and their readers: the same for all vectors of one answer. */
@@ -32,7 +32,7 @@ export class NumberBytes {
     this.window = new ScanWindow(bytes)
   }
 
-  /** The digits behind a point, which are checked four at a time. */
+  /** The digits after a point, which are checked four at a time. */
   get view(): DataView {
     return (this.#view ??= viewOf(this.bytes))
   }
@@ -86,7 +86,7 @@ export function endOfNumbers(list: NumberBytes, at: number): number {
  */
 function endOfPlain({ bytes, window }: NumberBytes, at: number): number {
   let end = window.endOfNumbers(at)
-  // Behind a whole number, of which the window checked all but the bracket: `.5]` or `55]`.
+  // After a whole number, of which the window checked all but the bracket: `.5]` or `55]`.
   if (bytes[end] === CLOSE_LIST && isDigit(bytes[end - 1])) {
     const byte = bytes[end - 2]
     if (byte === DOT || isDigit(byte)) return end + 1

@@ -1,8 +1,8 @@
 ;; The WebAssembly of scan-memory.ts. `node tools/wat.mjs` generates scan-code.ts from this file. The text
 ;; from `;; for {n} in …` to `;; end` is written once for each of the values.
 ;;
-;; The memory has two regions of 64 KiB, into which scan-memory.ts puts bytes, and a page behind them for
-;; sixteen characters: a round of numbers may read up to 63 bytes beyond those that it is told to look at.
+;; The memory has two regions of 64 KiB, into which scan-memory.ts puts bytes, and a page after them for
+;; sixteen characters: a round of numbers may read up to 63 bytes beyond the end that it is given.
 (module
   (memory (export "memory") 3 3)
 
@@ -17,11 +17,11 @@
       0xd1 0xd4 0x74 0 0x7a 0x7a 0x7a 0x7a 0x7a 0x7a 0x7a 0x7a 0x7a 0x7a 0 0))
 
   ;; Numbers in the form of embeddings: a minus or none, one digit, a point, more digits, a comma, and spaces
-  ;; or line breaks behind it. A byte is right or wrong by itself and the two bytes before it. The four reasons
+  ;; or line breaks after it. A byte is right or wrong by itself and the two bytes before it. The four reasons
   ;; for which a byte may stand where it stands are bits:
   ;;
   ;;     1  it begins a number, or is white space: a minus, a digit, white space
-  ;;     2  it follows a digit behind the point: a digit, a comma
+  ;;     2  it follows a digit after the point: a digit, a comma
   ;;     4  it follows a minus or a point: a digit
   ;;     8  it follows the first digit of a number: a point
   ;;
@@ -33,11 +33,11 @@
   ;;     $follows, low     1    4    4    0    2 + 8    0   0    those that it leaves to the next byte
   ;;     $follows, high    13   13   7    0    7        0   0    those that it leaves to the one after that
   ;;
-  ;; Of the last row, the digit behind a point or a digit is no first one (7), that behind a comma or a minus
+  ;; Of the last row, the digit after a point or a digit is no first one (7), that after a comma or a minus
   ;; is one (13). White space leaves what a comma leaves, and has its index: 0. Only its reason differs, by 1.
   ;;
   ;; @param at   where a number begins, or white space before it
-  ;; @param end  behind the last byte
+  ;; @param end  the place after the last byte
   ;; @returns    the first byte that is wrong, or the end
   (func (export "numbers") (param $at i32) (param $end i32) (result i32)
     (local $spaces v128)
@@ -143,7 +143,7 @@
   ;; the bits.
   ;;
   ;; @param at   where sixteen characters begin
-  ;; @param end  behind the last byte
+  ;; @param end  the place after the last byte
   ;; @returns    the first sixteen characters of which this cannot be said, or of which the end cuts some
   (func (export "base64") (param $at i32) (param $end i32) (result i32)
     (local $halves v128)
@@ -194,7 +194,7 @@
                   (v128.and (local.get $bytes) (local.get $halves)))
                 (i8x16.swizzle (local.get $highs) (local.get $high))))
             ;; 0xe734 has the bits of the three numbers, and 8 fills the gap of the first. Ones alone carry
-            ;; into the bit behind them.
+            ;; into the bit after them.
             (i32.eqz
               (i32.and
                 (i32.add

@@ -43,7 +43,7 @@ export function scanMemory(): Uint8Array {
  */
 export class ScanWindow {
   readonly #bytes: Uint8Array
-  /** Place in the bytes behind the last byte that the code can see. */
+  /** Place in the bytes after the last byte that the code can see. */
   #end: number
   /** What makes a place in the bytes one in the memory. */
   #shift: number
@@ -57,7 +57,7 @@ export class ScanWindow {
 
   /**
    * Skips numbers in the form of embeddings (`-0.0123, 0.5,`: one digit, a point, more digits; spaces and
-   * line breaks behind commas). Each of them is a valid and finite number of JSON.
+   * line breaks after commas). Each of them is a valid and finite number of JSON.
    * @param at the beginning of a number, or of white space before it
    * @returns the first byte that does not fit to the two before it; `at` when the code sees too little
    */
@@ -82,8 +82,8 @@ export class ScanWindow {
   }
 
   /**
-   * Whether a few characters of base64, less than a round, are finite float32 numbers; false when no code can
-   * tell. The caller knows that they make whole numbers but for zero bits that are left.
+   * Whether a few characters of base64, less than a round, are finite float32 numbers; false without the
+   * code. The caller knows that they make whole numbers but for zero bits that are left.
    */
   isBase64(at: number, length: number): boolean {
     if (CODE === null || LAST === null) return false
@@ -92,7 +92,7 @@ export class ScanWindow {
     return CODE.base64(LAST.byteOffset, LAST.byteOffset + BASE64_STEP) > LAST.byteOffset
   }
 
-  /** Whether the code sees bytes behind `at`, after another copy where that pays. */
+  /** Whether the code sees bytes from `at` on, after another copy where that pays. */
   #reaches(at: number): boolean {
     const left = this.#end - at
     if (left >= COPIED_BYTES_MIN) return true

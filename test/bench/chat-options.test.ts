@@ -12,7 +12,7 @@ t.test('every option has a default, and the subject itself is always there', asy
   t.match(readChatOptions(['--against', 'nginx', '--events=10']), { events: 10, only: ['nginx', 'sluice'] })
 })
 
-t.test('a wrong value is told in one line', async (t) => {
+t.test('reports a wrong value in one line', async (t) => {
   t.equal(readChatOptions(['--events', '1']), "--events takes a whole number from 2 to 10000, not '1'")
   t.match(readChatOptions(['--only', 'apache']), /^--only takes some of direct,nginx,relay,sluice,portkey/)
 })

@@ -66,7 +66,7 @@ function modes(stand: Stand, bigStand: Stand): Readonly<Record<string, readonly 
   return {
     'a request in one packet': [stand, { pieces: [Buffer.concat([head, rest])] }],
     'head and body in two packets': [stand, { pieces: [head, rest] }],
-    // Cut behind the first line: within it the library refuses.
+    // Cut after the first line: the library refuses a cut within it.
     'head and body in many packets': [
       stand,
       {
@@ -122,7 +122,7 @@ t.test('a server that answers in two packets and waits in between is seen', asyn
       [server, timed].map((one) => drive((one.address() as AddressInfo).port, request)),
     )
     isSeen = isClustered(present(held))
-    // On a crowded machine forty milliseconds are anything: such a try tells nothing.
+    // On a crowded machine a delay of 40 ms can have any cause, so such a try proves nothing.
     if (!isSeen && isClustered(present(waited)))
       missed.push(JSON.stringify(clusterAt(present(held), HELD_MS)))
   }
@@ -131,7 +131,7 @@ t.test('a server that answers in two packets and waits in between is seen', asyn
   })
 })
 
-t.test('a spread of latencies is no cluster, and neither are the few that any machine has', async (t) => {
+t.test('a spread of latencies is not a cluster, and a few outliers are not one either', async (t) => {
   const of = (values: readonly number[]): boolean => {
     const histogram = latencies()
     for (const value of values) noteMs(histogram, value)

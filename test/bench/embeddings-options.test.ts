@@ -12,7 +12,7 @@ t.test('every option has a default, and the command line goes before it', async 
   })
 })
 
-t.test('who is compared with is named without the gateway itself, which is always there', async (t) => {
+t.test('the gateway always runs, named or not', async (t) => {
   const only = (...args: readonly string[]): readonly string[] => {
     const options = readEmbeddingsOptions(args)
     return typeof options === 'string' ? [options] : [...new Set(options.only)]
@@ -33,7 +33,7 @@ const wrong = [
   [['--help'], /^help$/],
 ] as const
 for (const [args, line] of wrong) {
-  t.test(`\`${args.join(' ')}\` is told in one line`, async (t) => {
+  t.test(`reports \`${args.join(' ')}\` in one line`, async (t) => {
     t.match(readEmbeddingsOptions(args), line)
   })
 }

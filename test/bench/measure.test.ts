@@ -28,7 +28,7 @@ t.test('ratios are taken inside a repeat, so that a slow machine slows both side
   )
 })
 
-t.test('each repeat begins with another one', async (t) => {
+t.test('each repeat begins with another target', async (t) => {
   t.same(
     [0, 1, 2, 3].map((by) => rotated(['a', 'b', 'c'], by).join('')),
     ['abc', 'bca', 'cab', 'abc'],
@@ -74,28 +74,25 @@ const loaded = (more: Partial<LoadResult>): LoadResult =>
     ...more,
   }) as LoadResult
 
-t.test(
-  'CPU is divided by the warm-up too, the rate is not, and what had another status failed',
-  async (t) => {
-    const result = loaded({
-      statuses: { 200: 90, 503: 10 },
-      requests: 100,
-      requestsWithWarmUp: 200,
-      measuredMs: 500,
-    })
-    t.match(sampleOf(result, { cpuS: 0.1, rssBytes: 5e6, successStatus: 200 }), {
-      cpu_us_per_request: 500,
-      requests_per_second: 200,
-      latency_us: { p50: 1_000, p90: 2_000, p99: 3_000, p99_9: 4_000, max: 5_000 },
-      latency_by_percent_us: { 25: 500, 100: 5_000 },
-      rss_mb: 5,
-      failed: 10,
-      failures: ['status 503', 'closed'],
-    })
-  },
-)
+t.test('CPU counts the warm-up, the rate does not, and another status is a failure', async (t) => {
+  const result = loaded({
+    statuses: { 200: 90, 503: 10 },
+    requests: 100,
+    requestsWithWarmUp: 200,
+    measuredMs: 500,
+  })
+  t.match(sampleOf(result, { cpuS: 0.1, rssBytes: 5e6, successStatus: 200 }), {
+    cpu_us_per_request: 500,
+    requests_per_second: 200,
+    latency_us: { p50: 1_000, p90: 2_000, p99: 3_000, p99_9: 4_000, max: 5_000 },
+    latency_by_percent_us: { 25: 500, 100: 5_000 },
+    rss_mb: 5,
+    failed: 10,
+    failures: ['status 503', 'closed'],
+  })
+})
 
-t.test('what was never sent or answered is no throughput, and has failed', async (t) => {
+t.test('counts requests without an answer as failed, not as throughput', async (t) => {
   const result = loaded({
     statuses: { 0: 60, 200: 40 },
     requests: 100,
@@ -153,7 +150,7 @@ t.test('a target is warmed, then asked by all connections and by one, in each re
 })
 
 t.test(
-  'CPU of a sample is that of its own requests, not of what came before',
+  'CPU of a sample covers its own requests, not earlier ones',
   { skip: process.platform !== 'linux' && 'read from /proc' },
   async (t) => {
     const port = await freePort()
@@ -175,7 +172,7 @@ t.test(
     }
     const isItsOwn = (each: readonly number[]): boolean =>
       each.every((us) => us > 0.8 * burnUs && us < 2 * burnUs)
-    // CPU is told in hundredths of a second: on a crowded machine a short load has had few of them, or none.
+    // CPU is reported in hundredths of a second: on a crowded machine a short load gets few of them, or none.
     const each = await foundAtPace(1_000, run, isItsOwn)
     t.equal(each.length, 4)
     t.ok(isItsOwn(each), each.join(', '))

@@ -29,7 +29,7 @@ const record = scenarioRecord(rows, {
   notes: ['a note'],
 })
 
-t.test('the table has a line of each subject, and no column that nobody has a figure for', async (t) => {
+t.test('the table has a line for each subject, and no column without a figure', async (t) => {
   const text = recordText(record).join('\n')
   t.match(text, /^b +CPU µs\/request +requests\/s +p50 ms +p90 ms +p99 ms +p99\.9 ms +generator +failed$/m)
   t.match(text, /^sluice +9\.0 \(8\.0–10\.0\) +1\.00 \* +– +– +– +– +0\.95 +0$/m)
@@ -37,7 +37,7 @@ t.test('the table has a line of each subject, and no column that nobody has a fi
 })
 
 t.test(
-  'ratios, checks, absent peers and reasons of failures are told, and why the generator is marked',
+  'reports ratios, checks, absent peers, reasons of failures and why the generator is marked',
   async (t) => {
     const text = recordText(record).join('\n')
     t.match(text, /^b: CPU per request, sluice over nginx 2\.000 \(95 % 2\.000–2\.000\)$/m)
@@ -64,7 +64,7 @@ t.test('a scenario in which nothing could run has a text too', async (t) => {
   t.match(recordText(scenarioRecord([])), ['a: what it costs'])
 })
 
-t.test('a figure that there is none of is null on disk', async (t) => {
+t.test('a missing figure is null on disk', async (t) => {
   const file = join(temporaryFolder(t, 'record'), 'deep/record.json')
   await writeJson(file, scenarioRecord([rowRecord('x', [NaN])]))
   t.match(JSON.parse(readFileSync(file, 'utf8')), {

@@ -8,7 +8,7 @@ import { scenarioOf, SCENARIOS } from '../../bench/scenarios.ts'
 import { helpText } from '../../bench/suite/command.ts'
 import { ROOT } from '../support/source.ts'
 
-t.test('each scenario is a program, and its part in the suite is what it takes', async (t) => {
+t.test('each scenario is a program, with the share of the suite that it takes', async (t) => {
   for (const { name, options, suite, needs = [] } of SCENARIOS) {
     t.ok(existsSync(`${ROOT}bench/${name}.ts`), name)
     t.type(options(needs), 'object', name)
@@ -18,7 +18,7 @@ t.test('each scenario is a program, and its part in the suite is what it takes',
   t.equal(scenarioOf('apache'), null)
 })
 
-t.test('the whole suite takes as long as the page on the bench says', async (t) => {
+t.test('the whole suite takes as long as the page on the bench states', async (t) => {
   const minutes = SCENARIOS.reduce((sum, { suite }) => sum + (suite?.seconds ?? 0), 0) / 60
   t.equal(Math.round(minutes), 12)
   t.match(

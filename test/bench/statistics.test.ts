@@ -82,7 +82,7 @@ t.test('a row has the median of its repeats, and nothing where no repeat has a f
   t.same(row.failures, ['cut'])
 })
 
-t.test('a ratio of figures that one side lacks is none', async (t) => {
+t.test('there is no ratio of a figure that one side lacks', async (t) => {
   const [over, under] = [resultRow(head('x'), [sample(4)]), resultRow(head('y'), [sample(2)])]
   t.equal(ratioRecord('cpu_us_per_request', over, under)?.ratio.median, 2)
   t.equal(ratioRecord('mb_per_second', over, under), null)
@@ -107,7 +107,7 @@ t.test(
   },
 )
 
-t.test('what differs from repeat to repeat is not judged by one of them, on either side', async (t) => {
+t.test('a figure that varies between repeats is not judged by one of them, on either side', async (t) => {
   const row = (repeats: number) =>
     resultRow(
       head('x'),
@@ -123,7 +123,7 @@ t.test('what differs from repeat to repeat is not judged by one of them, on eith
   t.same([result(1.1, 1), result(1.3, 1)], ['not judged', 'not judged'])
   t.same([result(1.1, 2), result(1.3, 2)], ['met', 'missed'])
   t.equal(result(1.1, 1, 1), 'missed', 'a request that failed needs no second repeat')
-  t.equal(result(Number.NaN, 1), 'missed', 'nor does a figure that nobody took')
+  t.equal(result(Number.NaN, 1), 'missed', 'nor does a missing figure')
 })
 
 t.test('a count is judged by one run, and so is a check of an earlier bench', async (t) => {

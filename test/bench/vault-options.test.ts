@@ -21,7 +21,7 @@ t.test('more new secrets than a vault holds are refused before anything starts',
 })
 
 t.test(
-  'half of the writes are new names, half replace what an earlier write made; short and long values in both',
+  'half of the writes are new names, half replace earlier ones; both have short and long values',
   async (t) => {
     const made = new Map<string, number>()
     let replaced = 0

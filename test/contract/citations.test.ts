@@ -73,7 +73,7 @@ t.test('a citation without an anchor is found, in each kind of comment', async (
   )
 })
 
-t.test('what has an anchor, and sections of standards, are not found', async (t) => {
+t.test('accepts citations with an anchor, and sections of standards', async (t) => {
   const planted = [
     '/** Source: §4.3, C2, C3, B2.4: design §6.4. */',
     '// RFC 9110 §8.6, §9.2 and §3',
@@ -89,7 +89,7 @@ t.test('what has an anchor, and sections of standards, are not found', async (t)
   t.same(planted.flatMap(unresolvedIn), [])
 })
 
-t.test('a line is told where a citation stands', async (t) => {
+t.test('gives the line of a citation', async (t) => {
   t.same(unresolvedIn('\n/**\n * One.\n * Two: C9. */'), ['src/a.ts:4 C9 has no anchor c9'])
 })
 

@@ -22,7 +22,7 @@ t.test('no path that the client knows is an unknown path', async (t) => {
   t.ok(answered >= ANSWERED_LEAST, `${answered} answered`)
 })
 
-t.test('what a 404 offers is there: operations by their paths, and settings', async (t) => {
+t.test('a 404 offers operations and settings that exist', async (t) => {
   const paths = new Set(OPERATIONS.map(({ method, path }) => `${method.toUpperCase()} ${API_PREFIX}${path}`))
   for (const { path, instead } of NOT_SERVED) {
     const offered = [...instead.matchAll(/`([A-Z]+ [^`]+)`/g)].map(([, name = '']) => name)

@@ -10,7 +10,7 @@ export interface ContractRow {
   readonly statuses: readonly number[]
   readonly keys: readonly ('inference' | 'management' | 'intern' | 'scim')[]
   /**
-   * Refusals of access beside the key's kind: outside of the programme, on regional hostnames, while vault
+   * Refusals of access besides the key's kind: outside of the programme, on regional hostnames, while vault
    * writes are disabled.
    */
   readonly gates?: readonly ('programme' | 'regional' | 'writes')[]

@@ -132,7 +132,7 @@ t.test('code fits its block, and no Copy button lies on it', { skip }, async (t)
 })
 
 t.test(
-  'reference and guides can be read in both colours and on a telephone, and ask nobody else for anything',
+  'reference and guides are readable in both colours and on a phone, and call no other host',
   { skip },
   async (t) => {
     const { url } = await openFront(t, [])

@@ -1,4 +1,4 @@
-/** Who may import whom, as data. Source: design §9 and §12. */
+/** The imports that each folder may have, as data. Source: design §9 and §12. */
 import type { SourceFile } from '../support/source.ts'
 import { eachImport, folderOf, ourTarget } from './imports/each-import.ts'
 
@@ -6,7 +6,7 @@ const SERVER = 'src/server/'
 /** Drivers know the shapes and the ports, and no other driver. */
 const DRIVER = ['schemas', 'ports']
 
-/** What a folder may import of ours beside itself: a folder, or one file of it (`operations/define`). */
+/** Our imports that a folder may have besides its own: a folder, or one file of it (`operations/define`). */
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   schemas: [],
   // Pure: threads and the loop read and write the same forms by it.
@@ -101,7 +101,7 @@ export function importTable(): string {
   return ['| Folder | What it holds | May import |', '| --- | --- | --- |', ...rows].join('\n')
 }
 
-/** Roots of the graph: they import everybody and nobody imports them. */
+/** Roots of the graph: they may import every folder, and no folder imports them. */
 const ROOTS = new Set(['cli', 'main'])
 
 /** Imports that the table does not allow, one line each. */

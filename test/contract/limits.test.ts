@@ -57,7 +57,7 @@ t.test('every exception names a limit that exists and is still untested', async 
   )
 })
 
-t.test('a limit that nobody uses is found', async (t) => {
+t.test('finds an unused limit', async (t) => {
   t.same(unused(['NOBODY_USES_ME_MAX'], wordsOfCode), ['NOBODY_USES_ME_MAX'])
 })
 
@@ -72,7 +72,7 @@ function unused(names: readonly string[], words: ReadonlySet<string>): readonly 
   return names.filter((name) => !words.has(name))
 }
 
-/** All words of files; the name after `const` in the limits' own files is no use. */
+/** All words of files; the name after `const` in the limits' own files does not count as a use. */
 function wordsOf(files: readonly SourceFile[]): ReadonlySet<string> {
   const words = new Set<string>()
   for (const { path, tokens } of files) {

@@ -20,7 +20,7 @@ t.test('every operation has a contract row, and every row an operation', async (
 for (const operation of OPERATIONS) {
   const row: ContractRow | undefined = CONTRACT_ROWS[operation.id]
   if (row === undefined) continue
-  t.test(`${operation.id} is what ${row.source} says`, async (t) => {
+  t.test(`${operation.id} matches ${row.source}`, async (t) => {
     t.equal(operation.method, row.method)
     t.equal(operation.path, row.path)
     t.equal(operation.area, row.area)
@@ -36,7 +36,7 @@ for (const operation of OPERATIONS) {
     t.same(gatesOf(operation), [...(row.gates ?? [])].sort())
   })
 
-  t.test(`${operation.id} lists the statuses of what its access refuses`, async (t) => {
+  t.test(`${operation.id} lists the statuses of its access refusals`, async (t) => {
     const statuses = gatesOf(operation).flatMap((gate) => FAILURES[GATE_FAILURES[gate]].status)
     t.same(
       statuses.filter((status) => !operation.statuses.includes(status)),

@@ -67,7 +67,7 @@ t.test("no two limits of Sluice's own have the same name", async (t) => {
   )
 })
 
-t.test('only numbers are limits, whatever else stands beside them', async (t) => {
+t.test('only numbers are limits, whatever other constants a file has', async (t) => {
   const text =
     "/** Why. Decision. */\nconst A_MAX = 64 * KIB\nconst EMPTY = new Uint8Array(0)\nconst BUSY = fail('busy')\nconst B = 1 / 4\n"
   t.same(
@@ -130,36 +130,33 @@ t.test('each folder of the code that a page for developers names is there', asyn
   )
 })
 
-t.test(
-  'what a page for developers names in a file is a word of it: `a.ts` (`word`), `word` in `a.ts`',
-  async (t) => {
-    const told = INSIDE.flatMap(({ path, text }) => [
-      ...[...text.matchAll(/`([\w/.-]+\.ts)` \(`([#\w]+)`\)/g)].map(([, file = '', word = '']) => ({
-        path,
-        file,
-        word,
-      })),
-      ...[...text.matchAll(/`([#\w]+)`\s+in\s+`([\w/.-]+\.ts)`/g)].map(([, word = '', file = '']) => ({
-        path,
-        file,
-        word,
-      })),
-    ])
-    const textOf = (file: string): string => {
-      const at = ['', 'src/', 'src/server/']
-        .map((root) => `${ROOT}${root}${file}`)
-        .find((one) => existsSync(one))
-      return at === undefined ? '' : readFileSync(at, 'utf8')
-    }
-    t.ok(told.length > 15, `${told.length} words`)
-    t.same(
-      told
-        .filter(({ file, word }) => !new RegExp(`${word}\\b`).test(textOf(file)))
-        .map(({ path, file, word }) => `${path}: ${word} in ${file}`),
-      [],
-    )
-  },
-)
+t.test('pages for developers name words that the file has: `a.ts` (`word`), `word` in `a.ts`', async (t) => {
+  const told = INSIDE.flatMap(({ path, text }) => [
+    ...[...text.matchAll(/`([\w/.-]+\.ts)` \(`([#\w]+)`\)/g)].map(([, file = '', word = '']) => ({
+      path,
+      file,
+      word,
+    })),
+    ...[...text.matchAll(/`([#\w]+)`\s+in\s+`([\w/.-]+\.ts)`/g)].map(([, word = '', file = '']) => ({
+      path,
+      file,
+      word,
+    })),
+  ])
+  const textOf = (file: string): string => {
+    const at = ['', 'src/', 'src/server/']
+      .map((root) => `${ROOT}${root}${file}`)
+      .find((one) => existsSync(one))
+    return at === undefined ? '' : readFileSync(at, 'utf8')
+  }
+  t.ok(told.length > 15, `${told.length} words`)
+  t.same(
+    told
+      .filter(({ file, word }) => !new RegExp(`${word}\\b`).test(textOf(file)))
+      .map(({ path, file, word }) => `${path}: ${word} in ${file}`),
+    [],
+  )
+})
 
 t.test('a page has at most 400 lines, and prose of 110 columns', async (t) => {
   const pages = [...INSIDE, ...USER_PAGES.map(({ path, text }) => ({ path, text: withoutBlocks(text) }))]
@@ -176,7 +173,7 @@ t.test('a page has at most 400 lines, and prose of 110 columns', async (t) => {
   t.same(wide, [])
 })
 
-t.test('a page for users begins with what it is for, has a block, and speaks plainly', async (t) => {
+t.test('a page for users begins with its purpose, has a block, and uses plain words', async (t) => {
   const pages = USER_PAGES.filter(({ path }) => path !== 'README.md')
   t.same(
     pages
@@ -239,7 +236,7 @@ function hrefsOf(page = ''): readonly string[] {
   return [...page.matchAll(/<a href="([^"]*)">[a-z]+<\/a>/g)].map(([, href = '']) => href)
 }
 
-t.test('what no guide could show ends the build: a link that leads nowhere, and HTML', async (t) => {
+t.test('a dead link and HTML, which no guide can show, end the build', async (t) => {
   const links =
     '[c](#c--de), [log](../CHANGELOG.md), [start](../README.md#begin), [reference](http://127.0.0.1:8080/docs)'
   const page = (await guidesWith(`${links} <!-- unseen -->`)).get('b') ?? ''
@@ -263,7 +260,7 @@ t.test('the first guide is the README, with its contents as a list', async (t) =
 })
 
 t.test(
-  'a file that the contents name is a guide, whose links lead from where it lies; one that they do not name is shown as its place',
+  'a file in the contents is a guide with working links; another one is shown as its path',
   async (t) => {
     const pages = await guidesWith('[deep](in/deep.md#two), [inside](../CONTRIBUTING.md)')
     t.same(hrefsOf(pages.get('b')), ['/docs/guides/deep#two'])

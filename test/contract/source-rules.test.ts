@@ -36,7 +36,7 @@ t.test('no error status is spelled outside the failure catalogue and the definit
   t.same(statusNumbers(src), [])
 })
 
-t.test('an error status is found as a number, as a text and beside the word status', async (t) => {
+t.test('finds an error status as a number, as a text and next to the word status', async (t) => {
   t.equal(statusNumbers(plant('reply(404)')).length, 1)
   t.equal(statusNumbers(plant("res.writeStatus('503 Service Unavailable')")).length, 1)
   t.equal(statusNumbers(plant('const status = 500')).length, 1)
@@ -106,7 +106,7 @@ t.test('a long function is found in each of its forms', async (t) => {
   for (const head of heads) t.equal(tooLong(plant(`${head}${body}`)).length, 1, head)
 })
 
-t.test('blocks that are no functions are not measured', async (t) => {
+t.test('blocks that are not functions are not measured', async (t) => {
   const text =
     'if (a) {\n}\nfor (const b of c) {\n}\nwhile (d()) {\n}\nswitch (e) {\n}\ntry {\n} catch (f) {\n}\n' +
     'const g = {\n}\ninterface H {\n}\nclass I extends J {\n}\nexport type K = { l: string }\n'
@@ -125,12 +125,12 @@ t.test('a wide line is found, and columns are counted in characters', async (t) 
   t.same(tooWide(plant(text(LINE_COLUMNS_MAX))), [])
 })
 
-t.test('time is no input of a test', async (t) => {
+t.test('time is not an input of a test', async (t) => {
   t.same(pauses(all), [])
   t.same(needless(all), [], 'what may let time pass does')
 })
 
-t.test('what lets time pass is found, however it is spelled, and a pause of a stream is not', async (t) => {
+t.test('finds every way to let time pass, and spares the pause of a stream', async (t) => {
   const found = (text: string) => pauses(plant(text, 'test/server/planted.test.ts')).length
   t.equal(found(`await new Promise((resolve) => ${'setTimeout'}(resolve, 5))`), 1)
   t.equal(found(`import { ${'setTimeout'} as rest } from 'node:timers/promises'`), 1)

@@ -20,7 +20,7 @@ export function environmentReads(files: readonly SourceFile[]): readonly string[
 }
 
 const STATUSES = new Set(Object.values(FAILURES).flatMap((row: FailureRow) => row.status))
-/** These also count milliseconds, bytes and rows: only beside the word `status` are they statuses. */
+/** These also count milliseconds, bytes and rows, so they are statuses only next to the word `status`. */
 const ROUND = new Set([400, 500])
 
 /** Where a status is read or listed and none of ours is spelled. */

@@ -55,7 +55,7 @@ for (const operation of ONE_OF_EACH_KIND) {
   const listed = (status: number, otherwise: number): number =>
     operation.statuses.includes(status) ? status : otherwise
 
-  t.test(`${operation.id} 401: no credentials, and a key that nobody knows`, async (t) => {
+  t.test(`${operation.id} 401: no credentials, and an unknown key`, async (t) => {
     t.match(await ask(real, operation, null), {
       status: 401,
       type: 'credentials_missing',
@@ -97,7 +97,7 @@ for (const operation of ONE_OF_EACH_KIND) {
   })
 
   t.test(
-    `${operation.id}: a key over its limit is ${operation.statuses.includes(429) ? 'told so' : 'let in'}`,
+    `${operation.id}: a key over its limit is ${operation.statuses.includes(429) ? 'refused' : 'let in'}`,
     async (t) => {
       const key = takesScim
         ? SCIM_KEY

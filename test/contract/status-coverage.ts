@@ -13,7 +13,7 @@ const SHARED_STATUSES: readonly number[] = [401, 403, 429, 500, 504]
 /** The same of those with a JSON body. */
 const BODY_STATUSES: readonly number[] = [408, 413, 415]
 
-/** Statuses that need no test beside the operation. */
+/** Statuses that need no test of their own for the operation. */
 export function sharedStatuses(operation: AnyOperation): readonly number[] {
   return operation.input.body === undefined ? SHARED_STATUSES : [...SHARED_STATUSES, ...BODY_STATUSES]
 }

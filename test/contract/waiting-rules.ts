@@ -1,4 +1,4 @@
-/** Time is no input of a test: tests wait by `until` and `still` of support/wait.ts, and for no span. */
+/** Time is not an input of tests: they wait by `until` and `still` of support/wait.ts, never for a time. */
 import type { SourceFile } from '../support/source.ts'
 
 const ABSENCE = 'what must not happen is looked for over a span'

@@ -55,7 +55,7 @@ t.test('keeps the key nowhere, and half of its session out of the reach of scrip
   t.same(others, [])
 })
 
-t.test('goes on after a reload, where it was, until the sign-out', { skip }, async (t) => {
+t.test('a session survives a reload, on the same page, until the sign-out', { skip }, async (t) => {
   const { page } = opened()
   await page.evaluate("location.hash = '#/audit'")
   await page.locator('h1:focus', { hasText: 'Audit' }).waitFor()
@@ -71,7 +71,7 @@ t.test('goes on after a reload, where it was, until the sign-out', { skip }, asy
   await page.getByLabel('Management key').waitFor()
 })
 
-t.test('says what is wrong with a key that is none for it', { skip }, async (t) => {
+t.test('explains why it refuses a key', { skip }, async (t) => {
   const { page, url, inferenceKey, managementKey } = opened()
   const refusal = async (key: string): Promise<string> => {
     await page.goto('about:blank')
@@ -136,7 +136,7 @@ t.test('the figures of the tiles stand at one height', { skip }, async (t) => {
   t.same(wide, [], 'nothing is beyond the edge of its tile')
 })
 
-t.test('shows what models write: tokens a second, and the time to the first of them', { skip }, async (t) => {
+t.test('shows the output of models: tokens per second, and time to first token', { skip }, async (t) => {
   const dashboard = opened()
   const { page, inferenceKey } = dashboard
   const tile = (name: string): Promise<string> =>
@@ -156,44 +156,40 @@ t.test('shows what models write: tokens a second, and the time to the first of t
     .waitFor()
 })
 
-t.test(
-  'tells how many calls are refused and why, and leads to where that can be mended',
-  { skip },
-  async () => {
-    const dashboard = opened()
-    const { page, inferenceKey } = dashboard
-    const load = callAgainAndAgain(() =>
-      dashboard.call('embeddings', `${inferenceKey.slice(0, -2)}zz`, embeddings),
+t.test('counts refused calls with their cause, and links to the remedy', { skip }, async () => {
+  const dashboard = opened()
+  const { page, inferenceKey } = dashboard
+  const load = callAgainAndAgain(() =>
+    dashboard.call('embeddings', `${inferenceKey.slice(0, -2)}zz`, embeddings),
+  )
+  const finding = page.getByRole('listitem').filter({ hasText: 'most of them with key_unknown' })
+  try {
+    await page.locator('details.findings summary').click()
+    await finding.waitFor()
+    await until(
+      'the tile counts them',
+      async () =>
+        !/^0\/s/.test(
+          await page.locator('.tile', { hasText: 'Client errors (4xx)' }).locator('dd').innerText(),
+        ),
     )
-    const finding = page.getByRole('listitem').filter({ hasText: 'most of them with key_unknown' })
+    const good = callAgainAndAgain(() => dashboard.call('embeddings', inferenceKey, embeddings))
     try {
-      await page.locator('details.findings summary').click()
-      await finding.waitFor()
-      await until(
-        'the tile counts them',
-        async () =>
-          !/^0\/s/.test(
-            await page.locator('.tile', { hasText: 'Client errors (4xx)' }).locator('dd').innerText(),
-          ),
-      )
-      const good = callAgainAndAgain(() => dashboard.call('embeddings', inferenceKey, embeddings))
-      try {
-        // A look that a busy front does not answer has no such finding, and the next one makes it anew.
-        await until('its figures change, and who is about to click it still has it', async () => {
-          const [item, text] = [await finding.elementHandle(), await finding.innerText()]
-          await until('its figures change', async () => (await finding.innerText()) !== text)
-          return (await item?.isVisible()) === true
-        })
-      } finally {
-        await good.end()
-      }
-      await finding.getByRole('link', { name: 'View keys' }).click()
+      // When a busy front does not answer, the finding disappears, and the next answer creates it again.
+      await until('its figures change, and who is about to click it still has it', async () => {
+        const [item, text] = [await finding.elementHandle(), await finding.innerText()]
+        await until('its figures change', async () => (await finding.innerText()) !== text)
+        return (await item?.isVisible()) === true
+      })
     } finally {
-      await load.end()
+      await good.end()
     }
-    await page.locator('h1:focus', { hasText: 'Keys' }).waitFor()
-  },
-)
+    await finding.getByRole('link', { name: 'View keys' }).click()
+  } finally {
+    await load.end()
+  }
+  await page.locator('h1:focus', { hasText: 'Keys' }).waitFor()
+})
 
 t.test('says that an address leads to no page', { skip }, async (t) => {
   const dashboard = opened()
@@ -205,7 +201,7 @@ t.test('says that an address leads to no page', { skip }, async (t) => {
   await page.locator('h1:focus', { hasText: 'Now' }).waitFor()
 })
 
-t.test('tells in a plot what was when, under the pointer', { skip }, async (t) => {
+t.test('a plot shows the time and values under the pointer', { skip }, async (t) => {
   const { page } = opened()
   const plot = page.locator('.plot').first()
   t.notMatch(await plot.locator('.legend').innerText(), /\d\d:\d\d:\d\d/)
@@ -216,7 +212,7 @@ t.test('tells in a plot what was when, under the pointer', { skip }, async (t) =
 })
 
 t.test(
-  'says how old its figures are while the node stands still, and goes on when it does',
+  'shows the age of its figures while the node is stopped, and continues with it',
   { skip },
   async (t) => {
     const dashboard = opened()
@@ -232,19 +228,15 @@ t.test(
   },
 )
 
-t.test(
-  'Now can be read and used by everybody: in the light, in the dark, and on a telephone',
-  { skip },
-  async (t) => {
-    const { page } = opened()
-    await page.locator('h1', { hasText: 'Now' }).waitFor()
-    t.same(await findingsInNextLook(page), [])
-    await page.setViewportSize({ width: 380, height: 800 })
-    t.equal(await overflowOf(page), 0)
-  },
-)
+t.test('Now is accessible in light and dark mode and on a phone', { skip }, async (t) => {
+  const { page } = opened()
+  await page.locator('h1', { hasText: 'Now' }).waitFor()
+  t.same(await findingsInNextLook(page), [])
+  await page.setViewportSize({ width: 380, height: 800 })
+  t.equal(await overflowOf(page), 0)
+})
 
-t.test('asks nobody else for anything, and has no error', { skip }, async (t) => {
+t.test('calls no other host and logs no error', { skip }, async (t) => {
   const { seen } = opened()
   t.same(seen.abroad, [])
   t.same(seen.errors, [])

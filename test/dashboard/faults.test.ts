@@ -1,4 +1,4 @@
-/** Whoever knows only that a customer's calls fail since an hour finds out why, in a few clicks. */
+/** An operator who knows only that a customer's calls fail since an hour finds the cause in a few clicks. */
 import type { Locator } from 'playwright-core'
 import t from 'tap'
 import { FAULTS, openFaultyNode } from '../support/operator/faults.ts'

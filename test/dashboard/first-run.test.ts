@@ -108,7 +108,7 @@ t.test('a node that was called opens Now, and its empty pages lead back to Start
   await page.getByText('First call seen').first().waitFor()
 })
 
-t.test('asks nobody else for anything, and has no error', { skip }, async (t) => {
+t.test('calls no other host and logs no error', { skip }, async (t) => {
   const { seen } = opened()
   t.same(seen.abroad, [])
   t.same(seen.errors, [])

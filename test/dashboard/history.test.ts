@@ -22,7 +22,7 @@ const dashboard = skip === false ? await openDashboard(t) : null
 const opened = (): Dashboard => present(dashboard)
 const chart = () => opened().page.getByRole('application')
 
-t.test('Now opens with its past: what was called before the page was opened', { skip }, async (t) => {
+t.test('Now opens with its past: calls before the page was opened', { skip }, async (t) => {
   const dashboard = opened()
   const { page, inferenceKey } = dashboard
   for (let nth = 0; nth < CALLS; nth++)
@@ -94,7 +94,7 @@ t.test('a range is chosen by drag', { skip }, async (t) => {
   t.equal(await page.getByLabel('Range').inputValue(), 'quarter')
 })
 
-t.test('tells the same as a table, with its events', { skip }, async (t) => {
+t.test('shows the same as a table, with its events', { skip }, async (t) => {
   const { page } = opened()
   await page.getByText('As a table').click()
   const table = page.getByRole('table', { name: /^Latency, the newest 120 points/ })
@@ -103,15 +103,11 @@ t.test('tells the same as a table, with its events', { skip }, async (t) => {
   await page.getByRole('list', { name: 'Events' }).getByText('start: Sluice').waitFor()
 })
 
-t.test(
-  'can be read and used by everybody: in the light, in the dark, and on a telephone',
-  { skip },
-  async (t) => {
-    const { page, seen } = opened()
-    t.same(await findingsInNextLook(page), [])
-    await page.setViewportSize({ width: 380, height: 800 })
-    t.equal(await overflowOf(page), 0)
-    t.same(await cutFilters(page), [])
-    t.same([...seen.errors, ...seen.abroad], [])
-  },
-)
+t.test('is accessible in light and dark mode and on a phone', { skip }, async (t) => {
+  const { page, seen } = opened()
+  t.same(await findingsInNextLook(page), [])
+  await page.setViewportSize({ width: 380, height: 800 })
+  t.equal(await overflowOf(page), 0)
+  t.same(await cutFilters(page), [])
+  t.same([...seen.errors, ...seen.abroad], [])
+})

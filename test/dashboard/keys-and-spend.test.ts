@@ -74,7 +74,7 @@ t.test('creates a key that is shown once and works, and deletes it', { skip }, a
   await until('the key is refused', async () => (await dashboard.call(UNPAID, key)).status === 401)
 })
 
-t.test('tells at the field what is wrong with it, as the API says it', { skip }, async (t) => {
+t.test('shows an error of the API at its field', { skip }, async (t) => {
   const { page } = opened()
   await page.getByRole('button', { name: 'Create key' }).click()
   const dialog = page.getByRole('dialog')
@@ -168,7 +168,7 @@ t.test('sets a budget, and lowers it until a call is refused', { skip }, async (
   await until('calls are answered', isAnswered)
 })
 
-t.test('shows what was spent, by model, key and workspace, and adds credit', { skip }, async (t) => {
+t.test('shows the spend by model, key and workspace, and adds credit', { skip }, async (t) => {
   const dashboard = opened()
   const { page } = dashboard
   const spent = page.getByRole('region', { name: 'Spend breakdown' })
@@ -263,12 +263,12 @@ t.test('is not ended by a late refusal of the session before', { skip }, async (
   const before = await page.locator('.head time').getAttribute('datetime')
   await page.getByRole('button', { name: 'Reload' }).click()
   await until(
-    'it is loaded anew',
+    'it is loaded again',
     async () => (await page.locator('.head time').getAttribute('datetime')) !== before,
   )
 })
 
-t.test('is led by the keyboard, and keeps what the address says', { skip }, async (t) => {
+t.test('the keyboard operates it, and the address keeps its state', { skip }, async (t) => {
   const { page } = opened()
   await page.keyboard.press('Escape')
   await page.locator('h1').focus()
@@ -286,20 +286,16 @@ t.test('is led by the keyboard, and keeps what the address says', { skip }, asyn
 })
 
 for (const title of ['Keys', 'Spend'])
-  t.test(
-    `${title} can be read and used by everybody: in the light, in the dark, and on a telephone`,
-    { skip },
-    async (t) => {
-      const dashboard = opened()
-      const { page } = dashboard
-      await dashboard.visit(title)
-      t.same(await findingsInNextLook(page), [])
-      await page.setViewportSize({ width: 380, height: 800 })
-      t.equal(await overflowOf(page), 0)
-    },
-  )
+  t.test(`${title} is accessible in light and dark mode and on a phone`, { skip }, async (t) => {
+    const dashboard = opened()
+    const { page } = dashboard
+    await dashboard.visit(title)
+    t.same(await findingsInNextLook(page), [])
+    await page.setViewportSize({ width: 380, height: 800 })
+    t.equal(await overflowOf(page), 0)
+  })
 
-t.test('asks nobody else for anything, and has no error', { skip }, async (t) => {
+t.test('calls no other host and logs no error', { skip }, async (t) => {
   const { seen } = opened()
   t.same(seen.abroad, [])
   t.same(seen.errors, [])

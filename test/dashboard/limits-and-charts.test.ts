@@ -64,56 +64,50 @@ t.test('windows are those of limits: days of UTC, weeks from Monday, months', as
   t.same(iso('lifetime', '2027-03-17T12:00:00Z'), ['2027-02-15', null])
 })
 
-t.test(
-  'a forecast of what was never spent, of a limit of nothing, and of one that is overdrawn',
-  async (t) => {
-    t.same(forecastOf(burned({}), NOW), { usdADay: 0, atEnd: 0, usedUpMs: null })
-    for (const more of [{ limit: 0 }, { limit: 5, spent: 7, days: upTo(7) }, { limit: 5, spent: 5 }]) {
-      t.equal(forecastOf(burned(more), NOW).usedUpMs, NOW)
-      t.equal(forecastText(burned(more), NOW), 'refusing calls now (none in the last hour)')
-      const left = leftOver(burned(more), NOW).map(([, usd]) => usd)
-      t.ok(
-        left.every((usd) => usd >= 0 && usd <= (more.limit ?? 0)),
-        left.join(),
-      )
-    }
-  },
-)
+t.test('a forecast without spend, of a limit of zero, and of an overdrawn one', async (t) => {
+  t.same(forecastOf(burned({}), NOW), { usdADay: 0, atEnd: 0, usedUpMs: null })
+  for (const more of [{ limit: 0 }, { limit: 5, spent: 7, days: upTo(7) }, { limit: 5, spent: 5 }]) {
+    t.equal(forecastOf(burned(more), NOW).usedUpMs, NOW)
+    t.equal(forecastText(burned(more), NOW), 'refusing calls now (none in the last hour)')
+    const left = leftOver(burned(more), NOW).map(([, usd]) => usd)
+    t.ok(
+      left.every((usd) => usd >= 0 && usd <= (more.limit ?? 0)),
+      left.join(),
+    )
+  }
+})
 
-t.test('it goes on at the mean rate of seven days, from the first of them with spend', async (t) => {
+t.test('a forecast extends the mean rate of seven days, from the first of them with spend', async (t) => {
   const week = forecastOf(burned({ days: upTo(1_000, 6.5, 0, 0, 0, 0, 0, 0) }), NOW)
-  t.equal(cents(week.usdADay), 100, 'six days and a half; what is older tells nothing')
+  t.equal(cents(week.usdADay), 100, 'six days and a half; older days do not count')
   const half = forecastOf(burned({ spent: 3, days: upTo(0, 0, 1.5, 1.5) }), NOW)
   t.equal(cents(half.usdADay), 200)
   t.equal(cents(half.atEnd), 3_200, 'fourteen days and a half, until the first of April')
   t.equal(half.usedUpMs, null)
 })
 
-t.test('a call a minute after midnight is no rate of a day', async (t) => {
+t.test('a call a minute after midnight does not set the rate of a day', async (t) => {
   const nowMs = Math.floor(NOW / DAY_MS) * DAY_MS + 60_000
   const { usdADay } = forecastOf(burned({ days: upTo(0.01) }), nowMs)
   t.equal(cents(usdADay), 24, 'as if it had taken an hour')
 })
 
-t.test(
-  'a limit that is used up within its window says when, one that lasts says what is spent',
-  async (t) => {
-    const fast = burned({ limit: 10, spent: 6, interval: 'weekly', days: upTo(0, 1, 3, 2) })
-    const { usedUpMs } = forecastOf(fast, NOW)
-    t.equal(cents(((usedUpMs ?? 0) - NOW) / DAY_MS), cents(4 / 2.4), 'days')
-    t.equal(forecastText(fast, NOW), 'runs out tomorrow at $2.40/day')
-    t.equal(forecastText({ ...fast, interval: 'daily', days: upTo(1) }, NOW), '$7.00 at the end, in 12 hours')
-    t.equal(forecastText({ ...fast, days: [] }, NOW), 'no spend in the last seven days')
-    const refused = { calls: 1, isPartial: false }
-    t.equal(forecastText(fast, NOW, refused), '1 call refused in the last hour', 'a rest is left')
-    const credit = { ...fast, interval: 'lifetime', limit: 106 }
-    t.equal(forecastText(credit, NOW), 'runs out next month at $2.40/day', 'no window ends it')
-    for (const limit of [1e9, Number.MAX_VALUE])
-      t.equal(forecastText({ ...credit, limit }, NOW), 'more than ten years left at $2.40/day')
-  },
-)
+t.test('a limit used up within its window says when, another one says the spend at its end', async (t) => {
+  const fast = burned({ limit: 10, spent: 6, interval: 'weekly', days: upTo(0, 1, 3, 2) })
+  const { usedUpMs } = forecastOf(fast, NOW)
+  t.equal(cents(((usedUpMs ?? 0) - NOW) / DAY_MS), cents(4 / 2.4), 'days')
+  t.equal(forecastText(fast, NOW), 'runs out tomorrow at $2.40/day')
+  t.equal(forecastText({ ...fast, interval: 'daily', days: upTo(1) }, NOW), '$7.00 at the end, in 12 hours')
+  t.equal(forecastText({ ...fast, days: [] }, NOW), 'no spend in the last seven days')
+  const refused = { calls: 1, isPartial: false }
+  t.equal(forecastText(fast, NOW, refused), '1 call refused in the last hour', 'a rest is left')
+  const credit = { ...fast, interval: 'lifetime', limit: 106 }
+  t.equal(forecastText(credit, NOW), 'runs out next month at $2.40/day', 'no window ends it')
+  for (const limit of [1e9, Number.MAX_VALUE])
+    t.equal(forecastText({ ...credit, limit }, NOW), 'more than ten years left at $2.40/day')
+})
 
-t.test('a burn-down begins with the window and ends with what is left now', async (t) => {
+t.test('a burn-down begins with the window and ends with the rest left now', async (t) => {
   const left = leftOver(burned({ limit: 10, spent: 6, interval: 'weekly', days: upTo(50, 1, 3, 2) }), NOW)
   t.same(
     left.map(([at, usd]) => [new Date(at).toISOString().slice(5, 13), usd]),
@@ -141,7 +135,7 @@ interface ChartScale {
 const { scaleOf, stackOf, barsOf } = await moduleOf<ChartScale>('charts/time-chart.js')
 const FRAME = { width: 342, height: 132, left: 30, bottom: 24, hasBars: true }
 
-t.test('lines stand on top of each other, and what is not there is nothing', async (t) => {
+t.test('lines stand on top of each other, and a missing value counts as zero', async (t) => {
   t.same(stackOf([]), [])
   t.same(
     stackOf([
@@ -233,7 +227,7 @@ t.test(
   },
 )
 
-t.test('calls whose clients left are counted with their cost, and how many were estimated', async (t) => {
+t.test('calls of disconnected clients are counted with their cost and their estimates', async (t) => {
   const { leftText } = await moduleOf<{
     leftText(answer: { readonly data: readonly object[]; readonly next_cursor: string | null }): string
   }>('pages/subjects/key-page.js')

@@ -1,4 +1,4 @@
-/** What people read in the place of ids. */
+/** Names that the dashboard shows instead of ids. */
 import t from 'tap'
 import { ROOT } from '../support/source.ts'
 
@@ -45,7 +45,7 @@ t.test('suggestions that begin with the text come first, others contain it', asy
   t.equal(matching(Array(50).fill(choices[0]), '').length, 12)
 })
 
-t.test('keys of one name are told apart by the last letters of the key', async (t) => {
+t.test('the last letters of keys distinguish those of one name', async (t) => {
   const names = namesOf([
     { hash: 'a', name: 'shop', label: 'sk-sluice-v1-abc...7Qa' },
     { hash: 'b', name: 'shop', label: 'sk-sluice-v1-def...kLm' },
@@ -119,7 +119,7 @@ t.test('a used-up limit says how many calls it refused in the last hour', async 
   )
 })
 
-t.test('a sample names the key whose value it lacks, and ends no quote of the shell', async (t) => {
+t.test('a sample names a key whose value it lacks, and escapes quotes for the shell', async (t) => {
   const trial = { apiUrl: 'http://x', model: { id: 'a/b', kind: 'chat' } }
   t.match(sampleOf('curl', { ...trial, key: null, name: "sh'op" }), "SLUICE_KEY='value of the key shop'")
   t.match(sampleOf('curl', { ...trial, key: 'sk-1', name: 'shop' }), "SLUICE_KEY='sk-1'")

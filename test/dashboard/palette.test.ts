@@ -49,7 +49,7 @@ t.test('commands name nothing that is not there, and Escape gives the focus back
   await page.locator(':focus').and(link).waitFor()
 })
 
-t.test('the arrow keys choose, the field says what is chosen, and Enter goes there', { skip }, async (t) => {
+t.test('the arrow keys select, the field names the selection, and Enter opens it', { skip }, async (t) => {
   const { page } = opened()
   await command('')
   const first = await chosen().innerText()
@@ -187,7 +187,7 @@ t.test('rows of a list that no operation searches are found by their words', { s
   await page.getByRole('table').waitFor()
 })
 
-t.test('commands fit a telephone, and nobody else is asked for anything', { skip }, async (t) => {
+t.test('commands fit a phone and call no other host', { skip }, async (t) => {
   const { page, seen } = opened()
   await page.setViewportSize({ width: 380, height: 800 })
   await page.getByRole('button', { name: /^Commands/ }).click()

@@ -27,7 +27,7 @@ interface PageApi {
   ): { get(path: readonly string[]): Promise<unknown> }
 }
 
-t.test('an answer that breaks off behind its head is told in words, as one that does not come', async (t) => {
+t.test('reports an answer cut off after its head like one that does not come', async (t) => {
   const server = createServer(
     (_, response) =>
       void response.writeHead(200, { 'content-length': 100 }).write('{"data":', () => response.destroy()),
@@ -76,7 +76,7 @@ t.test('instants are said from now, in the largest unit that fits', async (t) =>
   t.equal(relative(at, Date.parse('2027-01-01T23:59:18Z')), 'in 42 seconds')
 })
 
-t.test('a limit that is overdrawn and of which nobody holds anything is not called pending', async (t) => {
+t.test('does not call an overdrawn limit pending when no front holds a part of it', async (t) => {
   t.equal(forceOf({ effective: 'pending', spent_usd: 1.2, lent_usd: 0, limit_usd: 0.5 }), 'overdrawn')
   t.equal(forceOf({ effective: 'pending', spent_usd: 1.2, lent_usd: 0.1, limit_usd: 0.5 }), 'pending')
   t.equal(forceOf({ effective: 'pending', spent_usd: 0.2, lent_usd: 0, limit_usd: 0.5 }), 'pending')
@@ -88,7 +88,7 @@ interface Models {
   cutText(cut: readonly Readonly<{ cause: string; streams: number }>[]): string
 }
 
-t.test('what models did not get and what ended their streams is said with its counts', async (t) => {
+t.test('dropped fields and interrupted streams are shown with their counts', async (t) => {
   const { droppedText, cutText } = await moduleOf<Models>('pages/now.js')
   const dropped = [
     { field: 'seed', calls: 1_200 },

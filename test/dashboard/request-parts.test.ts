@@ -16,7 +16,7 @@ interface Steps {
 
 const { stepsOf, commandFor, REPEATABLE } = await moduleOf<Steps>('pages/calls/request-steps.js')
 
-t.test('the parts of a call stand one behind the other, attempts where they began', async (t) => {
+t.test('the parts of a call follow each other, with attempts where they began', async (t) => {
   const parts = {
     auth_ms: 1,
     limits_ms: null,
@@ -114,7 +114,7 @@ t.test('a look begins no earlier than the search does', async (t) => {
   )
 })
 
-t.test('a look brings all that has come since, also what is more than a page', async (t) => {
+t.test('a look brings all new rows, even more than a page', async (t) => {
   const pages = [[rowAt(9), rowAt(8)], [rowAt(7)], [rowAt(6), rowAt(5)]]
   const found = await lookAgain(
     async ({ cursor }) => {
@@ -140,7 +140,7 @@ t.test(
   },
 )
 
-t.test('where more has come than a look reads, the list begins anew and goes on behind it', async (t) => {
+t.test('starts the list again when there are more new rows than a look reads', async (t) => {
   let reads = 0
   const find = async () => {
     reads++
@@ -170,7 +170,7 @@ function textOf(part: unknown): string {
   return typeof part === 'object' && part !== null ? textOf((part as Node).props.children) : ''
 }
 
-t.test('a failed call says why: its own message, and inputs with what was expected', async (t) => {
+t.test('a failed call shows its cause: its own message, and the inputs with the expected ones', async (t) => {
   const { Cause } = await moduleOf<{ Cause(props: object): unknown }>('pages/calls/request-dialog.js')
   const words = { errors: { budget_exceeded: { cause: 'The `budget`.', remedy: 'Raise `it`.', page: null } } }
   const shown = (reason: object | null): string => {

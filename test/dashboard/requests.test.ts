@@ -26,7 +26,7 @@ const opened = (): Dashboard => present(dashboard)
 /** More than one answer has: it ends by its bytes. */
 const OLD_CALLS = 1_200
 
-/** Milliseconds by which a look of the page goes back behind the one before. */
+/** Milliseconds by which a look of the page overlaps the one before. */
 const LATE_MS = 5_000
 
 /** Pixels by which the list is wider than its box. */
@@ -51,7 +51,7 @@ t.test('calls come by themselves, newest first, and are found by their error', {
   await page.getByLabel('Error').fill('')
 })
 
-t.test('a click in a row opens what the call did, and the ways on from there', { skip }, async (t) => {
+t.test('a click in a row opens the details of the call, with links', { skip }, async (t) => {
   const { page } = opened()
   await page
     .getByRole('row', { name: /test\/priced/ })
@@ -113,7 +113,7 @@ t.test('any number of rows is scrolled, and only those in sight are drawn', { sk
   await page.getByLabel('Key').fill('')
 })
 
-t.test('a search that finds nothing says what would be there', { skip }, async (t) => {
+t.test('a search without results says so, and looks read new calls alone', { skip }, async (t) => {
   const { page, seen } = opened()
   await page.getByLabel('Model').fill('nobody/nothing')
   await page.getByText('No calls match.').waitFor()

@@ -29,7 +29,7 @@ t.test('a second window of the browser is signed in by the first, and out with i
   await until('the browser has forgotten it', async () => (await page.context().cookies()).length === 0)
 })
 
-t.test('a window that was signed out follows the next sign-in of another one', { skip }, async () => {
+t.test('a signed-out window follows the next sign-in of another window', { skip }, async () => {
   const { page, url } = opened()
   const second = await page.context().newPage()
   await second.goto(url)
@@ -115,7 +115,7 @@ t.test('a session that has ended leads to the sign-in, which says so', { skip },
   await signedOut(page)
 })
 
-t.test('asks nobody else for anything, and has no error', { skip }, async (t) => {
+t.test('calls no other host and logs no error', { skip }, async (t) => {
   const { seen } = opened()
   t.same(seen.abroad, [])
   t.same(

@@ -44,7 +44,7 @@ t.test('whatever is compared, the changes lead from the one text to the other', 
   }
 })
 
-t.test('texts of very many lines are shown one behind the other, in no time', async (t) => {
+t.test('shows texts of very many lines one after the other, at once', async (t) => {
   const many = Array.from({ length: COMPARED_LINES_MAX + 1 }, (_, nth) => String(nth)).join('\n')
   const lines = lineChanges(many, many)
   t.equal(lines.length, 2 * (COMPARED_LINES_MAX + 1))
@@ -85,7 +85,7 @@ const effects = (change: string | null): string =>
     .map(({ member: { user_id: id }, effect }) => `${id} ${effect}`)
     .join(', ')
 
-t.test('a mapping that ends takes only those away who have no other reason to be there', async (t) => {
+t.test('the end of a mapping removes only members with no other reason to be there', async (t) => {
   t.equal(effects('end'), 'alone leaves, by hand too becomes member, by another group too stays')
   t.equal(effects('keep'), 'alone stays, by hand too stays, by another group too stays')
   t.equal(effects('member'), 'alone becomes member, by hand too becomes member, by another group too stays')
@@ -121,7 +121,7 @@ const entry = (text: string, note = '', kind = 'Key'): Entry => ({
 const texts = (entries: readonly Entry[], typed: string): readonly string[] =>
   matching(entries, typed).map(({ text }) => text)
 
-t.test('commands are found by each word, and those first that begin with what was typed', async (t) => {
+t.test('finds commands by each word, and lists those that begin with the text first', async (t) => {
   const entries = [entry('my key'), entry('monkey'), entry('Keys', 'g k', 'Page'), entry('key')]
   t.same(texts(entries, 'key'), ['key', 'Keys', 'my key', 'monkey'])
   t.same(texts(entries, 'KEY page'), ['Keys'])
@@ -136,7 +136,7 @@ t.test('commands are found by each word, and those first that begin with what wa
   )
 })
 
-t.test('texts without a digit, with spaces and with signs are no ids of calls', async (t) => {
+t.test('texts without a digit, with spaces and with signs are not ids of calls', async (t) => {
   for (const text of [
     '',
     'short1',

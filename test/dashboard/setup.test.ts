@@ -30,14 +30,14 @@ const asked = (text: string, more: object): object => ({
   ...more,
 })
 
-t.test('Presets of nobody say what would be there', { skip }, async (t) => {
+t.test('the empty page of Presets says that there are none', { skip }, async (t) => {
   const { page, visit } = opened()
   await visit('Presets')
   await page.getByText('No presets in this workspace.').waitFor()
   t.same(await findingsInNextLook(page), [])
 })
 
-t.test('a preset opens with what its newest version changed, line by line', { skip }, async (t) => {
+t.test('a preset opens with the changes of its newest version, line by line', { skip }, async (t) => {
   const { page } = opened()
   await save('support', asked(PROMPT, { temperature: 0.2, seed: 7 }))
   await save('support', asked(`${PROMPT}\n<b>Be brief.</b>`, { temperature: 0.9, top_k: 5 }))
@@ -89,7 +89,7 @@ t.test(
   },
 )
 
-t.test('a group is mapped after a look at whom that makes a member', { skip }, async (t) => {
+t.test('maps a group after a preview of the members that it adds', { skip }, async (t) => {
   const { page, visit } = opened()
   await visit('Directory')
   await page.getByText('No groups from the identity provider yet.').waitFor()
@@ -109,7 +109,7 @@ t.test('a group is mapped after a look at whom that makes a member', { skip }, a
   await page.getByRole('row', { name: /Engineering.*admin in Default/ }).waitFor()
 })
 
-t.test('a mapping tells who is a member by it, and what its end would do', { skip }, async (t) => {
+t.test('a mapping shows its members, and a preview of its end', { skip }, async (t) => {
   const { page, call, managementKey } = opened()
   await page
     .getByRole('table', { name: 'Group mappings, oldest first' })
@@ -132,14 +132,14 @@ t.test('a mapping tells who is a member by it, and what its end would do', { ski
   t.equal(await members(), 0)
 })
 
-t.test('a sync is asked for, and its end is told', { skip }, async () => {
+t.test('starts a sync and shows its result', { skip }, async () => {
   const { page } = opened()
   await page.getByRole('button', { name: 'Sync' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Sync' }).click()
   await page.getByText(/^Sync succeeded, \d+ groups$/).waitFor()
 })
 
-t.test('Files tells what a workspace stores, by type', { skip }, async (t) => {
+t.test('Files shows the storage of a workspace by type', { skip }, async (t) => {
   const { page, visit, node, inferenceKey } = opened()
   for (const [name, text] of [
     ['a.txt', 'a'.repeat(3_000)],
@@ -193,7 +193,7 @@ t.test('a theme that was chosen is kept in the browser, for each of its windows'
 })
 
 for (const title of ['Presets', 'Directory'])
-  t.test(`${title} can be read and used by everybody, on a telephone too`, { skip }, async (t) => {
+  t.test(`${title} is accessible, on a phone too`, { skip }, async (t) => {
     const { page, visit } = opened()
     await visit(title)
     t.same(await findingsInNextLook(page), [])
@@ -202,7 +202,7 @@ for (const title of ['Presets', 'Directory'])
     await page.setViewportSize({ width: 1_280, height: 900 })
   })
 
-t.test('nobody else is asked for anything, and there is no error', { skip }, async (t) => {
+t.test('calls no other host and logs no error', { skip }, async (t) => {
   const { seen } = opened()
   t.same([seen.abroad, seen.errors], [[], []])
 })

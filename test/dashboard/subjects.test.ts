@@ -58,32 +58,28 @@ const page = () => opened().dashboard.page
 const headed = (text: string) => page().locator('h1', { hasText: text }).waitFor()
 const goTo = (address: string): Promise<unknown> => page().evaluate(`location.hash = '#/${address}'`)
 
-t.test(
-  'ids of nobody are said to be so, and what was called with them is still asked for',
-  { skip },
-  async (t) => {
-    for (const [address, title] of [
-      [`key?id=${'0'.repeat(64)}`, 'Key'],
-      ['key?id=..%2F..%2Fworkspaces%3Fx%23y', 'Key'],
-      ['model?id=nobody%2Fnothing', 'Model nobody/nothing'],
-      ['model?id=%3Cb%3E', 'Model <b>'],
-      ['workspace?id=nobody', 'Workspace'],
-    ] as const) {
-      await goTo(address)
-      await headed(title)
-      await page().getByRole('alert').first().waitFor()
-      t.equal(await page().getByText('This page could not be displayed').count(), 0, address)
-    }
-    for (const address of ['key', 'model?id=', 'workspace?name=x']) {
-      await goTo(address)
-      await headed('Page not found')
-    }
-    await goTo('provider?id=nobody')
-    await headed('Provider nobody')
-    await page().getByText('no calls yet').waitFor()
-    await page().getByText('No calls in the request log.').waitFor()
-  },
-)
+t.test('says that an id is unknown, and still searches for its calls', { skip }, async (t) => {
+  for (const [address, title] of [
+    [`key?id=${'0'.repeat(64)}`, 'Key'],
+    ['key?id=..%2F..%2Fworkspaces%3Fx%23y', 'Key'],
+    ['model?id=nobody%2Fnothing', 'Model nobody/nothing'],
+    ['model?id=%3Cb%3E', 'Model <b>'],
+    ['workspace?id=nobody', 'Workspace'],
+  ] as const) {
+    await goTo(address)
+    await headed(title)
+    await page().getByRole('alert').first().waitFor()
+    t.equal(await page().getByText('This page could not be displayed').count(), 0, address)
+  }
+  for (const address of ['key', 'model?id=', 'workspace?name=x']) {
+    await goTo(address)
+    await headed('Page not found')
+  }
+  await goTo('provider?id=nobody')
+  await headed('Provider nobody')
+  await page().getByText('no calls yet').waitFor()
+  await page().getByText('No calls in the request log.').waitFor()
+})
 
 t.test('a key is opened by a click in its row, and by the keyboard', { skip }, async (t) => {
   const { dashboard } = opened()
@@ -101,7 +97,7 @@ t.test('a key is opened by a click in its row, and by the keyboard', { skip }, a
 })
 
 t.test(
-  'a key tells its limit with its burn-down, its errors with their remedy, its calls, its spend',
+  'a key shows its limit with its burn-down, its errors with their remedy, its calls, its spend',
   { skip },
   async (t) => {
     const { hash } = opened()
@@ -164,7 +160,7 @@ t.test('from a call, its dialog leads to its key, model, provider and workspace'
   }
 })
 
-t.test('a model tells who serves it, its traffic, its errors, and whose spend it is', { skip }, async () => {
+t.test('a model shows its providers, traffic, errors and spend', { skip }, async () => {
   await goTo(`model?id=${PRICED_MODEL}`)
   await page()
     .getByRole('table', { name: /^Endpoints of/ })
@@ -185,7 +181,7 @@ t.test('a model tells who serves it, its traffic, its errors, and whose spend it
     .waitFor()
 })
 
-t.test('a provider tells its state, its traffic and what it serves', { skip }, async () => {
+t.test('a provider shows its state, its traffic and its models', { skip }, async () => {
   await goTo('models')
   await page()
     .getByRole('table', { name: 'Providers with calls' })
@@ -202,69 +198,61 @@ t.test('a provider tells its state, its traffic and what it serves', { skip }, a
   await page().locator('option[value=cost]:checked').waitFor({ state: 'attached' })
 })
 
-t.test(
-  'a workspace tells what belongs to it: secrets by name and host, and no value',
-  { skip },
-  async (t) => {
-    const { dashboard, workspaceId } = opened()
-    await dashboard.visit('Workspaces')
-    await page()
-      .getByRole('row', { name: /Default/ })
-      .getByText('default', { exact: true })
-      .first()
-      .click()
-    await headed('Workspace Default')
-    t.match(page().url(), `id=${workspaceId}`)
-    const part = (name: string) => page().getByRole('region', { name, exact: true })
-    await part('Keys').getByRole('link', { name: NAME }).waitFor()
-    await part('Budgets').getByText('of $25.00').waitFor()
-    await part('Secrets')
-      .getByRole('row', { name: /github_token api\.github\.com/ })
-      .waitFor()
-    await part('Provider keys').getByRole('link', { name: 'openai' }).waitFor()
-    await part('Members').getByText('The workspace has no members.').waitFor()
-    await part('Presets').getByText('No presets.').waitFor()
-    t.notMatch(await page().content(), SECRET)
-    await part('Webhooks').getByRole('button', { name: 'Send test' }).click()
-    await page().getByRole('dialog').getByRole('button', { name: 'Send' }).click()
-    await page().getByRole('dialog').getByRole('alert').waitFor()
-    await page().keyboard.press('Escape')
-  },
-)
+t.test('a workspace shows its objects: secrets by name and host, without values', { skip }, async (t) => {
+  const { dashboard, workspaceId } = opened()
+  await dashboard.visit('Workspaces')
+  await page()
+    .getByRole('row', { name: /Default/ })
+    .getByText('default', { exact: true })
+    .first()
+    .click()
+  await headed('Workspace Default')
+  t.match(page().url(), `id=${workspaceId}`)
+  const part = (name: string) => page().getByRole('region', { name, exact: true })
+  await part('Keys').getByRole('link', { name: NAME }).waitFor()
+  await part('Budgets').getByText('of $25.00').waitFor()
+  await part('Secrets')
+    .getByRole('row', { name: /github_token api\.github\.com/ })
+    .waitFor()
+  await part('Provider keys').getByRole('link', { name: 'openai' }).waitFor()
+  await part('Members').getByText('The workspace has no members.').waitFor()
+  await part('Presets').getByText('No presets.').waitFor()
+  t.notMatch(await page().content(), SECRET)
+  await part('Webhooks').getByRole('button', { name: 'Send test' }).click()
+  await page().getByRole('dialog').getByRole('button', { name: 'Send' }).click()
+  await page().getByRole('dialog').getByRole('alert').waitFor()
+  await page().keyboard.press('Escape')
+})
 
-t.test(
-  'what is spent stands by day on top of each other, and limits with their forecasts',
-  { skip },
-  async (t) => {
-    const { dashboard } = opened()
-    await dashboard.visit('Spend')
-    const limits = page().getByRole('region', { name: 'Key limits' })
-    await limits
-      .getByRole('row', {
-        name: /of \$0\.05.*(?:refusing calls now \(\d+|\d+ calls? refused) in the last hour/,
-      })
-      .waitFor()
-    await page().getByText('Forecasts extend your average daily spend of the last seven days').waitFor()
-    await page()
-      .getByRole('table', { name: 'Workspace budgets' })
-      .getByText(/at the end, in|no spend/)
-      .waitFor()
-    const spent = page().getByRole('region', { name: 'Spend breakdown' })
-    const chart = spent.getByRole('application', { name: /^Daily/ })
-    await chart.locator('.bars path').first().waitFor({ state: 'attached' })
-    await chart.focus()
-    await page().keyboard.press('End')
-    t.match(await chart.locator('[aria-live]').innerText(), /^\d\d-\d\d: test\/priced \$0\.0\d/)
-    await page().keyboard.press('Shift+ArrowLeft')
-    t.equal(await chart.locator('.marked').count(), 0, 'a range of it is not chosen')
-    await spent.getByLabel('By', { exact: true }).selectOption('key')
-    await spent
-      .getByRole('table', { name: 'Spend by key' })
-      .getByRole('link', { name: /co sk-sluice/ })
-      .click()
-    await headed(`Key ${NAME}`)
-  },
-)
+t.test('spend is stacked by day, and limits show their forecasts', { skip }, async (t) => {
+  const { dashboard } = opened()
+  await dashboard.visit('Spend')
+  const limits = page().getByRole('region', { name: 'Key limits' })
+  await limits
+    .getByRole('row', {
+      name: /of \$0\.05.*(?:refusing calls now \(\d+|\d+ calls? refused) in the last hour/,
+    })
+    .waitFor()
+  await page().getByText('Forecasts extend your average daily spend of the last seven days').waitFor()
+  await page()
+    .getByRole('table', { name: 'Workspace budgets' })
+    .getByText(/at the end, in|no spend/)
+    .waitFor()
+  const spent = page().getByRole('region', { name: 'Spend breakdown' })
+  const chart = spent.getByRole('application', { name: /^Daily/ })
+  await chart.locator('.bars path').first().waitFor({ state: 'attached' })
+  await chart.focus()
+  await page().keyboard.press('End')
+  t.match(await chart.locator('[aria-live]').innerText(), /^\d\d-\d\d: test\/priced \$0\.0\d/)
+  await page().keyboard.press('Shift+ArrowLeft')
+  t.equal(await chart.locator('.marked').count(), 0, 'a range of it is not chosen')
+  await spent.getByLabel('By', { exact: true }).selectOption('key')
+  await spent
+    .getByRole('table', { name: 'Spend by key' })
+    .getByRole('link', { name: /co sk-sluice/ })
+    .click()
+  await headed(`Key ${NAME}`)
+})
 
 const WORKSPACE = 'Workspace Default'
 
@@ -305,7 +293,7 @@ for (const [name, address, title] of [
   ['workspaces', () => 'workspaces', 'Workspaces'],
   ['spend', () => 'spend', 'Spend'],
 ] as const)
-  t.test(`the page of a ${name} can be read and used by everybody`, { skip }, async (t) => {
+  t.test(`the page of a ${name} is accessible in light and dark mode and on a phone`, { skip }, async (t) => {
     await goTo(address())
     await headed(title)
     await page().locator('.panel').first().waitFor()
@@ -315,7 +303,7 @@ for (const [name, address, title] of [
     await page().setViewportSize({ width: 1_280, height: 900 })
   })
 
-t.test('nobody else is asked for anything, and there is no error', { skip }, async (t) => {
+t.test('calls no other host and logs no error', { skip }, async (t) => {
   const { seen } = opened().dashboard
   t.same([seen.abroad, seen.errors], [[], []])
 })

@@ -141,7 +141,7 @@ const ADDED = new Set([
   'checksum/settings',
 ])
 
-t.test('by its defaults the chart is what deploy/kubernetes has', async (t) => {
+t.test('the default values render the manifests of deploy/kubernetes', async (t) => {
   const kubernetes = ['kubernetes/sluice.yaml', 'kubernetes/migrate.yaml'].flatMap((file) =>
     yamlOf(deployFile(file)),
   )
@@ -193,7 +193,7 @@ t.test('a pod may have the memory that its fronts take at their worst', async (t
   t.throws(() => memoryOf({ fronts: 'auto' }), /resources\.limits\.memory/)
 })
 
-/** What a drain takes beside that of the fronts: the runner's, and what is left for journals and stores. */
+/** Seconds of a drain after that of the fronts: the runner's drain, and the rest for journals and stores. */
 const DRAIN_REST_S = 45
 
 t.test('a pod is not killed before its drain has ended, however long that may be', async (t) => {
@@ -255,7 +255,7 @@ t.test('one node has no disruption budget, which nothing could meet', async (t) 
   )
 })
 
-t.test('the admin port is open to the named peers alone, and to nobody without one', async (t) => {
+t.test('opens the admin port to the named peers, and closes it without any', async (t) => {
   const portsOf = (values: Values): readonly Member[] =>
     listAt(find(renderChart({ values }), 'NetworkPolicy'), 'spec', 'ingress').map((rule) =>
       at(rule, 'ports', 0, 'port'),
@@ -277,7 +277,7 @@ t.test('the notes warn of the public address of the example, and of no other', a
 
 const CHECKER = `${ROOT}tools/manifests.mjs`
 t.test(
-  'each manifest of the chart is what the Kubernetes API takes, down to the names of members',
+  'each manifest of the chart fits the Kubernetes API, down to the names of members',
   {
     skip:
       !existsSync(`${ROOT}tools/node_modules/kubernetes-models`) &&
@@ -292,7 +292,7 @@ t.test(
 )
 
 t.test(
-  'Helm finds nothing to say of the chart, renders what is checked here, and refuses what is refused here',
+  'Helm lints the chart cleanly, and renders and refuses the same as these tests',
   { skip: told('helm', ['version']) === null && 'helm is not installed' },
   async (t) => {
     const folder = temporaryFolder(t, 'helm')

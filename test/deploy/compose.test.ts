@@ -77,7 +77,7 @@ t.test('the members of a service are such as the Compose specification has', asy
   }
 })
 
-t.test('who waits for a service waits for one that can become what is waited for', async (t) => {
+t.test('a dependency waits for a condition that its service can reach', async (t) => {
   for (const [name, service] of services) {
     for (const [other, input] of membersAt(service, 'depends_on')) {
       const condition = String(at(input, 'condition'))
@@ -87,24 +87,21 @@ t.test('who waits for a service waits for one that can become what is waited for
       // Those of our own image have the image's.
       const hasCheck = at(waited, 'healthcheck', 'test') !== undefined || at(waited, 'build') !== undefined
       if (condition === 'service_healthy')
-        t.ok(hasCheck && at(waited, 'healthcheck', 'disable') !== true, `${other} tells whether it is well`)
+        t.ok(hasCheck && at(waited, 'healthcheck', 'disable') !== true, `${other} reports its health`)
       t.equal(condition === 'service_completed_successfully', ONCE.has(other), other)
     }
   }
 })
 
-t.test(
-  'both nodes share Postgres, Redis and bucket, come behind the one migration, and behind the balancer',
-  async (t) => {
-    const names = (service: string): readonly string[] =>
-      membersAt(compose, 'services', service, 'depends_on').map(([name]) => name)
-    t.same(names('node-1'), ['migrate', 'redis'])
-    t.same([...names('node-2')].sort(), ['migrate', 'node-1', 'redis'])
-    t.same(names('migrate'), ['postgres', 'bucket'])
-    t.same(names('balancer'), ['node-1', 'node-2'])
-    t.same(at(compose, 'services', 'node-1', 'environment'), at(compose, 'services', 'node-2', 'environment'))
-  },
-)
+t.test('both nodes share Postgres, Redis and bucket, and wait for the one migration', async (t) => {
+  const names = (service: string): readonly string[] =>
+    membersAt(compose, 'services', service, 'depends_on').map(([name]) => name)
+  t.same(names('node-1'), ['migrate', 'redis'])
+  t.same([...names('node-2')].sort(), ['migrate', 'node-1', 'redis'])
+  t.same(names('migrate'), ['postgres', 'bucket'])
+  t.same(names('balancer'), ['node-1', 'node-2'])
+  t.same(at(compose, 'services', 'node-1', 'environment'), at(compose, 'services', 'node-2', 'environment'))
+})
 
 t.test('every image has an exact version, and no container more rights than it needs', async (t) => {
   for (const [name, service] of services) {

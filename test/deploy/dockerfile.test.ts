@@ -82,7 +82,7 @@ t.test('the Dockerfile keeps to the rules', async (t) => {
   t.same(faultsOf(deployFile('Dockerfile')), [])
 })
 
-t.test('each rule finds what breaks it', async (t) => {
+t.test('each rule finds its violations', async (t) => {
   const tail = '\nUSER 1000:1000\nHEALTHCHECK CMD ["true"]\nENTRYPOINT ["node"]'
   const from = 'FROM node:20.20.2-bookworm-slim'
   const planted = [
@@ -109,7 +109,7 @@ t.test('each rule finds what breaks it', async (t) => {
   t.same(faultsOf(`${from} AS a\nRUN a || b\n${from}\nCOPY --from=a a b${tail}`), [])
 })
 
-t.test('what the Dockerfile copies is in the repository, and .dockerignore lets it through', async (t) => {
+t.test('the Dockerfile copies files of the repository, which .dockerignore lets through', async (t) => {
   const sources = parseDockerfile(deployFile('Dockerfile'))
     .filter(({ name, flags }) => name === 'COPY' && flags['from'] === undefined)
     .flatMap(({ text }) => text.split(/\s+/).slice(0, -1))

@@ -15,7 +15,7 @@ const CHECKER = `${ROOT}tools/manifests.mjs`
 const isInstalled = existsSync(`${ROOT}tools/node_modules/kubernetes-models`)
 
 t.test(
-  'each manifest is what the Kubernetes API takes, down to the names of members, and a slip in one is found',
+  'each manifest fits the Kubernetes API, down to member names, and a misspelled one is found',
   { skip: !isInstalled && 'its types are not installed: `npm run lint` installs them' },
   async (t) => {
     const { faultsOf } = (await import(CHECKER)) as {
@@ -32,7 +32,7 @@ t.test(
   },
 )
 
-t.test('what selects pods selects the nodes, and not the migration', async (t) => {
+t.test('selectors match the nodes, and not the migration', async (t) => {
   const labels = at(ofKind('StatefulSet')[0], 'spec', 'template', 'metadata', 'labels')
   const selectors = [
     at(ofKind('StatefulSet')[0], 'spec', 'selector', 'matchLabels'),
@@ -69,7 +69,7 @@ t.test(
   },
 )
 
-t.test('what is mounted is there, and secrets are files of one Secret', async (t) => {
+t.test('each mounted volume exists, and secrets are files of one Secret', async (t) => {
   for (const pod of pods) {
     const claims = listAt(ofKind('StatefulSet')[0], 'spec', 'volumeClaimTemplates').map((claim) =>
       at(claim, 'metadata', 'name'),

@@ -41,7 +41,7 @@ t.test(
   },
 )
 
-t.test('nobody outside of the laptop reaches the node or its dashboard', async (t) => {
+t.test('the node and its dashboard are reachable from the laptop alone', async (t) => {
   const ports = [Settings.properties.SLUICE_PORT, Settings.properties.SLUICE_ADMIN_PORT].map(portOf)
   t.same(
     listAt(node, 'ports'),
@@ -49,7 +49,7 @@ t.test('nobody outside of the laptop reaches the node or its dashboard', async (
   )
 })
 
-t.test('it is one container, with no more rights than a node behind a load balancer has', async (t) => {
+t.test('it is one container, with no more rights than a node behind a load balancer', async (t) => {
   t.same(
     membersAt(compose, 'services').map(([name]) => name),
     ['sluice'],
@@ -106,7 +106,7 @@ t.test('a node starts on the settings, with stores of its own', async (t) => {
   )
 })
 
-t.test('its memory is what the fronts may take that its cores allow', async (t) => {
+t.test('its memory covers the fronts that its cores allow', async (t) => {
   t.equal(environment['SLUICE_FRONTS'], undefined, 'the quota decides')
   const allowed = Number.parseInt(String(at(node, 'mem_limit')), 10) * 1_024 * MIB
   t.match(at(node, 'mem_limit'), /^\d+g$/)

@@ -150,7 +150,7 @@ t.test('both files have the form that their readers take', async (t) => {
   )
 })
 
-t.test('a form that is not strict would show nothing: what is wrong is found', async (t) => {
+t.test('the strict forms find a misspelled member and an empty panel', async (t) => {
   t.not(faultIn(Rules, { groups: [{ name: 'a', rules: [{ ...rulesOf(rules)[0], sumary: 'x' }] }] }), null)
   t.not(faultIn(Board, { ...(board as object), panels: [{ ...panelsOf(board)[0], targets: [] }] }), null)
 })

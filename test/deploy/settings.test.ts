@@ -125,7 +125,7 @@ t.test('probes ask the admin port for pages that it has', async (t) => {
   t.same(jsonForm(instruction('HEALTHCHECK').replace(/^.*CMD /, '')), ['node', 'deploy/healthcheck.mjs'])
 })
 
-t.test('everybody is the same user, by number and not root', async (t) => {
+t.test('every process runs as the same user, by number and not as root', async (t) => {
   const user = instruction('USER')
   t.match(user, /^[1-9]\d*:[1-9]\d*$/)
   const [uid, gid] = user.split(':').map(Number)

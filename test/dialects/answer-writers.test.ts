@@ -10,32 +10,29 @@ import type { WrittenPart } from '../../src/dialects/parts.ts'
 
 const RUNS = { numRuns: 200 }
 
-t.test(
-  'what a client puts together of a stream is the whole answer, and S takes both of chat and responses',
-  async (t) => {
-    const shapes = await openRouterShapes()
-    const checks = {
-      chat: [shapes.chunk, shapes.answer],
-      responses: [shapes.event, shapes.response],
-      messages: [],
-    } as const
-    for (const dialect of DIALECTS)
-      await fc.assert(
-        fc.asyncProperty(WRITTEN_PARTS, fc.boolean(), async (made, isOriginal) => {
-          const parts = isOriginal ? made.map(asOriginal) : made
-          const stream = streamOfParts(dialect, parts)
-          const answer = wholeOfParts(dialect, parts)
-          const { put, said } = await bothOf(dialect, stream, answer)
-          t.hasStrict({ ...put, content: put['content'] ?? '' }, said)
-          // S knows functions alone in chat.
-          const [checkEvent, checkAnswer] = isOriginal && dialect === 'chat' ? [] : checks[dialect]
-          if (checkAnswer !== undefined) checkAnswer(answer)
-          if (checkEvent !== undefined) eventsIn(stream).forEach((event) => checkEvent(event))
-        }),
-        RUNS,
-      )
-  },
-)
+t.test("a client assembles the whole answer from a stream, valid for OpenRouter's shapes", async (t) => {
+  const shapes = await openRouterShapes()
+  const checks = {
+    chat: [shapes.chunk, shapes.answer],
+    responses: [shapes.event, shapes.response],
+    messages: [],
+  } as const
+  for (const dialect of DIALECTS)
+    await fc.assert(
+      fc.asyncProperty(WRITTEN_PARTS, fc.boolean(), async (made, isOriginal) => {
+        const parts = isOriginal ? made.map(asOriginal) : made
+        const stream = streamOfParts(dialect, parts)
+        const answer = wholeOfParts(dialect, parts)
+        const { put, said } = await bothOf(dialect, stream, answer)
+        t.hasStrict({ ...put, content: put['content'] ?? '' }, said)
+        // S knows functions alone in chat.
+        const [checkEvent, checkAnswer] = isOriginal && dialect === 'chat' ? [] : checks[dialect]
+        if (checkAnswer !== undefined) checkAnswer(answer)
+        if (checkEvent !== undefined) eventsIn(stream).forEach((event) => checkEvent(event))
+      }),
+      RUNS,
+    )
+})
 
 /** Callers of these two have tools that are no functions. */
 function asOriginal(part: WrittenPart): WrittenPart {
@@ -106,7 +103,7 @@ t.test('chat: a refusal, and why the provider stopped in its own word', (t) => {
   t.end()
 })
 
-t.test('arguments that are no JSON, or too deep to be written, are no input of a message', async (t) => {
+t.test('arguments that are not JSON, or too deep to be written, are not an input of a message', async (t) => {
   const inputOf = (json: string): unknown => {
     const answer = wholeOfParts('messages', [tool('x'), part('arguments', json), finish()])
     return Reflect.get((answer['content'] as readonly object[])[0] ?? {}, 'input')

@@ -110,7 +110,7 @@ t.test('a body as deep as a call may have loses them, too', async (t) => {
   t.ok(same(sent('messages', bodyOf(`${THOUGHT},${text}`)), bodyOf(text)))
 })
 
-t.test('no value is made of what a call says, which may have millions of them', async (t) => {
+t.test("does not build the values of a call's arguments, which may be millions", async (t) => {
   const { parse } = JSON
   let longest = 0
   JSON.parse = (text: string): unknown => {

@@ -14,7 +14,7 @@ function isParsed(text: string): boolean {
   }
 }
 
-t.test('the walk takes what JSON.parse takes', async (t) => {
+t.test('the walk accepts the same texts as JSON.parse', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   const pieces = [

@@ -57,7 +57,7 @@ t.test('bytes that no rule names stay as they came', async (t) => {
   t.equal(given(body), given(body), 'the pieces can be asked for twice')
 })
 
-t.test('what clients require is added, and nulls that they refuse are taken out', async (t) => {
+t.test('adds members that clients require, and removes nulls that they refuse', async (t) => {
   const calls = [
     { id: 'c', function: { name: 'f', arguments: null } },
     { id: 'd', type: 'function', function: { name: 'g' } },
@@ -172,7 +172,7 @@ t.test('output and usage are counted over all choices', async (t) => {
   t.match(must(read(silent)), { outputBytes: 0, usage: { input: 1, output: 0 } })
 })
 
-t.test('names with escapes, members that come twice and bytes that are no UTF-8 are mended', async (t) => {
+t.test('mends names with escapes, members that come twice and bytes that are not UTF-8', async (t) => {
   const body = JSON.stringify(message({ content: 'x' }))
   const odd = [
     body.replace('"id"', '"\\u0069d"'),
@@ -204,7 +204,7 @@ t.test('a thread reads and writes an answer as the loop does, in memory that mov
   }
 })
 
-t.test('what is no answer is refused', async (t) => {
+t.test('refuses bodies that are not an answer', async (t) => {
   const body = JSON.stringify(message({ content: 'x' }))
   const broken = [
     '',
@@ -229,7 +229,7 @@ t.test('what is no answer is refused', async (t) => {
   for (const one of broken) t.match(read(one), { ok: false, failure: NO_CHAT }, one.slice(0, 80))
 })
 
-t.test('mutated answers never throw, and what passes is an answer', async (t) => {
+t.test('mutated answers never throw, and the accepted ones are answers', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }

@@ -10,7 +10,7 @@ const text = (json: string, rest = '"logprobs":null,"finish_reason":null'): stri
   `{"index":0,"delta":{"content":${json}},${rest}}`
 const BEGUN = event('{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}')
 
-/** What a stream makes of an event behind others, and what it then knows. */
+/** The output and the state of a stream after an event that follows others. */
 function readBehind(before: readonly string[], data: string): object {
   const stream = new NativeChatStream(HEAD, FAILURE_OF)
   for (const one of before) stream.read(Buffer.from(`data: ${one}\n\n`))
@@ -52,7 +52,7 @@ t.test('texts of every kind', async (t) => {
     same(t, like, event(text(json)))
 })
 
-t.test('what differs beside the text is walked over', async (t) => {
+t.test('walks over differences outside of the text', async (t) => {
   const like = event(text('"a"'), ',"usage":null,"x":"1"')
   for (const data of [
     event(text('"b"'), ',"usage":null,"x":"22"'),
@@ -79,7 +79,7 @@ t.test('members around the text are replaced, taken out and counted as by the wa
       same(t, like, like.replace('"content":"a"', `"content":${json}`))
 })
 
-t.test('random texts, each event behind the last', async (t) => {
+t.test('random texts, each event after the last', async (t) => {
   const random = randomFrom(7)
   const stream = new NativeChatStream(HEAD, FAILURE_OF)
   stream.read(Buffer.from(`data: ${BEGUN}\n\n`))

@@ -55,7 +55,7 @@ for (const [lineEnd, called] of [
   })
 }
 
-t.test('random streams in random pieces give what the standard says', async (t) => {
+t.test('random streams in random pieces give the events of the standard', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   const parts = [
@@ -91,7 +91,7 @@ t.test('random streams in random pieces give what the standard says', async (t) 
   t.pass(`seed ${seed}`)
 })
 
-t.test('bytes that begin like a mark and are none belong to a field that is unknown', async (t) => {
+t.test('bytes that begin like a mark but are not one belong to an unknown field', async (t) => {
   for (const begin of [[0xef], [0xef, 0xbb], [0xef, 0xbb, 0xbe]]) {
     const bytes = Buffer.concat([Buffer.from(begin), Buffer.from('data: 1\n\ndata: 2\n\n')])
     t.same(eventsIn([bytes]), [{ name: '', data: '2' }])
@@ -99,7 +99,7 @@ t.test('bytes that begin like a mark and are none belong to a field that is unkn
   }
 })
 
-t.test('the data of one read and one line is a slice of what was read', async (t) => {
+t.test('the data of one read and one line is a slice of the read bytes', async (t) => {
   const bytes = Buffer.from('data: {"a":1}\n\ndata: b\ndata: c\n\n')
   const [one, two] = new SseReader().read(bytes).events
   t.equal(one?.data.buffer, bytes.buffer)
@@ -130,7 +130,7 @@ t.test('an event above its maximum is refused, after those before it', async (t)
   }
 })
 
-t.test('a line without end is held as long as it may be of an event, and no longer', async (t) => {
+t.test('a line without end is held up to the maximum of an event, and no longer', async (t) => {
   for (const begin of [':', 'id: ', 'unknown', 'database: ', 'events: ']) {
     const reader = new SseReader()
     const more = Buffer.alloc(MIB, 'x')
@@ -142,7 +142,7 @@ t.test('a line without end is held as long as it may be of an event, and no long
   }
 })
 
-t.test('a name above its maximum is none, however it comes', async (t) => {
+t.test('ignores a name above its maximum, however it comes', async (t) => {
   const kept = 'n'.repeat(128)
   for (const begin of ['event:', 'event: ']) {
     for (const name of [kept, `${kept}n`, 'n'.repeat(100_000)]) {

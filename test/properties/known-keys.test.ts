@@ -11,7 +11,7 @@ type Step = readonly [
   what: number,
 ]
 
-/** Most steps are those of the store and of changes: what may go wrong is between them. */
+/** Most steps are those of the store and of changes, because errors arise where the two interleave. */
 const STEPS: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.tuple(
     fc.constantFrom(
@@ -47,7 +47,7 @@ async function run(steps: readonly Step[]): Promise<readonly string[]> {
     else if (kind === 'call') model.call(at)
     else if (kind === 'answer') model.answer(at)
     else model[kind](at, what)
-    // What the store answered is taken.
+    // Lets the front take the answer of the store.
     await Promise.resolve()
   }
   for (let turns = 0; model.open > 0 && turns < 1_000; turns++) {
@@ -59,7 +59,7 @@ async function run(steps: readonly Step[]): Promise<readonly string[]> {
 }
 
 t.test(
-  'no key is ever older, known or unknown, than the last change of it that its front was told',
+  'a front never keeps a key, known or unknown, that is older than the last change it received',
   async (t) => {
     await fc.assert(
       fc.asyncProperty(STEPS, async (steps) => {

@@ -20,7 +20,7 @@ const SEEDS = [1, 2, 3]
 const SECONDS = 8
 const MODES = ['up', 'up', 'away', 'lossy'] as const
 
-/** What the callers of one run saw. */
+/** Outcomes that the callers of one run saw. */
 interface Seen {
   paid: number
   costNano: number
@@ -86,7 +86,7 @@ async function spendFor(run: Run, seconds: number, callersEach = 10): Promise<vo
   await simulation.runUntil(until + 2_000)
 }
 
-/** The day's budget is what ends first. */
+/** The daily budget runs out first. */
 const DAILY = usd(0.1)
 const TIGHT: Limits = {
   o1: { lifetime: usd(0.2) },
@@ -186,23 +186,20 @@ for (const seed of SEEDS) {
   )
 }
 
-t.test(
-  'a front that stood still for twenty seconds goes on with what it holds, and gives back what it no longer needs',
-  async (t) => {
-    const run = openRun(7, { o1: { lifetime: usd(1) } }, 2)
-    const [stopped] = run.fronts
-    if (stopped === undefined) return
-    await spendFor(run, 1)
-    const open = await stopped.held({ nano: usd(0.001) }, 200)
-    stopped.stand(20_000)
-    await run.world.simulation.runUntil(run.world.simulation.now + 19_000)
-    const held = run.world.lender.lentOf('o1')
-    await run.world.simulation.runUntil(run.world.simulation.now + 3_000)
-    if (open.ok) open.value.settle(costOf(usd(0.001)))
-    await run.world.simulation.runUntil(run.world.simulation.now + MONEY_IDLE_MS + 1_000)
-    t.ok(held > 0)
-    t.equal(run.world.lender.leases.size, 0)
-    t.equal(run.world.lender.spentOf('o1'), run.seen.costNano + usd(0.001))
-    t.same(run.world.lender.violations, [])
-  },
-)
+t.test('a front that stalls for 20 s keeps the money of its open calls and returns the rest', async (t) => {
+  const run = openRun(7, { o1: { lifetime: usd(1) } }, 2)
+  const [stopped] = run.fronts
+  if (stopped === undefined) return
+  await spendFor(run, 1)
+  const open = await stopped.held({ nano: usd(0.001) }, 200)
+  stopped.stand(20_000)
+  await run.world.simulation.runUntil(run.world.simulation.now + 19_000)
+  const held = run.world.lender.lentOf('o1')
+  await run.world.simulation.runUntil(run.world.simulation.now + 3_000)
+  if (open.ok) open.value.settle(costOf(usd(0.001)))
+  await run.world.simulation.runUntil(run.world.simulation.now + MONEY_IDLE_MS + 1_000)
+  t.ok(held > 0)
+  t.equal(run.world.lender.leases.size, 0)
+  t.equal(run.world.lender.spentOf('o1'), run.seen.costNano + usd(0.001))
+  t.same(run.world.lender.violations, [])
+})

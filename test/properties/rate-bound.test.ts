@@ -98,7 +98,7 @@ t.test('a Redis that forgets, goes away or freezes adds at most one burst', asyn
   t.pass('every window kept the bound')
 })
 
-t.test('tokens that a front holds when it goes quiet are not on top of what others get later', async (t) => {
+t.test('tokens held by a front that goes quiet do not add to the tokens granted later', async (t) => {
   const limitRpm = 6_000
   let worst = -Infinity
   for (const calls of [10, 20, 45]) {

@@ -1,5 +1,5 @@
 /**
- * What the quota counts, against a count of its own over the files that are there, after random writes,
+ * Compares the quota's running sum with an independent count of the files that exist, after random writes,
  * losses and sweeps.
  */
 import { randomInt } from 'node:crypto'
@@ -55,7 +55,7 @@ async function countedFiles({ store: { sql } }: FileStand): Promise<number> {
 }
 
 t.test(
-  'after random writes, losses and deletions that race, the running sum is what a count over all files gives',
+  'after racing random writes, losses and deletions, the running sum equals a count over all files',
   async (t) => {
     const seed = Number(process.env['SLUICE_TEST_SEED'] ?? randomInt(2 ** 31))
     t.comment(`seed ${seed}`)

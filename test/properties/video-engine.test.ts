@@ -11,7 +11,7 @@ const RUNS = 12
 const JOBS = 24
 
 t.test(
-  'under random faults of store, providers and runners every job ends, and no provider sees what it must not',
+  'under random faults of store, providers and runners every job ends, and no provider gets a forbidden call',
   { timeout: 300_000 },
   async (t) => {
     for (let run = 0; run < RUNS; run++) {
@@ -44,7 +44,7 @@ async function chaos(seed: number) {
         world.add({ id: `${kind}-${step}`, provider: kind, workspaceId: `w${step % 3}` })
     await clock.advance(500)
     const chance = random()
-    // A runner stands still, or is told to end and another one comes.
+    // A runner stalls, or is stopped and another one starts.
     if (chance < 0.1) clock.stall(20_000 * random())
     else if (chance < 0.2) {
       void runners.shift()?.close(1_000)

@@ -1,6 +1,6 @@
 /**
- * Runners that overtake each other, stand still and come back, while jobs are cancelled: what the guards of
- * rows let through.
+ * Runners that overtake each other, stall and come back while jobs are cancelled. Tests which writes the
+ * guards of the rows allow.
  */
 import t from 'tap'
 import { VIDEO_STATES } from '../../src/schemas/videos/video-jobs.ts'
@@ -16,10 +16,10 @@ import { clip, CONTEXT, openVideoStand, type VideoStand } from '../support/video
 const SEEDS = [1, 2, 3]
 const RUNNERS = 5
 const STEPS = 120
-/** Of a runner while too little has happened: who comes first to which job is nobody's choice. */
+/** Most steps of a runner when too little has happened: chance decides which runner takes which job. */
 const STEPS_MAX = 20 * STEPS
 const JOBS = 30
-/** Less would tell little of what follows an end. */
+/** With fewer completed jobs the run would test too little of the work after an end. */
 const COMPLETED_MIN = 4
 /** Leases that others take over at once, soon, or not at all. */
 const LEASES_MS = [-1, 3, 60_000]
@@ -171,7 +171,7 @@ function isBackward({
 
 for (const seed of SEEDS) {
   t.test(
-    `rows only move forward, and end once with all that follows, whoever acts on them (seed ${seed})`,
+    `rows only move forward, and each job ends once, fully booked, whichever runner acts (seed ${seed})`,
     async (t) => {
       const stand = await openVideoStand(t, 10)
       const { sql } = stand.store

@@ -104,7 +104,7 @@ function once({ port, keys }: Stand, agent: Agent): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${keys.inference_key}` }
     get({ host: '127.0.0.1', port, path: '/api/v1/models/count', headers, agent }, (answer) => {
-      // The socket is free again a turn behind the end.
+      // The socket is free again a turn after the end.
       answer.resume().once('end', () => setImmediate(resolve))
     }).once('error', reject)
   })

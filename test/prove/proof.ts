@@ -62,7 +62,7 @@ export class Proof {
   }
 
   check(text: string, isMet: boolean, found: string): void {
-    // A long run tells as it goes.
+    // A long run prints its findings as it goes.
     this.say(`${isMet ? 'met   ' : 'MISSED'} ${text}: ${found}`)
     this.findings.push({ text, isMet, found, isTimed: false })
   }

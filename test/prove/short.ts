@@ -3,7 +3,7 @@ import { Proof, runOf, type Program, type ProgramForm } from './proof.ts'
 
 /** As long as tools/test.mjs gives a file; a front that is replaced stays 12 s by design. */
 const TIMEOUT_MS = 1_200_000
-/** Milliseconds behind the last check until a process that something keeps alive says what, and ends. */
+/** Milliseconds after the last check until a process that is kept alive prints the cause, and ends. */
 const LINGERING_MS = 20_000
 
 /**

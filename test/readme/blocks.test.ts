@@ -94,7 +94,7 @@ const SHOWN = blocksOf(
   '```sh\napi=1\nget() { curl "$1"; }\n# a remark\nbin/sluice keys list\n# 200 {"data":[]}\n```\n',
 )
 
-t.test('a remark and an empty line are no lines that a block needs', async (t) => {
+t.test('a remark and an empty line are not lines that a block needs', async (t) => {
   t.same(
     linesOf(SHOWN).map(({ number, text }) => `${number} ${text}`),
     ['2 api=1', '3 get() { curl "$1"; }', '5 bin/sluice keys list', '6 # 200 {"data":[]}'],
@@ -118,7 +118,7 @@ t.test('a line is taken out, or has a mistake put into it', async (t) => {
   t.match(answer && withMistake(answer).text, '# 299 {"data":[]}')
 })
 
-t.test('a section is run behind the commands that set what it uses, and no others', async (t) => {
+t.test('a section runs after the commands that set the names it uses, and no others', async (t) => {
   const text = '# One\n```sh\na=1\nb=2\nget() { echo "$a"; }\necho hello\n```\n# Two\n```sh\nget it\n```\n'
   t.same(
     sectionOf(blocksOf(text), 'Two', null).map((block) => block.text),

@@ -85,7 +85,7 @@ export function commandsOf(block: Block): Command[] {
   return commands
 }
 
-/** Quotes are closed, loops ended, and no line goes on behind a backslash. */
+/** Quotes are closed, loops ended, and no line ends with a backslash. */
 function isWhole(text: string): boolean {
   const bare = text
     .replace(/\\\n/g, ' ')

@@ -8,7 +8,7 @@ export interface Line {
   readonly text: string
 }
 
-/** Lines of blocks that are run; empty ones and those that only a reader sees are none. */
+/** Lines of blocks that are run, without empty ones and remarks for the reader. */
 export function linesOf(blocks: readonly Block[]): Line[] {
   return blocks
     .filter(isRun)

@@ -1,4 +1,4 @@
-/** What the README's commands reach beside the node: HTTPS servers that a reader would have elsewhere. */
+/** HTTPS servers that the README's commands call besides the node; a reader has them elsewhere. */
 import { request as plainRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -7,13 +7,13 @@ import { freePort } from '../support/nodes/spawned.ts'
 import type { Teardown } from '../support/teardown.ts'
 
 export interface Outside {
-  /** Of the node, so that it goes there. */
+  /** Settings of the node that lead it to these servers. */
   readonly settings: Readonly<Record<string, string>>
-  /** What stands in the text, and what stands for it here. */
+  /** Names of the text, each with its replacement here. */
   readonly names: readonly (readonly [string, string])[]
 }
 
-/** Where the receiver of the text listens: on another port here, which nobody else has. */
+/** The port on which the receiver of the text listens; here it listens on a free one instead. */
 const RECEIVER_PORT = '8090'
 
 /** A provider with OpenAI's embeddings, and the proxy in front of a receiver of webhooks. */

@@ -6,7 +6,7 @@ import { ROOT } from '../support/source.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { commandsOf, differences, eventsOf, isRun, type Answer, type Block, type Command } from './blocks.ts'
 
-/** What a reader who cloned the repository has in front of him, beside what the commands make. */
+/** Files of a fresh clone of the repository; the commands make all others. */
 const CLONE = [
   'bin',
   'dist',
@@ -24,13 +24,13 @@ export type Step = Command & { readonly file?: { readonly name: string; readonly
 export interface Stand {
   /** Stands for the clone. */
   readonly folder: string
-  /** Beside it: HOME, empty. */
+  /** HOME, an empty folder next to it. */
   readonly home: string
 }
 
 /** The node that runs in the folder. */
 export interface Node {
-  /** What stands in the text, and what stands for it here. */
+  /** Names of the text, each with its replacement here. */
   readonly names: readonly (readonly [string, string])[]
   readonly env: Readonly<Record<string, string>>
   /** Makes idempotency keys others, for a run that is not to be answered from an earlier one. */
@@ -40,7 +40,7 @@ export interface Node {
 }
 
 export interface Ended {
-  /** Of each step that did not do what the text says; behind one that failed nothing is run. */
+  /** One for each step that differs from the text; the run stops at the first step that fails. */
   readonly failures: readonly string[]
 }
 

@@ -54,9 +54,9 @@ export function usersOf(all: readonly Block[], line: Line, changed: Block): Bloc
 }
 
 /**
- * @param changed a block, and what is run in its place
- * @returns the chosen blocks behind the commands, of blocks before them, that set what they use, in the order
- * of the text
+ * @param changed a block, and the one that runs instead of it
+ * @returns the chosen blocks, preceded by the commands of earlier blocks that set the names they use, in the
+ * order of the text
  */
 function withNeeded(
   run: readonly Block[],

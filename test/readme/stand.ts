@@ -11,7 +11,7 @@ export interface Reader {
   /** All of it, in the folder in which the node runs. */
   run(blocks: readonly Block[]): Promise<Ended>
   /**
-   * Some of it again, in a folder of its own beside the same node: what has a name there is called otherwise.
+   * Runs some blocks again, in a folder of their own with the same node; objects get other names than before.
    */
   again(
     blocks: readonly Block[],
@@ -20,8 +20,8 @@ export interface Reader {
 }
 
 /**
- * Names that callers give to what they make; with a number behind them they are new to a node that knows the
- * first ones.
+ * Names that callers give to the objects they create; a number after them makes them new to a node that knows
+ * the first ones.
  */
 const GIVEN: readonly (readonly [string, (n: number) => string])[] = [
   ['research', (n) => `research-${n}`],

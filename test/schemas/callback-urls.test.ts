@@ -5,7 +5,7 @@ import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
 import { LOOKUPS_MAX } from '../../src/schemas/egress/egress-limits.ts'
 import { openEgress } from '../../src/server/egress/egress.ts'
 
-/** @param looked what the name leads to */
+/** @param looked result of looking up the name */
 async function said(url: string, looked: Outcome<null> = ok(null)): Promise<unknown> {
   const gate = {
     vetted: ({ port }: { readonly port: number | null }) =>
@@ -15,7 +15,7 @@ async function said(url: string, looked: Outcome<null> = ok(null)): Promise<unkn
   return checked.ok ? 'accepted' : checked.failure.metadata?.issues?.[0]?.message
 }
 
-t.test('a refused address says which of its parts is wrong, and never the address', async (t) => {
+t.test('a refusal names the invalid part of the address, and never the address itself', async (t) => {
   t.equal(await said('hooks.example/in'), 'is not a URL')
   t.equal(await said('https://hooks.example/\u00e9'), 'is not a URL')
   t.equal(await said('http://hooks.example/in?token=hush'), 'is not HTTPS')
@@ -29,12 +29,12 @@ t.test('a refused address says which of its parts is wrong, and never the addres
   )
 })
 
-t.test('a name that cannot be looked up now is accepted: every delivery looks anew', async (t) => {
+t.test('accepts a name that cannot be looked up now, because every delivery looks it up again', async (t) => {
   t.equal(await said('https://hooks.example/in', fail('busy')), 'accepted')
   t.equal(await said('https://hooks.example:8443/in'), 'accepted')
 })
 
-t.test('names that never resolve take the lookups of one workspace, and none of another', async (t) => {
+t.test('names that never resolve take lookups of one workspace only', async (t) => {
   const asked: string[] = []
   const ends: (() => void)[] = []
   const gate = openEgress({

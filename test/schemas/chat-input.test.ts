@@ -142,7 +142,7 @@ t.test('media are counted by kind, and their base64 is no prompt', async (t) => 
   t.equal(size.promptBytesMost, BYTES - 5 * data.length)
 })
 
-t.test('what stands at the place of a picture and may be longer counts as a document', async (t) => {
+t.test('counts a picture URL that may hold longer content as a document', async (t) => {
   for (const url of [
     'data:application/pdf;base64,AAAA',
     'Data:video/mp4;base64,AAAA',
@@ -156,7 +156,7 @@ t.test('what stands at the place of a picture and may be longer counts as a docu
       t.match(sizeOf([{ type: 'image_url', image_url }]).media, { image: 0, file: 1 }, url)
 })
 
-t.test('what a provider may read as text counts in full', async (t) => {
+t.test('counts a part in full when a provider may read it as text', async (t) => {
   const data = 'A'.repeat(100)
   for (const part of [
     { type: 'file', file: { file_data: `data:text/plain;base64,${data}` } },
@@ -242,7 +242,7 @@ t.test('messages, tools and a form of the answer are counted', async (t) => {
   t.match(sizeOf([], { response_format: { type: 'text' } }), { tools: 0, hasFormat: false })
 })
 
-t.test('of two maxima of tokens the larger bounds the cost', async (t) => {
+t.test('the larger of two maxima of tokens bounds the cost', async (t) => {
   const of = (more: Partial<ChatBody>) => sizeOf([], more).tokensMax
   t.same([of({}), of({ max_tokens: 5 }), of({ max_completion_tokens: 7, max_tokens: null })], [null, 5, 7])
   t.same(

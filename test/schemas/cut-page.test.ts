@@ -10,7 +10,7 @@ const row = (share: number): { text: string } => ({
 const same = <T>(value: T): T => value
 
 t.test(
-  'pages that go on behind what the one before had are the whole list, none of them larger than the bound and one item',
+  'pages by offset cover the whole list, and none exceeds the bound by more than one item',
   async (t) => {
     const sizes = fc.array(fc.constantFrom(0, 0.01, 0.3, 0.7, 1, 2.5), { maxLength: 12 })
     fc.assert(
@@ -40,18 +40,15 @@ t.test(
   },
 )
 
-t.test(
-  'a page ends behind the item with which it has its bytes, and what it is cut of is said',
-  async (t) => {
-    const rows = [row(0.4), row(0.7), row(0)]
-    const page = cutPage(rows, same)
-    t.same([page.data.length, page.rows.length, page.isCut], [2, 2, true])
-    t.equal(cutPage(rows.slice(1), same).isCut, false)
-    t.same([cutPage([row(3)], same).data.length, cutPage([], same).isCut], [1, false], 'one there always is')
-  },
-)
+t.test('a page ends with the item that reaches its byte limit, and reports whether it was cut', async (t) => {
+  const rows = [row(0.4), row(0.7), row(0)]
+  const page = cutPage(rows, same)
+  t.same([page.data.length, page.rows.length, page.isCut], [2, 2, true])
+  t.equal(cutPage(rows.slice(1), same).isCut, false)
+  t.same([cutPage([row(3)], same).data.length, cutPage([], same).isCut], [1, false], 'one there always is')
+})
 
-t.test('a page behind the end has no more', async (t) => {
+t.test('a page past the end has no more items', async (t) => {
   t.same(offsetPage({ rows: [], totalCount: 3 }, { offset: 7 }, same), {
     data: [],
     total_count: 3,

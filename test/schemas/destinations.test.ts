@@ -25,7 +25,7 @@ t.test('443 and the ports from 1024 on are allowed, less the published ones', as
   ])
 })
 
-t.test('every refused port is named in the page on destinations, with what listens there', async (t) => {
+t.test('the page on destinations names every refused port with the service that uses it', async (t) => {
   const page = readFileSync('docs/operate/destinations.md', 'utf8').replaceAll('\n', ' ')
   for (const [port, what] of Object.entries(REFUSED_PORTS)) {
     t.match(page, new RegExp(`[ (]${port}(, \\d+)* \\(${what}\\)`), `${port} ${what}`)
@@ -63,7 +63,7 @@ t.test('names and addresses have one form of writing', async (t) => {
   }
 })
 
-t.test('an entry of the allow-list is a range, with a port and plain HTTP where it says so', async (t) => {
+t.test('an allow-list entry is a range, optionally with a port and plain HTTP', async (t) => {
   const entries = {
     '10.0.0.0/8': { isPlain: false, address: '10.0.0.0', bits: 8, port: null },
     '10.0.0.7': { isPlain: false, address: '10.0.0.7', bits: 32, port: null },
@@ -79,7 +79,7 @@ t.test('an entry of the allow-list is a range, with a port and plain HTTP where 
   for (const [text, entry] of Object.entries(entries)) t.same(parseAllowEntry(text), entry, text)
 })
 
-t.test('what is wrong with an entry is told', async (t) => {
+t.test('explains what is wrong with an entry', async (t) => {
   const wrong: readonly (readonly [string, RegExp])[] = [
     ['10.0.0.7/8', /^10\.0\.0\.0\/8, the start of that range$/],
     ['[fd00::1/8]:443', /^fd00::\/8, the start/],

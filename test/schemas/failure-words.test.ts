@@ -30,7 +30,7 @@ t.test('a quota is not of files alone: keys, workspaces and interns have one too
   })
 })
 
-t.test('what is no name of a failure has no words', async (t) => {
+t.test('an unknown failure name has no words', async (t) => {
   for (const name of ['', 'constructor', '__proto__', 'MODEL_UNKNOWN'])
     t.equal(failureWords(name), null, name)
 })

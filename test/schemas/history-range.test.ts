@@ -15,7 +15,7 @@ const MONTH_S = HISTORY_HOURS_KEPT * 3_600
 const at = (second: number): string => new Date(second * 1_000).toISOString()
 const ask = (query: GetHistoryQuery) => historyInput(query, NOW_S * 1_000)
 
-t.test('what cannot be answered is refused with the member that is wrong', async (t) => {
+t.test('refuses an impossible query with the path of its wrong member', async (t) => {
   for (const [query, path] of [
     [{ from: 'yesterday' }, '/from'],
     [{ to: '2027-02-30T00:00:00Z' }, '/to'],

@@ -62,7 +62,7 @@ t.test('an issue names the place of a host, never its text', async (t) => {
   )
 })
 
-t.test('normalizing is idempotent, and what it gives is a host that a URL leaves as it is', async (t) => {
+t.test('normalizing is idempotent, and a URL leaves a normalized host unchanged', async (t) => {
   const label = fc.stringMatching(/^[A-Za-z0-9-]{1,8}$/)
   const text = fc.oneof(
     fc.string(),

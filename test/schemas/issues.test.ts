@@ -11,7 +11,7 @@ import { ISSUES_MAX } from '../../src/schemas/limits/limits.ts'
 
 const issues = (value: unknown) => issuesOf(EmbeddingsBody, value)
 
-t.test('an input that fits none of the forms is told all of them', async (t) => {
+t.test('lists every allowed form when an input matches none', async (t) => {
   t.same(issues({ model: 'm', input: 5 }), [
     {
       path: '/input',
@@ -49,7 +49,7 @@ t.test('a union of values and null names the values', async (t) => {
   t.match(issuesOf(open, 'c'), [{ message: 'matches none of the allowed forms' }])
 })
 
-t.test('a fault inside the form that was meant is told by its place', async (t) => {
+t.test('reports the place of a fault inside the form that was meant', async (t) => {
   t.match(issues({ model: 'm', input: [1, 2, 'three'] }), [{ path: '/input/2', message: 'is string' }])
   t.match(issues({ model: 'm', input: [[1], [2.5]] }), [
     { path: '/input/1/0', message: 'is not a whole number' },
@@ -59,7 +59,7 @@ t.test('a fault inside the form that was meant is told by its place', async (t) 
   ])
 })
 
-t.test('a part of no known type is told the types', async (t) => {
+t.test('lists the known types when a part has none of them', async (t) => {
   const expected = 'one of "text", "image_url", "input_audio", "input_video", "input_file"'
   t.same(issues({ model: 'm', input: [{ content: [{ type: 'image' }] }] }), [
     { path: '/input/0/content/0/type', message: 'is not one of the allowed values', expected },
@@ -82,7 +82,7 @@ for (const [member, request] of [
   })
 }
 
-t.test('a price of the wrong form is told both forms', async (t) => {
+t.test('names both forms of a price when it has neither', async (t) => {
   for (const prompt of ['cheap', -1, true]) {
     t.match(issues({ model: 'm', input: 'x', provider: { max_price: { prompt } } }), [
       { path: '/provider/max_price/prompt', expected: /^a number of at least 0, or a decimal string/ },
@@ -200,25 +200,22 @@ t.test('shapes are put in words', async (t) => {
   t.equal(expectedBy(Type.Array(Type.Array(Type.Boolean()))), 'array of arrays of booleans')
 })
 
-t.test(
-  'members that are too many, or whose names are not allowed, are told by their object and by their name',
-  async (t) => {
-    const shape = Type.Object(
-      {},
-      {
-        additionalProperties: Type.String(),
-        maxProperties: 2,
-        propertyNames: Type.String({ pattern: '^[a-z]+$', title: 'small letters' }),
-      },
-    )
-    t.same(issuesOf(shape, { a: '', b: '', c: '' }), [
-      { path: '', message: 'has too many members', expected: 'at most 2 members' },
-    ])
-    t.same(issuesOf(shape, { A: '' }), [
-      { path: '/A', message: 'has a name that is not allowed', expected: 'name: small letters' },
-    ])
-  },
-)
+t.test('reports too many members by their object, and a name that is not allowed by that name', async (t) => {
+  const shape = Type.Object(
+    {},
+    {
+      additionalProperties: Type.String(),
+      maxProperties: 2,
+      propertyNames: Type.String({ pattern: '^[a-z]+$', title: 'small letters' }),
+    },
+  )
+  t.same(issuesOf(shape, { a: '', b: '', c: '' }), [
+    { path: '', message: 'has too many members', expected: 'at most 2 members' },
+  ])
+  t.same(issuesOf(shape, { A: '' }), [
+    { path: '/A', message: 'has a name that is not allowed', expected: 'name: small letters' },
+  ])
+})
 
 t.test(
   'a kind is known by a `type` that is one of a few words or of a pattern, and by one that may be left out',
@@ -244,7 +241,7 @@ t.test(
   },
 )
 
-t.test('a list is told by its elements where only one form is a list', async (t) => {
+t.test('reports the faulty element where only one of the forms is a list', async (t) => {
   t.match(issuesOf(Type.Union([Type.String(), Type.Array(Type.Integer())]), ['x', 1]), [
     { path: '/0', message: 'is string' },
   ])

@@ -5,7 +5,7 @@ import { hasMoreValues } from '../../src/dialects/translate.ts'
 
 const has = (json: string, most: number): boolean => hasMoreValues(Buffer.from(json), most)
 
-t.test('objects, lists and members count, and what stands in texts does not', (t) => {
+t.test('counts objects, lists and members, but nothing inside strings', (t) => {
   const list = `[${'{},'.repeat(9)}{}]`
   t.notOk(has(list, 20))
   t.ok(has(list, 19))
@@ -17,7 +17,7 @@ t.test('objects, lists and members count, and what stands in texts does not', (t
   t.end()
 })
 
-t.test('a body of 32 MiB of nothing but objects is told at once', (t) => {
+t.test('a 32 MiB body of empty objects is over the bound; the same text inside a string is not', (t) => {
   const most = 1_048_576
   t.ok(has(`[${'{},'.repeat(11_000_000)}{}]`, most))
   t.notOk(has(`["${'{},'.repeat(11_000_000)}"]`, most))

@@ -131,7 +131,7 @@ t.test('a catalogue gives an attempt no more time than its limit', async (t) => 
   t.notOk(Value.Check(ProviderEntry, entry(limits.PROVIDER_TIMEOUT_MS_MAX + 1)))
 })
 
-/** What goes beyond our own stores, or moves whole files. */
+/** Operations that reach beyond our own stores, or move whole files. */
 const DEADLINES: Readonly<Record<string, number>> = {
   'chat.create': INFERENCE_DEADLINE_MS,
   'responses.create': INFERENCE_DEADLINE_MS,
@@ -159,23 +159,20 @@ const DEADLINES: Readonly<Record<string, number>> = {
   'scim.delete_group': scimResourceLimits.SCIM_GROUP_DEADLINE_MS,
 }
 
-t.test('operations have the deadline of what they touch', async (t) => {
+t.test('each operation has the deadline of its kind', async (t) => {
   for (const { id, deadlineMs } of OPERATIONS)
     t.equal(deadlineMs, DEADLINES[id] ?? limits.CONTROL_DEADLINE_MS, id)
 })
 
-t.test(
-  'a front can hold what it lets in: one body, one answer, one refused body of the largest size',
-  async (t) => {
-    t.ok(limits.BODIES_BYTES_MAX >= limits.EMBEDDINGS_BODY_BYTES_MAX)
-    t.ok(limits.INLINE_JSON_BYTES_MAX < limits.EMBEDDINGS_BODY_BYTES_MAX)
-    t.ok(limits.UPSTREAM_ANSWERS_BYTES_MAX >= limits.UPSTREAM_ANSWER_BYTES_MAX)
-    t.ok(limits.REFUSED_BODY_BYTES_MAX > limits.EMBEDDINGS_BODY_BYTES_MAX)
-    t.ok(limits.UPSTREAM_WAITING_MAX >= limits.UPSTREAM_CONNECTIONS_MAX)
-    t.ok(limits.UNKNOWN_KEYS_CACHED_MAX < limits.KEYS_CACHED_MAX)
-    t.ok(limits.RATE_LEASES_MAX >= limits.KEYS_CACHED_MAX)
-  },
-)
+t.test('a front has room for one body, one answer and one refused body of the largest size', async (t) => {
+  t.ok(limits.BODIES_BYTES_MAX >= limits.EMBEDDINGS_BODY_BYTES_MAX)
+  t.ok(limits.INLINE_JSON_BYTES_MAX < limits.EMBEDDINGS_BODY_BYTES_MAX)
+  t.ok(limits.UPSTREAM_ANSWERS_BYTES_MAX >= limits.UPSTREAM_ANSWER_BYTES_MAX)
+  t.ok(limits.REFUSED_BODY_BYTES_MAX > limits.EMBEDDINGS_BODY_BYTES_MAX)
+  t.ok(limits.UPSTREAM_WAITING_MAX >= limits.UPSTREAM_CONNECTIONS_MAX)
+  t.ok(limits.UNKNOWN_KEYS_CACHED_MAX < limits.KEYS_CACHED_MAX)
+  t.ok(limits.RATE_LEASES_MAX >= limits.KEYS_CACHED_MAX)
+})
 
 t.test('attempts, connects and waits end inside the call that makes them', async (t) => {
   t.ok(limits.UPSTREAM_TIMEOUT_MS_DEFAULT < limits.EMBEDDINGS_DEADLINE_MS)
@@ -193,7 +190,7 @@ t.test('a revocation by poll alone takes at most 1.5 s: one interval and one tim
   t.ok(limits.EPOCH_POLL_MS + limits.EPOCH_POLL_TIMEOUT_MS <= 1_500)
 })
 
-t.test('what a poll may have missed is kept for longer than any front can be silent', async (t) => {
+t.test('invalidations are kept for longer than a front can be silent', async (t) => {
   t.ok(limits.FRONT_LIVE_MS > 2 * limits.HEARTBEAT_MS)
   t.ok(limits.SILENT_FRONTS_KEPT_MS > limits.FRONT_LIVE_MS)
   t.ok(limits.INVALIDATIONS_KEPT_MS > limits.SILENT_FRONTS_KEPT_MS)

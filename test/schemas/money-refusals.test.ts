@@ -32,7 +32,7 @@ const failureOf = (...refusing: readonly RefusingLimit[]) => {
   return refused.failure
 }
 
-t.test('a budget says how much of it is used, what the call may cost and when it resets', (t) => {
+t.test('a budget refusal has the amount used, the maximum cost of the call and the reset time', (t) => {
   const failure = failureOf(limitOf('workspace', 'daily'))
   t.equal(failure.name, 'budget_exceeded')
   t.equal(
@@ -80,7 +80,7 @@ t.test('a key without an interval and credit never reset', (t) => {
   t.end()
 })
 
-t.test('what other calls hold is told, or a limit would seem to have room', (t) => {
+t.test('a refusal names the amount that other calls reserve, because it counts against the limit', (t) => {
   const failure = failureOf(limitOf('workspace', 'monthly', { spentNano: 1_000_000_000, restNano: -1 }))
   t.match(
     textOf(failure),
@@ -94,7 +94,7 @@ t.test('what other calls hold is told, or a limit would seem to have room', (t) 
   t.end()
 })
 
-t.test('the refusal of a call that writes a text says that its maximum cost is an upper bound', (t) => {
+t.test('the refusal of a text call explains that its maximum cost is an upper bound', (t) => {
   const tokens = { member: 'max_tokens', affordable: 85, asked: null, byDefault: null }
   t.equal(
     textOf(withAffordable(failureOf(limitOf('key', 'lifetime')), 10_000_000, tokens)),
@@ -164,7 +164,7 @@ t.test('the pages and the dashboard name the three cures, and no wait for a limi
   t.end()
 })
 
-t.test("of several limits credit is told, then the key's, then the broadest budget", (t) => {
+t.test("of several exceeded limits reports credit first, then the key's, then the broadest budget", (t) => {
   const budgets = SPANS.map((span) => limitOf('workspace', span))
   const [key, credit] = [limitOf('key', 'daily'), limitOf('organization', 'lifetime')]
   t.equal(failureOf(...budgets, key, credit).name, 'credit_exhausted')
@@ -174,7 +174,7 @@ t.test("of several limits credit is told, then the key's, then the broadest budg
   t.end()
 })
 
-t.test('a cost without a bound names whose limit it meets, in the same order', (t) => {
+t.test('a cost without a bound names the owner of the limit that it meets, in the same order', (t) => {
   const refused = costUnbounded(['workspace', 'key'], {})
   t.ok(
     !refused.ok &&

@@ -34,13 +34,13 @@ t.test('swaps, gaps and other letters are counted up to the bound', async (t) =>
   }
 })
 
-t.test('a name in a message is short, on one line, and never what may be a key', async (t) => {
+t.test('a name in a message is short, on one line, and redacted where it may be a key', async (t) => {
   t.equal(shown('a`b\nc\u202e'), '`a b c `')
   t.ok(shown('é'.repeat(500)).length < 110)
   t.equal(shown(`sk-sluice-v1-${'i'.repeat(43)}`), '`[…]`')
 })
 
-/** Rounds for a machine that does other things: what compiles the loops there may come late. */
+/** Rounds on a busy machine, where the loops may be compiled late. */
 const ROUNDS_MAX = 50
 
 /** CPU microseconds. */

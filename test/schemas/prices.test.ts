@@ -32,7 +32,7 @@ t.test('a price finer than the unit or larger than a safe integer is refused, ne
   t.equal(nano('0.0000000010'), 1)
 })
 
-t.test('what is no plain decimal is refused', async (t) => {
+t.test('refuses text that is not a plain decimal', async (t) => {
   for (const text of ['', '.5', '1.', '-1', '+1', '1e-8', '1,5', ' 1', '0x1', 'NaN'])
     t.equal(nano(text), null, text)
 })

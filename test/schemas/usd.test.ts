@@ -14,14 +14,14 @@ t.test('a number of USD becomes whole nano-USD', async (t) => {
   t.equal(nanoOfUsd(-0), 0n)
 })
 
-t.test('what is finer than a nano-USD goes to the nearest', async (t) => {
+t.test('rounds a fraction of a nano-USD to the nearest', async (t) => {
   t.equal(nanoOfUsd(0.4e-9), 0n)
   t.equal(nanoOfUsd(0.6e-9), 1n)
   t.equal(nanoOfUsd(-0.6e-9), -1n)
   t.equal(nanoOfUsd(1 / 3), 333_333_333n)
 })
 
-t.test('what is no amount, or more than USD_MAX, is refused', async (t) => {
+t.test('refuses NaN, infinities and amounts beyond USD_MAX', async (t) => {
   for (const usd of [Number.NaN, Infinity, -Infinity, USD_MAX * 1.000_001, -USD_MAX - 1, 1e21])
     t.equal(nanoOfUsd(usd), null, String(usd))
   t.equal(nanoOfUsd(USD_MAX), NANO_MAX)

@@ -9,7 +9,7 @@ t.test('a size is of the resolution that its shorter side names, whichever side 
   t.equal(resolutionOfSize('3840x2160'), '4K')
 })
 
-t.test('a size between resolutions, and what is no size, is of none', async (t) => {
+t.test('a malformed size, or one between resolutions, has no resolution', async (t) => {
   for (const size of ['752x560', '0x720', '1280X720', '1280x720 ', '720', 'x', '', '1e3x720', '99999999x720'])
     t.equal(resolutionOfSize(size), null, size)
 })

@@ -25,7 +25,7 @@ const MANY = priced({
 })
 
 t.test(
-  'seconds are charged at the most specific price that applies, of which resolution weighs more than sound',
+  'the most specific price that applies is charged, and resolution counts more than sound',
   async (t) => {
     const cost = (resolution: string, hasAudio: boolean) =>
       videoCostNano(MANY, { seconds: 4, resolution, hasAudio }) / USD
@@ -43,7 +43,7 @@ t.test('a resolution is the same however its letters are written', async (t) => 
   t.equal(videoCostNano(pricing, { seconds: 2, resolution: '4K', hasAudio: true }), 1.2 * USD)
 })
 
-t.test('per_video is charged once, beside the seconds or alone', async (t) => {
+t.test('per_video is charged once, alone or in addition to the seconds', async (t) => {
   t.equal(
     videoCostNano(priced({ duration_seconds: '0.1', per_video: '0.01' }), {
       seconds: 3,
@@ -59,7 +59,7 @@ t.test('per_video is charged once, beside the seconds or alone', async (t) => {
 })
 
 t.test(
-  'what no price names, or a resolution that nobody knows, costs the dearest that could be meant, never nothing',
+  'a video without a matching price, or of unknown resolution, costs the dearest possible price',
   async (t) => {
     const pricing = priced({ duration_seconds_480p: '0.01', duration_seconds_720p: '0.02' })
     t.equal(videoCostNano(pricing, { seconds: 1, resolution: '1080p', hasAudio: false }), 0.02 * USD)
@@ -121,7 +121,7 @@ t.test('more seconds never cost less, and a known resolution never more than an 
   )
 })
 
-t.test('of several endpoints the dearest is held; one without a price is free', async (t) => {
+t.test('the dearest of several endpoints is held; one without a price is free', async (t) => {
   const made = { seconds: 2, resolution: '720p', hasAudio: false }
   t.equal(
     dearestVideoNano([null, priced({ duration_seconds: '0.1' }), priced({ duration_seconds: '0.3' })], made),
@@ -147,7 +147,7 @@ t.test('a name that is no SKU, and a price too fine or too large to count, give 
     t.equal(videoPricing({ duration_seconds: usd }), null, usd)
 })
 
-t.test('whether a kind of video has a price is told', async (t) => {
+t.test('reports whether a kind of video has a price', async (t) => {
   t.ok(isPriced(MANY, '480p', true))
   t.notOk(isPriced(priced({ duration_seconds_720p: '1' }), '480p', true))
   t.notOk(isPriced(priced({ duration_seconds_with_audio: '1' }), '480p', false))

@@ -47,7 +47,7 @@ t.test('a polling URL is relative, and clips have absolute ones', async (t) => {
   t.equal(made.usage?.cost, 1e-9)
 })
 
-t.test('what is posted when a job ends is what the document says', async (t) => {
+t.test('the webhook body of every end matches the documented schema', async (t) => {
   for (const status of VIDEO_ENDINGS) {
     for (const generationId of [null, 'gen_1']) {
       const ended = {

@@ -21,7 +21,7 @@ function told(
   return JSON.parse(webhookBody({ ...ENDED, ...more }, ORIGIN)) as ReturnType<typeof told>
 }
 
-t.test('a completed job is told with its clips and its cost, and without an error', async (t) => {
+t.test('the body of a completed job has its clips and its cost, and no error', async (t) => {
   t.same(told({}), {
     type: 'video.generation.completed',
     created_at: '2026-11-20T12:00:00.250Z',
@@ -38,7 +38,7 @@ t.test('a completed job is told with its clips and its cost, and without an erro
   })
 })
 
-t.test('every other end is told with its error, and with neither clips nor cost', async (t) => {
+t.test('the body of every other end has its error, and neither clips nor cost', async (t) => {
   for (const status of VIDEO_ENDINGS.filter((ending) => ending !== 'completed')) {
     const { type, data } = told({ status, error: 'acme: no', outputs: 0 })
     t.equal(type, `video.generation.${status}`)

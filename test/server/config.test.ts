@@ -37,7 +37,7 @@ t.test('the log is JSON without a terminal, and text where that is set', async (
   })
 })
 
-t.test('every problem is told at once, with its name, the expected form and the value', async (t) => {
+t.test('reports every problem at once, with its name, the expected form and the value', async (t) => {
   const problems = problemsOf({
     SLUICE_PORT: '99999',
     SLUICE_FRONTS: 'many',
@@ -124,7 +124,7 @@ t.test(
   },
 )
 
-t.test('every bad entry of the allow-list is told, with what it should be', async (t) => {
+t.test('reports every bad entry of the allow-list, with the expected form', async (t) => {
   const problems = problemsOf({
     SLUICE_EGRESS_ALLOW: '10.0.0.0/8,10.0.0.7/8, http:10.0.0.7:80,private.example',
   })
@@ -138,7 +138,7 @@ t.test('every bad entry of the allow-list is told, with what it should be', asyn
   t.same(good({}).config.egressAllow, [])
 })
 
-t.test('the value of a bad URL is told without its password', async (t) => {
+t.test('shows the value of a bad URL without its password', async (t) => {
   const [problem] = problemsOf({
     DATABASE_URL: 'mysql://sluice:hunter2@db.example/sluice?sslpassword=hunter2',
   })
@@ -156,12 +156,12 @@ for (const [given, shown] of [
   ['postgres://sluice:1/hunter2@db.example/prod', '*** (43 characters)'],
   ['redis://cache.example:6379', 'redis://cache.example:6379'],
 ] as const) {
-  t.test(`of ${given.replaceAll('hunter2', '…')} no more is shown than where it leads`, async (t) => {
+  t.test(`masks ${given.replaceAll('hunter2', '…')} down to its destination`, async (t) => {
     t.equal(masked(given), shown)
   })
 }
 
-t.test('a secret that is no URL with a host is told by its length alone', async (t) => {
+t.test('shows only the length of a secret that is not a URL with a host', async (t) => {
   t.equal(masked('hunter2 and more'), '*** (16 characters)')
   t.equal(masked('hunter2:more'), '*** (12 characters)')
 })
@@ -192,7 +192,7 @@ t.test('an unknown name in the file is a problem, in the environment a remark', 
   t.same(good({ SLUICE_PROT: '9001' }).unknown, ['SLUICE_PROT'])
 })
 
-t.test('the name under which the banner expects a key is no slip of the pen', async (t) => {
+t.test('the name under which the banner expects a key is not an unknown setting', async (t) => {
   t.same(good({ SLUICE_KEY: 'sk' }).unknown, [])
 })
 
@@ -256,7 +256,7 @@ t.test(
   },
 )
 
-t.test('callers are told the address that the node listens on, unless there is a public one', async (t) => {
+t.test('the public origin is the address that the node listens on, unless one is set', async (t) => {
   t.equal(good({}).config.publicOrigin, 'http://127.0.0.1:8080')
   t.equal(good({ SLUICE_HOST: '0.0.0.0', SLUICE_PORT: '9000' }).config.publicOrigin, 'http://127.0.0.1:9000')
   t.equal(good({ SLUICE_HOST: '::1' }).config.publicOrigin, 'http://[::1]:8080')
@@ -300,7 +300,7 @@ t.test('the organization that operates the installation is named, or left to be 
 })
 
 t.test(
-  'what has ended is kept by settings: money and audit for ever unless they say otherwise',
+  'settings limit how long records are kept; money and audit are kept for ever by default',
   async (t) => {
     const days = { webhookDays: 7, deadLetterDays: 30, jobDays: 90, generationDays: 30, requestDays: 7 }
     t.same(good({}).config.kept, { ledgerMonths: 0, auditMonths: 0, ...days })
@@ -352,7 +352,7 @@ t.test('video jobs and their clips end by settings that have a most', async (t) 
   )
 })
 
-t.test('the program is named as whoever started it can type it again', async (t) => {
+t.test('shows the program name as the user can type it again', async (t) => {
   const npx = t.testdir({
     project: {},
     cache: {

@@ -54,7 +54,7 @@ t.test('a bucket is taken with and without a prefix, which ends in one slash', a
     t.match(bucketOf({ SLUICE_OBJECTS: given }), { kind: 's3', bucket: 'bucket', prefix }, given)
 })
 
-t.test('what is nearly a bucket, or another service, does not become a folder of that name', async (t) => {
+t.test('a mistyped bucket, or another service, does not become a folder of that name', async (t) => {
   const refused = [
     's3:bucket',
     's3:/bucket',

@@ -21,7 +21,7 @@ t.test('a root key is shown in no form, neither effective nor refused', async (t
   }
 })
 
-t.test('every form that the setting takes is a key, and a file beside it is refused', async (t) => {
+t.test('every form that the setting takes is a key, and a file in addition is refused', async (t) => {
   const [one, two] = [randomBytes(32), randomBytes(32)]
   for (const text of [
     one.toString('hex'),

@@ -13,7 +13,7 @@ export interface Constant {
   readonly path: string
 }
 
-/** A comment, and the constants in the lines behind it. */
+/** A comment, and the constants in the lines after it. */
 const COMMENTED = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n((?:(?:export )?const [A-Z_0-9]+ = .*\n)+)/g
 
 /** A number, or one made of numbers and of other constants. */

@@ -7,5 +7,5 @@ export function keptLog(): Log & { readonly events: { event: string; fields: Fie
   return { events, debug: keep, info: keep, warn: keep, error: keep }
 }
 
-/** A log that nobody reads. */
+/** A log that drops every event. */
 export const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }

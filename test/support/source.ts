@@ -153,7 +153,7 @@ export function importsOf(file: SourceFile): readonly Import[] {
           found.push(statement(part, clause.slice(0, -1), token))
         return
       }
-      // A declaration is exported, not a module: its first word, bracket or sign is none of an import clause.
+      // A declaration is exported, not a module: its first word, bracket or sign is not part of an import.
       if (!/^(?:[{},*]|[\p{L}_$][\p{L}\p{N}_$]*)$/u.test(part.text) || DECLARES.has(part.text)) return
       clause.push(part)
     }

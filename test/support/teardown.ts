@@ -1,4 +1,4 @@
-/** What ends what a test has opened: a test of tap, or whoever stands in for one. */
+/** Ends the resources that a test has opened: a test of tap, or a stand-in for one. */
 export interface Teardown {
   teardown(done: () => Promise<void> | void): unknown
 }

@@ -6,7 +6,7 @@ import { REMOVAL, type Teardown } from './teardown.ts'
 
 /**
  * A new folder outside of the repository, removed with the test.
- * @param name tells in `/tmp` whose folder it is
+ * @param name shows in `/tmp` whose folder it is
  */
 export function temporaryFolder(t: Teardown, name: string): string {
   const path = mkdtempSync(join(tmpdir(), `sluice-${name}-`))

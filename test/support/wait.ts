@@ -47,8 +47,8 @@ export async function still(figure: () => number): Promise<number> {
 }
 
 /**
- * Lets time pass. Only for files that the test of the source rules lists with a reason: time is no input of a
- * test.
+ * Lets time pass. Only for files that the test of the source rules lists with a reason: time is not an input
+ * of a test.
  */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))

@@ -36,7 +36,7 @@ t.test('on a terminal the progress rewrites its line, and leaves it whole', asyn
   )
 })
 
-t.test('a progress that stands still for 20 s says what to check', async (t) => {
+t.test('a progress without change for 20 s says what to check', async (t) => {
   const { progressLine } = (await import(`${TOOLS}progress.mjs`)) as {
     progressLine(facts: {
       what: string
@@ -114,7 +114,7 @@ async function installedBy(folder: string, npm: string) {
   return runToEnd(settings, [process.execPath, '--input-type=module', '-e', code])
 }
 
-t.test('an installation shows what the registry has sent before a package is unpacked', async (t) => {
+t.test("an installation shows the registry's answers before a package is unpacked", async (t) => {
   const lists = await installedBy(t.testdir(), LISTS)
   t.match(lists.stderr, /\(usually 20 to 90 s\): waiting for the registry, 2 packages to load, 0 s\n/)
   t.match(lists.stderr, /: reading lists of versions, 2 have come, 2 packages to load, \d+ s\n$/)

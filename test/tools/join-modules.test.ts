@@ -11,7 +11,7 @@ const { joinModules } = (await import(pathToFileURL(join(ROOT, 'tools/join-modul
   joinModules: (modules: Modules, entry: string) => string
 }
 
-/** What the last module leaves in `globalThis.told`. */
+/** The value that the last module leaves in `globalThis.told`. */
 async function told(modules: Readonly<Record<string, string>>): Promise<unknown> {
   const text = joinModules(new Map(Object.entries(modules)), 'main.js')
   await import(`data:text/javascript,${encodeURIComponent(text)}`)
@@ -41,7 +41,7 @@ t.test('modules are joined in a clone whose lint tools are not installed', async
   t.match(joined.joinModules(new Map([['main.js', 'export const Range = 1;\n']]), 'main.js'), 'Range$1')
 })
 
-t.test('what is imported by name stays imported, once', async (t) => {
+t.test('imports of packages by name stay, once each', async (t) => {
   const text = joinModules(
     new Map([
       ['main.js', "import { join } from 'node:path';\nimport { a } from './a.js';\na(join('x', 'y'));\n"],
@@ -79,10 +79,10 @@ t.test('names that two modules export, and names of browsers, are kept apart', a
     'a.js': 'export const URL = 1;\n',
     'b.js': 'export const seen = typeof URL;\n',
   }
-  t.same(await told(hiding), ['function', 1], 'a global is none of a module that does not import it')
+  t.same(await told(hiding), ['function', 1], 'a module that does not import the name sees the global')
 })
 
-t.test('what could not run as it was meant is refused', async (t) => {
+t.test('refuses modules that could not run as they were meant', async (t) => {
   const refusal =
     (main: string, more: Readonly<Record<string, string>> = {}) =>
     (): string =>

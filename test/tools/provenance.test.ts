@@ -15,7 +15,7 @@ const provenance = (...args: readonly string[]) =>
     env: plainEnvironment(),
   })
 
-/** A folder with three files, one in a folder of its own, and what tells of them. */
+/** A folder with three files, one in a folder of its own, with their sums and their statement. */
 function released(t: Test): string {
   const folder = temporaryFolder(t, 'release')
   writeFileSync(join(folder, 'sluice-0.1.0.tgz'), 'package')

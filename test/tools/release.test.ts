@@ -64,7 +64,7 @@ for (const [what, more, said] of [
     { git: (...args) => (args[0] === 'status' ? ' M a' : null) },
     /commit them/,
   ],
-  ['a folder that is no clone', { git: () => null }, /no clone of git/],
+  ['a folder that is not a clone', { git: () => null }, /no clone of git/],
   [
     'a version that has a tag',
     { git: (...args) => (args.includes(`refs/tags/v${VERSION}`) ? COMMIT : clean(...args)) },
@@ -86,7 +86,7 @@ for (const [what, more, said] of [
   })
 }
 
-t.test('files that change while a release is made are found before it is stated what it is of', async (t) => {
+t.test('finds files that change during a release before it states their commit', async (t) => {
   const tree =
     (head: string, status: string | null): Git =>
     (...args) =>
@@ -102,7 +102,7 @@ t.test('the chart of this tree has the version of the program', async (t) => {
   t.same(problems({ chart }), [])
 })
 
-t.test('the part of a version is told without its heading, and no other part', async (t) => {
+t.test('gives the part of a version without its heading, and no other part', async (t) => {
   t.equal(changesOf(VERSION, CHANGELOG), '- one\n- two\n')
   t.equal(changesOf('0.0.9', CHANGELOG), null, 'an empty part says nothing')
   t.equal(changesOf('0.0', CHANGELOG), null)
@@ -122,7 +122,7 @@ t.test('each step runs files that are there', async (t) => {
   }
 })
 
-t.test('the files are told of once all of them are there', async (t) => {
+t.test('the step that states the provenance of the files is the last', async (t) => {
   const steps = stepsOf({ version: VERSION, commit: COMMIT, out: 'x' }).map(({ name }) => name)
   t.same(steps, ['tests', 'notes', 'package', 'sbom', 'image', 'chart', 'provenance'])
 })

@@ -75,8 +75,8 @@ t.test('no tool takes the path of an URL for that of a file', async (t) => {
 })
 
 /**
- * As hard links where that can be: the compiler knows what it has compiled by the places of files, behind all
- * symbolic ones.
+ * As hard links where possible: the compiler knows compiled files by their real places, and resolves symbolic
+ * links.
  */
 function linkPackages(folder: string): void {
   const packages = join(ROOT, 'node_modules')

@@ -21,7 +21,7 @@ t.test('an error that a timer throws fails the test that runs, and the next one 
   t.match(stdout, /^ok 2 - second/m)
 })
 
-t.test('a rejection that nobody handles fails the test that runs, also one within another', async (t) => {
+t.test('an unhandled rejection fails the running test, also one within another', async (t) => {
   const { status, stdout } = run(`
     t.test('outer', async (t) => {
       await t.test('inner', () => new Promise(() => void Promise.reject(new Error('rejected'))))
@@ -32,7 +32,7 @@ t.test('a rejection that nobody handles fails the test that runs, also one withi
   t.match(stdout, /^ {4}ok 2 - it goes on$/m)
 })
 
-t.test('an error behind the end of its test fails the file', async (t) => {
+t.test('an error after the end of its test fails the file', async (t) => {
   const { status, stdout } = run(`
     t.test('ends', async () => void setTimeout(() => { throw new Error('late') }, 20))
     t.test('waits', () => new Promise((resolve) => setTimeout(resolve, 2_000)))`)

@@ -32,7 +32,7 @@ t.test('a skipped test is one line', async (t) => {
   t.same(summaryOf({ ...ENDED, stdout }), { passed: 1, failed: 0, text: 'ok 1 - a # SKIP no nginx here\n' })
 })
 
-t.test('a failed assertion is shown with what tap says of it, without the tests around it', async (t) => {
+t.test("a failed assertion is shown with tap's details, without the tests around it", async (t) => {
   const stdout =
     '# Subtest: a\n    ok 1 - fine\n    not ok 2 - sums\n      ---\n      diff: 1\n      ...\n    1..2\nnot ok 1 - a\nok 2 - b\n1..2\n' +
     '# { total: 2, pass: 1, fail: 1 }\n'
@@ -48,7 +48,7 @@ for (const [what, change] of [
   ['ends before its plan', { stdout: 'TAP version 14\nok 1 - a\n' }],
   ['says nothing', { stdout: '' }],
 ] as const) {
-  t.test(`a file that ${what} has failed, and what it wrote to stderr is shown`, async (t) => {
+  t.test(`a file that ${what} has failed, and its output on stderr is shown`, async (t) => {
     t.match(summaryOf({ ...ENDED, ...change }), { failed: 1, text: /a warning/ })
   })
 }

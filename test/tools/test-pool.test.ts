@@ -41,7 +41,7 @@ t.test('the files that took longest come first, and those that are not known las
   t.same(longestFirst([unknown, short, long], kept), [long, short, unknown])
 })
 
-t.test('each file runs once, and one that waits runs beside those that calculate', async (t) => {
+t.test('each file runs once, and one that waits runs alongside those that calculate', async (t) => {
   const files = ['a', 'b', 'c', 'server/supervisor/d', 'prove/e'].map((name) => `dist/test/${name}.test.js`)
   const began: string[] = []
   const ends: (() => void)[] = []

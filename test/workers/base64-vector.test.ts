@@ -14,7 +14,7 @@ function isVector(text: string): boolean {
   )
 }
 
-/** Ends of a string with something behind it, copied to the code and where it lies in its memory. */
+/** The ends found in a string with more text after it, both copied to the code and in place in its memory. */
 function endsOf(text: string): readonly number[] {
   const bytes = Buffer.from(
     `"${text}","index":0}],"usage":{"prompt_tokens":12345,"total_tokens":12345}}`,

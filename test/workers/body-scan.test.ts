@@ -112,7 +112,7 @@ const edited = fc.tuple(fc.jsonValue({ maxDepth: 5 }), fc.nat(2), edits).map(([v
   return text
 })
 
-t.test('what JSON.parse takes and what it refuses is taken and refused', async () => {
+t.test('accepts and refuses the same texts as JSON.parse', async () => {
   const text = fc.oneof(
     { arbitrary: edited, weight: 4 },
     fc.array(token, { maxLength: 12 }).map((tokens) => tokens.join('')),
@@ -193,16 +193,13 @@ t.test('a list without an end is refused at its first level too many', async (t)
   t.match(verdictOf(bomb), 'The JSON nests deeper')
 })
 
-t.test(
-  'objects, lists and members of known members are counted, and what is stepped over is not',
-  async (t) => {
-    const listOf = (count: number): string => `[${'{},'.repeat(count - 1)}{}]`
-    const most = JSON_VALUES_MAX - 2
-    t.equal(verdictOf(`{"input":${listOf(most)}}`), 'ok')
-    t.match(verdictOf(`{"input":${listOf(most + 1)}}`), `more than ${JSON_VALUES_MAX}`)
-    t.match(verdictOf(repeated('{"input":[', '[],', '[]]}')), `more than ${JSON_VALUES_MAX}`)
-    t.match(verdictOf(repeated('{"input":{"a":1', ',"a":1', '}}')), `more than ${JSON_VALUES_MAX}`)
-    t.equal(verdictOf(repeated('{"input":"x","pad":[', '{},', '{}]}')), 'ok')
-    t.equal(verdictOf(repeated('{"input":[', '1,', '1]}')), 'ok', 'numbers take no more than the body')
-  },
-)
+t.test('counts objects, lists and members of known members, and no skipped ones', async (t) => {
+  const listOf = (count: number): string => `[${'{},'.repeat(count - 1)}{}]`
+  const most = JSON_VALUES_MAX - 2
+  t.equal(verdictOf(`{"input":${listOf(most)}}`), 'ok')
+  t.match(verdictOf(`{"input":${listOf(most + 1)}}`), `more than ${JSON_VALUES_MAX}`)
+  t.match(verdictOf(repeated('{"input":[', '[],', '[]]}')), `more than ${JSON_VALUES_MAX}`)
+  t.match(verdictOf(repeated('{"input":{"a":1', ',"a":1', '}}')), `more than ${JSON_VALUES_MAX}`)
+  t.equal(verdictOf(repeated('{"input":"x","pad":[', '{},', '{}]}')), 'ok')
+  t.equal(verdictOf(repeated('{"input":[', '1,', '1]}')), 'ok', 'numbers take no more than the body')
+})

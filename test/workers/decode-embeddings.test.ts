@@ -79,7 +79,7 @@ t.test('items come out by their index, whatever order they came in', async (t) =
   ])
 })
 
-t.test('indexes that are none leave the order alone', async (t) => {
+t.test('invalid indexes leave the order alone', async (t) => {
   const out = decode({
     data: [
       { index: 5, embedding: [1] },
@@ -106,7 +106,7 @@ t.test('usage is found where each protocol has it', async (t) => {
   t.match(decode({ embeddings: [{ values: [1] }] }, 'google'), { promptTokens: null, totalTokens: null })
 })
 
-t.test('what is no list of vectors is refused', async (t) => {
+t.test('refuses answers without a list of vectors', async (t) => {
   const refused: readonly (readonly [unknown, Protocol])[] = [
     ['', 'openai'],
     ['<html>', 'openai'],

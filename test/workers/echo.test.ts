@@ -12,7 +12,7 @@ const of = (last: string, more: Partial<Asked> = {}) =>
     ...more,
   })
 
-t.test('words keep the space before them, the last one that behind it', async (t) => {
+t.test('words keep the space before them, and the last one also the space after it', async (t) => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\u3000', '😀') })
   fc.assert(
     fc.property(text, (last) => {
@@ -34,20 +34,17 @@ t.test('a text without words, and one of as many as it can have', async (t) => {
   t.equal(finish, 'stop')
 })
 
-t.test(
-  'JSON with the text is written in words too, and is whole unless tokens or a stop end it',
-  async (t) => {
-    const last = 'a "b"\n c😀 '
-    const { pieces, finish } = of(last, { isJson: true, isLastCut: true })
-    t.same([JSON.parse(pieces.join('')), finish], [{ text: last }, 'stop'])
-    t.equal(pieces.length, 4)
-    t.equal(of(last, { isJson: true, tokensMax: 2 }).finish, 'length')
-    t.equal(
-      of(last, { isJson: true, stops: ['"}'] })
-        .pieces.join('')
-        .at(-1),
-      ' ',
-    )
-    t.same(of('', { isJson: true }).pieces, ['{"text":""}'])
-  },
-)
+t.test('JSON with the text comes in words too, and is whole unless tokens or a stop end it', async (t) => {
+  const last = 'a "b"\n c😀 '
+  const { pieces, finish } = of(last, { isJson: true, isLastCut: true })
+  t.same([JSON.parse(pieces.join('')), finish], [{ text: last }, 'stop'])
+  t.equal(pieces.length, 4)
+  t.equal(of(last, { isJson: true, tokensMax: 2 }).finish, 'length')
+  t.equal(
+    of(last, { isJson: true, stops: ['"}'] })
+      .pieces.join('')
+      .at(-1),
+    ' ',
+  )
+  t.same(of('', { isJson: true }).pieces, ['{"text":""}'])
+})

@@ -88,7 +88,7 @@ t.test('float and base64 agree in float32', async (t) => {
   t.pass()
 })
 
-t.test('a slice goes on with the index that it begins with, and its words are counted', async (t) => {
+t.test('a slice counts on from its first index, and its words are counted', async (t) => {
   const texts = ['one two', 'three!']
   const out = embedLexical({ texts, firstIndex: 7, dimensions: 4, encoding: 'float' })
   t.match(out, { tokens: 3 })

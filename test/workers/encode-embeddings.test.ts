@@ -21,7 +21,7 @@ function encode(
 const one = (part: EmbeddingPart): EmbeddingInput => [{ content: [part] }]
 const image = (url: string): EmbeddingInput => one({ type: 'image_url', image_url: { url } })
 
-t.test('cohere: texts stay texts, and documents are what is embedded unless said otherwise', async (t) => {
+t.test('cohere: texts stay texts, and the input counts as documents by default', async (t) => {
   const expected = { model: 'm', input_type: 'search_document', embedding_types: ['float'], texts: ['a'] }
   t.same(encode('cohere', 'a'), expected)
   t.same(encode('cohere', ['a', 'b'], { dimensions: 256, inputType: 'query' }), {
@@ -63,7 +63,7 @@ t.test('google: media travel inline under their type', async (t) => {
   ])
 })
 
-t.test('what a protocol cannot carry is said in words', async (t) => {
+t.test('says why a protocol cannot carry an input', async (t) => {
   t.equal(encode('google', [1, 2]), 'The provider does not accept token lists.')
   t.equal(encode('cohere', [[1], [2]]), 'The provider does not accept token lists.')
   t.equal(
@@ -80,7 +80,7 @@ t.test('input may come as JSON bytes', async (t) => {
   t.same(encode('cohere', new TextEncoder().encode('["a","b"]')), encode('cohere', ['a', 'b']))
 })
 
-t.test('no more inputs are written anew than their limit', async (t) => {
+t.test('refuses to rewrite more inputs than their limit', async (t) => {
   const texts = (count: number): string[] => Array.from({ length: count }, () => 'a')
   t.match(encode('google', texts(REWRITTEN_INPUTS_MAX)), { requests: Array })
   t.match(encode('google', texts(REWRITTEN_INPUTS_MAX + 1)), /at most 65536 vectors/)

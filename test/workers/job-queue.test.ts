@@ -55,7 +55,7 @@ t.test('a thousand keys of one organization have one turn, and the key of anothe
   t.equal(order.length, 1_000)
 })
 
-t.test('the job that runs counts: its organization comes behind one that comes later', async (t) => {
+t.test('the running job counts: its organization comes after one that comes later', async (t) => {
   const { order, ask, drain } = stand()
   for (const name of ['a', 'a', 'b']) ask(by(name))
   drain()
@@ -72,7 +72,7 @@ t.test('in an organization workspaces share its turns, and keys those of their w
   t.same(order, ['busy.w.k', 'o.many.1', 'o.few.k', 'o.many.2', 'o.many.3', 'o.many.1'])
 })
 
-t.test('what is shared is the time of the thread: long jobs are followed by many short ones', async (t) => {
+t.test('shares the time of the thread: many short jobs follow a long one', async (t) => {
   const { order, ask, drain } = stand({}, ({ organizationId }) => (organizationId === 'long' ? 100 : 10))
   for (let nth = 0; nth < 20; nth++) ask(by(nth % 2 === 0 ? 'long' : 'short'))
   drain()
@@ -81,7 +81,7 @@ t.test('what is shared is the time of the thread: long jobs are followed by many
   t.equal(third, 12, 'by then the others have no more')
 })
 
-t.test('keys that come anew all the time do not keep one waiting that had its job', async (t) => {
+t.test('ever new keys do not keep a key waiting that has had its turn', async (t) => {
   const { order, ask, end } = stand()
   ask(by('o', 'w', 'old'))
   ask(by('o', 'w', 'old'))
@@ -122,7 +122,7 @@ t.test(
   },
 )
 
-t.test('nothing is kept of those who have no job', async (t) => {
+t.test('nothing is kept for keys without a job', async (t) => {
   const { queue, ask, drain } = stand()
   for (let nth = 0; nth < 50; nth++) ask(by(`o${nth % 5}`, 'w', `k${nth}`))
   drain()

@@ -20,7 +20,7 @@ const messageOf = (body: string | Uint8Array, isOnLoop = true): string => {
   return read.ok ? 'accepted' : textOf(read.failure)
 }
 
-t.test('the message of a malformed body has its place and what belongs there', async (t) => {
+t.test('the message of a malformed body gives the place and the expected text', async (t) => {
   const text = '{\n  "model": "m",\n}'
   const place = 'line 3, column 1 (byte offset 18)'
   const message = `The body is not valid JSON: it has an error at ${place}, expected ${NAME}, or no comma before \`}\`.`

@@ -183,7 +183,7 @@ t.test('the bytes and the places leave a thread without a copy', async (t) => {
   t.same(TASKS.read_body.moves(verdict), [source?.bytes, source?.places.members, source?.places.marks])
 })
 
-t.test('what a large body leaves for the loop is small', async (t) => {
+t.test('a large body leaves little work for the loop', async (t) => {
   const provider = JSON.stringify({ order: ['x'.repeat(INLINE_JSON_BYTES_MAX)] })
   t.match(read(`{${START},"provider":${provider}}`), {
     failure: { name: 'body_invalid', metadata: { issues: [{ message: 'is too large' }] } },

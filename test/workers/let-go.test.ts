@@ -4,7 +4,7 @@ import { detach, wholeBuffers } from '../../src/workers/detach.ts'
 const COUNT = 256
 const BYTES = 64 * 1_024
 
-t.test('what is let go of is free at once, without a collection', (t) => {
+t.test('frees released buffers at once, without a collection', (t) => {
   const buffers = Array.from({ length: COUNT }, () => Buffer.allocUnsafeSlow(BYTES).buffer)
   const before = process.memoryUsage().arrayBuffers
   detach(buffers)
@@ -13,7 +13,7 @@ t.test('what is let go of is free at once, without a collection', (t) => {
   t.end()
 })
 
-t.test('views of larger buffers and small pieces are not taken for buffers to let go of', (t) => {
+t.test('does not release views of larger buffers and small pieces', (t) => {
   const whole = new Uint8Array(100)
   t.same(wholeBuffers([whole, new Uint8Array(100).subarray(1), new Uint8Array(99)], 100), [whole.buffer])
   t.end()

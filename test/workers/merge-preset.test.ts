@@ -22,7 +22,7 @@ const LEAST: Readonly<Record<PresetSource, Members>> = {
   responses: { input: 'Hello' },
   messages: { messages: SAYS, max_tokens: 4_000 },
 }
-/** Members of which a call may have any, beside those above. */
+/** Optional members of a call, besides those above. */
 const OWN: Readonly<Record<PresetSource, Members>> = {
   chat: { ...callable(SAVED_FIELDS.chat), temperature: 0 },
   responses: { ...callable(SAVED_FIELDS.responses), temperature: 0, instructions: 'Own.' },
@@ -74,7 +74,7 @@ function merged(...[to, body, saved]: Parameters<typeof mergeInto>): Merged {
   return { body: JSON.parse(Buffer.from(verdict.source.bytes).toString()) as Members, dropped }
 }
 
-/** Some of the fields. @param hostility share of those with a value that nobody would save */
+/** Some of the fields. @param hostility share of those with a broken value, which no caller would save */
 function some(fields: Members, random: () => number, hostility = 0): Members {
   const value = (one: unknown): unknown =>
     random() < hostility ? HOSTILE[Math.floor(random() * HOSTILE.length)] : one
@@ -106,7 +106,7 @@ const SYSTEMS: Readonly<Record<PresetSource, readonly (readonly [Members, Member
 }
 
 for (const [from, to] of PAIRS) {
-  t.test(`what a request of ${to} says wins over a preset of ${from}, each member as a whole`, async () => {
+  t.test(`members of a request of ${to} win over a preset of ${from}, each as a whole`, async () => {
     for (let seed = 0; seed < CASES; seed++) {
       const random = randomOf(seed)
       const own = { ...LEAST[to], ...some(OWN[to], random) }

@@ -46,7 +46,7 @@ t.test('the threads of a runner start with its first job, and of a front that fo
   const count = (): void => void born++
   process.on('worker', count)
   t.teardown(() => process.off('worker', count))
-  // Node tells of a thread in a later turn.
+  // Node reports a new thread in a later turn.
   const threads = async (): Promise<number> => {
     await new Promise((resolve) => setImmediate(resolve))
     return born
@@ -64,27 +64,24 @@ t.test('the threads of a runner start with its first job, and of a front that fo
   await Promise.all([runner.close(), front.close()])
 })
 
-t.test(
-  'a thread for bodies ends when there is none for long, and the next body starts another one',
-  async (t) => {
-    const pools = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 4, idleMs: 1, log: SILENT })
-    t.teardown(() => pools.close())
-    const threads: Worker[] = []
-    const born = (thread: Worker): void => void threads.push(thread)
-    process.on('worker', born)
-    t.teardown(() => process.off('worker', born))
-    t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
-    const bodies = threads.at(-1)
-    // An idle thread does not keep the process alive.
-    const alive = setInterval(() => {}, 1_000)
-    if (bodies !== undefined && bodies.threadId !== -1) await once(bodies, 'exit')
-    clearInterval(alive)
-    const before = threads.length
-    t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
-    await new Promise((resolve) => setImmediate(resolve))
-    t.equal(threads.length, before + 1)
-  },
-)
+t.test('a thread for bodies ends when none come for long, and the next body starts another', async (t) => {
+  const pools = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 4, idleMs: 1, log: SILENT })
+  t.teardown(() => pools.close())
+  const threads: Worker[] = []
+  const born = (thread: Worker): void => void threads.push(thread)
+  process.on('worker', born)
+  t.teardown(() => process.off('worker', born))
+  t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
+  const bodies = threads.at(-1)
+  // An idle thread does not keep the process alive.
+  const alive = setInterval(() => {}, 1_000)
+  if (bodies !== undefined && bodies.threadId !== -1) await once(bodies, 'exit')
+  clearInterval(alive)
+  const before = threads.length
+  t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(threads.length, before + 1)
+})
 
 t.test('a runner that ends as its first job comes answers it, and ends without harm', async (t) => {
   const { jobs, close } = openPools({
@@ -99,7 +96,7 @@ t.test('a runner that ends as its first job comes answers it, and ends without h
   t.type((await outcome).ok, 'boolean')
 })
 
-t.test('closing answers what runs and what waits', async (t) => {
+t.test('closing answers running and waiting jobs', async (t) => {
   const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log: SILENT })
   await jobs.run('read_body', job(), BY)
   const outcomes = [jobs.run('read_body', job(30 * 1024 * 1024), BY), jobs.run('read_body', job(), BY)]
@@ -115,7 +112,7 @@ t.test('a pool that is closed as soon as it was opened ends without harm', async
   t.pass('the process lives')
 })
 
-t.test('a thread that dies idle is told in the log, and another one takes its place', async (t) => {
+t.test('logs a thread that dies idle, and replaces it', async (t) => {
   const threads: Worker[] = []
   const born = (thread: Worker): void => void threads.push(thread)
   process.on('worker', born)
@@ -143,9 +140,7 @@ t.test('a thread that dies idle is told in the log, and another one takes its pl
   t.equal(threads.length, 6)
 })
 
-/**
- * The seventeenth field behind the name, which may hold spaces; nothing of a thread that has ended meanwhile.
- */
+/** The 17th field after the name, which may contain spaces; empty when the thread has ended meanwhile. */
 function niceOf(file: string): string {
   try {
     const text = readFileSync(file, 'latin1')

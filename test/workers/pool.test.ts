@@ -92,7 +92,7 @@ t.test('an organization that has its share of the queue is busy, and others are 
 })
 
 t.test(
-  'in a full queue the youngest job of whoever has the most gives way to those who have fewer',
+  'a full queue drops the youngest job of the caller with the most for callers with fewer',
   async (t) => {
     const { jobs } = open(t, 4)
     const callers = ['flood', 'flood', 'flood', 'flood', 'a', 'b', 'a', 'flood']
@@ -272,7 +272,7 @@ t.test('secrets that take longer than a millisecond have no place among those th
   t.notOk(isBriefJob('read_body', job()))
 })
 
-t.test('what short jobs waited for their thread and how long they took is told', async (t) => {
+t.test('reports the waiting time and the duration of short jobs', async (t) => {
   const pools = open(t)
   t.same(pools.shortJobsLoad, { threads: 2, begun: 0, waitS: 0, busyS: 0 })
   await Promise.all([pools.jobs.run('read_body', job(), BY), pools.jobs.run('read_body', job(), BY)])

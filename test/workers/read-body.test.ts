@@ -36,7 +36,7 @@ t.test('a small body comes back whole', async (t) => {
   })
 })
 
-t.test('what is not strict JSON is malformed, with its reason and never its text', async (t) => {
+t.test('a text that is not strict JSON is malformed, with its reason and never its text', async (t) => {
   t.match(messageOf(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), /is not UTF-8/)
   t.equal(detailOf('{"model":"m","input":"\\ud83d"}'), 'A string contains a lone surrogate.')
   t.equal(detailOf('{"model":"m","input":"x","\\udc00":1}'), 'A string contains a lone surrogate.')
@@ -90,7 +90,7 @@ t.test('a member __proto__ is refused where other unknown members are, at any de
   })
 })
 
-t.test('of a member that comes twice the last one counts, in a large body too', async (t) => {
+t.test('the last of a member that comes twice counts, in a large body too', async (t) => {
   t.match(read('{"model":"a","input":"x","model":"b"}'), { value: { model: 'b' } })
   const text = JSON.stringify(large('first')).replace(/}$/, ',"\\u0069nput":["last"],"model":"n"}')
   const verdict = read(text)
@@ -119,7 +119,7 @@ t.test('a body that the schema refuses names each fault by its path', async (t) 
   })
 })
 
-t.test('a large body keeps only known members beside the bulky one', async (t) => {
+t.test('a large body keeps only known members besides the bulky one', async (t) => {
   const verdict = read(JSON.stringify(large([[1, 2], [3]], { user: 'u', unknown: 1 })))
   t.match(verdict, { ok: true, bulk: { kind: 'lists', count: 2 } })
   if (verdict.ok) t.same(verdict.value, { model: 'm', user: 'u' })

@@ -118,7 +118,7 @@ t.test('a shape that takes no other members names those that come, in a thread t
   })
 })
 
-t.test('a body that is no object is refused by its kind', async (t) => {
+t.test('a body that is not an object is refused by its kind', async (t) => {
   for (const text of ['[]', '[{},{}]', '"x"', '1', 'true', 'null'])
     t.same(told(inThread(text)), told(onLoop(text)), text)
 })
@@ -143,7 +143,7 @@ const filled = (head: string, unit: string, tail: string): Buffer => {
   return Buffer.concat([Buffer.from(head), Buffer.alloc(times * unit.length, unit), Buffer.from(tail)])
 }
 
-t.test('what nobody reads is never built: ten million objects in a member that is not known', async (t) => {
+t.test('never builds unread values: ten million objects in an unknown member', async (t) => {
   const { verdict, chars } = parsedBy(() =>
     inThread(filled('{"model":"m","input":"x","pad":[', '{},', '{}]}')),
   )
@@ -164,7 +164,7 @@ t.test('nothing is built of a body that is too deep or holds too many values', a
   }
 })
 
-t.test('of a million faults the first ones are told', async (t) => {
+t.test('reports the first of a million faults', async (t) => {
   const verdict = inThread(`{"input":["a",${'{},'.repeat(900_000)}{}]}`)
   t.match(verdict, { failure: { name: 'body_invalid', metadata: { issues: [{ path: '/input/1' }] } } })
   if (!verdict.ok) t.equal(verdict.failure.metadata?.issues?.length, ISSUES_MAX)
@@ -199,7 +199,7 @@ t.test('so is one of many strings or numbers, and one of which a digest is made 
   }
 })
 
-t.test('brackets, colons and commas inside of strings are no values', async (t) => {
+t.test('brackets, colons and commas inside of strings are not values', async (t) => {
   const text = JSON.stringify({
     model: 'm',
     input: [

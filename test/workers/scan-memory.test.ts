@@ -71,7 +71,7 @@ t.test('every four bytes of which numbers are made, across every border of vecto
   t.pass()
 })
 
-t.test('every length from every place ends in the bytes, whatever lies behind them', async (t) => {
+t.test('every length from every place ends in the bytes, whatever comes after them', async (t) => {
   for (const behind of ['0.5,', ',,,,', ']']) {
     const text = Buffer.from(LONG + behind.repeat(20))
     for (let place = 0; place < 64; place++) {

@@ -63,7 +63,7 @@ t.test('a thread writes the bytes that the loop writes', (t) => {
   t.end()
 })
 
-t.test('an answer that is none is invalid', (t) => {
+t.test('refuses a body that is not an answer', (t) => {
   const read = {
     protocol: 'chat',
     answer: Buffer.from('{}'),

@@ -21,7 +21,7 @@ export class ChatEvents implements TextEvents {
   readonly #isUsageAlone: boolean
   /** Begins every event. */
   #prefix: string
-  /** Choices whose role was told. */
+  /** Choices whose role was sent. */
   readonly #begun = new Map<number, BegunChoice>()
   /** Events of a provider that speaks chat have what it reports. */
   #isPassed = false
@@ -229,7 +229,7 @@ function messageOf({ text, refusal, reasoning, reasoningDetails, tools }: Messag
   }
 }
 
-/** The calls of a streamed message of chat, as the fragments that tell of them. */
+/** The tool calls of a streamed chat message, as fragments. */
 export class CallFragments {
   #count = 0
   #isFreeform = false

@@ -12,10 +12,10 @@ const REASONING = 8
 const REASONING_CONTENT = 16
 const DETAILS = 32
 const REFUSAL = 64
-/** The first of `NO_NULL`; the others have the bits behind it. */
+/** The first of `NO_NULL`; the others have the next bits. */
 const FIRST_NO_NULL = 128
 
-/** Members whose null clients that validate refuse, beside those that are read; the name is no output. */
+/** Members, other than those that are read, whose null validating clients refuse; the name is not output. */
 const NO_NULL = ['name', 'audio', 'images']
 const IMAGES = FIRST_NO_NULL << NO_NULL.indexOf('images')
 
@@ -24,9 +24,9 @@ export class DeltaMembers implements Members {
   readonly itemsMax = 0
   /** The role of the assistant was there. */
   hasRole = false
-  /** The opening quote of `content`, when that is a text; -1: it is none, or there is none. */
+  /** The opening quote of `content`; -1: `content` is absent, or not a text. */
   textAt = -1
-  /** The end of that text, behind its quote. */
+  /** The place after the closing quote of that text. */
   textEnd = -1
   /** Its bytes in UTF-8, decoded. */
   textBytes = 0

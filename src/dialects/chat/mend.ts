@@ -6,8 +6,8 @@ import { writtenAnew } from '../walk/written-json.ts'
 export type ChatForm = 'event' | 'answer'
 
 /**
- * Writes an event or an answer anew that the walk over its bytes did not decide, also for nulls where lists
- * and objects have to be. The thread would be held for 200 ms by an event of 16 MiB, if it were.
+ * Rewrites an event or an answer that the walk over its bytes could not decide, and replaces nulls where
+ * clients require lists or objects. Large events are refused: 16 MiB would hold the thread for 200 ms.
  * @returns as `writtenAnew`; null also for an event above STREAM_MENDED_BYTES_MAX
  */
 export function mend(bytes: Buffer, form: ChatForm): Buffer | null {

@@ -30,7 +30,7 @@ export interface AddedTerms {
   readonly tokensMax: { readonly name: NativeTerms['tokensMember']; readonly tokens: number } | null
 }
 
-/** What a provider which speaks chat gets besides what the caller sent. */
+/** The changes to the caller's body for a provider that speaks chat. */
 export function nativeEdits(body: KeptBody, { isStream, tokensMax }: AddedTerms): readonly BodyEdit[] {
   const edits = isStream ? [...usageEdits(body)] : []
   if (tokensMax !== null && !has(body, 'max_tokens') && !has(body, 'max_completion_tokens'))

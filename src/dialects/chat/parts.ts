@@ -224,7 +224,7 @@ export class ChatCalls {
 
 type Signed = Extract<WrittenPart, { kind: 'signature' }>
 
-/** What a choice says beside its calls; a signature with the id that the provider gave it. */
+/** A part of a choice other than a call; a signature has the id that the provider gave it. */
 export type ChatPart =
   { readonly part: Exclude<WrittenPart, Signed> } | { readonly part: Signed; readonly id: string | null }
 
@@ -238,7 +238,7 @@ export function saidIn({
 }: Said): readonly ChatPart[] {
   const entries = details ?? []
   return [
-    // The same text stands beside the entries.
+    // The entries already contain this text.
     ...(entries.length > 0 ? entries.flatMap(detailIn) : textOf('reasoning', reasoning ?? reasoning_content)),
     ...(Array.isArray(content) ? content.flatMap(partIn) : textOf('text', content)),
     ...textOf('refusal', refusal),

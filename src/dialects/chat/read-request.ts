@@ -189,7 +189,7 @@ interface Place {
   readonly others: Others
 }
 
-/** Reasoning comes first, and calls last: chat does not tell their order. */
+/** Reasoning comes first and calls last: chat does not define their order. */
 function assistantParts(
   message: Members,
   content: readonly AssistantPart[],

@@ -225,7 +225,7 @@ function toldPart(detail: Members, format: string): PromptReasoning | null {
   return { ...reasoningOf(text), isSummary, signature, id: textOf(detail['id']) }
 }
 
-/** Data that stands behind a text of the same item is its signature. */
+/** Encrypted data after a text of the same item is its signature. */
 function addEncrypted(
   parts: PromptReasoning[],
   { signature, id }: { readonly signature: Signature; readonly id: string | null },
@@ -239,7 +239,7 @@ function addEncrypted(
 }
 
 /**
- * With the signatures of every provider, since each stands beside the name of its format.
+ * Writes the signatures of all providers: each entry names its format.
  * @param callIdOf the id that a call has in the same message
  */
 export function writeDetails(
@@ -269,8 +269,8 @@ export function writeDetails(
 }
 
 /**
- * Whether the signature is a member of the text's entry. So is Anthropic's alone, and one whose sender does
- * not tell its format; other providers give theirs in an entry behind the text.
+ * Whether the signature is a member of the text's entry. It is for Anthropic, and for a signature of unknown
+ * format; other providers send it in an entry after the text.
  * @param before the entry before
  */
 function isSignedWithin(part: PromptReasoning, before: Members | undefined): boolean {
@@ -281,7 +281,7 @@ function isSignedWithin(part: PromptReasoning, before: Members | undefined): boo
   return part.text === '' ? isUnsigned(before) : format === UNKNOWN_FORMAT
 }
 
-/** Encrypted data behind it would be read as its signature. */
+/** Encrypted data after it would be read as its signature. */
 function isUnsigned(detail: Members | undefined): boolean {
   const type = detail?.['type']
   return type === 'reasoning.summary' || (type === 'reasoning.text' && detail?.['signature'] === undefined)

@@ -23,7 +23,7 @@ const KNOWN_BYTES_MAX = 4 * 1_024
 interface Known {
   /** As the provider wrote them. */
   readonly from: Buffer
-  /** As they are passed on, behind `data: `. */
+  /** As they are passed on, after `data: `. */
   readonly to: Buffer
   readonly state: TopState
 }
@@ -34,12 +34,12 @@ interface Repeated {
   readonly before: Buffer
   /** The provider's bytes from the closing quote on. */
   readonly after: Buffer
-  /** What is passed on before the text, and behind it with the end of the event. */
+  /** The bytes passed on before the text; `putAfter` has those after it, with the end of the event. */
   readonly put: Buffer
   readonly putAfter: Buffer
   readonly choices: ReadChoice[]
   readonly state: TopState
-  /** Bytes of output beside the text. */
+  /** Bytes of output other than the text. */
   readonly otherBytes: number
 }
 

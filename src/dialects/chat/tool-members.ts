@@ -225,7 +225,7 @@ class FoundParts {
 
 /**
  * The items of a `content` that is a list: Mistral writes its reasoning so, as parts of type `thinking`
- * between those of type `text`. Clients want one text, with the reasoning and the pictures beside it as
+ * between those of type `text`. Clients want one text, with reasoning and pictures in separate members as
  * OpenRouter writes them; parts of other types are left out.
  */
 export class ContentParts implements Members {
@@ -253,7 +253,9 @@ export class ContentParts implements Members {
     this.pictures.clear()
   }
 
-  /** @param at the opening bracket. @returns the place behind the list, or a fault; WRONG also for too many parts */
+  /**
+   * @param at the opening bracket. @returns the place after the list, or a fault; WRONG for too many parts
+   */
   list(at: number, depth: number): number {
     const end = this.#walk.list(this, at, depth)
     const { texts, thoughts, pictures } = this

@@ -16,7 +16,7 @@ const FINGERPRINT = 32
 const USAGE = 64
 const CHOICES = 128
 const ERROR = 256
-/** Beside the `provider` of Sluice. */
+/** A `provider` member other than Sluice's. */
 const OTHER_PROVIDER = 512
 
 /** Bytes of a provider's id that is kept, with its quotes; providers have shorter ones. */
@@ -185,7 +185,7 @@ export class TopMembers implements Members {
   /** The provider may be a gateway itself. */
   #provider(at: number, depth: number): number {
     const end = this.#walk.json.value(at, depth)
-    // That of Sluice stands beside the model.
+    // Sluice writes its own next to the model.
     if (!this.#seen.isFirst(PROVIDER)) return this.#seen.isFirst(OTHER_PROVIDER) ? this.#walk.cut(end) : ODD
     return this.#walk.replace(at, end, this.#texts.provider)
   }
@@ -332,7 +332,7 @@ export class ChoiceMembers implements Members {
     const finish = this.#finish
     const seen = this.#seen
     if (!seen.has(DELTA)) this.isOdd = true
-    // Some servers write the index behind the delta.
+    // Some servers write the index after the delta.
     this.fragments.belong(this.#fragment, this.#index)
     this.choices.push({ index: this.#index, hasRole: this.delta.hasRole, finish })
     if (seen.has(INDEX | FINISH) && (finish === null || seen.has(NATIVE))) return ''

@@ -15,10 +15,10 @@ export function chatUsageOf(json: Uint8Array, hasOutput: boolean): TokenUsage | 
 }
 
 /**
- * Usage as a provider of chat tells it, in buckets that do not overlap. OpenAI counts cached input in the
+ * Usage reported by a provider of chat, in buckets that do not overlap. OpenAI counts cached input in the
  * prompt and reasoning in the completion. xAI and Google leave reasoning out of the completion, and only the
- * total has it. DeepSeek and Moonshot have cached input in members of their own.
- * @param hasOutput output was delivered, and no output in the figures is a mistake
+ * total includes it. DeepSeek and Moonshot report cached input in members of their own.
+ * @param hasOutput output was delivered, so figures without output are a mistake
  * @returns null: figures are missing, or are no counts
  */
 export function chatTokensOf(usage: Members, hasOutput: boolean): TokenUsage | null {
@@ -50,7 +50,7 @@ export function chatTokensOf(usage: Members, hasOutput: boolean): TokenUsage | n
       audioOutput: firstCount([written['audio_tokens']]),
     },
   )
-  // Servers in the manner of OpenRouter tell it.
+  // OpenRouter-style servers report it.
   return withSearches(tokens, searchesOf(membersOf(usage['server_tool_use'])['web_search_requests']))
 }
 

@@ -83,7 +83,7 @@ function choiceMember({ isSameForm, prompt }: PromptDraft, choice: ToolChoice): 
 function writeReasoning(draft: PromptDraft): void {
   const { reasoning } = draft.prompt
   if (reasoning === null) return
-  // Providers refuse one beside the other.
+  // Providers refuse requests with both members.
   if (!draft.terms.isStrict && (draft.isSameForm || reasoning.effort === null))
     return draft.set('reasoning', reasoningMember(reasoning))
   const effort = effortSent(draft, reasoning)
@@ -132,7 +132,7 @@ export function writeChatTurns(draft: PromptDraft): readonly Members[] {
   return messages.length === 0 ? [OPENING] : messages
 }
 
-/** Results come right behind their calls: providers of chat refuse what stands between the two. */
+/** Results come right after their calls: providers of chat refuse anything between the two. */
 function resultsFirst(turns: readonly Turn[]): readonly Turn[] {
   const ordered: Turn[] = []
   let behind: Turn[] = []
@@ -183,9 +183,9 @@ function idOf(draft: PromptDraft, id: string): string {
 }
 
 /**
- * The result of a tool. Its pictures and files go into a turn of the user behind the last result: providers
- * take texts alone in results.
- * @param media receives it
+ * The result of a tool. Its pictures and files go into a user turn after the last result: providers accept
+ * only text in results.
+ * @param media receives the pictures and files
  */
 function writeResult(draft: PromptDraft, turn: ToolTurn, media: Members[]): Members {
   const id = idOf(draft, turn.callId)

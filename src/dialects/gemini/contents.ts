@@ -185,7 +185,7 @@ type ToolTurn = Extract<Turn, { readonly role: 'tool' }>
 export interface GeminiResult {
   /** `functionResponse` */
   readonly response: GeminiPart
-  /** Media of the result, which have to stand behind all responses. */
+  /** Media of the result, which have to come after all responses. */
   readonly beside: readonly GeminiPart[]
 }
 
@@ -222,7 +222,7 @@ function resultText({ parts }: ToolTurn): string {
 /** A part of Gemini's contents. */
 export type GeminiPart = Readonly<Record<string, unknown>>
 
-/** Types by the ends of paths: an address alone does not say what is behind it. */
+/** Types by file extension: the address alone does not say what it refers to. */
 const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -303,9 +303,9 @@ export interface ModelParts {
 }
 
 /**
- * What a model wrote, with the signatures where Google gave them: on a call, on a text, or on an empty text
- * where the turn has none. A signature without reasoning of its own comes from a text: dialects keep it beside
- * the text, and some of them before it.
+ * The output of a model, with the signatures where Google put them: on a call, on a text, or on an empty text
+ * if the turn has none. A signature without reasoning of its own belongs to a text: dialects keep it next to
+ * the text, some of them before it.
  */
 export function geminiModelParts(written: readonly AssistantPart[], terms: ModelTerms): ModelParts {
   const parts: GeminiPart[] = []

@@ -20,8 +20,8 @@ interface GeminiTerms {
 type Finish = Extract<WrittenPart, { readonly kind: 'finish' }>
 
 /**
- * The stream of `streamGenerateContent?alt=sse`. It has no last event: the end of the body is the end, and
- * the word for it must have come. Some servers tell the word in each chunk, so that only the last counts.
+ * The stream of `streamGenerateContent?alt=sse`. It has no last event: the end of the body is the end, and a
+ * finish reason must have come. Some servers send the reason in each chunk, so only the last one counts.
  */
 export class GeminiPartStream extends PartEvents {
   readonly #ids = new MadeCallIds()
@@ -155,7 +155,7 @@ function textParts({ text, thought }: Members, data: string | null): readonly Wr
     const summary = { kind: 'reasoning', choice: 0, text: said, isSummary: true } as const
     return [...(said === '' ? [] : [summary]), ...signed(data, 'reasoning')]
   }
-  // A text is signed for the reasoning behind it, of which nothing is shown.
+  // The signature of a text covers hidden reasoning.
   const written = { kind: 'text', choice: 0, text: said } as const
   return [...(said === '' ? [] : [written]), ...signed(data, 'redacted')]
 }
@@ -248,11 +248,11 @@ export function geminiFinish(native: string, hasCalls: boolean): GeminiFinish {
 }
 
 /**
- * Usage as Gemini tells it, in buckets that do not overlap. The prompt includes what a cache had, and leaves
- * out what the provider's own tools put before the model. Thoughts are apart from the answer; servers that
- * count them within it are known by their total. A figure that is 0 is left out.
+ * Usage reported by Gemini, in buckets that do not overlap. The prompt includes cached tokens, and excludes
+ * the input that the provider's own tools added. Thoughts are counted apart from the answer; servers that
+ * count them within it are recognized by their total. A figure that is 0 is left out.
  * @param usage `usageMetadata`
- * @returns null: a figure is no count, or there is none of the prompt
+ * @returns null: a figure is no count, or the prompt has no figure
  */
 export function geminiUsageOf(usage: unknown): TokenUsage | null {
   const told = membersOf(usage)
@@ -279,7 +279,7 @@ export function geminiUsageOf(usage: unknown): TokenUsage | null {
 const SOUND = 'AUDIO'
 const PICTURE = 'IMAGE'
 
-/** Google counts by kinds of media beside its sums, of which the prompt's have what a cache had. */
+/** Google reports counts by media type in addition to its sums; those of the prompt include cached tokens. */
 function mediaIn(told: Members): MediaFigures {
   const [prompt, ofTools] = [told['promptTokensDetails'], told['toolUsePromptTokensDetails']]
   const [cached, answer] = [told['cacheTokensDetails'], told['candidatesTokensDetails']]

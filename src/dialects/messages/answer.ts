@@ -72,7 +72,7 @@ export class MessageEvents implements TextEvents {
     this.#promptWords = promptWords
   }
 
-  /** Clients take a ping only behind the begin of the message. */
+  /** Clients accept a ping only after the start of the message. */
   get silence(): Uint8Array {
     return this.#hasBegun ? PING : SILENCE
   }
@@ -174,7 +174,7 @@ export type MessageEvent = Readonly<Record<string, unknown>> & { readonly type: 
 /** A block that is being written, or is whole. */
 interface Block {
   readonly kind: 'text' | 'reasoning' | 'redacted' | 'tool'
-  /** Members of its begin beside those of its content. */
+  /** Members of its start event, other than those of its content. */
   readonly named: Readonly<Record<string, string>>
   text: string
   signature: string
@@ -216,9 +216,9 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 }
 
 /**
- * What a model writes, as the blocks of a message and the events that tell of them. One block is written after
- * the other. A signature that is not Anthropic's travels in a carrier; that of a call in a block of its own
- * behind the call. The mapping table of part D.
+ * The output of a model as message blocks and their events. Blocks are written one after the other. A
+ * signature that is not Anthropic's travels in a carrier; a call's signature in a block of its own after the
+ * call. The mapping table of part D.
  */
 export class MessageBlocks {
   end: MessageEnd = { stop_reason: 'end_turn', stop_sequence: null }

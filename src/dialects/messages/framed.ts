@@ -87,7 +87,7 @@ export class GatheredMessage implements GatheredAnswer {
       role: 'assistant',
       ...this.#message,
       ...this.#delta,
-      // A message that cannot be read is none.
+      // One unreadable block makes the whole message invalid.
       content: content.includes(null) ? null : content,
       ...(isTold && { usage: this.#usage }),
     }

@@ -328,8 +328,8 @@ function isText(bytes: Buffer, key: number, length: number): boolean {
 }
 
 /**
- * The members of a usage as the provider told it, without its braces and without those that Sluice alone
- * tells.
+ * The members of a usage that a provider reported, without its braces and without those that only Sluice
+ * reports.
  * @param usage one JSON object, without white space around it
  * @returns null: it cannot be read
  */

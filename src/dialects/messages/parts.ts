@@ -94,8 +94,8 @@ export class MessagesParts extends PartEvents {
   }
 
   /**
-   * Some servers leave out that a block ended. Others begin several calls before one ends, whose fragments are
-   * told apart by their places.
+   * Some servers leave out the end of a block. Others start several calls before one ends; the fragments are
+   * assigned to them by index.
    */
   #makeRoom(at: number, isCall: boolean): Failure | null {
     for (const [place, { call }] of this.#open) {

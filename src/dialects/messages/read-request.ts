@@ -266,7 +266,7 @@ type Run =
   | { readonly role: 'user'; readonly parts: UserPart[] }
   | { readonly role: 'assistant'; readonly parts: AssistantPart[] }
 
-/** Turns of which those of one side that follow each other are one. A turn that says nothing is none. */
+/** Merges consecutive turns of the same side, and skips turns without content. */
 export class TurnRuns {
   readonly #turns: Turn[] = []
   #open: Run | null = null

@@ -17,7 +17,7 @@ const PING = 'ping'
 
 /** An event with the usage so far, which may turn out to be the last one. */
 interface HeldDelta extends KeptEvent {
-  /** It tells the output, which clients require. */
+  /** It reports output tokens, which clients require. */
   readonly isTold: boolean
 }
 
@@ -148,7 +148,7 @@ export class NativeMessagesStream extends NativeEvents {
   }
 }
 
-/** For a provider that tells neither why a message ended nor what it used. */
+/** For a provider that reports neither a stop reason nor usage. */
 const NO_DELTA: HeldDelta = {
   json: Buffer.from('{"type":"message_delta","delta":{"stop_reason":null,"stop_sequence":null}}'),
   usage: null,
@@ -369,7 +369,7 @@ class EventMembers implements Members {
   }
 }
 
-/** As `writtenAnew`, with the type that the name of the event tells, and without nulls for objects. */
+/** As `writtenAnew`, with the type from the event's name, and without nulls for objects. */
 function mend(bytes: Buffer, name: string): Buffer | null {
   return writtenAnew(bytes, (event) => {
     if (typeof event['type'] !== 'string' && NAME.test(name)) event['type'] = name

@@ -10,7 +10,7 @@ const SHARE_MAX = 0.95
 const EFFORT_USUAL = 'medium'
 /** Efforts that messages have other words for. */
 const EFFORTS: Readonly<Record<string, string>> = { minimal: 'low' }
-/** The least `top_p` beside reasoning. */
+/** The least `top_p` that Anthropic accepts with reasoning. */
 export const TOP_P_MIN = 0.95
 
 interface Answer {
@@ -20,8 +20,8 @@ interface Answer {
 }
 
 /**
- * How the model is to reason. Reasoning goes without where Anthropic would refuse it: beside a choice that
- * forces a tool, in a step that began without, and in an answer with no room for it.
+ * Sets how the model reasons. Reasoning is left out where Anthropic would refuse it: with a choice that
+ * forces a tool, in a step that began without reasoning, and in an answer with no room for it.
  * @returns the effort; null: none is sent
  */
 export function writeThinking(draft: PromptDraft, answer: Answer): string | null {
@@ -78,7 +78,7 @@ function thinkingOf(draft: PromptDraft, { effort, budget }: AskedReasoning, answ
   return { type: 'enabled', budget_tokens: Math.max(REASONING_TOKENS_MIN, Math.min(asked, most)) }
 }
 
-/** What Anthropic refuses beside reasoning. */
+/** Removes values that Anthropic refuses together with reasoning. */
 function cutBeside(draft: PromptDraft): void {
   const { temperature, topP } = draft.prompt.tuning
   if (draft.has('temperature') && temperature !== 1) draft.cut('temperature')

@@ -5,10 +5,10 @@ import { NOTHING_REPORTED, reportedWith, countOf, searchesOf, withSearches } fro
 import { TOKENS_TOLD_MAX } from '../../schemas/inference/token-limits.ts'
 
 /**
- * Usage as a provider of messages tells it, in buckets that do not overlap. The input leaves cached tokens
- * out. The first event has the input, and a placeholder for the output; later events have totals of all
- * figures that apply, and some gateways have the input only there, or zeros there. So the largest figure of
- * each counts. Steps that the totals leave out, as that of a compaction, come to them.
+ * Usage reported by a provider of messages, in buckets that do not overlap. The input excludes cached tokens.
+ * The first event has the input, and a placeholder for the output; later events have totals of all figures
+ * that apply, and some gateways report the input only there, or zeros there. So the largest value of each
+ * figure counts. Steps that the totals leave out, such as a compaction, are added.
  */
 export class MessagesUsage {
   #isTold = false
@@ -46,7 +46,7 @@ export class MessagesUsage {
     return this.toldWith(usageIn(json))
   }
 
-  /** As `told`, of figures that were parsed. */
+  /** As `told`, for parsed figures. */
   toldWith(usage: Members | null): boolean {
     if (usage === null) return false
     this.#add(usage)
@@ -59,17 +59,17 @@ export class MessagesUsage {
     return true
   }
 
-  /** Searches whose results came: they count until the provider tells its number, at the end. */
+  /** Searches whose results came: they count until the provider reports its number, at the end. */
   saw(searches: number): void {
     this.#seenSearches += searches
   }
 
-  /** Null: none were told. A bucket that was not told, or not as a count, is 0. */
+  /** Null: not reported. A bucket that is missing, or not a count, is 0. */
   get tokens(): TokenUsage | null {
     if (!this.#isTold && this.#seenSearches === 0) return null
     const steps = this.#steps
     const cacheWrite = steps.total('cacheWrite', this.#cacheWrite)
-    // Until a total is told, that of the steps is a placeholder, too.
+    // Until a total is reported, the total of the steps is a placeholder, too.
     const output = this.#isOutputTold ? steps.total('output', this.#output) : 0
     const reasoning = Math.min(this.#thinking, output)
     const tokens = {
@@ -133,7 +133,7 @@ export interface Figures {
 export function figuresOf(usage: Members): Figures {
   const created = membersOf(usage['cache_creation'])
   const cacheWriteHour = counted(created['ephemeral_1h_input_tokens'])
-  // Some tell the parts alone.
+  // Some servers report only the parts.
   const parts = cacheWriteHour + counted(created['ephemeral_5m_input_tokens'])
   return {
     input: counted(usage['input_tokens']),
@@ -167,7 +167,7 @@ export class Steps {
   }
 
   /**
-   * What was used, at most TOKENS_TOLD_MAX. A total that has the tokens of all steps stays as it is.
+   * The used tokens, at most TOKENS_TOLD_MAX. A total that includes all steps stays as it is.
    * @param told the provider's total
    */
   total(figure: keyof Figures, told: number): number {

@@ -35,11 +35,11 @@ export interface PresetForm {
   readonly kept: Readonly<Record<string, TSchema>>
   /** Members of a call in this form. */
   readonly body: Readonly<Record<string, TSchema>>
-  /** What a reader needs of a call beside the fields of a preset. */
+  /** Members that a reader of a call needs in addition to the fields of a preset. */
   readonly empty: Members
   /** Fields of which the request's own one stands for all: they say the same thing. */
   readonly together: readonly (readonly string[])[]
-  /** What providers of the form refuse beside each other; absent: nothing. */
+  /** Members that providers of the form refuse in combination; absent: none. */
   readonly conflicts?: {
     /** Members of a request that decide on it. */
     readonly names: readonly string[]
@@ -64,11 +64,11 @@ export function toolIdentity(tool: unknown): string {
 }
 
 /**
- * The caller's bytes with the fields of the preset that the request lacks: its tools behind those of the
- * request, and its system prompt before all else. What the request says wins as a whole, and all other bytes
- * stay as they are.
+ * The caller's bytes with the preset's fields that the request lacks: the preset's tools follow those of the
+ * request, and its system prompt comes first. Fields of the request win as a whole, and all other bytes stay
+ * as they are.
  * @param body has passed the schema of the dialect
- * @param model that results
+ * @param model the resulting model
  */
 export function mergedBody(
   form: PresetForm,
@@ -156,7 +156,7 @@ function isOn(thinking: unknown): boolean {
   return type === 'enabled' || type === 'adaptive'
 }
 
-/** Whether Anthropic refuses the member beside thinking. */
+/** Whether Anthropic refuses the member together with thinking. */
 function isRefused(name: string, value: unknown): boolean {
   switch (name) {
     case 'temperature':

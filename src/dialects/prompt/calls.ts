@@ -21,8 +21,8 @@ export const RESPONSES_CALL_ID: CallIdRule = { fits: /^[^]{1,64}$/, length: 9 }
 export const STRICT_CALL_ID: CallIdRule = { fits: /^[A-Za-z0-9]{9}$/, length: 9 }
 
 /**
- * The prompt with ids that no two calls have: some models count their calls anew in each turn, and providers
- * refuse a repeated id. Results belong to the calls of their id in their order.
+ * The prompt with a unique id for each call: some models restart their call numbers in each turn, and
+ * providers refuse a repeated id. Results are matched to calls of the same id in order.
  */
 export function withUniqueCalls(prompt: Prompt): Prompt {
   const called = prompt.turns.flatMap((turn) => (turn.role === 'assistant' ? turn.parts.flatMap(idIn) : []))

@@ -43,7 +43,7 @@ export interface ContentPlace {
 /** Protocols whose makers take no document without a name. */
 const NAMING: readonly TextProtocol[] = ['chat', 'responses']
 
-/** The prompt with texts that stand for contents in place of their names. */
+/** The prompt with contents inserted for their names. */
 export function withContents(prompt: Prompt, contents: NamedContents, protocol: TextProtocol): Prompt {
   const placing = new Placing(contents, NAMING.includes(protocol))
   return { ...prompt, turns: prompt.turns.map((turn) => placing.turn(turn)) }
@@ -87,7 +87,7 @@ class Placing {
     const { media, filename } = found
     if (given.kind === 'image') return { ...given, media }
     const { kind: _, filename: own, ...located } = given
-    // A picture is none of a chat's documents.
+    // In chat, pictures are image parts, not documents.
     if (inlineFormOf('file', media.mimeType) === 'image')
       return { kind: 'image', ...located, media, detail: null }
     return { ...given, media, filename: own ?? (this.#isNaming ? filename : null) }

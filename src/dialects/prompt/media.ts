@@ -52,7 +52,7 @@ export function isTextDocument(media: Media): boolean {
   return media.kind === 'base64' && (media.mimeType.startsWith('text/') || TEXTS.has(media.mimeType))
 }
 
-/** The text of a document that is one; null: it is none, or its content is not here. */
+/** The text of a text document; null: not a text, or its content is not here. */
 export function textOfMedia(media: Media): string | null {
   if (media.kind !== 'base64' || !isTextDocument(media)) return null
   return media.text ?? Buffer.from(media.data, 'base64').toString()
@@ -81,8 +81,8 @@ export function isWebAddress(url: string): boolean {
 }
 
 /**
- * Whether what stands at the place of a picture is one as far as its type or address tells. Google reads
- * documents, texts and films at the place of a picture, too.
+ * Whether the value of a picture's member is a picture, judged by its type or address. Google also reads
+ * documents, texts and films there.
  * @param url an address, or the content itself
  */
 export function isPictureUrl(url: string): boolean {

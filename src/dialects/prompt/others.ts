@@ -55,7 +55,7 @@ export class Others {
   }
 
   /**
-   * Members of an object beside those that its reader uses.
+   * Adds the members of an object that its reader does not use.
    * @param prefix of their names
    */
   addRest(object: Members, used: ReadonlySet<string>, { path, prefix = '' }: RestPlace): void {
@@ -138,7 +138,7 @@ export function cachePointOf(control: unknown): CachePoint | null {
   return isObject(control) ? { ttl: textOf(control['ttl']) } : null
 }
 
-/** A place as chat and messages write it; nothing where there is none. */
+/** A cache point as chat and messages write it; empty without one. */
 export function cacheControl(cache: CachePoint | null): object {
   if (cache === null) return {}
   return { [CACHE_MARK]: { type: MARK_TYPE, ...(cache.ttl !== null && { ttl: cache.ttl }) } }

@@ -84,7 +84,7 @@ export type UserPart = PromptText | PromptImage | PromptAudio | PromptVideo | Pr
 /** Reasoning of a model that the caller gives back. */
 export interface PromptReasoning extends Cut {
   readonly kind: 'reasoning'
-  /** Empty where the provider told nothing that can be read. */
+  /** Empty if the provider sent no readable text. */
   readonly text: string
   /** The text is the provider's summary. */
   readonly isSummary: boolean

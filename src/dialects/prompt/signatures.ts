@@ -11,13 +11,12 @@ export const SIGNATURE_FORMATS = {
   gemini: 'google-gemini-v1',
 } as const
 
-/** Stands for the format of a signature whose sender does not tell it. */
+/** Stands for the format of a signature whose sender does not name it. */
 export const UNKNOWN_FORMAT = 'unknown'
 
 /**
- * What a signature belongs to: reasoning that is shown, reasoning that is not (`redacted_thinking`), or the
- * call of a tool. In messages and in responses, whose calls have no signature, that of a call stands directly
- * behind its call as reasoning without a text.
+ * The owner of a signature: visible reasoning, hidden reasoning (`redacted_thinking`), or a tool call. Calls
+ * in messages and responses have no signature: there it follows the call as reasoning without a text.
  */
 export type SignatureUse = 'reasoning' | 'redacted' | 'call'
 
@@ -36,7 +35,7 @@ export interface SignaturePlace {
 
 /** Begins a carrier, and never a signature that stands in its own place. */
 export const CARRIER_MARK = 'sl1.'
-/** `sl1.<format>.<data>`; behind the format stands what it belongs to, unless that is shown reasoning. */
+/** `sl1.<format>.<data>`; its owner follows the format, unless that is visible reasoning. */
 const CARRIER = /^sl1\.([\w-]{1,64})(?:\+(redacted|call))?\.(.*)$/s
 const FORMAT = /^[\w-]{1,64}$/
 /**
@@ -81,7 +80,7 @@ function isUse(word: string | undefined): word is SignatureUse {
   return word === 'redacted' || word === 'call'
 }
 
-/** Null: there is none, or one of a format that the endpoint does not take back. */
+/** Null: no signature, or a format that the endpoint does not take back. */
 export function takenBack(
   signature: Signature | null,
   { signatureFormats }: { readonly signatureFormats: readonly string[] },
@@ -90,7 +89,7 @@ export function takenBack(
 }
 
 /**
- * A part, or the signature of the call before it: forms whose calls have no signature carry it behind the
+ * A part, or the signature of the call before it: forms whose calls have no signature carry it after the
  * call. Part D, mapping table.
  */
 export type ReadPart = AssistantPart | { readonly kind: 'call_signature'; readonly signature: Signature }
@@ -105,8 +104,8 @@ const NO_TEXT = {
 } as const
 
 /**
- * Gives signatures of calls to their calls. Behind a call stands its own one. One that no call comes before was
- * moved by a form that puts reasoning first: it is that of the next call.
+ * Assigns signatures to calls. A signature after a call belongs to that call. One with no call before it was
+ * moved by a form that puts reasoning first, and belongs to the next call.
  */
 export function withCallSignatures(parts: readonly ReadPart[]): readonly AssistantPart[] {
   const read: AssistantPart[] = []
@@ -165,7 +164,7 @@ export function hasCarrier({ buffer, byteOffset, length }: Uint8Array): boolean 
   return Buffer.from(buffer, byteOffset, length).includes(CARRIER_BYTES)
 }
 
-/** Whether a body may have one. Chat names the format beside it. */
+/** Whether a body may have a carrier. Chat needs none: its members name the format. */
 export function mayCarryForeign(dialect: Dialect, body: Uint8Array): boolean {
   return dialect !== 'chat' && hasCarrier(body)
 }

@@ -9,10 +9,7 @@ import { MAKER_USER_CHARS_MAX } from '../../schemas/models/openai-maker.ts'
 
 const FIELDS = Object.entries(TUNING) as readonly (readonly [keyof Tuning, TuningField])[]
 
-/**
- * The members of the table that stand at the top of the request. One of another type than usual is none of
- * the form.
- */
+/** The members of the table at the top of the request. A member of an unexpected type is dropped. */
 export function readTuning(body: Members, dialect: Dialect, others: Others): Tuning {
   const read: Record<string, unknown> = {}
   for (const [key, { member, names, kind }] of FIELDS) {
@@ -79,7 +76,7 @@ const USED: ReadonlySet<string> = new Set([
 ])
 
 interface AskedElsewhere {
-  /** The effort of a member beside `reasoning`. */
+  /** The effort from a member other than `reasoning`. */
   readonly effort?: string | null
   readonly isHidden?: boolean
   readonly isEncryptedAsked?: boolean

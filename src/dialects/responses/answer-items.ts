@@ -30,7 +30,7 @@ interface OpenItem {
 /** An event of text, whose number is not known here. */
 export interface GoingOn {
   readonly type: string
-  /** JSON behind the type and the number, without braces. */
+  /** JSON after the type and the number, without braces. */
   readonly members: string
 }
 
@@ -44,9 +44,9 @@ export interface ResponseItemsOptions {
 }
 
 /**
- * What a model writes, as the items of a response and the events that tell of them. One item is written
- * after the other: reasoning, calls of tools, a message. A signature travels in a carrier; that of a call in
- * an item of reasoning behind the call.
+ * The output of a model as response items and their events. Items are written one after the other: reasoning,
+ * tool calls, a message. A signature travels in a carrier; a call's signature in a reasoning item after the
+ * call.
  */
 export class ResponseItems {
   /** Items that are whole. */
@@ -248,10 +248,10 @@ export class PreparedJson {
   }
 }
 
-/** Texts one behind the other in UTF-8, with values of JSON among them. */
+/** Joins texts in UTF-8, with JSON values among them. */
 export class JsonWriter {
   readonly #written: Uint8Array[] = []
-  /** Behind what is written. */
+  /** Text after the written part. */
   #text = ''
 
   add(text: string): this {

@@ -110,7 +110,7 @@ export class ResponsesEvents implements TextEvents {
     return new PreparedJson(text)
   }
 
-  /** The events before the first output; behind it none. */
+  /** The events before the first output; empty after it. */
   #begun(): readonly ResponseEvent[] {
     if (this.#events > 0) return []
     const response = responseOf(this.#head, { status: 'in_progress' })

@@ -26,7 +26,7 @@ import {
 } from '../../schemas/inference/server-tools.ts'
 import { isPictureUrl } from '../prompt/media.ts'
 
-/** Reasoning that a client names in place of sending it: it is left out where nothing is stored. */
+/** Prefix of reasoning that a client sends by its id: such reasoning is dropped, since nothing is stored. */
 export const REASONING_ID = 'rs_'
 /** Of `include`. */
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content'

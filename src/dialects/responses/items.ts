@@ -25,15 +25,15 @@ interface SeenItem {
 }
 
 /**
- * The items of a response as they come: the same text stands in fragments, in an event of its own, in its item
- * and in the last event. Each is given once; small servers leave some of them out. Fragments that do not begin
- * the whole text, or come behind it, are those of a stream that was damaged.
+ * The items of a response as they come: the same text occurs in fragments, in an event of its own, in its
+ * item and in the last event, and small servers leave some of them out. Each text is passed on once. A stream
+ * whose fragments differ from the start of the whole text, or come after it, is damaged.
  */
 export class ResponseItems {
   readonly #queue: PartQueue
   readonly #format: string
   readonly #items = new Map<number, SeenItem>()
-  /** Places of the items whose ids were told. */
+  /** Places of the items whose ids are known. */
   readonly #indexes = new Map<string, number>()
   #parts = 0
   /** What messages have given: a text, a refusal. */
@@ -95,7 +95,7 @@ export class ResponseItems {
     for (const [nth, item] of items.entries()) {
       const known = this.#indexes.get(item.id ?? '') ?? nth
       const type = this.#items.get(known)?.type ?? item.type
-      // Lists that leave items out cannot be told apart from those.
+      // The list may leave items out: another type at this place is no error.
       const failure = type === item.type ? this.end(known, item) : null
       if (failure !== null) return failure
     }
@@ -209,9 +209,8 @@ function givenOf({ given }: SeenItem, key: string): GivenText {
 }
 
 /**
- * What is left to give of a part. Nothing belongs to a call whose arguments have ended, as some servers write
- * them anew.
- * @returns null: what was given is not its begin
+ * The rest of a part. It is empty for a call whose arguments have ended: some servers write them again.
+ * @returns null: the whole does not begin with the text passed on
  */
 function restOf(seen: SeenItem | undefined, key: string, whole: string): string | null {
   if (seen?.call?.isOver === true) return ''
@@ -238,7 +237,7 @@ const DIGEST_PRIME = 0x01000193
 
 /** A text that was given on in fragments, of which nothing is kept but its length and a digest (FNV-1a). */
 export class GivenText {
-  /** The provider has told the whole text, and no fragment may follow. */
+  /** The provider has sent the whole text, and no fragment may follow. */
   isWhole = false
   /** UTF-16 units so far. */
   #units = 0
@@ -250,9 +249,9 @@ export class GivenText {
   }
 
   /**
-   * What is left to give of the same text, told whole. Nothing is left of a text that is no longer than its
-   * fragments, and the two are not compared then: small servers leave texts out of some events.
-   * @returns null: the fragments are not its begin
+   * The rest of the same text, sent whole. It is empty for a text that is no longer than its fragments, and
+   * the two are not compared then: small servers leave texts out of some events.
+   * @returns null: the whole does not begin with the fragments
    */
   restOf(whole: string): string | null {
     if (whole.length <= this.#units) return ''

@@ -116,7 +116,7 @@ export class ResponseMembers implements Members {
     return json.value(at, depth)
   }
 
-  /** What is missing is added by `added`: it depends on members behind this object. */
+  /** `added` adds the missing members: they depend on members after this object. */
   end(at: number): string {
     this.close = at
     return ''

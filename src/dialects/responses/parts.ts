@@ -56,7 +56,7 @@ export class ResponsesParts extends PartEvents {
     return super.heldBytes + this.#queue.heldBytes
   }
 
-  /** As the last event tells it; null: missing, not credible, or no output where there was some. */
+  /** As the last event reports it; null: missing, not credible, or no output where there was some. */
   get usage(): TokenUsage | null {
     const usage = this.#usage
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage

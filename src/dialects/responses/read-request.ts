@@ -208,7 +208,7 @@ function callOf(item: Members, names: FunctionNames, json: string): ReadTurn {
   return { role: 'assistant', parts: [call] }
 }
 
-/** Reasoning that is named in place of being sent goes without: nothing is stored. */
+/** Drops reasoning that is sent by its id: nothing is stored. */
 function addReference({ id }: Members, { path, others }: Place): void {
   if (textOf(id)?.startsWith(REASONING_ID) === true) others.drop('item_reference', path)
   else others.add('input', path)
@@ -257,7 +257,7 @@ function isOfModel(part: ItemPart): part is Extract<AssistantPart, { readonly ki
 
 const REASONING = usedMembers('responses', 'turns', { type: 'reasoning' })
 
-/** Nothing where the item says nothing. The summary stands for the text where there is none. */
+/** Empty if the item has no content. Without a text, the summary is used as the text. */
 function readReasoningItem(item: Members, { path, others }: Place): readonly ReadPart[] {
   others.addRest(item, REASONING, { path })
   const place = { path, others }

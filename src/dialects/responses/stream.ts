@@ -8,7 +8,7 @@ import { usageWithItems, toldUsageOf, type ToldUsage } from './usage.ts'
 import type { FinalEvents, TokenUsage, AnswerPieces, NativeHead, FailureOf } from '../parts.ts'
 import { reportedWith, usageBetween } from '../usage.ts'
 
-/** Events that have the whole response, and its status where it tells none. */
+/** Events that have the whole response, with the status to use if it has none. */
 const CONTAINERS: ReadonlyMap<string, string> = new Map([
   ['response.created', 'in_progress'],
   ['response.queued', 'queued'],
@@ -29,7 +29,7 @@ const PINGS: ReadonlySet<string> = new Set(['ping', 'keepalive'])
 interface Final {
   /** The event around the usage of its response. */
   readonly pieces: AnswerPieces
-  /** Null: the provider told none that is credible. */
+  /** Null: no credible usage was reported. */
   readonly told: ToldUsage | null
 }
 
@@ -61,7 +61,7 @@ export class NativeResponsesStream extends NativeEvents {
     return super.heldBytes + (final === null ? 0 : bytesOf(final.pieces.before) + bytesOf(final.pieces.after))
   }
 
-  /** As the provider told it in the last event, with the searches of the items so far. */
+  /** As the provider reported it in the last event, with the searches of the items so far. */
   get usage(): TokenUsage | null {
     return usageWithItems(this.#final?.told?.tokens ?? null, this.#searches)
   }

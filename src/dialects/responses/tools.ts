@@ -35,7 +35,7 @@ export function toolLists({ tools, input }: Pick<ResponsesBody, 'tools' | 'input
   return [{ tools: (tools ?? []).map(membersOf), path: ['tools'] }, ...brought]
 }
 
-/** A tool that comes again is declared once, as the conversation told it last. */
+/** A repeated tool is declared once, by its last declaration in the conversation. */
 export function readTools(lists: readonly ToolList[], place: ToolPlace): readonly PromptTool[] {
   const read = lists.map((list) => readList(list, place))
   const last = new Map(read.flatMap((tools, nth) => tools.map(({ name }) => [name, nth] as const)))

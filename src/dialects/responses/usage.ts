@@ -5,10 +5,10 @@ import { USAGE_OURS } from '../../schemas/inference/text-members.ts'
 import { USAGE_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 
 /**
- * Usage as a provider of responses tells it, in buckets that do not overlap: the input includes cached
- * tokens, the output includes reasoning. A server that leaves reasoning out of the output has it in the
- * total alone.
- * @param hasOutput output was delivered, and no output in the figures is a mistake
+ * Usage reported by a provider of responses, in buckets that do not overlap: the input includes cached
+ * tokens, the output includes reasoning. A server that leaves reasoning out of the output includes it only in
+ * the total.
+ * @param hasOutput output was delivered, so figures without output are a mistake
  * @returns null: figures are missing, or are not credible
  */
 export function responsesUsageOf(usage: Members, hasOutput: boolean): TokenUsage | null {
@@ -28,11 +28,11 @@ export function responsesUsageOf(usage: Members, hasOutput: boolean): TokenUsage
   return { input: input - read - written, cacheRead: read, cacheWrite: written, output: text, reasoning }
 }
 
-/** The searches of an answer whose provider told no tokens: those are estimated. */
+/** The searches of an answer whose provider reported no tokens: those are estimated. */
 const NO_TOKENS: TokenUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
 /**
- * The usage with the searches of the web that the items show; providers of responses tell them nowhere else.
+ * The usage with the web searches that the items show; providers of responses report them nowhere else.
  * @param tokens null: none are credible
  * @returns null: nothing is known
  */
@@ -47,9 +47,9 @@ export interface ToldUsage {
 }
 
 /**
- * The usage that a provider told, with the figures that clients which validate require, and without the
- * members of Sluice.
- * @param json one JSON value; null: it told none
+ * The usage that a provider reported, with the figures that validating clients require, and without Sluice's
+ * own members.
+ * @param json one JSON value; null: not reported
  * @param hasOutput output was delivered
  * @returns null: missing, or not credible
  */

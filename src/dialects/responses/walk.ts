@@ -64,8 +64,8 @@ export class ResponseWalk extends WholeWalk {
   }
 
   /**
-   * Gives all of it, with what the response lacks.
-   * @param status of a response that tells none
+   * Writes all of it, with the members that the response lacks.
+   * @param status of a response without a status
    */
   write(out: SpliceSink, status: string): void {
     const { close } = this.response
@@ -75,7 +75,7 @@ export class ResponseWalk extends WholeWalk {
     this.walk.splices.apply(close, this.end, out)
   }
 
-  /** Gives the parts before and behind the usage of the response. @param status as for `write` */
+  /** Writes the parts before and after the usage of the response. @param status as for `write` */
   around(before: SpliceSink, behind: SpliceSink, status: string): void {
     const { splices } = this.walk
     const { close, usage } = this.response

@@ -153,7 +153,7 @@ function callItem(draft: PromptDraft, call: Extract<AssistantPart, { readonly ki
     : { type: 'function_call', ...own, arguments: json }
 }
 
-/** The signature of a call, behind the call. */
+/** The signature of a call, after the call. */
 function signatureItems(draft: PromptDraft, signature: Signature | null): readonly Members[] {
   const kept = takenBack(signature, draft.terms)
   if (signature !== null && kept === null) draft.drop('reasoning', draft.turnsPath)

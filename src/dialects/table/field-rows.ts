@@ -34,7 +34,7 @@ export interface FieldRow {
   readonly to?: readonly string[]
   /** Values with which something else becomes of it, for people. */
   readonly limit?: string
-  /** Values that are neither named nor refused, beside null. */
+  /** Values, apart from null, that are neither named nor refused. */
   readonly defaults?: readonly unknown[]
 }
 

@@ -57,7 +57,7 @@ export interface TuningField extends CarriedField {
   /** Its name at the top of requests; forms that have it elsewhere have another name in `names`. */
   readonly member: string
   readonly kind: 'number' | 'text' | 'object'
-  /** Values that change nothing beside null: such a value is never named. */
+  /** Values, apart from null, that change nothing: they are never named. */
   readonly defaults: readonly unknown[]
 }
 
@@ -301,7 +301,7 @@ export const NESTED_REFUSED: ReadonlySet<string> = new Set([
   'output_config.format',
 ])
 
-/** Values of nested members that change nothing, beside null, empty texts and empty lists. */
+/** Values of nested members that change nothing, in addition to null, empty texts and empty lists. */
 export const NESTED_DEFAULTS: Readonly<Record<string, readonly unknown[]>> = {
   defer_loading: [false],
   eager_input_streaming: [false],

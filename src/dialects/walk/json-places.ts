@@ -49,7 +49,7 @@ export class JsonPlaces {
     return members
   }
 
-  /** The items of a list; empty: it is none. */
+  /** The items of a list; empty if the value is not a list. */
   items({ start }: Span): readonly ItemPlace[] {
     const bytes = this.#bytes
     const items: ItemPlace[] = []

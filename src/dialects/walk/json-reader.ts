@@ -32,9 +32,9 @@ const WORDS: ReadonlyMap<number, string> = new Map(
 const NEAR_BYTES = 1_024
 
 /**
- * Walks over JSON in bytes, and makes no value of it. It takes what `JSON.parse` takes, no deeper than a
- * maximum; whether the bytes are UTF-8 is not checked. Each method gets the place of a value's first
- * byte and returns the place behind its last one, or WRONG.
+ * Walks over JSON bytes without building values. It accepts the same text as `JSON.parse`, up to a maximum
+ * depth; it does not check that the bytes are UTF-8. Each method takes the place of a value's first byte and
+ * returns the place after its last one, or WRONG.
  */
 export class JsonReader {
   bytes: Buffer

@@ -24,7 +24,7 @@ export interface Members {
   /** An object begins. @param nth its place in its list; 0 outside of lists */
   begin(nth: number): void
   /**
-   * @param key its first byte behind the quote
+   * @param key its first byte after the quote
    * @param length of the key, in bytes
    * @param at the first byte of the value
    * @param depth of the value
@@ -81,7 +81,7 @@ export class ObjectWalk {
   }
 
   /**
-   * Goes on in an object behind a member that stays.
+   * Continues in an object after a member that stays.
    * @param end of the member's value
    */
   resume(members: Members, end: number, depth: number): number {
@@ -130,7 +130,7 @@ export class ObjectWalk {
       const isLast = bytes[next] === CLOSE_OBJECT
       if (!isLast && bytes[next] !== COMMA) return WRONG
       const nextKey = isLast ? next : endOfSpace(bytes, next + 1)
-      // A member goes with the comma before it; the first one with the comma behind it.
+      // A cut member takes the comma before it along; the first one takes the comma after it.
       if (!this.#isCut) lastEnd = end
       else if (lastEnd === -1) this.splices.add(at, isLast ? end : nextKey, '')
       else {
@@ -151,7 +151,7 @@ export class ObjectWalk {
 }
 
 /**
- * @param at behind the opening quote
+ * @param at the place after the opening quote
  * @returns the closing quote; ODD for a key with an escape
  */
 function endOfKey(bytes: Buffer, at: number): number {
@@ -214,17 +214,17 @@ export function thinksIn(before: ThinksIn | null, name: ThinksIn): ThinksIn {
 const NO_BYTES = Buffer.alloc(0)
 
 /**
- * A walk over an event, or over a whole answer: one object with nothing but space around it. What the walk
- * does not decide (names with escapes, members that come twice, several lines, bytes that are not UTF-8) is
- * written anew, and walked over again.
+ * A walk over an event, or over a whole answer: one object with nothing but space around it. Input that the
+ * walk cannot decide (names with escapes, repeated members, several lines, bytes that are not UTF-8) is
+ * rewritten first, and walked over again.
  */
 export abstract class WholeWalk {
-  /** What was walked over: the provider's bytes, or those bytes written anew. */
+  /** The walked bytes: the provider's, or the rewritten ones. */
   bytes: Buffer = NO_BYTES
   protected readonly walk = new ObjectWalk()
   /** The opening brace. */
   protected start = 0
-  /** Behind the closing brace. */
+  /** The place after the closing brace. */
   protected end = 0
 
   /**

@@ -13,10 +13,10 @@ export function writtenJson(value: unknown): string | null {
 }
 
 /**
- * Parses an object that a walk over its bytes did not decide, changes it, and writes it anew: for names with
- * escapes, members that come twice, bytes that are not UTF-8, several lines. The thread is held for as long
- * as the value takes to be parsed.
- * @returns one line of JSON; null: it is no object, or no JSON, or has over JSON_VALUES_MAX values
+ * Parses an object that a walk over its bytes could not decide, changes it, and rewrites it: for names with
+ * escapes, repeated members, bytes that are not UTF-8, several lines. Parsing blocks the thread for its whole
+ * duration.
+ * @returns one line of JSON; null: not an object, not JSON, or over JSON_VALUES_MAX values
  */
 export function writtenAnew(bytes: Buffer, change: (top: Record<string, unknown>) => void): Buffer | null {
   const text = bytes.toString('utf8')

@@ -22,8 +22,8 @@ export const VETTED_CALLS_MAX = 1_024
 /** Sockets of one front to destinations that callers chose, idle sockets included. Decision. */
 export const VETTED_SOCKETS_MAX = 1_536
 /**
- * Bytes of answers from destinations that callers chose, held by one front at once beside the answers of
- * providers: one answer of the largest size. Decision.
+ * Bytes of answers from destinations chosen by callers that one front holds at once, in addition to the
+ * answers of providers: one answer of the largest size. Decision.
  */
 export const VETTED_ANSWERS_BYTES_MAX = 128 * MIB
 /**

@@ -25,9 +25,9 @@ export const UPLOAD_RENEW_MS = 15_000
 export const FILE_BYTES_MAX = 100 * MIB
 /** Characters of a file's name. B1.7. */
 export const FILENAME_CHARS_MAX = 255
-/** Parts of an upload's form beside the file. Decision. */
+/** Parts of an upload's form, apart from the file. Decision. */
 export const FORM_FIELDS_MAX = 32
-/** Bytes of each part of an upload's form beside the file. Decision. */
+/** Bytes of each part of an upload's form, apart from the file. Decision. */
 export const FORM_FIELD_BYTES_MAX = 64 * KIB
 /**
  * Bytes of a form outside of the file: the fields, all part headers, the preamble and the epilogue. Decision.

@@ -143,7 +143,7 @@ const Head = {
   service_tier: ReportedTier,
 }
 
-/** What the model said beside its text. */
+/** Output of the model other than its text. */
 const BESIDE_TEXT = {
   refusal: Type.Optional(TextOrNull),
   reasoning: Type.Optional(TextOrNull),
@@ -188,8 +188,8 @@ export const ChatAnswer = Type.Object({
 })
 
 /**
- * The data of each event of a streamed answer; behind the last one stands `[DONE]`. A provider's events have
- * more members.
+ * The data of each event of a streamed answer; `[DONE]` follows the last one. A provider's events have more
+ * members.
  */
 export const ChatChunk = Type.Object({
   ...Head,

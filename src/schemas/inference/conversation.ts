@@ -2,7 +2,7 @@ import { AFFINITY_TEXT_UNITS_MAX, AFFINITY_TEXTS_MAX } from './inference-limits.
 import { fail, ok, type Outcome } from '../failures.ts'
 import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 
-/** What tells the conversation of a call from others, in the body of the call. */
+/** Members of a call's body that identify its conversation. */
 export interface Conversation {
   /** The caller's own name of the conversation or of its user (`prompt_cache_key`, `metadata.user_id`). */
   readonly name: string | null

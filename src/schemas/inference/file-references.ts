@@ -20,7 +20,7 @@ export interface FileReference {
   readonly at: JsonPath
 }
 
-/** Members that name another content, or hold it. Such a member beside the id of a file has to be null. */
+/** Members that name another content, or hold it. With a file id, such a member has to be null. */
 const OTHER_CONTENT: Readonly<Record<FileUse, readonly string[]>> = {
   file: ['file_data'],
   input_file: ['file_data', 'file_url'],
@@ -46,7 +46,7 @@ export const FILE_OBJECTS: NonNullable<KeptForm['objects']> = {
   pathsOf: (digest) => ((digest as DigestWithFiles).files ?? []).flatMap(objectsOf),
 }
 
-/** The part of a chat has the object beside its own type; every other one is the object itself. */
+/** A chat part wraps the object in a member next to its type; other parts are the object itself. */
 function objectsOf({ use, at }: FileReference): readonly JsonPath[] {
   return use === 'file' ? [at.slice(0, -1), at] : [at]
 }

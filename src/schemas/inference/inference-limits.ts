@@ -31,9 +31,8 @@ export const CHOICES_MAX = 8
 /** Characters of the request from which on a provider's message may not quote them. D37. */
 export const QUOTED_CHARS_MIN = 24
 /**
- * Bytes of a request in which quotations are looked for on the loop: in 20 ms, and in some 100 where the
- * message is made of pieces of the request. A call with a larger request does not tell the provider's message.
- * Decision.
+ * Bytes of a request that is searched for quotations on the loop: in 20 ms, and in some 100 ms if the message
+ * is made of pieces of the request. With a larger request, the provider's message is not shown. Decision.
  */
 export const SEARCHED_BYTES_MAX = MIB
 /** UTF-16 units of each end of a text by which a conversation is known again. Decision. */
@@ -67,7 +66,7 @@ export const ECHO_UNITS_MAX = 16_384
 export const ECHO_SEARCHED_BYTES_MAX = 262_144
 /** Milliseconds that a provider's count of tokens may take. Decision. */
 export const COUNT_DEADLINE_MS = 60_000
-/** Bytes of a provider's count of tokens, which is one figure and few members beside it. Decision. */
+/** Bytes of a provider's token count, which is one figure and a few other members. Decision. */
 export const COUNT_BYTES_MAX = 65_536
 /** Characters of a caller's header that is passed on to a provider. Decision. */
 export const PASSED_HEADER_CHARS_MAX = 2_048

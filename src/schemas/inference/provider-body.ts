@@ -36,7 +36,7 @@ interface Splice<H = never> {
   readonly start: number
   readonly end: number
   readonly put: string
-  /** Behind the text, with a text behind it. */
+  /** Follows the text; `after` is the text that follows the hole. */
   readonly hole?: { readonly content: H; readonly after: string }
 }
 
@@ -154,16 +154,16 @@ function nestedSplices<H>(
   return [...splices, ...cutSplices(cuts.sort((a, b) => a.keyStart - b.keyStart))]
 }
 
-/** A run of members, one behind the other in their object, that are cut at once. */
+/** A run of adjacent members of an object that are cut at once. */
 interface Run {
   readonly start: number
   readonly end: number
-  /** The comma before the first of them; 0: there is none. */
+  /** The comma before the first of them; 0: no comma. */
   readonly comma: number
 }
 
 /**
- * A member goes with the comma behind it, and the last of an object with the comma before it.
+ * A member is cut with the comma after it, and the last of an object with the comma before it.
  * @param cuts in the order of the body
  */
 function cutSplices(cuts: readonly MemberSpan[]): readonly Splice[] {

@@ -4,8 +4,8 @@ import type { MessagesBody } from './messages.ts'
 import type { ResponsesBody } from './responses.ts'
 
 /**
- * What the tools of a provider cost beside the tokens of their steps, of all tools of a call the dearest:
- * `tokens` nothing, `search` the price of a search of the web, `other` what no catalogue tells.
+ * The price of the provider's tools in addition to the tokens of their steps; the dearest tool of a call
+ * counts: `tokens` nothing, `search` the price of a web search, `other` a price that no catalogue lists.
  */
 export type ServerToolPrice = 'tokens' | 'search' | 'other'
 

@@ -2,7 +2,7 @@ import { MIB } from '../limits/limits.ts'
 
 /** Named limits of streamed answers, each with its unit and its source. */
 
-/** Bytes of events that a stream keeps for a client that is behind, beside those in the socket. D19. */
+/** Bytes of events that a stream keeps for a slow client, in addition to those in the socket. D19. */
 export const STREAM_HELD_BYTES_MAX = 64 * 1024
 /**
  * Bytes of such events that wait to be written, beyond which the source of the stream is not read. What the
@@ -16,8 +16,8 @@ export const STREAM_LAST_EVENT_MS_MAX = 5_000
 /** Bytes of one event of a provider's stream: a picture comes in one. D12. */
 export const STREAM_EVENT_BYTES_MAX = 16 * MIB
 /**
- * Bytes of an event that is parsed and written anew on the loop, in about 10 ms; the form of a larger one has
- * to be regular. Decision.
+ * Bytes of an event that is parsed and rewritten on the loop, in about 10 ms; a larger one must already be
+ * regular. Decision.
  */
 export const STREAM_MENDED_BYTES_MAX = MIB
 /** Texts, and pictures, of a list that an event or an answer has as its `content`: they become one. Decision. */
@@ -29,7 +29,7 @@ export const STREAM_BYTES_MAX = 128 * MIB
  * last event repeats them all: they stay in memory until then. D12.
  */
 export const RESPONSE_KEPT_BYTES_MAX = 4 * MIB
-/** Bytes that an item of a stream translated to responses counts beside its text. Decision. */
+/** Bytes that an item of a stream translated to responses counts in addition to its text. Decision. */
 export const RESPONSE_ITEM_BYTES = 256
 /**
  * Bytes of events before the first output of a stream. They wait for it, so that an attempt that fails leaves
@@ -40,22 +40,22 @@ export const STREAM_PREFACE_BYTES_MAX = 256 * 1024
 export const STREAM_MS_MAX = 3_600_000
 /**
  * Milliseconds without an output after which the head of a streamed answer leaves with a comment, unless
- * SLUICE_STREAM_HOLD_MS says otherwise; falling back goes on behind it. D15.
+ * SLUICE_STREAM_HOLD_MS says otherwise; fallback continues after it. D15.
  */
 export const STREAM_HOLD_MS_DEFAULT = 10_000
 /** Most milliseconds that SLUICE_STREAM_HOLD_MS allows. Decision. */
 export const STREAM_HOLD_MS_MAX = 600_000
-/** Milliseconds after which an open stream tells the journal anew how far it has come. D28. */
+/** Milliseconds between two reports of an open stream's progress to the journal. D28. */
 export const PROGRESS_MS = 1_000
-/** Milliseconds of its rate that a stream tells the journal beside what it has come to. D28. */
+/** Milliseconds at its current rate that a stream adds to the progress that it reports. D28. */
 export const PROGRESS_AHEAD_MS = 2_000
-/** Milliseconds between two looks which streams have to tell. Decision. */
+/** Milliseconds between two checks which streams have progress to report. Decision. */
 export const PROGRESS_BEAT_MS = 250
-/** Streams that tell at one such look, in about 3 ms. Decision. */
+/** Streams that report at one such check, in about 3 ms. Decision. */
 export const PROGRESS_BEAT_STREAMS_MAX = 512
 /**
- * Milliseconds behind the first output until a stream tells for the first time, and of which its rate is
- * made at least: less is no rate. Decision.
+ * Milliseconds after the first output until a stream first reports, and the least time that its rate is
+ * computed from: less gives no meaningful rate. Decision.
  */
 export const PROGRESS_RATE_MS_MIN = 200
 /** Models that have figures of their own in the metrics of a process; others share `other`. Decision. */

@@ -216,5 +216,5 @@ export const ServerToolUse = maybe(
   ),
 )
 
-/** Members of a usage that Sluice alone tells: a provider may be a gateway itself, and have them too. */
+/** Members of a usage that only Sluice reports: a provider may be a gateway itself, and report them too. */
 export const USAGE_OURS: ReadonlySet<string> = new Set([...Object.keys(CHARGED), 'cost_details'])

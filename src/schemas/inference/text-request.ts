@@ -32,7 +32,7 @@ export interface EstimatedText {
 
 /** What bounds the tokens of a call. */
 export interface TextSize {
-  /** Bytes of the body without base64 media: the input has at most as many tokens, beside its media. */
+  /** Bytes of the body without base64 media: an upper bound on its input tokens, media excluded. */
   readonly promptBytesMost: number
   /** What its tokens are estimated by. */
   readonly text: EstimatedText
@@ -103,11 +103,11 @@ export interface TextInput {
   /** Models that are tried after the first. */
   readonly models: readonly string[]
   readonly provider: ProviderPreferences | null
-  /** A preset beside the model, which may name one too. */
+  /** A preset in addition to the model, which may name one too. */
   readonly preset: string | null
   /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. */
   readonly dropped: readonly string[]
-  /** The first member by which the call may cost more than the catalogue says; null: there is none. */
+  /** The first member by which the call may cost more than the catalogue says; null: no such member. */
   readonly dearMember: string | null
   /** What the call asks for that may have a price of its own, as modifiers name it. */
   readonly tiers: Tiers
@@ -118,7 +118,7 @@ export interface TextInput {
   readonly compactionPath?: string
   /** The provider may answer with another model, which it knows alone (`fallbacks`). */
   readonly hasFallbacks: boolean
-  /** Outputs beside text that the request asks for; absent: none. */
+  /** Outputs other than text that the request asks for; absent: none. */
   readonly outputs?: readonly PlacedModality[]
   /** Names in `supported_parameters` that an endpoint has to have; none without `require_parameters`. */
   readonly parameters: readonly string[]

@@ -14,9 +14,9 @@ export const TOKENS_TRANSLATED_TOOL_MAX = 128
  * 48,169. Decision.
  */
 export const PICTURE_TOKENS_MAX = 65_536
-/** Tokens of one kind that a provider can tell of a call: a higher figure is a mistake. Decision. */
+/** Tokens of one kind that a provider can report for a call: a higher figure is a mistake. Decision. */
 export const TOKENS_TOLD_MAX = 67_108_864
-/** Searches of the web that a provider can tell of a call: a higher figure counts as this. Decision. */
+/** Web searches that a provider can report for a call: a higher figure counts as this. Decision. */
 export const SEARCHES_TOLD_MAX = 10_000
 /** Tokens of a picture in an estimate, and of one with `detail: low`. D26. */
 export const PICTURE_TOKENS_ESTIMATED = 1_100

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 
-/** The prefix of a plain key tells its kind. */
+/** The prefix of a plain key shows its kind. */
 export const KEY_PREFIXES = {
   inference: 'sk-sluice-v1-',
   management: 'sk-sluice-mgmt-v1-',

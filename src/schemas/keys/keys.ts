@@ -17,7 +17,7 @@ import { KEY_SCOPES, RESERVED_SCOPE_TEXT } from './permissions.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
-/** Intervals after which the limit of a key starts anew; without one the limit holds for the key's lifetime. */
+/** Intervals after which a key's limit resets; without one the limit holds for the key's lifetime. */
 export const LIMIT_RESETS = ['daily', 'weekly', 'monthly'] as const
 export type LimitReset = (typeof LIMIT_RESETS)[number]
 
@@ -209,7 +209,7 @@ export const ListKeysQuery = Type.Object({
 const Usd = Type.Number({ description: 'USD.' })
 const Instant = Type.String({ format: 'date-time' })
 
-/** Usage of a key in USD; an amount with a window of its own starts anew with the window. */
+/** Usage of a key in USD; an amount with a window of its own resets with the window. */
 const USAGE = {
   usage: Usd,
   usage_daily: Usd,

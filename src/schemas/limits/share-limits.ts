@@ -55,7 +55,7 @@ export const ORGANIZATION_TURN_MS_MAX = 8
 export const ORGANIZATION_TURN_AMONG_US = 500
 /**
  * Milliseconds, and up to one more, for which the streams of an organization above its part of the loop wait
- * after a turn: a front that is never idle is scheduled behind the other processes of its cores. Decision.
+ * after a turn: a front that is never idle is scheduled after the other processes of its cores. Decision.
  */
 export const ORGANIZATION_REST_MS = 1
 /**

@@ -20,7 +20,7 @@ export function cutPage<Row, Wire>(rows: readonly Row[], wireOf: (row: Row) => W
     if (bytes >= LIST_PAGE_BYTES_MAX) break
     const wire = wireOf(row)
     data.push(wire)
-    // Behind the last row nothing can be cut.
+    // Nothing can be cut after the last row.
     if (data.length < rows.length) bytes += Buffer.byteLength(JSON.stringify(wire))
   }
   return { rows: rows.slice(0, data.length), data, isCut: data.length < rows.length }

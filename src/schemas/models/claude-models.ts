@@ -12,7 +12,7 @@ const BUDGET: ClaudeModel = { hasAdaptive: false, hasBudget: true, hasSampling: 
 
 const FAMILY = 'claude'
 
-/** Names with the version behind the family: `claude-opus-4-6`, and dates behind that. */
+/** Names with the version after the family: `claude-opus-4-6`, optionally followed by a date. */
 const VERSION = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/
 
 /** The version from which on a model decides on its reasoning itself, as Anthropic publishes it. */

@@ -1,7 +1,7 @@
 /** Texts at which an answer of Gemini stops. */
 export const GEMINI_STOPS_MAX = 5
 
-/** What the name of one of Google's models says of it; the API tells these facts nowhere. */
+/** Facts that the name of a Google model implies; the API does not report them. */
 export interface GeminiModel {
   /**
    * Takes levels of thinking, media within results of functions, and refuses a step of the model without a

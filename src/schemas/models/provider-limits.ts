@@ -52,15 +52,15 @@ export const UPSTREAM_READ_BYTES_MAX = 64 * KIB
 export const UPSTREAM_READ_EVENTS_BYTES_MAX = 8 * KIB
 /**
  * Bytes of a provider's event stream that wait for the reader; one read of the socket may exceed it.
- * Thousands of event streams are open at once, and behind a caller who does not read each holds so much and a
- * read. Decision.
+ * Thousands of event streams are open at once, and with a caller who does not read, each holds this much and
+ * a read. Decision.
  */
 export const UPSTREAM_EVENTS_BYTES_MAX = 4 * KIB
 /** Bytes of an answer that a model writes, where it is not streamed. D12. */
 export const UPSTREAM_WRITTEN_BYTES_MAX = 32 * MIB
 /** Milliseconds in which the text of a provider's refusal of a long call has to come. Decision. */
 export const UPSTREAM_ERROR_MS = 5_000
-/** Milliseconds in which a response has to end behind the last event of its stream. Decision. */
+/** Milliseconds in which a response has to end after the last event of its stream. Decision. */
 export const UPSTREAM_END_MS = 1_000
 /** Bytes of a provider's download that wait for the reader. Decision. */
 export const UPSTREAM_STREAM_BYTES_MAX = 256 * KIB

@@ -9,8 +9,8 @@ interface Unserved {
 }
 
 /**
- * `endpoint_unconfigured`: tells the caller the providers that would serve the model, and the log the
- * variables to set.
+ * `endpoint_unconfigured`: gives the caller the providers that would serve the model, and logs the variables
+ * to set.
  */
 export function endpointUnconfigured({ id, endpoints }: Unserved): Outcome<never> {
   const providers = [...new Map(endpoints.map(({ provider }) => [provider.slug, provider])).values()]

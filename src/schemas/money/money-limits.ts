@@ -42,7 +42,7 @@ export const JOURNAL_SEGMENT_BYTES = 8 * MIB
  */
 export const JOURNAL_ENTRIES_MAX = 20_000
 
-/** Milliseconds that a front waits for the authority to lend money or to tell the day. Decision. */
+/** Milliseconds that a front waits for the authority to lend money or to report the day. Decision. */
 export const LEND_MS_MAX = 2_000
 /** Milliseconds that a front waits for the authority to book a batch of entries. Decision. */
 export const FLUSH_MS_MAX = 3_000
@@ -50,7 +50,7 @@ export const FLUSH_MS_MAX = 3_000
 export const CLOSE_MS_MAX = 30_000
 
 /**
- * Milliseconds for which the authority tells holders of an account's money about a refused front; the refused
+ * Milliseconds for which the authority notifies holders of an account's money of a refused front; the refused
  * front tries again sooner. Decision.
  */
 export const WANTED_MS = 1_000

@@ -57,7 +57,7 @@ export interface AppliedConditions {
 export const NOTHING_APPLIED: AppliedConditions = { overrides: [], modifiers: [] }
 
 export interface ResolvedPrice extends TextPrice {
-  /** Nano-USD of a picture of the request, besides its tokens. */
+  /** Nano-USD of a picture of the request, in addition to its tokens. */
   readonly imageNano: number
   /** False: the catalogue has no price of a search. */
   readonly isSearchPriced: boolean

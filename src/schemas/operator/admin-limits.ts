@@ -10,7 +10,7 @@ export const ADMIN_LISTED_MAX = 10_000
 export const ADMIN_REPLAYED_MAX = 10_000
 /** Files of a workspace that an operator's list counts. Decision. */
 export const ADMIN_FILES_COUNTED_MAX = 100_000
-/** Types of files that an operator's look at one workspace tells apart. Decision. */
+/** File types that an operator's view of one workspace lists separately. Decision. */
 export const ADMIN_FILE_TYPES_MAX = 50
 /**
  * Reads of up to 100,000 rows that wait in a front, of all organizations; `busy` beyond. One of each

@@ -32,7 +32,7 @@ export const LIVE_LOOK_MS = 1_000
 export const LIVE_FIRST_MS = 200
 /** Samples from which quantiles and the state of a provider are computed. Decision. */
 export const LIVE_LOOKS_KEPT = 10
-/** Models of which the live view tells figures: those with the most tokens of input. Decision. */
+/** Models that the live view shows figures for: those with the most tokens of input. Decision. */
 export const LIVE_MODELS_MAX = 20
 /** Milliseconds without progress after which a reader of the live view is cut off. Decision. */
 export const LIVE_STALL_MS = 30_000

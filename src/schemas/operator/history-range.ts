@@ -30,7 +30,7 @@ const GRAINS: Readonly<Record<HistoryGrain, { readonly seconds: number; readonly
   hour: { seconds: HISTORY_HOUR_S, reachS: HISTORY_HOURS_KEPT * HISTORY_HOUR_S },
 }
 
-/** What can be told apart by a status or a key; all other dimensions have every metric. */
+/** Metrics with a breakdown by status or key; all other dimensions have every metric. */
 const METRICS_OF: Readonly<Partial<Record<HistoryBy, readonly HistoryMetric[]>>> = {
   status: ['requests'],
   key: ['requests', 'refused', 'failed', 'cost', 'latency'],
@@ -44,7 +44,7 @@ export interface HistoryInput {
   readonly name?: string
   readonly grainS: number
   readonly sinceS: number
-  /** The second behind the last point. */
+  /** The second after the last point. */
   readonly untilS: number
 }
 

@@ -3,7 +3,7 @@ import { INSTANT_RULES } from '../values/instants.ts'
 import { HISTORY_LINES_MAX, HISTORY_POINTS_MAX, HISTORY_QUANTILE_S } from './history-limits.ts'
 import { readableCount } from '../values/readable.ts'
 
-/** What lines can be told apart by. */
+/** Dimensions that lines can be broken down by. */
 export const HISTORY_DIMENSIONS = ['operation', 'provider', 'model', 'key'] as const
 export type HistoryDimension = (typeof HISTORY_DIMENSIONS)[number]
 export const HISTORY_BY = ['all', ...HISTORY_DIMENSIONS, 'status'] as const

@@ -1,6 +1,6 @@
 import type { Settings } from './settings.ts'
 
-/** Retention of ended objects; 0 = forever. Months are whole months, beside the current one. */
+/** Retention of ended objects; 0 = forever. Months are whole months, in addition to the current one. */
 export interface Kept {
   readonly ledgerMonths: number
   readonly auditMonths: number

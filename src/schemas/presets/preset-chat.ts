@@ -97,7 +97,7 @@ const ResponseFormat = Type.Union([
   Type.Object({ type: Type.Literal('python') }),
 ])
 
-/** Kept beside the fields of every form. */
+/** Kept in addition to the fields of every form. */
 const OWN = {
   max_tokens: Count,
   max_completion_tokens: Count,

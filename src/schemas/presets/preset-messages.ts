@@ -50,7 +50,7 @@ const Thinking = Type.Union([
   Type.Object({ type: Type.Literal('adaptive') }, OPEN),
 ])
 
-/** Kept beside the fields of every form. */
+/** Kept in addition to the fields of every form. */
 const OWN = {
   max_tokens: optional(Type.Integer()),
   stop_sequences: optional(Type.Array(Type.String())),

@@ -25,7 +25,7 @@ const named = (description: string) =>
 const STANDS_IN =
   'Slug of a preset that supplies the fields missing from the request; `<slug>@<version>` selects a version.'
 
-/** The preset beside `model` or instead of it. */
+/** A preset in addition to `model`, or instead of it. */
 export const PresetName = named(STANDS_IN)
 
 /** The same for models that write, which take presets of each other's forms. */

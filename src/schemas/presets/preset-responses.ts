@@ -140,7 +140,7 @@ const TextFormat = Type.Union([
   }),
 ])
 
-/** Kept beside the fields of every form. */
+/** Kept in addition to the fields of every form. */
 const OWN = {
   max_output_tokens: Count,
   tools: optional(Type.Array(Tool)),

@@ -5,8 +5,8 @@ const MODEL_NAME = /^[~@]?[a-z0-9][\w.-]*(?:\/[\w.-]+){0,2}(?::[\w.-]+)?$/i
 /** So many letters and digits in a row are in keys and tokens, and in no model's name. */
 const KEY_RUN = /[a-z0-9]{24}/i
 /**
- * What keys and tokens begin with, anywhere behind a mark. Those of Google, AWS and GitLab, and a JSON web
- * token, need not have a run of letters and digits that is long enough to tell them.
+ * Prefixes of keys and tokens, wherever they follow a separator. Keys of Google, AWS and GitLab, and JSON web
+ * tokens, may lack a run of letters and digits that is long enough to recognize them.
  */
 const KEY_BEGIN =
   /(?:^|[^a-z0-9])(?:(?:sk|pk|key|glpat|gocspx)[-_]|aiza[\w-]|(?:akia|asia)[a-z0-9]{16}|eyj[a-z0-9])/i

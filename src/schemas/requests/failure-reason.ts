@@ -111,7 +111,7 @@ function bounded(reason: FailureReason): FailureReason | null {
   return isEmpty || JSON.stringify(rest).length > FAILURE_REASON_CHARS_MAX ? null : rest
 }
 
-/** A reason as one line for people; empty: it has nothing to say besides its facts. */
+/** A reason as one line for people; empty: its facts already say all. */
 export function reasonText(reason: {
   readonly message: string | null
   readonly issues: readonly LoggedIssue[]

@@ -11,8 +11,8 @@ interface Head extends Omit<RequestBatch, 'figures' | 'reasons'> {
 }
 
 /**
- * A batch as files have it: a line of JSON, and the numbers in the order of this machine. Spaces behind the
- * JSON put the numbers where a file in memory may be read as numbers.
+ * A batch as files have it: a line of JSON, then the numbers in the byte order of this machine. Spaces after
+ * the JSON align the numbers, so that a file in memory can be read as numbers.
  */
 export function batchBytes({ figures, ...head }: RequestBatch): readonly Uint8Array[] {
   const json = Buffer.from(JSON.stringify({ format: FORMAT, ...head } satisfies Head))
@@ -23,8 +23,8 @@ export function batchBytes({ figures, ...head }: RequestBatch): readonly Uint8Ar
 }
 
 /**
- * The batches of a file, one behind the other; their figures are in its bytes. Null for bytes that are no whole
- * batches.
+ * The batches of a file, one after the other; their figures are in its bytes. Null for bytes that are no
+ * whole batches.
  */
 export function batchesOf(bytes: Uint8Array): readonly RequestBatch[] | null {
   const batches: RequestBatch[] = []

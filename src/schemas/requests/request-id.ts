@@ -46,7 +46,7 @@ export function numberOfRequestId(id: string): number | null {
   return number
 }
 
-/** The value of a character as a digit; -1: it is none. */
+/** The value of a character as a digit; -1: not a digit. */
 function digitOf(code: number): number {
   if (code >= CODE_0 && code < CODE_0 + 10) return code - CODE_0
   return code >= CODE_A && code < CODE_A + 26 ? code - CODE_A + 10 : -1

@@ -41,7 +41,7 @@ export const REQUESTS_WRITE_MS_MAX = 5_000
 export const REQUESTS_WHOLE_MAX = 20
 /** Of further calls of that kind one in so many is kept, with this weight. Decision. */
 export const REQUESTS_FIRST_WEIGHT = 10
-/** Calls of that kind behind which one in REQUESTS_LAST_WEIGHT is kept. Decision. */
+/** Calls of that kind after which one in REQUESTS_LAST_WEIGHT is kept. Decision. */
 export const REQUESTS_FIRST_WEIGHT_MAX = 520
 /** The weight of those. Decision. */
 export const REQUESTS_LAST_WEIGHT = 100
@@ -70,7 +70,7 @@ export const ASKED_MODEL_CHARS_MAX = 64
 export const ASKED_MODELS_MAX = 32
 /** Organizations whose names of models that there are not a front keeps in a minute. Decision. */
 export const ASKED_MODEL_ORGANIZATIONS_MAX = 1_000
-/** Of one page of the request log, those for which it tells the nearest models. Decision. */
+/** Names on one page of the request log for which the nearest models are shown. Decision. */
 export const ASKED_MODELS_COMPARED_MAX = 8
 /**
  * Milliseconds that the page Requests rests for each row of a look: following a busy log costs the node little.
@@ -94,7 +94,7 @@ export const REQUESTS_EXPORT_PAGE = 200
 export const REQUESTS_EXPORT_MS_MAX = 900_000
 /** Milliseconds between two comparisons of the log with the ledger. Decision. */
 export const REQUESTS_COMPARE_MS = 30_000
-/** Milliseconds behind a paid call until the log has to have it: later it is taken from the ledger. Decision. */
+/** Milliseconds after a paid call by which the log must have it, else the ledger supplies it. Decision. */
 export const REQUESTS_LATE_MS = 60_000
 /** Milliseconds of the ledger that one comparison reads. Decision. */
 export const REQUESTS_COMPARED_MS_MAX = 120_000

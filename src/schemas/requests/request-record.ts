@@ -67,7 +67,7 @@ export interface RequestBatch {
   readonly figures: Float64Array
   /** Of each call. */
   readonly requestIds: readonly string[]
-  /** Text 1 and those behind it. */
+  /** Text 1 and the following ones. */
   readonly names: readonly string[]
   /** Failed attempts and reasons of failures as JSON; the first has the number 1. */
   readonly failed: readonly string[]

@@ -10,7 +10,7 @@ const SIGNATURES: readonly { readonly type: ImageType; readonly isOf: (bytes: Bu
   { type: 'image/gif', isOf: (bytes) => /^GIF8[79]a/.test(bytes.toString('latin1', 0, 6)) },
 ]
 
-/** The type of an image by its first bytes; null: it is none of these. */
+/** The type of an image by its first bytes; null: another type. */
 export function imageTypeOf(bytes: Buffer): ImageType | null {
   return SIGNATURES.find(({ isOf }) => isOf(bytes))?.type ?? null
 }

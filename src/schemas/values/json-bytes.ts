@@ -24,7 +24,7 @@ export const CLOSE_OBJECT = 0x7d
 /** The bytes are no JSON. */
 export const WRONG = -1
 
-/** Letters behind a backslash, but for the `u` of a code unit. */
+/** Letters after a backslash, apart from the `u` of a code unit. */
 export const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)))
 
 /** Bytes `[start, end)` of one value. */

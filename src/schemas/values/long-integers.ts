@@ -62,7 +62,7 @@ export function markedNumber(value: unknown): number | null {
   return typeof value === 'string' && value.startsWith(MARK) ? Number(value.slice(MARK.length)) : null
 }
 
-/** False also behind the ends of a text. */
+/** False also beyond the ends of a text. */
 function isDigit(unit: number): boolean {
   return unit >= ZERO && unit <= NINE
 }

@@ -66,8 +66,8 @@ export const VIDEO_UNKNOWN_LOOK_MS = 10_000
 /** Milliseconds whose polls of a provider may come at once, at least one poll. Decision. */
 export const VIDEO_POLL_BURST_MS = 100
 /**
- * Milliseconds by which a poll may take longer to its provider than the poll behind it: polls of this time
- * may fall into the next second. Decision.
+ * Milliseconds by which a poll may take longer to its provider than the poll after it: polls of this time may
+ * fall into the next second. Decision.
  */
 export const VIDEO_POLL_LAG_MS = 50
 /**
@@ -119,7 +119,7 @@ export const VIDEO_FRAMES_MAX = 2
 export const VIDEO_REFERENCES_MAX = 16
 /** Characters of an `https:` URL of a frame or reference, or of a clip at its provider. Decision. */
 export const VIDEO_URL_CHARS_MAX = 8_192
-/** Characters of a `data:` URL: a body of JSON_BODY_BYTES_MAX has room for them beside the rest. Decision. */
+/** Characters of a `data:` URL: a body of JSON_BODY_BYTES_MAX has room for them and the rest. Decision. */
 export const VIDEO_DATA_URL_CHARS_MAX = 4_000_000
 /** Bytes, as JSON, of the `provider.options` that are passed on. Decision. */
 export const VIDEO_PASSTHROUGH_BYTES_MAX = 65_536

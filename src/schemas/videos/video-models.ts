@@ -5,7 +5,7 @@ import Type, { type Static } from 'typebox'
 export const FRAME_TYPES = ['first_frame', 'last_frame'] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 
-/** Resolutions in requests and replies. B1.1; clients know `360p` beside §2.3. */
+/** Resolutions in requests and replies. B1.1; clients know `360p` in addition to §2.3. */
 export const VIDEO_RESOLUTIONS = ['360p', '480p', '720p', '768p', '1080p', '1K', '2K', '4K'] as const
 /** Aspect ratios in requests and replies. */
 export const VIDEO_ASPECT_RATIOS = [

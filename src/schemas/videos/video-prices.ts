@@ -4,8 +4,8 @@ import { VIDEO_PRICE_USD_MAX } from './video-model-limits.ts'
 /**
  * The price of a video, from the `pricing_skus` of an endpoint. Names are those in public lists of video
  * models: `duration_seconds`, then `_with_audio` or `_without_audio`, then `_` and a resolution in lower
- * case, both optional; USD per second of the result. `per_video` is Sluice's own: USD per result, beside its
- * seconds.
+ * case, both optional; USD per second of the result. `per_video` is Sluice's own: USD per result, in addition
+ * to its seconds.
  */
 export interface VideoPricing {
   readonly perSecond: readonly SecondPrice[]

@@ -34,7 +34,9 @@ export function parseProviderKeyId(id: string): ProviderKeyRef | null {
   return at > 0 && providerKeyId(ref) === id ? ref : null
 }
 
-/** The part of a fingerprint that tells keys of one workspace apart; it says nothing about the key. Decision. */
+/**
+ * The part of a fingerprint that distinguishes a workspace's keys; it reveals nothing about them. Decision.
+ */
 const LABEL_CHARS = 'sha256:'.length + 12
 
 export function providerKeyLabel(fingerprint: string | null): string {

@@ -66,7 +66,7 @@ export type KeptSettings = Static<typeof KeptSettings>
 
 export const KEPT_NAMES = Object.keys(KEPT) as readonly (keyof KeptSettings)[]
 
-/** Sluice's own fields, beside the fields that existing clients know. */
+/** Sluice's own fields, in addition to those that existing clients know. */
 const EXTENSION = {
   default_callback_url: nullable(
     Type.String({

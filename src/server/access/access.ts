@@ -145,7 +145,7 @@ function isBearer(scheme: string): boolean {
   return scheme === 'Bearer' || scheme.toLowerCase() === 'bearer'
 }
 
-/** Tells whether a request came to a hostname that promises its callers a region. */
+/** Checks whether a request came to a hostname that promises callers a region. */
 export interface RegionalHosts {
   /** @param host the request's `Host` as the client sent it */
   has(host: string): boolean

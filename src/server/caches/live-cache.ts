@@ -24,9 +24,9 @@ export interface LiveCacheDeps<L, V, M> {
 
 interface EntryDeps<L, V> {
   readonly max: number
-  /** The entry in a loaded value; null: there is none. */
+  /** The entry in a loaded value; null: no entry. */
   readonly of: (loaded: L) => V | null
-  /** Names whose changes touch the entry beside those of its id. */
+  /** Names whose changes affect the entry, in addition to its id. */
   readonly ownersOf?: (entry: V) => readonly string[]
   /** Called for each entry that leaves the cache, and for each that is served without being cached. */
   readonly dropped?: (entry: V) => void

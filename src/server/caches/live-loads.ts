@@ -94,7 +94,7 @@ export class LiveLoads<T> {
     this.#leave()
   }
 
-  /** The load of this id in progress; undefined when there is none that a new call may join. */
+  /** The load of this id in progress; undefined if there is no load that a new call may join. */
   #join(id: string): Promise<Outcome<T>> | undefined {
     const load = this.#joinable.get(id)
     if (load !== undefined) load.endsAt = this.#deps.now() + RELOADS_MS_MAX

@@ -1,4 +1,4 @@
-/** Models of a workspace's own as lists and reads show them, beside those of the catalogue. */
+/** A workspace's own models as lists and reads show them, in addition to those of the catalogue. */
 import type { Pricing } from '../../schemas/models/models.ts'
 import type { OwnListing, OwnModel } from '../ports/models/own-models.ts'
 import type { ResolvedModel } from '../ports/models/models.ts'

@@ -87,11 +87,11 @@ const NOTHING: Omit<Source, 'file'> = {
 }
 
 /**
- * Values in place of faulty or missing members of a provider: those are reported already and must not cause a
- * second mistake.
+ * Values for faulty or missing members of a provider: those are reported already and must not cause a second
+ * mistake.
  */
 const PROVIDER_STAND_INS = { protocol: 'local', base_url: 'https://unread' }
-/** Values in place of faulty or missing members of a model. */
+/** Values for faulty or missing members of a model. */
 const MODEL_STAND_INS = { name: 'unread' }
 
 /** The entry with its sound members; none when the entry has no name. */

@@ -45,7 +45,7 @@ function termsOf({ pricing, modifiers, free, endpoints }: Variant, model: ModelE
     const { free: isFree = false } = model
     return { pricing: model.pricing, modifiers: modifiers ?? model.modifiers, isFree, endpoints: inherited }
   }
-  // A modifier may have prices of its own, which are beside the price of the model.
+  // A modifier's own prices belong to the model's price, so they are not inherited with another price.
   const own = { pricing, modifiers: modifiers ?? [] }
   return {
     ...own,

@@ -135,7 +135,7 @@ function wireEndpoint({ id, entry: model }: Shown, offer: Offer): ModelEndpoint 
   }
 }
 
-/** Beside `pricing`, whose form is OpenRouter's. */
+/** An extension, since `pricing` has OpenRouter's form. */
 function extensionOf(modifiers: readonly PriceModifier[]): Pick<Model, 'x'> {
   return modifiers.length === 0 ? {} : { x: { modifiers: [...modifiers] } }
 }

@@ -48,7 +48,7 @@ export function controlGroups(controller: 'cpu' | 'memory', of: GroupsOf = {}): 
     })
 }
 
-/** Text of a file of a group, without its line end; empty where there is none. */
+/** Text of a file of a group, without its line end; empty if absent. */
 export function textOf(file: string): string {
   try {
     return readFileSync(file, 'latin1').trim()

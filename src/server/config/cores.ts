@@ -14,7 +14,7 @@ export interface Machine {
  * quota of its control groups, which may be a fraction (`docker run --cpus=1.5`, `limits.cpu` of a pod,
  * `CPUQuota=` of a unit).
  *
- * Node's own count is used only where Linux does not tell: Node 20 does not read quotas, and some versions of
+ * Node's own count is used only if Linux reports none: Node 20 does not read quotas, and some versions of
  * Node 22 and 24 multiply the quota by the weight of the group.
  */
 export function usableCores({ root = '/' }: Machine = {}): number {
@@ -44,8 +44,8 @@ export function quotaOf({ version, folder }: ControlGroup): number {
 const COUNT = /^[1-9][0-9]{0,15}$/
 
 /**
- * Cores by the affinity of this process; null: Linux does not tell. The list of a process also has cores that
- * the machine could have and has not.
+ * Cores by the affinity of this process; null: not reported by Linux. The list of a process also has cores
+ * that the machine could have but lacks.
  */
 function affinityIn(root: string): number | null {
   const status = textOf(join(root, 'proc/self/status'))

@@ -41,7 +41,7 @@ export class QuotaWatch {
   }
 }
 
-/** CPU time of a group; 0 where it is not told. */
+/** CPU time of a group; 0 if not reported. */
 function usedMsOf({ version, folder }: ControlGroup): number {
   const micros = /^usage_usec (\d+)$/m.exec(version === 2 ? textOf(join(folder, 'cpu.stat')) : '')?.[1]
   if (micros !== undefined) return Number(micros) / 1_000

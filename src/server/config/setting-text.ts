@@ -3,7 +3,7 @@ import Type, { type TSchema } from 'typebox'
 import { withOneHost } from '../../schemas/values/store-urls.ts'
 import { masked } from '../../schemas/values/masked.ts'
 
-/** The value that a text stands for: the default without a text; undefined where there is none. */
+/** The value of a text: the default if the text is absent; undefined without a default. */
 export function convert(schema: TSchema, given: string | undefined): unknown {
   if (given === undefined) return 'default' in schema ? schema.default : undefined
   if (Type.IsArray(schema))

@@ -134,8 +134,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Grants in order. A large answer that does not fit stops the large ones behind it, in all or of its key,
-   * and no small answer.
+   * Grants in order. A large answer that does not fit blocks the large ones after it, in general or of its
+   * key, but no small answer.
    */
   #grant(caller: Caller | null): void {
     let isBlocked = false

@@ -1,6 +1,6 @@
 /** The headers of an answer that Sluice uses; an absent header is the empty string, null or -1. */
 export interface AnswerHeaders {
-  /** Bytes; -1 when the answer does not tell. */
+  /** Bytes; -1: not stated by the answer. */
   readonly contentLength: number
   /** Lower case. */
   readonly contentEncoding: string

@@ -29,9 +29,10 @@ export function decodedBody(body: ByteReader, contentEncoding: string, room: Ans
 }
 
 /**
- * A body that is decoded as it comes: all that a read of the socket completes is given before the next one. zlib
- * works on the thread pool, a piece ahead of the reader, however much a few bytes are decoded to. Failures,
- * besides those of the body: upstream_invalid (an unknown encoding, or bytes that are not in it), busy.
+ * A body that is decoded as it arrives: all that a read of the socket completes is passed on before the next
+ * read. zlib works on the thread pool, a piece ahead of the reader, however much a few bytes decode to.
+ * Failures, besides those of the body: upstream_invalid (an unknown encoding, or bytes that are not in it),
+ * busy.
  */
 class DecodedBody implements ByteReader {
   readonly #body: ByteReader

@@ -27,7 +27,7 @@ import { LongPlaces, PooledOrigin, plainly } from './origin.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
 
 export interface EgressOptions {
-  /** PEM roots of the operator, beside those of Node. */
+  /** PEM roots of the operator, in addition to those of Node. */
   readonly extraCa?: readonly string[]
   /** Entries of SLUICE_EGRESS_ALLOW, checked at the start. */
   readonly allow?: readonly string[]

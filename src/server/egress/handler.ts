@@ -16,7 +16,7 @@ export interface Line {
 /** The head of a response that is not informational; valid while `onHead` runs. */
 export interface ResponseHead {
   readonly status: number
-  /** Bytes; -1 when the response does not tell. */
+  /** Bytes; -1: not stated by the response. */
   readonly contentLength: number
   /** Lower case; empty when absent. */
   readonly contentEncoding: string

@@ -41,7 +41,7 @@ export class HeldBody {
   #stopWaiting: (() => void) | null = null
   #waiter: RoomWaiter | null = null
 
-  /** @param announcedBytes -1 when the answer does not tell its length */
+  /** @param announcedBytes -1: the answer does not state its length */
   constructor(budget: AnswerBudget, announcedBytes: number, caller: Caller | null = null) {
     this.#budget = budget
     this.#announcedBytes = announcedBytes

@@ -57,7 +57,7 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
   #fresh: Uint8Array[] = []
   /** Bytes of `#pieces` and `#fresh`. */
   #heldBytes = 0
-  /** Bytes of the body that are still missing; NaN when the answer does not tell. */
+  /** Bytes of the body that are still missing; NaN: the answer does not state its length. */
   #missingBytes = NaN
   /** Null while the request has no connection: another exchange may have it afterwards. */
   #line: Line | null = null

@@ -74,8 +74,8 @@ export class TwoClients implements OriginClient {
   }
 
   /**
-   * Requests are written behind the reads of a turn of the loop, on connections that were idle before that turn:
-   * what has come on a connection, its end or bytes without a request, is seen before a request trusts it.
+   * Requests are written after the reads of a turn of the loop, on connections that were idle before that
+   * turn: the end of a connection, or unrequested bytes, are seen before a request trusts it.
    */
   readonly #plan = (): void => {
     if (this.#isPlanned) return
@@ -214,7 +214,7 @@ export class Connections implements ConnectionHome {
     this.#target = { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port }
   }
 
-  /** @returns the idle connection that was used last; null when there is none */
+  /** @returns the idle connection that was used last; null without one */
   take(): Connection | null {
     for (let found = this.#idle.pop(); found !== undefined; found = this.#idle.pop()) {
       if (!found.isOpen) continue

@@ -64,7 +64,7 @@ const WANTED: ReadonlySet<string> = new Set([FIRST, ...NEEDED])
 
 /**
  * Follows the outermost boxes of an MP4 as the bytes pass, in pieces of any size, and reads nothing but the
- * box headers. The headers are enough to tell a clip from a page of text, and a whole clip from a cut one.
+ * box headers. They are enough to distinguish a clip from a page of text, and a whole clip from a cut one.
  */
 export class Mp4Walk {
   readonly #header = Buffer.alloc(HEADER_BYTES)

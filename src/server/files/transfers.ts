@@ -34,7 +34,7 @@ export function createTransfers(deps: TransferDeps): Transfers {
   }
 }
 
-/** Removes the row first: the sweep finds bytes that stay behind. Design §5. */
+/** Removes the row first: the sweep finds leftover bytes. Design §5. */
 async function remove(
   { files, storage }: TransferDeps,
   workspaceId: string,

@@ -46,7 +46,7 @@ export function connectionsMax(streams: number, limits: string = ownLimits()): n
   return Math.min(CONNECTIONS_MAX, Math.floor(descriptors - reserved))
 }
 
-/** Files that a process may open, by the text of its `limits`; Infinity when the text does not tell. */
+/** Files that a process may open, by the text of its `limits`; Infinity if not stated. */
 export function descriptorsIn(limits: string): number {
   return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity)
 }

@@ -263,7 +263,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     const isDrawn = isBodiless(reply, this.#isHead) && this.#host.random() < LAST_BODILESS_SHARE
     const isLast = isUnread || isDrawn || this.#head.isLast || this.#host.isClosing
     if (!isWhole && (isLast || this.#head.declared === null)) this.#ofRefused.readAway()
-    // Behind a chunked body there may be a second request that a proxy took for a part of the body. The
+    // After a chunked body there may be a second request that a proxy took for a part of the body. The
     // library runs the bytes that follow in the same read, and forgets that the connection ends, unless the
     // answer is still open then; an open answer makes the library cut the connection. An answer with a body
     // stays open by itself.
@@ -277,7 +277,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   drain(): void {
     this.time.end('drain')
     if (!this.isOver) this.#owner.drained()
-    // The operation of a stream has its signal, and tells the client.
+    // The operation of a stream has the signal, and notifies the client itself.
     else if (!(this.#writer instanceof EventWriter)) this.#res?.close()
   }
 
@@ -294,7 +294,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   /**
    * Writes by `tryEnd` alone: `end` copies the bytes that the client does not read into a buffer without
    * bound, while an answer that waits for its reader makes the library cut the requests that are pipelined
-   * behind it.
+   * after it.
    */
   #write(reply: Reply, isLast: boolean): void {
     const res = this.#res

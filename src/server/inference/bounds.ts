@@ -44,7 +44,7 @@ export interface TextBoundInput extends AnswerMaximum {
   readonly hasStored: boolean
   /** Answers to the call (`n`). */
   readonly choices: number
-  /** A member by which the call may cost more than the catalogue says; null: there is none. */
+  /** A member by which the call may cost more than the catalogue says; null: no such member. */
   readonly dearMember: string | null
   /** What the call asks for, as modifiers name it. */
   readonly tiers: Tiers
@@ -303,7 +303,7 @@ function leastAnswerTokens(endpoint: Endpoint, { dialect }: SpokenBy): number {
   return isRaised ? MAKER_TOKENS_MIN : 0
 }
 
-/** The request is written anew, and may get tools that earlier turns call and it no longer declares. */
+/** The request is rewritten, and may get tools that earlier turns call and it no longer declares. */
 function isTranslated({ text }: Endpoint, { dialect }: SpokenBy): boolean {
   return translatedTo(text, dialect) !== null
 }

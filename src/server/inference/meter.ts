@@ -167,8 +167,8 @@ export class OpenStreams {
 }
 
 /**
- * What a stream has come to, and what two more seconds at its rate would add: a front that dies has told it
- * a while ago. The rate is of what followed the first output, which may be many words at once.
+ * The progress of a stream, plus two seconds at its rate: the last report of a front that dies is somewhat
+ * old. The rate excludes the first output, which may be many words at once.
  */
 export class StreamRate {
   readonly #seen: SeenStream

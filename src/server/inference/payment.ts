@@ -194,7 +194,7 @@ export abstract class Payment<R, C extends PayingCall> implements HoldInput, Cal
   }
 }
 
-/** The figures of a call that has a result: its cost, and what only the log is told. */
+/** The figures of a call that has a result: its cost, and figures for the log alone. */
 export interface Spent extends CallCost {
   readonly tokens: number
   /** Whole milliseconds of the attempt that succeeded. */

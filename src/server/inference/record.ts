@@ -33,7 +33,7 @@ export interface AnsweredBy {
 
 /** A call that a model has begun to answer. */
 export interface InferenceEnd extends AnsweredBy {
-  /** Null for a whole answer; otherwise why it broke off behind its first output. */
+  /** Null for a whole answer; otherwise why it broke off after its first output. */
   readonly failure: Failure | null
   readonly usage: TokenUsage
   /** The usage is that of what was delivered. */
@@ -52,9 +52,9 @@ export interface InferenceEnd extends AnsweredBy {
    * the answer was written.
    */
   readonly release?: () => void
-  /** Null: the dialect tells the usage in an event of Sluice's own, or the stream is not whole. */
+  /** Null: the dialect reports usage in an event of Sluice's own, or the stream is not whole. */
   readonly finalEvents: FinalEvents | null
-  /** The provider's own id of the answer; null: it told none. */
+  /** The provider's own id of the answer; null: not reported. */
   readonly upstreamId: string | null
   /** In the provider's words; null: nothing has ended. */
   readonly finishReason: string | null
@@ -98,7 +98,7 @@ export class Delivery {
     this.#firstAt ??= this.#now()
   }
 
-  /** Waits for a caller who is behind. */
+  /** Waits for a slow caller, and counts the time as stalled. */
   async stall(room: Promise<void>): Promise<void> {
     const startedAt = this.#now()
     await room
@@ -111,7 +111,7 @@ export interface CallRecord {
   readonly call: Pick<TextCaller, 'key' | 'requestId' | 'startedAt' | 'signal' | 'hasEnded' | 'notes'>
   /** `gen_…` */
   readonly id: string
-  /** The first of the call; an answer tells its own. */
+  /** The first model of the call; an answer has its own. */
   readonly model: string
   readonly isStreamed: boolean
   /** Pictures and sounds of the prompt. */

@@ -46,7 +46,7 @@ export class Drains {
 export interface RelayInput {
   readonly body: ByteReader
   readonly stream: NativeStream | PartStream
-  /** Its sink gets the answer; it is told before the first output is passed on. */
+  /** Its sink gets the answer; its `begin` is called before the first output is passed on. */
   readonly attempt: Pick<WritingAttempt, 'sink' | 'begin' | 'mayChangeModel'>
   /** Members of the request that the provider did not get. */
   readonly dropped: readonly string[]
@@ -54,7 +54,7 @@ export interface RelayInput {
   readonly signal: AbortSignal
   /** Milliseconds until the first output. */
   readonly firstOutputMs: number
-  /** Milliseconds between two events behind it. */
+  /** Milliseconds between two events after it. */
   readonly stallMs: number
   readonly onLeave: LeaveKind
   readonly drains: Drains
@@ -113,7 +113,7 @@ export class Relay {
   #sliceBytes: number = SLICE_BYTES
   /** Parts that are written in several turns of the loop; null: there are none. */
   #slices: Iterable<readonly WrittenPart[]> | null = null
-  /** Reads on behind an event that a thread reads; null: there is none. */
+  /** Continues after an event that a thread reads; null: no such event. */
   #rest: NonNullable<PartRead['rest']> | null = null
   #isLate = false
   #isDraining = false
@@ -217,7 +217,7 @@ export class Relay {
     if (!this.#isDraining) this.#timer.start(stallMs)
   }
 
-  /** Writes what is more than one turn of the loop may write, and reads on behind events that a thread reads. */
+  /** Writes output that exceeds one turn of the loop, and reads on after events that a thread reads. */
   async #goOn(taken: Over | null): Promise<Over | null> {
     let over = taken
     for (;;) {
@@ -313,7 +313,7 @@ export class Relay {
     this.#input.body.close()
   }
 
-  /** @returns false: the client is behind */
+  /** @returns false: the client is slow */
   #pass(output: Output): boolean {
     if (!this.#input.stream.hasOutput) {
       this.#hold(output)
@@ -369,7 +369,7 @@ function outputOf(read: NativeRead | PartRead): Output | null {
   return read.parts.length === 0 ? null : read.parts
 }
 
-/** @returns false: the client is behind */
+/** @returns false: the client is slow */
 function deliver(output: Output, sink: InferenceSink): boolean {
   return output instanceof Uint8Array ? sink.pass(output) : sink.take(output)
 }

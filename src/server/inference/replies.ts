@@ -34,7 +34,7 @@ export class StreamedText extends TextCall {
   protected override afterAttempts(outcome: Outcome<InferenceEnd> | null): void {
     clearTimeout(this.#silence)
     if (outcome === null || outcome.ok || this.#stream === null) return
-    // After the head only the stream can tell.
+    // After the head only the stream can report a failure.
     this.#breakOff(outcome.failure)
     keepGeneration(this, { end: null, failure: outcome.failure, chargedNano: 0 }, this.ports)
   }

@@ -33,7 +33,6 @@ import { judgeTextUsage } from './charge.ts'
 
 type WritingTry = Try<WritingProtocol>
 
-/** What a call needs beside its plan. */
 export interface TextCallInput {
   readonly plan: TextPlan
   readonly form: TextForm

@@ -45,7 +45,7 @@ class DiskJournal implements Journal {
   readonly #disk: JournalDisk
   readonly #segmentBytes: number
   readonly #records = new RecordBuffer()
-  /** Takes since the last successful `write`, beside their records. */
+  /** Takes since the last successful `write`, in addition to their records. */
   #takes: OpenTake[] = []
   /** Ids of takes that ended since the last successful `write`. */
   #ended: number[] = []

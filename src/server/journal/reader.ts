@@ -23,7 +23,7 @@ export interface Batch {
   readonly entries: readonly BookEntry[]
 }
 
-/** Facts of a journal beside its entries, known when the whole journal was read. */
+/** Facts of a journal apart from its entries, known when the whole journal was read. */
 export interface JournalEnd {
   /** Takes without a settlement. */
   readonly open: readonly OpenTake[]

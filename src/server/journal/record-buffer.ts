@@ -161,7 +161,7 @@ export class RecordBuffer {
   }
 
   /**
-   * Removes the takes, and what progress tells only of now, and closes the gaps.
+   * Removes the takes, and the progress, which is of use only now, and closes the gaps.
    * @returns the new ends of the records of entries, in their order
    */
   dropTakes(): number[] {

@@ -17,7 +17,7 @@ export type JournalRecord =
 
 /**
  * The content at a place of a segment. `cut`: less than a whole record, as a process leaves it that dies
- * while writing. `damaged`: bytes that were never written; a plausible length tells where the next record
+ * while writing. `damaged`: bytes that were never written; a plausible length shows where the next record
  * begins.
  */
 export type Found =

@@ -66,7 +66,7 @@ export function openRecovery(options: RecoveryOptions): Recovery {
       try {
         return await one
       } catch (cause) {
-        // The first failure is logged; the success tells that the failures have ended.
+        // The first failure is logged; the success shows that the failures have ended.
         if (delay === RETRY_MS_MIN) log.warn('journal_not_recovered_yet', { journal: id, cause })
       }
       await Promise.race([wait(delay), ending])
@@ -91,7 +91,7 @@ export function openRecovery(options: RecoveryOptions): Recovery {
 }
 
 /**
- * One attempt. Attempts may be repeated and may run in two processes at once: offsets tell what is in the
+ * One attempt. Attempts may be repeated and may run in two processes at once: offsets show what is in the
  * ledger, and files go only when everything is. Rejects when the store or the disk fails, and while the front
  * runs.
  */

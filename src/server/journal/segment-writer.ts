@@ -94,7 +94,7 @@ export class SegmentWriter {
 
   /**
    * Records that another segment follows. When the record cannot be written, the base of the next segment
-   * tells where this one ends.
+   * shows where this one ends.
    */
   seal(): void {
     const record = new RecordBuffer(0)

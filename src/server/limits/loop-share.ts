@@ -30,8 +30,8 @@ interface Waiter {
 
 interface Account {
   /**
-   * Milliseconds of the loop that the organization has used and not worked off. Calls without others beside
-   * them raise it to LOOP_BURST_MS at most.
+   * Milliseconds of the loop that the organization has used and not worked off. Calls without competing
+   * organizations raise it to LOOP_BURST_MS at most.
    */
   debtMs: number
   at: number

@@ -205,7 +205,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     if (answer !== null || window === null) return settle(answer ?? this.#refuse(now, 'fallback'))
     const waitMs = waitFor(window, now, 1)
     add(window, now, 1, RATE_SHARE_WAIT_MS_MAX)
-    // The window is replaced at each decision: the answer tells what is free when the wait ends.
+    // The window is replaced at each decision: the answer shows what is free when the wait ends.
     this.#deps.later(() => settle(this.#admitLocally(this.#local ?? window)), waitMs)
   }
 

@@ -366,7 +366,7 @@ export interface FrontStores {
 /**
  * Opens a front's connections for calls, and apart from them the connection on which keys are loaded: a flood
  * of unknown keys leaves the others free. A heartbeat that waits for a lock gives up before a load of keys
- * behind it does.
+ * queued after it does.
  */
 export function openStores(
   { caps }: Pick<Config, 'caps'>,

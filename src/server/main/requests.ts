@@ -28,7 +28,8 @@ export function openRequestRecorder(
 }
 
 /**
- * The runner's part, in the first runner of a node: what a log that is off has left behind is written too.
+ * The runner's part, in the first runner of a node. It also writes calls recorded before the log was turned
+ * off.
  * @returns a function that ends it
  */
 export function startRequestLog(

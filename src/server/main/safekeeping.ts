@@ -49,7 +49,7 @@ export function rootKeyIdsInFiles(
   return ids.filter((id) => !given.includes(id))
 }
 
-/** To be checked before the keys are opened: opening makes a key where there is none. */
+/** To be checked before the keys are opened: opening makes a missing key. */
 export function hasRootKey({ rootKey: setting, rootKeyFile, dataDir }: Sources): boolean {
   return setting !== null || rootKeyFile !== null || existsSync(join(dataDir, ROOT_KEY_FILE))
 }

@@ -171,7 +171,7 @@ interface Refusal {
 export interface Verdict {
   /** Finite limits that refuse the call. */
   readonly limits: readonly LimitState[]
-  /** True when money that comes back cannot help: the amount does not fit beside what is spent. */
+  /** True when money that comes back cannot help: the amount does not fit on top of what is spent. */
   readonly isFinal: boolean
 }
 

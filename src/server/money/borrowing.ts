@@ -291,7 +291,7 @@ export class BalanceWaiters {
 
   /**
    * Takes money for every call that is covered now, in their order. A call that is not covered does not hold
-   * back the calls behind it.
+   * back the calls after it.
    */
   serve(): void {
     for (const waiter of this.#waiters) {

@@ -44,7 +44,7 @@ export class JournalFlush {
   #behindSince: number | null = null
   batches = 0
   entries = 0
-  /** Resolves when the day is known, or when Postgres did not tell it at the first try. */
+  /** Resolves when the day is known, or when the first request to Postgres for it failed. */
   readonly dayAsked: Promise<void>
   #tell: () => void = () => undefined
 
@@ -64,7 +64,7 @@ export class JournalFlush {
     this.#isStopped = true
   }
 
-  /** Milliseconds that Postgres is behind the journal. */
+  /** Milliseconds that Postgres lags the journal. */
   get lagMs(): number {
     return this.#behindSince === null ? 0 : this.#options.context.now() - this.#behindSince
   }
@@ -251,7 +251,7 @@ export class JournalFlush {
 /** A batch that is applied. */
 interface AppliedBatch {
   readonly batch: Flush
-  /** More entries may wait behind it. */
+  /** More entries may follow it. */
   readonly isFull: boolean
 }
 

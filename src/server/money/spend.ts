@@ -37,7 +37,7 @@ export interface SpendOptions {
 /** Money of one front. */
 export interface FrontSpend extends Spend {
   readonly reading: MoneyReading
-  /** Resolves when paid calls need not wait for the day, or when the store did not tell it at the first try. */
+  /** Resolves when paid calls need not wait for the day, or when the store's first request for it failed. */
   readonly dayAsked: Promise<void>
   /**
    * Takes no more calls, gives every balance back, and closes the journal in Postgres if no call is under

@@ -116,7 +116,7 @@ export const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 /** Seconds: from a model in memory to one that thinks as long as a provider may. */
 export const FIRST_OUTPUT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 
-/** The bucket of a value: the first whose bound it does not exceed, else the one behind all bounds. */
+/** The bucket of a value: the first whose bound it does not exceed, else the one after all bounds. */
 export function bucketOf(bounds: readonly number[], value: number): number {
   let at = 0
   while (at < bounds.length && value > (bounds[at] ?? 0)) at++
@@ -153,7 +153,7 @@ export function rounded(value: number): number {
   return Math.round(value * 1_000) / 1_000
 }
 
-/** The next label by its value, or behind the last label what was made. */
+/** Branches by the next label; the object itself after the last label. */
 interface Branch<T> {
   readonly next: Map<string, Branch<T>>
   made: T | null
@@ -222,7 +222,7 @@ export class Tally {
     this.#byLabels.of(values).count += count
   }
 
-  /** The number behind a set of labels, for code that counts often. */
+  /** The number of a set of labels, for code that counts often. */
   cell(...values: readonly string[]): Count {
     return this.#byLabels.of(values)
   }

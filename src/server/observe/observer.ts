@@ -145,9 +145,9 @@ export interface RecorderOptions {
 }
 
 /**
- * Keeps the finished calls of a front until they are written down, in batches beside the calls: while one
- * batch is written the next one is gathered. Calls for which there is no room are lost, and counted: the
- * ledger has those that cost money.
+ * Keeps the finished calls of a front until they are written, in batches: while one batch is written the next
+ * one is gathered. Calls for which there is no room are lost, and counted: the ledger has those that cost
+ * money.
  */
 export class RequestRecorder {
   readonly #options: RecorderOptions

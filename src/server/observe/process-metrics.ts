@@ -21,7 +21,7 @@ export type WatchedLoop = Pick<LoopSampler, 'follow' | 'stop'>
 
 /**
  * Adds CPU, memory and event-loop delay of this process.
- * @param front the slot of a front, which tells its delay apart from that of others
+ * @param front the slot of a front, which distinguishes its delay from that of others
  */
 export function watchProcess(registry: Registry, front: number | null = null): WatchedLoop {
   const registers = [registry]
@@ -121,7 +121,7 @@ interface LoopSamplerOptions {
   readonly restingMs?: number
   /** Collects garbage; called once in every rest. */
   readonly collect?: () => void
-  /** Tells what the loop did since the last call. */
+  /** Returns the work of the loop since the last call. */
   readonly look?: () => LoopWork
 }
 
@@ -252,7 +252,7 @@ export interface LoopWork {
   readonly stopMs: number
 }
 
-/** @returns a function that tells what the loop of this thread did since the last call */
+/** @returns a function that returns the work of this thread's loop since its last call */
 export function loopWork(): () => LoopWork {
   let before = performance.eventLoopUtilization()
   let turnsBefore = turnsOf()

@@ -16,7 +16,7 @@ const OWN_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 /** Tokens a second: from a large model on a busy machine to hardware that is made for models. */
 const RATE_BUCKETS = [2.5, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1_000, 2_000]
 const LABELS = ['operation', 'provider', 'model'] as const
-/** The models behind the first METRIC_MODELS_MAX. */
+/** The models after the first METRIC_MODELS_MAX. */
 const OTHER = 'other'
 
 /** Answers of models that write, since the start of the process. */

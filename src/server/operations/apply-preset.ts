@@ -11,8 +11,8 @@ import type { PresetConfig, PresetContent } from '../ports/presets/presets.ts'
 import { ownWorkspaceOf } from './define.ts'
 
 /**
- * Failures of every operation whose body may name a preset, beside `body_invalid`, which answers a body that
- * names neither a preset nor a model.
+ * Failures of every operation whose body may name a preset, in addition to `body_invalid`, which answers a
+ * body that names neither a preset nor a model.
  */
 export const PRESET_USE_FAILURES = [
   'preset_reference_invalid',

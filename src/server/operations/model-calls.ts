@@ -120,7 +120,7 @@ export function nextCallId(prefix: 'emb_' | 'gen_'): string {
   return prefix + time + digits.slice(drawn - RANDOM_DIGITS, drawn)
 }
 
-/** Failures of every operation that calls models, beside those of its body. */
+/** Failures of every operation that calls models, in addition to those of its body. */
 export const MODEL_CALL_FAILURES = [
   'body_invalid',
   ...PRESET_USE_FAILURES,
@@ -149,7 +149,7 @@ export const MODEL_CALL_FAILURES = [
   'client_gone',
 ] as const satisfies readonly FailureName[]
 
-/** Failures of every operation that pays for its calls of models, beside those of its body. */
+/** Failures of every operation that pays for its calls of models, in addition to those of its body. */
 export const PAID_CALL_FAILURES = [
   ...MODEL_CALL_FAILURES,
   'credit_exhausted',

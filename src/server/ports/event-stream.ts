@@ -5,7 +5,7 @@
 export interface EventStream {
   /** False: no further byte reaches the client. Writing then does nothing. */
   readonly isOpen: boolean
-  /** False: the client is behind by STREAM_WAITING_BYTES_MAX, and the source should not be read. */
+  /** False: the client lags by STREAM_WAITING_BYTES_MAX, and the source should not be read. */
   readonly hasRoom: boolean
   /**
    * Resolves when there is room again, or when the stream is no longer open. For callers that found `hasRoom`

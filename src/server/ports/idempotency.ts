@@ -41,7 +41,7 @@ export interface Idempotency {
 
 export interface IdempotencyInput {
   readonly idempotency: Repeatable
-  /** The workspace, or the organization where there is none: the number of its waiting calls is limited. */
+  /** The workspace, else the organization: the number of its waiting calls is limited. */
   readonly holder: string
   readonly signal?: AbortSignal
 }

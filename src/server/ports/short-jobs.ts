@@ -299,9 +299,9 @@ export interface ShortJobMore {
 
 /**
  * The worker threads for short jobs, with a lane of its own for jobs below a millisecond, which never wait
- * behind others. Failures: `busy` when the lane's queue or the organization's share of it is full, `internal`
- * when a job crashed, `client_gone`, `deadline_exceeded` and `draining` when the signal or `endsAt` ended the
- * job before it began.
+ * for longer ones. Failures: `busy` when the lane's queue or the organization's share of it is full,
+ * `internal` when a job crashed, `client_gone`, `deadline_exceeded` and `draining` when the signal or
+ * `endsAt` ended the job before it began.
  */
 export interface ShortJobs {
   run<N extends ShortJobName>(

@@ -83,9 +83,9 @@ async function get(state: State, id: string): Promise<VideoView | null> {
 }
 
 /**
- * Tries views again that Redis did not take, when Redis is back: a view that stayed behind its row would keep
- * a poller waiting until the view expires. Views beyond VIDEO_VIEWS_LATE_MAX are put by the runner, which
- * puts all views then.
+ * Tries views again that Redis did not take, when Redis is back: a view older than its row would keep a
+ * poller waiting until the view expires. Views beyond VIDEO_VIEWS_LATE_MAX are put by the runner, which puts
+ * all views then.
  */
 class LateViews {
   readonly #state: State
@@ -118,8 +118,8 @@ class LateViews {
   }
 
   /**
-   * Puts late views in parts and waits for each part: all at once would take so long that Redis counts as
-   * away again, without end. Views with the highest rank go first, since the stored view may be behind those.
+   * Puts late views in parts and waits for each part: all at once would make Redis count as away again,
+   * without end. Views with the highest rank go first, since the stored view may be older than those.
    */
   async #catchUp(): Promise<void> {
     if (this.#isCatchingUp) return

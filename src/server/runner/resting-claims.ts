@@ -17,7 +17,7 @@ export function restingClaim<A extends readonly unknown[], R>({
 }: RestingClaim<A, R>): (...input: A) => Promise<R> {
   let isResting = true
   return async (...input) => {
-    // When the look fails, the claim tells why.
+    // When the look fails, the claim reports why.
     if (isResting && !(await isOpen().catch(() => true))) return nothing
     const found = await claim(...input)
     isResting = isNothing(found)

@@ -6,7 +6,7 @@ import { syncOpen } from './sync.ts'
 /**
  * Opens folders and files below a folder that other processes write, none through a link. Node has no
  * `openat`; on Linux `/proc/self/fd/N` names an open folder even when its path changes meanwhile, and its
- * link tells where the folder lies. Design §5.
+ * link shows where the folder lies. Design §5.
  */
 export const CAN_WALK = process.platform === 'linux' && existsSync('/proc/self/fd')
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { PlaceMark } from '../ports/installation.ts'
 import { codeOf } from './disk-failure.ts'
 
-/** Name of the mark beside the folders of the objects, and its key below the prefix of a bucket. */
+/** Name of the mark next to the folders of the objects, and its key below the prefix of a bucket. */
 export const MARK_NAME = 'installation'
 
 /** The mark of the installation in the folder of the objects, which nodes may share by a file system. */

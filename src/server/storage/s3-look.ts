@@ -7,7 +7,7 @@ import { head } from './s3-objects.ts'
 const BUCKET_MS_MAX = 6_000
 /** Milliseconds until connected, and for the answer to one request. Decision. */
 const TIMES = { connectMs: 1_500, stallMs: 3_000 } as const
-/** A key beside the objects, so that the same permissions apply to it; a sweep would remove it. */
+/** A key next to the objects, so that the same permissions apply to it; a sweep would remove it. */
 const PROBE = 'objects/doctor'
 /** The ETag of no object: a server that knows the condition never writes under it. */
 const NO_ETAG = '"00000000000000000000000000000000"'
@@ -55,8 +55,8 @@ export async function lookAtBucket(
     const listed = await list(calls, ending)
     if (!listed.ok) return seen({ what: 'list', cause: listed.failure.cause })
     tripMs = listed.value
-    // Reads a missing key: a caller without permission to read is refused before the server tells that the
-    // key is missing.
+    // Reads a missing key: a caller without permission to read is refused before the server reports the key
+    // as missing.
     const there = await head(calls, calls.prefix + PROBE, ending)
     if (!there.ok && there.failure.name !== 'content_missing')
       return seen({ what: 'read', cause: there.failure.cause })

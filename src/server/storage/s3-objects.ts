@@ -124,7 +124,7 @@ export async function statKey(calls: S3Calls, key: string): Promise<Outcome<Obje
   return answer.failure.name === 'content_missing' ? ok(null) : answer
 }
 
-/** @returns false when there was no object, which S3 itself does not tell */
+/** @returns false without an object, which S3 itself does not report */
 export async function removeKey(calls: S3Calls, key: string): Promise<Outcome<boolean>> {
   const there = await statKey(calls, key)
   if (!there.ok) return there

@@ -39,7 +39,7 @@ export function storedFile(handle: FileHandle, stats: BigIntStats, deps: ReaderD
     async close() {
       if (isClosed) return
       isClosed = true
-      // A read in progress would use another file behind the same descriptor.
+      // A read in progress would use another file with the same descriptor.
       await Promise.all(reads)
       await handle.close()
     },

@@ -140,7 +140,7 @@ export class FairSemaphore {
     })
   }
 
-  /** Stops at work that does not fit yet: light work behind it would hold it up for ever. */
+  /** Stops at work that does not fit yet: light work let in ahead of it would hold it up for ever. */
   #letIn(): void {
     for (let next = this.#next(); next !== null; next = this.#next()) {
       const { name, tenant, first } = next

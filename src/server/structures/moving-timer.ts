@@ -37,7 +37,6 @@ export class MovingTimer {
     return Math.max(0, this.#endsAt - this.#now())
   }
 
-  /** Stops for good: nothing of the timer stays behind. */
   close(): void {
     this.stop()
     this.#wakesAt = Infinity

@@ -25,7 +25,7 @@ interface Left {
   readonly history: SavedHistory
 }
 
-/** The history of a node, and the events beside it. */
+/** The history of a node, and its events. */
 export class NodeHistory implements ChildHistory {
   readonly #options: NodeHistoryOptions
   #history: History
@@ -70,7 +70,7 @@ export class NodeHistory implements ChildHistory {
     this.#compareBreakers()
   }
 
-  /** A child has ended: its breakers are gone, while what it has told stays. */
+  /** A child has ended: its breakers are removed, and its reported figures stay. */
   gone(childId: string): void {
     if (this.#breakers.delete(childId)) this.#compareBreakers()
   }

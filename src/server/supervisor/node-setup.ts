@@ -71,7 +71,7 @@ export interface StoreFigures {
   readonly moneyStepsBehind: number
   /** End of the last backup; null: none was made. */
   readonly backedUpAt: Date | null
-  /** Milliseconds by which the clock of Postgres is ahead for sure; negative: behind. */
+  /** Milliseconds by which the clock of Postgres is ahead for sure; negative: slow. */
   readonly clockSkewMs: number
 }
 
@@ -97,7 +97,7 @@ export interface NodeStore {
    * does not solve.
    */
   migrate(): Promise<Migrated>
-  /** Checks whether Postgres gives `wanted` connections beside those that other nodes hold. */
+  /** Checks whether Postgres gives `wanted` connections in addition to those that other nodes hold. */
   connections(wanted: number): Promise<ConnectionsGiven>
   /** Creates the first keys; see `firstKeys`. */
   makeFirstKeys(keep: (keys: FirstKeys) => Promise<void>): Promise<FirstKeys | null>

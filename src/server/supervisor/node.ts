@@ -219,7 +219,7 @@ class NodeRun {
     setTimeout(() => process.exit(1), STOP_MS_MAX).unref()
   }
 
-  /** The file is gone while the node runs: one that is killed leaves no old history behind. */
+  /** The file is removed while the node runs: a killed node leaves no old history. */
   #beginHistory(data: DataDirectory): void {
     this.#history.begin(data.read(HISTORY_FILE))
     data.remove(HISTORY_FILE)

@@ -46,7 +46,7 @@ const NOTHING: Reason = {
 
 /** Texts that only Sluice and the provider may know. */
 export interface RedactedTexts {
-  /** The credential; the empty string when there is none. Redacted wherever it stands. */
+  /** The credential; the empty string without one. Redacted wherever it stands. */
   readonly credential: string
   /** Values of other headers that come from variables; redacted wherever they stand. */
   readonly others?: readonly string[]
@@ -221,7 +221,7 @@ function stepped(path: string, step: unknown): string {
   return path === '' ? String(step) : `${path}.${String(step)}`
 }
 
-/** The word that OpenRouter has beside a number as the code. */
+/** The text code that OpenRouter sends in addition to its numeric code. */
 function errorType({ metadata }: Readonly<Record<string, unknown>>): unknown {
   return objectOf(metadata)?.['error_type']
 }

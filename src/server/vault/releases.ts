@@ -26,7 +26,7 @@ type Refusal = 'no_such_secret' | 'legacy' | 'other_host' | 'does_not_open'
 const NO_NAME = '(not a name)'
 
 /**
- * The only way to the value of a secret. Each release reads its row anew, so that no cache can outlive a
+ * The only way to the value of a secret. Each release reads its row again, so that no cache can outlive a
  * change of the row.
  */
 export function openReleases(deps: ReleaseDeps): SecretReleases & SecretBundles {

@@ -89,8 +89,8 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
 }
 
 /**
- * For the first start alone: a key that is made beside rows of another root key would hide that the other key
- * is gone.
+ * For the first start alone: a key made next to rows of another root key would hide that the other key is
+ * gone.
  */
 export function openOrMakeRootKeys(sources: RootKeySources): MadeRootKeys {
   const own = join(sources.dataDir, ROOT_KEY_FILE)

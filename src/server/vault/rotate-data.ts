@@ -10,7 +10,7 @@ import { newWrappedKey } from './wrap.ts'
 
 /** Vaults that get a new key in one transaction. Decision. */
 const BATCH_VAULTS = 100
-/** Secrets that are sealed anew in one transaction. Decision. */
+/** Secrets that are resealed in one transaction. Decision. */
 const BATCH_SECRETS = 250
 /**
  * Passes over the secrets of a batch of vaults that are left: only rotations by other processes make more
@@ -22,7 +22,7 @@ export interface DataRotationDeps {
   readonly rows: DataRotationRows
   readonly rootKeys: Pick<RootKeys, 'currentId' | 'get'>
   readonly keys: Pick<VaultKeys, 'open'>
-  /** Seals a value anew for the same place and facts; null when the value does not open. Clears both keys. */
+  /** Reseals a value for the same place and facts; null when the value does not open. Clears both keys. */
   readonly reseal: (from: SealedValue, sealingKey: Uint8Array) => Uint8Array | null
   readonly by: ChangedBy
   readonly progress: (done: DataRotation) => void
@@ -37,7 +37,7 @@ export interface DataRotationInput {
   readonly madeBefore: string
 }
 
-/** A secret that keeps its key because it cannot be sealed anew. */
+/** A secret that keeps its key because it cannot be resealed. */
 export interface BrokenSecret {
   readonly vaultId: string
   /** Null: a key of the vault does not open, or its root key is not here. */
@@ -60,7 +60,7 @@ export interface DataRotation {
 type Tally = { -readonly [K in keyof DataRotation]: DataRotation[K] } & { broken: BrokenSecret[] }
 
 /**
- * Gives each vault a new sealing key, seals its secrets anew and removes keys that no secret names any more.
+ * Gives each vault a new sealing key, reseals its secrets and removes keys that no secret names any more.
  * Every transaction stands by itself: when the rotation is killed at any moment, run again or run twice at
  * once, no secret is ever without its key. Failures: store_unavailable.
  */

@@ -4,7 +4,7 @@ import type { ChangedBy } from '../ports/vault/vault.ts'
 import type { RootKeys } from './root-keys.ts'
 import { unwrapKey, wrapKey } from './wrap.ts'
 
-/** Keys that one transaction wraps anew. Decision. */
+/** Keys that one transaction rewraps. Decision. */
 const BATCH_KEYS = 250
 /**
  * Passes over the keys that are left: two rotations to different keys would undo each other without end.

@@ -30,7 +30,7 @@ export interface VaultKeysOptions {
 /** Keys of vaults, unwrapped. A bounded number is kept; a key is cleared when it is dropped. Design §8. */
 export class VaultKeys {
   readonly #options: VaultKeysOptions
-  /** Unwrapped keys by all columns of their row: an edited row must be unwrapped anew. */
+  /** Unwrapped keys by all columns of their row: an edited row must be unwrapped again. */
   readonly #open: LRUCache<string, Buffer>
 
   constructor(options: VaultKeysOptions) {

@@ -247,7 +247,7 @@ interface GatheredPutsOptions {
  */
 export class GatheredPuts {
   readonly #options: GatheredPutsOptions
-  /** Puts that wait behind a running commit, by vault. */
+  /** Puts that wait for a running commit, by vault. */
   readonly #lines = new Map<string, Waiting[]>()
   /** Number of waiting puts by workspace: a workspace with many interns has many vaults. */
   readonly #waitingOf = new Map<string, number>()

@@ -9,9 +9,9 @@ export interface Frame {
   readonly bytes: Uint8Array<ArrayBuffer>
   /** Brightness, 16 to 235. */
   readonly y: Uint8Array<ArrayBuffer>
-  /** First color difference; 128 is none. */
+  /** First color difference; 128: no color. */
   readonly u: Uint8Array<ArrayBuffer>
-  /** Second color difference; 128 is none. */
+  /** Second color difference; 128: no color. */
   readonly v: Uint8Array<ArrayBuffer>
 }
 

@@ -20,7 +20,7 @@ export interface Box {
 
 /** Points along each axis whose mean is a pixel of the smaller picture. */
 const POINTS = 4
-/** Brightness behind a transparent pixel: white. */
+/** Brightness shown through a transparent pixel: white. */
 const PAPER = 255
 
 /** Scales an image into the middle of a box, as large as it fits; the uncovered rest is white. */

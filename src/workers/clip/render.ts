@@ -107,7 +107,7 @@ function placeImages({
   return { first, last, references: placed.filter((picture) => picture !== null) }
 }
 
-/** Places the references beside each other in the upper half, with room to move. */
+/** Places the references side by side in the upper half, with room to move. */
 function shelf(nth: number, { width, height }: Pick<Box, 'width' | 'height'>): Box {
   const place = Math.floor(width / CLIP_REFERENCES_MAX / 2) * 2
   const margin = 2 * Math.floor(Math.min(width, height) / 40)

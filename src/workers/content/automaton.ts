@@ -188,7 +188,7 @@ export class Automata {
 
   /**
    * @param words of four bytes each, the lowest first; both begin with the same two bytes
-   * @returns the first place in held bytes from `at` on with one of the words; -1 when there is none
+   * @returns the first place in held bytes from `at` on with one of the words; -1 without one
    */
   wordIn({ byteOffset, length }: Uint8Array, at: number, [one, other]: readonly [number, number]): number {
     const end = byteOffset + length - WORD_BYTES + 1

@@ -14,7 +14,7 @@
   ;; @param table  place of the entries, 256 for each state
   ;; @param skips  place of the vectors, 32 bytes for each state
   ;; @param at     place of the first byte
-  ;; @param end    behind the last byte
+  ;; @param end    the place after the last byte
   ;; @returns      place of the byte with the action that the register names, or the end with action 0
   (func (export "run") (param $table i32) (param $skips i32) (param $at i32) (param $end i32) (result i32)
     (local $state i32)
@@ -121,7 +121,7 @@
             (br_if $over (i32.eqz (local.get $depth)))
             (if (i32.eq (local.get $next) (i32.const 68))
               (then
-                ;; A comma: the level's kind, 1 or 2, tells the state after it.
+                ;; A comma: the level's kind, 1 or 2, gives the state after it.
                 (local.set $next
                   (i32.add
                     (local.get $next)
@@ -152,7 +152,7 @@
     (local.get $at))
 
   ;; @param at   every fourth place from here on is looked up
-  ;; @param end  behind the last place
+  ;; @param end  the place after the last one
   ;; @returns    the first place with a pair that has an entry; else not below the end
   (func (export "pair") (param $at i32) (param $end i32) (result i32)
     (block $found

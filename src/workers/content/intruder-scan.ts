@@ -122,7 +122,7 @@ const STREAM_END_BYTES = 17
 const MARKS_MAX = 65_536
 
 /**
- * Tells whether zip readers would take another file for an archive. These search for the end record from the
+ * Checks whether zip readers would take another file for an archive. These search for the end record from the
  * end of the file backward; they tolerate bytes before the archive, and some tolerate bytes after it. So no
  * such record may be near the end, except that of a PDF's attachment: an archive that begins where a stream
  * begins, and after which the stream ends.

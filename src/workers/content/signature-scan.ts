@@ -64,8 +64,8 @@ function isLetter(byte: number): boolean {
 }
 
 /**
- * Reports every place of a stream with a signature of the table. The scan runs LOOK_AHEAD_BYTES behind the
- * stream, so that its reports do not depend on the cuts.
+ * Reports every place of a stream with a signature of the table. The scan lags the stream by
+ * LOOK_AHEAD_BYTES, so that its reports do not depend on the cuts.
  */
 export class SignatureScan<S extends Signature> {
   readonly #table: SignatureTable<S>

@@ -59,7 +59,7 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
       if (chunk.length === 0 && !isOver) return []
       const pieces = begin()
       let at = 0
-      // A segment is sealed when this many bytes of it and behind it are there.
+      // A segment is sealed when this many bytes, counted from its start, are there.
       const needed = isFollowed ? SEGMENT_BYTES : SEGMENT_BYTES + 1
       if (heldBytes > 0) {
         at = Math.min(SEGMENT_BYTES - heldBytes, chunk.length)

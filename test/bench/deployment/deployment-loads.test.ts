@@ -39,7 +39,7 @@ t.test('uploads need leave, and each file is removed again', async (t) => {
   t.equal(times('DELETE'), times('POST'))
 })
 
-t.test('an interrupted test begins nothing more, and leaves no file behind', async (t) => {
+t.test('an interrupted test starts nothing more and removes its files', async (t) => {
   const server = await fakeDeployment(t)
   const times = (method: string): number => server.seen.filter((one) => one.startsWith(method)).length
   const args = ['--only', 'uploads', '--allow-writes', '--payload', '10KB', '--duration', '60']

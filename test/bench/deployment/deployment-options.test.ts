@@ -78,7 +78,7 @@ t.test('rate, time, connections and size have a most, alone and all together', a
   )
 })
 
-t.test('the summary says what, where, how long and how many at most, and never the key', async (t) => {
+t.test('the summary names the load, the target, the duration and the maximum, never the key', async (t) => {
   const options = read(
     'https://a.example',
     '--only',
@@ -104,7 +104,7 @@ t.test('the summary says what, where, how long and how many at most, and never t
   )
 })
 
-t.test('addresses of this machine are told from others', async (t) => {
+t.test('recognizes addresses of this machine', async (t) => {
   t.same(
     ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '10.0.0.1', '128.0.0.1', '::2'].map(isLoopback),
     [true, true, true, true, false, false, false],

@@ -10,7 +10,7 @@ import { fakeDeployment, KEY, loadTest, type Conduct } from './fake-deployment.t
 const ONLY = ['--only', 'embeddings', '--connections', '2']
 
 t.test(
-  'what refuses, stalls, hangs up or lies is told in one line, without the key, and is asked no more',
+  'reports a server that refuses, stalls or hangs up in one line, without the key, and stops',
   async (t) => {
     const conducts: readonly (readonly [Conduct, RegExp])[] = [
       [(_request, response) => void response.writeHead(401).end(KEY), /refuses the key \(401\)/],
@@ -40,7 +40,7 @@ t.test(
   },
 )
 
-t.test('nobody, and a name that there is not, are told in one line', async (t) => {
+t.test('reports a refused connection and an unknown name in one line', async (t) => {
   const refused = await loadTest(`http://127.0.0.1:${await freePort()}`, ...ONLY)
   t.match([refused.code, refused.output], [1, /refuses connections/])
   const unknown = await loadTest('http://nowhere.invalid', ...ONLY)
@@ -76,7 +76,7 @@ t.test(
   },
 )
 
-t.test('a server without TLS at an https origin is told', async (t) => {
+t.test('reports a server without TLS at an https origin', async (t) => {
   const server = createPlainServer(
     (socket) => void socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'),
   ).listen(0, '127.0.0.1')

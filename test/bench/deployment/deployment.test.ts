@@ -4,23 +4,20 @@ import { fakeDeployment, KEY, loadTest, type Conduct } from './fake-deployment.t
 const EMBEDDINGS = '/api/v1/embeddings'
 const ONLY = ['--only', 'embeddings', '--connections', '2']
 
-t.test(
-  'a deployment is driven within what was promised before, and the record says what it answered',
-  async (t) => {
-    const server = await fakeDeployment(t)
-    const { code, output, record, written } = await loadTest(server.origin, ...ONLY)
-    t.equal(code, 0, output)
-    const [, most] = /at most (\d+) requests;/.exec(output) ?? []
-    t.ok(server.seen.length <= Number(most), `${server.seen.length} of ${most}`)
-    const [row] = record?.rows ?? []
-    t.match(row, { scenario: 'deployment', subject: 'target', pace: 'closed', failed: 0 })
-    t.ok((row?.requests_per_second.median ?? 0) > 0)
-    t.equal(record?.settings['target'], server.origin)
-    t.notOk(`${output}${written}`.includes(KEY), 'the key is nowhere')
-  },
-)
+t.test('a load test stays within its announced maximum and records the results', async (t) => {
+  const server = await fakeDeployment(t)
+  const { code, output, record, written } = await loadTest(server.origin, ...ONLY)
+  t.equal(code, 0, output)
+  const [, most] = /at most (\d+) requests;/.exec(output) ?? []
+  t.ok(server.seen.length <= Number(most), `${server.seen.length} of ${most}`)
+  const [row] = record?.rows ?? []
+  t.match(row, { scenario: 'deployment', subject: 'target', pace: 'closed', failed: 0 })
+  t.ok((row?.requests_per_second.median ?? 0) > 0)
+  t.equal(record?.settings['target'], server.origin)
+  t.notOk(`${output}${written}`.includes(KEY), 'the key is nowhere')
+})
 
-t.test('answers 429 are counted apart and no failures, and what Retry-After says is heeded', async (t) => {
+t.test('counts 429 answers apart from failures and honours Retry-After', async (t) => {
   let answers = 0
   const conduct: Conduct = (_request, response) => {
     const isFirst = answers++ === 0
@@ -63,7 +60,7 @@ t.test('a deployment that becomes ill under the load is left alone', async (t) =
   t.match(record?.notes[0], /failed \(status 500, \d+ times\): the rest was left out/)
 })
 
-t.test('a server that answers no more ends the test, and what it did not answer has failed', async (t) => {
+t.test('a server that stops answering ends the test, and unanswered calls have failed', async (t) => {
   let answers = 0
   const conduct: Conduct = (request, response) =>
     void (answers++ < 3 ? response.end() : request.socket.destroy())

@@ -1,6 +1,5 @@
 /**
- * A server that stands in for somebody's deployment and does what it likes, and the load test against it as a
- * user starts it.
+ * A fake deployment with any conduct that a test gives it, and the load test against it as a user starts it.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +24,7 @@ interface Teardown {
   teardown(done: () => Promise<unknown>): unknown
 }
 
-/** @param conduct by path; `*`: wherever there is none. Else it answers as Sluice does */
+/** @param conduct by path; `*` for paths without one. By default it answers as Sluice does */
 export async function fakeDeployment(
   t: Teardown,
   conduct: Readonly<Record<string, Conduct>> = {},

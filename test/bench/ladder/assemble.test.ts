@@ -121,7 +121,7 @@ function chatBody(call: LadderCall): string {
 const partsUpTo = (name: string, call: LadderCall = 'embeddings'): readonly string[] =>
   rungsOf(SUBJECT_NAMES, call).find(({ part }) => part.name === name)?.parts ?? []
 
-t.test('the lowest front passes on what came and what comes back', async (t) => {
+t.test('the lowest front passes requests and answers on unchanged', async (t) => {
   const answer = await asked(partsUpTo('head'), { authorization: 'Bearer nothing' })
   t.same([answer.status, await answer.text(), provider.bodies.at(-1)], [200, ANSWER, BODY])
 })

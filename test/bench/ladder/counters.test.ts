@@ -16,7 +16,7 @@ function count(pid: number, kind: ProcessCount['kind'], s: number): ProcessCount
   return { pid, kind, cpuS: s, tickedS: s, systemS: s / 4, mainS: s / 2, switches: 10 * s, fileCalls: s }
 }
 
-t.test('what was used is told by kind, and a process that came later counts whole', async (t) => {
+t.test('reports use by kind, and counts a process that started later as a whole', async (t) => {
   const before = [count(1, 'serving', 4), count(2, 'postgres', 1)]
   const used = usedBetween(before, [count(1, 'serving', 6), count(2, 'postgres', 2), count(3, 'others', 1)])
   t.same(used.cpuS, { serving: 2, postgres: 1, redis: 0, others: 1 })
@@ -28,7 +28,7 @@ t.test('the finer account says how much it was, and the ticks how it is divided'
   t.match(usedBetween([before], [after]), { systemS: 1.25, userS: 3.75 })
 })
 
-t.test('what stores use at rest is no part of the price', async (t) => {
+t.test('leaves the idle use of stores out of the price', async (t) => {
   const used = usedBetween([], [count(1, 'serving', 2), count(2, 'postgres', 2)])
   const atRest = scaledCpu({ serving: 0, postgres: 0.5, redis: 0, others: 0 }, 2)
   const rest = without(used, atRest)

@@ -36,7 +36,7 @@ function rowsWith(headUs: number, othersUs = 2): readonly ResultRow[] {
   return ladderRows(new Map(samples), 48)
 }
 
-t.test('a part costs what its subject needs more than the one below, inside each repeat', async (t) => {
+t.test('the cost of a part is the difference to the part below, within each repeat', async (t) => {
   const steps = stepsOf(rowsWith(5), SUBJECTS)
   t.match(steps, [
     { subject: 'sluice-to-head', below: 'relay', cpuUs: { median: 5 } },
@@ -57,21 +57,18 @@ t.test('a part has a price in each case, of its own rows', async (t) => {
   ])
 })
 
-t.test(
-  'the parts and the processes beside the front explain the difference, or the check is missed',
-  async (t) => {
-    t.equal(explainedShare(rowsWith(5), TOP), 1)
-    t.equal(explainedShare(rowsWith(5).slice(1), TOP), null)
-    const met = (rows: readonly ResultRow[], dimensions: number): readonly boolean[] =>
-      ladderChecks({ rows, steps: stepsOf(rows, SUBJECTS), top: TOP, dimensions }).map((one) => one.is_met)
-    t.same(met(rowsWith(5), 8), [true, true])
-    t.same(met(rowsWith(5, 4), 8), [false, true])
-    t.same(met(rowsWith(9), 8), [true, false])
-    t.same(met(rowsWith(9), 1_536), [true], 'a part of a large answer may cost what its bytes do')
-  },
-)
+t.test('misses the check unless parts and other processes explain the difference', async (t) => {
+  t.equal(explainedShare(rowsWith(5), TOP), 1)
+  t.equal(explainedShare(rowsWith(5).slice(1), TOP), null)
+  const met = (rows: readonly ResultRow[], dimensions: number): readonly boolean[] =>
+    ladderChecks({ rows, steps: stepsOf(rows, SUBJECTS), top: TOP, dimensions }).map((one) => one.is_met)
+  t.same(met(rowsWith(5), 8), [true, true])
+  t.same(met(rowsWith(5, 4), 8), [false, true])
+  t.same(met(rowsWith(9), 8), [true, false])
+  t.same(met(rowsWith(9), 1_536), [true], 'a part of a large answer may cost what its bytes do')
+})
 
-t.test('the request log costs what a node needs more than one without it, and has a bound', async (t) => {
+t.test('the request log costs the difference to a node without it, within a bound', async (t) => {
   const subjects = [
     ...SUBJECTS.slice(0, 3),
     { name: UNLOGGED, below: TOP },
@@ -92,7 +89,7 @@ t.test('the request log costs what a node needs more than one without it, and ha
   t.match(checked(2.1), { is_met: false })
 })
 
-t.test('a note tells each part with its interval', async (t) => {
+t.test('a note gives each part with its interval', async (t) => {
   const rows = rowsWith(5)
   const notes = ladderNotes({ rows, steps: stepsOf(rows, SUBJECTS), top: TOP })
   t.equal(notes[0], 'sluice-to-head: +5.0 µs of CPU over relay (95 % +4.5 to +7.5)')

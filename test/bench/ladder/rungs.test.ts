@@ -12,7 +12,7 @@ t.test('each rung has the parts of the one below and one more', async (t) => {
   })
 })
 
-t.test('what a node has only when it is told to stands on the whole front', async (t) => {
+t.test('optional parts of a node stand on the whole front', async (t) => {
   const tracing = rungsOf(SUBJECT_NAMES).at(-1)
   t.match(tracing, { subject: 'sluice-to-tracing', below: 'sluice-to-requests' })
   t.equal(tracing?.parts.length, PARTS.length + 1)
@@ -25,7 +25,7 @@ t.test('a rung whose neighbour is left out stands on the next one, with all part
   t.ok(second?.parts.includes('scan'))
 })
 
-t.test('options have defaults, and a wrong one is told in one line', async (t) => {
+t.test('options have defaults, and a wrong one is reported in one line', async (t) => {
   t.match(readLadderOptions([]), { seconds: 2, repeats: 5, connections: 48, dimensions: 8, json: null })
   t.match(readLadderOptions(['--only', 'sluice,relay', '--dimensions', '1536']), {
     dimensions: 1_536,

@@ -38,7 +38,7 @@ async function target(
   }
 }
 
-/** A second: at one request in it, which is the least, a cell still has one behind its head. */
+/** One second: even at the lowest rate, one request a second, a cell has one after its head. */
 const settings = { connections: 4, durationMs: 1_000, warmUpMs: 100, repeats: 2, shares: [10, 50] }
 
 t.test(
@@ -109,7 +109,7 @@ const sample: SampleRecord = {
   latency_us: { p50: 1, p90: 1, p99: 1, p99_9: 1, max: 1 },
 }
 
-t.test('a cell whose generator was late is marked, and says how late', async (t) => {
+t.test('marks a cell whose generator was late, and says how late', async (t) => {
   const steps: Steps = {
     of: 'reads',
     subject: 'one',

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const LIMIT_RPM = 50
 const ASKED = LIMIT_RPM + 10
-/** What another suite on the machine makes meanwhile is none of ours. */
+/** A folder of our own, so that the files of another suite on the machine do not count. */
 const TEMPORARY = temporaryFolder(t, 'limits')
 process.env['TMPDIR'] = TEMPORARY
 
@@ -33,7 +33,7 @@ async function statuses(
 }
 
 for (const name of LIMITERS) {
-  t.test(`${name} lets in what its limit says, by key, and ends with its Redis`, async (t) => {
+  t.test(`${name} admits what its limit allows, by key, and ends with its Redis`, async (t) => {
     const target = await startLimiter(name, { limitRpm: LIMIT_RPM })
     if ('absent' in target) return void t.comment(target.absent)
     const pids = tree(target.pid).map(({ pid }) => pid)
@@ -64,14 +64,14 @@ for (const name of LIMITERS) {
   })
 }
 
-t.test('nothing of a Redis stays behind', async (t) => {
+t.test('leaves no files of Redis', async (t) => {
   t.same(
     readdirSync(TEMPORARY).filter((one) => existsSync(join(TEMPORARY, one, 'redis.sock'))),
     [],
   )
 })
 
-t.test('a limiter whose Redis is not there says so before anybody asks', async (t) => {
+t.test('a limiter without its Redis fails before the first call', async (t) => {
   const means = {
     limitRpm: LIMIT_RPM,
     socketPath: '/nowhere/redis.sock',
@@ -87,7 +87,7 @@ t.test('a limiter that is not installed is left out with the way to add it', asy
 })
 
 t.test(
-  'side by side each has a row under load, alone and at each limit, and what it let in is told',
+  'each limiter has a row under load, alone and at each limit, and a note of its admissions',
   async (t) => {
     const input = { seconds: 0.2, connections: 4, repeats: 1, warmUpMs: 50, limits: [600] }
     const { rows, notes, subjects, absent } = await besideOthers(input, () => undefined)

@@ -69,14 +69,14 @@ t.test('a node under the mix', async (t) => {
     t.ok(kinds.uploads.sentBytes > UPLOAD_BYTES_LEAST * kinds.uploads.requests)
   })
 
-  await t.test('what was uploaded is gone when it has ended', async (t) => {
+  await t.test('uploads are gone at the end', async (t) => {
     const answer = await fetch(`http://127.0.0.1:${stand.port}/api/v1/files`, {
       headers: { authorization: `Bearer ${stand.keys.inference_key}` },
     })
     t.same(((await answer.json()) as { data: unknown[] }).data, [])
   })
 
-  await t.test('it can be stopped, and a closed loop tells what the machine holds', async (t) => {
+  await t.test('can be stopped, and a closed loop finds the most that the machine can do', async (t) => {
     const load = await startMixedLoad(stand, { ratePerS: 20 })
     const { kinds, failed } = await load.stop()
     t.equal(failed, 0)
@@ -91,7 +91,7 @@ t.test('a node under the mix', async (t) => {
     t.ok(answered > 0)
   })
 
-  await t.test('a request that is refused is told with its kind', async (t) => {
+  await t.test('reports a refused request with its kind', async (t) => {
     const refused = { ...stand, embeddings: () => stand.embeddings('sk-sluice-v1-wrong') }
     const { failed, failures, kinds } = await (
       await startMixedLoad(refused, { ratePerS: 20, durationMs: 500 })

@@ -35,7 +35,7 @@ const result: MixedResult = {
   failures: ['videos: 429 × 2'],
 }
 
-t.test('a row for the whole and one for each kind: what one kind costs alone is not told', async (t) => {
+t.test('has a row for the whole and one for each kind, without the CPU of a single kind', async (t) => {
   const rows = mixedRows('mixed', [{ result, cpuS: 0.4, peakBytes: 5e8 }], { ratePerS: 200, connections: 48 })
   t.same(
     rows.map((row) => row.case),
@@ -90,7 +90,7 @@ t.test('memory and cores of each kind of process over time', async (t) => {
   ])
 })
 
-t.test('a process that is gone is no negative core, and nothing seen is nothing said', async (t) => {
+t.test('an ended process uses no negative cores, and no samples give no figures', async (t) => {
   const looks = [look(0, 1, 1), { ...look(2, 1, 1), cpu: new Map() }]
   t.same(processCurves('mixed', looks)[1]?.lines[0]?.points, [[2, 0]])
   t.equal(coresByRole([]).size, 0)

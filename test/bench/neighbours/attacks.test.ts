@@ -51,7 +51,7 @@ t.test('an attack keeps to a megabyte of requests per second, and to a rate of i
   t.ok(attackRate({}, [request(1)]) <= 2_000)
 })
 
-t.test('the victim whose p99 rose most is judged, at the median of the repeats', async (t) => {
+t.test('judges the victim whose p99 rose most, at the median of the repeats', async (t) => {
   const repeats = [10, 2, 4].map((factor) => repeat({ upload: result(5 * factor) }))
   const [latency, memory] = attackChecks({ name: 'range', repeats }, 2e8)
   t.match(latency, {
@@ -64,14 +64,14 @@ t.test('the victim whose p99 rose most is judged, at the median of the repeats',
   t.match(memory, { found: { median: 100 }, at_most: 200, is_met: true, repeats: null })
 })
 
-t.test('a call of a victim that fails beside an attack is no answer, however quick', async (t) => {
+t.test("a victim's failed call under attack does not count as a quick answer", async (t) => {
   const [latency, memory] = attackChecks({ name: 'range', repeats: [repeat({ list: result(1, 99) })] }, 2e8)
   t.match(latency, { failed: 1, is_met: false })
   t.match(memory, { is_met: true })
   t.equal(attackChecks({ name: 'range', repeats: [repeat({}, 3e8)] }, 2e8)[1]?.is_met, false)
 })
 
-t.test('each attack has a line, and a row of each victim beside it and beside the burner', async (t) => {
+t.test('each attack has a note, and each victim a row under attack and next to the burner', async (t) => {
   const rows = attackRows({ name: 'audit', repeats: [repeat()] })
   t.equal(rows.length, 2 * VICTIM_NAMES.length)
   t.ok(rows.some((row) => row.case === 'release beside audit'))
@@ -89,7 +89,7 @@ t.test('every attack runs unless some are named', async (t) => {
   t.ok(ATTACK_NAMES.every((name) => textOf(name) !== ''))
 })
 
-t.test('beside a stream of its own endpoint the median latency is checked too', async (t) => {
+t.test('next to a stream of its own endpoint the median latency is checked too', async (t) => {
   const slow = result(5)
   const repeats = [repeat({ chat: { ...slow, latency: { ...slow.latency, p50: 4 } } })]
   const checks = attackChecks({ name: 'stream-events-1', repeats }, 2e8)

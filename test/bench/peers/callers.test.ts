@@ -11,7 +11,7 @@ function callerOf(limitNano: number | null): Caller {
   return caller
 }
 
-t.test('calls that run hold what they may cost, and leave what they did not', async (t) => {
+t.test('running calls hold their maximum cost and release the unspent part', async (t) => {
   const caller = callerOf(100)
   t.same([hold(caller, 60), hold(caller, 60)], [null, { name: 'key_limit_exceeded' }])
   settle(caller, 60, { costNano: 30, tokens: 3 })

@@ -40,9 +40,9 @@ const STRANGE: readonly Ask[] = [
   { title: 'a body without a type', status: 200, headers: { 'content-type': '' }, body: GOOD },
   { title: 'no key', status: 401, headers: { authorization: '' }, body: GOOD },
   { title: 'a key of another scheme', status: 401, headers: { authorization: 'Basic abc' }, body: GOOD },
-  { title: 'a text that is no key', status: 401, headers: { authorization: 'Bearer nothing' }, body: GOOD },
+  { title: 'a malformed key', status: 401, headers: { authorization: 'Bearer nothing' }, body: GOOD },
   {
-    title: 'a key that nobody made',
+    title: 'an unknown key',
     status: 401,
     headers: { authorization: `Bearer ${newApiKey('inference').key}` },
     body: GOOD,
@@ -54,7 +54,7 @@ const STRANGE: readonly Ask[] = [
   { title: 'no input', status: 400, body: { model: STAND_MODEL } },
   { title: 'tokens that are not whole', status: 400, body: { ...GOOD, input: [1.5] } },
   { title: 'lists of two kinds', status: 400, body: { ...GOOD, input: ['a', 1] } },
-  { title: 'a model that is none', status: 404, body: { ...GOOD, model: 'no/such' } },
+  { title: 'an unknown model', status: 404, body: { ...GOOD, model: 'no/such' } },
   { title: 'a type that is not JSON', status: 400, headers: { 'content-type': 'text/plain' }, body: GOOD },
   { title: 'a compressed body', status: 400, headers: { 'content-encoding': 'gzip' }, body: GOOD },
   { title: 'another path', status: 404, path: '/api/v1/nothing', body: GOOD },
@@ -120,7 +120,7 @@ t.teardown(async () => {
 })
 
 for (const one of STRANGE) {
-  t.test(`${one.title}: peers say what the product says`, async (t) => {
+  t.test(`${one.title}: peers answer as the product does`, async (t) => {
     const ours = await ask(stand.port, stand.keys.inference_key, one)
     t.equal(ours.status, one.status)
     for (const peer of peers) {
@@ -164,7 +164,7 @@ t.test('a key over its rate is refused with the same headers everywhere', async 
   }
 })
 
-t.test('what a key has spent is counted until its budget is used up', async (t) => {
+t.test('the spend of a key counts until its budget is used up', async (t) => {
   for (const { port } of peers) {
     const first = await ask(port, poor, { title: '', status: 0, body: GOOD })
     t.match(first, { status: 200, body: { usage: { cost: 1.6e-7 } } })

@@ -84,7 +84,7 @@ t.test('a body in pieces is one body', async (t) => {
   }
 })
 
-t.test('a caller who leaves within his body ends nobody else', async (t) => {
+t.test('a caller who disconnects within the body ends no other call', async (t) => {
   for (const { name, port } of await proxies(t, await standIn())) {
     const socket = connect(port, '127.0.0.1')
     await once(socket, 'connect')
@@ -98,7 +98,7 @@ t.test('a caller who leaves within his body ends nobody else', async (t) => {
   }
 })
 
-t.test('a provider that is not there is told as one that failed', async (t) => {
+t.test('reports a missing provider as a failed one', async (t) => {
   const NOBODY = 1
   for (const { name, port } of await proxies(t, await standIn(NOBODY))) {
     const said = await raw(port, [`${HEAD}content-length: ${BODY.length}\r\n\r\n${BODY}`])

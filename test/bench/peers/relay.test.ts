@@ -28,7 +28,7 @@ async function openProvider(): Promise<Server> {
 }
 
 for (const name of ['relay', 'lean-relay'] as const)
-  t.test(`the ${name} passes whole bodies on, both ways, and tells of its garbage`, (t) => passes(t, name))
+  t.test(`the ${name} passes whole bodies both ways and reports garbage collection`, (t) => passes(t, name))
 
 async function passes(t: Test, name: 'relay' | 'lean-relay'): Promise<void> {
   const provider = await openProvider()

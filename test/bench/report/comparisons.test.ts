@@ -7,19 +7,19 @@ const compared = (given: Partial<Parameters<typeof scenarioRecord>[0]>): readonl
 const verdictOf = (given: Partial<Parameters<typeof ratioOf>[0]>): string | undefined =>
   compared({ ratios: [ratioOf(given)] })[0]?.verdict
 
-t.test('more CPU than a peer is behind, less is ahead', async (t) => {
+t.test('more CPU than a peer gives "behind", less gives "ahead"', async (t) => {
   t.equal(verdictOf({ ratio: { median: 1.6, low: 1.5, high: 1.7 } }), 'behind')
   t.equal(verdictOf({ ratio: { median: 0.6, low: 0.5, high: 0.7 } }), 'ahead')
 })
 
-t.test('of rates it is the other way round', async (t) => {
+t.test('for rates it is the other way round', async (t) => {
   for (const metric of ['requests_per_second', 'mb_per_second'] as const) {
     t.equal(verdictOf({ metric, ratio: { median: 1.6, low: 1.5, high: 1.7 } }), 'ahead')
     t.equal(verdictOf({ metric, ratio: { median: 0.6, low: 0.5, high: 0.7 } }), 'behind')
   }
 })
 
-t.test('an interval that holds 1 is no difference, and neither is one that hardly leaves it', async (t) => {
+t.test('an interval around 1 is no difference, and neither is one that hardly leaves it', async (t) => {
   t.equal(verdictOf({ ratio: { median: 1.3, low: 0.99, high: 1.7 } }), 'alike')
   t.equal(verdictOf({ ratio: { median: 1, low: 1, high: 1 } }), 'alike')
   t.equal(verdictOf({ ratio: { median: 1.01, low: 1.005, high: 1.015 } }), 'alike')
@@ -39,7 +39,7 @@ t.test('a ratio of the peer over the product is seen from the product', async (t
   })
 })
 
-t.test('against itself, against no gateway and between others nobody wins', async (t) => {
+t.test('there is no winner against itself, against no gateway and between others', async (t) => {
   const kindOf = (over: string, under: string): string | undefined =>
     compared({ ratios: [ratioOf({ over, under })] })[0]?.kind
   t.equal(kindOf('sluice', 'sluice-ungoverned'), 'own')
@@ -50,7 +50,7 @@ t.test('against itself, against no gateway and between others nobody wins', asyn
   t.equal(kindOf('sluiceway', 'sluice'), 'peer')
 })
 
-t.test('what failed is no win: who refuses is quick', async (t) => {
+t.test('a failed run wins nothing: refusing is quick', async (t) => {
   const rows = [
     rowRecord({ subject: 'sluice' }, { cpu_us_per_request: 10, failed: 1 }),
     rowRecord({ subject: 'nginx' }),
@@ -61,7 +61,7 @@ t.test('what failed is no win: who refuses is quick', async (t) => {
   ])
 })
 
-t.test('a rate that the generator held down is no loss, but CPU still holds', async (t) => {
+t.test('a rate limited by the generator is not a loss, but CPU still counts', async (t) => {
   const held = rowRecord({ subject: 'sluice' }, { requests_per_second: 5_000, generator_cores: 0.95 })
   const rows = [held, rowRecord({ subject: 'nginx' }, { cpu_us_per_request: 20 })]
   t.match(compared({ rows }), [
@@ -74,7 +74,7 @@ t.test('a rate that the generator held down is no loss, but CPU still holds', as
   ])
 })
 
-t.test('who is slower than one that the generator held down is behind all the same', async (t) => {
+t.test('a subject slower than one limited by the generator is behind all the same', async (t) => {
   const rows = [
     rowRecord({ subject: 'sluice' }, { requests_per_second: 5_000 }),
     rowRecord({ subject: 'nginx' }, { generator_cores: 0.95 }),
@@ -82,7 +82,7 @@ t.test('who is slower than one that the generator held down is behind all the sa
   t.equal(compared({ rows })[1]?.verdict, 'behind')
 })
 
-t.test('what was taken once has no interval, and is not believed', async (t) => {
+t.test('a single measurement has no interval and is not judged', async (t) => {
   const rows = [
     rowRecord({ subject: 'sluice' }, { cpu_us_per_request: 10 }, 1),
     rowRecord({ subject: 'nginx' }, {}, 1),

@@ -24,7 +24,7 @@ const both = (scenario: string, name?: string): readonly ResultRow[] => [
   row(scenario, 'nginx', 40, name),
 ]
 
-t.test('embeddings tell most, then the first scenario with a peer', async (t) => {
+t.test('picks embeddings first, then the first scenario with a peer', async (t) => {
   t.match(cost(...both('uploads'), ...both('embeddings')), { scenario: 'embeddings' })
   t.match(cost(row('embeddings', 'sluice', 80), ...both('egress'), ...both('uploads')), {
     scenario: 'egress',
@@ -39,31 +39,28 @@ t.test('the case with most peers is shown, and of two the one with more connecti
   t.match(cost(...both('embeddings', '1 connection'), ...both('embeddings')), { case: '48 connections' })
 })
 
-t.test('without a peer, or without a cost of either side, there is no such result', async (t) => {
+t.test('there is no result without a peer, or without a cost on either side', async (t) => {
   t.equal(cost(), null)
   t.equal(cost(row('embeddings', 'sluice', 80), row('embeddings', 'direct', 9)), null)
   t.equal(cost(row('embeddings', 'sluice', Number.NaN), row('embeddings', 'nginx', 40)), null)
   t.equal(cost(row('embeddings', 'sluice', 80), row('embeddings', 'nginx', 0)), null)
 })
 
-t.test(
-  'the sentence names the cost and each peer, the dearest first; bytes are told by the GB',
-  async (t) => {
-    const found = cost(...both('embeddings'), row('embeddings', 'portkey', 2_000))
-    const text = found === null ? '' : costSentence(found).text.replaceAll(/<[^>]+>/g, '')
-    t.match(text, /^a call costs 80\.0 µs of CPU at sluice: 0\.040 × portkey, 2\.00 × nginx/)
-    t.equal(found === null ? '' : costText(found), text.replaceAll(/\s+/g, ' '), 'on a terminal, too')
-    const files = both('uploads').map((one, at) => ({
-      ...one,
-      cpu_s_per_gb: { median: 2 - at, min: 2 - at, max: 2 - at },
-      samples: one.samples.map((sample) => ({ ...sample, cpu_s_per_gb: 2 - at })),
-    }))
-    const ofBytes = cost(...files)
-    t.match(ofBytes === null ? '' : costSentence(ofBytes).text, /^a GB costs <b>2\.00 s<\/b> of CPU/)
-  },
-)
+t.test('the sentence names the cost and each peer, the dearest first; bytes count by the GB', async (t) => {
+  const found = cost(...both('embeddings'), row('embeddings', 'portkey', 2_000))
+  const text = found === null ? '' : costSentence(found).text.replaceAll(/<[^>]+>/g, '')
+  t.match(text, /^a call costs 80\.0 µs of CPU at sluice: 0\.040 × portkey, 2\.00 × nginx/)
+  t.equal(found === null ? '' : costText(found), text.replaceAll(/\s+/g, ' '), 'on a terminal, too')
+  const files = both('uploads').map((one, at) => ({
+    ...one,
+    cpu_s_per_gb: { median: 2 - at, min: 2 - at, max: 2 - at },
+    samples: one.samples.map((sample) => ({ ...sample, cpu_s_per_gb: 2 - at })),
+  }))
+  const ofBytes = cost(...files)
+  t.match(ofBytes === null ? '' : costSentence(ofBytes).text, /^a GB costs <b>2\.00 s<\/b> of CPU/)
+})
 
-t.test('rows of streams count events, and no event is told as a call', async (t) => {
+t.test('rows of streams count events, and no event is called a call', async (t) => {
   for (const name of ['100 streams, per event', 'chat from messages, one stream at a time']) {
     const found = cost(...both('chat', name))
     t.match(found === null ? '' : costSentence(found).text, /^an event of a stream costs/)
@@ -71,7 +68,7 @@ t.test('rows of streams count events, and no event is told as a call', async (t)
   }
 })
 
-t.test('what was taken once is said to be so, and wins nothing', async (t) => {
+t.test('a single measurement is marked as one and wins nothing', async (t) => {
   const once = both('embeddings').map((one) => ({ ...one, samples: one.samples.slice(0, 1) }))
   const found = cost(...once)
   t.match(found === null ? '' : costSentence(found).text, /class="even"[\s\S]*taken once, and so not judged/)

@@ -41,7 +41,7 @@ t.test('a distribution holds the shares that were taken, else the percentiles of
   )
 })
 
-t.test('what was taken once, what is missing and what failed to be a time is not drawn', async (t) => {
+t.test('does not draw single measurements, missing ones and invalid times', async (t) => {
   const flat = { p50: 5, p90: 5, p99: 5, p99_9: 5, max: 5 }
   const hole = { p50: Number.NaN, p90: 0, p99: -1, p99_9: Number.NaN, max: Number.NaN }
   t.same(groups(row('sluice', { latency_us: flat }), row('nginx', { latency_us: null })), [])
@@ -49,7 +49,7 @@ t.test('what was taken once, what is missing and what failed to be a time is not
   t.equal(distributionFigures(scenarioRecord({ scenario: 'a', rows: [row('sluice', {})] })), null)
 })
 
-t.test('repeats that differ have a band around their median, and the drawing is told in words', async (t) => {
+t.test('differing repeats have a band around their median, and the drawing has a text', async (t) => {
   const fast = row('sluice', { latency_us })
   const samples = fast.samples.map((one, at) => ({
     ...one,

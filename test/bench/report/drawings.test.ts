@@ -9,7 +9,7 @@ t.setTimeout(180_000)
 const open = reportOpener(t)
 const flat = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
-t.test('the result stands first, then what was lost and won, then the rest', { skip }, async (t) => {
+t.test('the result comes first, then losses and wins, then the rest', { skip }, async (t) => {
   const { page } = await open(t, fullResults())
   const ids = await page.locator('main > [id]').evaluateAll((all) => all.map(({ id }) => id))
   t.same(ids.slice(0, 3), ['result', 'sides', 'rest'])

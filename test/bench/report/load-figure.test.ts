@@ -45,7 +45,7 @@ t.test('points that cannot be drawn are left out, and others keep their order', 
   t.notMatch(text, /NaN|Infinity|undefined/)
 })
 
-t.test('loads that were offered once are said to be so, and what both held is told in words', async (t) => {
+t.test('marks loads offered once, and states in words what both reached', async (t) => {
   const rows = (repeats: number) =>
     ['sluice', 'nginx'].map((subject) => rowRecord({ subject, pace: 'open' }, {}, repeats))
   const figure = (repeats: number): string =>

@@ -6,7 +6,7 @@ const lines = (...all: readonly (readonly [string, readonly (readonly [number, n
   all.map(([name, points]) => ({ name, points }))
 const detail = 'p99 latency against offered load; 2,000 requests offered per second'
 
-t.test('latencies are told at the highest load that both were offered, between two points', async (t) => {
+t.test('gives latencies at the highest load that both were offered, between two points', async (t) => {
   const curve = curveOf({
     lines: lines(
       [
@@ -72,7 +72,7 @@ t.test('points that were not taken are left out', async (t) => {
   ])
 })
 
-t.test('curves of other things, and of what a few requests decide, say nothing', async (t) => {
+t.test('curves of other figures, and those of few requests, give no result', async (t) => {
   t.same(latenciesAtLoad(curveOf({ title: 'the slowest against offered load' })), [])
   t.same(latenciesAtLoad(curveOf({ title: 'p99.9 against offered load' })), [])
   t.same(
@@ -82,7 +82,7 @@ t.test('curves of other things, and of what a few requests decide, say nothing',
   t.same(latenciesAtLoad(curveOf({ lines: lines(['target', [[1, 1]]]) })), [])
 })
 
-t.test('what is of latency has a unit of time and says so', async (t) => {
+t.test('a latency has a unit of time and is named as one', async (t) => {
   t.ok(isOfLatency(curveOf({ title: 'embeddings: p99 against offered load', y: 'ms' })))
   t.notOk(isOfLatency(curveOf({ title: 'Event-loop delay over time', y: 'ms' })))
   t.notOk(isOfLatency(curveOf({ title: 'CPU against offered load', y: 'cores' })))

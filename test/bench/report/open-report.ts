@@ -1,4 +1,4 @@
-/** The page of a run in a real browser, as somebody opens it who was sent the file. */
+/** Opens the page of a run in a real browser, as a recipient of the file does. */
 import { pathToFileURL } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { renderReport } from '../../../bench/report/report-page.ts'

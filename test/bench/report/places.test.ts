@@ -4,7 +4,7 @@ import { colourAt, dashAt, KNOWN, placesOf } from '../../../bench/report/places.
 const strokes = (names: readonly string[]): readonly string[] =>
   [...placesOf(names).values()].map((place) => `${colourAt(place)} ${dashAt(place)}`)
 
-t.test('a known subject has the same stroke whoever is beside it', async (t) => {
+t.test('a known subject has the same stroke, whichever others are shown', async (t) => {
   const [alone] = strokes(['nginx'])
   t.equal(strokes(['a', 'b', 'sluice', 'nginx']).at(-1), alone)
 })

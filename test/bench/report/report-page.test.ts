@@ -19,21 +19,17 @@ const cellsOf = async (rows: Locator): Promise<readonly (readonly string[])[]> =
   Promise.all((await rows.all()).map((row) => row.locator('th, td').allTextContents()))
 const flat = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
-t.test(
-  'a page asks nobody for anything and has no error, whatever stands in the results',
-  { skip },
-  async (t) => {
-    const { page, requests, errors, address } = await lookedAt()
-    await page.waitForSelector('.plot canvas')
-    t.same(requests, [address])
-    t.same(errors, [])
-    t.equal(await page.locator('img').count(), 0)
-    t.equal(await page.title(), 'Sluice bench, 2026-11-21')
-  },
-)
+t.test('a page requests nothing and has no error, whatever the results contain', { skip }, async (t) => {
+  const { page, requests, errors, address } = await lookedAt()
+  await page.waitForSelector('.plot canvas')
+  t.same(requests, [address])
+  t.same(errors, [])
+  t.equal(await page.locator('img').count(), 0)
+  t.equal(await page.title(), 'Sluice bench, 2026-11-21')
+})
 
 t.test(
-  'the browser itself keeps what is in the page from asking or running anything',
+  "the browser itself keeps the page's content from requesting or running anything",
   { skip },
   async (t) => {
     const { page, requests, address } = await open(t, fullResults())
@@ -50,7 +46,7 @@ t.test(
   },
 )
 
-t.test('machine, versions, command and load are told of the run', { skip }, async (t) => {
+t.test('shows machine, versions, command and load of the run', { skip }, async (t) => {
   const { page } = await lookedAt()
   const text = flat(await page.locator('.facts').innerText())
   const told = [
@@ -100,7 +96,7 @@ t.test(
 )
 
 t.test(
-  'figures are written with their spread, limits of the generator are marked, and what was not taken is a dash',
+  'figures show their spread, limits of the generator are marked, and missing ones are a dash',
   { skip },
   async (t) => {
     const { page } = await lookedAt()

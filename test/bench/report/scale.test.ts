@@ -37,7 +37,7 @@ t.test('every value that can be drawn lies within its scale', async (t) => {
   }
 })
 
-t.test('values that nobody took, and those without a logarithm, bound nothing', async (t) => {
+t.test('missing values, and those without a logarithm, bound nothing', async (t) => {
   t.same(texts(logScale([Number.NaN, 0, -4, 2, 4])), texts(logScale([2, 4])))
   t.same(texts(linearScale([Number.NaN, Number.POSITIVE_INFINITY])), ['0', '1'])
   t.same(texts(logScale([])), ['1', '2', '5', '10'])

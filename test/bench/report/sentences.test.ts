@@ -7,7 +7,7 @@ const ratio = (median: number): Comparison['ratio'] => ({ median, low: median * 
 const comparisons = (...ratios: readonly ReturnType<typeof ratioOf>[]): readonly Comparison[] =>
   scenarioComparisons(scenarioRecord({ scenario: 'embeddings', ratios }))
 
-t.test('a sentence says who, how much, of what, in which case and how sure', async (t) => {
+t.test('a sentence gives the winner, the factor, the figure, the case and the confidence', async (t) => {
   t.same(sentences(comparisons(ratioOf({ ratio: ratio(1.6) }))), [
     {
       scenario: 'embeddings',

@@ -13,7 +13,7 @@ const topOf = (results: ResultsFile): string =>
     .join('')
 const summaryText = (...scenarios: Parameters<typeof resultsFile>[0]): string => topOf(resultsFile(scenarios))
 
-t.test('the summary counts losses first, and lists losses, wins and what is neither apart', async (t) => {
+t.test('the summary counts losses first, and lists losses, wins and unclear results apart', async (t) => {
   const text = summaryText(
     scenarioRecord({
       scenario: 'embeddings',
@@ -41,7 +41,7 @@ t.test('the summary counts losses first, and lists losses, wins and what is neit
   t.ok(at('1.60 × the CPU per request of sluice-ungoverned') > (own ?? -1))
 })
 
-t.test('what was lost and won begins with what is clearest, and a missed check is lost', async (t) => {
+t.test('losses and wins begin with the clearest, and a missed check is a loss', async (t) => {
   const ratios = [1.2, 3, 1.5].map((median, at) => ratioOf({ under: `peer ${at}`, ratio: ratio(median) }))
   const checks = [checkOf({ text: 'garbage', is_met: false, failed: 2 }), checkOf({ text: 'reached' })]
   const text = summaryText(scenarioRecord({ scenario: 'embeddings', ratios, checks }))
@@ -114,7 +114,7 @@ t.test('without scenarios it says that there is nothing', async (t) => {
   t.match(summaryText(), 'No scenario was run: there is nothing to compare.')
 })
 
-t.test('few repeats and a machine that was busy are told', async (t) => {
+t.test('warns of few repeats and of a busy machine', async (t) => {
   const rows = [rowRecord({ subject: 'sluice' }, {}, 3), rowRecord({ subject: 'nginx' }, {}, 3)]
   t.match(summaryText(scenarioRecord({ scenario: 'embeddings', rows })), 'between them in 75.0 % of all runs')
   const results = resultsFile([])

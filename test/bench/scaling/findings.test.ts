@@ -43,7 +43,7 @@ const upload = (mbPerS: number, idle: number, failed = 0): WorkersSample => ({
   cores: { all: 2, idle },
 })
 
-t.test('two fronts over one is a ratio of repeats beside each other, and failures spoil it', async (t) => {
+t.test('the ratio of two fronts to one pairs adjacent repeats, and failures spoil it', async (t) => {
   const found = new Map([
     [1, [ceiling(100), ceiling(50)]],
     [2, [ceiling(170), ceiling(90)]],
@@ -65,7 +65,7 @@ t.test('two fronts over one is a ratio of repeats beside each other, and failure
   )
 })
 
-t.test('whether handlers are what bounds is said of each count', async (t) => {
+t.test('says of each count whether handlers are the limit', async (t) => {
   const idle = ceiling(100, {
     load: { fronts: 1, workers: 1, runners: 1, each: [{ ...front, loopShare: 0.4 }] },
     generatorCores: 0.95,

@@ -37,34 +37,28 @@ const node = (sizes: SizedNode['sizes']): SizedNode =>
     filledMs: 0,
   }) as unknown as SizedNode
 
-t.test(
-  'warm cells ask for as many as there are, cold ones for none twice and for none that was warm',
-  async (t) => {
-    const [small, large] = [
-      node({ keys: 10, models: 100, files: 10 }),
-      node({ keys: 100_000, models: 100_000, files: 100_000 }),
-    ]
-    const asked = (cell: Cell, of: SizedNode, round = 0): readonly string[] =>
-      cell.requests(of, round).map((one) => JSON.stringify(one))
-    for (const cell of CELLS) {
-      if (cell.warmth === 'warm')
-        t.ok(
-          asked(cell, small).length > 0 && asked(cell, small).length <= asked(cell, large).length,
-          cell.name,
-        )
-      else t.equal(asked(cell, small).length, 0, cell.name)
-    }
-    const named = (name: string, round = 0): readonly string[] =>
-      CELLS.filter((cell) => cell.name === name).flatMap((cell) => asked(cell, large, round))
-    const all = [
-      ...named('embeddings, many keys'),
-      ...named('embeddings, a new key each', 0),
-      ...named('embeddings, a new key each', 1),
-    ]
-    t.equal(all.length, 41_000)
-    t.equal(new Set(all).size, all.length)
-  },
-)
+t.test('warm cells request what exists, cold ones nothing twice and nothing warm', async (t) => {
+  const [small, large] = [
+    node({ keys: 10, models: 100, files: 10 }),
+    node({ keys: 100_000, models: 100_000, files: 100_000 }),
+  ]
+  const asked = (cell: Cell, of: SizedNode, round = 0): readonly string[] =>
+    cell.requests(of, round).map((one) => JSON.stringify(one))
+  for (const cell of CELLS) {
+    if (cell.warmth === 'warm')
+      t.ok(asked(cell, small).length > 0 && asked(cell, small).length <= asked(cell, large).length, cell.name)
+    else t.equal(asked(cell, small).length, 0, cell.name)
+  }
+  const named = (name: string, round = 0): readonly string[] =>
+    CELLS.filter((cell) => cell.name === name).flatMap((cell) => asked(cell, large, round))
+  const all = [
+    ...named('embeddings, many keys'),
+    ...named('embeddings, a new key each', 0),
+    ...named('embeddings, a new key each', 1),
+  ]
+  t.equal(all.length, 41_000)
+  t.equal(new Set(all).size, all.length)
+})
 
 const sample = (cpuUs: number, p50Us: number): SampleRecord => ({
   cpu_us_per_request: cpuUs,
@@ -93,7 +87,7 @@ function row(subject: string, cpuUs: readonly number[], p50Us = 1_000): ResultRo
   )
 }
 
-t.test('a call that costs more on the large node is told, by pairs of one repeat', async (t) => {
+t.test('reports a call that costs more on the large node, by pairs within a repeat', async (t) => {
   const cell: Cell = { name: 'calls', warmth: 'warm', requests: () => [] }
   const found = [{ cell, large: row('sluice', [10, 105, 21]), small: row('sluice-small', [10, 100, 20]) }]
   t.match(sizeChecks(found), [{ found: { median: 1.05 }, is_met: true }])
@@ -103,7 +97,7 @@ t.test('a call that costs more on the large node is told, by pairs of one repeat
   ])
 })
 
-t.test('what a first call costs and how long it takes are bounded', async (t) => {
+t.test('bounds the cost and the duration of a first call', async (t) => {
   const cell: Cell = { name: 'first calls', warmth: 'cold', requests: () => [] }
   const checks = (cpuUs: number, p50Us: number) =>
     sizeChecks([{ cell, large: row('sluice', [cpuUs], p50Us), small: null }]).map((one) => one.is_met)

@@ -93,12 +93,9 @@ t.test('a node that stays where it is meets every figure', async (t) => {
   t.same(missed({}), [])
 })
 
-t.test(
-  'memory that only settles is no growth, and a shared cache that fills is none of a process',
-  async (t) => {
-    t.same(missed({ frontMb: (s) => 100 + Math.min(s, 110), sharedMb: (s) => 50 + s / 10 }), [])
-  },
-)
+t.test('memory that settles is not growth, and a filling shared cache belongs to no process', async (t) => {
+  t.same(missed({ frontMb: (s) => 100 + Math.min(s, 110), sharedMb: (s) => 50 + s / 10 }), [])
+})
 
 t.test('a store that comes to open the files of its tables holds no descriptors of ours', async (t) => {
   t.same(missed({ storeDescriptors: (s) => 500 + s }), [])
@@ -120,34 +117,31 @@ t.test('descriptors that pile up, a slow loop and a process that ended are misse
   t.same(missed({ frontPid: (s) => (s < 300 ? 7 : 8) }), ['processes that ended'])
 })
 
-t.test(
-  'what comes later is part of the sum, and a node that tells no delays has not met theirs',
-  async (t) => {
-    const told = watched({})
-    const late = (atMs: number): readonly Holding[] => {
-      const at = {
-        name: 'sluice child',
-        isOurs: true,
-        pids: [20],
-        ownBytes: 1,
-        descriptors: atMs / 20_000,
-        residentBytes: (2 * MB * atMs) / 60_000,
-      }
-      return atMs < 60_000 ? [] : [at]
+t.test('later processes are part of the sum, and missing delays miss their check', async (t) => {
+  const told = watched({})
+  const late = (atMs: number): readonly Holding[] => {
+    const at = {
+      name: 'sluice child',
+      isOurs: true,
+      pids: [20],
+      ownBytes: 1,
+      descriptors: atMs / 20_000,
+      residentBytes: (2 * MB * atMs) / 60_000,
     }
-    const looks = told.looks.map(({ atMs, holdings }) => ({ atMs, holdings: [...holdings, ...late(atMs)] }))
-    const texts = (all: Watched): readonly string[] =>
-      soakChecks(all, { seconds: SECONDS, rows: [row()] })
-        .filter((one) => !one.is_met)
-        .map(({ text }) => text)
-    t.same(texts({ ...told, looks }), [
-      'memory of all processes, MB a minute',
-      'descriptors of our processes, more at the end than at the start',
-    ])
-    t.same(texts({ ...told, loops: [] }), ['event-loop delay of a front, p99 in ms: none was told'])
-    t.match(soakNotes({ ...told, loops: [] }, SECONDS).join(), /at most 0\.0 ms/)
-  },
-)
+    return atMs < 60_000 ? [] : [at]
+  }
+  const looks = told.looks.map(({ atMs, holdings }) => ({ atMs, holdings: [...holdings, ...late(atMs)] }))
+  const texts = (all: Watched): readonly string[] =>
+    soakChecks(all, { seconds: SECONDS, rows: [row()] })
+      .filter((one) => !one.is_met)
+      .map(({ text }) => text)
+  t.same(texts({ ...told, looks }), [
+    'memory of all processes, MB a minute',
+    'descriptors of our processes, more at the end than at the start',
+  ])
+  t.same(texts({ ...told, loops: [] }), ['event-loop delay of a front, p99 in ms: none was told'])
+  t.match(soakNotes({ ...told, loops: [] }, SECONDS).join(), /at most 0\.0 ms/)
+})
 
 t.test('a failed request misses them all', async (t) => {
   t.equal(
@@ -156,7 +150,7 @@ t.test('a failed request misses them all', async (t) => {
   )
 })
 
-t.test('curves have a line for each process, and notes say what could not be read', async (t) => {
+t.test('curves have a line for each process, and notes list unreadable figures', async (t) => {
   const [memory, descriptors, loop] = soakCurves(watched({}))
   t.same(
     memory?.lines.map(({ name }) => name),

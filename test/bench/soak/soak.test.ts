@@ -45,7 +45,7 @@ t.test('a rate is held when nearly all was answered, well and in time', async (t
 })
 
 t.test(
-  'what this process holds is told',
+  'reports what this process holds',
   { skip: process.platform !== 'linux' && 'read from /proc' },
   async (t) => {
     const [own] = holdings(process.pid)
@@ -67,7 +67,7 @@ else spawn(process.execPath, process.execArgv, { env: { IS_TWIN: '1' }, stdio: [
 setInterval(() => undefined, 1_000)`
 
 t.test(
-  'a child that still has the arguments of its parent, as between fork and exec, is no process of the node',
+  "a child between fork and exec, with its parent's arguments, is not a process of the node",
   { skip: process.platform !== 'linux' && 'read from /proc' },
   async (t) => {
     const parent = spawnServer(process.execPath, ['-e', TWIN])

@@ -18,7 +18,7 @@ t.test('a flat series has none, with noise around it hardly any', async (t) => {
   t.ok(near(slopePerMinute(series((s) => 100 + 5 * Math.sin(s * 12.9898))), 0, 0.1))
 })
 
-t.test('a heap that fills and empties does not grow, and one whose floor rises does', async (t) => {
+t.test('a heap that fills and empties does not grow, and one with a rising floor does', async (t) => {
   t.ok(near(slopePerMinute(series((s) => 100 + (s % 14))), 0, 0.1))
   t.ok(near(slopePerMinute(series((s) => 100 + (s % 14) + (2 * s) / 60)), 2, 0.1))
 })
@@ -29,7 +29,7 @@ t.test('readings that lie apart move a slope little and growth not at all', asyn
   t.equal(growth(odd), 0)
 })
 
-t.test('growth is what the end has more than the start', async (t) => {
+t.test('growth is the difference between end and start', async (t) => {
   t.equal(growth(series((s) => (s < 300 ? 50 : 53))), 3)
   t.equal(growth([[0, 7]]), 0)
 })
@@ -39,7 +39,7 @@ t.test('one instant has no slope', async (t) => {
   t.ok(Number.isNaN(slopePerMinute([[5, 1]])))
 })
 
-t.test('what settles first is left out', async (t) => {
+t.test('leaves the settling time out', async (t) => {
   t.same(
     after(
       [

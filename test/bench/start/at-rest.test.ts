@@ -14,7 +14,7 @@ t.test('memory, CPU and switches of a process tree are read', async (t) => {
   t.equal(privateBytesOf(0), 0)
 })
 
-t.test('a node that ends what it should hold has no figure', async (t) => {
+t.test('a node that closes connections it should hold has no figure', async (t) => {
   const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 /** Of this process: another suite on the machine runs the same programs. */
 const MARK = `start-test-${process.pid}`
 
-/** A program of a few lines in the place of a node. */
+/** A program of a few lines instead of a node. */
 async function launchOf(t: Test, code: string, startMsMax = 120_000): Promise<Launch> {
   const folder = temporaryFolder(t, MARK)
   const [port, keyFile] = [await freePort(), join(folder, 'keys.json')]
@@ -55,7 +55,7 @@ t.test('the first good answer counts: no half key, no refusal, no cut connection
   t.same(left(), [])
 })
 
-t.test('a node that ends is told with its last words', async (t) => {
+t.test('reports a node that ends, with its last output', async (t) => {
   await t.rejects(
     timedStart(await launchOf(t, 'console.error("no room"); process.exit(3)')),
     /ended before it answered:\nno room/,
@@ -70,11 +70,11 @@ t.test('a node that never answers is given up, and nothing of it stays', async (
   t.same(left(), [])
 })
 
-t.test('a program that is not there is told', async (t) => {
+t.test('reports a program that does not exist', async (t) => {
   await t.rejects(timedStart({ ...(await launchOf(t, '')), command: '/nowhere/node' }), /ENOENT/)
 })
 
-t.test('a folder that is no repository cannot be cloned, and nothing of the try stays', async (t) => {
+t.test('a folder that is not a repository cannot be cloned, and the try leaves nothing', async (t) => {
   await t.rejects(cloneStart('/nowhere'), /git clone failed/)
 })
 

@@ -7,24 +7,21 @@ const SILENT: EventNews = { hasToken: false, isEnd: false, error: null, tokens: 
 const TOKEN: EventNews = { ...SILENT, hasToken: true }
 const END: EventNews = { ...SILENT, isEnd: true }
 
-t.test(
-  'chat: text, reasoning and calls of tools are tokens; a role and an empty text are none',
-  async (t) => {
-    const delta = (members: object): EventNews => news('chat', { choices: [{ index: 0, delta: members }] })
-    for (const members of [
-      { content: 'a' },
-      { reasoning: 'a' },
-      { reasoning_content: 'a' },
-      { tool_calls: [{ index: 0 }] },
-    ])
-      t.same(delta(members), TOKEN, JSON.stringify(members))
-    for (const members of [{ role: 'assistant', content: '' }, { content: null }, {}, { tool_calls: [] }])
-      t.same(delta(members), SILENT, JSON.stringify(members))
-    t.same(news('chat', { choices: [], usage: { completion_tokens: 7 } }), { ...SILENT, tokens: 7 })
-    t.same(news('chat', '[DONE]'), END)
-    t.same(news('chat', { error: { message: 'over' } }), { ...SILENT, error: 'over' })
-  },
-)
+t.test('chat: text, reasoning and tool calls are tokens; a role and an empty text are not', async (t) => {
+  const delta = (members: object): EventNews => news('chat', { choices: [{ index: 0, delta: members }] })
+  for (const members of [
+    { content: 'a' },
+    { reasoning: 'a' },
+    { reasoning_content: 'a' },
+    { tool_calls: [{ index: 0 }] },
+  ])
+    t.same(delta(members), TOKEN, JSON.stringify(members))
+  for (const members of [{ role: 'assistant', content: '' }, { content: null }, {}, { tool_calls: [] }])
+    t.same(delta(members), SILENT, JSON.stringify(members))
+  t.same(news('chat', { choices: [], usage: { completion_tokens: 7 } }), { ...SILENT, tokens: 7 })
+  t.same(news('chat', '[DONE]'), END)
+  t.same(news('chat', { error: { message: 'over' } }), { ...SILENT, error: 'over' })
+})
 
 t.test('responses: deltas are tokens, and the completed or incomplete response is the end', async (t) => {
   t.same(news('responses', { type: 'response.output_text.delta', delta: 'a' }), TOKEN)
@@ -49,7 +46,7 @@ t.test('messages: text, thinking and arguments are tokens, and message_stop is t
   })
 })
 
-t.test('an event that is no JSON object says nothing', async (t) => {
+t.test('ignores an event that is not a JSON object', async (t) => {
   for (const dialect of ['chat', 'responses', 'messages'] as const)
     for (const data of ['', 'x', '[]', '1', 'null', '{'])
       t.same(news(dialect, data), SILENT, `${dialect} ${data}`)

@@ -74,7 +74,7 @@ t.test('bodies of a file are sent in turn, streamed, with their own model where 
   t.match(read('--prompts', file), /line 2 is no JSON object/)
 })
 
-t.test('a stream is good within each given time, and a time that it lacks is no fault', async (t) => {
+t.test('a stream is good within each given time, and a time it lacks is not a fault', async (t) => {
   const slo = sloOf('ttft=500ms,gap=50ms,total=2s')
   t.same(slo, { first: 500, gap: 50, total: 2_000 })
   t.ok(isWithin(slo, { first: 500, gap: 50, total: 2_000 }))

@@ -95,7 +95,7 @@ t.test('a test in which more than the share of --max-errors fails ends early', a
   t.match(record?.rows[0]?.failures[0], /^status 500: no disk, \d+ times$/)
 })
 
-t.test('a 429 is no failure', async (t) => {
+t.test('a 429 is not a failure', async (t) => {
   const server = await fakeProvider(t, (response, _body, nth) => {
     if (nth === 0 || nth > 1) eventsHead(response).end(chatEvents(TEXTS))
     else response.writeHead(429, { 'retry-after': '1' }).end('{}')
@@ -120,7 +120,7 @@ t.test(
   },
 )
 
-t.test('an answer that is no event stream ends the test before any load', async (t) => {
+t.test('an answer that is not an event stream ends the test before any load', async (t) => {
   const server = await fakeProvider(
     t,
     (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),

@@ -14,18 +14,18 @@ const MISSPELT = [
   ['Soak', 'soak'],
 ] as const
 for (const [typed, meant] of MISSPELT) {
-  t.test(`'${typed}' is told with the scenario that is nearest`, async (t) => {
+  t.test(`reports '${typed}' with the nearest scenario`, async (t) => {
     t.same(said(typed), [2, `there is no scenario '${typed}'. Nearest: \`${meant}\`.`])
   })
 }
 
-t.test('a name that is near none is told with all', async (t) => {
+t.test('reports a name without a near one with the list of all', async (t) => {
   const all = SCENARIOS.map(({ name }) => name).join(', ')
   for (const name of ['nothing-alike', 'x'.repeat(100_000), '../../etc/passwd', ''])
     t.same(said(name), [2, `there is no scenario '${name}'; there are ${all}`])
 })
 
-t.test('an unknown option is told with the nearest, in one line', async (t) => {
+t.test('reports an unknown option with the nearest ones, in one line', async (t) => {
   t.same(said('embeddings', '--repeat', '3'), [
     2,
     "Unknown option '--repeat'. Nearest: `--repeats`, `--report`.",

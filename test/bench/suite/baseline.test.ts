@@ -31,16 +31,13 @@ const fileOf = (rows: readonly ResultRow[], more: Partial<ResultsFile> = {}): Re
   ...more,
 })
 
-t.test(
-  'a slowdown of 30 % is found, by CPU and by rate, and a line says of whom and by how much',
-  async (t) => {
-    const { worse } = compare(run(1), run(1.3), 0.1)
-    t.match(worse, [
-      /^a, b, sluice: CPU per request, over nginx: 30 % more than before \(95 % \d+ % to \d+ %\)$/,
-      /^a, b, sluice: requests per second, over nginx: 23 % less than before/,
-    ])
-  },
-)
+t.test('finds a slowdown of 30 %, by CPU and by rate, with its subject and its size', async (t) => {
+  const { worse } = compare(run(1), run(1.3), 0.1)
+  t.match(worse, [
+    /^a, b, sluice: CPU per request, over nginx: 30 % more than before \(95 % \d+ % to \d+ %\)$/,
+    /^a, b, sluice: requests per second, over nginx: 23 % less than before/,
+  ])
+})
 
 t.test(
   'neither the same again, nor a slow day of the whole machine, nor less than the bound is a slowdown',
@@ -70,26 +67,23 @@ t.test('noise alone fails no row, and a slowdown is found in spite of some', asy
   t.ok(found(1.3, 0.03) > 54)
 })
 
-t.test(
-  'a row is divided by its peer inside each repeat: what slowed down one of them slowed both',
-  async (t) => {
-    const days = [1, 9, 2, 0.3, 5]
-    const file = (cost: number): ResultsFile =>
-      fileOf([
-        rowRecord(
-          'sluice',
-          days.map((day) => 20 * cost * day),
-        ),
-        rowRecord(
-          'nginx',
-          days.map((day) => 10 * day),
-        ),
-      ])
-    t.match(compare(file(1), file(1.3), 0.1).worse, [
-      /CPU per request, over nginx: 30 % more than before \(95 % 30 % to 30 %\)$/,
+t.test('divides a row by its peer within each repeat, as both slow down together', async (t) => {
+  const days = [1, 9, 2, 0.3, 5]
+  const file = (cost: number): ResultsFile =>
+    fileOf([
+      rowRecord(
+        'sluice',
+        days.map((day) => 20 * cost * day),
+      ),
+      rowRecord(
+        'nginx',
+        days.map((day) => 10 * day),
+      ),
     ])
-  },
-)
+  t.match(compare(file(1), file(1.3), 0.1).worse, [
+    /CPU per request, over nginx: 30 % more than before \(95 % 30 % to 30 %\)$/,
+  ])
+})
 
 t.test(
   'without a peer the figure itself is compared, and that is said; on another machine it is not',
@@ -113,7 +107,7 @@ t.test(
   },
 )
 
-t.test("a slower peer is nobody's fault, and a peer that failed is not divided by", async (t) => {
+t.test('ignores a slower peer, and does not divide by a peer that failed', async (t) => {
   const portkey = (cpuUs: number, failed = 0): ResultsFile =>
     fileOf([
       rowRecord(
@@ -152,7 +146,7 @@ t.test(
   },
 )
 
-t.test('too few repeats, and rows of one run alone, are told and not judged', async (t) => {
+t.test('reports too few repeats and rows of one run alone, without judging them', async (t) => {
   const few = fileOf([rowRecord('sluice', [40, 40])])
   t.match(compare(run(1), few, 0.1), {
     worse: [],
@@ -166,7 +160,7 @@ t.test('too few repeats, and rows of one run alone, are told and not judged', as
   ])
 })
 
-t.test('figures that are null on disk are none', async (t) => {
+t.test('figures that are null on disk count as missing', async (t) => {
   const file = join(temporaryFolder(t, 'baseline'), 'results.json')
   writeFileSync(
     file,

@@ -34,19 +34,16 @@ const runs = (...args: readonly string[]): unknown => {
   return typeof command === 'string' ? command : command.runs.map((one) => [one.scenario.name, ...one.args])
 }
 
-t.test(
-  'without a scenario all of the suite run, shortened; what is given comes later and wins',
-  async (t) => {
-    t.same(runs(), [
-      ['a', '--duration', '1'],
-      ['b', '--duration', '1'],
-    ])
-    t.same(runs('--duration', '3'), [
-      ['a', '--duration', '1', '--duration=3'],
-      ['b', '--duration', '1', '--duration=3'],
-    ])
-  },
-)
+t.test('without a scenario all run, shortened; the given options come last and win', async (t) => {
+  t.same(runs(), [
+    ['a', '--duration', '1'],
+    ['b', '--duration', '1'],
+  ])
+  t.same(runs('--duration', '3'), [
+    ['a', '--duration', '1', '--duration=3'],
+    ['b', '--duration', '1', '--duration=3'],
+  ])
+})
 
 t.test('named ones run as they are, each once, and each sees the options that it has', async (t) => {
   t.same(runs('c', 'a', 'a'), [['c'], ['a']])
@@ -74,14 +71,11 @@ t.test('the suite keeps its own options to itself', async (t) => {
   t.match(read(), { baseline: null, failOn: 0.1, json: null, text: 'npm run bench' })
 })
 
-t.test(
-  'what was typed is told without keys, and without what an address may hold besides its origin',
-  async (t) => {
-    const command = read('a', '--key', 'sk-secret', '--target=https://user:pass@host.example/x?token=1')
-    t.match(command, { text: 'npm run bench -- a --key=… --target=https://host.example' })
-    t.match(read('a', '--target', 'no address'), { text: 'npm run bench -- a --target=…' })
-  },
-)
+t.test('shows the typed command without keys, and of an address only its origin', async (t) => {
+  const command = read('a', '--key', 'sk-secret', '--target=https://user:pass@host.example/x?token=1')
+  t.match(command, { text: 'npm run bench -- a --key=… --target=https://host.example' })
+  t.match(read('a', '--target', 'no address'), { text: 'npm run bench -- a --target=…' })
+})
 
 t.test('a page is made of one saved run, or of two', async (t) => {
   t.match(read('--report', 'x.json'), { report: 'x.json', beside: null })
@@ -102,7 +96,7 @@ const wrong = [
   [['a', '-h'], /^help$/],
 ] as const
 for (const [args, line] of wrong) {
-  t.test(`\`${args.join(' ')}\` is told in one line`, async (t) => {
+  t.test(`reports \`${args.join(' ')}\` in one line`, async (t) => {
     t.match(read(...args), line)
   })
 }

@@ -40,7 +40,7 @@ t.test('a scenario that takes longer than expected is not done before it is', as
   t.ok(progress.share < 0.25)
 })
 
-t.test('on a terminal one line is redrawn within its width, and what is said stands above it', async (t) => {
+t.test('redraws one line within the width of a terminal, with messages above it', async (t) => {
   const { progress, written } = stage(true)
   progress.begin('x'.repeat(200))
   progress.say('kept')

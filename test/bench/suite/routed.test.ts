@@ -14,7 +14,7 @@ t.test('with a target the names are loads of a deployment', async (t) => {
   t.same(routed(['uploads', '--repeats', '2']), ['uploads', '--repeats', '2'])
 })
 
-t.test('a sweep takes its mix before and behind its options', async (t) => {
+t.test('a sweep takes its mix before and after its options', async (t) => {
   t.same(routed(['--sweep', '--fronts', '1,2', 'embeddings']), [
     'sweep',
     '--only',
@@ -26,32 +26,29 @@ t.test('a sweep takes its mix before and behind its options', async (t) => {
   t.same(routed(['--sweep', 'mixed']), ['sweep', '--only', 'mixed'])
 })
 
-t.test(
-  'names stand anywhere: between options, behind a flag, and behind a value that is joined by =',
-  async (t) => {
-    const [target, key] = ['--target=https://a.example', '--key=@k']
-    t.same(routed([target, 'embeddings', key]), ['deployment', '--only', 'embeddings', target, key])
-    const words = ['--target', 'https://a.example', 'latency', '--key', '@k']
-    t.same(routed(words), ['deployment', '--only', 'latency', '--target', 'https://a.example', '--key', '@k'])
-    t.same(routed([target, '--allow-writes', 'uploads', key]), [
-      'deployment',
-      '--only',
-      'uploads',
-      target,
-      '--allow-writes',
-      key,
-    ])
-    t.same(routed(['--fronts=1', 'embeddings', '--sweep', '--workers', '1']), [
-      'sweep',
-      '--only',
-      'embeddings',
-      '--fronts=1',
-      '--workers',
-      '1',
-    ])
-  },
-)
+t.test('names stand anywhere: between options, after a flag, and after a value joined by =', async (t) => {
+  const [target, key] = ['--target=https://a.example', '--key=@k']
+  t.same(routed([target, 'embeddings', key]), ['deployment', '--only', 'embeddings', target, key])
+  const words = ['--target', 'https://a.example', 'latency', '--key', '@k']
+  t.same(routed(words), ['deployment', '--only', 'latency', '--target', 'https://a.example', '--key', '@k'])
+  t.same(routed([target, '--allow-writes', 'uploads', key]), [
+    'deployment',
+    '--only',
+    'uploads',
+    target,
+    '--allow-writes',
+    key,
+  ])
+  t.same(routed(['--fronts=1', 'embeddings', '--sweep', '--workers', '1']), [
+    'sweep',
+    '--only',
+    'embeddings',
+    '--fronts=1',
+    '--workers',
+    '1',
+  ])
+})
 
-t.test('what is wrong is left as it is, for whoever reads it next', async (t) => {
+t.test('leaves a wrong option as it is, for the command that reads it next', async (t) => {
   t.same(routed(['--sweep', '--bogus', '-x', '--duration']), ['sweep', '--bogus', '-x', '--duration'])
 })

@@ -83,7 +83,7 @@ const leaves = (name: string, isMet = true, repeats = 3): string => {
 }
 
 t.test(
-  'every scenario leaves its record, all of them a results.json that says what ran where, and the table is printed',
+  'each scenario leaves its record, results.json has all of them, and the table is printed',
   async (t) => {
     const { code, results, folder, printed, shown } = await run({ a: leaves('a'), b: leaves('b') })
     t.equal(code, 0)
@@ -101,7 +101,7 @@ t.test(
   },
 )
 
-t.test('a missed check is the exit code, and the run goes on', async (t) => {
+t.test('a missed check sets the exit code, and the run goes on', async (t) => {
   const { code, results } = await run({ a: leaves('a', false), b: leaves('b') })
   t.equal(code, 1)
   t.equal(results.scenarios.length, 2)
@@ -120,7 +120,7 @@ t.test('a run with a peer ends with its one result, before the names of its file
   t.notMatch((await run({ a: leaves('a') })).printed, 'in short')
 })
 
-t.test('a check that one repeat cannot judge is no miss of the run', async (t) => {
+t.test('a check that one repeat cannot judge does not fail the run', async (t) => {
   const { code, printed } = await run({ a: leaves('a', false, 1) })
   t.equal(code, 0)
   t.match(printed, /^NOT JUDGED cheap/m)
@@ -141,24 +141,21 @@ const BROKEN = {
   liar: [leaves('a'), /no figures: it ended with 0 and its record is one of 'a'/],
 } as const
 for (const [name, [body, line]] of Object.entries(BROKEN)) {
-  t.test(
-    `a scenario that is ${name} is told, stands in the results without figures, and ends no other`,
-    async (t) => {
-      const { code, results, shown } = await run({ [name]: body, b: leaves('b') })
-      t.equal(code, 1)
-      t.match(shown, line)
-      t.match(results.scenarios, [
-        { scenario: name, rows: [], notes: [line] },
-        { scenario: 'b', rows: [{ subject: 'sluice' }] },
-      ])
-    },
-  )
+  t.test(`reports a scenario that is ${name}, keeps it without figures and runs the others`, async (t) => {
+    const { code, results, shown } = await run({ [name]: body, b: leaves('b') })
+    t.equal(code, 1)
+    t.match(shown, line)
+    t.match(results.scenarios, [
+      { scenario: name, rows: [], notes: [line] },
+      { scenario: 'b', rows: [{ subject: 'sluice' }] },
+    ])
+  })
 }
 
-t.test('an interruption ends the scenario with all that it started, and writes what is there', async (t) => {
+t.test('an interruption ends the scenario and its processes, and writes the results so far', async (t) => {
   const interrupt = new AbortController()
   const note = join(temporaryFolder(t, 'suite'), 'pid')
-  // A server in a session of its own, which nobody's end ends.
+  // A server in a session of its own, which outlives its parent.
   const hangs = `const { spawn } = require('node:child_process')
     const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' })
     writeFileSync(${JSON.stringify(note)}, String(server.pid)); setInterval(() => {}, 1000)`
@@ -173,7 +170,7 @@ t.test('an interruption ends the scenario with all that it started, and writes w
   await until(() => !!['Z', undefined].includes(processRow(pid)?.state))
 })
 
-t.test('a second interruption ends by force what does not end by itself', async (t) => {
+t.test('a second interruption kills the processes that do not end by themselves', async (t) => {
   const [first, second] = [new AbortController(), new AbortController()]
   const note = join(temporaryFolder(t, 'suite'), 'pid')
   const deaf = `process.on('SIGTERM', () => {}); writeFileSync(${JSON.stringify(note)}, String(process.pid)); setInterval(() => {}, 1000)`
@@ -204,7 +201,7 @@ t.test(
   },
 )
 
-t.test('of a scenario no temporary file stays, and no cluster of a node, however it ended', async (t) => {
+t.test('a scenario leaves no temporary file and no cluster of a node, however it ends', async (t) => {
   const outside = join(temporaryFolder(t, 'suite'), 'cluster-0f')
   mkdirSync(outside)
   const dies = `const data = require('node:os').tmpdir() + '/stand/data'
@@ -216,7 +213,7 @@ t.test('of a scenario no temporary file stays, and no cluster of a node, however
   t.same([existsSync(folder), existsSync(outside)], [false, false])
 })
 
-t.test('wrong options and a baseline that is none are told before anything runs', async (t) => {
+t.test('reports wrong options and an invalid baseline before anything runs', async (t) => {
   t.match(await run({ a: leaves('a') }, ['--bogus']), {
     code: 2,
     printed: '',
@@ -230,7 +227,7 @@ t.test('wrong options and a baseline that is none are told before anything runs'
   t.match(await run({ a: leaves('a') }, ['--help']), { code: 0, printed: /what a costs/ })
 })
 
-t.test('a comparison with nothing to compare, or of a run that broke, is no good one', async (t) => {
+t.test('a comparison without common figures, or of a broken run, fails', async (t) => {
   const { folder } = await run({ a: leaves('a'), b: leaves('b') })
   const baseline = ['--baseline', join(folder, 'results.json')]
   t.match(await run({ a: leaves('a'), b: leaves('b') }, baseline), {
@@ -247,7 +244,7 @@ t.test('a comparison with nothing to compare, or of a run that broke, is no good
   })
 })
 
-t.test('the page of a saved run is made again beside it, and of nothing else', async (t) => {
+t.test('writes the page of a saved run again next to it, and refuses other files', async (t) => {
   const { folder } = await run({ a: leaves('a') })
   rmSync(join(folder, 'report.html'))
   t.match(await run({ a: leaves('a') }, ['--report', join(folder, 'results.json')]), {
@@ -261,7 +258,7 @@ t.test('the page of a saved run is made again beside it, and of nothing else', a
   })
 })
 
-t.test('a saved run with which nothing can be compared says nothing of what is worse', async (t) => {
+t.test('a saved run without common figures lists no slowdowns', async (t) => {
   const { folder } = await run({ a: leaves('a') })
   const { code, printed, shown } = await run({ b: leaves('b') }, ['--baseline', join(folder, 'results.json')])
   t.equal(code, 1)
@@ -275,7 +272,7 @@ t.test('the record of one scenario goes where it is wished as well', async (t) =
   t.match(JSON.parse(readFileSync(file, 'utf8')), { scenario: 'a' })
 })
 
-t.test('what cannot be written is told before anything runs', async (t) => {
+t.test('reports unwritable places before anything runs', async (t) => {
   const place = temporaryFolder(t, 'suite')
   const file = join(place, 'file')
   writeFileSync(file, JSON.stringify(resultsFile([])))

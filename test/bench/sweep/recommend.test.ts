@@ -58,32 +58,26 @@ t.test('pairs are those in effect, each once', async (t) => {
   )
 })
 
-t.test(
-  'the smaller pair is wanted when more bring next to nothing, and the sentence says what they cost',
-  async (t) => {
-    const all = [pair(1, 1, { held: 70 }), pair(1, 2), pair(2, 2, { held: 103, ownMb: 420 })]
-    t.match(recommend(all, 2), {
-      pair: { fronts: 1, workers: 2 },
-      sentence:
-        'On this machine of 2 cores this mix wants SLUICE_FRONTS=1 SLUICE_WORKERS=2: 2 × 2 gives only 3 % more and costs 120 MB',
-    })
-  },
-)
+t.test('recommends the smaller pair when more bring next to nothing, and states their cost', async (t) => {
+  const all = [pair(1, 1, { held: 70 }), pair(1, 2), pair(2, 2, { held: 103, ownMb: 420 })]
+  t.match(recommend(all, 2), {
+    pair: { fronts: 1, workers: 2 },
+    sentence:
+      'On this machine of 2 cores this mix wants SLUICE_FRONTS=1 SLUICE_WORKERS=2: 2 × 2 gives only 3 % more and costs 120 MB',
+  })
+})
 
-t.test(
-  'the larger pair is wanted when it brings more, and the sentence says what less would lose',
-  async (t) => {
-    t.match(
-      recommend([pair(1, 1, { held: 70 }), pair(2, 2)], 2)?.sentence,
-      /SLUICE_FRONTS=2 SLUICE_WORKERS=2: 1 × 1 gives 30 % less$/,
-    )
-    t.match(recommend([pair(1, 1)], 1)?.sentence, /^On this machine of 1 core .*: no other pair was tried$/)
-    t.match(
-      recommend([pair(1, 1), pair(1, 2, { held: null })], 2)?.sentence,
-      /: no other pair that fits its cores answers in time$/,
-    )
-  },
-)
+t.test('recommends the larger pair when it brings more, and states the loss with less', async (t) => {
+  t.match(
+    recommend([pair(1, 1, { held: 70 }), pair(2, 2)], 2)?.sentence,
+    /SLUICE_FRONTS=2 SLUICE_WORKERS=2: 1 × 1 gives 30 % less$/,
+  )
+  t.match(recommend([pair(1, 1)], 1)?.sentence, /^On this machine of 1 core .*: no other pair was tried$/)
+  t.match(
+    recommend([pair(1, 1), pair(1, 2, { held: null })], 2)?.sentence,
+    /: no other pair that fits its cores answers in time$/,
+  )
+})
 
 t.test(
   'more fronts than cores are never wanted, as doctor has it, and nothing is where nothing answers',
@@ -99,7 +93,7 @@ t.test(
   },
 )
 
-t.test('what was the limit is said, by the bounds of doctor', async (t) => {
+t.test('names the limit, by the bounds of doctor', async (t) => {
   t.equal(
     limitText(pair(1, 1)),
     '1 × 1: 1.20 of 2 cores for the node, 0.20 for the provider, generator 0.40; no core was idle',
@@ -122,16 +116,13 @@ t.test('what was the limit is said, by the bounds of doctor', async (t) => {
   )
 })
 
-t.test(
-  'a rate is held when 99 of 100 are in time, none fails and what was offered is answered',
-  async (t) => {
-    const offered = { ratePerS: 100, p99Ms: 3 }
-    t.ok(isInTime(found, offered))
-    t.notOk(isInTime({ ...found, failed: 1 }, offered))
-    t.notOk(isInTime(found, { ...offered, p99Ms: 2 }))
-    t.notOk(isInTime({ ...found, ratePerS: 90 }, offered))
-  },
-)
+t.test('a rate holds when 99 of 100 are in time, none fails and all of the load is answered', async (t) => {
+  const offered = { ratePerS: 100, p99Ms: 3 }
+  t.ok(isInTime(found, offered))
+  t.notOk(isInTime({ ...found, failed: 1 }, offered))
+  t.notOk(isInTime(found, { ...offered, p99Ms: 2 }))
+  t.notOk(isInTime({ ...found, ratePerS: 90 }, offered))
+})
 
 t.test('the highest rate is found by halves, between two fifths of the ceiling and all of it', async (t) => {
   const asked: number[] = []
@@ -145,7 +136,7 @@ t.test('the highest rate is found by halves, between two fifths of the ceiling a
   t.same([await upTo(10_000), await upTo(100)], [963, null])
 })
 
-t.test('a load that nobody answered has failed, and what was refused is no rate', async (t) => {
+t.test('a load without an answer has failed, and refusals are not part of the rate', async (t) => {
   const figures = { requests: 100, measuredMs: 1_000, failures: ['cut'], generatorCores: 0.1, latency }
   const result = { ...figures, statuses: { 200: 40, 202: 10, 503: 50 } } as unknown as LoadResult
   t.match(foundOf(result, { latency }), {
@@ -156,7 +147,7 @@ t.test('a load that nobody answered has failed, and what was refused is no rate'
   t.match(foundOf({ ...result, statuses: {}, requests: 0 }, { latency }), { ratePerS: 0, failed: 1 })
 })
 
-t.test('each pair has a row for its ceiling and for what it holds, and a point on its line', async (t) => {
+t.test('each pair has a row for its ceiling and for its held rate, and a point on its line', async (t) => {
   const all = [pair(1, 1), pair(1, 2, { held: null }), pair(2, 2)]
   const rows = all.flatMap((one) => rowsOf(one, { connections: 48, p99Ms: 50 }))
   t.same(

@@ -50,7 +50,7 @@ const wrong = [
   [['--help'], /^help$/],
 ] as const
 for (const [args, line] of wrong) {
-  t.test(`\`${args.join(' ')}\` is told in one line`, async (t) => {
+  t.test(`reports \`${args.join(' ')}\` in one line`, async (t) => {
     t.match(readTransferOptions(args), line)
   })
 }

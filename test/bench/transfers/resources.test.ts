@@ -2,7 +2,7 @@ import t from 'tap'
 import { loopP99Of } from '../../../bench/transfers/gateway.ts'
 import { cpuBetween, kindOf, MemoryWatch, readCpu, totalOf } from '../../../bench/transfers/resources.ts'
 
-t.test('processes of a node are told apart by what they call themselves', async (t) => {
+t.test('distinguishes the processes of a node by their names', async (t) => {
   const kind = (name: string, ...words: readonly string[]): string => kindOf({ name, arguments: words })
   t.equal(kind('sluice', 'sluice front 0'), 'front')
   t.equal(kind('sluice', 'sluice runner 0'), 'runner')
@@ -13,7 +13,7 @@ t.test('processes of a node are told apart by what they call themselves', async 
   t.equal(kind('nginx', 'nginx: worker process'), 'nginx')
 })
 
-t.test('what a process does on its first thread is counted apart from its other threads', async (t) => {
+t.test('counts the first thread of a process apart from its other threads', async (t) => {
   const before = readCpu(process.pid, ({ pid }) => pid === process.pid)
   const from = process.cpuUsage()
   while (process.cpuUsage(from).user < 200_000);
@@ -25,7 +25,7 @@ t.test('what a process does on its first thread is counted apart from its other 
   t.ok(used.mainS > used.threadsS)
 })
 
-t.test('the peak is what a process tree had at most, and is no less than what it has', async (t) => {
+t.test('the peak of a process tree is its maximum, and at least its current memory', async (t) => {
   const watch = new MemoryWatch(process.pid)
   const before = totalOf(watch.now)
   const held = Buffer.alloc(64e6, 1)

@@ -29,7 +29,7 @@ for (const name of VALIDATORS) {
   })
 }
 
-t.test('a validator in its process says how often it was asked, and what it said', async (t) => {
+t.test('a validator in its own process reports its number of checks and its verdicts', async (t) => {
   const one = await startValidator('sluice', ROOT)
   if ('absent' in one) throw new Error(one.absent)
   t.teardown(() => one.stop())
@@ -42,7 +42,7 @@ t.test('a validator in its process says how often it was asked, and what it said
   })
 })
 
-t.test('a validator that ends is told, not waited for', async (t) => {
+t.test('reports a validator that ends, without waiting for it', async (t) => {
   const one = await startValidator('sluice', ROOT)
   if ('absent' in one) throw new Error(one.absent)
   const asked = one.run({ body: 'video', sample: 'a prompt', durationMs: 60_000 })

@@ -95,18 +95,15 @@ t.test(
   },
 )
 
-t.test(
-  'a text of a format is checked by both alike, and a format that nobody has is refused by 0.34 alone',
-  async (t) => {
-    const shape = Type.String({ format: 'uuid' })
-    const [newer, older] = [Compile(shape), TypeCompiler.Compile(olderTypebox(shape))]
-    for (const text of ['0b8f5f0e-6c1e-4d53-9a56-3f1f6f0f2c11', '0b8f5f0e', ''])
-      t.equal(newer.Check(text), older.Check(text))
-    t.equal(Compile(Type.String({ format: 'binary' })).Check('a'), true)
-    t.equal(TypeCompiler.Compile(Older.String({ format: 'binary' })).Check('a'), false)
-  },
-)
+t.test("both check a text's format alike, and only 0.34 refuses an unknown format", async (t) => {
+  const shape = Type.String({ format: 'uuid' })
+  const [newer, older] = [Compile(shape), TypeCompiler.Compile(olderTypebox(shape))]
+  for (const text of ['0b8f5f0e-6c1e-4d53-9a56-3f1f6f0f2c11', '0b8f5f0e', ''])
+    t.equal(newer.Check(text), older.Check(text))
+  t.equal(Compile(Type.String({ format: 'binary' })).Check('a'), true)
+  t.equal(TypeCompiler.Compile(Older.String({ format: 'binary' })).Check('a'), false)
+})
 
-t.test('a keyword that has no form in 0.34 is told, not left out', async (t) => {
+t.test('reports a keyword that has no form in 0.34 instead of leaving it out', async (t) => {
   t.throws(() => olderTypebox({ type: 'object', not: {} }), /'not'/)
 })

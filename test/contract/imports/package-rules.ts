@@ -21,7 +21,7 @@ const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   '@clack/prompts': ['cli'],
 }
 
-/** Modules that open sockets, and the folders that design §9 names beside the gate. */
+/** Modules that open sockets, and the folders that design §9 names besides the gate. */
 const SOCKET_MODULES = new Set(['undici', 'net', 'tls', 'http', 'https', 'http2', 'dns', 'dgram'])
 const MAY_OPEN_SOCKETS = new Set(['egress', 'store', 'redis', 'storage/s3', 'observe', 'http', 'supervisor'])
 const SOCKET_GLOBALS = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest'])
@@ -64,7 +64,7 @@ export function socketsOutsideGate(files: readonly SourceFile[]): readonly strin
   return [...imported, ...called]
 }
 
-/** Imports of uWebSockets.js: by whom, and those in a form that fails at run time. */
+/** Imports of uWebSockets.js: the files that have one, and those in a form that fails at run time. */
 export function frontEndImports(files: readonly SourceFile[]): {
   readonly by: readonly string[]
   readonly wrongForm: readonly string[]

@@ -99,7 +99,7 @@ t.test('a body that is gone or required breaks', async (t) => {
   t.same(changed({}, { body: text }), ['body: there is a body now'])
 })
 
-t.test('of a request, a member that is gone, required or of fewer kinds breaks', async (t) => {
+t.test('a member of a request that is gone, required or of fewer kinds breaks', async (t) => {
   const one = object({ a: text })
   t.same(requests(one, object({})), ['!body.a: the member is gone'])
   t.same(requests(one, object({ a: text }, ['a'])), ['!body.a: the member is required now'])
@@ -116,7 +116,7 @@ t.test('of a request, a member that is gone, required or of fewer kinds breaks',
   t.same(requests(one, { ...one, additionalProperties: false }), ['!body: other members are refused now'])
 })
 
-t.test('of a request, a value that is gone breaks, unless every text is taken', async (t) => {
+t.test('a value of a request that is gone breaks, unless every text is taken', async (t) => {
   const of = (...values: readonly string[]): Schema => object({ a: { enum: values } })
   t.same(requests(of('x', 'y'), of('x', 'z')), [
     '!body.a: the value `"y"` is gone',
@@ -126,7 +126,7 @@ t.test('of a request, a value that is gone breaks, unless every text is taken', 
   t.same(requests(object({ a: text }), of('x')), ['!body.a: takes no `string` any more'])
 })
 
-t.test('of an answer, a member that is gone or may be missing breaks, and so does a new kind', async (t) => {
+t.test('a member of an answer that is gone or may be missing breaks, and so does a new kind', async (t) => {
   const one = object({ a: text }, ['a'])
   t.same(answers(one, object({})), ['!200.a: the member is gone'])
   t.same(answers(one, object({ a: text })), ['!200.a: the member may be missing now'])
@@ -139,7 +139,7 @@ t.test('of an answer, a member that is gone or may be missing breaks, and so doe
   ])
 })
 
-t.test('forms that a member tells apart are compared with their own kind', async (t) => {
+t.test('compares forms that a member distinguishes with their own kind', async (t) => {
   const form = (type: string, members: Schema, required: readonly string[] = []): Schema =>
     object({ type: { const: type }, ...members }, ['type', ...required])
   const two = { anyOf: [form('a', { x: text }), form('b', { y: text })] }
@@ -158,7 +158,7 @@ t.test('a form that stands alone is found again among several', async (t) => {
   t.same(requests(alone, { oneOf: [other, alone] }), ['body: a new form: type="b"'])
 })
 
-t.test('members are compared at any depth, in lists, in maps and behind references', async (t) => {
+t.test('compares members at any depth, in lists, in maps and through references', async (t) => {
   const deep = (leaf: Schema): Schema =>
     object({ rows: { type: 'array', items: { type: 'object', additionalProperties: leaf } } })
   t.same(requests(deep(object({ a: text })), deep(object({}))), ['!body.rows[].*.a: the member is gone'])

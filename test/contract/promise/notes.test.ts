@@ -20,7 +20,7 @@ const EARLIER: Definitions = {
   steps: [{ name: 'foundation', tables: ['keys'] }],
 }
 
-t.test('notes name what breaks first, then what is new or otherwise different', async (t) => {
+t.test('notes name breaking changes first, then new and other ones', async (t) => {
   const later: Definitions = {
     api: {
       operations: {
@@ -48,7 +48,7 @@ t.test('notes name what breaks first, then what is new or otherwise different', 
   )
 })
 
-t.test('equal definitions are told as such', async (t) => {
+t.test('reports equal definitions as equal', async (t) => {
   t.equal(notesOf(differencesOf(EARLIER, EARLIER)), 'The definitions are the same.\n')
 })
 

@@ -78,7 +78,7 @@ t.test('a strict provider gets the request without the members that it refuses',
   }
 })
 
-t.test('what a strict provider takes goes out byte for byte', async (t) => {
+t.test('members that a strict provider takes go out byte for byte', async (t) => {
   const messages =
     '[ {"role":"user", "content":[{"type":"text","text":"a\\u0062","x":1.0}] },{"role" : "assistant","content":"1e400"}]'
   const { out, dropped } = strict(`{"model":"m" , "messages" : ${messages}, "seed":1,"tools":[ ]}`)

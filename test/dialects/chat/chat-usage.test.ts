@@ -47,7 +47,7 @@ t.test('parts above their whole count as the whole', async (t) => {
 })
 
 t.test(
-  'sounds and pictures are parts of what no cache had, and of the answer without its reasoning',
+  'sounds and pictures are parts of the uncached input, and of the answer without its reasoning',
   async (t) => {
     const media = (prompt: object, answer: object): unknown => {
       const counts = { prompt_tokens: 100, completion_tokens: 40 }
@@ -71,7 +71,7 @@ t.test(
   },
 )
 
-t.test('searches of the web are told by servers in the manner of OpenRouter', async (t) => {
+t.test("reads the number of web searches from usage in OpenRouter's form", async (t) => {
   const searches = (server_tool_use: unknown): unknown =>
     chatUsageOf(
       Buffer.from(JSON.stringify({ prompt_tokens: 1, completion_tokens: 1, server_tool_use })),
@@ -83,7 +83,7 @@ t.test('searches of the web are told by servers in the manner of OpenRouter', as
     t.equal(searches(none), undefined, JSON.stringify(none))
 })
 
-t.test('figures that are no counts are missing', async (t) => {
+t.test('figures that are not counts are missing', async (t) => {
   for (const figure of [null, '3', -1, 1.5, 2 ** 40, {}, [], true]) {
     t.equal(told({ prompt_tokens: figure, completion_tokens: 1 }), null)
     t.equal(told({ prompt_tokens: 1, completion_tokens: figure }), null)

@@ -107,7 +107,7 @@ function sorted(value: unknown): string {
   })
 }
 
-t.test('random events become what a parser makes of them', async (t) => {
+t.test('random events come out as a parser reads them', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   for (let nth = 0; nth < 2_000; nth++) {

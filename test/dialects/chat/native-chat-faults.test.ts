@@ -23,7 +23,7 @@ const choice = (delta: object, more: object = {}): object => ({
 })
 const BEGUN = choice({ role: 'assistant', content: 'x' })
 
-t.test('what is no event of chat fails the stream, with the events before it', async (t) => {
+t.test('an event that is not one of chat fails the stream, after the events before it', async (t) => {
   const broken = [
     '{nope',
     '{"choices":[]}}',
@@ -109,7 +109,7 @@ t.test(
   },
 )
 
-t.test("a provider's error event is its failure, told without what is secret", async (t) => {
+t.test("a provider's error event is its failure, reported without secrets", async (t) => {
   const failed = (event: object | string): unknown => {
     const stream = streamed()
     const text = typeof event === 'string' ? event : `data: ${JSON.stringify(event)}\n\n`

@@ -58,7 +58,7 @@ const LISTS: readonly (readonly [string, string])[] = [
 ]
 
 t.test(
-  'a content that is a list becomes a text, with its reasoning and its pictures beside it',
+  'a content list becomes a text, with its reasoning and pictures as members of their own',
   async (t) => {
     for (const [given, expected] of LISTS) {
       t.equal(deltaOf(given), expected)
@@ -145,54 +145,51 @@ const fragment = (index: number | null, id: string | null, name: string | null, 
   return JSON.stringify({ ...(index !== null && { index }), ...(id !== null && { id }), function: called })
 }
 
-t.test(
-  'a call with the index of another one gets the next free one, and its fragments follow it',
-  async (t) => {
-    const both: Calls = [
-      [0, 'c1', 'f', '{"p":"a"}'],
-      [1, 'c2', 'f', '{"p":"b"}'],
-    ]
-    const repeated = [fragment(0, 'c1', 'f', '{"p":"a"}'), fragment(0, 'c2', 'f', '{"p":"b"}')]
-    t.same(fragmentsOf(repeated), both)
-    t.same(fragmentsOf([repeated.join()]), both, 'in one event')
-    t.same(fragmentsOf(repeated, ''), both, 'a choice without an index')
-    t.same(fragmentsOf(repeated.map((one) => one.replace('"index":0,', ''))), both, 'without an index')
-    t.same(fragmentsOf(repeated.map((one) => one.replace('"index":0,', '"index":null,'))), both, 'null')
-    t.same(
-      fragmentsOf([
-        fragment(0, 'c1', 'f', ''),
-        fragment(0, null, null, '1'),
-        fragment(0, 'c2', 'g', ''),
-        fragment(0, null, null, '2'),
-        fragment(1, 'c3', 'h', ''),
-        fragment(1, null, null, '3'),
-        fragment(0, 'c1', null, '4'),
-        fragment(0, 'c2', 'g', '5'),
-      ]),
-      [
-        [0, 'c1', 'f', ''],
-        [0, undefined, undefined, '1'],
-        [1, 'c2', 'g', ''],
-        [1, undefined, undefined, '2'],
-        [2, 'c3', 'h', ''],
-        [2, undefined, undefined, '3'],
-        [0, 'c1', undefined, '4'],
-        [1, 'c2', 'g', '5'],
-      ],
-    )
-    const long = ['x', 'y'].map((end) => fragment(3, 'c'.repeat(10_000) + end, 'f', end))
-    t.same(
-      fragmentsOf([...long, ...long]).map(([index, , , json]) => [index, json]),
-      [
-        [3, 'x'],
-        [4, 'y'],
-        [3, 'x'],
-        [4, 'y'],
-      ],
-      'long ids',
-    )
-  },
-)
+t.test('a call with a used index gets the next free one, and so do its fragments', async (t) => {
+  const both: Calls = [
+    [0, 'c1', 'f', '{"p":"a"}'],
+    [1, 'c2', 'f', '{"p":"b"}'],
+  ]
+  const repeated = [fragment(0, 'c1', 'f', '{"p":"a"}'), fragment(0, 'c2', 'f', '{"p":"b"}')]
+  t.same(fragmentsOf(repeated), both)
+  t.same(fragmentsOf([repeated.join()]), both, 'in one event')
+  t.same(fragmentsOf(repeated, ''), both, 'a choice without an index')
+  t.same(fragmentsOf(repeated.map((one) => one.replace('"index":0,', ''))), both, 'without an index')
+  t.same(fragmentsOf(repeated.map((one) => one.replace('"index":0,', '"index":null,'))), both, 'null')
+  t.same(
+    fragmentsOf([
+      fragment(0, 'c1', 'f', ''),
+      fragment(0, null, null, '1'),
+      fragment(0, 'c2', 'g', ''),
+      fragment(0, null, null, '2'),
+      fragment(1, 'c3', 'h', ''),
+      fragment(1, null, null, '3'),
+      fragment(0, 'c1', null, '4'),
+      fragment(0, 'c2', 'g', '5'),
+    ]),
+    [
+      [0, 'c1', 'f', ''],
+      [0, undefined, undefined, '1'],
+      [1, 'c2', 'g', ''],
+      [1, undefined, undefined, '2'],
+      [2, 'c3', 'h', ''],
+      [2, undefined, undefined, '3'],
+      [0, 'c1', undefined, '4'],
+      [1, 'c2', 'g', '5'],
+    ],
+  )
+  const long = ['x', 'y'].map((end) => fragment(3, 'c'.repeat(10_000) + end, 'f', end))
+  t.same(
+    fragmentsOf([...long, ...long]).map(([index, , , json]) => [index, json]),
+    [
+      [3, 'x'],
+      [4, 'y'],
+      [3, 'x'],
+      [4, 'y'],
+    ],
+    'long ids',
+  )
+})
 
 t.test('an index that differs only in an escape of the id, or that two choices have, is kept', async (t) => {
   const [first = ''] = [fragment(0, 'c1', 'f', '{')]
@@ -212,7 +209,7 @@ t.test('an index that differs only in an escape of the id, or that two choices h
   )
 })
 
-t.test('a call whose first fragment has no index takes the one of its next', async (t) => {
+t.test('a call without an index in its first fragment takes that of the next', async (t) => {
   for (const index of [0, 1, 7])
     t.same(
       fragmentsOf([

@@ -240,7 +240,7 @@ t.test('a stream is whole when every choice that began has ended', async (t) => 
   t.equal(end(choice({}, { finish_reason: 'stop' }), choice({ content: 'late' })), null)
 })
 
-t.test('nothing behind [DONE] is read', async (t) => {
+t.test('reads nothing after [DONE]', async (t) => {
   const stream = streamed()
   t.equal(read(stream, BEGUN, ' [DONE] ', choice({ content: 'late' }), '{nope').length, 1)
   t.equal(stream.isDone, true)

@@ -11,7 +11,7 @@ const sizeOf = (content: unknown, more: object = {}): TextInput['size'] =>
 const data = 'A'.repeat(100)
 const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
 
-t.test('the members that are used, and what they are without', (t) => {
+t.test('reads the members it uses, with their defaults', (t) => {
   t.match(inputOf({}), {
     ...{ dialect: 'messages', model: 'm', isStream: false, choices: 1, stops: [], isReasoning: false },
     ...{ tool: null, hasTool: false, form: 'text', sessionId: null, promptWords: 2, last: 'Hello there' },
@@ -69,7 +69,7 @@ t.test('a request asks for thinking, against it, or leaves it to the model', (t)
   t.end()
 })
 
-t.test('pictures and documents count wherever they stand, and their data are no text', (t) => {
+t.test('pictures and documents count wherever they stand, and their data are not text', (t) => {
   const nested = { type: 'tool_result', tool_use_id: 't', content: [picture, { type: 'text', text: 'x' }] }
   t.match(sizeOf([picture, nested]), { media: { image: 2, file: 0 }, promptBytesMost: 800 })
   const pdf = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } }
@@ -84,7 +84,7 @@ t.test('pictures and documents count wherever they stand, and their data are no 
   t.end()
 })
 
-t.test('what stands at the place of a picture and may be longer counts as a document', (t) => {
+t.test('a source in a picture that may be longer than a picture counts as a document', (t) => {
   for (const source of [
     { type: 'base64', media_type: 'application/pdf', data },
     { type: 'base64', media_type: 'text/plain', data },

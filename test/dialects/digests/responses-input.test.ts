@@ -9,7 +9,7 @@ const sizeOf = (body: object): TextSize => digestOf(body).size
 const bytesOf = (body: object): number => JSON.stringify({ model: 'm', ...body }).length
 const user = (...content: readonly object[]): object => ({ role: 'user', content })
 
-t.test('base64 of media is no text, wherever it stands', async (t) => {
+t.test('base64 of media does not count as text, wherever it stands', async (t) => {
   const data = 'A'.repeat(1_000)
   const png = `data:image/png;base64,${data}`
   const cases: readonly (readonly [object, object])[] = [
@@ -58,7 +58,7 @@ t.test('an estimate counts media by their kinds, and a text as it decodes', asyn
   t.equal(keptChat(escaped, { dialect: 'responses' }).digest.size.text.bytes, decoded)
 })
 
-t.test('what stands at the place of a picture and may be longer counts as a document', async (t) => {
+t.test('a source in a picture that may be longer than a picture counts as a document', async (t) => {
   const media = (part: object): object => sizeOf({ input: [user({ type: 'input_image', ...part })] }).media
   for (const image_url of ['data:application/pdf;base64,AAAA', 'https://youtu.be/x', 'gs://x/y'])
     t.match(media({ image_url }), { image: 0, file: 1 }, image_url)
@@ -78,7 +78,7 @@ t.test('items, tools and the form of the answer count', async (t) => {
   t.match(sizeOf({ input: 'x', text: { format: { type: 'text' } }, tools: [] }), { hasFormat: false })
 })
 
-t.test('what is stored is known by its path', async (t) => {
+t.test('gives the path of stored state', async (t) => {
   const path = (body: object): unknown => digestOf({ input: 'x', ...body }).statePath
   t.equal(path({ store: false, background: null, previous_response_id: null }), undefined)
   t.equal(path({ input: [{ type: 'item_reference', id: 'rs_1' }] }), undefined)

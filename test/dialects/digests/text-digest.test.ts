@@ -43,7 +43,7 @@ const PARAMETERS: readonly (readonly [Dialect, object, readonly string[]])[] = [
   ],
 ]
 
-t.test('require_parameters wants what a body asks for, in the words of the catalogue', async (t) => {
+t.test('require_parameters needs the parameters of a body, by their names in the catalogue', async (t) => {
   for (const [dialect, more, names] of PARAMETERS)
     t.same([...parametersOf(dialect, more)].sort(), names, `${dialect} ${JSON.stringify(more)}`)
   t.same(parametersOf('chat', { seed: 1, provider: { require_parameters: false } }), [])
@@ -149,7 +149,7 @@ const STATE: readonly (readonly [Dialect, object, string | undefined])[] = [
   ['messages', { diagnostics: { previous_message_id: null } }, undefined],
 ]
 
-t.test('what a provider has stored, or is to store, is known by its path', async (t) => {
+t.test('gives the path of state that a provider has stored or is to store', async (t) => {
   for (const [dialect, more, path] of STATE)
     t.equal(digestOf(dialect, more).statePath, path, `${dialect} ${JSON.stringify(more)}`)
   const isStored = (thread: unknown): unknown => digestOf('messages', { thread }).size.hasStored
@@ -164,7 +164,7 @@ t.test('a sound that the provider has stored counts as one of the request', asyn
   for (const none of [null, undefined, {}, { id: null }]) t.equal(audioOf(none), 0)
 })
 
-t.test('of such a member that comes twice the last goes out alone, which was read', async (t) => {
+t.test('only the last of such a member that comes twice, the one that was read, goes out', async (t) => {
   const twice =
     '{"model":"m","input":"x","speed":"fast","service_tier":"priority","service_tier":"flex","speed":null}'
   const { digest, body } = keptChat(twice, { dialect: 'responses' })

@@ -54,7 +54,7 @@ t.test('texts and results of tools count their bytes, whatever they contain', as
   t.equal(keptChat(body, { dialect: 'responses' }).digest.size.media.file, 0)
 })
 
-t.test('pictures beside the content of a chat message count as pictures', async (t) => {
+t.test('pictures next to the content of a chat message count as pictures', async (t) => {
   const turn = {
     role: 'assistant',
     content: 'x',
@@ -64,7 +64,7 @@ t.test('pictures beside the content of a chat message count as pictures', async 
   t.equal(digest.size.media.image, 2)
 })
 
-t.test('pictures beside the content that are objects, or in an object, count as pictures', async (t) => {
+t.test('pictures next to the content that are objects, or in an object, count as pictures', async (t) => {
   const url = 'https://a.example/'
   const counted = (images: unknown, role = 'user'): object => {
     const turns = [{ role, content: 'x', images }]
@@ -79,73 +79,68 @@ t.test('pictures beside the content that are objects, or in an object, count as 
   t.match(counted([]), { image: 0, file: 0 })
 })
 
-t.test(
-  'contents in parts of reasoning and of text, and beside the content of a turn, are held',
-  async (t) => {
-    const url = 'https://a.example/'
-    const image = { type: 'image_url', image_url: { url } }
-    const mediaOf = (dialect: Dialect, turn: object): { readonly image: number; readonly file: number } => {
-      const turns = [turn, { role: 'user', content: 'x' }]
-      const body =
-        dialect === 'responses'
-          ? { model: 'm', input: turns }
-          : { model: 'm', max_tokens: 5, messages: turns }
-      return keptChat(JSON.stringify(body), { dialect }).digest.size.media
-    }
-    const thinks = (part: object): object => ({ role: 'assistant', content: [part] })
-    t.match(mediaOf('chat', thinks({ type: 'thinking', thinking: [image] })), { image: 1, file: 0 })
-    t.match(mediaOf('chat', thinks({ type: 'reasoning', reasoning: [image] })), { image: 1, file: 0 })
-    const input = { type: 'input_image', image_url: url }
-    for (const name of ['summary', 'content'])
-      t.match(mediaOf('responses', { type: 'reasoning', id: 'rs_1', summary: [], [name]: [input] }), {
-        image: 1,
-      })
+t.test('counts contents in parts of reasoning and text, and next to the content of a turn', async (t) => {
+  const url = 'https://a.example/'
+  const image = { type: 'image_url', image_url: { url } }
+  const mediaOf = (dialect: Dialect, turn: object): { readonly image: number; readonly file: number } => {
+    const turns = [turn, { role: 'user', content: 'x' }]
+    const body =
+      dialect === 'responses' ? { model: 'm', input: turns } : { model: 'm', max_tokens: 5, messages: turns }
+    return keptChat(JSON.stringify(body), { dialect }).digest.size.media
+  }
+  const thinks = (part: object): object => ({ role: 'assistant', content: [part] })
+  t.match(mediaOf('chat', thinks({ type: 'thinking', thinking: [image] })), { image: 1, file: 0 })
+  t.match(mediaOf('chat', thinks({ type: 'reasoning', reasoning: [image] })), { image: 1, file: 0 })
+  const input = { type: 'input_image', image_url: url }
+  for (const name of ['summary', 'content'])
+    t.match(mediaOf('responses', { type: 'reasoning', id: 'rs_1', summary: [], [name]: [input] }), {
+      image: 1,
+    })
 
-    const held: readonly (readonly [Dialect, object])[] = [
-      ['chat', thinks({ type: 'thinking', thinking: 'x', image_url: { url } })],
-      ['chat', thinks({ type: 'text', text: 'x', image_url: url })],
-      ['chat', thinks({ type: 'thinking', thinking: { image_url: { url } } })],
-      ['chat', thinks({ type: 'text', text: 'x', thinking: [{ url }] })],
-      [
-        'chat',
-        {
-          role: 'assistant',
-          content: 'x',
-          reasoning_details: [{ type: 'reasoning.text', image_url: { url } }],
-        },
-      ],
-      ['chat', { role: 'user', content: 'x', attachments: [{ contentType: 'image/png', url }] }],
-      ['chat', { role: 'assistant', content: 'x', audio: { data: 'data:audio/wav;base64,AAAA' } }],
-      ['responses', { type: 'reasoning', summary: [{ type: 'summary_text', text: 'x', image_url: url }] }],
-      ['responses', { role: 'user', content: 'x', images: [url] }],
-      ['messages', thinks({ type: 'thinking', thinking: 'x', signature: 's', image_url: { url } })],
-      ['messages', { role: 'user', content: 'x', images: [url] }],
-    ]
-    for (const [dialect, turn] of held) t.equal(mediaOf(dialect, turn).file, 1, JSON.stringify(turn))
+  const held: readonly (readonly [Dialect, object])[] = [
+    ['chat', thinks({ type: 'thinking', thinking: 'x', image_url: { url } })],
+    ['chat', thinks({ type: 'text', text: 'x', image_url: url })],
+    ['chat', thinks({ type: 'thinking', thinking: { image_url: { url } } })],
+    ['chat', thinks({ type: 'text', text: 'x', thinking: [{ url }] })],
+    [
+      'chat',
+      {
+        role: 'assistant',
+        content: 'x',
+        reasoning_details: [{ type: 'reasoning.text', image_url: { url } }],
+      },
+    ],
+    ['chat', { role: 'user', content: 'x', attachments: [{ contentType: 'image/png', url }] }],
+    ['chat', { role: 'assistant', content: 'x', audio: { data: 'data:audio/wav;base64,AAAA' } }],
+    ['responses', { type: 'reasoning', summary: [{ type: 'summary_text', text: 'x', image_url: url }] }],
+    ['responses', { role: 'user', content: 'x', images: [url] }],
+    ['messages', thinks({ type: 'thinking', thinking: 'x', signature: 's', image_url: { url } })],
+    ['messages', { role: 'user', content: 'x', images: [url] }],
+  ]
+  for (const [dialect, turn] of held) t.equal(mediaOf(dialect, turn).file, 1, JSON.stringify(turn))
 
-    const plain: readonly (readonly [Dialect, object])[] = [
-      ['chat', { role: 'assistant', content: url, reasoning: url, name: 'file_search' }],
-      ['chat', { role: 'tool', tool_call_id: 'file_read_1', content: url }],
-      [
-        'chat',
-        thinks({ type: 'text', text: url, annotations: [{ type: 'url_citation', url_citation: { url } }] }),
-      ],
-      ['chat', thinks({ type: 'thinking', thinking: [{ type: 'text', text: url }] })],
-      [
-        'chat',
-        {
-          role: 'assistant',
-          reasoning_details: [{ type: 'reasoning.text', text: url, id: 'file_1' }],
-          tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: url } }],
-        },
-      ],
-      ['responses', { type: 'web_search_call', id: 'ws_1', action: { type: 'open_page', url } }],
-      ['responses', { type: 'function_call_output', call_id: 'file_1', output: url }],
-      ['responses', { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: url }] }],
-      ['messages', thinks({ type: 'text', text: url, citations: [{ url }] })],
-      ['messages', thinks({ type: 'thinking', thinking: url, signature: 's' })],
-    ]
-    for (const [dialect, turn] of plain)
-      t.match(mediaOf(dialect, turn), { image: 0, file: 0 }, JSON.stringify(turn))
-  },
-)
+  const plain: readonly (readonly [Dialect, object])[] = [
+    ['chat', { role: 'assistant', content: url, reasoning: url, name: 'file_search' }],
+    ['chat', { role: 'tool', tool_call_id: 'file_read_1', content: url }],
+    [
+      'chat',
+      thinks({ type: 'text', text: url, annotations: [{ type: 'url_citation', url_citation: { url } }] }),
+    ],
+    ['chat', thinks({ type: 'thinking', thinking: [{ type: 'text', text: url }] })],
+    [
+      'chat',
+      {
+        role: 'assistant',
+        reasoning_details: [{ type: 'reasoning.text', text: url, id: 'file_1' }],
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: url } }],
+      },
+    ],
+    ['responses', { type: 'web_search_call', id: 'ws_1', action: { type: 'open_page', url } }],
+    ['responses', { type: 'function_call_output', call_id: 'file_1', output: url }],
+    ['responses', { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: url }] }],
+    ['messages', thinks({ type: 'text', text: url, citations: [{ url }] })],
+    ['messages', thinks({ type: 'thinking', thinking: url, signature: 's' })],
+  ]
+  for (const [dialect, turn] of plain)
+    t.match(mediaOf(dialect, turn), { image: 0, file: 0 }, JSON.stringify(turn))
+})

@@ -224,7 +224,7 @@ t.test('fragments of chat are put together in every form that servers write', as
   )
 })
 
-t.test('bodies that are no answer, or none that is whole', async (t) => {
+t.test('refuses bodies that are not an answer, and incomplete ones', async (t) => {
   const finish = { choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] }
   const cut: Readonly<Record<TextProtocol, readonly object[]>> = {
     chat: [{ choices: [{ index: 0, delta: { content: 'x' } }] }],
@@ -249,7 +249,7 @@ t.test('bodies that are no answer, or none that is whole', async (t) => {
   t.match(reframe({ protocol: 'chat', to: 'answer', bytes: streamOf([finish]) }), { ok: true })
 })
 
-t.test('the first bytes say what a body is', async (t) => {
+t.test('recognizes a body by its first bytes', async (t) => {
   const frames = {
     answer: ['{"a"', ' \n\t{', '\ufeff{', '[{'],
     events: ['data: x', ': hi', '\n\nevent: x', '\ufeffdata', 'id', '\r\n\r\nd', 'error'],

@@ -35,7 +35,7 @@ t.test('bytes that no rule names stay as they came', (t) => {
   t.end()
 })
 
-t.test('what clients require is added, and a usage that cannot stand is replaced', (t) => {
+t.test('adds members that clients require, and replaces a usage that is not credible', (t) => {
   const whole: unknown = JSON.parse(SHOWN.whole)
   const ours = {
     type: 'message',
@@ -79,7 +79,7 @@ t.test('a thread reads and writes an answer as the loop does, in memory that mov
   t.end()
 })
 
-t.test('names with escapes, members that come twice and bytes that are no UTF-8 are mended', (t) => {
+t.test('mends names with escapes, members that come twice and bytes that are not UTF-8', (t) => {
   const body = JSON.stringify(message([{ type: 'text', text: 'x' }]))
   const odd = [
     body.replace('"model"', '"mod\\u0065l"'),
@@ -95,7 +95,7 @@ t.test('names with escapes, members that come twice and bytes that are no UTF-8 
   t.end()
 })
 
-t.test('what is no answer is refused', (t) => {
+t.test('refuses bodies that are not an answer', (t) => {
   const body = JSON.stringify(message([{ type: 'text', text: 'x' }]))
   const error = '{"type":"error","error":{"type":"api_error","message":"x"}}'
   const none = [
@@ -115,7 +115,7 @@ t.test('what is no answer is refused', (t) => {
   t.end()
 })
 
-t.test('mutated answers never throw, and what passes is an answer', (t) => {
+t.test('mutated answers never throw, and the accepted ones are answers', (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
   const tool = { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } }

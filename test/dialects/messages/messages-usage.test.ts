@@ -33,7 +33,7 @@ t.test('the input of the first event and the totals of later ones make one usage
   t.end()
 })
 
-t.test('thinking is a part of the output, and an hour a part of what a cache was given', (t) => {
+t.test('thinking is a part of the output, and one-hour writes are a part of the cache writes', (t) => {
   const thought = (output: number, thinking: unknown): unknown =>
     toldBy(undefined, { output_tokens: output, output_tokens_details: { thinking_tokens: thinking } }).tokens
   t.match(thought(10, 4), { output: 6, reasoning: 4 })
@@ -45,7 +45,7 @@ t.test('thinking is a part of the output, and an hour a part of what a cache was
   t.end()
 })
 
-t.test('the largest told number of searches counts, up to its maximum', (t) => {
+t.test('the largest reported number of searches counts, up to its maximum', (t) => {
   const searched = (...figures: readonly unknown[]): unknown => {
     const told = figures.map((web_search_requests) => ({ server_tool_use: { web_search_requests } }))
     return toldBy({ input_tokens: 1 }, ...told).tokens?.searches
@@ -58,7 +58,7 @@ t.test('the largest told number of searches counts, up to its maximum', (t) => {
   t.end()
 })
 
-t.test('searches whose results came count until their number is told', (t) => {
+t.test('counts searches by their results until their number is reported', (t) => {
   const usage = new MessagesUsage()
   usage.saw(0)
   t.equal(usage.tokens, null)
@@ -104,7 +104,7 @@ t.test('steps that the totals leave out come to them, as a compaction does', (t)
   t.end()
 })
 
-t.test('steps of a stream count once, and their output when a total of it is told', (t) => {
+t.test('steps of a stream count once, and their output once a total of it is reported', (t) => {
   const placeholder = { type: 'message', input_tokens: 30, output_tokens: 1 }
   const compaction = { type: 'compaction', input_tokens: 500, output_tokens: 50 }
   const begun = { input_tokens: 30, output_tokens: 1, iterations: [compaction, placeholder] }
@@ -117,7 +117,7 @@ t.test('steps of a stream count once, and their output when a total of it is tol
   t.end()
 })
 
-t.test('what is no count is not told', (t) => {
+t.test('ignores figures that are not counts', (t) => {
   t.equal(new MessagesUsage().tokens, null)
   for (const figure of [-1, 1.5, '4', null, 2 ** 40, {}]) {
     const usage = new MessagesUsage()

@@ -161,7 +161,7 @@ t.test('the first event is a message that clients can read, whatever the provide
   t.end()
 })
 
-t.test('names and types of events tell each other', (t) => {
+t.test('an event gets its missing name from its type, and its missing type from its name', (t) => {
   const given = (name: string, data: string): readonly string[] =>
     messageDataOf(
       streamed().read(Buffer.from(`event: message_start\ndata: {}\n\n${name}data: ${data}\n\n`)).events,
@@ -226,7 +226,7 @@ t.test('an output is text, thinking, a signature, a citation, or a block of anot
   t.end()
 })
 
-t.test('searches are those that gave results, until the usage tells them', (t) => {
+t.test('counts searches with results until the usage reports their number', (t) => {
   const result = (content: unknown): object =>
     block({ type: 'web_search_tool_result', tool_use_id: 's', content })
   const stream = streamed()
@@ -238,7 +238,7 @@ t.test('searches are those that gave results, until the usage tells them', (t) =
   read(stream, result([]), { ...block({ type: 'text', text: '' }), odd: 1 })
   t.match(stream.usage, { searches: 2 })
   stream.read(Buffer.from(`data: ${JSON.stringify(result([])).replace('"content"', '"c\\u006fntent"')}\n\n`))
-  t.match(stream.usage, { searches: 3 }, 'an event that is written anew')
+  t.match(stream.usage, { searches: 3 }, 'an event that is rewritten')
   read(stream, stopped({ output_tokens: 2, server_tool_use: { web_search_requests: 4 } }), STOP)
   t.match(stream.usage, { searches: 4 })
   t.end()

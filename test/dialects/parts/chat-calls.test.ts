@@ -94,7 +94,7 @@ const ORDERS: Readonly<Record<string, readonly (readonly [readonly object[], rea
       BOTH,
     ],
   ],
-  'an id, or a name, that is told again': [
+  'an id, or a name, that comes again': [
     [
       [
         call({ index: 0, id: 'c1', function: f('{"a"', 'f') }),
@@ -140,7 +140,7 @@ t.test('fragments of calls in every order that servers write', async (t) => {
       t.same(joinedParts(read(...events, STOP).parts).slice(0, -1), parts, name)
 })
 
-t.test('text behind a call waits until the call is whole', async (t) => {
+t.test('text after a call waits until the call is whole', async (t) => {
   const events = [
     call({ index: 0, id: 'c1', function: f('{"a', 'f') }),
     one({ content: 'x' }),
@@ -170,7 +170,7 @@ t.test('arguments are given as they come, and a string in them may look like the
   ])
 })
 
-t.test('what waits for a call has a bound', async (t) => {
+t.test('bounds the parts that wait for a call', async (t) => {
   const half = 'x'.repeat(HELD_UNITS_MAX / 2)
   const stream = open()
   const begun = [
@@ -192,7 +192,7 @@ const CALL_END = call({ index: 0, function: f('}') })
 t.test('signatures that wait have the same bound, wherever they wait', async (t) => {
   const google = 'google-gemini-v1'
   const waits: Readonly<Record<string, (nth: number) => object>> = {
-    'behind a call': () => sign(null, 'unknown'),
+    'after a call': () => sign(null, 'unknown'),
     'for calls that have not begun': (nth) => sign(`c${nth + 1}`, google),
     'for calls that wait themselves': (nth) =>
       one({
@@ -209,7 +209,7 @@ t.test('signatures that wait have the same bound, wherever they wait', async (t)
   }
 })
 
-t.test('parts without a text count, too, and what was written does not', async (t) => {
+t.test('parts without a text count, too, and those already written do not', async (t) => {
   const many = Array.from({ length: HELD_UNITS_MAX / PART_UNITS }, () => sign(null, 'unknown', 'x'))
   t.match(read(OPEN_CALL, ...many).failure, { name: 'upstream_too_large' })
   const stream = open()

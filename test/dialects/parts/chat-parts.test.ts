@@ -18,7 +18,7 @@ import { streamOf } from '../../support/inference/provider-chunks.ts'
 import { PROVIDER_ANSWERS, PROVIDER_STREAMS } from '../../support/inference/provider-streams.ts'
 import { orNull } from '../../support/must.ts'
 
-t.test('an event that is no object, or a known member of a wrong type, is invalid', async (t) => {
+t.test('an event that is not an object, or a known member of a wrong type, is invalid', async (t) => {
   const events: readonly (object | string)[] = [
     '{',
     '[]',
@@ -57,7 +57,7 @@ t.test('a second choice is invalid', async (t) => {
   })
 })
 
-t.test('an answer with a reason to end in each chunk goes on, and ends by the last reason', async (t) => {
+t.test('a finish reason in each chunk does not end the answer, and the last one counts', async (t) => {
   const chunk = (delta: object, reason: string): object => one(delta, { finish_reason: reason })
   const text = [chunk({ content: 'Hi' }, 'stop'), chunk({ content: ' you' }, 'length')]
   const calls = [
@@ -76,38 +76,35 @@ t.test('an answer with a reason to end in each chunk goes on, and ends by the la
   }
 })
 
-t.test(
-  'a legacy function_call is a call of a tool, in fragments, whole, and beside the same call',
-  async (t) => {
-    const legacy = (name: string | undefined, json: unknown): object => one({ function_call: f(json, name) })
-    const ended = one({}, { finish_reason: 'function_call' })
-    const expected = [
-      { kind: 'tool', name: 'f' },
-      said('arguments', '{"a":1}'),
-      finish('tool_calls', 'function_call'),
-    ]
-    for (const events of [
-      [legacy('f', '{"a":1}')],
-      [legacy('f', ''), legacy(undefined, '{"a"'), legacy(undefined, ':1}')],
-      [legacy('f', '{"a"'), legacy('f', ':1}')],
-      [legacy('f', { a: 1 })],
-    ])
-      t.match(joinedParts(read(...events, ended).parts), expected)
-    const both = one({
-      function_call: f('{}', 'f'),
-      tool_calls: [{ index: 0, id: 'c', function: f('{}', 'f') }],
-    })
-    t.same(read(both, STOP).parts, [tool('c'), said('arguments', '{}'), finish('tool_calls', 'stop')])
-    t.same(read(one({ content: 'x', function_call: null }), STOP).parts, [said('text', 'x'), finish('stop')])
-    const message = { content: null, function_call: f('{"a":1}', 'f') }
-    const whole = orNull(
-      chatWhole(Buffer.from(JSON.stringify({ choices: [{ message, finish_reason: 'function_call' }] }))),
-    )
-    t.match(whole?.parts, expected)
-  },
-)
+t.test('a legacy function_call is a tool call, in fragments, whole, and next to the same call', async (t) => {
+  const legacy = (name: string | undefined, json: unknown): object => one({ function_call: f(json, name) })
+  const ended = one({}, { finish_reason: 'function_call' })
+  const expected = [
+    { kind: 'tool', name: 'f' },
+    said('arguments', '{"a":1}'),
+    finish('tool_calls', 'function_call'),
+  ]
+  for (const events of [
+    [legacy('f', '{"a":1}')],
+    [legacy('f', ''), legacy(undefined, '{"a"'), legacy(undefined, ':1}')],
+    [legacy('f', '{"a"'), legacy('f', ':1}')],
+    [legacy('f', { a: 1 })],
+  ])
+    t.match(joinedParts(read(...events, ended).parts), expected)
+  const both = one({
+    function_call: f('{}', 'f'),
+    tool_calls: [{ index: 0, id: 'c', function: f('{}', 'f') }],
+  })
+  t.same(read(both, STOP).parts, [tool('c'), said('arguments', '{}'), finish('tool_calls', 'stop')])
+  t.same(read(one({ content: 'x', function_call: null }), STOP).parts, [said('text', 'x'), finish('stop')])
+  const message = { content: null, function_call: f('{"a":1}', 'f') }
+  const whole = orNull(
+    chatWhole(Buffer.from(JSON.stringify({ choices: [{ message, finish_reason: 'function_call' }] }))),
+  )
+  t.match(whole?.parts, expected)
+})
 
-t.test('an error in any form ends the stream, and what came before it is given', async (t) => {
+t.test('an error in any form ends the stream, after the parts before it', async (t) => {
   const error = { message: 'slow down', code: 429 }
   for (const event of [{ error }, one({}, { finish_reason: 'error' }), { ...one({ content: 'y' }), error }]) {
     const { failure, parts } = read(one({ content: 'x' }), event)
@@ -179,7 +176,7 @@ t.test('reasoning in each of its members, once', async (t) => {
   ])
 })
 
-t.test('content in parts, a refusal, and what is not known', async (t) => {
+t.test('reads content in parts and a refusal, and ignores unknown members', async (t) => {
   const parts = [
     { type: 'thinking', thinking: [{ type: 'text', text: 'h' }, { type: 'reference' }] },
     { type: 'text', text: 'x' },
@@ -203,7 +200,7 @@ t.test('why an answer ended', async (t) => {
     t.match(read(one({ content: 'x' }, more)).parts[1], { reason, native, stopSequence })
 })
 
-t.test('usage comes with any event, also behind the end; the last counts', async (t) => {
+t.test('usage comes with any event, also after the end; the last counts', async (t) => {
   const usage = (completion: number): object => ({
     usage: {
       prompt_tokens: 10,
@@ -264,7 +261,7 @@ t.test("every provider's stream and whole answer say the same", async (t) => {
   }
 })
 
-t.test('what is no whole answer is none', async (t) => {
+t.test('refuses bodies that are not a whole answer', async (t) => {
   const message = { role: 'assistant', content: 'x' }
   const bodies = [
     '',

@@ -120,7 +120,7 @@ t.test('each word for an end has its reason', async (t) => {
   }
 })
 
-t.test('an answer that went wrong fails, behind what came of it', async (t) => {
+t.test('a failed answer fails the stream, after its parts', async (t) => {
   for (const native of ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'OTHER']) {
     const { parts, failure, stream } = read(streamOf(said('Hi', native), said('more', 'STOP')))
     t.match(failure, { name: 'upstream_failed', detail: `The answer ended with ${native}.` })
@@ -196,7 +196,7 @@ const HOSTILE: readonly (object | string)[] = [
   JSON.stringify(chunk([{ functionCall: { name: 'f', args: 'ARGS' } }])).replace('"ARGS"', deep(100_000)),
 ]
 
-t.test('what is no answer of Gemini is invalid', async (t) => {
+t.test('refuses bodies that are not an answer of Gemini', async (t) => {
   for (const hostile of HOSTILE) {
     const { failure, parts } = read(streamOf(said('Hi'), hostile, said('more', 'STOP')))
     const shown = JSON.stringify(hostile).slice(0, 80)
@@ -207,7 +207,7 @@ t.test('what is no answer of Gemini is invalid', async (t) => {
   }
 })
 
-t.test('members that are missing or null are no mistake', async (t) => {
+t.test('missing members and nulls are not faults', async (t) => {
   const empty = [{}, { candidates: [] }, { candidates: null }, { candidates: [{}] }]
   const none = [chunk(null), chunk([]), { candidates: [{ content: null }] }, chunk([{}]), { responseId: 7 }]
   const { parts, failure, stream } = read(streamOf(...empty, ...none, said('Hi', 'STOP')))
@@ -225,7 +225,7 @@ t.test('an event above the maximum ends the stream, many parts in one do not', a
   t.equal(many.stream.outputBytes, count)
 })
 
-t.test('figures of a stream follow what came', async (t) => {
+t.test('figures of a stream cover the events so far', async (t) => {
   const stream = new GeminiPartStream(failuresOfEvents(REDACTED))
   const [one, two] = [said('é'), chunk([{ functionCall: { name: 'f', args: { a: 1 } } }])]
   stream.read(streamOf({ responseId: 'r1', candidates: [{ content: { parts: [{ text: '' }] } }] }))

@@ -54,7 +54,7 @@ t.test('sounds and pictures are counted apart, those of a cache by themselves', 
   for (const promptTokensDetails of odd) t.equal(told({ promptTokensDetails }), undefined)
 })
 
-t.test('figures that are no counts are none', async (t) => {
+t.test('ignores figures that are not counts', async (t) => {
   const none = [null, [], 'a', {}, { candidatesTokenCount: 4 }, { promptTokenCount: null }]
   const odd = [-1, 0.5, '9', null, Number.MAX_SAFE_INTEGER].flatMap((figure) => [
     { promptTokenCount: figure, candidatesTokenCount: 4 },
@@ -78,7 +78,7 @@ t.test('the last chunk that has usage counts, and no output where there was some
   t.match(answer.usage, { input: 9, output: 5 })
 })
 
-t.test('a count of tokens is told in the words of messages', async (t) => {
+t.test('reports a count of tokens in the form of messages', async (t) => {
   const counted = (json: string) => geminiCount(Buffer.from(json))
   t.equal(
     Buffer.from(counted('{"totalTokens":31,"cachedContentTokenCount":4}') ?? []).toString(),

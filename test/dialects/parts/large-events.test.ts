@@ -131,7 +131,7 @@ for (const [protocol, [events, answer]] of Object.entries(ANSWERS) as [
   TextProtocol,
   (typeof ANSWERS)['chat'],
 ][])
-  t.test(`${protocol}: a stream with large events gives what the whole answer gives`, async (t) => {
+  t.test(`${protocol}: a stream with large events gives the same as the whole answer`, async (t) => {
     const seen: number[] = []
     const stream = PART_PROTOCOLS[protocol].stream(FAILURE_OF, {
       format: SIGNATURE,
@@ -209,7 +209,7 @@ t.test('a large event that is an error, invalid or not read ends the stream', as
   t.equal(busy.failure?.name, 'busy')
 })
 
-t.test('what is not read of an event is not given to the loop', (t) => {
+t.test('gives the loop only the members of an event that it reads', (t) => {
   const data = Buffer.from(
     '{"candidates":[{"content":{"parts":[{"text":"a"}]},"b":{"c":[1]},"d":[[2]]}],"e":{"f":3}}',
   )

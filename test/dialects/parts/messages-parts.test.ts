@@ -52,7 +52,7 @@ const finish = (reason: string, native: string, stopSequence: string | null = nu
 })
 const ended = [blockEnd(), stopped(), STOP]
 
-t.test('an event that is no object, or a known member of a wrong type, is invalid', async (t) => {
+t.test('an event that is not an object, or a known member of a wrong type, is invalid', async (t) => {
   const begun = block({ type: 'text', text: '' })
   const events: readonly (object | string)[] = [
     '{',
@@ -81,7 +81,7 @@ t.test('an event that is no object, or a known member of a wrong type, is invali
   t.match(read(started(), text('x')).failure, { name: 'upstream_invalid' }, 'a text of no block')
 })
 
-t.test('an error in any form ends the stream, and what came before it is given', async (t) => {
+t.test('an error in any form ends the stream, after the parts before it', async (t) => {
   const error = { type: 'overloaded_error', message: 'Overloaded' }
   for (const event of [{ type: 'error', error }, { error }, { type: 'message_delta', error }]) {
     const { failure, parts } = read(started(), block({ type: 'text', text: 'x' }), event)
@@ -92,7 +92,7 @@ t.test('an error in any form ends the stream, and what came before it is given',
   t.match(partsOf(open(), [named]).failure, { name: 'upstream_overloaded' })
 })
 
-t.test('only `message_stop` makes a stream whole, and nothing behind it counts', async (t) => {
+t.test('only `message_stop` makes a stream whole, and nothing after it counts', async (t) => {
   const until = [started(), block({ type: 'text', text: 'x' }), blockEnd(), stopped()]
   for (let count = 0; count <= until.length; count++)
     t.match(read(...until.slice(0, count), '[DONE]').end, { name: 'upstream_failed' })
@@ -127,7 +127,7 @@ t.test('thinking in several blocks, each with its signature; some have nothing e
     signed('S3', 'reasoning'),
     signed('R', 'redacted'),
     said('reasoning', 'c'),
-    // Nobody but its own provider says whose a signature is.
+    // Only a provider's own signatures name their format: this one is data of Anthropic's.
     signed('sl1.google-gemini-v1+call.G', 'reasoning'),
     finish('stop', 'end_turn'),
   ])
@@ -153,7 +153,7 @@ t.test('calls of tools: first, in fragments, whole at their begin, without argum
   ])
 })
 
-t.test('calls whose blocks are open at once are calls one after another', async (t) => {
+t.test('calls with blocks open at once come one after another', async (t) => {
   const begun = [started(), block(use('c1')), block(use('c2'), 1), block(use('c3', { z: 1 }), 2)]
   const fragments = [json('{"a"', 0), json('{"b":', 1), json(':1}', 0), json('2}', 1)]
   const calls = [
@@ -250,7 +250,7 @@ t.test('a stream gives the same wherever it is cut', (t) => {
   t.end()
 })
 
-t.test('what is no whole message is none', async (t) => {
+t.test('refuses bodies that are not a whole message', async (t) => {
   for (const body of ['', '[]', '{}', '{"type":"message"}', '{"type":"message","content":"x"}'])
     t.equal(orNull(messageWhole(Buffer.from(body))), null, body)
   t.equal(whole([], { type: 'error' }), null)

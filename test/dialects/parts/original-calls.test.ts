@@ -42,7 +42,7 @@ t.test('the text of a freeform tool is unwrapped, wherever its arguments are cut
   t.end()
 })
 
-t.test('arguments of another form are passed on, and those without a member are no text', (t) => {
+t.test('arguments of another form are passed on, and those without a member are not a text', (t) => {
   for (const json of ['{"patch":"x"}', '{"input":1}', 'text', '["input"]', '{"inputs":"x"}', '{"a":"}"}'])
     for (const pieces of [[json], json.split('')]) t.equal(saidBy(...pieces), json)
   for (const json of ['{}', ' { } ', '', ' ', '{"inp']) t.equal(saidBy(...json.split('')), '')

@@ -85,7 +85,7 @@ const finish = (reason = 'stop', native = 'completed'): object => ({
   stopSequence: null,
 })
 
-t.test('an event that is no object, or a known member of a wrong type, is invalid', async (t) => {
+t.test('an event that is not an object, or a known member of a wrong type, is invalid', async (t) => {
   const events: readonly (Members | string)[] = [
     '{',
     '[]',
@@ -124,7 +124,7 @@ t.test('items and events have their bounds', async (t) => {
   t.match(read(long).failure, { name: 'upstream_too_large' })
 })
 
-t.test('an error in any form ends the stream, and what came before it is given', async (t) => {
+t.test('an error in any form ends the stream, after the parts before it', async (t) => {
   const error = { code: 'rate_limit_exceeded', message: 'slow down' }
   const failed = { type: 'response.failed', response: { ...RESPONSE, status: 'failed', error } }
   for (const event of [{ type: 'error', ...error }, { type: 'x', error }, failed]) {
@@ -134,7 +134,7 @@ t.test('an error in any form ends the stream, and what came before it is given',
   }
 })
 
-t.test('only a last event makes a stream whole, and nothing behind it counts', async (t) => {
+t.test('only a last event makes a stream whole, and nothing after it counts', async (t) => {
   const events = [created, ...messageEvents(['x'])]
   for (let count = 0; count <= events.length; count++)
     t.match(read(...events.slice(0, count), '[DONE]').end, { name: 'upstream_failed' })
@@ -144,7 +144,7 @@ t.test('only a last event makes a stream whole, and nothing behind it counts', a
 })
 
 t.test(
-  'a text is given once, however often a server tells it, and whichever events it leaves out',
+  'a text is given once, however often a server sends it, and whichever events it leaves out',
   async (t) => {
     const events = messageEvents(['Hi', ' there'])
     const message = { id: 'msg_1', type: 'message', content: [{ type: 'output_text', text: 'Hi there' }] }
@@ -169,7 +169,7 @@ t.test('fragments that are not the begin of their whole are those of a damaged s
   const message = { type: 'message', content: [{ type: 'output_text', text: 'Hi there' }] }
   for (const whole of [of, done(message)]) {
     const { failure, parts } = read(created, whole, delta('output_text', ' you'))
-    t.match(failure, { name: 'upstream_invalid' }, 'a fragment behind the whole text')
+    t.match(failure, { name: 'upstream_invalid' }, 'a fragment after the whole text')
     t.same(parts, [said('text', 'Hi there')])
   }
   const begun = [added(call('c1')), fragment('{"a":'), fragment('2')]
@@ -339,7 +339,7 @@ function lastOf(events: readonly { readonly data: string }[]): unknown {
   return datas.at(-1)?.['response']
 }
 
-t.test('what is no whole answer is none', async (t) => {
+t.test('refuses bodies that are not a whole answer', async (t) => {
   const bodies: readonly unknown[] = [
     ...[[], {}, { output: 'x' }, { output: [], status: 'failed' }, { output: [], error: { code: 'x' } }],
     { output: [7] },

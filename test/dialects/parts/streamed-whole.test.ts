@@ -40,7 +40,7 @@ for (const protocol of DIALECTS)
     )
   })
 
-t.test('what messages and responses carry comes back as it was written', async (t) => {
+t.test('the content of messages and responses comes back as it was written', async (t) => {
   for (const protocol of ['messages', 'responses'] as const)
     fc.assert(
       fc.property(WRITTEN_PARTS, fc.nat(), (made, cut) => {
@@ -62,7 +62,7 @@ function carriedBy(part: WrittenPart): readonly WrittenPart[] {
   return carried === null ? [] : [{ ...part, ...carried }]
 }
 
-/** Neither has both a summary and reasoning that is none; messages has no refusals. */
+/** Neither form distinguishes a summary from other reasoning, and messages has no refusals. */
 function plain(part: WrittenPart): WrittenPart {
   if (part.kind === 'refusal') return { ...part, kind: 'text' }
   return part.kind === 'reasoning' ? { kind: 'reasoning', choice: 0, text: part.text } : part

@@ -75,7 +75,7 @@ const merged = (text: string, saved: Parameters<typeof textPresetOf>[1]): string
   return Buffer.from(mergedBody(CHAT_PRESET, keptChat(text).body, { preset, model: MODEL })).toString()
 }
 
-t.test('what results is the merge of the two, as JSON', async (t) => {
+t.test('the result is the merge of the two, as JSON', async (t) => {
   for (let seed = 0; seed < CASES; seed++) {
     const { text } = new ChatTexts(seed).body()
     const preset = presetOf(seed)

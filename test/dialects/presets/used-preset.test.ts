@@ -27,7 +27,7 @@ function used(from: PresetSource, to: PresetSource, config: Members, request = R
 
 /** What the form has anyway, or says by saying nothing. */
 const NEEDS_NO_WORDS: Readonly<Record<string, readonly string[]>> = {
-  // The others tell all that has to be given back.
+  // The others always return everything that the next call has to send back.
   'responses include': ['chat', 'messages'],
   // Nothing asks for reasoning that could be shown.
   'chat include_reasoning': ['messages'],
@@ -78,7 +78,7 @@ t.test('a saved chat as responses and as messages have it', async (t) => {
     },
     dropped: [],
   })
-  // Anthropic refuses reasoning beside a choice that forces a tool.
+  // Anthropic refuses reasoning together with a choice that forces a tool.
   t.same(used('chat', 'messages', saved), {
     fields: {
       ...{ max_tokens: 5_000, temperature: 0.5, service_tier: 'standard_only' },
@@ -125,22 +125,19 @@ t.test('a saved message as chat and as responses have it', async (t) => {
   })
 })
 
-t.test(
-  'an effort is what the model of the call understands, within the maximum of the request',
-  async (t) => {
-    const effort = { reasoning_effort: 'high', max_tokens: 20_000 }
-    const as = (model: string, tokensMax: number | null = null): Used =>
-      used('chat', 'messages', effort, { ...REQUEST, model, tokensMax })
-    for (const model of ['anthropic/claude-opus-4.6', 'openai/gpt-5']) {
-      t.match(as(model).fields, { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }, model)
-      t.notOk('display' in (as(model).fields['thinking'] as object), 'the caller decides what is shown')
-    }
-    const old = 'anthropic/claude-sonnet-4.5'
-    t.same(as(old).fields['thinking'], { type: 'enabled', budget_tokens: 16_000 })
-    t.same(as(old, 4_000).fields['thinking'], { type: 'enabled', budget_tokens: 3_200 })
-    t.same(as(old, 100), { fields: { max_tokens: 100 }, dropped: ['reasoning'] })
-  },
-)
+t.test("an effort becomes one that the model of the call knows, within the request's maximum", async (t) => {
+  const effort = { reasoning_effort: 'high', max_tokens: 20_000 }
+  const as = (model: string, tokensMax: number | null = null): Used =>
+    used('chat', 'messages', effort, { ...REQUEST, model, tokensMax })
+  for (const model of ['anthropic/claude-opus-4.6', 'openai/gpt-5']) {
+    t.match(as(model).fields, { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }, model)
+    t.notOk('display' in (as(model).fields['thinking'] as object), 'the caller decides what is shown')
+  }
+  const old = 'anthropic/claude-sonnet-4.5'
+  t.same(as(old).fields['thinking'], { type: 'enabled', budget_tokens: 16_000 })
+  t.same(as(old, 4_000).fields['thinking'], { type: 'enabled', budget_tokens: 3_200 })
+  t.same(as(old, 100), { fields: { max_tokens: 100 }, dropped: ['reasoning'] })
+})
 
 t.test('how to choose among tools is kept where the request has some', async (t) => {
   const choice = { tool_choice: 'required', parallel_tool_calls: false }
@@ -163,20 +160,17 @@ t.test('members of Sluice are the same in every form, but those that calls refus
   t.same(used('chat', 'responses', { plugins: [], transforms: [] }), { fields: {}, dropped: [] })
 })
 
-t.test(
-  'what both of OpenAI’s forms have by one name stays, unless another answer would come of it',
-  async (t) => {
-    const tuned = {
-      image_config: { size: '1K' },
-      max_tool_calls: 3,
-      prompt_cache_options: { mode: 'explicit' },
-    }
-    t.same(used('chat', 'responses', { ...tuned, modalities: ['image'], top_logprobs: 2 }), {
-      fields: tuned,
-      dropped: ['modalities', 'top_logprobs'],
-    })
-  },
-)
+t.test("fields with one name in both of OpenAI's forms stay, unless the answer would differ", async (t) => {
+  const tuned = {
+    image_config: { size: '1K' },
+    max_tool_calls: 3,
+    prompt_cache_options: { mode: 'explicit' },
+  }
+  t.same(used('chat', 'responses', { ...tuned, modalities: ['image'], top_logprobs: 2 }), {
+    fields: tuned,
+    dropped: ['modalities', 'top_logprobs'],
+  })
+})
 
 t.test('a value beyond the limits of the form is named by the name that it was saved under', async (t) => {
   const stops = Array.from({ length: 17 }, (_, nth) => String(nth))
@@ -185,7 +179,7 @@ t.test('a value beyond the limits of the form is named by the name that it was s
   t.same(used('responses', 'chat', { models }), { fields: {}, dropped: ['models'] })
 })
 
-t.test('what today’s schema refuses, or does not know, is named and never read', async (t) => {
+t.test("names members that today's schema refuses or does not know, and never reads them", async (t) => {
   const broken = {
     ...{
       temperature: 'hot',
@@ -219,7 +213,7 @@ t.test('one tool that no call could have is left out alone', async (t) => {
   t.same(dropped, ['tools'])
 })
 
-t.test('what Anthropic refuses beside a member of the request is left out and named', async (t) => {
+t.test('leaves out and names fields that Anthropic refuses next to a member of the request', async (t) => {
   const model = 'anthropic/claude-sonnet-4.5'
   const beside = (config: Members, own: Members): Used =>
     used('chat', 'messages', config, { ...REQUEST, model, hasTools: true, own })

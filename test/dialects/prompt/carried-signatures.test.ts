@@ -36,7 +36,7 @@ t.test('a signature comes out of its member as it went in, whatever its bytes', 
   )
 })
 
-t.test('a signature in its own place is its bytes; another says whose it is', async (t) => {
+t.test('a signature in its own place is its bytes; elsewhere it names its format', async (t) => {
   const signature = { format: CLAUDE, data: 'EqAB/+=' }
   const google = { format: GEMINI, data: 'x.y' }
   const redacted = { format: CLAUDE, of: 'redacted' } as const
@@ -54,7 +54,7 @@ t.test('a signature in its own place is its bytes; another says whose it is', as
 })
 
 t.test(
-  'a provider gets the bytes that it gave, and a caller what it cannot take for a carrier',
+  'a provider gets its own bytes back, and a caller a carrier for data that looks like one',
   async (t) => {
     const signature = { format: CLAUDE, data: 'sl1.google-gemini-v1+call.G' }
     const carried = { signature, of: 'reasoning' } as const
@@ -72,12 +72,12 @@ t.test('a format that would break its carrier is unknown', async (t) => {
   }
 })
 
-t.test('reasoning that nobody signed has no signature, and a mark of that in answers', async (t) => {
+t.test('unsigned reasoning has no signature, and a mark of that in answers', async (t) => {
   for (const text of ['', UNSIGNED]) t.equal(signatureOf(text, THINKING), null)
   t.equal(isForeign({ type: 'thinking', thinking: 'a', signature: UNSIGNED }), true)
 })
 
-t.test('what only resembles a carrier is a signature of the member', async (t) => {
+t.test('a text that only resembles a carrier is a signature of the member', async (t) => {
   for (const text of ['sl1', 'sl1.', 'sl1.x', 'sl2.x.y', 'sl1.x+tool.y', ' sl1.x.y'])
     t.same(signatureOf(text, THINKING), { signature: { format: CLAUDE, data: text }, of: 'reasoning' })
 })

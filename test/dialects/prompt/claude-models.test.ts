@@ -1,7 +1,7 @@
 import t from 'tap'
 import { claudeModel } from '../../../src/schemas/models/claude-models.ts'
 
-t.test('what a model takes follows from its version, wherever that stands', (t) => {
+t.test('the abilities of a model follow from its version, wherever the name has it', (t) => {
   const told = (name: string): string => {
     const { hasAdaptive, hasBudget, hasSampling } = claudeModel(name)
     return [hasAdaptive && 'adaptive', hasBudget && 'budget', hasSampling && 'sampling']

@@ -8,7 +8,7 @@ function classOf(dialect: Dialect, field: string, protocol: TextProtocol, isStri
   return fieldRows(dialect, { protocol, isStrict }).find((row) => row.field === field)?.class
 }
 
-t.test('what a strict provider of the same form does not get within turns is dropped', (t) => {
+t.test('drops members of turns that a strict provider of the same form does not get', (t) => {
   for (const name of ['images', 'model', 'reasoning_details', 'cache_control'])
     t.equal(classOf('chat', `messages[assistant].${name}`, 'chat', true), 'dropped', name)
   t.equal(classOf('chat', 'messages[assistant].images', 'chat', false), 'passed')

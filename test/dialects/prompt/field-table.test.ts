@@ -14,7 +14,7 @@ import { read, translated } from '../../support/inference/bodies/translated.ts'
 
 const LAX = { isStrict: false } as const
 
-t.test('what the form carries is mapped in its own dialect, and stands nowhere else in the table', (t) => {
+t.test('fields that the form carries are mapped in their own dialect, and are nowhere else', (t) => {
   for (const dialect of DIALECTS)
     for (const name of CARRIED.flatMap((field) => pathsIn(field, dialect).map(topOf))) {
       t.equal(fieldClass(dialect, name, { protocol: dialect, ...LAX }), 'mapped', `${dialect} ${name}`)
@@ -41,10 +41,10 @@ t.test('each member of a dialect has a class in each protocol', (t) => {
   t.end()
 })
 
-/** A value of each kind that is no default. */
+/** A value of each kind that is not a default. */
 const VALUES = { number: 0.5, text: 'flex', object: { a: 1 } } as const
 
-t.test('writers do with what tunes as the table says, strict endpoints included', (t) => {
+t.test('writers treat tuning fields as the table says, strict endpoints included', (t) => {
   for (const dialect of DIALECTS)
     for (const { member, kind, names } of Object.values(TUNING)) {
       if (names[dialect]?.[0] !== member) continue
@@ -98,17 +98,14 @@ t.test('other members are dropped and named, or refused with their path', (t) =>
   t.end()
 })
 
-t.test(
-  'what changes nothing is the same in a translation and for a strict provider of the same form',
-  (t) => {
-    const both = Object.values(TUNING).filter(({ member }) => Object.hasOwn(STRICT_CUT, member))
-    t.ok(both.length > 0)
-    for (const { member, defaults } of both)
-      t.same(
-        STRICT_CUT[member]?.defaults,
-        defaults.map((one) => JSON.stringify(one)),
-        member,
-      )
-    t.end()
-  },
-)
+t.test('defaults are the same in a translation and for a strict provider of the same form', (t) => {
+  const both = Object.values(TUNING).filter(({ member }) => Object.hasOwn(STRICT_CUT, member))
+  t.ok(both.length > 0)
+  for (const { member, defaults } of both)
+    t.same(
+      STRICT_CUT[member]?.defaults,
+      defaults.map((one) => JSON.stringify(one)),
+      member,
+    )
+  t.end()
+})

@@ -30,7 +30,7 @@ const chat = (names: readonly string[], more: object = {}): object => ({
 })
 
 for (const protocol of TEXT_PROTOCOLS.filter((one) => one !== 'chat'))
-  t.test(`names that not all providers take go to ${protocol} as others, each as one`, (t) => {
+  t.test(`names that not all providers accept are replaced for ${protocol}, each by one name`, (t) => {
     const { json, origins } = written('chat', protocol, chat(NAMES))
     const sent = [...json.matchAll(/"name":"([^"]*)"/g)].map(([, name = '']) => name)
     for (const name of sent) t.match(name, /^[A-Za-z_][\w-]{0,63}$/)
@@ -64,7 +64,7 @@ t.test('names that all take stay, and stand for nothing else', (t) => {
   t.end()
 })
 
-t.test('a name as long as Anthropic takes them reaches OpenAI', (t) => {
+t.test('a name of the maximum length at Anthropic reaches OpenAI', (t) => {
   const { json, origins } = written('messages', 'responses', {
     ...{ model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'a' }] },
     tools: [{ name: LONG, input_schema: { type: 'object' } }],

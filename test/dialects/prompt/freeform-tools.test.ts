@@ -137,7 +137,7 @@ t.test('the description of a namespace stands once, before that of its first too
   t.end()
 })
 
-t.test('a translation tells which functions stand for what', (t) => {
+t.test('a translation reports the origin of its functions', (t) => {
   const tools = [f('plain'), RESPONSES_TOOL, space('crm', [f('get')])]
   const body = new TextEncoder().encode(JSON.stringify({ model: 'm', input: 'Hi', tools }))
   t.match(translateRequest({ dialect: 'responses', protocol: 'chat', body, terms: LAX }), {
@@ -150,7 +150,7 @@ t.test('a translation tells which functions stand for what', (t) => {
   t.end()
 })
 
-t.test('tools that are none of these are still refused with their path', (t) => {
+t.test('refuses other kinds of tools with their path', (t) => {
   const tools = [space('crm', [f('get'), { type: 'mcp' }]), { type: 'custom' }]
   for (const protocol of TEXT_PROTOCOLS.filter((one) => one !== 'responses'))
     t.same(

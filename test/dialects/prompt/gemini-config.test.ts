@@ -12,7 +12,7 @@ const tool = (name: string, more: Partial<PromptTool> = {}): PromptTool => ({
   ...more,
 })
 
-t.test('what tunes an answer has its member each', async (t) => {
+t.test('each tuning field has its member', async (t) => {
   const tuning = {
     ...UNTUNED,
     ...{ temperature: 0, topP: 0.5, topK: 40, seed: -7, presencePenalty: 1, frequencyPenalty: -1 },
@@ -40,7 +40,7 @@ t.test('a tier has the name that Google has for it, and goes in no body of its c
   t.same(tier('default', { isWithoutTier: true }), [undefined, []])
 })
 
-t.test('what Gemini has no field for is named unless it is the default', async (t) => {
+t.test('names fields that Gemini lacks, unless they have the default', async (t) => {
   const lost = {
     ...{ minP: 0.1, topA: 0.2, repetitionPenalty: 1.1, logitBias: { 1: 2 }, verbosity: 'low' },
     ...{ serviceTier: 'scale', cacheKey: 'k', user: 'u', metadata: { a: 1 }, seed: 2 ** 31, topK: 1.5 },
@@ -59,7 +59,7 @@ t.test('what Gemini has no field for is named unless it is the default', async (
   t.same(written({ tuning: { ...UNTUNED, ...usual }, isParallel: false }).dropped, [])
 })
 
-t.test('what is asked of parts and tools without words there is named once', async (t) => {
+t.test('names once each option of parts and tools that Gemini lacks', async (t) => {
   const cache = { ttl: null }
   const media = { kind: 'base64', mimeType: 'application/pdf', data: 'JVBE' } as const
   const turn = userTurn(

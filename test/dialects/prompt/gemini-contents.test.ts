@@ -51,7 +51,7 @@ t.test('turns of one role are merged, also around a turn without content', async
   ])
 })
 
-t.test('results stand in the order of their calls, before what the user says', async (t) => {
+t.test("results stand in the order of their calls, before the user's text", async (t) => {
   const calls = model(calledTool('1', 'f', { arguments: '{"x":{"y":[1]}}' }), calledTool('2', 'f'))
   const turns = [userTurn('Go'), calls, toolTurn('2', 'second'), userTurn('And?'), toolTurn('1', 'first')]
   t.same(contentsOf(turns), [
@@ -86,7 +86,7 @@ t.test('a result that answers no call is marked text', async (t) => {
   ])
 })
 
-t.test('a picture in a result is nested for Gemini 3, and stands behind all responses before', async (t) => {
+t.test('a picture in a result is nested for Gemini 3, and follows all responses before it', async (t) => {
   const turns = [
     userTurn('Go'),
     model(calledTool('1', 'f'), calledTool('2', 'g')),
@@ -110,7 +110,7 @@ t.test('calls that nothing comes before get an opening', async (t) => {
   t.same(contentsOf([model('Hello')]), [{ role: 'model', parts: [text('Hello')] }])
 })
 
-t.test('arguments that are no object stay readable', async (t) => {
+t.test('arguments that are not an object stay readable', async (t) => {
   const args = ['', ' ', '{', '[1]', '"a"', 'null', '{"__proto__":{"a":1}}']
   const calls = args.map((json, at) => calledTool(String(at), 'f', { arguments: json }))
   const contents = contentsOf([userTurn('Go'), model(...calls)])
@@ -136,7 +136,7 @@ t.test('signatures of Google go back where they came from', async (t) => {
   const call = calledTool('1', 'f', { signature: two })
   const signed = { ...called('f'), thoughtSignature: 'S2' }
   t.same(partsOf(reasoned('Hm', { signature: one }), call), [{ ...thought, thoughtSignature: 'S1' }, signed])
-  t.same(partsOf('Said', bare(one)), [{ text: 'Said', thoughtSignature: 'S1' }], 'behind its text')
+  t.same(partsOf('Said', bare(one)), [{ text: 'Said', thoughtSignature: 'S1' }], 'after its text')
   t.same(partsOf(bare(one), reasoned('Hm'), 'Said'), [thought, { text: 'Said', thoughtSignature: 'S1' }])
   t.same(partsOf(bare(one), call), [signed, { text: '', thoughtSignature: 'S1' }], 'without a text')
   t.same(partsOf('Said', bare(one), bare(two), bare(three)), [
@@ -205,7 +205,7 @@ t.test('the id of a file is refused with its path', async (t) => {
   )
 })
 
-t.test('a count has the prompt without what tunes the answer', async (t) => {
+t.test('a count has the prompt without the tuning fields', async (t) => {
   const prompt = { ...EMPTY_PROMPT, turns: [systemTurn('S'), userTurn('Hi')], tokensMax: 9 }
   t.same(writeGeminiCount(prompt, TERMS).body, {
     generateContentRequest: {

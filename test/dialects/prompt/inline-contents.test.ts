@@ -77,7 +77,7 @@ t.test('a PDF, a picture and a text come in the member that each protocol has fo
     ] as const) {
       const written = translatedTo([from, to], turnOf(from, [parts[from]]), named(mimeType))
       t.ok(filled(written).includes(expected[to]), `${from} ${to} ${mimeType}: ${filled(written)}`)
-      t.ok(written.ok && !written.dropped.includes('filename'), 'a name that nobody gave is not missed')
+      t.ok(written.ok && !written.dropped.includes('filename'), 'a name that was not given is not missed')
     }
   }
 })

@@ -32,7 +32,7 @@ t.test('a member has the path that it has in the body of its caller', (t) => {
   t.end()
 })
 
-t.test('members within turns and tools have the path of what they stand in', (t) => {
+t.test('a member within turns and tools has the path of its part, turn or list of tools', (t) => {
   const part = { type: 'image_url', image_url: { url: PICTURE, detail: 'low' } }
   const messages = [
     { role: 'user', content: ['a', part].map((one) => (one === 'a' ? { type: 'text', text: one } : part)) },
@@ -46,7 +46,7 @@ t.test('members within turns and tools have the path of what they stand in', (t)
   t.end()
 })
 
-t.test('who takes a member is told as writers write it', (t) => {
+t.test('names the endpoints that take a member', (t) => {
   t.same(lost('chat', 'messages', { reasoning: { summary: 'detailed' } }), [
     `/reasoning/summary: chat ${MORE} or responses`,
   ])
@@ -57,7 +57,7 @@ t.test('who takes a member is told as writers write it', (t) => {
   t.end()
 })
 
-t.test('a strict provider of the same form is no taker of what it does not get', (t) => {
+t.test('a strict provider of the same form is not named for a member that it does not get', (t) => {
   for (const [dialect, name, path] of [
     ['chat', 'top_k', '/top_k'],
     ['chat', 'reasoning.max_tokens', '/reasoning/max_tokens'],
@@ -72,7 +72,7 @@ t.test('a strict provider of the same form is no taker of what it does not get',
   t.end()
 })
 
-t.test('what another provider gave has the path of the turns, and that provider as its taker', (t) => {
+t.test('state of another provider has the path of the turns, and names that provider', (t) => {
   for (const [dialect, name, path] of [
     ['messages', 'reasoning', '/messages'],
     ['responses', 'reasoning', '/input'],

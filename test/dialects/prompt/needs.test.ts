@@ -9,7 +9,7 @@ const needs = (dialect: Dialect, more: Body): readonly string[] =>
   needsOf(read(dialect, more)).map(({ path, protocols }) => [path, ...protocols].join(' '))
 const chatOf = (...content: readonly unknown[]): Body => ({ messages: [{ role: 'user', content }] })
 
-t.test('what a request needs, with the protocols that lack it', (t) => {
+t.test('lists the needs of a request, with the protocols that lack them', (t) => {
   t.same(needs('chat', { stop: 'x' }), ['/stop responses'])
   t.same(needs('messages', { stop_sequences: ['\n'] }), ['/stop_sequences responses messages'])
   t.same(needs('chat', { response_format: { type: 'json_object' } }), ['/response_format messages'])
@@ -38,7 +38,7 @@ t.test('more stops than OpenAI takes are refused where a provider knows its memb
   t.end()
 })
 
-t.test('a refusal tells the values that would be taken', (t) => {
+t.test('a refusal names the accepted values', (t) => {
   const told = (dialect: Dialect, more: Body): readonly string[] =>
     needsOf(read(dialect, more)).map(({ expected }) => expected)
   t.same(told('chat', { stop: ['1', '2', '3', '4', '5', '6'] }), [
@@ -78,24 +78,21 @@ t.test('media that a protocol lacks have the path of their part, each kind once'
   t.end()
 })
 
-t.test(
-  'writers refuse what a request needs and their protocol lacks, in words on which callers can act',
-  (t) => {
-    const { refused } = translated(['chat', 'responses'], { stop: 'x', n: 2 })
-    t.same(refused, [
-      {
-        ...{ path: '/n', message: 'is not supported by the API of the provider' },
-        expected: '1, or an endpoint that supports chat',
-      },
-      {
-        ...{ path: '/stop', message: 'is not supported by the API of the provider' },
-        expected: 'an endpoint that supports chat or messages or gemini',
-      },
-    ])
-    const video = chatOf({ type: 'video_url', video_url: { url: 'https://x.example/a.mp4' } })
-    const pathsOf = (isStrict: boolean) =>
-      translated(['chat', 'chat'], video, { isStrict }).refused.map(({ path }) => path)
-    t.same([pathsOf(false), pathsOf(true)], [[], ['/messages/0/content/0']])
-    t.end()
-  },
-)
+t.test('writers refuse needs that their protocol lacks, and say how to change the call', (t) => {
+  const { refused } = translated(['chat', 'responses'], { stop: 'x', n: 2 })
+  t.same(refused, [
+    {
+      ...{ path: '/n', message: 'is not supported by the API of the provider' },
+      expected: '1, or an endpoint that supports chat',
+    },
+    {
+      ...{ path: '/stop', message: 'is not supported by the API of the provider' },
+      expected: 'an endpoint that supports chat or messages or gemini',
+    },
+  ])
+  const video = chatOf({ type: 'video_url', video_url: { url: 'https://x.example/a.mp4' } })
+  const pathsOf = (isStrict: boolean) =>
+    translated(['chat', 'chat'], video, { isStrict }).refused.map(({ path }) => path)
+  t.same([pathsOf(false), pathsOf(true)], [[], ['/messages/0/content/0']])
+  t.end()
+})

@@ -122,7 +122,7 @@ t.test('places of a cache stand on parts, on messages and on tools', (t) => {
   t.end()
 })
 
-t.test('what the form does not carry is found at every depth', (t) => {
+t.test('finds members that the form does not carry at every depth', (t) => {
   const found = read('chat', {
     x_new: 1,
     n: 2,
@@ -166,7 +166,7 @@ t.test('names of callers are fit for a header, and many are one', (t) => {
   t.end()
 })
 
-t.test('values that change nothing, and members that are for Sluice, are no others', (t) => {
+t.test('values that change nothing, and members for Sluice, are not unknown ones', (t) => {
   const defaults = {
     ...{ n: 1, logprobs: false, top_logprobs: 0, modalities: ['text'], store: false, functions: [] },
     ...{ models: ['x'], provider: {}, preset: 'p', transforms: ['t'], usage: { include: true }, trace: {} },
@@ -178,7 +178,7 @@ t.test('values that change nothing, and members that are for Sluice, are no othe
   t.end()
 })
 
-t.test('a member that tunes and is of another type is none of the form', (t) => {
+t.test('a tuning member of another type is not carried', (t) => {
   const prompt = read('chat', {
     user: 'u',
     prompt_cache_key: 5,

@@ -131,7 +131,7 @@ t.test('the words for reasoning, tools and formats', (t) => {
   t.end()
 })
 
-t.test('what the form does not carry is found at every depth', (t) => {
+t.test('finds members that the form does not carry at every depth', (t) => {
   const more = {
     ...{ container: 'c', mcp_servers: [{}], context_management: { edits: [{}] }, speed: 'fast', x_new: 1 },
     ...{ inference_geo: 'us', metadata: { user_id: 'u', x_meta: 1 }, output_config: { x_output: 1 } },
@@ -168,7 +168,7 @@ t.test('what the form does not carry is found at every depth', (t) => {
   t.end()
 })
 
-t.test('what says the default is no other', (t) => {
+t.test('a member with its default is not an unknown one', (t) => {
   const tool = {
     name: 'f',
     input_schema: {},

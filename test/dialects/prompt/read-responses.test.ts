@@ -81,7 +81,7 @@ t.test('reasoning by name alone goes without, and other names are refused', (t) 
   t.end()
 })
 
-t.test('reasoning of open models has a text, and a format may be told beside the data', (t) => {
+t.test('reasoning of open models has a text, and a format may stand next to the data', (t) => {
   const [turn] = itemTurns(
     { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'a' }] },
     { type: 'reasoning', summary: [], signature: 'S', format: 'anthropic-claude-v1' },
@@ -95,7 +95,7 @@ t.test('reasoning of open models has a text, and a format may be told beside the
   t.end()
 })
 
-t.test('what the form does not carry is found at every depth', (t) => {
+t.test('finds members that the form does not carry at every depth', (t) => {
   const more = {
     ...{ background: true, previous_response_id: 'r', store: true, truncation: 'auto', x_new: 1 },
     ...{ text: { x_text: 1, format: { type: 'x_format' } }, reasoning: { context: 'all_turns' } },
@@ -131,7 +131,7 @@ t.test('what the form does not carry is found at every depth', (t) => {
   t.end()
 })
 
-t.test('what clients send by default is no other', (t) => {
+t.test('members that clients send by default are not unknown ones', (t) => {
   const defaults = {
     ...{ store: false, service_tier: 'auto', stream: false, truncation: 'disabled', background: false },
     ...{
@@ -147,7 +147,7 @@ t.test('what clients send by default is no other', (t) => {
   t.end()
 })
 
-t.test('what Codex offers, and nobody runs elsewhere, is left out with the searches so far', (t) => {
+t.test('leaves out tools that only Codex runs, with the searches so far', (t) => {
   const tools = [
     { type: 'tool_search', execution: 'client', description: 'Finds', parameters: {} },
     { type: 'tool_search' },
@@ -184,7 +184,7 @@ t.test('tools that the conversation brings are declared with those of the reques
   t.end()
 })
 
-t.test('a tool that comes twice is declared once, as it was told last', (t) => {
+t.test('a tool that comes twice is declared once, as it came last', (t) => {
   const tool = (name: string, description: string) => ({
     type: 'function',
     name,

@@ -17,32 +17,29 @@ const part = {
   cache: null,
 }
 
-t.test(
-  'a text is signed, a summary has its data behind it, and data alone stands for hidden reasoning',
-  (t) => {
-    const parts = partsOf({
-      reasoning: 'all of it',
-      reasoning_details: [
-        { type: 'reasoning.text', text: 'a', signature: 'S1', format: ANTHROPIC, index: 0 },
-        { type: 'reasoning.encrypted', data: 'S2', format: ANTHROPIC, index: 1 },
-        { type: 'reasoning.text', text: '', signature: 'S3', format: ANTHROPIC, index: 2 },
-        { type: 'reasoning.summary', summary: 'b', format: OPENAI, id: 'rs_1', index: 3 },
-        { type: 'reasoning.encrypted', data: 'S4', format: OPENAI, id: 'rs_1', index: 3 },
-        { type: 'reasoning.encrypted', data: 'S5', format: OPENAI, id: 'rs_2', index: 4 },
-        { type: 'reasoning.unknown', x: 1 },
-        null,
-      ],
-    })
-    t.same(parts, [
-      { ...part, text: 'a', signature: { format: ANTHROPIC, data: 'S1' } },
-      { ...part, text: '', isRedacted: true, signature: { format: ANTHROPIC, data: 'S2' } },
-      { ...part, text: '', signature: { format: ANTHROPIC, data: 'S3' } },
-      { ...part, text: 'b', isSummary: true, id: 'rs_1', signature: { format: OPENAI, data: 'S4' } },
-      { ...part, text: '', id: 'rs_2', signature: { format: OPENAI, data: 'S5' } },
-    ])
-    t.end()
-  },
-)
+t.test('a text is signed, data follows its summary, and data alone is hidden reasoning', (t) => {
+  const parts = partsOf({
+    reasoning: 'all of it',
+    reasoning_details: [
+      { type: 'reasoning.text', text: 'a', signature: 'S1', format: ANTHROPIC, index: 0 },
+      { type: 'reasoning.encrypted', data: 'S2', format: ANTHROPIC, index: 1 },
+      { type: 'reasoning.text', text: '', signature: 'S3', format: ANTHROPIC, index: 2 },
+      { type: 'reasoning.summary', summary: 'b', format: OPENAI, id: 'rs_1', index: 3 },
+      { type: 'reasoning.encrypted', data: 'S4', format: OPENAI, id: 'rs_1', index: 3 },
+      { type: 'reasoning.encrypted', data: 'S5', format: OPENAI, id: 'rs_2', index: 4 },
+      { type: 'reasoning.unknown', x: 1 },
+      null,
+    ],
+  })
+  t.same(parts, [
+    { ...part, text: 'a', signature: { format: ANTHROPIC, data: 'S1' } },
+    { ...part, text: '', isRedacted: true, signature: { format: ANTHROPIC, data: 'S2' } },
+    { ...part, text: '', signature: { format: ANTHROPIC, data: 'S3' } },
+    { ...part, text: 'b', isSummary: true, id: 'rs_1', signature: { format: OPENAI, data: 'S4' } },
+    { ...part, text: '', id: 'rs_2', signature: { format: OPENAI, data: 'S5' } },
+  ])
+  t.end()
+})
 
 t.test('the signature of a call is known by the id of the call', (t) => {
   const parts = partsOf({
@@ -61,7 +58,7 @@ t.test('the signature of a call is known by the id of the call', (t) => {
   t.end()
 })
 
-t.test('what each provider signs is written where that provider gives it', (t) => {
+t.test('signatures of each provider are written where that provider puts them', (t) => {
   const signed = (format: string, more: object = {}): AssistantPart => ({
     ...{ ...part, kind: 'reasoning', text: 'a', signature: { format, data: 'S' } },
     ...more,
@@ -144,7 +141,7 @@ t.test('text without details, and the older name of it, are reasoning', (t) => {
   t.end()
 })
 
-t.test('what is written reads as the same, also where encrypted data follows a text', (t) => {
+t.test('written details read as the same parts, also where encrypted data follows a text', (t) => {
   const written: readonly AssistantPart[] = [
     { ...part, kind: 'reasoning', text: 'a', isSummary: true },
     { ...part, kind: 'reasoning', text: '', signature: { format: OPENAI, data: 'S' } },

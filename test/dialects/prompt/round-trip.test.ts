@@ -43,7 +43,7 @@ for (const dialect of DIALECTS)
 
 for (const dialect of DIALECTS)
   for (const protocol of DIALECTS)
-    t.test(`what ${dialect} asks is written as ${protocol} has it`, (t) => {
+    t.test(`a prompt of ${dialect} becomes a valid one of ${protocol}`, (t) => {
       fc.assert(
         fc.property(BODIES[dialect], fc.boolean(), fc.boolean(), (body, isStrict, isMaker) => {
           const terms = { ...ALL_TERMS, isStrict, isMaker, signatureFormats: [] }

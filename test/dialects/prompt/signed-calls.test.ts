@@ -15,7 +15,7 @@ function signaturesOf(...parts: readonly ReadPart[]): readonly unknown[] {
   )
 }
 
-t.test('a signature behind a call is its own, also behind another part', async (t) => {
+t.test('a signature after a call belongs to it, even after another part', async (t) => {
   t.same(signaturesOf(call('a'), signed('A'), call('b'), saidText('x'), signed('B')), [
     ...[['call', 'A'], ['call', 'B'], 'x'],
   ])

@@ -9,7 +9,7 @@ import { refusalsOf } from '../../../src/dialects/refusals.ts'
 
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
-t.test('bytes of one form become bytes of another one, texts unchanged', (t) => {
+t.test('bytes of one form become bytes of another, with unchanged texts', (t) => {
   const content = 'ü\u2028"\\\u0000😀</script>'
   // The body is part of a larger buffer, as those of uploads are.
   const json = bytesOf({ model: 'm', messages: [{ role: 'user', content }], seed: 1 })
@@ -24,7 +24,7 @@ t.test('bytes of one form become bytes of another one, texts unchanged', (t) => 
   t.end()
 })
 
-t.test('what the endpoint cannot answer is told by its paths', (t) => {
+t.test('reports members that the endpoint cannot answer by their paths', (t) => {
   const body = bytesOf({ model: 'm', messages: [{ role: 'user', content: 'a' }], stop: 'x' })
   t.match(translateRequest({ dialect: 'chat', protocol: 'responses', body, terms: LAX }), {
     ok: false,
@@ -65,7 +65,7 @@ t.test('arguments with more levels than a body may have stay text', (t) => {
   t.end()
 })
 
-t.test('long integers in what tools get keep their digits, in every pair', (t) => {
+t.test('long integers in arguments of tools keep their digits, in every pair', (t) => {
   const digits = '9007199254740993'
   const json = `{"id":${digits}}`
   const quoted = JSON.stringify(json)

@@ -31,50 +31,47 @@ t.test('the system comes first, its blocks as one text, and stays in place later
   t.end()
 })
 
-t.test(
-  'each result of a tool is a message, with an error in words, and pictures behind the last one',
-  (t) => {
-    const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }
-    t.same(
-      messagesOf(
-        { role: 'user', content: 'go' },
-        {
-          role: 'assistant',
-          content: [{ type: 'text', text: 'now' }, use('a', { x: { y: [1] } }), use('b')],
-        },
-        {
-          role: 'user',
-          content: [
-            result('a', { content: [picture, { type: 'text', text: 'seen' }], is_error: true }),
-            result('b', { is_error: true }),
-            { type: 'text', text: 'and?' },
-          ],
-        },
-      ).slice(1),
-      [
-        {
-          role: 'assistant',
-          content: 'now',
-          tool_calls: [
-            { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":{"y":[1]}}' } },
-            { id: 'b', type: 'function', function: { name: 'f', arguments: '{}' } },
-          ],
-        },
-        { role: 'tool', tool_call_id: 'a', content: '[error]\n\nseen' },
-        { role: 'tool', tool_call_id: 'b', content: '[error]' },
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'Files of the tool result a:' },
-            { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
-          ],
-        },
-        { role: 'user', content: 'and?' },
-      ],
-    )
-    t.end()
-  },
-)
+t.test('each tool result is a message, with an error in words, and pictures after the last one', (t) => {
+  const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }
+  t.same(
+    messagesOf(
+      { role: 'user', content: 'go' },
+      {
+        role: 'assistant',
+        content: [{ type: 'text', text: 'now' }, use('a', { x: { y: [1] } }), use('b')],
+      },
+      {
+        role: 'user',
+        content: [
+          result('a', { content: [picture, { type: 'text', text: 'seen' }], is_error: true }),
+          result('b', { is_error: true }),
+          { type: 'text', text: 'and?' },
+        ],
+      },
+    ).slice(1),
+    [
+      {
+        role: 'assistant',
+        content: 'now',
+        tool_calls: [
+          { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":{"y":[1]}}' } },
+          { id: 'b', type: 'function', function: { name: 'f', arguments: '{}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'a', content: '[error]\n\nseen' },
+      { role: 'tool', tool_call_id: 'b', content: '[error]' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Files of the tool result a:' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+        ],
+      },
+      { role: 'user', content: 'and?' },
+    ],
+  )
+  t.end()
+})
 
 t.test('calls alone have no content, and silence has an empty one', (t) => {
   const turns = messagesOf({ role: 'user', content: 'a' }, { role: 'assistant', content: [use('x')] })
@@ -245,7 +242,7 @@ t.test('ids of calls fit the endpoint, and a call and its result have the same',
   t.end()
 })
 
-t.test('a choice without tools is none', (t) => {
+t.test('ignores a tool choice without tools', (t) => {
   const { body } = translated(ofMessages, { tool_choice: { type: 'any', disable_parallel_tool_use: true } })
   t.match(body, { tool_choice: undefined, parallel_tool_calls: undefined })
   const tools = [{ name: 'f', input_schema: {} }]
@@ -257,7 +254,7 @@ t.test('a choice without tools is none', (t) => {
   t.end()
 })
 
-t.test('a turn of reasoning alone is none for strict endpoints, and is named', (t) => {
+t.test('a turn of reasoning alone is left out for strict endpoints, and named', (t) => {
   const input = [
     { role: 'user', content: 'a' },
     { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }] },
@@ -273,7 +270,7 @@ t.test('a turn of reasoning alone is none for strict endpoints, and is named', (
   t.end()
 })
 
-t.test('results stand right behind their calls, whatever the caller said between them', (t) => {
+t.test('results directly follow their calls, whatever the caller put between them', (t) => {
   const { body } = translated(ofResponses, {
     input: [
       { role: 'user', content: 'a' },

@@ -116,7 +116,7 @@ t.test('an effort is a budget by its share, or an effort where the model decides
   t.end()
 })
 
-t.test('a budget stays below the maximum of the answer, and goes where there is no room', (t) => {
+t.test("a budget stays below the answer's maximum, and is left out where there is no room", (t) => {
   const asked = { reasoning: { max_tokens: 60_000 } }
   t.same(thinking(asked, OLD), [{ type: 'enabled', budget_tokens: 9_500 }, undefined, []])
   t.same(thinking({ ...asked, max_tokens: 1_078 }, OLD)[0], { type: 'enabled', budget_tokens: 1_024 })
@@ -125,34 +125,27 @@ t.test('a budget stays below the maximum of the answer, and goes where there is 
   t.end()
 })
 
-t.test(
-  'what Anthropic refuses beside reasoning goes, the reasoning where the answer would be another',
-  (t) => {
-    const reasoning = { effort: 'high' }
-    const sampled = { reasoning, temperature: 0.2, top_k: 5, top_p: 0.5 }
-    const { body, dropped } = translated(ofChat, { ...sampled, max_tokens: 5_000 }, OLD)
-    t.match(body, { thinking: {}, temperature: undefined, top_k: undefined, top_p: undefined })
-    t.same([...dropped].sort(), ['temperature', 'top_k', 'top_p'])
-    const tools = [{ type: 'function', function: { name: 'f' } }]
-    t.same(thinking({ reasoning, tools, tool_choice: 'required' }, OLD), [
-      undefined,
-      undefined,
-      ['reasoning'],
-    ])
-    const messages = [
-      user('a'),
-      { role: 'assistant', content: null, tool_calls: [call('x')] },
-      { role: 'tool', tool_call_id: 'x', content: 'X' },
-    ]
-    t.same(
-      thinking({ reasoning, tools, messages }, OLD),
-      [undefined, undefined, ['reasoning']],
-      'a step without',
-    )
-    t.same(thinking({ reasoning, tools, messages }, NEW)[0], ADAPTIVE)
-    t.end()
-  },
-)
+t.test('drops fields that Anthropic refuses with reasoning, or the reasoning itself', (t) => {
+  const reasoning = { effort: 'high' }
+  const sampled = { reasoning, temperature: 0.2, top_k: 5, top_p: 0.5 }
+  const { body, dropped } = translated(ofChat, { ...sampled, max_tokens: 5_000 }, OLD)
+  t.match(body, { thinking: {}, temperature: undefined, top_k: undefined, top_p: undefined })
+  t.same([...dropped].sort(), ['temperature', 'top_k', 'top_p'])
+  const tools = [{ type: 'function', function: { name: 'f' } }]
+  t.same(thinking({ reasoning, tools, tool_choice: 'required' }, OLD), [undefined, undefined, ['reasoning']])
+  const messages = [
+    user('a'),
+    { role: 'assistant', content: null, tool_calls: [call('x')] },
+    { role: 'tool', tool_call_id: 'x', content: 'X' },
+  ]
+  t.same(
+    thinking({ reasoning, tools, messages }, OLD),
+    [undefined, undefined, ['reasoning']],
+    'a step without',
+  )
+  t.same(thinking({ reasoning, tools, messages }, NEW)[0], ADAPTIVE)
+  t.end()
+})
 
 t.test('own signatures are given back, and foreign ones are left out with their reasoning', (t) => {
   const reasoning_details = [
@@ -303,7 +296,7 @@ t.test('texts of white space alone are left out, and a conversation without a te
   t.end()
 })
 
-t.test('how closely a picture is looked at is named, also in what a tool gave', (t) => {
+t.test('names the detail of pictures, also in tool results', (t) => {
   const picture = { type: 'input_image', image_url: 'https://x.example/a.png', detail: 'low' }
   const input = [
     { role: 'user', content: 'a' },

@@ -90,7 +90,7 @@ t.test('a result that is an error says so, with its pictures', (t) => {
   t.end()
 })
 
-t.test('reasoning goes back with what encrypts it, and without goes out', (t) => {
+t.test('reasoning with encrypted data goes back, and reasoning without is left out', (t) => {
   const reasoning_details = [
     { type: 'reasoning.text', text: 'a', signature: 'S', format: 'anthropic-claude-v1' },
     { type: 'reasoning.summary', summary: 'b', id: 'rs_1' },

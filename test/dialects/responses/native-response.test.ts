@@ -49,7 +49,7 @@ t.test('figures of answers', async (t) => {
   t.match(must(read({ ...RESPONSE, output: searched })).usage, { input: 0, searches: 2 })
 })
 
-t.test('a usage that is missing is put in, with what else is missing', async (t) => {
+t.test('adds a missing usage, and other missing members', async (t) => {
   const answer = JSON.parse(given({ output: [], tools: null })) as Record<string, unknown>
   t.match(answer, {
     id: 'resp_01k0',
@@ -62,10 +62,10 @@ t.test('a usage that is missing is put in, with what else is missing', async (t)
   })
   t.equal(given('{"output":[]}').match(/"usage"/g)?.length, 1)
   t.equal(given('{"output":[],"usage":null}').match(/"usage"/g)?.length, 1)
-  t.equal(given('{"o\\u0075tput":[]}').match(/"usage"/g)?.length, 1, 'written anew')
+  t.equal(given('{"o\\u0075tput":[]}').match(/"usage"/g)?.length, 1, 'rewritten')
 })
 
-t.test('what is no answer', async (t) => {
+t.test('refuses bodies that are not an answer', async (t) => {
   for (const body of [
     '',
     '{',

@@ -184,10 +184,10 @@ t.test('a usage that is missing or not credible is replaced, and a thin one is c
     cost: 0.5,
     is_byok: false,
   })
-  t.same(usageOf(USAGE, { id: null }), { ...USAGE, cost: 0.5, is_byok: false }, 'beside added members')
+  t.same(usageOf(USAGE, { id: null }), { ...USAGE, cost: 0.5, is_byok: false }, 'next to added members')
 })
 
-t.test('what is an output, and what is none', async (t) => {
+t.test('distinguishes output events from others', async (t) => {
   const has = (event: object): boolean => {
     const stream = streamed()
     stream.read(Buffer.from(`data: ${JSON.stringify(event)}\n\n`))
@@ -228,7 +228,7 @@ t.test('output is counted once, whichever of its forms a provider leaves out', a
   t.equal(summary([bodyOf(RESPONSES_STREAMS['openai, a tool'] ?? [])]).outputBytes, 2)
 })
 
-t.test('searches are counted once, and visits of pages are none', async (t) => {
+t.test('searches are counted once, and visits of pages are not searches', async (t) => {
   const output = [searchCall('search'), searchCall('open_page'), searchCall(), searchCall('find_in_page')]
   const items = output.flatMap((item) => [
     { type: 'response.output_item.added', item },
@@ -256,7 +256,7 @@ t.test('searches are counted once, and visits of pages are none', async (t) => {
   const escaped = { type: 'response.output_item.done', item: { ...searchCall('search'), a: 1 } }
   const stream = streamed()
   stream.read(Buffer.from(`data: ${JSON.stringify(escaped).replace('"a"', '"\\u0061"')}\n\n`))
-  t.match(stream.usage, { searches: 1 }, 'an event that is written anew')
+  t.match(stream.usage, { searches: 1 }, 'an event that is rewritten')
 })
 
 t.test('how a stream fails', async (t) => {
@@ -296,10 +296,10 @@ t.test('how a stream fails', async (t) => {
       ...named([{ type: 'response.failed', response }]),
     ]),
   ])
-  t.match(after, { failure: null, end: null, isDone: true, finishReason: 'failed' }, 'behind an output')
+  t.match(after, { failure: null, end: null, isDone: true, finishReason: 'failed' }, 'after an output')
 })
 
-t.test('what the walk does not decide is parsed, up to its maximum', async (t) => {
+t.test('parses events that the walk cannot decide, up to its maximum', async (t) => {
   const odd = (more: string): string =>
     `{"ty\\u0070e":"response.created","response":{"model":"a","model":"b"${more}}}`
   const [event] = one(odd(''))

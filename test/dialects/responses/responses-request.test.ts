@@ -153,7 +153,7 @@ class Texts {
   }
 }
 
-t.test('random calls arrive without what is ours, and without what is not stored', async (t) => {
+t.test('random calls arrive without our members, and without items that are not stored', async (t) => {
   let cuts = 0
   for (let seed = 0; seed < CASES; seed++) {
     const text = new Texts(seed).body()
@@ -171,7 +171,7 @@ t.test('random calls arrive without what is ours, and without what is not stored
   t.ok(cuts > CASES / 4, 'references were among them')
 })
 
-t.test('what no rule names goes out byte for byte', async (t) => {
+t.test('members that no rule names go out byte for byte', async (t) => {
   const input = '[ {"role":"user", "content":[{"type":"input_text","text":"a\\u0062","x":1.0} ] } ]'
   const { out, dropped } = sent(
     `{"model":"m" , "input" : ${input}, "store" : true , "x":1.0e5,"tools":[ ]}`,
@@ -216,7 +216,7 @@ t.test('a maximum is sent where a finite limit counts the call, and none was ask
   t.equal(maxOf('{"model":"m","input":"x"}', null), undefined)
 })
 
-t.test('of members that come twice the last counts', async (t) => {
+t.test('the last of a member that comes twice counts', async (t) => {
   const item = '{"type":"message","id":"msg_1","type":"item_reference","id":"rs_1"}'
   t.same(JSON.parse(sent(`{"model":"m","input":[${item}]}`).out), { model: 'up', input: [], store: false })
   const other = '{"type":"item_reference","id":"rs_1","type":"unknown"}'

@@ -188,7 +188,7 @@ class Book {
     })
   }
 
-  /** A request that must leave no row. @param isRight whether it was what it is told to be */
+  /** A request that must leave no row. @param isRight whether the answer was the expected one */
   async none(what: string, told: Told, isRight: boolean): Promise<void> {
     this.others++
     if (!isRight) this.wrong.others.push(`${what}: ${told.status} ${told.text.slice(0, 200)}`)
@@ -236,7 +236,7 @@ async function changed(book: Book, operation: AnyOperation, change: Change): Pro
   }
 }
 
-/** What every operation of its kind refuses: keys, bodies, things that nobody or somebody else has. */
+/** Requests that every operation of its kind refuses: keys, bodies, unknown and foreign objects. */
 async function refused(book: Book, operation: AnyOperation, change: Change): Promise<void> {
   const request = await change.request(book.world)
   await book.events()

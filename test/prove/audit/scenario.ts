@@ -19,7 +19,7 @@ export interface World {
   make(method: string, path: string, body?: unknown, by?: KeyKind): Promise<Readonly<Record<string, unknown>>>
 }
 
-/** What a request has beside its operation's method and prefix. */
+/** The parts of a request besides its operation's method and prefix. */
 export interface Request {
   /** Below the prefix of its operations. */
   readonly path: string
@@ -29,15 +29,15 @@ export interface Request {
 }
 
 export interface Change {
-  /** Makes what the change is of, and tells the request that changes it. */
+  /** Creates the object of the change, and returns the request that changes it. */
   readonly request: (world: World) => Promise<Request>
-  /** Rows beside that of the object itself: what ends with it. */
+  /** Rows besides that of the object itself: those that end with it. */
   readonly others?: number
   /** The same request a second time: it changes nothing. Left out: it changes something again. */
   readonly again?: 'nothing'
-  /** It makes what its path names: of nobody's name there is nothing to be unknown. */
+  /** It creates the object that its path names, so that no name is unknown. */
   readonly isNaming?: true
-  /** Conflicts, and values that only the operation itself can refuse, behind a success of the request. */
+  /** Conflicts, and values that only the operation itself can refuse, after a success of the request. */
   readonly refused?: (world: World, done: Request) => Promise<readonly Request[]>
 }
 

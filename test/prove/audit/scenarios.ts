@@ -242,7 +242,7 @@ async function intern({ make }: World): Promise<string> {
   return String((await make('POST', '/interns', { name: 'Ada', provision: false }))['id'])
 }
 
-/** @param form of the request's path behind the slug */
+/** @param form the part of the request's path after the slug */
 function saved(form: string, body: object): Change {
   return {
     request: async () => ({

@@ -1,4 +1,4 @@
-/** The lean HTTP client beside undici: what it takes for a response undici takes for the same one. */
+/** The lean HTTP client next to undici: it accepts only responses that undici reads in the same way. */
 import type { Program, Proof } from '../proof.ts'
 import { randomFrom } from '../../support/embeddings/random-answers.ts'
 import { readByLean, readByUndici, type Understood } from '../../support/egress/http-clients.ts'

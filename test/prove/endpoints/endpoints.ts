@@ -57,7 +57,7 @@ export const program: Program = {
 const VECTOR = { data: [{ object: 'embedding', index: 0, embedding: [0.5] }], object: 'list' }
 const USAGE = { usage: { prompt_tokens: 1, total_tokens: 1 } }
 
-/** What the upstream does, and the reason that a validation has to tell. */
+/** What the upstream does, and the reason that a validation has to give. */
 const UPSTREAM_FAILURES: readonly (readonly [reason: string, behaviour: Behaviour])[] = [
   ['upstream_error', refuses(401, 'Incorrect API key provided')],
   ['upstream_error', refuses(503, 'overloaded')],

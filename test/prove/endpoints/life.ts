@@ -31,7 +31,7 @@ export interface Life {
   readonly node: FileStand
   readonly upstream: ScriptedProvider
   readonly fields: Readonly<Record<string, unknown>>
-  /** A kept-alive connection to each front; `reconnected` makes them anew. */
+  /** A kept-alive connection to each front; `reconnected` opens them again. */
   fronts: readonly Agent[]
   manage(method: string, path: string, body?: unknown): Promise<Told>
   call(method: string, path: string, body?: unknown, agent?: Agent): Promise<Told>

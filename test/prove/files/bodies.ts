@@ -31,7 +31,7 @@ export const program: Program = {
       answerTimeoutMs: PATIENCE_MS,
     })
     await pause(500)
-    // Each look begins the figure anew: what the start cost is not what is asked.
+    // Each look resets the figure: the cost of the start must not count.
     await stand.admin('/metrics')
     const rounds = proof.isShort ? 1 : 5
     for (const [name, isTokens] of [

@@ -16,7 +16,7 @@ import {
 } from '../../support/files/upload-echo.ts'
 import type { Program, Proof } from '../proof.ts'
 
-/** What a form ends with; behind it may be anything. */
+/** The end of a form; any bytes may follow. */
 const LAST = `--${BOUNDARY}--`
 /** Requests under way at once. */
 const AT_ONCE = 16

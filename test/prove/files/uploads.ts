@@ -1,4 +1,4 @@
-/** Whatever happens to an upload, nothing of it stays behind, and the next one works. */
+/** Whatever happens to an upload, it leaves nothing, and the next one works. */
 import { startFileStand } from '../../support/files/file-stand.ts'
 import { FakeS3 } from '../../support/files/s3.ts'
 import { aborts } from './uploads/aborts.ts'

@@ -16,7 +16,7 @@ const CALLS = 16
 /** Times that a turn is asked for. */
 const TRIES_MAX = 3
 
-/** How callers tell a conversation, and where. */
+/** How callers name a conversation, and where. */
 interface Kind {
   readonly name: string
   readonly path: '/chat/completions' | '/messages'
@@ -68,7 +68,7 @@ export const program: Program = {
   },
 }
 
-/** The load of all conversations, whatever told them apart. */
+/** The load of all conversations, however they were named. */
 function checkEven(proof: Proof, load: ReadonlyMap<string, number>, apart: number): void {
   const even = [...load.values()].reduce((sum, count) => sum + count, 0) / SLUGS.length
   const worst = Math.max(...SLUGS.map((slug) => Math.abs((load.get(slug) ?? 0) / even - 1)))

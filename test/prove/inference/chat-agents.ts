@@ -271,7 +271,7 @@ function catalogueOf(origin: string): object {
   return {
     providers: [...ofProtocols, ...asServers],
     models: [
-      // The names of Google's models tell what they take.
+      // The names of Google's models determine the fields that they take.
       ...TEXT_PROTOCOLS.map((name) =>
         modelAt(name, `of-${name}`, name === 'gemini' ? 'gemini-3.1-pro' : 'upstream'),
       ),

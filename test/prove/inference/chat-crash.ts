@@ -33,7 +33,7 @@ const SIZES: Readonly<Record<ProgramForm, { readonly full: Size; readonly short:
 }
 /** Tokens that a call asks for: nearly all of its bound. */
 const TOKENS_MAX = 5_000
-/** Words behind which every stream has told of itself. */
+/** Words after which every stream has reported its progress. */
 const WORDS_MIN = 8
 /** Milliseconds from the recovery until its money is lent again. */
 const USABLE_MS_MAX = 2_000
@@ -204,7 +204,7 @@ async function faultsOf(
   killed: readonly PacedCall[],
 ): Promise<readonly string[]> {
   const booked = await bookedOf(stand, killed)
-  // A front that stood still tells the journal of a stream before it reads what came meanwhile.
+  // A front that stood still notes a stream in the journal before it reads the bytes that came meanwhile.
   const untoldWords = isShort ? Math.ceil((PROGRESS_MS + PROGRESS_BEAT_MS) / stand.wordMs) : 0
   return killed.flatMap((one) => {
     const wrong = wrongOf({ ...stand, untoldWords }, one, booked(one))

@@ -1,4 +1,4 @@
-/** A provider that dies anywhere in its answer: another one answers, or the caller is told the truth. */
+/** A provider that dies anywhere in its answer: another one answers, or the caller gets the true error. */
 import { API_PREFIX } from '../../../src/schemas/api-prefix.ts'
 import { BYTES_PER_TOKEN } from '../../../src/schemas/inference/token-limits.ts'
 import { KEY } from '../../support/front.ts'
@@ -86,7 +86,7 @@ interface Table {
 /** What became of each death; a fault begins with its mark. */
 type Cells = Map<string, string>
 const WRONG = 'WRONG'
-/** Told tokens below one part of so many of the estimate are older than what was delivered. D26. */
+/** Reported tokens below one part of so many of the estimate are older than the delivered output. D26. */
 const STALE_SHARES = 4
 
 async function table({ proof, dialect, deaths, hasClients }: Table): Promise<void> {
@@ -207,7 +207,7 @@ interface Learned {
   readonly told: string
 }
 
-/** The breaker opens, and the next call leaves the endpoint out; behind a whole answer it stays closed. */
+/** The breaker opens, and the next call leaves the endpoint out; after a whole answer it stays closed. */
 async function learns(
   stand: StreamStand,
   dialect: ProvedDialect,
@@ -229,7 +229,7 @@ async function learns(
 }
 
 /**
- * A call goes to another endpoint at once. The first one may come behind the rest of the breaker, and probe;
+ * A call goes to another endpoint at once. The first one may come after the rest of the breaker, and probe;
  * the next one of the same caller then does not.
  */
 async function isLeftOut({ log, call }: StreamStand, dialect: ProvedDialect): Promise<boolean> {
@@ -257,13 +257,13 @@ function chargesOf({ spend }: StreamStand, death: Death, made: number): readonly
   })
 }
 
-/** Tokens that every provider tells of a whole answer. */
+/** Tokens that every provider reports for a whole answer. */
 const WHOLE_TOKENS = 4
 /** The event of messages whose figure of the output says nothing of it. */
 const PLACEHOLDER = 'message_start'
 const TOLD = /"(?:completion_tokens|output_tokens|candidatesTokenCount)":(\d+)/g
 
-/** Tokens of what the caller got: as the provider told them last, unless it has written far more since. D26. */
+/** Tokens of the caller's output: the provider's last figure, unless it has written far more since. D26. */
 function tokensOf({ text, sent, fate }: Death): number {
   const estimated = Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
   const telling = sent.filter(({ event }) => event !== PLACEHOLDER)

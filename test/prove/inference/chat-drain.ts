@@ -1,4 +1,4 @@
-/** A node that ends, and fronts that are replaced, let streams go on as long as they may, and tell the rest. */
+/** Ending nodes and replaced fronts let streams go on as long as they may, and end the rest with an error. */
 import { isGone } from '../../support/nodes/node.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
@@ -55,7 +55,7 @@ const SHORT: Size = {
   lateMs: 2_500,
 }
 const MODELS = [PACED_MODEL, DRAINED_MODEL]
-/** Share of the drain that a reload waits behind the one before, beside the whole of it. */
+/** Share of the drain that a reload waits after the one before, besides the whole of it. */
 const SLACK = 0.2
 /** Milliseconds of a timer of the node, and of an event on its way, on an idle machine. */
 const LATE_MS_MAX = 2_000
@@ -104,7 +104,7 @@ async function openAll(drain: Drain, lengthOf: () => number): Promise<readonly P
 
 /**
  * A front that is replaced has its streams until the next reload, and from then on the time of a drain: each
- * reload here comes a drain behind the end of the one before, so that streams of two drains never break. D34.
+ * reload here comes a drain after the end of the one before, so that streams of two drains never break. D34.
  */
 async function reloadsInTurn(drain: Drain): Promise<void> {
   const { proof, stand, size } = drain

@@ -132,7 +132,7 @@ async function atOnce(
   proof.check(text, grown <= GROWTH_BYTES_MAX, `${(grown / MIB).toFixed(0)} MB`)
 }
 
-/** Ids that are none of the key's workspace. */
+/** Ids that do not belong to the key's workspace. */
 async function strangers({ proof, stand, provider, id }: Stage): Promise<void> {
   const manage = async (path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
     const headers = {
@@ -200,7 +200,7 @@ async function addresses(proof: Proof): Promise<void> {
 const REFUSED = 'destination_refused'
 const GOOD = 'here'
 
-/** Whatever came from there is no medium: so is what the good destination says. */
+/** No answer from there is a medium, and neither is that of the good destination. */
 const fetched: Reach = async (egress, { host, port }) => {
   const media = new CallMedia(egress, {
     caller: { organizationId: 'o', workspaceId: 'w', key: 'k' },

@@ -22,7 +22,7 @@ const MODEL = 'fake/model-1'
 const MIB = 1_024 * 1_024
 /** Milliseconds until spans, records and log lines have left their buffers. */
 const SETTLING_MS = 6_000
-/** Bytes of a stream behind its first words, and far before its end. */
+/** Bytes of a stream after its first words, and far before its end. */
 const BROKEN_AT = 6_000
 /** Bytes of a provider that are read at most before an answer has begun, with what the sockets hold. */
 const ENDLESS_BYTES_MAX = 256 * MIB
@@ -217,7 +217,7 @@ async function canaries({ proof, stand, provider, marker }: Stage, form: Form): 
     provider.script(form.refuses(quoted))
     await ask(400, form.request(quoted, { stream }))
   }
-  // Behind the head the stream tells.
+  // After the head the stream reports the error.
   provider.script(form.answers(Array.from({ length: 60 }, words).flat(), { cutAt: BROKEN_AT, ending: 'rst' }))
   // The body has no end, and the client raises: with `connection: close` it would take what came for all.
   const headers = { connection: 'keep-alive' }

@@ -42,9 +42,9 @@ const SIZES: Readonly<Record<ProgramForm, { readonly full: Size; readonly short:
 /** Milliseconds from the end of the caller's connection to that of the provider's. */
 const CUT_MS_MAX = 50
 const TOKENS_MAX = 100
-/** Of every second caller the provider is silent behind so many words. */
+/** For every second caller the provider is silent after so many words. */
 const SILENT_AT = 3
-/** The part of a drained answer behind which all callers have left. */
+/** The part of a drained answer after which all callers have left. */
 const DRAINED_LEAVING_SHARE = 0.15
 /** Milliseconds in which a front has seen that its callers have left, on a machine that is not slow. */
 const SEEN_MS = 500
@@ -226,7 +226,7 @@ function madeOf({ provider }: PacedStand, calls: readonly PacedCall[]): readonly
 }
 
 /**
- * Whether the row of a call that was cut is no estimate of what was generated until then, or above its bound.
+ * Whether the row of a cut call differs from the estimate of the output until then, or exceeds its bound.
  * In short what its caller has read is enough: the rest may lie before a front that stands still.
  */
 function isApart(

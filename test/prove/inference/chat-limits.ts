@@ -22,7 +22,7 @@ const WORDS = 16
 const TPM_PER_CALL = 10
 /** Milliseconds between two tries of a caller who was refused. */
 const TRY_MS = 100
-/** Milliseconds behind a lease until all its places are in use again. */
+/** Milliseconds after a lease until all its places are in use again. */
 const TAKEN_MS_MAX = 5_000
 
 export const program: Program = {

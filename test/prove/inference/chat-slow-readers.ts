@@ -1,4 +1,4 @@
-/** Callers who stop reading cost little memory, slow nobody, and are cut and charged. */
+/** Callers who stop reading cost little memory, slow no other call, and are cut and charged. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
@@ -17,7 +17,7 @@ const KIB = 1_024
 const MIB = 1_024 * KIB
 /** Bytes that the whole node may take for one caller who does not read, in all. */
 const EACH_BYTES_MAX = 130_000
-/** Bytes of an answer that nobody reads: above all that sockets hold. */
+/** Bytes of an unread answer: more than sockets hold. */
 const ANSWER_BYTES = 20 * MIB
 /** Milliseconds between two events of an answer that is read. */
 const EVENT_MS = 20
@@ -45,7 +45,7 @@ export const program: Program = {
     const most = unread * EACH_BYTES_MAX
     const text = `${unread} callers who do not read take at most ${Math.round(most / 1e6)} MB`
     const found = `${(grown / 1e6).toFixed(0)} MB, ${Math.round(grown / unread / 1_000)} KB each`
-    // A node's first streams take more, whoever reads them, and garbage counts: few callers prove no bound.
+    // A node's first streams take more, read or not, and garbage counts: few callers prove no bound.
     if (proof.isShort) proof.checkTimed(text, grown <= most, found)
     else proof.check(text, grown <= most, found)
     const least = unread * ANSWER_BYTES
@@ -65,7 +65,7 @@ export const program: Program = {
 }
 
 async function cut(proof: Proof, stand: Stand, stalled: readonly Stalled[]): Promise<void> {
-  // The system tells a socket that is not read nothing: it is asked whether the provider is still held.
+  // An unread socket reports nothing: ask whether the provider is still held.
   const from = performance.now()
   while ((await openStreams(stand)) > 0 && performance.now() - from < CUT_MS) await after(SETTLED_MS)
   const left = await openStreams(stand)

@@ -1,4 +1,4 @@
-/** Redis and Postgres are away under streams: none breaks, new calls go on, and all is charged behind it. */
+/** Redis and Postgres are away under streams: none breaks, new calls go on, and all is charged afterwards. */
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
 import { checkLedger } from '../check-ledger.ts'
@@ -36,7 +36,7 @@ export const program: Program = {
       return
     }
     const { workspace_id: workspaceId, inference_key: free } = stand.stand.keys
-    // A call waits 90 ms for its rate: beside other tests Redis may take longer.
+    // A call waits 90 ms for its rate: with other tests running Redis may take longer.
     const rate = proof.isShort ? {} : { rate_limit_rpm: RPM }
     const limited = await stand.makeKey(workspaceId, { limit: LIMIT_USD, ...rate })
     const outage: Outage = { proof, stand, size, keys: [free, limited.key] }
@@ -108,7 +108,7 @@ async function through({ proof, stand, size, keys }: Outage): Promise<Calls> {
   await Promise.all([stand.postgres.start(), stand.redis?.start()])
   await pause(size.leadMs)
   clearInterval(timer)
-  // Of an answer without a word, responses tell no tokens that can be believed.
+  // For an answer without a word, responses report no credible tokens.
   await until('every call has a word', () => calls.every(({ end, read }) => end !== 'open' || read > 0))
   stand.provider.endAll()
   await Promise.all([...streams, ...calls].map(({ over }) => over))

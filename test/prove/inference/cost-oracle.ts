@@ -1,4 +1,4 @@
-/** What a usage costs, in big integers, beside what the product makes of the provider's words for it. */
+/** The cost of a usage in big integers, to compare with the product's cost of the provider's figures. */
 import { chatUsageOf } from '../../../src/dialects/chat/usage.ts'
 import { MessagesUsage } from '../../../src/dialects/messages/usage.ts'
 import { geminiUsageOf } from '../../../src/dialects/gemini/parts.ts'
@@ -19,16 +19,16 @@ export type Tokens = Required<TokenCounts>
 
 /** What a provider has words for; what it has none for is not there. */
 export interface Told {
-  /** It tells what is kept for an hour. */
+  /** It reports the tokens that are kept for an hour. */
   readonly hasHour?: true
   readonly hasSearches?: true
   /** Kinds of tokens that are no text. */
   readonly media?: readonly (keyof MediaFigures)[]
-  /** Nobody tells what a cache has written. */
+  /** Tokens written to a cache are not reported. */
   readonly hasNoWrites?: true
 }
 
-/** A dialect's way to tell tokens, and the product's reader of it. */
+/** A dialect's way to report tokens, and the product's reader of it. */
 interface Convention extends Told {
   readonly name: string
   tell(tokens: Tokens): object
@@ -47,10 +47,10 @@ function chatOf({ input, cacheRead, cacheWrite, output, reasoning }: TokenCounts
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
 }
 
-/** Chat tells sounds and pictures of the whole prompt: those of a cache cannot be told apart. */
+/** Chat reports sounds and pictures of the whole prompt: those from a cache cannot be distinguished. */
 export const CHAT_MEDIA = ['audio', 'image', 'audioOutput'] as const
 
-/** As OpenAI tells it. */
+/** As OpenAI reports it. */
 export function chatUsage(tokens: Tokens): object {
   const { audio, image, audioOutput } = tokens.media
   return {
@@ -66,7 +66,7 @@ export function chatUsage(tokens: Tokens): object {
   }
 }
 
-/** As Google tells it: sums, and beside them counts of each medium. */
+/** As Google reports it: sums, and counts of each medium. */
 export function geminiUsage({ input, cacheRead, output, reasoning, media }: Tokens): object {
   const { audio, image, audioRead, audioOutput } = media
   const detailsOf = (sound: number, picture: number, all: number): readonly object[] => [
@@ -84,7 +84,7 @@ export function geminiUsage({ input, cacheRead, output, reasoning, media }: Toke
   }
 }
 
-/** As OpenAI's responses tell it. */
+/** As OpenAI's responses report it. */
 export function responsesUsage({ input, cacheRead, cacheWrite, output, reasoning }: TokenCounts): object {
   const all = input + cacheRead + cacheWrite
   return {

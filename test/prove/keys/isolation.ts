@@ -105,7 +105,7 @@ async function deadOnes(
   )
 }
 
-/** The first organization of a node operates it: what is told of the whole node is told to its keys alone. */
+/** The first organization of a node operates it: only its keys see the figures of the whole node. */
 async function operators(proof: Proof, stand: Stand, own: Owner): Promise<void> {
   const operator = stand.keys.management_key
   const told = async (path: string, key: string): Promise<Told> =>

@@ -9,7 +9,7 @@ import { tally, type Program, type Proof } from '../proof.ts'
 /** Connections of the load of each key, and its requests a second; in short no more than are answered. */
 const CONNECTIONS = 8
 const RATE_PER_S = { full: 200, short: 60 }
-/** Milliseconds for which the load goes on behind the end of the overlap. */
+/** Milliseconds for which the load continues after the end of the overlap. */
 const TAIL_MS = 1_000
 const WITH_HINT_MS = 250
 /** Calls with the same answer after which it is that of both fronts, and milliseconds until it must be. */
@@ -57,7 +57,7 @@ async function overlapping(proof: Proof, stand: Stand, old: Key, overlapS: numbe
   const newLoad = await loadOf(proof, stand, fresh)
   await after(Math.max(0, ends.latest - monotonicMs()) + TAIL_MS)
   const [before, behind] = [await oldLoad.load.stop(), await newLoad.load.stop()]
-  // A load that stood still behind the end has asked nothing there.
+  // A load that stood still after the end has asked nothing then.
   const ended = await settled(stand, old, 401)
   const inTime = before.rows.filter((row) => row.endedAt < ends.earliest)
   const late = before.rows.filter((row) => row.startedAt > ends.latest)
@@ -90,7 +90,7 @@ async function overlapping(proof: Proof, stand: Stand, old: Key, overlapS: numbe
   return fresh
 }
 
-/** In USD. Read again while they differ: fronts book behind their answers, also between two readings. */
+/** In USD. Read again while they differ: fronts book after their answers, also between two readings. */
 async function usages(stand: Stand, keys: readonly Key[]): Promise<readonly number[]> {
   const giveUpAt = monotonicMs() + GIVE_UP_MS
   for (;;) {
@@ -179,7 +179,7 @@ function loadOf(proof: Proof, stand: Stand, { key }: Key): ReturnType<typeof loa
   })
 }
 
-/** `monotonicMs()` at which the old key expires, as near as a clock of whole milliseconds tells it. */
+/** `monotonicMs()` at which the old key expires, as near as a clock of whole milliseconds shows it. */
 function instantOf({ previous }: Record<string, unknown>): {
   readonly earliest: number
   readonly latest: number

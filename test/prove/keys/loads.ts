@@ -1,5 +1,5 @@
 /**
- * Whoever writes one workspace in a loop keeps no key of another organization out, not across reloads either.
+ * Writing one workspace in a loop locks out no key of another organization, not across reloads either.
  */
 import { Agent, request } from 'node:http'
 import { createKey } from '../../../src/server/store/keys/api-keys.ts'
@@ -186,7 +186,7 @@ async function reloads(
     if (await isRolled(stand, { before, handovers })) replaced++
     proof.say(`reload ${round + 1}: fronts ${stand.fronts().join(', ')}`)
   }
-  // They tell of it behind their start.
+  // They report it after their start.
   await until('new fronts have told what they began with', () => {
     noteHandovers(stand, handovers)
     return handovers.size >= count * FRONTS

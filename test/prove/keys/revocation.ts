@@ -200,7 +200,7 @@ async function hinted(revoking: Revoking): Promise<void> {
   report(proof, 'by hint', tries, WITH_HINT_MS)
 }
 
-/** The commit is made here and nobody is told: what is left is the poll. Redis is frozen meanwhile. */
+/** The commit is made here without a hint, so that only the poll finds it. Redis is frozen meanwhile. */
 async function polled(revoking: Revoking): Promise<void> {
   const { proof, stand, store, tries: count } = revoking
   const keys = await Promise.all(Array.from({ length: count }, () => made(stand)))
@@ -326,8 +326,7 @@ async function cross(store: Store, keys: readonly Key[]): Promise<Crossing> {
   const third = revoke(quick, {
     after: async () => {
       hasWaited = isSecondFree
-      // The server ends one transaction behind the other; which of both answers is read first is nobody's
-      // order.
+      // The server ends one transaction after the other, but either answer may be read first.
       if (hasWaited) await second
     },
   })

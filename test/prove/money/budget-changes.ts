@@ -155,7 +155,7 @@ interface Spent extends Settling {
 }
 
 /**
- * Until no front spends by an older limit, what was lent is spent or back, and what callers were told is in
+ * Until no front spends by an older limit, lent money is spent or back, and the costs that callers saw are in
  * the books.
  */
 async function settled({ proof, bench, account, spenders, callers }: Settling): Promise<void> {
@@ -168,8 +168,7 @@ async function settled({ proof, bench, account, spenders, callers }: Settling): 
 }
 
 /**
- * Until calls of all callers are refused in a row: how long a front that stalls obeys a limit that was is
- * nobody's to say.
+ * Until calls of all callers are refused in a row: a stalled front may obey an old limit for any time.
  */
 async function refusedAll(proof: Proof, { statuses }: Spenders, callers: number): Promise<void> {
   const answers = (): number => Object.values(statuses).reduce((sum, count) => sum + count, 0)

@@ -13,8 +13,7 @@ const CONNECTIONS = 64
 /** Of limit + burst. */
 const ACCEPTED_MIN = 0.97
 /**
- * Times that the lone client begins until it was told to wait: a slow machine does not use the burst up at
- * once.
+ * Starts of the lone client until it was refused: a slow machine does not use the burst up at once.
  */
 const POLITE_RUNS_MAX = 20
 
@@ -85,7 +84,7 @@ export function worstInterval(
   return worst
 }
 
-/** One client that waits as told: after each 429 its next request succeeds. */
+/** One client that waits for Retry-After: after each 429 its next request succeeds. */
 async function polite(proof: Proof, stand: Stand, durationMs: number): Promise<void> {
   const requests = [
     stand.embeddings(await limitedKey(stand, 'polite', proof.isShort ? POLITE_SHORT_RPM : LIMIT_RPM)),

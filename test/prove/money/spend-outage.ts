@@ -81,8 +81,7 @@ export const program: Program = {
 }
 
 /**
- * Fronts that are called often ask the stores by time and not by call. @returns what its callers were told to
- * have spent
+ * Fronts that are called often ask the stores by time and not by call. @returns the cost that callers saw
  */
 async function warm(proof: Proof, bench: SpendStand): Promise<bigint> {
   const { store, redis } = bench
@@ -217,7 +216,7 @@ async function withoutPostgres(proof: Proof, { postgres }: SpendStand, spenders:
   await pause(1_000)
 }
 
-/** No front died and no caller left: what callers were told and what was booked are the same to the nano. */
+/** No front died and no caller left: the costs that callers saw and the books are equal to the nano. */
 async function books(
   proof: Proof,
   bench: SpendStand,

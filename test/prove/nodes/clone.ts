@@ -1,4 +1,4 @@
-/** A clone of the committed tree for somebody who has Node and the npm registry, and `npm start` in it. */
+/** A clone of the committed tree with only Node and the npm registry, and `npm start` in it. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { chmod, mkdir, readdir, symlink } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'

@@ -52,7 +52,7 @@ async function builtTree(proof: Proof): Promise<string> {
   return (await startNode(proof, await nodeSettings(proof))).output()
 }
 
-/** The first word behind a name in the words of a start. */
+/** The first word after a name in the output of a start. */
 function printed(words: string, name: string): string {
   const found = new RegExp(`^ *${name} +(\\S+)`, 'm').exec(words)?.[1]
   if (found === undefined) throw new Error(`the start does not say ${name}:\n${words}`)

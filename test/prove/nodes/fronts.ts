@@ -1,4 +1,4 @@
-/** Fronts die and are replaced under load, and only whoever was connected to a dead one notices. */
+/** Fronts die and are replaced under load, and only clients connected to a dead one notice. */
 import { startLoad } from '../../support/load/load.ts'
 import { monotonicMs, type LoadPlan, type LoadResult } from '../../support/load/load-plan.ts'
 import { clientPortsOf, clientPortsTo, listenersOn } from '../../support/wire/sockets.ts'
@@ -11,7 +11,7 @@ const CONNECTIONS = 32
 const BACK_MS_MAX = 2_000
 const BACK_MS_MEDIAN = 1_000
 const GIVE_UP_MS = 120_000
-/** Milliseconds behind the end of a front in which its connections are cut. */
+/** Milliseconds after the end of a front in which its connections are cut. */
 const CUT_MS_MAX = 30_000
 /**
  * Milliseconds that the provider takes in the short form: every connection is in the midst of a call nearly
@@ -77,7 +77,7 @@ async function killOne(proof: Proof, stand: Stand): Promise<Kill> {
   const pid = fronts[proof.random(fronts.length)]
   if (pid === undefined) throw new Error(`the stand has no fronts:\n${stand.output()}`)
   const lookedAt = monotonicMs()
-  // What no other front holds: a connection that nobody has accepted yet is in the queue of one of them.
+  // Connections that no other front holds: one not accepted yet is in the queue of one of them.
   const others = new Set(
     fronts.filter((other) => other !== pid).flatMap((other) => [...clientPortsOf(other, stand.port)]),
   )

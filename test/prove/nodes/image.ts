@@ -187,7 +187,7 @@ async function serves(proof: Proof, image: BuiltImage, folder: string): Promise<
   proof.say(`ready after ${(monotonicMs() - beganAt).toFixed(0)} ms`)
   const [asker = '', ...question] = [...stepDown, ...image.healthcheck]
   const isWell = (): number | null => spawnSync(asker, question, { cwd: image.workFolder, env }).status
-  // As Docker does: one look at a crowded machine tells nothing.
+  // As Docker does: one look at a crowded machine proves nothing.
   let found = isWell()
   for (
     const giveUpAt = monotonicMs() + WELL_MS_MAX;

@@ -32,7 +32,7 @@ export interface Installation {
 export interface InstallationInput {
   /** Folder of the built tree that migrates and whose nodes start. */
   readonly tree?: string
-  /** Of the nodes, beside those of compose. */
+  /** Of the nodes, besides those of compose. */
   readonly settings?: Readonly<Record<string, string>>
   /** Starts the load balancer; absent: nginx. */
   readonly balance?: typeof startBalancer

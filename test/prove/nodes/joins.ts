@@ -56,7 +56,7 @@ async function openPlace(proof: Proof): Promise<Place> {
   }
 }
 
-/** Each starts beside the first node, and ends with the name of its setting. */
+/** Each starts next to the first node, and ends with the name of its setting. */
 async function refused(proof: Proof, place: Place): Promise<void> {
   const other = await startRedisServer(proof)
   await other.command(`SET sluice:installation ${randomUUID()}`)

@@ -49,7 +49,7 @@ async function shared(proof: Proof, { url, nodes, keys, balancer }: Installation
     ),
   )
   const isToBoth = (): boolean => Object.keys(balancer.answered()).length === 2
-  // It writes of a call behind its answer.
+  // It logs a call after its answer.
   for (let look = 0; look < LOOKS_MAX && !isToBoth(); look++) await pause(LOOK_MS)
   proof.check('the balancer sends to both', isToBoth(), JSON.stringify(balancer.answered()))
 }

@@ -1,4 +1,4 @@
-/** Both stores stop for a while, and nobody with a known key notices. */
+/** Both stores stop for a while, and no caller with a known key notices. */
 import { request, type Agent } from 'node:http'
 import { startLoad } from '../../support/load/load.ts'
 import { monotonicMs } from '../../support/load/load-plan.ts'

@@ -93,7 +93,7 @@ function packed(proof: Proof, folder: string): string {
 interface Place {
   readonly folder: string
   readonly file: string
-  /** Null: this machine cannot shut anybody in. */
+  /** Null: this machine cannot shut a process in. */
   readonly gate: RegistryGate | null
 }
 

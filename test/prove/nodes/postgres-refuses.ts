@@ -128,7 +128,7 @@ function madeReadOnly(proof: Proof, stand: Stand, postgres: PostgresServer): Pro
   })
 }
 
-/** The primary comes back as a standby that follows nobody, and is promoted in the end. */
+/** The primary comes back as a standby that follows no server, and is promoted in the end. */
 function demoted(proof: Proof, stand: Stand, postgres: PostgresServer): Promise<void> {
   return outage(proof, stand, {
     name: 'demotion',

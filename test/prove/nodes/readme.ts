@@ -18,7 +18,7 @@ const PATIENCE_MS = 4_000
 /** Milliseconds that a section may take by itself. */
 const ALONE_MS_MAX = 120_000
 
-/** What a run that ended early may have left behind, by section, and what puts it right. */
+/** State that a run that ended early may have left, by section, and the command that restores it. */
 const PUT_RIGHT: Readonly<Record<string, string>> = {
   Interns: 'bin/sluice workspaces set default --programme on --vault-writes on',
 }
@@ -126,7 +126,7 @@ async function verdictOf({ reader, blocks }: Trial, line: Line, msMax: number): 
           .length > 0
       )
     } catch {
-      // A block that nobody knows how to run, or an answer that is no JSON.
+      // A block that cannot be run, or an answer that is not JSON.
       return true
     }
   }

@@ -174,7 +174,7 @@ function judgeFresh(proof: Proof, results: Readonly<Record<MixedKind | 'fresh', 
   const made = all.reduce((sum, { sockets }) => sum + sockets.length, 0)
   const failed = all.reduce((sum, result) => sum + failuresOf(result).fresh, 0)
   const isMigrating = listenerMigrationIsOn()
-  // A short run makes too few to tell a share.
+  // A short run makes too few to give a share.
   const most = isMigrating ? 0 : Math.max(1, Math.floor(made * FRESH_FAILURES_SHARE))
   const others = othersOf('fresh', results.fresh)
   proof.check(

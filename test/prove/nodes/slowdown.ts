@@ -1,4 +1,4 @@
-/** A planted slowdown is told from a saved run, and the same again is not. */
+/** A planted slowdown is found against a saved run, and an equal run is not. */
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { optionReader } from '../../../bench/options.ts'
@@ -9,8 +9,8 @@ import type { Program, Proof } from '../proof.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /**
- * What is planted, what is told, and how often each is done; in short so much of both that no machine is too
- * crowded for it.
+ * The planted slowdown, the reported one, and the number of runs of each; in short both are large enough for
+ * any crowded machine.
  */
 const WISH = {
   full: { slower: 30, failOn: 10, repeats: 8, rounds: 5 },

@@ -1,4 +1,4 @@
-/** A fresh clone, Node and the npm registry are enough, for anybody, anywhere, also after a hard kill. */
+/** A fresh clone, Node and the npm registry are enough for any user, anywhere, also after a hard kill. */
 import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { plainEnvironment } from '../../support/load/load.ts'

@@ -67,7 +67,7 @@ async function forth(proof: Proof, installation: Installation): Promise<void> {
   }
 }
 
-/** In short one goes back, and the two versions are beside each other at the end. */
+/** In short one goes back, and the two versions run side by side at the end. */
 async function back(proof: Proof, installation: Installation, tree: string): Promise<void> {
   for (const index of proof.isShort ? [0] : [0, 1]) {
     await rest(proof)
@@ -80,7 +80,7 @@ async function back(proof: Proof, installation: Installation, tree: string): Pro
 
 const rest = (proof: Proof): Promise<void> => pause(proof.isShort ? 500 : 10_000)
 
-/** The document that a node serves tells its version. */
+/** The document that a node serves has its version. */
 async function checkVersion(
   proof: Proof,
   { nodes }: Installation,

@@ -36,7 +36,7 @@ const CORE_PERCENT_MAX = 1
 /** Seconds before each measurement, in which connections are made and samplers begin. */
 const WARM_S = 1
 const CONNECTIONS = 16
-/** Milliseconds until a view that does not come is none. */
+/** Milliseconds until a view that does not come counts as missing. */
 const GIVE_UP_MS = 30_000
 /** Milliseconds between two looks of the page Requests, and those that a look reads again. */
 const LOOK_MS = 1_000
@@ -128,7 +128,7 @@ async function measured(stand: Stand, { open, rate, seconds }: Input): Promise<M
   if (view === 'Now') await Promise.all(live.map(() => readHistory(stand)))
   else await Promise.all(live.map(() => follow(stand, seconds)))
   if (view === 'Now' || pages === 0) await pause(seconds * 1_000)
-  // A supervisor that stalls tells its views later.
+  // A stalled supervisor sends its views later.
   const giveUpAt = performance.now() + GIVE_UP_MS
   while (pages > 0 && viewsOf(live) === seen && performance.now() < giveUpAt) await pause(50)
   const tookS = (performance.now() - atMs) / 1_000

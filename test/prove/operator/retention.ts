@@ -38,7 +38,7 @@ const SHORT: HistorySize = {
   young: 50,
 }
 const SETTINGS = { SLUICE_LEDGER_KEPT_MONTHS: '1', SLUICE_AUDIT_KEPT_MONTHS: '1' }
-/** Times that the p99 of model reads may be of that beside a burner. */
+/** The p99 of model reads may be this many times that next to a burner. */
 const READS_RATIO_MAX = 2
 const ROUNDS = 5
 const ROUND_MS = 8_000
@@ -78,7 +78,7 @@ export const program: Program = {
   },
 }
 
-/** Takes the turn from whoever has it, for good. */
+/** Takes the turn from the process that has it, for good. */
 async function stopPruning({ sql }: Store): Promise<void> {
   await sql`UPDATE retention SET state = 'running', attempt = attempt + 1, lease_until = 'infinity'`
 }

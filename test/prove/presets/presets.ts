@@ -1,4 +1,4 @@
-/** One preset under 200 posts at once; a roll back is seen on two fronts, told by hint and by poll alone. */
+/** One preset under 200 posts at once; two fronts see a roll back, by hint and by poll alone. */
 import { setTimeout as after } from 'node:timers/promises'
 import { API_PREFIX } from '../../../src/schemas/api-prefix.ts'
 import { monotonicMs } from '../../support/load/load-plan.ts'
@@ -14,7 +14,7 @@ const BY_POLL_MS = 1_500
 const ROUNDS = { hinted: { full: 100, short: 6 }, polled: { full: 20, short: 2 } }
 /** In short so few that a slow machine answers all within their deadlines. */
 const POSTS = { full: 200, short: 24 }
-/** Milliseconds after which a change that nobody has seen is given up. */
+/** Milliseconds after which an unseen change is given up. */
 const GIVE_UP_MS = 60_000
 const CALLERS = 8
 /** Milliseconds between two calls of a caller. */
@@ -54,7 +54,7 @@ export const program: Program = {
   },
 }
 
-/** All at once on a slug that nobody has used, over connections to both fronts. */
+/** All at once on a new slug, over connections to both fronts. */
 async function raced(proof: Proof, stand: Stand): Promise<void> {
   const count = proof.isShort ? POSTS.short : POSTS.full
   const posts = await Promise.all(
@@ -217,7 +217,7 @@ async function untilSeen(
   return isThere()
 }
 
-/** What one caller saw beside the old and then the new. */
+/** Answers to one caller other than the old version and then the new. */
 function strayed(
   rows: readonly Seen[],
   { at, before, now }: { readonly at: number; readonly before: string; readonly now: string },
@@ -227,7 +227,7 @@ function strayed(
   return words.filter((word, index) => word !== now && (word !== before || (first !== -1 && index > first)))
 }
 
-/** @param work told whether there was a Redis to freeze */
+/** @param work gets whether there was a Redis to freeze */
 async function frozen(stand: Stand, work: (isFrozen: boolean) => Promise<void>): Promise<void> {
   const redis = tree(stand.pid).find(
     (row) => /redis/.test(`${row.name} ${row.arguments.join(' ')}`) && row.parent === stand.pid,

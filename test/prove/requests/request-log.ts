@@ -96,7 +96,7 @@ async function refusing(folder: string, during: () => Promise<void>): Promise<vo
   await rm(aside, { recursive: true })
 }
 
-/** As many files as the spill may have: there is no room for another. */
+/** As many files as the spill may have, so that there is no room for another. */
 async function crowded(folder: string, during: () => Promise<void>): Promise<void> {
   const names = Array.from({ length: REQUESTS_SPILL_FILES_MAX }, (_, n) => join(folder, `crowd-${n}`))
   await Promise.all(names.map((name) => writeFile(name, '')))
@@ -251,7 +251,7 @@ async function rowsFor(port: number, key: string, query: string): Promise<readon
   const answer = await fetch(`http://127.0.0.1:${port}/api/v1/admin/requests?${query}`, {
     headers: { authorization: `Bearer ${key}`, connection: 'close' },
   })
-  // A workspace that is not of the key's organization is none.
+  // A workspace of another organization does not exist for the key.
   if (answer.status === 404) return []
   if (answer.status !== 200) throw new Error(`the log answers ${answer.status} to ${query}`)
   return ((await answer.json()) as { readonly data: readonly RequestShape[] }).data

@@ -107,7 +107,7 @@ class Run {
     if (expected === 'changed' && 'id' in made) this.#apply(change, made.id)
   }
 
-  /** Which of them came first is told by the log. */
+  /** The log shows which of them came first. */
   async #burst(count: number): Promise<void> {
     this.#bursts++
     const changes = new Map(

@@ -41,7 +41,7 @@ export const program: Program = {
   },
 }
 
-/** Written, written anew, copied, and listed in every way. */
+/** Written, replaced, copied, and listed in every way. */
 async function written(proof: Proof, { call, marker }: CanaryStand): Promise<void> {
   const put = (path: string): ReturnType<typeof call> =>
     call('PUT', path, { body: { hosts: ['localhost'], value: marker.value() } })
@@ -90,7 +90,7 @@ async function used(proof: Proof, { call, target, marker }: CanaryStand): Promis
   )
 }
 
-/** Every way to be told that something is wrong with a value or its use. */
+/** Every way to get an error about a value or its use. */
 async function refused(proof: Proof, { call, target, marker }: CanaryStand): Promise<void> {
   const path = '/vault/secrets/refused_key'
   const tries = [
@@ -159,7 +159,7 @@ const VERBS: readonly (readonly string[])[] = [
   ['doctor', '--json'],
 ]
 
-/** Looks at everything that the node has told or kept. */
+/** Looks at everything that the node has sent or kept. */
 export async function scanAll(stand: CanaryStand, verbs = VERBS): Promise<Scanned> {
   const { node, settings, marker, sink, replies, outputs } = stand
   const scan = new Scan(marker.needles)
@@ -175,7 +175,7 @@ export async function scanAll(stand: CanaryStand, verbs = VERBS): Promise<Scanne
     for (const key of await redis.keys('*'))
       scan.text(`Redis ${key}`, `${key} ${JSON.stringify(await valueOf(redis, key))}`)
   })
-  // What is still in memory of Postgres lies in its files then, beside the log of changes.
+  // The memory of Postgres is in its files then, besides the log of changes.
   await withPostgres(node.dataDir, (sql) => sql`CHECKPOINT`)
   for (const folder of [node.dataDir, clusterOf(node.dataDir)]) scan.folder(folder)
   scan.processes(tree(node.pid).map(({ pid }) => pid))

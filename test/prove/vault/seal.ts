@@ -38,7 +38,7 @@ export const program: Program = {
       `${again.status}, ${again.end}`,
     )
     const open = (): Promise<number> => node.metric('sluice_unsealings')
-    // A session ends behind the last byte of its answer.
+    // A session ends after the last byte of its answer.
     const hasEnded = await until('every session has ended', async () => (await open()) === 0).then(
       () => true,
       () => false,
@@ -161,8 +161,8 @@ interface Download {
   readonly status: number
   readonly body: Buffer
   /**
-   * `cut`: the connection ended before the announced length. uWebSockets.js closes by FIN, since it cannot be
-   * told to reset: within a message of announced length both are the same failure to an HTTP client.
+   * `cut`: the connection ended before the announced length. uWebSockets.js closes by FIN, since it cannot
+   * reset: within a message of announced length both are the same failure to an HTTP client.
    */
   readonly end: 'whole' | 'cut'
 }

@@ -1,4 +1,4 @@
-/** `sluice/clip-1`: what it renders is what was asked for, quickly, and beside it a node goes on serving. */
+/** `sluice/clip-1`: it renders the requested clip quickly, and the node goes on serving meanwhile. */
 import { startBurner } from '../../../bench/transfers/burner.ts'
 import { startGateway, type Gateway } from '../../../bench/transfers/gateway.ts'
 import { tinyLatency, type Latency } from '../../../bench/transfers/tiny.ts'
@@ -25,9 +25,9 @@ import { median, type Program, type Proof } from '../proof.ts'
 const NAMED = { ...clipSize('480p', '16:9'), seconds: 5 }
 const NAMED_MS_MAX = 4_000
 const NAMED_TIMES = 9
-/** Times that the p99 of model reads may be of that beside a burner. */
+/** The p99 of model reads may be this many times that next to a burner. */
 const READS_RATIO_MAX = 2
-/** Beside this many clips of one thread memory stays what it was after the first ones. */
+/** Over this many clips of one thread memory stays what it was after the first ones. */
 const CLIPS_KEPT = 50
 const CLIPS_FIRST = 20
 const GROWTH_MAX = 1.25
@@ -37,7 +37,7 @@ export const program: Program = {
   async run(proof) {
     await sweep(proof)
     await kept(proof)
-    // The short form asserts no times; that a node answers beside a clip is a test of its runner.
+    // The short form asserts no times; a test of the runner shows that a node answers during a clip.
     if (proof.isShort) return
     await timed(proof)
     await beside(proof)
@@ -159,7 +159,7 @@ async function timed(proof: Proof): Promise<void> {
   )
 }
 
-/** WebAssembly's memory never shrinks: what one clip leaves behind, all later ones add to. */
+/** WebAssembly's memory never shrinks: later clips add to the rest that one clip leaves. */
 async function kept(proof: Proof): Promise<void> {
   const clips = await startClipProcess(proof.isShort ? {} : NAMED)
   proof.after(clips.stop)

@@ -1,4 +1,4 @@
-/** What a run of video jobs came to, told by Postgres, by the provider's log and by the receiver's. */
+/** The results of a run of video jobs, by Postgres, by the provider's log and by the receiver's. */
 import type { Sql } from '../../../src/server/store/base/open.ts'
 import type { ReceivedWebhook } from '../../support/webhooks/webhook-receiver.ts'
 import type { Proof } from '../proof.ts'
@@ -51,7 +51,7 @@ export interface Run {
 const ENDED = new Set(['completed', 'failed', 'cancelled', 'expired'])
 
 /**
- * Lines 1 to 3: nothing lost, charged twice, stuck or untold, and no submission that the provider's kind
+ * Lines 1 to 3: nothing lost, charged twice, stuck or unreported, and no submission that the provider's kind
  * forbids.
  */
 export function judge(proof: Proof, { offered, accepted, rows, submissions, webhooks, leases }: Run): void {

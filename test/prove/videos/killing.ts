@@ -1,4 +1,4 @@
-/** Kills of parts of a node, at random and by the clock; what really happened is told. */
+/** Kills of parts of a node, at random and by the clock; reports those that really happened. */
 import { tree } from '../../support/load/process-cpu.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 
@@ -76,7 +76,7 @@ export function startKilling({ pid, redis, everyMs, most = Infinity, random }: K
   }
 }
 
-/** Pids of a role that serve now; a spare is none of them. */
+/** Pids of a role that serve now, without spares. */
 export function pidsOf(pid: number, role: 'front' | 'runner'): readonly number[] {
   const isOfRole = new RegExp(`(^|[ /])sluice ${role}( |$)`)
   return tree(pid)

@@ -84,7 +84,7 @@ export class VideoClient {
     })
   }
 
-  /** @returns null when it was never accepted; `told` hears of every refusal */
+  /** @returns null when it was never accepted; `told` is called with every refusal */
   async offer(offer: Offer, told: (answer: Answer) => void, msMax = OFFER_MS_MAX): Promise<Accepted | null> {
     const key = randomUUID()
     const endsAt = performance.now() + msMax

@@ -15,7 +15,7 @@ import type { Proof } from '../proof.ts'
 import type { SubmitKind } from './judging.ts'
 import { VideoClient } from './offers.ts'
 
-/** A node whose three providers differ in what may be done with a submission of which nobody knows. */
+/** A node whose three providers differ in the handling of a submission with an unknown outcome. */
 export interface VideoStand {
   readonly stand: Stand
   readonly store: Store
@@ -126,7 +126,7 @@ export function catalogueOf({ providers, video = {} }: Pick<VideoStandInput, 'pr
   }
 }
 
-/** @param count of what is left; rejects when it cannot be told now */
+/** @param count of the rest; rejects when it is unknown now */
 async function until(msMax: number, count: () => Promise<number>): Promise<number | null> {
   const startedAt = performance.now()
   while (performance.now() - startedAt < msMax) {

@@ -1,4 +1,4 @@
-/** Whatever kills a process between two steps, its jobs end once, are charged once, and are told. */
+/** Whatever kills a process between two steps, its jobs end once, are charged once, and are reported. */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -186,7 +186,7 @@ async function run(
   first.give(order(more.fault))
   // One whose point does not come ends all its jobs.
   await until(DEATH_MS_MAX, async () => first.hasEnded() || (await isDone(first)))
-  // Its point may be behind the last thing that it does.
+  // Its point may come after the last step that it does.
   await pause(LOOK_MS)
   let isCalm = !first.hasEnded() && (await isDone(first))
   const isHit = toldBy(first).some(({ what }) => what === 'died')

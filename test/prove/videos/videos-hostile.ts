@@ -1,6 +1,5 @@
 /**
- * Whatever a provider answers, the job ends cleanly, nobody crashes, and nothing is charged that was not
- * made.
+ * Whatever a provider answers, the job ends cleanly, no process crashes, and only made clips are charged.
  */
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -192,7 +191,7 @@ async function judge(
   proof.check('no process ends', crashes.length === 0, crashes.slice(0, 2).join(' ') || 'none')
 }
 
-/** A server that nobody may reach. */
+/** A server that must not be reached. */
 async function startTrap(
   proof: Proof,
 ): Promise<{ readonly port: number; readonly connections: () => number }> {

@@ -13,7 +13,7 @@ const JOBS = 400
 const STOPPED_MS = 20_000
 const AWAKE_MS = 10_000
 const CALM_MS_MAX = 200_000
-/** None ends before it is told to. */
+/** None ends before it is allowed to. */
 const SHORT_MAKE_MS = 600_000
 const GIVE_UP_MS = 60_000
 

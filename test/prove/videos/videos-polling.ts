@@ -1,5 +1,5 @@
 /**
- * Pollers see no job go back or go away and cost Postgres nothing; a provider that hangs delays nobody else.
+ * Pollers see no job go back or go away and cost Postgres nothing; a hanging provider delays no other one.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { VIDEO_VIEW_DOUBT_MS } from '../../../src/schemas/videos/video-limits.ts'
@@ -25,13 +25,13 @@ const OPEN_MS_MAX = 300_000
  */
 const MAKE_MS = 200_000
 /**
- * Times that they are counted: what sessions did before they tell up to ten seconds later. What pollers cost
- * is in each count.
+ * Counts that are made: sessions report earlier transactions up to ten seconds late. Each count has the cost
+ * of pollers.
  */
 const COUNTS_MAX = 12
 /** Milliseconds after which views are asked of Redis again, which was late with one. */
 const DOUBT_PAST_MS = VIDEO_VIEW_DOUBT_MS + 1_000
-/** Transactions a second of a node that nobody calls: heartbeats, epochs, claims. */
+/** Transactions per second of an idle node: heartbeats, epochs, claims. */
 const IDLE_PER_S_MAX = 60
 
 export const program: Program = {

@@ -1,4 +1,4 @@
-/** Whatever is killed, each accepted job ends once, is charged once, and is told once it has ended. */
+/** Whatever is killed, each accepted job ends once, is charged once, and is reported once it has ended. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { countOf, judge, readJobs } from './judging.ts'
 import { startKilling } from './killing.ts'

@@ -55,7 +55,7 @@ const ODD = [
 export const program: Program = {
   text: 'over 100 hostile callback URLs are refused at submission, over 30 at delivery, and one good receiver is reached',
   async run(proof) {
-    // A port that the system gives to nobody: another test may still ask for a server of its own that has
+    // A port that the system gives to no process: another test may still call a server of its own that has
     // ended.
     const trap = await startTarget(null, '0.0.0.0', await freePort())
     proof.after(() => trap.close())
@@ -69,7 +69,7 @@ export const program: Program = {
   },
 }
 
-/** By the API of a node that nobody has allowed anything. */
+/** By the API of a node without any allowed destination. */
 async function submissions(proof: Proof, trapPort: number): Promise<void> {
   const stand = await startStand()
   proof.after(() => stand.stop())
@@ -178,7 +178,7 @@ interface Telling {
   readonly trapPort: number
 }
 
-/** @returns how many were told: each of them would be taken at submission */
+/** @returns the number of deliveries: each URL would be accepted at submission */
 async function tellAll(stand: WebhookStand, { answers, trapPort }: Telling): Promise<number> {
   const { receiver } = stand
   const urls: string[] = []
@@ -192,8 +192,7 @@ async function tellAll(stand: WebhookStand, { answers, trapPort }: Telling): Pro
     urls.push(`https://late-${nth}.hooks.example:${trapPort}/`)
   }
   for (let nth = 0; nth < 12; nth++) {
-    // The first attempt gets to the receiver, which fails it; then the name is bound to the address beside
-    // it.
+    // The first attempt gets to the receiver, which fails it; then the name is bound to the trap's address.
     answers.set(`rebound-${nth}.hooks.example`, ['127.0.0.1', '127.0.0.1', TRAP_ADDRESS])
     urls.push(receiver.url(`rebound-${nth}`, '/rebound'))
   }

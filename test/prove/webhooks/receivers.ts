@@ -48,8 +48,7 @@ const FAULTS: Readonly<Record<string, (res: ServerResponse) => void>> = {
 }
 
 /**
- * Receivers that fail half of all attempts, each attempt in a way of its own, and keep a log of what they
- * were told.
+ * Receivers that fail half of all attempts, each attempt in a way of its own, and keep a log of deliveries.
  */
 export async function startReceivers({ tls, secret, random }: ReceiverOptions): Promise<Receivers> {
   const target = await startTarget(tls)

@@ -25,7 +25,7 @@ const [CALLBACKS, CALLBACKS_SHORT] = [2_000, 200]
 const RUNNERS = 2
 /** Deliveries that are written at once, and milliseconds between two such lots. */
 const [LOT, LOT_MS] = [10, 250]
-/** Milliseconds between two kills, beside what a new runner takes to come up, and as much again by chance. */
+/** Milliseconds between two kills, besides the start of a new runner, and as much again by chance. */
 const KILL_MS = 900
 const DUPLICATES_MAX = 0.01
 /**
@@ -138,7 +138,7 @@ async function offer(
   }
 }
 
-/** @param told of each runner that was really killed */
+/** @param told called for each runner that was really killed */
 async function killUntil(
   proof: Proof,
   runners: Runners,

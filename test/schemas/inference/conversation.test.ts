@@ -1,4 +1,4 @@
-/** By what a conversation is known again. D4. */
+/** How a conversation is recognized. D4. */
 import t from 'tap'
 import {
   AFFINITY_TEXT_UNITS_MAX,
@@ -57,7 +57,7 @@ t.test('a long text counts by its length and its ends', async (t) => {
   t.equal(of(text), of(`${text.slice(0, within)}y${text.slice(within + 1)}`), 'its middle does not count')
 })
 
-t.test('of many texts the first count', async (t) => {
+t.test('the first of many texts count', async (t) => {
   const of = (texts: readonly string[]): number => conversationOf(null, { system: texts, user: [] }).prefix
   const texts = Array.from({ length: AFFINITY_TEXTS_MAX }, (_, nth) => String(nth))
   t.equal(of([...texts, 'more']), of(texts))

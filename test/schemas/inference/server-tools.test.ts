@@ -1,4 +1,4 @@
-/** The tools that a provider runs in a call: what bounds their uses, and what names those without a bound. */
+/** Tools that a provider runs in a call: the bounds of their uses, and the paths of those without a bound. */
 import t from 'tap'
 import type { ServerTools } from '../../../src/schemas/inference/server-tools.ts'
 import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
@@ -28,7 +28,7 @@ const fetches = (more: object = {}, type = 'web_fetch_20250910'): object => ({
 const own = { type: 'custom', name: 'f', input_schema: {} }
 const named = { type: 'function', name: 'f', function: { name: 'f' } }
 
-t.test('tools that the caller runs are none of the provider', async (t) => {
+t.test('tools that the caller runs are not server tools', async (t) => {
   const chat = [[], [named], [{ type: 'custom', custom: { name: 'f' } }]]
   for (const tools of chat) t.equal(toolsOf('chat', { tools }), null, JSON.stringify(tools))
   t.equal(toolsOf('chat', { web_search_options: null, enable_search: false }), null)
@@ -54,7 +54,7 @@ t.test('tools that the caller runs are none of the provider', async (t) => {
   t.equal(toolsOf('messages', { mcp_servers: [] }), null)
 })
 
-t.test('without a maximum of uses there is no bound, and what lacks it is named', async (t) => {
+t.test('tools without a maximum of uses are unbounded, and the missing member is named', async (t) => {
   const cases: readonly (readonly [Dialect, object, string, ServerTools['price']])[] = [
     ['chat', { web_search_options: {} }, '/web_search_options', 'search'],
     ['chat', { search_parameters: { mode: 'auto' } }, '/search_parameters', 'search'],
@@ -182,7 +182,7 @@ t.test('tools within a conversation count as those at the top', async (t) => {
   t.match(toolsOf('messages', { messages: [turn] }), { uses: 5, searches: 5, price: 'search' })
 })
 
-t.test('a list of what a server offers, and the name of a tool, declare none', async (t) => {
+t.test("listings of a server's tools, and bare tool names, declare no tool", async (t) => {
   const listed = [{ name: 'f', input_schema: {} }, 7, null, 'web_search', [{ type: 'web_search' }]]
   t.equal(toolsOf('responses', { input: [{ type: 'mcp_list_tools', tools: listed }] }), null)
   for (const tools of [null, {}, 'web_search', 7])
@@ -210,7 +210,7 @@ t.test('every tool adds to the bound, and the one that has to be called is found
   }
 })
 
-t.test('what no maximum would bound is named first, and makes all of the tools unbounded', async (t) => {
+t.test('a tool that no maximum can bound is named first, and makes all tools unbounded', async (t) => {
   const tools = [search({ max_uses: 2 }), search(), { type: 'code_execution_20250825' }]
   t.match(toolsOf('messages', { tools }), { path: '/tools/2/type', uses: null, remedy: null, price: 'other' })
   t.match(toolsOf('messages', { tools: tools.slice(0, 2) }), {

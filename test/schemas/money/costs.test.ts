@@ -1,4 +1,4 @@
-/** What a call of a model that writes costs, to the nano-USD. C14. */
+/** Cost of a call to a text model, to the nano-USD. C14. */
 import fc from 'fast-check'
 import t from 'tap'
 import { COST_NANO_MAX } from '../../../src/schemas/money/money-limits.ts'
@@ -43,7 +43,7 @@ t.test('each bucket costs its own price', async (t) => {
   t.equal(textCostNano({ ...NONE, cacheWrite: 5, cacheWriteHour: 2 }, PRICE), 3 * 3_750 + 2 * 6_000)
 })
 
-t.test('sounds and pictures cost their own prices, and without any what texts cost', async (t) => {
+t.test('sounds and pictures cost their own prices, or the text prices where they have none', async (t) => {
   const media = { audio: 1, image: 2, audioRead: 3, audioOutput: 4 }
   const usage = { ...NONE, input: 10, cacheRead: 10, output: 10, media }
   const plain = textCostNano({ ...NONE, input: 10, cacheRead: 10, output: 10 }, PRICE)
@@ -103,7 +103,7 @@ function oracle(usage: TokenCounts, price: TextPrice): number {
   return nano > BigInt(COST_NANO_MAX) ? COST_NANO_MAX : Number(nano)
 }
 
-/** What sounds and pictures cost beside texts. */
+/** Additional cost of sounds and pictures over that of text. */
 function mediaBeside({ media = NO_MEDIA }: TokenCounts, price: TextPrice): bigint {
   const { media: prices } = price
   if (prices === undefined) return 0n
@@ -162,8 +162,8 @@ const textPricesOf = (figure: fc.Arbitrary<number>) =>
     searchNano: figure,
   })
 
-t.test('100,000 random usages cost what exact arithmetic says', async () => {
-  // Products of usual figures are exact; of the next ones the sum is none; of the last ones the cost is none.
+t.test('100,000 random usages cost the same as in exact arithmetic', async () => {
+  // Products of usual figures are exact. In the second range the sum is not, in the third the cost is not.
   for (const [tokens, price, runs] of [
     [fc.nat(200_000), fc.nat(2 ** 31 - 1), 40_000],
     [fc.nat(2 ** 31 - 1), fc.nat(2 ** 33), 40_000],

@@ -123,7 +123,7 @@ t.test('names of tiers are those of modifiers, whatever the provider writes', as
   t.equal(unpricedTierOf(endpoint, { service_tier: 'priority', speed: 'default' }), null)
 })
 
-t.test('the dearest price counts what the prompt, the hours and the asked tiers can reach', async (t) => {
+t.test('the dearest price covers what the prompt, the hours and the asked tiers can reach', async (t) => {
   const peak = { utc_start: 1500, utc_end: 1600, prompt: '0.000009' }
   const endpoint = priced({ overrides: [LONG, peak] }, [{ when: { speed: 'fast' }, multiplier: '6' }])
   const input = (promptTokensMax: number | null, until: number, asked: Tiers = NO_TIERS): number =>
@@ -196,7 +196,7 @@ t.test('no price of a call is above the dearest that it could come to', async ()
       ],
       (prices, overrides, modifiers, asked, kept, tokens, from, length, part) => {
         const endpoint = { prices: endpointPrices({ pricing: { ...BASE, ...prices, overrides }, modifiers }) }
-        // The answer may report any of what was asked for.
+        // The answer may report any of the tiers that were asked for.
         const reported: Tiers = Object.fromEntries(Object.entries(asked).filter(([name]) => name in kept))
         const price = priceAt(endpoint, {
           promptTokens: tokens,

@@ -24,7 +24,7 @@ t.test('the four forms name a preset, a version of it and a model', async (t) =>
   t.same(presetReference('fast@3'), pinned)
 })
 
-t.test('what is no slug or no number of a version is no reference', async (t) => {
+t.test('an invalid slug or version number is not a reference', async (t) => {
   const slugs = [
     '',
     '.',
@@ -84,7 +84,7 @@ t.test('any other @ belongs to the name of a model', async (t) => {
   }
 })
 
-t.test('a reference is what it was made of, and every text is one or none', async (t) => {
+t.test('a reference parses into its parts, and its parts make the same text again', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31)
   const random = randomOf(seed)
   const among = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T

@@ -266,7 +266,7 @@ t.test('instructions become the system prompt, and are no part of the config', a
   t.same(read({ instructions: 5 }), { failure: 'body_invalid', paths: ['/instructions'] })
 })
 
-t.test('a previous response is refused, whatever it is, and null is none', async (t) => {
+t.test('refuses any previous_response_id but null', async (t) => {
   for (const previous_response_id of ['r', 5, {}, [], false, '']) {
     t.same(read({ previous_response_id }), {
       failure: 'previous_response_unsupported',
@@ -286,7 +286,7 @@ t.test('more tool steps than the most are taken with stop conditions, which over
   }
 })
 
-t.test('what existing clients always add is neither kept nor told to be ignored', async (t) => {
+t.test('fields that existing clients always add are neither kept nor listed as ignored', async (t) => {
   t.same(read({ model: 'a/b', service_tier: 'auto', store: false, stream: false }), {
     input: { config: { model: 'a/b' }, systemPrompt: null, source: 'responses', ignored: [] },
   })

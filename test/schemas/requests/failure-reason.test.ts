@@ -55,7 +55,7 @@ t.test('an expectation that has the word of the caller is left out', (t) => {
   t.end()
 })
 
-t.test('a reason has at most so many characters', (t) => {
+t.test('a reason has a maximum length', (t) => {
   const paths = Array.from({ length: 200 }, (_, n) => `/messages/${n}/content`)
   const reason = reasonOf(issuesOf(...paths), NAMES)
   t.ok(JSON.stringify(reason).length <= FAILURE_REASON_CHARS_MAX)

@@ -16,7 +16,7 @@ t.test('hosts are names and addresses without brackets, each with its port', (t)
   t.end()
 })
 
-t.test('parameters of libpq and Prisma are named with what stands in their place', (t) => {
+t.test('names the replacement of each parameter of libpq and Prisma that Sluice ignores', (t) => {
   const { remarks, href } = readPostgresUrl(
     'postgres://u@h/d?sslmode=require&channel_binding=require&application_name=x&connect_timeout=3&schema=s&pgbouncer=true&search_path=s',
   )

@@ -137,7 +137,7 @@ t.test('a key expires while it is cached, at its instant', async (t) => {
   t.equal(nameOf(at.access.authenticate(key.bearer)), 'key_expired')
 })
 
-t.test('a disabled key is told apart from an unknown one, loaded and cached alike', async (t) => {
+t.test('distinguishes a disabled key from an unknown one, loaded and cached alike', async (t) => {
   const key = testKey({ isDisabled: true })
   const at = rig(key)
   t.equal(await ask(at, key.bearer), 'key_disabled')

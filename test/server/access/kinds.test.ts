@@ -19,7 +19,7 @@ t.test('a key of a kind that the operation takes passes', async (t) => {
   t.equal(textFor(['inference', 'intern'], 'intern'), null)
 })
 
-t.test('a key of the wrong kind is told which kind is needed', async (t) => {
+t.test('a refusal for a wrong kind of key names the right kinds', async (t) => {
   t.equal(textFor(['management'], 'inference'), 'This operation needs a management key.')
   t.equal(
     textFor(['inference', 'intern'], 'management'),

@@ -34,7 +34,7 @@ t.test('a load that an invalidation overtook is thrown away and made again', asy
   t.equal(nameOf(at.access.authenticate(key.bearer)), 'key_unknown')
 })
 
-t.test('a caller that joins an overtaken load gets what was read after the invalidation', async (t) => {
+t.test('a caller that joins an overtaken load gets a read made after the invalidation', async (t) => {
   const key = testKey()
   const at = rig(key)
   const held = at.store.hold()
@@ -59,7 +59,7 @@ t.test('an invalidation of another key leaves a load alone', async (t) => {
   t.equal(at.store.asked.length, 1)
 })
 
-/** Tells each of them while each load is out, so many times. */
+/** Publishes each of the changes while a load is running, for the first `times` loads. */
 function overtake(at: AccessRig, changes: readonly Change[], times = Infinity): void {
   const { load } = at.store
   let left = times
@@ -107,7 +107,7 @@ t.test('a key that changes at every load until its time is over is busy instead 
   t.equal(at.clock.ms, RELOADS_MS_MAX)
 })
 
-t.test('whoever joins a load late has time of its own', async (t) => {
+t.test('a caller that joins a load late has its own time limit', async (t) => {
   const key = testKey()
   const at = rig(key)
   const { load } = at.store
@@ -147,7 +147,7 @@ t.test(
   },
 )
 
-t.test('whoever comes while such a load is read for the last time is not served by it', async (t) => {
+t.test('a caller that comes during the last read of such a load is not served by it', async (t) => {
   const key = testKey()
   const at = rig(key)
   overtake(at, [{ kind: 'everything' }], BLIND_LOADS_MAX)
@@ -201,7 +201,7 @@ t.test(
   },
 )
 
-t.test('beyond the keys that may be loaded or wait a caller is told to come back', async (t) => {
+t.test('beyond the keys that may be loaded or wait, a caller gets 503 busy', async (t) => {
   const keys = Array.from({ length: KEY_LOADS_MAX + 1 }, () => testKey())
   const at = rig(...keys)
   const asking = keys.map((key) => ask(at, key.bearer))
@@ -210,7 +210,7 @@ t.test('beyond the keys that may be loaded or wait a caller is told to come back
   t.equal(answers.at(-1), 'busy')
 })
 
-t.test('a store that throws answers everybody who waited, and the next load asks again', async (t) => {
+t.test('a failing store answers all waiting callers, and the next load queries it again', async (t) => {
   const key = testKey()
   const at = rig(key)
   const { load } = at.store

@@ -20,7 +20,7 @@ for (const [channel, hints] of [
   ['polls alone', null],
 ] as const) {
   t.test(
-    `by ${channel}: a front learns of what a workspace may do, for the keys of the organization too`,
+    `by ${channel}: a front learns of the rights of a workspace, for organization keys too`,
     async (t) => {
       const store = await openTestStore(t)
       const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))

@@ -35,7 +35,7 @@ function unpricedOf(t: Test, pricing: object | undefined, more: object = {}): bo
   return catalogueOf(t, { providers: [NEAR], models }).models[0]?.endpoints[0]?.isUnpriced
 }
 
-t.test('a provider that says nothing of text has what its protocol and slug are known for', async (t) => {
+t.test('a provider without text members has the defaults of its protocol and slug', async (t) => {
   const of = (slug: string, protocol: 'openai' | 'anthropic' | 'google' | 'cohere' | 'local') =>
     buildProviderText({ slug, protocol })
   t.same(of('mine', 'openai'), { speaks: ['chat'], isStrict: false, onLeave: 'cancel', ...TIMES })
@@ -52,30 +52,27 @@ t.test('a provider that says nothing of text has what its protocol and slug are 
   t.match(of('local', 'local'), { speaks: [], onLeave: 'cancel' })
 })
 
-t.test(
-  'what the provider says stands for its endpoints, and what an endpoint speaks before it',
-  async (t) => {
-    const said = {
-      speaks: ['messages', 'chat'],
-      strict: true,
-      on_leave: 'drain',
-      first_output_ms: 7,
-      stall_ms: 9,
-    }
-    const built = {
-      speaks: ['messages', 'chat'],
-      isStrict: true,
-      onLeave: 'drain',
-      firstOutputMs: 7,
-      stallMs: 9,
-    }
-    t.match(textOf(t, {}, { provider: said }), built)
-    t.match(textOf(t, { speaks: ['chat'] }, { provider: said }), { ...built, speaks: ['chat'] })
-    t.same(textOf(t, { speaks: [] }, { provider: said })?.speaks, [])
-    t.match(textOf(t, {}, { provider: { slug: 'near', strict: false } }), { isStrict: false })
-    t.match(buildProviderText({ slug: 'openai', protocol: 'openai', strict: false }), { isStrict: false })
-  },
-)
+t.test('the members of a provider apply to its endpoints, unless an endpoint has its own', async (t) => {
+  const said = {
+    speaks: ['messages', 'chat'],
+    strict: true,
+    on_leave: 'drain',
+    first_output_ms: 7,
+    stall_ms: 9,
+  }
+  const built = {
+    speaks: ['messages', 'chat'],
+    isStrict: true,
+    onLeave: 'drain',
+    firstOutputMs: 7,
+    stallMs: 9,
+  }
+  t.match(textOf(t, {}, { provider: said }), built)
+  t.match(textOf(t, { speaks: ['chat'] }, { provider: said }), { ...built, speaks: ['chat'] })
+  t.same(textOf(t, { speaks: [] }, { provider: said })?.speaks, [])
+  t.match(textOf(t, {}, { provider: { slug: 'near', strict: false } }), { isStrict: false })
+  t.match(buildProviderText({ slug: 'openai', protocol: 'openai', strict: false }), { isStrict: false })
+})
 
 t.test("missing cache prices are the prompt's, and reasoning the completion's", async (t) => {
   t.match(pricesOf(t, { pricing: { prompt: '0.000003', completion: '0.000015' } }), {
@@ -150,7 +147,7 @@ t.test('an endpoint of a model that writes no text has none of it', async (t) =>
   t.ok(textOf(t, {}, { model: { architecture: { output_modalities: ['image', 'text'] } } }))
 })
 
-t.test('half a price is no price: a model that writes needs both, or one of each request', async (t) => {
+t.test('half a price is not a price: a text model needs both, or one of each request', async (t) => {
   t.equal(unpricedOf(t, { prompt: '0.1' }), true)
   t.equal(unpricedOf(t, { prompt: '0' }), true)
   t.equal(unpricedOf(t, { prompt: '0.1', request: '1' }), true)
@@ -164,7 +161,7 @@ t.test('half a price is no price: a model that writes needs both, or one of each
   t.equal(unpricedOf(t, undefined, { free: true }), false)
 })
 
-t.test('a price of videos is none of the text that their model writes too', async (t) => {
+t.test('a price of videos does not price the text that the model writes too', async (t) => {
   const skus = { video: { pricing_skus: { per_video: '1' } } }
   const outputs = (...output_modalities: readonly string[]) => ({
     architecture: { output_modalities },
@@ -176,7 +173,7 @@ t.test('a price of videos is none of the text that their model writes too', asyn
   t.equal(unpricedOf(t, { prompt: '0.1', completion: '0.1' }, outputs('video', 'text')), false)
 })
 
-t.test('a model that writes and lacks a price is told where an endpoint of it can be called', async (t) => {
+t.test('an unpriced text model is reported where one of its endpoints can be called', async (t) => {
   const half = { ...OFFER, pricing: { prompt: '0.1' } }
   const loaded = loadFiles(t, {
     providers: [NEAR, { slug: 'far', protocol: 'cohere', base_url: 'https://far.example/v2' }],
@@ -213,12 +210,8 @@ const MISTAKES: readonly (readonly [string, unknown, readonly string[]])[] = [
     ['/providers/0/speaks'],
   ],
   ['a text instead of a list', { providers: [{ ...NEAR, speaks: 'chat' }] }, ['/providers/0/speaks']],
-  [
-    'a way of leaving that is none',
-    { providers: [{ ...NEAR, on_leave: 'stop' }] },
-    ['/providers/0/on_leave'],
-  ],
-  ['a strictness that is no flag', { providers: [{ ...NEAR, strict: 'yes' }] }, ['/providers/0/strict']],
+  ['an invalid way of leaving', { providers: [{ ...NEAR, on_leave: 'stop' }] }, ['/providers/0/on_leave']],
+  ['a strictness that is not a flag', { providers: [{ ...NEAR, strict: 'yes' }] }, ['/providers/0/strict']],
   [
     'times of no length, and above their limit',
     { providers: [{ ...NEAR, first_output_ms: 0, stall_ms: 600_001 }] },
@@ -265,7 +258,7 @@ const MISTAKES: readonly (readonly [string, unknown, readonly string[]])[] = [
 ]
 
 for (const [name, document, paths] of MISTAKES) {
-  t.test(`${name} is told by its path`, async (t) => {
+  t.test(`reports ${name} by its path`, async (t) => {
     const loaded = loadFiles(t, document)
     t.same(loaded.ok ? [] : loaded.problems.map(({ path }) => path), paths)
   })

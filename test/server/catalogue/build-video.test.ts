@@ -13,29 +13,26 @@ const REMOTE = {
   takesUrls: false,
 }
 
-t.test(
-  'a provider that says nothing of video has what its protocol is known for, and none where there are no calls',
-  async (t) => {
-    t.same(buildProviderVideo('openai'), { submit: 'lookup', ...REMOTE })
-    t.same(buildProviderVideo('google'), { submit: 'blind', ...REMOTE })
-    t.same(buildProviderVideo('local'), {
-      ...REMOTE,
-      submit: 'token',
-      tokenHeader: 'Idempotency-Key',
-      pollsPerSecond: limits.VIDEO_LOCAL_POLLS_PER_SECOND_DEFAULT,
-      pollFirstMs: limits.VIDEO_LOCAL_POLL_FIRST_MS_DEFAULT,
-      pollMaxMs: limits.VIDEO_LOCAL_POLL_MAX_MS_DEFAULT,
-      concurrency: limits.VIDEO_LOCAL_CONCURRENCY_DEFAULT,
-    })
-    t.same(
-      PROTOCOLS.map((protocol) => buildProviderVideo(protocol) !== null),
-      PROTOCOLS.map(hasVideo),
-    )
-  },
-)
+t.test('a provider without video members has the defaults of its protocol, where it has video', async (t) => {
+  t.same(buildProviderVideo('openai'), { submit: 'lookup', ...REMOTE })
+  t.same(buildProviderVideo('google'), { submit: 'blind', ...REMOTE })
+  t.same(buildProviderVideo('local'), {
+    ...REMOTE,
+    submit: 'token',
+    tokenHeader: 'Idempotency-Key',
+    pollsPerSecond: limits.VIDEO_LOCAL_POLLS_PER_SECOND_DEFAULT,
+    pollFirstMs: limits.VIDEO_LOCAL_POLL_FIRST_MS_DEFAULT,
+    pollMaxMs: limits.VIDEO_LOCAL_POLL_MAX_MS_DEFAULT,
+    concurrency: limits.VIDEO_LOCAL_CONCURRENCY_DEFAULT,
+  })
+  t.same(
+    PROTOCOLS.map((protocol) => buildProviderVideo(protocol) !== null),
+    PROTOCOLS.map(hasVideo),
+  )
+})
 
 t.test(
-  'what the entry says stands, and only a provider that takes tokens has a header for them',
+  'the members of an entry apply, and only a provider that takes tokens has a header for them',
   async (t) => {
     const said = {
       submit: 'token',

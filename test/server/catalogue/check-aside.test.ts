@@ -5,22 +5,19 @@ import { catalogueFile } from '../../support/models/catalogue.ts'
 const check = (t: Parameters<typeof catalogueFile>[0], content: unknown) =>
   checkAside({ shippedFile: catalogueFile(t, content), extraFile: null })
 
-t.test(
-  'a catalogue that is checked aside is told as one that is loaded: its providers, or what is wrong',
-  async (t) => {
-    t.match(await check(t, { providers: [{ slug: 'p', protocol: 'local' }], models: [] }), {
-      ok: true,
-      providers: [{ slug: 'p' }],
-    })
-    t.match(await check(t, { providers: [{ slug: 'p' }] }), {
-      ok: false,
-      problems: [{ path: '/providers/0/protocol' }],
-    })
-    t.match(await check(t, 'no JSON'), { ok: false, problems: [{ path: '' }] })
-  },
-)
+t.test('a check in a thread reports the same as a load: the providers, or the problems', async (t) => {
+  t.match(await check(t, { providers: [{ slug: 'p', protocol: 'local' }], models: [] }), {
+    ok: true,
+    providers: [{ slug: 'p' }],
+  })
+  t.match(await check(t, { providers: [{ slug: 'p' }] }), {
+    ok: false,
+    problems: [{ path: '/providers/0/protocol' }],
+  })
+  t.match(await check(t, 'no JSON'), { ok: false, problems: [{ path: '' }] })
+})
 
-t.test('the loop goes on meanwhile', async (t) => {
+t.test('the loop continues during the check', async (t) => {
   // So many that the thread is long at it: a machine that stands still for a moment must not find it done in
   // its first turn.
   const models = Array.from({ length: 3_000 }, (_, nth) => ({ id: `a/${nth}`, name: `${nth}` }))

@@ -196,7 +196,7 @@ const MISTAKES: readonly (readonly [string, Json, string, RegExp])[] = [
     /the member to be absent/,
   ],
   [
-    'free beside modifiers',
+    'free next to modifiers',
     withEndpoint({ free: true, modifiers: [FLEX] }),
     '/free',
     /either `free` or a price/,
@@ -216,7 +216,7 @@ for (const [name, model, path, expected] of MISTAKES) {
   })
 }
 
-t.test('a tier of an account that nobody knows is refused with the allowed names', async (t) => {
+t.test('refuses an unknown account tier and names the allowed ones', async (t) => {
   const problemsOf = (account_tier: string, model: Json = withEndpoint({ pricing: BASE })): unknown => {
     const local = { slug: 'local', protocol: 'local' }
     const own = { slug: 'own', protocol: 'openai', base_url: 'https://own.example/v1', account_tier }

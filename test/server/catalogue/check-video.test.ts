@@ -154,7 +154,7 @@ const MISTAKES: readonly (readonly [string, Parameters<typeof problems>[1], read
     ['/models/0/variants/0/pricing'],
   ],
   [
-    'a SKU that nobody knows',
+    'an unknown SKU',
     { model: { video: { pricing_skus: { 'per-video-second': '1' } } } },
     ['/models/0/video/pricing_skus/per-video-second'],
   ],
@@ -241,7 +241,7 @@ const MISTAKES: readonly (readonly [string, Parameters<typeof problems>[1], read
     ['/models/0/video/durations', '/models/0/video/aspect_ratios'],
   ],
   [
-    'a resolution, size and frame that are none',
+    'an invalid resolution, size and frame',
     { model: { video: { resolutions: ['4k'], sizes: ['big'], frame_images: ['middle'] } } },
     ['/models/0/video/resolutions/0', '/models/0/video/sizes/0', '/models/0/video/frame_images/0'],
   ],
@@ -270,15 +270,11 @@ const MISTAKES: readonly (readonly [string, Parameters<typeof problems>[1], read
     { provider: { video: { poll_first_ms: 9, poll_max_ms: 8 } } },
     ['/providers/0/video/poll_first_ms'],
   ],
-  [
-    'a way to submit that nobody knows',
-    { provider: { video: { submit: 'twice' } } },
-    ['/providers/0/video/submit'],
-  ],
+  ['an unknown way to submit', { provider: { video: { submit: 'twice' } } }, ['/providers/0/video/submit']],
 ]
 
 for (const [name, document, paths] of MISTAKES) {
-  t.test(`${name} is told by its path`, async (t) => {
+  t.test(`reports ${name} by its path`, async (t) => {
     t.same(
       problems(t, document).map((problem) => problem.split(' ')[0]),
       paths,

@@ -15,9 +15,9 @@ function pathsOf(t: Parameters<typeof loadFiles>[0], document: unknown): readonl
 }
 
 const MISTAKES: readonly (readonly [string, unknown, readonly string[]])[] = [
-  ['a root that is no object', [], ['']],
+  ['a root that is not an object', [], ['']],
   ['an unknown member of the root', { model: [] }, ['/model']],
-  ['a list that is none', { models: {} }, ['/models']],
+  ['a list that is not a list', { models: {} }, ['/models']],
   ['a model without a name', { models: [{ id: 'a/b' }] }, ['/models/0/name']],
   ['an id without an author', { models: [{ id: 'b', name: 'B' }] }, ['/models/0/id']],
   ['an id with a variant', { models: [{ id: 'a/b:free', name: 'B' }] }, ['/models/0/id']],
@@ -48,14 +48,10 @@ const MISTAKES: readonly (readonly [string, unknown, readonly string[]])[] = [
     ['/models/0/pricing/promt'],
   ],
   ['a day that no calendar has', { models: [{ ...MODEL, created: '2024-02-30' }] }, ['/models/0/created']],
-  ['a date that is no date', { models: [{ ...MODEL, created: 'May 2024' }] }, ['/models/0/created']],
+  ['an invalid date', { models: [{ ...MODEL, created: 'May 2024' }] }, ['/models/0/created']],
   ['an id that is there twice', { models: [MODEL, { ...MODEL, id: 'A/One' }] }, ['/models/1/id']],
   ['a provider that is there twice', { providers: [...PROVIDERS, ...PROVIDERS] }, ['/providers/1/slug']],
-  [
-    'a protocol that nobody speaks',
-    { providers: [{ slug: 'x', protocol: 'grpc' }] },
-    ['/providers/0/protocol'],
-  ],
+  ['an unknown protocol', { providers: [{ slug: 'x', protocol: 'grpc' }] }, ['/providers/0/protocol']],
   [
     'a provider without an address',
     { providers: [{ slug: 'x', protocol: 'openai' }] },
@@ -151,12 +147,12 @@ const MISTAKES: readonly (readonly [string, unknown, readonly string[]])[] = [
 ]
 
 for (const [name, document, paths] of MISTAKES) {
-  t.test(`${name} is told by its path`, async (t) => {
+  t.test(`reports ${name} by its path`, async (t) => {
     t.same(pathsOf(t, document), paths)
   })
 }
 
-t.test('every mistake of both files is told at once', async (t) => {
+t.test('reports every mistake of both files at once', async (t) => {
   const faulty = {
     slug: 'x',
     protocol: 'grpc',
@@ -187,7 +183,7 @@ t.test('every mistake of both files is told at once', async (t) => {
 })
 
 t.test(
-  'headers of a provider that calls write themselves, that carry its key already or come twice are mistakes, told without a value',
+  'reports headers that calls write themselves, carry the key or come twice, without values',
   async (t) => {
     const near = { slug: 'near', protocol: 'openai', base_url: 'https://near.example/v1', api_key_env: 'K' }
     const headers = {
@@ -281,7 +277,7 @@ t.test(
   },
 )
 
-t.test('a modality that nobody knows is warned of, and no mistake', async (t) => {
+t.test('an unknown modality is a warning, not a mistake', async (t) => {
   const architecture = { input_modalities: ['text', 'smell'], output_modalities: ['embedding'] }
   t.match(loadFiles(t, { models: [{ ...MODEL, architecture }] }), {
     ok: true,
@@ -292,7 +288,7 @@ t.test('a modality that nobody knows is warned of, and no mistake', async (t) =>
   })
 })
 
-t.test('a reference to a provider that has a mistake of its own is no second mistake', async (t) => {
+t.test('a reference to a provider with a mistake of its own is not a second mistake', async (t) => {
   const document = {
     providers: [{ slug: 'x', protocol: 'grpc' }],
     models: [{ ...MODEL, endpoints: [{ provider: 'x', upstream_model: 'm' }] }],
@@ -300,7 +296,7 @@ t.test('a reference to a provider that has a mistake of its own is no second mis
   t.same(pathsOf(t, document), ['/providers/0/protocol'])
 })
 
-t.test('a problem says what is wrong and what would be right, and in which file', async (t) => {
+t.test('a problem names the mistake, the expected value and the file', async (t) => {
   const loaded = loadFiles(t, {
     providers: PROVIDERS,
     models: [{ ...MODEL, endpoints: [{ provider: 'gone', upstream_model: 'm' }] }],
@@ -317,7 +313,7 @@ t.test('a problem says what is wrong and what would be right, and in which file'
   })
 })
 
-t.test('a file that is missing or no JSON is told, with the place of the slip', async (t) => {
+t.test('reports a missing file, and invalid JSON with its line and column', async (t) => {
   t.match(loadFiles(t, '{\n  "models": []\n  "providers": []\n}'), {
     problems: [{ path: '', message: /^is not JSON \(line 3, column 3\): / }],
   })

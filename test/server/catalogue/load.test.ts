@@ -162,7 +162,7 @@ t.test(
 )
 
 t.test(
-  '`free` is no price: an endpoint without either is unpriced, also one whose price charges no embedding',
+  '`free` is not a price: an endpoint without either is unpriced, and so is one priced for no embeddings',
   async (t) => {
     const bare = { provider: 'far', upstream_model: 'x' }
     const model = (more: object) => {
@@ -215,7 +215,7 @@ t.test(
   },
 )
 
-t.test('`free` beside a price is a mistake, and told where', async (t) => {
+t.test('reports `free` next to a price as a mistake, with its path', async (t) => {
   const both = { provider: 'far', upstream_model: 'x', free: true, pricing: { prompt: '1' } }
   const model = { id: 'a/b', name: 'B', free: true, pricing: { prompt: '1' }, endpoints: [both] }
   const file = catalogueFile(t, { replace: true, providers: PROVIDERS, models: [model] })
@@ -341,7 +341,7 @@ function modelsOf(count: number): { readonly models: Selectable; readonly walked
   return { models: { all, words: new WordSearch(all.map((_, at) => `model ${at}`)) }, walked: () => walked }
 }
 
-t.test('the same filter walks over the catalogue once, another one again', async (t) => {
+t.test('walks over the catalogue once for the same filter, and again for another', async (t) => {
   const { models, walked } = modelsOf(20)
   const selections = new Selections(models, () => 0)
   const first = selections.of({ authors: ['a1'], sort: 'pricing-low-to-high' })
@@ -355,7 +355,7 @@ t.test('the same filter walks over the catalogue once, another one again', async
   t.equal(walked(), 40)
 })
 
-t.test('what asks for an age is found anew as time goes by', async (t) => {
+t.test('a filter by age finds other models as time goes by', async (t) => {
   let now = 0
   const selections = new Selections(modelsOf(3).models, () => now)
   const old = (): number => selections.of({ ageDaysMin: 1 }).length
@@ -370,7 +370,7 @@ t.test('what asks for an age is found anew as time goes by', async (t) => {
   t.equal(young(), 0)
 })
 
-t.test('somebody who makes up filters makes the oldest results be forgotten', async (t) => {
+t.test('new filters push out the oldest results', async (t) => {
   const { models, walked } = modelsOf(2)
   const selections = new Selections(models, () => 0)
   for (let at = 0; at <= MODEL_SELECTIONS_CACHED_MAX; at++) selections.of({ authors: [`${at}`] })

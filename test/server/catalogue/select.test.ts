@@ -178,7 +178,7 @@ const NAIVE: { readonly [K in keyof ModelFilter]?: Naive<K> } = {
   },
 }
 
-/** The smallest prices in use: 0.07 USD per million is no exact float, which the filter must not notice. */
+/** The smallest prices in use: 0.07 USD per million is not an exact float, and must match all the same. */
 function usd(hundredths: number): number {
   return hundredths / 100
 }
@@ -201,7 +201,7 @@ for (const [name, naive] of Object.entries(NAIVE) as [keyof ModelFilter, Naive<k
   })
 }
 
-t.test('several filters keep what each of them keeps', async (t) => {
+t.test('several filters keep the models that each of them keeps', async (t) => {
   const filter = { authors: ['ann'], outputModalities: ['text'], promptPriceMax: 0.1 }
   fc.assert(
     fc.property(fc.array(WRITTEN, { maxLength: 8 }), (models) => {

@@ -64,7 +64,7 @@ for (const [id, tiers, ...expected] of [
   ['anthropic/claude-fable-5.1', US, 11, 55, 0.275],
   ['anthropic/claude-sonnet-4.6', US, 3.3, 16.5, 0.33],
 ] as const) {
-  t.test(`${id} with ${Object.values(tiers).join(' and ')} costs what its vendor asks`, async (t) => {
+  t.test(`${id} with ${Object.values(tiers).join(' and ')} has the price of its vendor`, async (t) => {
     t.same(pricesOf(endpointOf(id), tiers), expected)
   })
 }
@@ -73,7 +73,7 @@ t.test('a fast answer to a long prompt doubles the price of its length', async (
   t.same(pricesOf(endpointOf('openai/gpt-5.6-sol'), FAST, LONG_TOKENS), [16, 60, 1.6])
 })
 
-t.test('providers whose answers report no tier have no modifiers', async (t) => {
+t.test('providers that report no tier have no modifiers', async (t) => {
   const conditional = catalogue.models.flatMap(({ endpoints }) =>
     endpoints.filter(({ prices }) => (prices.conditions?.modifiers.length ?? 0) > 0),
   )

@@ -162,7 +162,7 @@ t.test('searches of the web have a price where each of the maker has the same', 
   )
 })
 
-t.test('sluice/clip-1 advertises what the renderer makes, no less and no more', async (t) => {
+t.test('sluice/clip-1 advertises exactly the abilities of the renderer', async (t) => {
   const video = shipped().resolve('sluice/clip-1')?.video
   t.same(
     [video?.durations, video?.resolutions, video?.aspectRatios],
@@ -177,7 +177,7 @@ t.test('sluice/clip-1 advertises what the renderer makes, no less and no more', 
   })
 })
 
-t.test('videos cost what their providers list', async (t) => {
+t.test('videos have the list prices of their providers', async (t) => {
   const cost = (id: string, seconds: number, resolution: string) => {
     const pricing = shipped().resolve(id)?.endpoints[0]?.video?.pricing ?? null
     return pricing === null

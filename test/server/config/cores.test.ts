@@ -13,7 +13,7 @@ for (const [what, text] of [
   ['a period of 0', '150000 0\n'],
   ['a quota of 0', '0 100000\n'],
   ['a negative quota', '-1 100000\n'],
-  ['a quota that is no number', '1e5 100000\n'],
+  ['a quota that is not a number', '1e5 100000\n'],
   ['a quota above all cores', '6400000 100000\n'],
   ['digits without an end', `${'9'.repeat(400)} 100000\n`],
 ] as const) {
@@ -39,7 +39,7 @@ t.test('a quota may be a fraction of a core, and of the period that it names', a
   t.equal(coresIn(t, inV1('/', { 'cpu.cfs_quota_us': '25000\n', 'cpu.cfs_period_us': '10000\n' })), 2.5)
 })
 
-t.test('of nested groups the smallest quota counts, wherever it stands', async (t) => {
+t.test('the smallest quota of nested groups counts, wherever it stands', async (t) => {
   const nested = (own: string, pod: string, top: string): Planted =>
     inV2('/kubepods/pod1/app', {
       'kubepods/pod1/app/cpu.max': own,
@@ -52,7 +52,7 @@ t.test('of nested groups the smallest quota counts, wherever it stands', async (
   t.equal(coresIn(t, nested('max 100000', 'max 100000', '70000 100000')), 0.7)
 })
 
-t.test('of version 1 too, in the hierarchy of the CPU alone', async (t) => {
+t.test('the smallest quota counts in version 1 too, in the hierarchy of the CPU alone', async (t) => {
   t.equal(
     coresIn(t, {
       ...inV1('/docker/one', {
@@ -119,7 +119,7 @@ t.test('the affinity of the process counts, of the cores that are there', async 
   t.equal(coresIn(t, { ...status('0'), ...inV2('/', { 'cpu.max': '400000 100000' }) }), 1)
 })
 
-t.test('where Linux does not tell, the count of Node holds', async (t) => {
+t.test('falls back to the count of Node where Linux gives none', async (t) => {
   for (const list of ['', '-', '0-', 'all', '100-101', '5-2'])
     t.equal(coresIn(t, { 'proc/self/status': `Cpus_allowed_list:\t${list}\n` }), availableParallelism(), list)
   t.equal(usableCores({ root: join(tmpdir(), 'absent') }), availableParallelism())

@@ -23,7 +23,7 @@ const NESTED = inV2('/pod/app', {
   'pod/cpu.stat': stat(7_000_000),
 })
 
-t.test('what counts is the use of the group that has the quota, with all that shares it', async (t) => {
+t.test('counts the use of the whole group that has the quota', async (t) => {
   t.same(aSecondLater(t, NESTED, { [OWN]: stat(1_200_000), [POD]: stat(9_500_000) }), {
     usable: 3,
     used: 2.5,
@@ -47,7 +47,7 @@ t.test('without a quota, or without a count, nothing is used of it', async (t) =
   t.same(aSecondLater(t, uncounted, { 'sys/fs/cgroup/cpu.stat': 'usage_usec -5\n' }), { usable: 2, used: 0 })
 })
 
-t.test('a count that begins anew is no use, and each look tells of the time since the last', async (t) => {
+t.test('a count that starts again is not a use, and each look covers the time since the last', async (t) => {
   const root = plantedMachine(t, NESTED)
   let nowMs = 0
   const watch = new QuotaWatch({ root }, () => nowMs)

@@ -44,7 +44,7 @@ t.test('an address of Postgres may have several hosts, each with a port', (t) =>
   t.end()
 })
 
-t.test('a parameter of a URL of Postgres whose value libpq does not know is refused with the values', (t) => {
+t.test('refuses an unknown value of a libpq parameter in a URL of Postgres, and lists the values', (t) => {
   // Read as another mode, it would leave the host of the server unchecked.
   for (const [parameter, expected] of [
     ['sslmode=verfy-full', /^one of disable, allow, .*verify-full for `sslmode`$/],
@@ -96,7 +96,7 @@ t.test('a URL of Sentinels names the primary; their password and the authorities
   t.end()
 })
 
-t.test('an address whose password is escaped is taken as it is', (t) => {
+t.test('takes an address with an escaped password as it is', (t) => {
   const { config } = good({
     DATABASE_URL: 'postgres://sluice:a%23b%2Fc%25d@db.example/sluice',
     REDIS_URL: 'rediss://[::1]:6379/1',

@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-t.test('large answers wait in order, also behind one that is larger than what is free', async (t) => {
+t.test('large answers wait in order, even after one that is larger than the free room', async (t) => {
   const { budget, granted } = crowded()
   budget.wait(of(2 * MIB, 0), () => granted.push('later'))
   budget.give(8 * MIB)
@@ -54,7 +54,7 @@ t.test('an answer that began small does not grow into the reserve', async (t) =>
   t.equal(budget.grow(of(1, MIB)), false)
 })
 
-t.test('the largest answer fits when nothing else is held, and who leaves makes way', async (t) => {
+t.test('the largest answer fits when nothing else is held, and one that leaves makes way', async (t) => {
   t.equal(new AnswerBudget(UPSTREAM_ANSWERS_BYTES_MAX).take(UPSTREAM_ANSWER_BYTES_MAX), true)
   t.equal(new AnswerBudget(100).take(100), true)
   const { budget, granted, leave } = crowded()
@@ -64,21 +64,18 @@ t.test('the largest answer fits when nothing else is held, and who leaves makes 
   t.same(granted, ['next'])
 })
 
-t.test(
-  'of answers that wait for each other the last one is refused at once, and the other goes on',
-  async (t) => {
-    const budget = new AnswerBudget(100)
-    const told: string[] = []
-    t.ok(budget.take(50) && budget.take(30))
-    budget.wait(of(40, 50), (isGranted) => told.push(`first ${isGranted}`))
-    t.same(told, [], 'the other one may end yet')
-    budget.wait(of(30, 30), (isGranted) => {
-      told.push(`second ${isGranted}`)
-      budget.give(30)
-    })
-    t.same(told, ['second false', 'first true'])
-  },
-)
+t.test('the last of answers waiting for each other is refused at once, and the other goes on', async (t) => {
+  const budget = new AnswerBudget(100)
+  const told: string[] = []
+  t.ok(budget.take(50) && budget.take(30))
+  budget.wait(of(40, 50), (isGranted) => told.push(`first ${isGranted}`))
+  t.same(told, [], 'the other one may end yet')
+  budget.wait(of(30, 30), (isGranted) => {
+    told.push(`second ${isGranted}`)
+    budget.give(30)
+  })
+  t.same(told, ['second false', 'first true'])
+})
 
 t.test('the end of the one answer that needed no more lets one of those that wait go on', async (t) => {
   const budget = new AnswerBudget(100)
@@ -124,7 +121,7 @@ t.test('the only answer of an organization may be larger than its share', async 
 })
 
 t.test(
-  'who waits for its share stops no other organization, and goes on when its own give back',
+  'an answer waiting for its share stops no other organization, and continues when room returns',
   async (t) => {
     const budget = new AnswerBudget(100)
     const told: string[] = []
@@ -140,18 +137,15 @@ t.test(
   },
 )
 
-t.test(
-  'of answers of one organization that wait for each other the last one is refused, whatever others hold',
-  async (t) => {
-    const budget = new AnswerBudget(100)
-    const told: string[] = []
-    t.ok(budget.take(20, by('b')) && budget.take(30, by('a')) && budget.take(20, by('a', 1)))
-    budget.wait(of(10, 30, by('a')), (isGranted) => told.push(`first ${isGranted}`))
-    t.same(told, [], 'the other one may end yet')
-    budget.wait(of(10, 20, by('a', 1)), (isGranted) => {
-      told.push(`second ${isGranted}`)
-      budget.give(20, by('a', 1))
-    })
-    t.same(told, ['second false', 'first true'])
-  },
-)
+t.test("refuses the last of one organization's answers that wait for each other", async (t) => {
+  const budget = new AnswerBudget(100)
+  const told: string[] = []
+  t.ok(budget.take(20, by('b')) && budget.take(30, by('a')) && budget.take(20, by('a', 1)))
+  budget.wait(of(10, 30, by('a')), (isGranted) => told.push(`first ${isGranted}`))
+  t.same(told, [], 'the other one may end yet')
+  budget.wait(of(10, 20, by('a', 1)), (isGranted) => {
+    told.push(`second ${isGranted}`)
+    budget.give(20, by('a', 1))
+  })
+  t.same(told, ['second false', 'first true'])
+})

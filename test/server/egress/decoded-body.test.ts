@@ -1,4 +1,4 @@
-/** Streams in a content encoding that nobody asked for: decoded as they come, within bounds. D12, D22. */
+/** Streams in a content encoding that was not requested: decoded as they come, within bounds. D12, D22. */
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import t from 'tap'
 import { fail } from '../../../src/schemas/failures.ts'
@@ -33,7 +33,7 @@ for (const packing of PACKINGS)
   })
 
 for (const packing of PACKINGS)
-  t.test(`${packing}: what a read completes is given before the next one`, async (t) => {
+  t.test(`${packing}: gives the bytes that a read completes before the next read`, async (t) => {
     const pieces = await packed(
       packing,
       EVENTS.map((event) => Buffer.from(event)),
@@ -72,7 +72,7 @@ t.test('a few bytes that are decoded to very many are read a piece at a time', a
   }
 })
 
-t.test('what Brotli keeps takes room of the budget of answers, and gives it back', async (t) => {
+t.test('the window of Brotli takes room of the budget of answers, and gives it back', async (t) => {
   const size = 4 * 1024 * 1024
   const bytes = brotliCompressSync(Buffer.alloc(size), { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
   const room = new Room()

@@ -88,7 +88,7 @@ t.test('a provider that is not there is upstream_failed', async (t) => {
 })
 
 for (const contentEncoding of ['gzip', 'deflate', 'br'] as const) {
-  t.test(`${contentEncoding} that nobody asked for is decoded`, async (t) => {
+  t.test(`decodes ${contentEncoding} that was not requested`, async (t) => {
     const { call, provider, egress } = await rigged(t)
     provider.script(answers({ contentEncoding, dimensions: 2000 }), answers({ dimensions: 2000 }))
     const [encoded, plain] = [await call(), await call()]
@@ -118,7 +118,7 @@ t.test('a body that is small on the wire and large when decoded meets the same c
   t.same(await rest(), { heldBytes: 0, calls: 0 })
 })
 
-t.test('of a long error body only the first 64 KiB are read', async (t) => {
+t.test('only the first 64 KiB of a long error body are read', async (t) => {
   const { call, provider, rest } = await rigged(t)
   provider.script(({ res }) => void res.writeHead(500).end(Buffer.alloc(5 * 1024 * 1024, 'x')))
   const outcome = await call()
@@ -214,7 +214,7 @@ for (const isAnnounced of [true, false]) {
 }
 
 t.test(
-  'of two answers that could wait for each other for ever one comes whole, the other is busy',
+  'one of two answers that could wait for each other for ever comes whole, the other is busy',
   async (t) => {
     const { call, provider, egress, rest } = await rigged(t, 1_000_000)
     const half = Buffer.alloc(400_000, 'y')
@@ -241,7 +241,7 @@ t.test('an answer that finds no room within its attempt is busy', async (t) => {
   const first = await call()
   await atPace(4 * SLOW_MS, async (ms) => {
     const name = nameOf(await call({ attemptEndsAt: performance.now() + ms }))
-    // Before the headers have come nobody knows that it will not fit.
+    // Until the headers arrive, the size of the answer is unknown.
     if (name === 'upstream_slow') return false
     t.equal(name, 'busy')
     return true

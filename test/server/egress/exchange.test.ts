@@ -10,7 +10,7 @@ import { still, until } from '../../support/wait.ts'
 const PIECE = Buffer.alloc(64 * 1024, 'x')
 const MANY = 400
 
-/** A body of `count` pieces that tells how many were taken, and whether it was destroyed. */
+/** A body of `count` pieces that counts the pieces taken, and knows whether it was destroyed. */
 function pieces(count: number): { body: Readable; taken: () => number } {
   let taken = 0
   const body = new Readable({
@@ -97,7 +97,7 @@ t.test('an answer is read no faster than its reader asks', async (t) => {
 })
 
 for (const [title, ending, length, is] of [
-  ['ends its connection behind an answer of known length', 'end', UPSTREAM_STREAM_BYTES_MAX, 'whole'],
+  ['ends its connection after an answer of known length', 'end', UPSTREAM_STREAM_BYTES_MAX, 'whole'],
   ['ends its answer with its connection', 'end', null, 'whole'],
   [
     'ends its connection before the end of its answer',
@@ -107,7 +107,7 @@ for (const [title, ending, length, is] of [
   ],
   ['breaks its connection', 'resetAndDestroy', UPSTREAM_STREAM_BYTES_MAX + 1, 'upstream_failed'],
 ] as const) {
-  t.test(`a destination that ${title} while nobody reads it does not end the process`, async (t) => {
+  t.test(`the process survives a destination that ${title} while its answer is not read`, async (t) => {
     const { origin, rest } = await rigged(t)
     const port = await bytesServer(t, (socket) => {
       const known = length === null ? '' : `content-length: ${length}\r\n`
@@ -202,10 +202,10 @@ t.test('informational answers and trailers are dropped', async (t) => {
 
 for (const [what, text] of [
   [
-    'an upgrade that nobody asked for',
+    'an upgrade that was not requested',
     'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
   ],
-  ['what is no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ['an answer that is not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
   ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'],
   ['headers without end', `HTTP/1.1 200 OK\r\n${'x-long: y\r\n'.repeat(20_000)}`],
 ] as const) {
@@ -229,7 +229,7 @@ t.test(
   },
 )
 
-t.test('an answer that would end with its connection is no whole one when that breaks', async (t) => {
+t.test('an answer that ends with its connection is not whole when that breaks', async (t) => {
   const { origin, rest } = await rigged(t)
   let reset = (): void => undefined
   const port = await bytesServer(t, (socket) => {
@@ -262,7 +262,7 @@ t.test('an answer that may begin whenever it likes is asked about once', async (
   t.equal(asked, 1)
 })
 
-t.test('a reader who waits longer than stallMs is told upstream_slow', async (t) => {
+t.test('a reader that waits longer than stallMs gets upstream_slow', async (t) => {
   const { target, exchange, rest } = await rigged(t)
   target.answer((_req, res) => void res.write('some'))
   t.equal(await textOf(await exchange({ stallMs: 30 })), 'upstream_slow')
@@ -289,7 +289,7 @@ t.test('a reader that is closed ends an answer, with its connection', async (t) 
   t.equal(target.connections, 1, 'and makes no further connection')
 })
 
-t.test('what cannot be written into a request is header_invalid, and nothing is sent', async (t) => {
+t.test('a head that cannot be written into a request is header_invalid, and nothing is sent', async (t) => {
   const { target, exchange, rest } = await rigged(t)
   for (const more of [
     { path: '/a b' },
@@ -307,14 +307,11 @@ t.test('what cannot be written into a request is header_invalid, and nothing is 
   t.equal(target.connections, 0)
 })
 
-t.test(
-  'a kept-alive connection that turns out to be closed is replaced once, for what may be repeated',
-  async (t) => {
-    const rig = await rigged(t)
-    t.equal(await afterStale(rig, 'GET'), 'again')
-    t.equal(await afterStale(rig, 'POST'), 'upstream_failed')
-  },
-)
+t.test('a kept-alive connection found closed is replaced once, for a repeatable request', async (t) => {
+  const rig = await rigged(t)
+  t.equal(await afterStale(rig, 'GET'), 'again')
+  t.equal(await afterStale(rig, 'POST'), 'upstream_failed')
+})
 
 /** The second exchange on a connection that its server cuts instead of answering. */
 async function afterStale({ target, exchange }: Rig, method: string): Promise<string> {

@@ -23,7 +23,7 @@ t.test('a length that is only claimed takes no memory; room is made when a quart
   body.drop()
 })
 
-t.test('what waits for room is not granted behind the end, and nothing of it stays taken', async (t) => {
+t.test('a body that waits for room gets none after its end, and holds nothing', async (t) => {
   const budget = new AnswerBudget(64 * MIB)
   const [other, body] = [new HeldBody(budget, -1), new HeldBody(budget, -1)]
   t.ok(other.hold(64 * MIB, never))

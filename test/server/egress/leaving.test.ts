@@ -14,7 +14,7 @@ t.test('a caller who leaves before the request is sent cancels it', async (t) =>
     await egress.close()
     silent.close()
   })
-  // A TLS handshake that nobody answers: the request can never be written.
+  // A TLS handshake without an answer: the request can never be written.
   const origin = egress.trusted(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`)
   const caller = new AbortController()
   const outcome = origin.call(request({ call: caller }))

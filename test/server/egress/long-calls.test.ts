@@ -196,7 +196,7 @@ for (const [when, answer, read] of [
   })
 }
 
-t.test('a caller who leaves drops what waited for it, and before it was sent nothing is', async (t) => {
+t.test('a caller who leaves drops its waiting pieces, and an unsent call stays unsent', async (t) => {
   const { provider, exchange } = await openLongCalls(t, {}, begins)
   const leaving = new AbortController()
   const { body } = must(await exchange({ signal: leaving.signal, signalEnds: 'response' }))

@@ -54,7 +54,7 @@ async function restOfTurn(): Promise<void> {
   for (let nth = 0; nth < 10; nth++) await Promise.resolve()
 }
 
-t.test('what one read of the socket brings is one piece, in the turn in which it came', async (t) => {
+t.test('one read of the socket gives one piece, in the turn in which it came', async (t) => {
   const { attempt } = begun()
   let isNextTurn = false
   setImmediate(() => (isNextTurn = true))
@@ -170,7 +170,7 @@ t.test(
   },
 )
 
-t.test('every cut of a body is a break, and what came before it is read', async (t) => {
+t.test('every cut of a body is a break, and the bytes before it are read', async (t) => {
   const rig = await openLongCalls(t)
   const steps = new Steps()
   const events = [{ data: 'one' }, { data: 'two' }]
@@ -209,7 +209,7 @@ for (const [what, text, is] of [
   ['with a chunk that is longer than it says', `${CHUNKED}\r\n1\r\nabc\r\n0\r\n\r\n`, 'upstream_failed'],
   ['that is shorter than it says', `${HEAD}content-length: 9\r\n\r\nab`, 'upstream_failed'],
   ['with two framings', `${CHUNKED}content-length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n`, 'upstream_failed'],
-  ['that is no HTTP', 'data: a\n\n', 'upstream_failed'],
+  ['that is not HTTP', 'data: a\n\n', 'upstream_failed'],
   ['that ends before its head', `${HEAD}x: y\r\n`, 'upstream_failed'],
   [
     'that says to go on',
@@ -231,7 +231,7 @@ for (const [what, text, is] of [
   })
 }
 
-t.test('what follows a response that is longer than it says is read by no later call', async (t) => {
+t.test('bytes after a response that is longer than it says reach no later call', async (t) => {
   const rig = await openLongCalls(t)
   const more = `${HEAD}content-length: 6\r\n\r\nforged`
   rig.provider.script(says(`${HEAD}content-length: 2\r\n\r\nab${more}`, true))
@@ -292,7 +292,7 @@ t.test(
   },
 )
 
-t.test('what cannot be written into a request is header_invalid, and nothing is sent', async (t) => {
+t.test('a head that cannot be written into a request is header_invalid, and nothing is sent', async (t) => {
   const rig = await openLongCalls(t)
   for (const more of [{ path: 'http://127.0.0.2/x' }, { path: '/a b' }, { headers: ['x', 'a\r\nb: c'] }])
     t.equal(await textOf(await rig.exchange(more)), 'header_invalid')

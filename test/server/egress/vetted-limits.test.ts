@@ -198,7 +198,7 @@ t.test(
   },
 )
 
-t.test('names that never resolve hold few lookups, and nobody waits for one for long', async (t) => {
+t.test('names that never resolve hold few lookups, and no caller waits for one for long', async (t) => {
   let running = 0
   const { egress } = await rigged(t, { resolve: () => (running++, new Promise(() => undefined)) })
   const check = async (nth: number): Promise<string> => {

@@ -110,7 +110,7 @@ t.test('an address that a caller names itself is verified as that address', { sk
 })
 
 t.test(
-  'a certificate of another name, of nobody we know, or whose time is over is refused, and nothing is sent',
+  'refuses a certificate of another name or issuer, or an expired one, and sends nothing',
   { skip },
   async (t) => {
     const [known, unknown] = [startAuthority(t), startAuthority(t)]

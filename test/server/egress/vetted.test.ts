@@ -76,7 +76,7 @@ t.test(
   },
 )
 
-t.test('each connection is checked anew: a name that turns private is refused then', async (t) => {
+t.test('each new connection is checked: a name that turns private is refused then', async (t) => {
   const answers = [['127.0.0.1'], ['10.0.0.1']]
   const { target, exchange } = await rigged(t, { resolve: () => Promise.resolve(answers.shift() ?? []) })
   target.answer((_req, res) => void res.writeHead(200, { connection: 'close' }).end('first'))
@@ -86,7 +86,7 @@ t.test('each connection is checked anew: a name that turns private is refused th
   t.equal(target.connections, 1)
 })
 
-t.test('of several addresses the next one is tried when the first does not answer', async (t) => {
+t.test('tries the next address when the first does not answer', async (t) => {
   const { exchange } = await rigged(t, { resolve: () => Promise.resolve(['127.0.0.2', '127.0.0.1']) })
   t.equal(await textOf(await exchange()), 'here')
 })

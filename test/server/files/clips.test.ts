@@ -142,7 +142,7 @@ t.test('one that is called off leaves nothing', async (t) => {
   t.ok(await isEmpty())
 })
 
-t.test('a clip needs room for what most clips are, and not for the largest', async (t) => {
+t.test('a clip reserves room for the size of most clips, not for the largest', async (t) => {
   const { store, rooms } = await open(t)
   must(await store(readerOf([CLIP])))
   const [room = 0] = rooms

@@ -121,7 +121,7 @@ t.test('an unknown, an empty and a too large container file are not promoted', a
 })
 
 t.test(
-  'a repeated promotion gets the first file, also when the container file is another one or gone',
+  'a repeated promotion gets the first file, also when the container file has changed or gone',
   async (t) => {
     const stand = await openTransfers(t)
     await put(stand, 'a', 'one')
@@ -141,7 +141,7 @@ t.test('a promotion into a full workspace is refused and leaves nothing', async 
   t.same(await stand.census(), NOTHING)
 })
 
-t.test('a promotion whose caller leaves, or whose source fails, leaves nothing', async (t) => {
+t.test('a promotion whose caller disconnects, or whose source fails, leaves nothing', async (t) => {
   const leaving = new AbortController()
   let isBroken = false
   const stand = await openTransfers(t, {
@@ -226,7 +226,7 @@ t.test(
   },
 )
 
-t.test('an object stays open until the thread that reads it has let go', async (t) => {
+t.test('an object stays open until the thread that reads it has released it', async (t) => {
   let letPass: () => void = () => undefined
   const gate = new Promise<void>((resolve) => {
     letPass = resolve
@@ -253,7 +253,7 @@ t.test('an object stays open until the thread that reads it has let go', async (
   t.same(await leftOpen(), [])
 })
 
-t.test('a write beyond the limit, or into a folder, is refused and leaves what was there', async (t) => {
+t.test('a write beyond the limit, or into a folder, is refused and changes no files', async (t) => {
   const stand = await openTransfers(t)
   await put(stand, 'out/a.txt/b', 'below')
   t.match(await written(stand, Buffer.from('x')), { status: 400, type: 'container_path_invalid' })
@@ -263,38 +263,35 @@ t.test('a write beyond the limit, or into a folder, is refused and leaves what w
   t.equal((await read(stand, 'out/a.txt/b')).toString(), 'below')
 })
 
-t.test(
-  'a write notes the use of its container before anything of it is seen, and without that there is none',
-  async (t) => {
-    let uses: readonly unknown[] | null = null
-    let isAway = false
-    const stand: TransferStand = await openTransfers(t, {
-      wrap: (parts) => ({
-        ...parts,
-        get files() {
-          return isAway ? failing(parts.files, 'claimPath', { name: 'store_unavailable' }) : parts.files
-        },
-        storage: {
-          ...parts.storage,
-          containers: {
-            ...parts.storage.containers,
-            publish: async (...args) => {
-              uses = await stand.store.sql`SELECT container_id FROM container_uses`
-              return parts.storage.containers.publish(...args)
-            },
+t.test('a write notes the use of its container before it is visible, and fails without that', async (t) => {
+  let uses: readonly unknown[] | null = null
+  let isAway = false
+  const stand: TransferStand = await openTransfers(t, {
+    wrap: (parts) => ({
+      ...parts,
+      get files() {
+        return isAway ? failing(parts.files, 'claimPath', { name: 'store_unavailable' }) : parts.files
+      },
+      storage: {
+        ...parts.storage,
+        containers: {
+          ...parts.storage.containers,
+          publish: async (...args) => {
+            uses = await stand.store.sql`SELECT container_id FROM container_uses`
+            return parts.storage.containers.publish(...args)
           },
         },
-      }),
-    })
-    t.match(await written(stand, Buffer.from('one')), { status: 200 })
-    t.match(uses, [{ container_id: 'sess_abc' }])
-    isAway = true
-    t.match(await written(stand, Buffer.from('other')), { status: 503, type: 'store_unavailable' })
-    t.equal((await read(stand, 'out/a.txt')).toString(), 'one')
-  },
-)
+      },
+    }),
+  })
+  t.match(await written(stand, Buffer.from('one')), { status: 200 })
+  t.match(uses, [{ container_id: 'sess_abc' }])
+  isAway = true
+  t.match(await written(stand, Buffer.from('other')), { status: 503, type: 'store_unavailable' })
+  t.equal((await read(stand, 'out/a.txt')).toString(), 'one')
+})
 
-t.test('a write whose container is taken away meanwhile is not said to have succeeded', async (t) => {
+t.test('a write whose container is removed meanwhile does not report success', async (t) => {
   const stand = await openTransfers(t, {
     wrap: (parts) => ({
       ...parts,

@@ -87,7 +87,7 @@ async function used({
   return [usedBytes, reservedBytes]
 }
 
-/** Puts something in the place of one call of the container folders. */
+/** Replaces one call of the container folders. */
 function withPublish(
   publish: (
     inner: ContainerFolders,
@@ -149,7 +149,7 @@ for (const driver of ['disk', 'S3'] as const) {
   })
 
   t.test(
-    `a path counts what lies there after every replacement, and its least once it is empty (${driver})`,
+    `a path counts its file after every replacement, and its minimum when empty (${driver})`,
     async (t) => {
       const stand = await standOn(t, driver)
       for (const sizeBytes of [5_000, 9_000, 9_000, 4_097, 20, 0, 7_000]) {
@@ -168,7 +168,7 @@ for (const driver of ['disk', 'S3'] as const) {
     t.same(await used(stand), [(await lying(stand)) + FOLDERS, 0])
   })
 
-  t.test(`the removal of a container after 30 days frees exactly what it held (${driver})`, async (t) => {
+  t.test(`the removal of a container after 30 days frees exactly its share (${driver})`, async (t) => {
     const stand = await standOn(t, driver)
     await sendForm(stand.port, form([filePart('x'.repeat(10_000))]))
     for (const name of ['a', 'b', 'c']) await write(stand, name, 'x'.repeat(7_000))
@@ -191,7 +191,7 @@ for (const driver of ['disk', 'S3'] as const) {
           }),
         })
         t.match(await write(stand, 'a', 'x'.repeat(6_000)), { status: 503 })
-        t.same(await used(stand), [6_000 + FOLDERS, 0], `${point}: counted until somebody looks`)
+        t.same(await used(stand), [6_000 + FOLDERS, 0], `${point}: counted until a look`)
         t.match(await swept(stand, { isUploadsOnly: true }), {
           failures: [],
           report: { recounted: point === 'claimed' ? 1 : 0 },
@@ -202,37 +202,34 @@ for (const driver of ['disk', 'S3'] as const) {
   )
 }
 
-t.test(
-  'a write that ends while it has its path holds it for a lease, and what lies there is counted',
-  async (t) => {
-    for (const isPublished of [false, true]) {
-      const stand = await standOn(t, 'disk', { files: { containerWaitMs: 0 } })
-      const upload = await begun(stand.files, stand.workspaceId, 30_000)
-      must(
-        await stand.files.claimPath(upload, {
-          containerId: 'sess_abc',
-          path: 'out/a.txt',
-          sizeBytes: 30_000,
-        }),
+t.test('a write that ends while it has its path holds it for a lease, and its file is counted', async (t) => {
+  for (const isPublished of [false, true]) {
+    const stand = await standOn(t, 'disk', { files: { containerWaitMs: 0 } })
+    const upload = await begun(stand.files, stand.workspaceId, 30_000)
+    must(
+      await stand.files.claimPath(upload, {
+        containerId: 'sess_abc',
+        path: 'out/a.txt',
+        sizeBytes: 30_000,
+      }),
+    )
+    if (isPublished)
+      await putInContainer(
+        stand.storage,
+        'out/a.txt',
+        'x'.repeat(30_000),
+        inContainer(stand.workspaceId, 'a').container,
       )
-      if (isPublished)
-        await putInContainer(
-          stand.storage,
-          'out/a.txt',
-          'x'.repeat(30_000),
-          inContainer(stand.workspaceId, 'a').container,
-        )
-      t.match(await write(stand, 'a', 'x'), { status: 503, type: 'busy' })
-      t.match(await swept(stand), { report: { recounted: 0 } })
-      t.same(await used(stand), [30_000 + FOLDERS, 0])
-      await stand.store.sql`UPDATE container_files SET writing_until = clock_timestamp() - interval '1 s'`
-      t.match(await swept(stand, { isUploadsOnly: true }), { failures: [] })
-      t.same(await used(stand), [isPublished ? 30_000 + FOLDERS : 0, 0])
-      t.match(await write(stand, 'a', 'xx'), { status: 200 })
-      t.same(await used(stand), [COUNTED_BYTES_MIN + FOLDERS, 0])
-    }
-  },
-)
+    t.match(await write(stand, 'a', 'x'), { status: 503, type: 'busy' })
+    t.match(await swept(stand), { report: { recounted: 0 } })
+    t.same(await used(stand), [30_000 + FOLDERS, 0])
+    await stand.store.sql`UPDATE container_files SET writing_until = clock_timestamp() - interval '1 s'`
+    t.match(await swept(stand, { isUploadsOnly: true }), { failures: [] })
+    t.same(await used(stand), [isPublished ? 30_000 + FOLDERS : 0, 0])
+    t.match(await write(stand, 'a', 'xx'), { status: 200 })
+    t.same(await used(stand), [COUNTED_BYTES_MIN + FOLDERS, 0])
+  }
+})
 
 t.test('a write that ends before it has its path gives its reservation back by the sweep', async (t) => {
   const stand = await standOn(t, 'disk', { files: { leaseMs: -1 } })
@@ -242,7 +239,7 @@ t.test('a write that ends before it has its path gives its reservation back by t
   t.same(await used(stand), [0, 0])
 })
 
-t.test('a writer that slept past its lease counts what it has put all the same', async (t) => {
+t.test('a writer that slept past its lease still counts the file it has put', async (t) => {
   const { files, store, workspaceId } = await standOn(t, 'disk')
   const sizes = openContainerSizes(store)
   const claim = must(
@@ -289,20 +286,17 @@ t.test('a count that was made while a write had the path is dropped', async (t) 
   t.same(await used(stand), [9_000 + FOLDERS, 0])
 })
 
-t.test(
-  'the sweep counts what a sandbox made of files that were put, and nothing else of its own',
-  async (t) => {
-    const stand = await standOn(t, 'disk')
-    for (const name of ['grown', 'gone', 'same']) await write(stand, name, 'x'.repeat(10_000))
-    const place = join(stand.folder, 'containers', stand.workspaceId, 'sess_abc', 'out')
-    writeFileSync(join(place, 'grown.txt'), 'x'.repeat(50_000))
-    rmSync(join(place, 'gone.txt'))
-    writeFileSync(join(place, 'own.txt'), 'x'.repeat(90_000))
-    t.match(await swept(stand, {}), { report: { recounted: 0 } }, 'not before a day has passed')
-    t.match(await swept(stand), { report: { recounted: 2 }, failures: [] })
-    t.same(await used(stand), [60_000 + FOLDERS, 0])
-  },
-)
+t.test("the sweep counts a sandbox's changes to uploaded files, and nothing else of its own", async (t) => {
+  const stand = await standOn(t, 'disk')
+  for (const name of ['grown', 'gone', 'same']) await write(stand, name, 'x'.repeat(10_000))
+  const place = join(stand.folder, 'containers', stand.workspaceId, 'sess_abc', 'out')
+  writeFileSync(join(place, 'grown.txt'), 'x'.repeat(50_000))
+  rmSync(join(place, 'gone.txt'))
+  writeFileSync(join(place, 'own.txt'), 'x'.repeat(90_000))
+  t.match(await swept(stand, {}), { report: { recounted: 0 } }, 'not before a day has passed')
+  t.match(await swept(stand), { report: { recounted: 2 }, failures: [] })
+  t.same(await used(stand), [60_000 + FOLDERS, 0])
+})
 
 t.test('where more is used than may be, a container file can still be emptied', async (t) => {
   const stand = await standOn(t, 'disk', { files: files(20_000) })
@@ -318,7 +312,7 @@ t.test('where more is used than may be, a container file can still be emptied', 
   t.same(await used(stand), [50_000 + COUNTED_BYTES_MIN + FOLDERS, 0])
 })
 
-t.test('a write that is refused, or whose writer leaves, holds nothing', async (t) => {
+t.test('a refused write, and one whose writer disconnects, hold nothing', async (t) => {
   const stand = await standOn(t, 'disk')
   await putInContainer(stand.storage, 'out/a.txt/b', 'below', inContainer(stand.workspaceId, 'a').container)
   t.match(await write(stand, 'a', 'x'.repeat(500)), { status: 400, type: 'container_path_invalid' })

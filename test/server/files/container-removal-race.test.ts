@@ -168,7 +168,7 @@ for (const driver of ['disk', 'S3'] as const) {
   }
 }
 
-t.test('a write that waits too long for a removal is told to come again, and holds nothing', async (t) => {
+t.test('a write that waits too long for a removal gets 503 busy, and holds nothing', async (t) => {
   const stand = await standOn(t, 'disk', ['removal.before'], { containerWaitMs: 0 })
   const sweeping = stand.sweepNow()
   await stand.hold('removal.before').reached

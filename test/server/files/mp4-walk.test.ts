@@ -25,7 +25,7 @@ t.test('a clip that was cut anywhere is refused', async (t) => {
   t.same(fit, [])
 })
 
-t.test('a last box that goes on to the end of the file, and one with a size of 64 bits, pass', async (t) => {
+t.test('accepts a last box that extends to the end of the file, and a 64-bit size', async (t) => {
   const open = Buffer.concat([box('ftyp', 8), box('moov', 4), Buffer.from('\0\0\0\0mdatanything', 'latin1')])
   const long = Buffer.concat([
     box('ftyp', 8),
@@ -36,7 +36,7 @@ t.test('a last box that goes on to the end of the file, and one with a size of 6
   t.ok(passes(long) && passes(long, 1))
 })
 
-t.test('what is no MP4 is refused at its first header', async (t) => {
+t.test('a file that is not MP4 is refused at its first header', async (t) => {
   const strange = [
     '<!doctype html><html></html>',
     '{"error":{"message":"no"}}',
@@ -62,7 +62,7 @@ t.test('boxes of impossible sizes are refused', async (t) => {
   )
 })
 
-t.test('a file without pictures, or without what says how they are built up, is no clip', async (t) => {
+t.test('a file without pictures, or without their index, is not a clip', async (t) => {
   t.notOk(passes(Buffer.concat([box('ftyp', 8), box('moov', 4)])))
   t.notOk(passes(Buffer.concat([box('ftyp', 8), box('mdat', 4)])))
   t.notOk(passes(new Uint8Array(0)))

@@ -59,7 +59,7 @@ t.test('a body in chunks is stored, its quota taken in steps', async (t) => {
   t.same(await stand.census(), { ...NOTHING, ready: 1, objects: 1, usedBytes: content.length })
 })
 
-t.test('what is refused for its content leaves nothing', async (t) => {
+t.test('a file that is refused for its content leaves nothing', async (t) => {
   const stand = await openTransfers(t)
   t.match(await sendForm(stand.port, form([filePart(randomBytes(200_000))])), {
     status: 400,
@@ -69,7 +69,7 @@ t.test('what is refused for its content leaves nothing', async (t) => {
   t.same(await stand.census(), NOTHING)
 })
 
-t.test('what is malformed, cut short or in a form of two files leaves nothing', async (t) => {
+t.test('a malformed form, a cut one and one with two files leave nothing', async (t) => {
   const stand = await openTransfers(t)
   const body = form([filePart(text(100_000))])
   t.match(await sendForm(stand.port, body.subarray(0, -4)), { status: 400, type: 'form_malformed' })
@@ -89,7 +89,7 @@ t.test('a workspace that is full refuses, by the length and by the bytes that co
   t.equal((await sendForm(stand.port, form([filePart(text(900_000))]))).status, 200)
 })
 
-t.test('a file that just fits is stored although its form is longer than what is free', async (t) => {
+t.test('a file that just fits is stored although its form exceeds the free room', async (t) => {
   const stand = await openTransfers(t, { files: { quotaBytes: 1_000_000 } })
   const large = fieldPart('large', 'x'.repeat(60_000))
   t.equal((await sendForm(stand.port, form([large, filePart(text(1_000_001))]))).type, 'quota_exceeded')
@@ -138,7 +138,7 @@ const FAULTS = [
 
 for (const [part, method, name, when] of FAULTS) {
   t.test(
-    `when ${part}.${method} fails ${when} it did its work, nothing is left behind the sweep, and the next upload works`,
+    `when ${part}.${method} fails ${when} its work, the sweep leaves nothing, and uploads work`,
     async (t) => {
       let isBroken = true
       const stand = await openTransfers(t, {
@@ -159,7 +159,7 @@ for (const [part, method, name, when] of FAULTS) {
   )
 }
 
-t.test('a commit whose answer was lost keeps the file', async (t) => {
+t.test('a commit with a lost answer keeps the file', async (t) => {
   const stand = await openTransfers(t, {
     wrap: (parts) => ({
       ...parts,
@@ -244,7 +244,7 @@ t.test('a client that leaves while its key is unwrapped leaves no key in memory'
   t.same(await stand.census(), NOTHING)
 })
 
-t.test('a file beyond the limit is 413 although its length told nothing', async (t) => {
+t.test('a file beyond the limit is 413 although its length was not announced', async (t) => {
   const stand = await openTransfers(t)
   const body = form([filePart(text(FILE_BYTES_MAX + 1))])
   t.match(await sendForm(stand.port, body), { status: 413, type: 'file_too_large' })

@@ -58,7 +58,7 @@ interface Seen {
   endedAt: number | null
 }
 
-/** A session that tells when it is given up, in the turn of that: its thread, and the answer, come later. */
+/** Records when a session is given up, in that very turn: its thread and the answer come later. */
 function watched(
   opened: Outcome<IntakeSession>,
   seen: Seen,

@@ -17,7 +17,7 @@ const LONG_MS = 3_600_000
 const front = (t: Test, run: Operation['run']) => openFront(t, [operation({ run, deadlineMs: LONG_MS })])
 const fine = { ok: true, value: { kind: 'json', value: 'done' } } as const
 
-t.test('a drain waits for what is in flight, then answers 503 for what is left', async (t) => {
+t.test('a drain waits for calls in flight, then answers 503 for the rest', async (t) => {
   const began = gate()
   const seen: string[] = []
   const { port, front: http } = await front(
@@ -39,7 +39,7 @@ t.test('a drain waits for what is in flight, then answers 503 for what is left',
   t.same(seen, ['drain'])
 })
 
-t.test('a drain lets what is in flight finish', async (t) => {
+t.test('a drain lets calls in flight finish', async (t) => {
   const began = gate()
   const ended = gate()
   const { port, front: http } = await front(t, async () => {
@@ -138,7 +138,7 @@ t.test('a call that comes when a drain is out of time is answered 503, and nothi
   await drained
 })
 
-t.test('a call that comes in the last look of a drain is told of its end too', async (t) => {
+t.test('a call that comes in the last look of a drain is answered 503 draining', async (t) => {
   let runs = 0
   const { port, front: http } = await front(t, () => (runs++, new Promise(() => undefined)))
   const idle = rawClient(port)

@@ -23,7 +23,7 @@ const EARLY: Readonly<Record<string, readonly [first: string, later: string]>> =
 }
 
 for (const [name, [early, later]] of Object.entries(EARLY)) {
-  t.test(`${name} behind a paid call waits until that is answered, and is answered too`, async (t) => {
+  t.test(`${name} after a paid call waits for its answer, and is answered too`, async (t) => {
     const { port, first, settled, untilSettled } = await openEmbeddings(t)
     let answerNow: () => void = () => undefined
     first.script((exchange) => void (answerNow = () => answers()(exchange)))
@@ -47,7 +47,7 @@ for (const [name, [early, later]] of Object.entries(EARLY)) {
   })
 }
 
-t.test('what is no request behind a paid call is refused behind the answer', async (t) => {
+t.test('bytes after a paid call that are not a request are refused after its answer', async (t) => {
   const { port, first } = await openEmbeddings(t)
   let answerNow: () => void = () => undefined
   first.script((exchange) => void (answerNow = () => answers()(exchange)))

@@ -98,7 +98,7 @@ for (const more of [outliving, { id: 'test.read', path: '/read', outlivesClient:
   })
 }
 
-t.test('an operation that misses its deadline is told, and answers by itself', async (t) => {
+t.test('an operation that misses its deadline is aborted, and gives its own answer', async (t) => {
   const { port, front: http } = await front(
     t,
     (call: Call) =>

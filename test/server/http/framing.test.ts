@@ -33,7 +33,7 @@ const ATTACKS: Readonly<Record<string, string>> = {
   'length and encoding': 'content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
   'encoding and length': 'transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n',
   'an empty length': 'content-length:\r\n\r\n',
-  'a length that is no number': 'content-length: abc\r\n\r\n',
+  'a length that is not a number': 'content-length: abc\r\n\r\n',
   'a signed length': 'content-length: +0\r\n\r\n',
   'a list of lengths': 'content-length: 0, 0\r\n\r\n',
   'a hexadecimal length': 'content-length: 0x0\r\n\r\n',
@@ -49,7 +49,7 @@ const ATTACKS: Readonly<Record<string, string>> = {
 }
 for (const method of ['POST', 'GET']) {
   t.test(
-    `a ${method} with ambiguous framing is cut off before it does anything, and what follows never runs`,
+    `a ${method} with ambiguous framing is cut off before it runs, with everything after it`,
     async (t) => {
       const { port, settled } = await open(t)
       for (const [name, rest] of Object.entries(ATTACKS)) {
@@ -88,7 +88,7 @@ t.test('bytes above 127 at an end of a header value change neither the key nor t
   t.match(await sent({ ...length, authorization: `Bearer \xff${AUTHORIZATION.slice(7)}` }), /^HTTP\/1\.1 401/)
 })
 
-t.test('a second request behind a chunked body in the same packet never runs', async (t) => {
+t.test('a second request after a chunked body in the same packet never runs', async (t) => {
   const { port, settled } = await open(t)
   const first = requestText(
     'POST /api/v1/echo',
@@ -132,7 +132,7 @@ t.test('a chunked request is answered and its connection closed', async (t) => {
   t.match(answer, /"input":"x"/)
 })
 
-t.test('a request cut into two packets behind its first line is answered like a whole one', async (t) => {
+t.test('a request cut into two packets after its first line is answered like a whole one', async (t) => {
   const { port, settled } = await open(t)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
@@ -208,34 +208,28 @@ t.test(
   },
 )
 
-t.test(
-  'a client that asks for it has its connection closed behind the reply, and what follows never runs',
-  async (t) => {
-    for (const connection of ['close', 'Close', 'TE, close', 'close, keep-alive']) {
-      for (const method of ['GET', 'HEAD']) {
-        const { port, settled } = await open(t)
-        const text = await exchangeRaw(
-          port,
-          requestText(`${method} /api/v1/second`, { ...authorized, connection }),
-        )
-        t.match(
-          text,
-          /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close[\s\S]*content-length: 8\r\n\r\n(?:"second")?$/i,
-          connection,
-        )
-        await exchangeRaw(
-          port,
-          requestText(`${method} /api/v1/second`, { ...authorized, connection }) + valid,
-        )
-        t.same(
-          settled.map((call) => call.operation),
-          ['test.second', 'test.second'],
-          connection,
-        )
-      }
+t.test('a connection closes after the reply on request, and later requests never run', async (t) => {
+  for (const connection of ['close', 'Close', 'TE, close', 'close, keep-alive']) {
+    for (const method of ['GET', 'HEAD']) {
+      const { port, settled } = await open(t)
+      const text = await exchangeRaw(
+        port,
+        requestText(`${method} /api/v1/second`, { ...authorized, connection }),
+      )
+      t.match(
+        text,
+        /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close[\s\S]*content-length: 8\r\n\r\n(?:"second")?$/i,
+        connection,
+      )
+      await exchangeRaw(port, requestText(`${method} /api/v1/second`, { ...authorized, connection }) + valid)
+      t.same(
+        settled.map((call) => call.operation),
+        ['test.second', 'test.second'],
+        connection,
+      )
     }
-  },
-)
+  }
+})
 
 t.test('other words in the connection header leave the connection open', async (t) => {
   const { port } = await open(t)
@@ -249,7 +243,7 @@ t.test('other words in the connection header leave the connection open', async (
   t.notMatch(client.text, /connection: close/i)
 })
 
-t.test('a client that waits for 100 Continue is told to go on', async (t) => {
+t.test('a client that waits for 100 Continue gets it', async (t) => {
   const { port } = await open(t)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
@@ -269,8 +263,8 @@ t.test('a GET that brings a body is answered, and the body is not taken for a re
   const { port, settled } = await open(t)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
-  // A key that is not known yet would keep the first answer open, and what is pipelined behind it would be
-  // cut.
+  // A key that is not known yet would keep the first answer open, and the requests pipelined after it would
+  // be cut.
   client.send(second)
   await client.until(/"second"/)
   client.send(

@@ -1,6 +1,6 @@
 /**
- * Requests behind one that has no answer yet: nothing that was paid for is lost, and none runs that a client
- * did not send.
+ * Requests that come before an earlier one is answered: no paid answer is lost, and no request runs that a
+ * client did not send.
  */
 import t, { type Test } from 'tap'
 import { UNREAD_MS } from '../../../src/schemas/limits/limits.ts'
@@ -62,7 +62,7 @@ for (const name of ['read', 'paid'] as const) {
       const { client, begun, finish } = await open(t)
       client.send(slow(name))
       await begun[name].opened
-      // Behind the read that brought the first one.
+      // After the read that brought the first one.
       for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate)
       client.send(second)
       for (let turns = 0; turns < 100; turns++) await new Promise(setImmediate)
@@ -73,25 +73,22 @@ for (const name of ['read', 'paid'] as const) {
   )
 }
 
-t.test(
-  'a call that is charged for keeps its answer, however long it takes and whatever comes behind it',
-  async (t) => {
-    let now = 0
-    const { client, port, begun, finish } = await open(t, new Timers(() => now))
-    const reader = rawClient(port)
-    reader.send(slow('read'))
-    client.send(slow('paid'))
-    await begun.read.opened
-    await begun.paid.opened
-    for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate)
-    for (const each of [reader, client]) each.send(second)
-    now += UNREAD_MS + 2 * TIMER_STEP_MS
-    t.equal(await reader.closed(), '', 'the time for which others are not read is over')
-    t.notOk(client.isClosed)
-    finish()
-    t.match(await client.until(/"second"/, 2), /"second"[^]*"paid"[^]*"second"/)
-  },
-)
+t.test('a charged call keeps its answer, however long it takes and whatever comes after it', async (t) => {
+  let now = 0
+  const { client, port, begun, finish } = await open(t, new Timers(() => now))
+  const reader = rawClient(port)
+  reader.send(slow('read'))
+  client.send(slow('paid'))
+  await begun.read.opened
+  await begun.paid.opened
+  for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate)
+  for (const each of [reader, client]) each.send(second)
+  now += UNREAD_MS + 2 * TIMER_STEP_MS
+  t.equal(await reader.closed(), '', 'the time for which others are not read is over')
+  t.notOk(client.isClosed)
+  finish()
+  t.match(await client.until(/"second"/, 2), /"second"[^]*"paid"[^]*"second"/)
+})
 
 t.test(
   'nothing is begun for a call of which another request cuts the connection in the same read',
@@ -107,7 +104,7 @@ t.test(
 
 const HIDDEN = `: b\r\ncontent-length: ${second.length}\r\n\r\n`
 for (const method of ['POST', 'PUT', 'PATCH', 'PROPFIND', 'QUERY', 'REPORT']) {
-  t.test(`a body of a ${method} whose length stands behind a header without a name is not run`, async (t) => {
+  t.test(`the body of a ${method} with its length after a nameless header does not run`, async (t) => {
     const { port, settled } = await open(t)
     for (const framing of ['', 'content-length: 0\r\n']) {
       const line = `${method} /api/v1/nowhere HTTP/1.1\r\nhost: localhost\r\n`
@@ -124,45 +121,39 @@ for (const method of ['POST', 'PUT', 'PATCH', 'PROPFIND', 'QUERY', 'REPORT']) {
   })
 }
 
-t.test(
-  'a connection ends behind what may have a body and announces none, and stays behind what has none',
-  async (t) => {
-    const { port } = await openFront(t, [
-      operation({
-        id: 'test.any',
-        method: 'any',
-        path: '/any/{rest}',
-        isAtRoot: true,
-        input: { hasRest: true, upload: 'whole' },
-      }),
-    ])
-    const isLast = async (method: string, path: string, more = {}): Promise<boolean> => {
-      const client = rawClient(port)
-      t.teardown(() => client.destroy())
-      client.send(requestText(`${method} ${path}`, more))
-      return /^connection: close/im.test(await client.until(/\r\n\r\n/))
+t.test('a connection ends after a request that may have an unannounced body, and else stays', async (t) => {
+  const { port } = await openFront(t, [
+    operation({
+      id: 'test.any',
+      method: 'any',
+      path: '/any/{rest}',
+      isAtRoot: true,
+      input: { hasRest: true, upload: 'whole' },
+    }),
+  ])
+  const isLast = async (method: string, path: string, more = {}): Promise<boolean> => {
+    const client = rawClient(port)
+    t.teardown(() => client.destroy())
+    client.send(requestText(`${method} ${path}`, more))
+    return /^connection: close/im.test(await client.until(/\r\n\r\n/))
+  }
+  for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE']) {
+    t.notOk(await isLast(method, '/api/v1/nowhere'), method)
+    t.equal(await isLast(method, '/any/a'), method === 'DELETE', `${method} that is passed on`)
+  }
+  for (const method of ['POST', 'PATCH', 'QUERY']) {
+    for (const path of ['/api/v1/nowhere', '/any/a']) {
+      t.ok(await isLast(method, path), `${method} ${path}`)
+      t.ok(await isLast(method, path, { 'content-length': '0' }), `${method} ${path} of no bytes`)
     }
-    for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE']) {
-      t.notOk(await isLast(method, '/api/v1/nowhere'), method)
-      t.equal(await isLast(method, '/any/a'), method === 'DELETE', `${method} that is passed on`)
-    }
-    for (const method of ['POST', 'PATCH', 'QUERY']) {
-      for (const path of ['/api/v1/nowhere', '/any/a']) {
-        t.ok(await isLast(method, path), `${method} ${path}`)
-        t.ok(await isLast(method, path, { 'content-length': '0' }), `${method} ${path} of no bytes`)
-      }
-    }
-  },
-)
+  }
+})
 
-/**
- * Milliseconds beyond those in which the library cuts a connection that brings nothing: its clock is no
- * test's.
- */
+/** Longer than the time after which the library cuts an idle connection; a test cannot set its clock. */
 const BEYOND_IDLE_MS = 12_500
 
 t.test(
-  'a call whose answer takes longer than a connection may rest is answered',
+  'a call is answered even when it takes longer than a connection may idle',
   { timeout: 600_000 },
   async (t) => {
     const rested = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, BEYOND_IDLE_MS))

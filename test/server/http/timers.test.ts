@@ -30,7 +30,7 @@ t.test('timers fire in the order of their ends, none early, and then none runs',
   t.equal(timers.count, 0)
 })
 
-t.test('a stopped timer does not fire, also when another one of its step stops it', async (t) => {
+t.test('a stopped timer does not fire, also when another timer of its step stops it', async (t) => {
   const { timers, pass } = wheel(t)
   const fired: string[] = []
   timers.start(1_000, () => fired.push('stopped')).stop()

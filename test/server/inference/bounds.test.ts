@@ -1,4 +1,4 @@
-/** What a call of a model that writes may cost at most, told before anything of it is sent. D25. */
+/** The maximum cost of a call of a text model, known before anything of it is sent. D25. */
 import fc from 'fast-check'
 import t from 'tap'
 import {
@@ -87,7 +87,7 @@ t.test('tools without a maximum, a price or a context have no bound, and say why
   t.match(unbounded(at({ ...PRICED, inputNanoPerMillionMax: 0 }, context), UNBOUNDED), { path: /max_uses/ })
 })
 
-t.test('what costs nothing needs neither a maximum nor a price of searches', async (t) => {
+t.test('a free call needs neither a maximum nor a price of searches', async (t) => {
   const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 })
   for (const serverTools of [SEARCH, UNBOUNDED])
     t.same(textBoundOf([free], { ...ASKED, serverTools }), both(0))
@@ -96,7 +96,7 @@ t.test('what costs nothing needs neither a maximum nor a price of searches', asy
   t.match(textBoundOf([searches], { ...ASKED, serverTools: UNBOUNDED }), both(null))
 })
 
-t.test('what the catalogue has no price for is told', async (t) => {
+t.test('reports uses that the catalogue has no price for', async (t) => {
   const priced = (
     endpoint: { endpoint: Endpoint },
     price: ServerTools['price'] | null,
@@ -116,7 +116,7 @@ t.test('what the catalogue has no price for is told', async (t) => {
 })
 
 t.test(
-  "what may cost more than the price in the catalogue has no bound by the operator's keys",
+  "a use that may cost more than the catalogue's price has no bound on the operator's keys",
   async (t) => {
     const dear = { ...ASKED, tiers: { service_tier: 'priority' } }
     const usual = textBoundOf([at()], ASKED)
@@ -137,7 +137,7 @@ t.test("stored input counts as the context where the key is the caller's own", a
   t.same(textBoundOf([at(prices, OWN)], stored), { paidNano: 0, anyNano: null })
 })
 
-t.test('an input has a token for each byte, and what is added to messages, tools and forms', async (t) => {
+t.test('an input has a token for each byte, and those added for messages, tools and forms', async (t) => {
   t.equal(tokensOf({}), 100)
   t.equal(tokensOf({ messages: 3 }), 100 + 3 * TOKENS_ADDED_EACH_MAX)
   t.equal(tokensOf({ tools: 2 }), 100 + 2 * TOKENS_ADDED_EACH_MAX + TOKENS_ADDED_FORMS_MAX)
@@ -154,21 +154,18 @@ t.test('no input has more tokens than the context; a document has as many as tha
   t.equal(tokensOf({ promptBytes: 9_000 }, 0), 9_000, 'a context of 0 is not known')
 })
 
-t.test(
-  'the output has what the request asks, else the maximum of the endpoint, else the context',
-  async (t) => {
-    const input = 100_000
-    const context = { contextLength: 5_000 }
-    t.same(textBoundOf([at({ maxCompletionTokens: 50 }, context)], ASKED), both(input + 10 * 2_000))
-    const open = { ...ASKED, tokensMax: null }
-    t.same(textBoundOf([at({ maxCompletionTokens: 50 }, context)], open), both(input + 50 * 2_000))
-    t.same(textBoundOf([at({}, context)], open), both(input + 5_000 * 2_000))
-    t.same(textBoundOf([at()], open), both(null), 'nothing bounds it')
-    t.same(textBoundOf([at()], { ...ASKED, choices: 3 }), both(input + 3 * 10 * 2_000))
-  },
-)
+t.test('the output is bounded by the request, else by the endpoint, else by the context', async (t) => {
+  const input = 100_000
+  const context = { contextLength: 5_000 }
+  t.same(textBoundOf([at({ maxCompletionTokens: 50 }, context)], ASKED), both(input + 10 * 2_000))
+  const open = { ...ASKED, tokensMax: null }
+  t.same(textBoundOf([at({ maxCompletionTokens: 50 }, context)], open), both(input + 50 * 2_000))
+  t.same(textBoundOf([at({}, context)], open), both(input + 5_000 * 2_000))
+  t.same(textBoundOf([at()], open), both(null), 'nothing bounds it')
+  t.same(textBoundOf([at()], { ...ASKED, choices: 3 }), both(input + 3 * 10 * 2_000))
+})
 
-t.test('what costs nothing needs no bound', async (t) => {
+t.test('a free output needs no bound', async (t) => {
   const open = { ...ASKED, tokensMax: null, hasLongMedia: true }
   const free = { inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 }
   t.same(textBoundOf([at(free, { requestNano: 5 })], open), both(5))
@@ -341,7 +338,7 @@ t.test('no usage within the maximums costs more than the bound', async () => {
   )
 })
 
-t.test('what is affordable fits the available money, and a token more does not', async () => {
+t.test('the affordable tokens fit the available money, and one more token does not', async () => {
   const targets = fc.array(endpoints, { minLength: 1, maxLength: 3 })
   fc.assert(
     fc.property(targets, inputs, fc.nat(2 ** 31 - 1), (all, input, available) => {

@@ -1,4 +1,4 @@
-/** How a streamed answer reaches its caller, as the record of its call tells it. */
+/** The delivery of a streamed answer to its caller, as the record of its call shows it. */
 import { mock } from 'node:test'
 import t from 'tap'
 import { ChatEvents } from '../../../src/dialects/chat/answer.ts'
@@ -56,7 +56,7 @@ t.test('a stream counts its outputs, its waits for the caller, and no comment. D
   t.ok(sink.delivery.stalledMs > 0)
 })
 
-t.test('a meter that fails leaves no timer behind that opens the stream', async (t) => {
+t.test('a meter that fails leaves no timer that opens the stream', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   let opened = 0

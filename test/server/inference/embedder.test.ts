@@ -49,7 +49,7 @@ t.test(
   },
 )
 
-t.test('when every endpoint fails the one that may soon answer is told, the others are listed', async (t) => {
+t.test('when all endpoints fail, reports the one that may answer soon and lists the others', async (t) => {
   const { post, first, second } = await openEmbeddings(t)
   first.script(refuses(529, 'busy', { 'retry-after': '9' }))
   second.script(refuses(500))
@@ -63,18 +63,15 @@ t.test('when every endpoint fails the one that may soon answer is told, the othe
 })
 
 for (const status of [401, 404, 422, 429]) {
-  t.test(
-    `a provider that answers ${status} is named to the operator with it, and the caller is told`,
-    async (t) => {
-      const { post, first, settled, untilSettled } = await openEmbeddings(t)
-      first.script(refuses(status))
-      const reply = await post({ model: 'acme/one', input: 'one' })
-      t.match(reply.body.error?.message, new RegExp(`The provider answered ${status}[.:]`))
-      t.notMatch(reply.body.error?.message, /reached/)
-      await untilSettled(1)
-      t.same(settled[0]?.notes.failedAttempts, [{ provider: 'first', status, code: 'scripted' }])
-    },
-  )
+  t.test(`the message and the record of the call name a provider's status ${status}`, async (t) => {
+    const { post, first, settled, untilSettled } = await openEmbeddings(t)
+    first.script(refuses(status))
+    const reply = await post({ model: 'acme/one', input: 'one' })
+    t.match(reply.body.error?.message, new RegExp(`The provider answered ${status}[.:]`))
+    t.notMatch(reply.body.error?.message, /reached/)
+    await untilSettled(1)
+    t.same(settled[0]?.notes.failedAttempts, [{ provider: 'first', status, code: 'scripted' }])
+  })
 }
 
 t.test(
@@ -88,7 +85,7 @@ t.test(
   },
 )
 
-t.test('a call that the preferences leave no endpoint is told which of them', async (t) => {
+t.test('names the preferences that leave a call no endpoint', async (t) => {
   const { post } = await openEmbeddings(t)
   const told = async (provider: object) => (await post({ ...BOTH, provider })).body.error?.message
   t.match(await told({ zdr: true, max_price: { prompt: 5 } }), /Preferences that exclude endpoints: zdr\.$/)
@@ -122,7 +119,7 @@ t.test('the local model takes text parts as one text', async (t) => {
   t.same(await vectorOf(large), await vectorOf('one two three '.repeat(10_000)))
 })
 
-t.test('an input of a form that the model does not take is told the forms that it does', async (t) => {
+t.test('the refusal of an unsupported input names the supported forms', async (t) => {
   const { post } = await openEmbeddings(t)
   const told = async (input: unknown) =>
     (await post({ model: 'sluice/lexical-1', input })).body.error?.message
@@ -137,7 +134,7 @@ t.test('an input of a form that the model does not take is told the forms that i
   )
 })
 
-t.test('a call whose deadline ends during the second attempt lists the first one', async (t) => {
+t.test('a call that reaches its deadline in the second attempt lists the first one', async (t) => {
   await atPace(250, async (deadlineMs) => {
     const { post, first, second } = await openEmbeddings(t, { deadlineMs })
     first.script(refuses(500))
@@ -152,7 +149,7 @@ t.test('a call whose deadline ends during the second attempt lists the first one
   })
 })
 
-t.test('an attempt that the call itself cut short is no strike against its endpoint', async (t) => {
+t.test('an attempt that the call itself cut short does not count against its endpoint', async (t) => {
   await atPace(120, async (deadlineMs) => {
     const { post, first } = await openEmbeddings(t, { deadlineMs })
     first.usually(neverAnswers)
@@ -182,7 +179,7 @@ const choices: readonly (readonly [
   ['max_price as a number', { max_price: { prompt: 0.4 } }, {}, '404'],
   ['a price of pictures does not bind texts', { max_price: { image: 0 } }, {}, 'first'],
   ['zdr excludes endpoints that do not declare it', { zdr: true }, { secondFacts: { zdr: true } }, 'second'],
-  ['zdr that nobody declares matches nothing', { zdr: true }, {}, '404'],
+  ['zdr that no endpoint declares matches nothing', { zdr: true }, {}, '404'],
   [
     'data_collection deny',
     { data_collection: 'deny' },
@@ -229,7 +226,7 @@ for (const [title, provider, facts, expected] of choices) {
   })
 }
 
-t.test('sort by price weighs what the call itself would cost, its request price among it', async (t) => {
+t.test('sort by price weighs the cost of the call itself, with its request price', async (t) => {
   const secondFacts = { pricing: { prompt: '0.0000005', request: '0.001' } }
   const { post, first, second } = await openEmbeddings(t, { secondFacts })
   await post({ ...BOTH, provider: { sort: 'price' } })
@@ -238,24 +235,21 @@ t.test('sort by price weighs what the call itself would cost, its request price 
   t.same([first.calls.length, second.calls.length], [1, 1])
 })
 
-t.test(
-  'an endpoint without a price beside others is not the cheapest, and its calls are said to be unpriced',
-  async (t) => {
-    const { post, first, second } = await openEmbeddings(t, { secondFacts: { pricing: undefined } })
-    for (const provider of [{ sort: 'price' }, { max_price: { prompt: 5 } }]) {
-      const { status, headers } = await post({ ...BOTH, provider })
-      t.same([status, headers.get('x-sluice-unpriced')], [200, null])
-    }
-    t.same([first.calls.length, second.calls.length], [2, 0])
-    t.equal((await post({ ...BOTH, provider: { only: ['second'], max_price: { prompt: 5 } } })).status, 404)
-    const { headers, body } = await post({ ...BOTH, provider: { order: ['second'] } })
-    t.same([headers.get('x-sluice-unpriced'), body.usage?.cost], ['true', 0])
-    const free = await post({ model: 'acme/free', input: 'x', provider: { max_price: { prompt: 0 } } })
-    t.same([free.status, free.headers.get('x-sluice-unpriced')], [200, 'true'])
-  },
-)
+t.test('an unpriced endpoint is not the cheapest, and its calls are marked as unpriced', async (t) => {
+  const { post, first, second } = await openEmbeddings(t, { secondFacts: { pricing: undefined } })
+  for (const provider of [{ sort: 'price' }, { max_price: { prompt: 5 } }]) {
+    const { status, headers } = await post({ ...BOTH, provider })
+    t.same([status, headers.get('x-sluice-unpriced')], [200, null])
+  }
+  t.same([first.calls.length, second.calls.length], [2, 0])
+  t.equal((await post({ ...BOTH, provider: { only: ['second'], max_price: { prompt: 5 } } })).status, 404)
+  const { headers, body } = await post({ ...BOTH, provider: { order: ['second'] } })
+  t.same([headers.get('x-sluice-unpriced'), body.usage?.cost], ['true', 0])
+  const free = await post({ model: 'acme/free', input: 'x', provider: { max_price: { prompt: 0 } } })
+  t.same([free.status, free.headers.get('x-sluice-unpriced')], [200, 'true'])
+})
 
-t.test('require_parameters leaves endpoints that declare what the call asks for', async (t) => {
+t.test('require_parameters leaves endpoints that declare the parameters of the call', async (t) => {
   const facts = {
     firstFacts: { supported_parameters: ['encoding_format'] },
     secondFacts: { supported_parameters: ['dimensions'] },

@@ -22,7 +22,7 @@ const usage = (output: number): TokenUsage => ({
   reasoning: 1,
 })
 
-/** What a call tells, a name and its facts each. */
+/** The reports of a call, each with its name and its facts. */
 function told(models: readonly CallableModel[], tell: (call: MeteredCall) => void): readonly unknown[] {
   const seen: unknown[] = []
   const meters: StreamMeters = {
@@ -87,7 +87,7 @@ t.test('a model of which one endpoint is shared has its name where none has answ
   )
 })
 
-t.test('tokens are told as they grow, with reasoning, and never taken back', async (t) => {
+t.test('reports tokens as they grow, with reasoning, and never takes them back', async (t) => {
   const seen = told([model(shared)], (call) => {
     call.committed(tryOf(shared))
     for (const output of [3, 3, 2, 8]) call.wrote(usage(output))
@@ -99,27 +99,24 @@ t.test('tokens are told as they grow, with reasoning, and never taken back', asy
   t.equal(seen.length, 3)
 })
 
-t.test(
-  'input and what was dropped are told of calls that were answered, under the name that answered',
-  async (t) => {
-    const end = {
-      ...{ model: 'acme/m', provider: 'acme', isByok: false, isUnpriced: false, attempts: 1 },
-      ...{ dropped: ['seed'], failure: { name: 'upstream_slow' } as const, isEstimated: true, costNano: 0 },
-      ...{ upstreamMs: 1, answer: null, finalEvents: null, upstreamId: null, finishReason: null },
-      ...{ unpricedTier: null, reported: {}, price: flatPrices() },
-      usage: { ...usage(2), cacheRead: 7, cacheWrite: 5 },
-    }
-    const seen = told([model(shared)], (call) => {
-      call.answered({ pausedMs: 0, isDrained: false }, tryOf(own))
-      call.ended({ ok: true, value: end })
-    })
-    t.match(seen.slice(1), [
-      [
-        'answered',
-        { provider: 'acme', model: 'acme/m' },
-        { fresh: 1, cacheRead: 7, cacheWrite: 5, dropped: ['seed'] },
-      ],
-      ['called', Object, 'upstream_slow', true],
-    ])
-  },
-)
+t.test('reports input and dropped fields of answered calls, under the name that answered', async (t) => {
+  const end = {
+    ...{ model: 'acme/m', provider: 'acme', isByok: false, isUnpriced: false, attempts: 1 },
+    ...{ dropped: ['seed'], failure: { name: 'upstream_slow' } as const, isEstimated: true, costNano: 0 },
+    ...{ upstreamMs: 1, answer: null, finalEvents: null, upstreamId: null, finishReason: null },
+    ...{ unpricedTier: null, reported: {}, price: flatPrices() },
+    usage: { ...usage(2), cacheRead: 7, cacheWrite: 5 },
+  }
+  const seen = told([model(shared)], (call) => {
+    call.answered({ pausedMs: 0, isDrained: false }, tryOf(own))
+    call.ended({ ok: true, value: end })
+  })
+  t.match(seen.slice(1), [
+    [
+      'answered',
+      { provider: 'acme', model: 'acme/m' },
+      { fresh: 1, cacheRead: 7, cacheWrite: 5, dropped: ['seed'] },
+    ],
+    ['called', Object, 'upstream_slow', true],
+  ])
+})

@@ -11,7 +11,7 @@ import { OpenStreams, StreamRate, type OpenStream } from '../../../src/server/in
 
 const stream = (report: () => unknown): OpenStream => ({ dueAt: 0, report: () => void report() })
 
-t.test('a stream tells soon after its beginning, then each second, all due ones in one turn', (t) => {
+t.test('a stream reports soon after its beginning, then each second, all due ones in one turn', (t) => {
   let now = 5_000
   const told: string[] = []
   const streams = new OpenStreams(() => now)
@@ -38,7 +38,7 @@ t.test('a stream tells soon after its beginning, then each second, all due ones 
   t.end()
 })
 
-t.test('very many streams that began together tell in several turns, each once', (t) => {
+t.test('very many streams that began together report in several turns, each once', (t) => {
   let now = 0
   const told = new Map<number, number>()
   const streams = new OpenStreams(() => now)
@@ -58,7 +58,7 @@ t.test('very many streams that began together tell in several turns, each once',
   t.end()
 })
 
-t.test('a stream that tells by itself stops with the last', async (t) => {
+t.test('the clock of the reports stops with the last stream', async (t) => {
   const startedAt = performance.now()
   const streams = new OpenStreams(() => performance.now())
   await new Promise<void>((resolve) => {
@@ -87,13 +87,13 @@ function grown(first: number, bytes: number): StreamRate {
   return rate
 }
 
-t.test('the usage of a stream is what it delivered and two seconds more of its rate', (t) => {
+t.test('the usage of a stream is its delivered output and two seconds more at its rate', (t) => {
   const rates = new TextRates()
   const ahead = (rate: StreamRate, openMs: number) => rate.ahead(rate.usage(ASKED, rates), openMs)
   // A quarter of a token for each byte: 100 tokens in 10 s are 20 in two.
   t.match(ahead(grown(0, 400), 10_000), { input: 100, output: 120, reasoning: 0 })
   t.match(ahead(grown(0, 0), 10_000), { input: 100, output: 0 })
-  // A first event of many words is no rate.
+  // A first event of many words does not make a rate.
   t.equal(ahead(grown(400, 400), 300).output, 100)
   t.equal(ahead(grown(200, 400), 10_000).output, 110)
   t.equal(ahead(grown(0, 400), 1).output, 100 + (100 * PROGRESS_AHEAD_MS) / PROGRESS_RATE_MS_MIN)
@@ -105,7 +105,7 @@ t.test('the usage of a stream is what it delivered and two seconds more of its r
   t.end()
 })
 
-t.test('figures that the provider tells on the way count, and those of Sluice are exact', (t) => {
+t.test('figures that the provider reports on the way count, and those of Sluice are exact', (t) => {
   const usage = { input: 9, cacheRead: 4, cacheWrite: 0, output: 60, reasoning: 40 }
   const ahead = (rate: StreamRate) => rate.ahead(rate.usage(ASKED, new TextRates()), 10_000)
   const seen = { usage: null as typeof usage | null, outputBytes: 0, upstreamId: null, reported: {} }

@@ -1,4 +1,4 @@
-/** Passing large events on: in slices, as the caller reads, and beside the clock of the provider. */
+/** Passing large events on: in slices, as the caller reads, while the clock of the provider stands still. */
 import { mock } from 'node:test'
 import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
@@ -92,7 +92,7 @@ t.test('a long text is written in slices, between which other calls have their t
   t.ok(turns >= 3, `${turns} turns`)
 })
 
-t.test('slices wait for a caller who is behind, and that time is the caller’s', async (t) => {
+t.test("slices wait for a slow caller, and that time is the caller's", async (t) => {
   stopClock(t)
   const waits: (() => void)[] = []
   const texts: string[] = []
@@ -127,7 +127,7 @@ t.test('a caller who leaves gets no more slices', async (t) => {
   t.equal(slices, 1)
 })
 
-t.test('the time of a thread is not the provider’s, before and behind the first output', async (t) => {
+t.test("the time of a thread is not the provider's, before and after the first output", async (t) => {
   stopClock(t)
   const answers: ((read: PartRead) => void)[] = []
   const rest = (): Promise<PartRead> => new Promise((resolve) => answers.push(resolve))

@@ -41,7 +41,7 @@ function turns() {
 /** Larger than one slice. */
 const READ = `o${'x'.repeat(9_000)}`
 
-t.test('what is left of a read follows in the next turn, in order', async (t) => {
+t.test('the rest of a read follows in the next turn, in order', async (t) => {
   stopClock(t)
   const each = turns()
   const { body, passed, run } = openRelayed({ budget: each.budget })
@@ -108,22 +108,19 @@ t.test('a node that ends during a pause ends the stream as drained', async (t) =
   t.match(await run, { failure: { name: 'draining' } })
 })
 
-t.test(
-  'a stream that ends during a pause fails by what ended it, also when the rest of it has come',
-  async (t) => {
-    stopClock(t)
-    for (const why of ['client_gone', 'drain'] as const) {
-      const each = turns()
-      const ending = new AbortController()
-      const { body, run } = openRelayed({ budget: each.budget, signal: ending.signal })
-      await body.feed(READ)
-      body.hasCome = true
-      ending.abort(new CallEnded(why))
-      await each.begin()
-      t.match(await run, { failure: { name: why === 'drain' ? 'draining' : 'client_gone' } })
-    }
-  },
-)
+t.test('a stream that ends during a pause fails by its cause, also when the rest has come', async (t) => {
+  stopClock(t)
+  for (const why of ['client_gone', 'drain'] as const) {
+    const each = turns()
+    const ending = new AbortController()
+    const { body, run } = openRelayed({ budget: each.budget, signal: ending.signal })
+    await body.feed(READ)
+    body.hasCome = true
+    ending.abort(new CallEnded(why))
+    await each.begin()
+    t.match(await run, { failure: { name: why === 'drain' ? 'draining' : 'client_gone' } })
+  }
+})
 
 t.test('a stream that is drained during a pause is read to its end', async (t) => {
   stopClock(t)
@@ -138,7 +135,7 @@ t.test('a stream that is drained during a pause is read to its end', async (t) =
   t.match(await run, { failure: null, isDrained: true })
 })
 
-t.test('a client that is behind holds the rest of a read back, which then follows in order', async (t) => {
+t.test('a slow client holds the rest of a read back, which then follows in order', async (t) => {
   stopClock(t)
   const { body, passed, run, block, resume } = openRelayed()
   block()

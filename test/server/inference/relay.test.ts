@@ -17,7 +17,7 @@ import { callerBy } from '../../support/keys/callers.ts'
 import { Drains, type RelayInput } from '../../../src/server/inference/relay.ts'
 import { openRelayed as open, partStreamOf, stopClock, streamOf } from '../../support/inference/relayed.ts'
 
-t.test('what comes before the first output waits for it', async (t) => {
+t.test('bytes before the first output wait for it', async (t) => {
   stopClock(t)
   const { body, passed, run } = open()
   await body.feed('r')
@@ -42,7 +42,7 @@ t.test('parts that the end completes come last, and not where the stream broke o
   }
 })
 
-t.test('what waits for the first output is kept, although the next read uses its memory again', async (t) => {
+t.test('bytes that wait for the first output are kept when the next read reuses the memory', async (t) => {
   stopClock(t)
   const memory = Buffer.alloc(1)
   const stream = streamOf()
@@ -170,7 +170,7 @@ t.test('a node that ends waits neither for the end nor for the usage of a stream
   }
 })
 
-t.test('a caller who left behind its stream does not put the end of the drain off', async (t) => {
+t.test('a caller who left after its stream does not delay the end of the drain', async (t) => {
   stopClock(t)
   const waiting = open({ onLeave: 'drain', stallMs: 10 * DRAIN_MS_MAX })
   waiting.block()
@@ -213,7 +213,7 @@ t.test('events without an output are kept up to STREAM_PREFACE_BYTES_MAX', async
   t.equal(sound.passed.join(''), `begin${most}o`)
   await sound.body.feed(most)
   await sound.body.feed('.')
-  t.match(await sound.run, { failure: null, hasBegun: true }, 'behind an output nothing is kept')
+  t.match(await sound.run, { failure: null, hasBegun: true }, 'after an output nothing is kept')
   const empty = open()
   await empty.body.feed(most)
   await empty.body.feed('r')

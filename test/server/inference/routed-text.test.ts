@@ -53,7 +53,7 @@ t.test(
   },
 )
 
-t.test('require_parameters leaves the endpoints that have what the call asks for', async (t) => {
+t.test('require_parameters leaves the endpoints that have the parameters of the call', async (t) => {
   const endpoints = [['seed'], ['seed', 'stop'], []].map((supportedParameters) => ({
     ...endpoint(1, 1),
     supportedParameters,

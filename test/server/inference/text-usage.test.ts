@@ -47,7 +47,7 @@ t.test('credible figures of a whole answer are taken as they are', async (t) => 
   t.same(judged(most), { usage: { ...TOLD, ...most }, isEstimated: false }, 'above every bound')
 })
 
-t.test('searches stay as they were told, also beside tokens that are estimated', async (t) => {
+t.test('searches stay as reported, also next to estimated tokens', async (t) => {
   t.same(judged({ searches: 3 }), { usage: { ...TOLD, searches: 3 }, isEstimated: false })
   const none = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
   const usage = { ...ESTIMATED_INPUT, ...ESTIMATED_OUTPUT, searches: 2 }
@@ -60,7 +60,7 @@ t.test('without figures both sides are estimated', async (t) => {
   t.same(judged(null), { usage: { ...ESTIMATED_INPUT, ...ESTIMATED_OUTPUT }, isEstimated: true })
 })
 
-t.test('a figure that is no count makes its own side an estimate, and leaves the other', async (t) => {
+t.test('an invalid figure makes its own side an estimate, and leaves the other', async (t) => {
   for (const lie of [-1, 0.5, NaN, Infinity, 2 ** 53, 1e300, TOKENS_TOLD_MAX + 1]) {
     for (const name of ['input', 'cacheRead', 'cacheWrite'] as const) {
       const { usage, isEstimated } = judged({ [name]: lie })
@@ -75,31 +75,25 @@ t.test('a figure that is no count makes its own side an estimate, and leaves the
   }
 })
 
-t.test(
-  'no tokens of an output that was delivered, or of a prompt that was sent, are no figures',
-  async (t) => {
-    t.same(judged({ output: 0, reasoning: 0 }).usage, { ...TOLD, ...ESTIMATED_OUTPUT })
-    t.same(judged({ input: 0, cacheRead: 0, cacheWrite: 0 }).usage, { ...TOLD, ...ESTIMATED_INPUT })
-    t.same(judged({ output: 0 }), { usage: { ...TOLD, output: 0 }, isEstimated: false }, 'reasoning alone')
-    t.same(judged({ input: 0 }), { usage: { ...TOLD, input: 0 }, isEstimated: false }, 'all from the cache')
-    const empty = { output: 0, reasoning: 0 }
-    t.same(judged(empty, { outputBytes: 0 }), { usage: { ...TOLD, ...empty }, isEstimated: false })
-  },
-)
+t.test('zero tokens for delivered output, or for a sent prompt, are not a credible figure', async (t) => {
+  t.same(judged({ output: 0, reasoning: 0 }).usage, { ...TOLD, ...ESTIMATED_OUTPUT })
+  t.same(judged({ input: 0, cacheRead: 0, cacheWrite: 0 }).usage, { ...TOLD, ...ESTIMATED_INPUT })
+  t.same(judged({ output: 0 }), { usage: { ...TOLD, output: 0 }, isEstimated: false }, 'reasoning alone')
+  t.same(judged({ input: 0 }), { usage: { ...TOLD, input: 0 }, isEstimated: false }, 'all from the cache')
+  const empty = { output: 0, reasoning: 0 }
+  t.same(judged(empty, { outputBytes: 0 }), { usage: { ...TOLD, ...empty }, isEstimated: false })
+})
 
-t.test(
-  'a broken answer is charged as told, unless the figure is older than what was delivered',
-  async (t) => {
-    const isWhole = false
-    t.same(judged({}, { isWhole }), { usage: TOLD, isEstimated: true })
-    t.same(judged({ output: 1, reasoning: 0 }, { isWhole }).usage, { ...TOLD, ...ESTIMATED_OUTPUT })
-    t.same(judged({ output: 0, reasoning: 0 }, { isWhole, outputBytes: 0 }).usage, {
-      ...TOLD,
-      output: 0,
-      reasoning: 0,
-    })
-  },
-)
+t.test('a broken answer is charged as reported, unless the figure is older than the output', async (t) => {
+  const isWhole = false
+  t.same(judged({}, { isWhole }), { usage: TOLD, isEstimated: true })
+  t.same(judged({ output: 1, reasoning: 0 }, { isWhole }).usage, { ...TOLD, ...ESTIMATED_OUTPUT })
+  t.same(judged({ output: 0, reasoning: 0 }, { isWhole, outputBytes: 0 }).usage, {
+    ...TOLD,
+    output: 0,
+    reasoning: 0,
+  })
+})
 
 t.test('media have tokens of their own in an estimate, and no estimate exceeds the context', async (t) => {
   const text = { bytes: 400, mediaTokens: 1_100 }
@@ -121,7 +115,7 @@ t.test('hidden reasoning of a call that was left grows with its time, up to its 
   t.match(usageAfter(60, { reasons: null }), { reasoning: 0 }, 'no call has shown any')
 })
 
-t.test('calls of a low effort teach nothing of what a high effort thinks unseen', async (t) => {
+t.test('calls of a low effort teach nothing about the hidden reasoning of a high effort', async (t) => {
   const rates = taught(
     { ...PLAIN, output: 80, reasoning: 1 },
     { reasons: true, effort: 'minimal', seconds: 0 },
@@ -182,7 +176,7 @@ t.test('a ratio that no ordinary text has is skipped, not clamped', async (t) =>
   }
 })
 
-t.test('what was learned decays, so that the last calls count most', async (t) => {
+t.test('older calls decay, so that the last ones count most', async (t) => {
   const rates = taught(PLAIN, {}, 1_000)
   for (let nth = 0; nth < 8 * TAUGHT_CALLS_KEPT; nth++)
     judgeTextUsage({ ...PLAIN, input: 80, output: 40 }, SEEN, rates)
@@ -263,7 +257,7 @@ const lies = fc.option(
   { nil: null },
 )
 
-t.test('whatever a provider tells, the usage is counts, and delivered output is never free', async () => {
+t.test('whatever a provider reports, the usage is counts, and delivered output is never free', async () => {
   const rates = new TextRates()
   const seen = fc.record({
     text: fc.record({ bytes: fc.nat(2 ** 25), mediaTokens: fc.nat(100_000) }),

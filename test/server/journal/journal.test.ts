@@ -36,7 +36,7 @@ function fullDisk(room: { bytes: number; mayTruncate?: boolean }): JournalDisk {
   }
 }
 
-t.test('what was not written is neither on disk nor flushed', async (t) => {
+t.test('unwritten entries are neither on disk nor flushed', async (t) => {
   const folder = await openFolder(t)
   const journal = journalIn(folder)
   journal.settle(journal.take(someTake('a')), someSettlement('a'))
@@ -191,7 +191,7 @@ t.test('a missing segment shows, be it the first, one between or the last', asyn
   }
 })
 
-t.test('a segment that there is no room for leaves the old one in use', async (t) => {
+t.test('a new segment without room leaves the old one in use', async (t) => {
   const folder = await openFolder(t)
   let isTight = false
   const disk: JournalDisk = {
@@ -239,7 +239,7 @@ t.test('entries beyond the number that memory keeps are read again, in order and
 })
 
 t.test(
-  'behind many calls that cost nothing, entries that are read again still have their turn: a journal says no sooner that it has none',
+  'entries read again still come after many free calls, before the journal reports its end',
   async (t) => {
     const journal = journalIn(await openFolder(t), { entriesMax: 1 })
     for (const name of ['a', 'b']) journal.settle(journal.take(someTake(name)), someSettlement(name))
@@ -257,7 +257,7 @@ t.test(
   },
 )
 
-t.test('a journal that cannot read what it wrote is broken until it can', async (t) => {
+t.test('a journal that cannot read its own entries is broken until it can', async (t) => {
   const folder = await openFolder(t)
   const journal = journalIn(folder, { entriesMax: 1 })
   for (const name of ['a', 'b', 'c']) journal.settle(journal.take(someTake(name)), someSettlement(name))
@@ -340,7 +340,7 @@ t.test('a new segment begins with the last progress of the open takes', async (t
 })
 
 t.test(
-  'a full disk drops progress, which is told anew; settlements behind it keep their place',
+  'a full disk drops progress until it is reported again; settlements after it stay in order',
   async (t) => {
     const folder = await openFolder(t)
     const room = { bytes: 1_000_000 }
@@ -370,7 +370,7 @@ t.test('a settlement of a model that writes keeps its tokens, also when it is re
   )
   const takes = entries.map(({ requestId }) => journal.take(someTake(requestId)))
   journal.write()
-  // Behind takes that are dropped.
+  // After takes that are dropped.
   room.bytes = 10
   journal.take(someTake('refused'))
   entries.forEach((entry, at) => journal.settle(takes[at] ?? 0, entry))

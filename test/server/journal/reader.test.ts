@@ -72,7 +72,7 @@ function isPartOf(part: WholeJournal, whole: WholeJournal): boolean {
   return [...part.entries, ...part.open].every((one) => known.some((other) => isDeepStrictEqual(one, other)))
 }
 
-t.test('a journal is read as it was written: entries, and takes that nobody settled', async (t) => {
+t.test('a journal is read as it was written: entries, and takes without a settlement', async (t) => {
   const { whole } = await written(t)
   t.same(whole.entries, [
     someSettlement('call-a', 321, { model: 'größer/模型' }),
@@ -97,7 +97,7 @@ t.test('a file cut at any byte holds the records before the cut, and counts as w
   t.same(wrong, [])
 })
 
-t.test('a file cut within its head is not whole, and tells nothing', async (t) => {
+t.test('a file cut within its head is not whole, and gives nothing', async (t) => {
   const { folder, id, path, ends } = await written(t)
   const wrong: number[] = []
   for (let length = (ends[0] ?? 0) - 1; length >= 0; length--) {
@@ -136,7 +136,7 @@ t.test('a damaged body costs its own record alone', async (t) => {
 })
 
 t.test(
-  'a record that somebody made up is damaged: the books meet no amount that is below zero or no number',
+  'a forged record is damaged: the books get no amount below zero and none that is not a number',
   async (t) => {
     const folder = await openFolder(t)
     for (const nano of [-1, NaN, Infinity, 0.5, 2 ** 53]) {
@@ -155,13 +155,13 @@ t.test(
   },
 )
 
-t.test('zeros behind the last record are no torn tail', async (t) => {
+t.test('zeros after the last record are not a torn tail', async (t) => {
   const { folder, id, path, bytes } = await written(t)
   writeFileSync(path, Buffer.concat([bytes, Buffer.alloc(40)]))
   t.notOk((await wholeJournal(folder, id)).isWhole)
 })
 
-t.test('entries behind an offset are those that end behind it', async (t) => {
+t.test('entries after an offset are those that end after it', async (t) => {
   const { folder, id, bytes, ends } = await written(t)
   const head = ends[0] ?? 0
   const behindFirst = await wholeJournal(folder, id, (ends[6] ?? 0) - head)
@@ -173,7 +173,7 @@ t.test('entries behind an offset are those that end behind it', async (t) => {
   t.same((await wholeJournal(folder, id, behindFirst.to)).entries, [])
 })
 
-t.test('a file that ends before what is applied is not whole', async (t) => {
+t.test('a file that ends before the applied offset is not whole', async (t) => {
   const { folder, id, bytes } = await written(t)
   const read = await wholeJournal(folder, id, bytes.length + 1)
   t.same([read.entries.length, read.isWhole], [0, false])

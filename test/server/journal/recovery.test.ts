@@ -13,34 +13,31 @@ import { openFolder } from '../../support/files/storage.ts'
 
 waitLong()
 
-t.test(
-  'what a dead front settled is spent, what it left open is forfeited, the rest returns, and its files go',
-  async (t) => {
-    const front = await deadFront(t)
-    await recoverJournal(front.id, front.options)
-    t.same(await booksOf(front), {
-      ledger: { usage: 2 * COST, forfeit: BOUND },
-      spent: 2 * COST + BOUND,
-      lent: 0,
-      wrong: [],
-    })
-    t.same(readdirSync(front.folder), [])
-    const [told] = front.log.events
-    t.match(told, {
-      event: 'journal_recovered',
-      fields: { isWhole: true, isLate: false, entries: 2, forfeits: 1 },
-    })
-  },
-)
+t.test("a dead front's settlements are spent, its open takes forfeited, and the rest returns", async (t) => {
+  const front = await deadFront(t)
+  await recoverJournal(front.id, front.options)
+  t.same(await booksOf(front), {
+    ledger: { usage: 2 * COST, forfeit: BOUND },
+    spent: 2 * COST + BOUND,
+    lent: 0,
+    wrong: [],
+  })
+  t.same(readdirSync(front.folder), [])
+  const [told] = front.log.events
+  t.match(told, {
+    event: 'journal_recovered',
+    fields: { isWhole: true, isLate: false, entries: 2, forfeits: 1 },
+  })
+})
 
-t.test('after a crash of the machine all that nobody can explain is forfeited', async (t) => {
+t.test('after a crash of the machine all unexplained money is forfeited', async (t) => {
   const front = await deadFront(t)
   await recoverJournal(front.id, { ...front.options, bootId: 'another' })
   const { spent, lent, wrong } = await booksOf(front)
   t.same([spent, lent, wrong], [LENT, 0, []])
 })
 
-t.test('a journal with a damaged part forfeits what was lent, and no more', async (t) => {
+t.test('a journal with a damaged part forfeits its lent money, and no more', async (t) => {
   const front = await deadFront(t)
   const [file] = segmentFiles(front.folder, front.id)
   const bytes = Buffer.alloc(9, 1)
@@ -142,7 +139,7 @@ t.test(
   },
 )
 
-t.test('a node that starts recovers what lies in its data directory, drafts included', async (t) => {
+t.test('a starting node recovers the journals in its data directory, drafts included', async (t) => {
   const dataDir = await openFolder(t)
   const front = await deadFront(t, { folder: journalsFolder(dataDir), bootId: bootId() })
   writeFileSync(

@@ -34,7 +34,7 @@ function rowsOf({ store: { sql } }: DeadFront) {
     WHERE kind <> 'usage' AND request_id NOT IN (SELECT id::text FROM journals) ORDER BY kind`
 }
 
-t.test('a stream is charged what it had come to, and the rest of its bound returns', async (t) => {
+t.test('a stream is charged its cost so far, and the rest of its bound returns', async (t) => {
   const front = await deadFront(t, { last: TOLD })
   await recoverJournal(front.id, front.options)
   t.same(await rowsOf(front), [
@@ -45,7 +45,7 @@ t.test('a stream is charged what it had come to, and the rest of its bound retur
   t.match(front.log.events.at(-1)?.fields, { forfeits: 0 })
 })
 
-t.test('where the provider goes on alone, the rest of the bound is forfeited', async (t) => {
+t.test('where the provider continues without us, the rest of the bound is forfeited', async (t) => {
   const front = await deadFront(t, { last: [...TOLD, { costNano: 300, isDrained: true }] })
   await recoverJournal(front.id, front.options)
   const { ledger, spent, lent, wrong } = await booksOf(front)

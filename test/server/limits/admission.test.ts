@@ -19,7 +19,7 @@ t.test('a key without a limit is admitted at once, without headers', async (t) =
   t.equal(redis.steps, 0)
 })
 
-t.test('an admitted call tells policy, remaining and reset in both forms', async (t) => {
+t.test('an admitted call reports policy, remaining and reset in both forms', async (t) => {
   const { call } = open()
   t.same(await call(keyOf(600)), {
     failure: null,
@@ -129,7 +129,7 @@ t.test('calls of one turn share one ask', async (t) => {
   t.equal(redis.steps, 1)
 })
 
-t.test('of more waiting calls than there are tokens the first are admitted', async (t) => {
+t.test('the first of more waiting calls than tokens are admitted', async (t) => {
   const { admission, wait } = open()
   const answers = Array.from({ length: 5 }, () => admission.admit(keyOf(20, undefined, 2)))
   await wait(5)
@@ -153,7 +153,7 @@ for (const [perS, tripsMax] of [
   [100, 0.5],
   [500, 0.15],
 ] as const) {
-  t.test(`of ${perS} steady calls a second not each asks the authority`, async (t) => {
+  t.test(`not each of ${perS} steady calls a second asks the authority`, async (t) => {
     const { admission, redis, wait } = open()
     const key = keyOf(1_000_000)
     const call = async (): Promise<void> => {
@@ -194,33 +194,30 @@ t.test(
   },
 )
 
-t.test(
-  'calls whose turn comes soon outlive the loss of the authority, at the pace of the share',
-  async (t) => {
-    const { admission, redis, simulation, wait } = open({ liveFronts: 2 })
-    const key = keyOf(30_000)
-    await wait(300)
-    redis.mode = 'down'
-    const admitted: number[] = []
-    const refused: number[] = []
-    const admit = (): void =>
-      whenAnswered(admission.admit(key), ({ failure }) =>
-        (failure === null ? admitted : refused).push(simulation.now),
-      )
-    // Of the last answer of the authority.
-    const from = 250
-    for (let i = 0; i < 20; i += 1) admit()
-    await wait(100)
-    // 250 a second: one each 4 ms, from an empty share on.
-    t.ok(20 * 4 < RATE_SHARE_WAIT_MS_MAX)
-    t.same([admitted.length, refused.length], [20, 0])
-    t.ok(admitted.every((at, nth) => at - from >= 4 * nth - 1))
-    for (let i = 0; i < 100; i += 1) admit()
-    t.ok(refused.length >= 60, 'those who would wait for longer are refused at once')
-    await wait(100)
-    t.equal(admitted.length + refused.length, 120)
-  },
-)
+t.test('calls that are soon due survive the loss of the authority, at the pace of the share', async (t) => {
+  const { admission, redis, simulation, wait } = open({ liveFronts: 2 })
+  const key = keyOf(30_000)
+  await wait(300)
+  redis.mode = 'down'
+  const admitted: number[] = []
+  const refused: number[] = []
+  const admit = (): void =>
+    whenAnswered(admission.admit(key), ({ failure }) =>
+      (failure === null ? admitted : refused).push(simulation.now),
+    )
+  // Of the last answer of the authority.
+  const from = 250
+  for (let i = 0; i < 20; i += 1) admit()
+  await wait(100)
+  // 250 a second: one each 4 ms, from an empty share on.
+  t.ok(20 * 4 < RATE_SHARE_WAIT_MS_MAX)
+  t.same([admitted.length, refused.length], [20, 0])
+  t.ok(admitted.every((at, nth) => at - from >= 4 * nth - 1))
+  for (let i = 0; i < 100; i += 1) admit()
+  t.ok(refused.length >= 60, 'those who would wait for longer are refused at once')
+  await wait(100)
+  t.equal(admitted.length + refused.length, 120)
+})
 
 t.test('without the authority a front admits its share, and none at once', async (t) => {
   const { admission, redis, simulation } = open({ liveFronts: 2 })
@@ -255,7 +252,7 @@ t.test('an authority that is back decides again with the next call', async (t) =
   t.equal(redis.steps > 0, true)
 })
 
-t.test('what was spent without the authority is told to it', async (t) => {
+t.test('spending without the authority is reported to it', async (t) => {
   const { redis, wait, call } = open()
   const key = keyOf(60)
   redis.mode = 'down'
@@ -280,7 +277,7 @@ t.test(
   },
 )
 
-t.test('every decision is metered with who took it', async (t) => {
+t.test('every decision is metered by its source', async (t) => {
   const seen: string[] = []
   const { redis, call } = open({
     meters: { rateDecision: (decision, source) => void seen.push(`${decision} ${source}`) },

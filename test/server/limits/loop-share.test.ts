@@ -50,7 +50,7 @@ t.test('an organization that is alone never waits for a share', async (t) => {
 })
 
 t.test(
-  'alone it has so many calls under way as take LOOP_BURST_MS: the next call may be another one',
+  "alone it has as many calls under way as LOOP_BURST_MS allows: the next may be another's",
   async (t) => {
     const { share, use, pass } = shared()
     const costMs = LOOP_BURST_MS / 4
@@ -64,11 +64,11 @@ t.test(
     t.ok(went >= 3 && went <= 4, `${went} at once`)
     share.leave('a', { loopMs: costMs, bytes: 0 })
     await pass(1)
-    t.ok(went >= 4 && went <= 5, 'the next one behind each that ends')
+    t.ok(went >= 4 && went <= 5, 'the next one after each that ends')
   },
 )
 
-t.test('what an organization used while it was alone is not held against it', async (t) => {
+t.test('use by an organization while it was alone does not count against it', async (t) => {
   const { share, use, pass } = shared()
   for (let n = 0; n < 100; n++) {
     use('a', 100)
@@ -130,7 +130,7 @@ t.test('calls that have waited LOOP_WAIT_MS_MAX go on one by one', async (t) => 
   t.equal(went, SHARED_CALLS_MAX + 10)
 })
 
-t.test('beside another one it waits behind its burst, and goes on as its share is worked off', async (t) => {
+t.test('next to another one it waits after its burst, and continues at its share', async (t) => {
   const { share, use, pass } = shared()
   const costMs = 10
   const others = async (ms: number): Promise<void> => {
@@ -159,7 +159,7 @@ t.test('beside another one it waits behind its burst, and goes on as its share i
 })
 
 t.test(
-  'beside another one so many of its calls are under way at once, and the next goes on when one ends',
+  'next to another one its calls under way are bounded, and the next starts when one ends',
   async (t) => {
     const { share, pass } = shared()
     const went: number[] = []
@@ -185,30 +185,27 @@ t.test(
   },
 )
 
-t.test(
-  'whoever waits goes on once the others are gone, and behind LOOP_WAIT_MS_MAX in any case',
-  async (t) => {
-    const { share, use, pass, now } = shared()
+t.test('waiting calls go on once the others are gone, and after LOOP_WAIT_MS_MAX in any case', async (t) => {
+  const { share, use, pass, now } = shared()
+  share.saw('b')
+  use('a', 100 * LOOP_WAIT_MS_MAX)
+  await pass(1)
+  let wentAt = 0
+  const waits = (): void => void (share.enter('a') ?? Promise.resolve()).then(() => (wentAt = now()))
+  waits()
+  const from = now()
+  await pass(LOOP_OTHERS_MS + 1_001)
+  t.ok(wentAt > 0 && wentAt - from <= LOOP_OTHERS_MS + 1_000)
+  wentAt = 0
+  share.saw('b')
+  waits()
+  const again = now()
+  while (wentAt === 0) {
     share.saw('b')
-    use('a', 100 * LOOP_WAIT_MS_MAX)
-    await pass(1)
-    let wentAt = 0
-    const waits = (): void => void (share.enter('a') ?? Promise.resolve()).then(() => (wentAt = now()))
-    waits()
-    const from = now()
-    await pass(LOOP_OTHERS_MS + 1_001)
-    t.ok(wentAt > 0 && wentAt - from <= LOOP_OTHERS_MS + 1_000)
-    wentAt = 0
-    share.saw('b')
-    waits()
-    const again = now()
-    while (wentAt === 0) {
-      share.saw('b')
-      await pass(50)
-    }
-    t.ok(wentAt - again <= LOOP_WAIT_MS_MAX + LOOP_OTHERS_MS, `${wentAt - again} ms`)
-  },
-)
+    await pass(50)
+  }
+  t.ok(wentAt - again <= LOOP_WAIT_MS_MAX + LOOP_OTHERS_MS, `${wentAt - again} ms`)
+})
 
 t.test('bytes of an answer count as the time that they take', async (t) => {
   const { share, pass } = shared()

@@ -48,14 +48,14 @@ class FakeAuthority implements CallAuthority {
   }
 }
 
-t.test('a call without limits, and one whose limits are taken away, asks nobody', async (t) => {
+t.test('a call without limits, and one whose limits were removed, does not ask the authority', async (t) => {
   const { admit, authority } = open(t)
   t.match(await admit(null), { failure: null, headers: null })
   t.match(await admit({}), { failure: null, headers: null })
   t.equal(authority.takes.length, 0)
 })
 
-t.test('a refusal for want of a place says whose limit it is, and to come again in a second', async (t) => {
+t.test('a refusal for parallel calls names the owner of the limit, with a wait of one second', async (t) => {
   const { admit, authority } = open(t)
   authority.answer = ({ places }) => ({ isGranted: false, by: places[1] ?? { owner: '', max: 0 } })
   const { failure, headers } = await admit({ max_parallel: 5 }, { max_parallel: 9 })
@@ -76,7 +76,7 @@ t.test('a refusal for want of a place says whose limit it is, and to come again 
   )
 })
 
-t.test('a key whose places this front holds itself is refused without a question', async (t) => {
+t.test('a key with all its places on this front is refused without asking the authority', async (t) => {
   const { admit, authority } = open(t)
   const held = [await admit({ max_parallel: 2 }), await admit({ max_parallel: 2 })]
   for (let n = 0; n < 500; n += 1) t.equal((await admit({ max_parallel: 2 })).failure?.name, 'rate_limited')
@@ -102,7 +102,7 @@ t.test(
   },
 )
 
-t.test('a call that needs more than a minute has is told that no wait helps', async (t) => {
+t.test("a call that needs more than a minute's tokens is refused without a wait", async (t) => {
   const { admit, authority } = open(t)
   const { failure } = await admit({ rate_limit_tpm: 1_000 }, {}, 1_001)
   t.match(failure, {
@@ -115,7 +115,7 @@ t.test('a call that needs more than a minute has is told that no wait helps', as
   t.equal((await admit({ rate_limit_tpm: 1_000 }, {}, 1_000)).failure, null)
 })
 
-t.test('tokens are in the headers, and a refusal tells the wait', async (t) => {
+t.test('tokens are in the headers, and a refusal gives the wait', async (t) => {
   const { admit, authority } = open(t)
   const left = [
     { remaining: 800, resetAfterMs: 12_000 },
@@ -154,7 +154,7 @@ t.test('tokens are in the headers, and a refusal tells the wait', async (t) => {
   )
 })
 
-t.test('at its end a call takes, or gives back, what it was not expected to use', async (t) => {
+t.test('at its end a call takes, or gives back, the difference to its expected tokens', async (t) => {
   const { admit, authority } = open(t)
   for (const used of [130, 100, 40, 0]) (await admit({ rate_limit_tpm: 1_000 }, {}, 100)).end(used)
   t.same(
@@ -163,7 +163,7 @@ t.test('at its end a call takes, or gives back, what it was not expected to use'
   )
 })
 
-t.test('what the authority called full stays so for a while without it', async (t) => {
+t.test('a limit that the authority called full stays so for a while without it', async (t) => {
   const { admit, authority, clock } = open(t)
   authority.answer = ({ places: [by] }) => ({ isGranted: false, by: by ?? { owner: '', max: 0 } })
   t.equal((await admit({ max_parallel: 10 })).failure?.name, 'rate_limited')
@@ -187,33 +187,30 @@ t.test('without the authority a front gives its share of the places', async (t) 
   t.same(
     authority.renewed.map(({ ids }) => ids.length).sort(),
     [1, 2],
-    'the authority is told of all that are held',
+    'all held places are reported to the authority',
   )
   for (const one of held) one.end(0)
   t.equal((await admit({ max_parallel: 11 })).failure, null)
 })
 
-t.test(
-  'without the authority a front gives its share of the tokens, and owes what a call needs more',
-  async (t) => {
-    const { admit, authority, clock } = open(t, 4)
-    authority.isReachable = false
-    const limit = { rate_limit_tpm: 4_000 }
-    t.equal((await admit(limit, {}, 400)).failure, null)
-    const refused = await admit(limit, {}, 700)
-    t.match(refused.failure, { name: 'rate_limited', retryAfterS: 6 })
-    clock.ms += 6_000
-    const large = await admit(limit, {}, 3_000, 'b')
-    t.equal(large.failure, null, 'more than the share fits when the share is whole')
-    t.match((await admit(limit, {}, 100, 'b')).failure, { retryAfterS: 6 })
-    large.end(3_000)
-    t.match((await admit(limit, {}, 1, 'b')).failure, { retryAfterS: 61 }, 'for a minute at most')
-    authority.return()
-    t.equal((await admit(limit, {}, 1, 'b')).failure, null, 'the authority decides again')
-  },
-)
+t.test('without the authority a front gives its share of the tokens, and owes the excess', async (t) => {
+  const { admit, authority, clock } = open(t, 4)
+  authority.isReachable = false
+  const limit = { rate_limit_tpm: 4_000 }
+  t.equal((await admit(limit, {}, 400)).failure, null)
+  const refused = await admit(limit, {}, 700)
+  t.match(refused.failure, { name: 'rate_limited', retryAfterS: 6 })
+  clock.ms += 6_000
+  const large = await admit(limit, {}, 3_000, 'b')
+  t.equal(large.failure, null, 'more than the share fits when the share is whole')
+  t.match((await admit(limit, {}, 100, 'b')).failure, { retryAfterS: 6 })
+  large.end(3_000)
+  t.match((await admit(limit, {}, 1, 'b')).failure, { retryAfterS: 61 }, 'for a minute at most')
+  authority.return()
+  t.equal((await admit(limit, {}, 1, 'b')).failure, null, 'the authority decides again')
+})
 
-t.test('tokens of a call that began without the authority are told to it', async (t) => {
+t.test('tokens of a call that began without the authority are reported to it', async (t) => {
   const { admit, authority } = open(t)
   authority.isReachable = false
   const one = await admit({ rate_limit_tpm: 1_000 }, {}, 100)
@@ -222,7 +219,7 @@ t.test('tokens of a call that began without the authority are told to it', async
   t.match(authority.backs, [{ tokens: 70 }])
 })
 
-t.test('an authority that fails refuses no call by itself; what it may have taken goes back', async (t) => {
+t.test('a failing authority refuses no call by itself; places that it may have taken go back', async (t) => {
   const { admit, authority } = open(t)
   authority.answer = () => null
   const one = await admit({ max_parallel: 1 })
@@ -238,7 +235,7 @@ t.test('an authority that fails refuses no call by itself; what it may have take
   t.equal(fronts.authority.backs.length, 1)
 })
 
-t.test('a front renews what it holds, and nothing else', async (t) => {
+t.test('a front renews its places, and nothing else', async (t) => {
   const { admit, authority, clock } = open(t)
   const one = await admit({ max_parallel: 5 }, { max_parallel: 6 })
   t.equal(clock.everyMs, CALL_RENEW_MS)

@@ -8,7 +8,7 @@ import type { ScimGroup } from '../../../src/server/ports/scim/scim.ts'
 import { must } from '../../support/must.ts'
 
 t.test(
-  'what an organization has not read counts, and what it has read no more; others have room of their own',
+  'unread answers of an organization count until they are read; others have room of their own',
   async (t) => {
     const room = openScimAnswers()
     const first = room.hold('a', SCIM_ANSWERS_BYTES_MAX)

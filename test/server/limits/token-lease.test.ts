@@ -34,25 +34,22 @@ function open({
   return { purse, clock, asks }
 }
 
-t.test(
-  'what was spent without the authority is owed though an older question of it fails afterwards',
-  async (t) => {
-    const { purse, clock, asks } = open()
-    void purse.refill(0)
-    const flight = purse.flush()
-    Object.assign(clock, { now: 30_000, isReachable: false })
-    let spent = 0
-    while (purse.take(clock.now)?.failure === null) spent += 1
-    t.equal(spent, 6)
-    clock.isReachable = true
-    purse.take(clock.now)
-    asks[0]?.reject(new Error('too slow'))
-    await flight
-    purse.take(clock.now)
-    void purse.flush()
-    t.ok((asks[1]?.ask.giveBack ?? 0) <= -6, `${asks[1]?.ask.giveBack} were told`)
-  },
-)
+t.test('spending without the authority is owed though an older question fails afterwards', async (t) => {
+  const { purse, clock, asks } = open()
+  void purse.refill(0)
+  const flight = purse.flush()
+  Object.assign(clock, { now: 30_000, isReachable: false })
+  let spent = 0
+  while (purse.take(clock.now)?.failure === null) spent += 1
+  t.equal(spent, 6)
+  clock.isReachable = true
+  purse.take(clock.now)
+  asks[0]?.reject(new Error('too slow'))
+  await flight
+  purse.take(clock.now)
+  void purse.flush()
+  t.ok((asks[1]?.ask.giveBack ?? 0) <= -6, `${asks[1]?.ask.giveBack} were reported`)
+})
 
 t.test(
   'where the authority answers heartbeats and no question, as one that is out of memory, calls go on at the share of its front',
@@ -107,7 +104,7 @@ t.test('no more is owed than was spent, however often the authority comes and go
   t.ok(owed > 0 && owed <= admitted, `${owed} of ${admitted} are owed`)
 })
 
-t.test('a call that waited for the authority waits for its share only as long as is left', async (t) => {
+t.test('a call that waited for the authority waits for its share only in the remaining time', async (t) => {
   const waits: number[] = []
   const later: LeaseDeps['later'] = (run, ms) => {
     waits.push(ms)

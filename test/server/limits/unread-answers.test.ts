@@ -25,7 +25,7 @@ t.test(
   },
 )
 
-t.test('of a download one piece counts, of a shared answer nothing, of others all', async (t) => {
+t.test('counts one piece of a download, nothing of a shared answer, and all of others', async (t) => {
   const reply = (more: Partial<Reply>): Reply => ({
     status: 200,
     statusLine: '200 OK',

@@ -54,7 +54,7 @@ t.test(
   },
 )
 
-t.test('the roots of SLUICE_EGRESS_CA are believed beside those of Node', { skip: NO_OPENSSL }, async (t) => {
+t.test('the roots of SLUICE_EGRESS_CA are trusted besides those of Node', { skip: NO_OPENSSL }, async (t) => {
   const authority = startAuthority(t)
   const pair = authority.issue(['IP:127.0.0.1'])
   const allow = { SLUICE_EGRESS_ALLOW: '127.0.0.1' }
@@ -62,7 +62,7 @@ t.test('the roots of SLUICE_EGRESS_CA are believed beside those of Node', { skip
   t.equal(await said(t, () => ({ ...allow, SLUICE_EGRESS_CA: authority.rootFile }), pair), 'here')
 })
 
-t.test('roots are counted, and one that cannot be read is no root', { skip: NO_OPENSSL }, async (t) => {
+t.test('counts roots, and ignores one that cannot be read', { skip: NO_OPENSSL }, async (t) => {
   const { root } = startAuthority(t)
   t.equal(countRoots(''), 0)
   t.equal(countRoots('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'), 0)

@@ -152,7 +152,7 @@ t.test('two fronts spend a budget to its end, and never above it', async (t) => 
 })
 
 t.test(
-  'a front that died forfeits what its calls may have cost, returns the rest, and takes nothing more',
+  'a dead front forfeits the bounds of its calls, returns the rest, and takes nothing more',
   async (t) => {
     const { store, owners, key, open, recover, standing } = await openStand(t)
     const front = open()

@@ -51,7 +51,7 @@ for (const [what, keys, isHeld] of [
   ['supervisor says nothing', new Promise<string>(() => undefined), false],
   ['store answers late', Promise.resolve('hash'), true],
 ] as const) {
-  t.test(`a front whose ${what} serves all the same, after a short while`, async (t) => {
+  t.test(`a front whose ${what} still serves, after a short while`, async (t) => {
     const { store, options } = means(testKey())
     if (isHeld) store.hold()
     const began = performance.now()

@@ -131,7 +131,7 @@ t.test('a video job goes from its submission to a clip that can be downloaded', 
   await untilMetrics(node, /sluice_video_ends_total\{provider="fake",status="completed"\} 1\n/)
 })
 
-t.test('sluice/clip-1 makes a clip without any provider, and beside it the node answers', async (t) => {
+t.test('sluice/clip-1 makes a clip without any provider, and the node answers meanwhile', async (t) => {
   const accepted = await call('/videos', { model: 'sluice/clip-1', prompt: 'a small fox', duration: 1 })
   t.equal(accepted.status, 202, JSON.stringify(accepted.body))
   const ending = ended(call, accepted.body.id)
@@ -142,7 +142,7 @@ t.test('sluice/clip-1 makes a clip without any provider, and beside it the node 
   t.match(await clipOf(accepted.body.id), { brand: 'ftyp' })
 })
 
-t.test('a runner that is killed is back at once, and its jobs are done by whoever is there', async (t) => {
+t.test('a killed runner is back at once, and any runner finishes its jobs', async (t) => {
   provider.set({ makeMs: NEVER_MS })
   const submissions = provider.log.submissions.length
   const ids = await tenUnderWay({ call, submit })

@@ -1,4 +1,4 @@
-/** How long a call waits for money, and what it is told at the end. */
+/** How long a call waits for money, and its outcome at the end. */
 import t from 'tap'
 import { MONEY_TRIED_MS_MAX, MONEY_WAIT_MS_MAX } from '../../../src/schemas/money/money-limits.ts'
 import { BalanceWaiters } from '../../../src/server/money/borrowing.ts'
@@ -47,7 +47,7 @@ function refusedOnce() {
   return { balance, answer, at }
 }
 
-t.test('a call that nobody has money for is refused when it was tried for long enough', async (t) => {
+t.test('a call that no money can be lent for is refused after MONEY_TRIED_MS_MAX', async (t) => {
   const { at } = refusedOnce()
   t.equal(await at(MONEY_TRIED_MS_MAX - 1), 'nothing')
   t.equal(await at(MONEY_TRIED_MS_MAX), 'key_limit_exceeded')

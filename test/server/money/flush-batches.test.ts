@@ -104,7 +104,7 @@ t.test('books that stand where no batch ends apply nothing', async (t) => {
   await t.rejects(batches.send(flush), /applied up to the middle of a batch/)
 })
 
-t.test('a batch is full that leaves entries behind it, and a closed journal has none', async (t) => {
+t.test('a batch that leaves entries is full, and a closed journal has none', async (t) => {
   const { books, batches } = open(MAX + 1)
   const flush = batches.next()
   if (flush === null) throw new Error('there are entries')

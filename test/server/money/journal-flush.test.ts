@@ -21,7 +21,7 @@ import { costOf, moneyWorld, openMoney, usd } from '../../support/money/money-fr
 
 const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
 
-t.test('money that was not used for ten seconds goes back, and what calls hold does not', async (t) => {
+t.test('money unused for ten seconds goes back, and money that calls hold stays', async (t) => {
   const money = openMoney({ o1: { lifetime: 10_000 } })
   await money.paid(6_000, 1_000)
   const open = await money.held({ nano: 2_000 })
@@ -34,7 +34,7 @@ t.test('money that was not used for ten seconds goes back, and what calls hold d
   t.equal(money.spend.reading.heldNano, 0)
 })
 
-t.test('what dear calls left goes back in amounts that a record of the journal holds', (t) => {
+t.test('the unused money of expensive calls goes back in amounts that fit a journal record', (t) => {
   const entries: GiveBack[] = []
   const balances = new Balances({ giveBack: (entry) => void entries.push(entry) })
   balances.advance('2026-11-20')
@@ -52,14 +52,14 @@ t.test('what dear calls left goes back in amounts that a record of the journal h
   t.end()
 })
 
-t.test('what another front is refused goes back at once where it is idle', async (t) => {
+t.test('money that another front is refused goes back at once where it is idle', async (t) => {
   const one = openMoney({ o1: { lifetime: 1_000 } })
   const other = openMoney({}, one, { id: 'f2' })
   await one.paid(1_000, 200)
   t.equal(nameOf(await other.held({ nano: 800 }, 500)), 'ok')
 })
 
-t.test('two fronts that each hold a part of what they need give way to one of them', async (t) => {
+t.test('two fronts that each hold a part of the money they need give way to one of them', async (t) => {
   const one = openMoney({ o1: { lifetime: 1_000 } })
   const other = openMoney({}, one, { id: 'f2' })
   await one.paid(600, 0)
@@ -85,37 +85,31 @@ t.test(
   },
 )
 
-t.test(
-  'a day that ends gives back what is of it, and calls under way are paid on the day that they began',
-  async (t) => {
-    const money = openMoney({ w1: { daily: 1_000 } })
-    await money.paid(800, 100)
-    const open = await money.held({ nano: 700 })
-    money.lender.today = '2026-11-21'
-    await money.runFor(2 * BOOKS_FLUSH_MS)
-    await money.paid(1_000)
-    if (open.ok) open.value.settle(costOf(300))
-    await money.runFor(2 * BOOKS_FLUSH_MS)
-    t.equal(money.lender.spentOf('w1', 'daily', '2026-11-20'), 400)
-    t.equal(money.lender.spentOf('w1', 'daily', '2026-11-21'), 1_000)
-    t.equal(money.lender.lentOf('w1'), 0)
-    t.same(money.lender.violations, [])
-  },
-)
+t.test('the end of a day gives back its money, and calls under way are paid on their own day', async (t) => {
+  const money = openMoney({ w1: { daily: 1_000 } })
+  await money.paid(800, 100)
+  const open = await money.held({ nano: 700 })
+  money.lender.today = '2026-11-21'
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  await money.paid(1_000)
+  if (open.ok) open.value.settle(costOf(300))
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.spentOf('w1', 'daily', '2026-11-20'), 400)
+  t.equal(money.lender.spentOf('w1', 'daily', '2026-11-21'), 1_000)
+  t.equal(money.lender.lentOf('w1'), 0)
+  t.same(money.lender.violations, [])
+})
 
-t.test(
-  'a day comes with a request for money too, and the call behind it gets all of it on the new day',
-  async (t) => {
-    const money = openMoney({ o1: { lifetime: 2_000 }, w1: { daily: 1_000 } })
-    await money.paid(500, 0)
-    money.lender.today = '2026-11-21'
-    t.equal(nameOf(await money.held({ nano: 900 }, 20)), 'ok')
-    t.match(
-      [...money.journal.open.values()],
-      [{ day: '2026-11-21', amounts: { organization: 900, workspace: 900 } }],
-    )
-  },
-)
+t.test('a day comes with a request for money too, and the call gets all of it on the new day', async (t) => {
+  const money = openMoney({ o1: { lifetime: 2_000 }, w1: { daily: 1_000 } })
+  await money.paid(500, 0)
+  money.lender.today = '2026-11-21'
+  t.equal(nameOf(await money.held({ nano: 900 }, 20)), 'ok')
+  t.match(
+    [...money.journal.open.values()],
+    [{ day: '2026-11-21', amounts: { organization: 900, workspace: 900 } }],
+  )
+})
 
 t.test('a calendar that is set back moves no front back', async (t) => {
   const money = openMoney({ o1: { lifetime: 2_000 }, k2: { lifetime: 2_000 } })
@@ -127,7 +121,7 @@ t.test('a calendar that is set back moves no front back', async (t) => {
   t.ok([...money.journal.open.values()].every(({ day }) => day === '2026-11-21'))
 })
 
-t.test("the front's own clock gives back what is of a day that is over, once", async (t) => {
+t.test("the front's own clock gives back the money of an ended day, once", async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(1_000, 0)
   money.clock.aheadMs = 13 * 3_600_000
@@ -197,7 +191,7 @@ for (const mode of ['late', 'lossy'] as const) {
   })
 }
 
-t.test('every outage of the books is told once', async (t) => {
+t.test('reports every outage of the books once', async (t) => {
   const log = keptLog()
   const money = openMoney({}, moneyWorld({}), { log })
   for (let outage = 0; outage < 2; outage++) {
@@ -235,32 +229,26 @@ t.test('a drain gives everything back and ends the journal', async (t) => {
   t.equal(nameOf(await money.held({ nano: 1 })), 'draining')
 })
 
-t.test(
-  'a drain whose journal cannot be read again leaves it to whoever can: what is lent would return as if nobody had spent it',
-  async (t) => {
-    const money = openMoney({ o1: { lifetime: 1_000 } })
-    await money.paid(900, 100)
-    money.journal.isUnreadable = true
-    await money.closed()
-    t.equal(money.lender.asked.close, 0)
-  },
-)
+t.test('a drain that cannot read its journal leaves it open, so that lent money stays lent', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(900, 100)
+  money.journal.isUnreadable = true
+  await money.closed()
+  t.equal(money.lender.asked.close, 0)
+})
 
-t.test(
-  'a call that ends in the turn in which a drain hears of its last batch is in the books before the journal ends',
-  async (t) => {
-    const money = openMoney({ o1: { lifetime: 1_000 } })
-    await money.paid(100)
-    const open = await money.held({ nano: 900 })
-    if (!open.ok) throw new Error('the money is there')
-    // The batch is a millisecond on its way, and its answer another.
-    money.simulation.after(2, () => open.value.settle(costOf(300)))
-    await money.closed()
-    t.same([money.lender.asked.close, money.lender.usage.map(({ costNano }) => costNano)], [1, [100, 300]])
-  },
-)
+t.test('a call that ends as the last batch of a drain returns is still in the books', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(100)
+  const open = await money.held({ nano: 900 })
+  if (!open.ok) throw new Error('the money is there')
+  // The batch is a millisecond on its way, and its answer another.
+  money.simulation.after(2, () => open.value.settle(costOf(300)))
+  await money.closed()
+  t.same([money.lender.asked.close, money.lender.usage.map(({ costNano }) => costNano)], [1, [100, 300]])
+})
 
-t.test('a drain leaves calls that are still under way to whoever reads the journal', async (t) => {
+t.test('a drain leaves calls that are still under way to the recovery of the journal', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.held({ nano: 900 })
   await money.closed()
@@ -268,7 +256,7 @@ t.test('a drain leaves calls that are still under way to whoever reads the journ
   t.equal(money.lender.lentOf('o1'), 900)
 })
 
-t.test('a drain gives back what calls that are still under way do not hold', async (t) => {
+t.test('a drain gives back the money that calls under way do not hold', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(900, 100)
   await money.held({ nano: 300 })
@@ -284,7 +272,7 @@ t.test('calls that wait for money when the drain begins are refused', async (t) 
   t.equal(nameOf(await held), 'draining')
 })
 
-t.test('a front whose journal was closed takes no money any more', async (t) => {
+t.test('a front with a closed journal takes no money any more', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(900)
   money.lender.close(money.journal.closing(0))
@@ -293,7 +281,7 @@ t.test('a front whose journal was closed takes no money any more', async (t) => 
   t.ok(money.fenced())
 })
 
-t.test('a front without limits whose journal was closed hears it from its books', async (t) => {
+t.test('a front without limits learns from its books that its journal was closed', async (t) => {
   const money = openMoney()
   await money.paid(1)
   money.lender.close({ journalId: 'f1', rest: null, open: [], isComplete: true })
@@ -310,7 +298,7 @@ t.test('a front begins without its store, and pays as soon as it is there', asyn
   t.equal(nameOf(await money.held({ nano: 1 }, 3 * LEND_REPEAT_MS)), 'ok')
 })
 
-t.test('a front that knows the day says so, and one whose store does not tell it at first', async (t) => {
+t.test('a front reports that it has asked for the day, also when its store is away', async (t) => {
   for (const mode of ['up', 'away'] as const) {
     const money = openMoney({})
     money.lender.mode = mode

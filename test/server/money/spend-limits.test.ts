@@ -14,7 +14,7 @@ const failureOf = (outcome: Outcome<unknown>): Failure => {
   return outcome.failure
 }
 
-t.test('one call that can never fit keeps nobody waiting', async (t) => {
+t.test('one call that can never fit does not delay others', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.runFor(5)
   const large = money.held({ nano: 1_001 })
@@ -23,47 +23,38 @@ t.test('one call that can never fit keeps nobody waiting', async (t) => {
   t.equal(nameOf(await small), 'ok')
 })
 
-t.test(
-  'a call whose bound alone is above a limit is refused at once, and nothing is lent for it',
-  async (t) => {
-    const money = openMoney({ w1: { daily: 1_000, lifetime: 5_000 } })
-    const refused = failureOf(await money.held({ nano: 1_001 }, 10))
-    t.match(refused, {
-      name: 'budget_exceeded',
-      metadata: { limit_source: 'budget', scope: 'workspace', interval: 'daily', limit: 0.000001, spend: 0 },
-    })
-    t.equal(money.lender.lentOf('w1'), 0)
-  },
-)
+t.test('a call with a bound above a limit is refused at once, and nothing is lent for it', async (t) => {
+  const money = openMoney({ w1: { daily: 1_000, lifetime: 5_000 } })
+  const refused = failureOf(await money.held({ nano: 1_001 }, 10))
+  t.match(refused, {
+    name: 'budget_exceeded',
+    metadata: { limit_source: 'budget', scope: 'workspace', interval: 'daily', limit: 0.000001, spend: 0 },
+  })
+  t.equal(money.lender.lentOf('w1'), 0)
+})
 
-t.test(
-  "of several limits credit is named before the key's, and a broad budget before a narrow one",
-  async (t) => {
-    const both = openMoney({ o1: { lifetime: 10 }, k1: { lifetime: 10 }, w1: { daily: 10 } })
-    t.equal(nameOf(await both.held({ nano: 11 })), 'credit_exhausted')
-    const key = openMoney({ k1: { daily: 10 }, w1: { lifetime: 10 } })
-    t.equal(nameOf(await key.held({ nano: 11 })), 'key_limit_exceeded')
-    const budgets = openMoney({ w1: { daily: 10, monthly: 10, weekly: 10 } })
-    t.equal(failureOf(await budgets.held({ nano: 11 })).metadata?.interval, 'monthly')
-  },
-)
+t.test("credit is named before the key's limit, and a broad budget before a narrow one", async (t) => {
+  const both = openMoney({ o1: { lifetime: 10 }, k1: { lifetime: 10 }, w1: { daily: 10 } })
+  t.equal(nameOf(await both.held({ nano: 11 })), 'credit_exhausted')
+  const key = openMoney({ k1: { daily: 10 }, w1: { lifetime: 10 } })
+  t.equal(nameOf(await key.held({ nano: 11 })), 'key_limit_exceeded')
+  const budgets = openMoney({ w1: { daily: 10, monthly: 10, weekly: 10 } })
+  t.equal(failureOf(await budgets.held({ nano: 11 })).metadata?.interval, 'monthly')
+})
 
-t.test(
-  'what was paid here is told as used before the books say so, and what lies here as held by nobody',
-  async (t) => {
-    const money = openMoney({ k1: { monthly: usd(10) } })
-    await money.paid(usd(10), usd(4))
-    t.equal(money.lender.asked.flush, 0)
-    for (const _ of ['before', 'behind']) {
-      const told = failureOf(await money.held({ nano: usd(7) }))
-      t.match(told.metadata, { limit: 10, spend: 4 })
-      t.match(told.detail, /^4 of 10 USD is used, and this call may cost up to 7 USD[;.]/)
-      await money.runFor(2 * BOOKS_FLUSH_MS + MONEY_REFUSED_MS)
-    }
-  },
-)
+t.test('money paid here counts as used before the books have it, and idle money as unheld', async (t) => {
+  const money = openMoney({ k1: { monthly: usd(10) } })
+  await money.paid(usd(10), usd(4))
+  t.equal(money.lender.asked.flush, 0)
+  for (const _ of ['before', 'behind']) {
+    const told = failureOf(await money.held({ nano: usd(7) }))
+    t.match(told.metadata, { limit: 10, spend: 4 })
+    t.match(told.detail, /^4 of 10 USD is used, and this call may cost up to 7 USD[;.]/)
+    await money.runFor(2 * BOOKS_FLUSH_MS + MONEY_REFUSED_MS)
+  }
+})
 
-t.test('what nobody can bound is refused where there is a limit', async (t) => {
+t.test('a call without a bound is refused where there is a limit', async (t) => {
   const money = openMoney({ k1: { lifetime: usd(1) } })
   t.match(failureOf(await money.held({ nano: null })), {
     name: 'cost_unbounded',
@@ -72,7 +63,7 @@ t.test('what nobody can bound is refused where there is a limit', async (t) => {
   t.equal(money.lender.asked.lend, 0)
 })
 
-t.test('what costs nothing is paid where nothing is left', async (t) => {
+t.test('a free call is paid with nothing left', async (t) => {
   const money = openMoney({ o1: { lifetime: 0 } })
   await money.runFor(5)
   t.equal(nameOf(await money.held({ nano: 0 })), 'ok')
@@ -123,7 +114,7 @@ t.test('an answer from before a change is not remembered', async (t) => {
   t.equal(nameOf(await money.held({ nano: 5 })), 'credit_exhausted')
 })
 
-t.test('while others hold what is missing it is tried for, and then refused', async (t) => {
+t.test('while others hold the missing money a call tries to get it, and is then refused', async (t) => {
   const one = openMoney({ o1: { lifetime: 1_000 } })
   const other = openMoney({}, one, { id: 'f2' })
   const holding = await one.held({ nano: 600 })

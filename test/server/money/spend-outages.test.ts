@@ -29,7 +29,7 @@ t.test('a store that does not answer fails calls within a second, and lends once
   t.notOk(money.hold({ nano: 400 }) instanceof Promise)
 })
 
-t.test('money whose answer comes long after everybody left is found, and goes back', async (t) => {
+t.test('money lent long after the callers left is found, and goes back', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.runFor(5)
   money.lender.mode = 'lossy'
@@ -41,7 +41,7 @@ t.test('money whose answer comes long after everybody left is found, and goes ba
   t.equal(money.lender.lentOf('o1'), 0)
 })
 
-t.test('what is lent can be spent while the store is away', async (t) => {
+t.test('lent money can be spent while the store is away', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(1_000, 0)
   money.lender.mode = 'away'

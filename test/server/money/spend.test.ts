@@ -22,7 +22,7 @@ t.test('a call is paid without asking the authority while the balance lasts', as
   t.equal(money.lender.asked.lend, lend)
 })
 
-t.test('of thousands of calls a second none asks the store by itself', async (t) => {
+t.test('thousands of calls a second do not each ask the store', async (t) => {
   const money = openMoney({
     o1: { lifetime: usd(1_000) },
     w1: { daily: usd(900) },
@@ -65,7 +65,7 @@ t.test('a call that named several models is booked under the one that answered. 
   t.not(second?.model, 'other')
 })
 
-t.test('the takes of one turn are written together, and who asks hears of his only then', async (t) => {
+t.test('the takes of one turn are written together, and callers learn of theirs only then', async (t) => {
   const money = openMoney()
   await money.runFor(5)
   const { writes } = money.journal
@@ -84,28 +84,25 @@ t.test('the takes of one turn are written together, and who asks hears of his on
   t.same([money.journal.writes - writes, money.spend.reading.takes], [1, 20])
 })
 
-t.test(
-  'of takes that could not be written nothing remains, and what they took is there for the next',
-  async (t) => {
-    const money = openMoney({ o1: { lifetime: 1_000 } })
-    await money.paid(1_000, 0)
-    await money.runFor(5)
-    const held = [money.hold({ nano: 400 }), money.hold({ nano: 600 })].flatMap((one) =>
-      one instanceof Promise || !one.ok ? [] : [one.value],
-    )
-    money.journal.isFull = true
-    const written = held.map(isWritten)
-    await money.runFor(0)
-    t.same(await Promise.all(written), [false, false])
-    t.same(await Promise.all(held.map(isWritten)), [false, false])
-    for (const one of held) one.settle(costOf(100))
-    t.same([money.spend.reading.open, money.spend.reading.takes, money.journal.open.size], [0, 1, 0])
-    money.journal.isFull = false
-    t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
-    await money.runFor(2 * BOOKS_FLUSH_MS)
-    t.match(money.lender.usage, [{ costNano: 0 }])
-  },
-)
+t.test('takes that could not be written leave nothing, and their money is there for the next', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(1_000, 0)
+  await money.runFor(5)
+  const held = [money.hold({ nano: 400 }), money.hold({ nano: 600 })].flatMap((one) =>
+    one instanceof Promise || !one.ok ? [] : [one.value],
+  )
+  money.journal.isFull = true
+  const written = held.map(isWritten)
+  await money.runFor(0)
+  t.same(await Promise.all(written), [false, false])
+  t.same(await Promise.all(held.map(isWritten)), [false, false])
+  for (const one of held) one.settle(costOf(100))
+  t.same([money.spend.reading.open, money.spend.reading.takes, money.journal.open.size], [0, 1, 0])
+  money.journal.isFull = false
+  t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.match(money.lender.usage, [{ costNano: 0 }])
+})
 
 t.test('a call that ends before its take was written has both in the journal, or neither', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
@@ -125,7 +122,7 @@ t.test('a call that ends before its take was written has both in the journal, or
   t.same([money.spend.reading.open, money.journal.open.size], [0, 0])
 })
 
-t.test('what a call did not use is there for the next', async (t) => {
+t.test('the unused part of a call is there for the next', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   for (let call = 0; call < 10; call++) await money.paid(1_000 - call * 100, 100)
   t.equal(nameOf(await money.held({ nano: 1 })), 'credit_exhausted')
@@ -147,7 +144,7 @@ t.test('all accounts of a call are taken from, or none', async (t) => {
   await money.paid(500)
 })
 
-t.test('a cost above the bound is cut to it, and the rest told as an overrun', async (t) => {
+t.test('a cost above the bound is cut to it, and the rest reported as an overrun', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(600, 900)
   await money.runFor(2 * BOOKS_FLUSH_MS)
@@ -201,7 +198,7 @@ t.test('the requests of one turn go out as one, and one is under way at a time',
   t.equal(money.spend.reading.open, 500)
 })
 
-t.test('who waits is served in order', async (t) => {
+t.test('waiting calls are served in order', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.runFor(5)
   const order: number[] = []
@@ -225,7 +222,7 @@ t.test('a small call takes nothing from under a large one that money is under wa
   )
 })
 
-t.test('a call gets what another one of its front gives back', async (t) => {
+t.test('a call gets money that another call of its front gives back', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   const first = await money.held({ nano: 900 })
   const second = money.held({ nano: 900 }, 200)

@@ -5,13 +5,13 @@ import { nodeSettings, startNode, until } from '../../support/nodes/node.ts'
 // A whole node starts here, on a machine that may be busy.
 t.setTimeout(600_000)
 
-/** Two signals that make any process of the node fail where nobody catches it. */
+/** Two signals that make any process of the node fail with an error that is not caught. */
 const FAILING = `
   const problem = () => new Error('no answer from postgres://me:hunter2hunter2@db/x')
   process.on('SIGUSR2', () => { throw problem() })
   process.on('SIGURG', () => { Promise.reject(problem()) })`
 
-t.test('what nobody catches is logged without secrets and ends the process, in every role', async (t) => {
+t.test('an uncaught error is logged without secrets and ends the process, in every role', async (t) => {
   const preload = join(t.testdir({ 'failing.mjs': FAILING }), 'failing.mjs')
   const node = await startNode(t, { ...(await nodeSettings(t)), NODE_OPTIONS: `--import ${preload}` })
   const crashOf = (role: string): Record<string, unknown> | undefined =>

@@ -38,7 +38,7 @@ t.test(
   },
 )
 
-t.test('nothing is told of a label before it is observed', async (t) => {
+t.test('a label has no series before it is observed', async (t) => {
   const registry = new Registry()
   void new Durations(registry, SHAPE)
   t.notMatch(await registry.metrics(), /d_seconds_count/)

@@ -137,7 +137,7 @@ for (const [what, severity, text, given] of [
   ],
   ['a journal is broken', 'bad', /^a front cannot write its journal/, paid({ is_journal_broken: true })],
   [
-    'the books are behind',
+    'the books are late',
     'warn',
     'the ledger is delayed by 10001 ms',
     paid({ journal_lag_ms: JOURNAL_LAG_MS_MAX + 1 }),
@@ -155,7 +155,7 @@ for (const [what, severity, text, given] of [
     found({}, { load: { fronts: 3, workers: 1, runners: 1, each: [] } }),
   ],
 ] as const) {
-  t.test(`${what}: it is found, and what to do is said`, (t) => {
+  t.test(`reports that ${what}, with its fix`, (t) => {
     const [first, ...others] = findingsOf(given)
     t.match(first, { severity, text, fix: /\w/ })
     t.same(others, [])
@@ -163,7 +163,7 @@ for (const [what, severity, text, given] of [
   })
 }
 
-t.test('a finding names the page that tells more, where there is one', (t) => {
+t.test('a finding names its page in the dashboard, where there is one', (t) => {
   const pageOf = (one: Found): string | undefined => findingsOf(one)[0]?.page
   t.equal(pageOf(found({ webhooks: { waiting: 0, dead: 1 } })), 'webhooks?state=dead')
   t.equal(pageOf(found({}, REFUSED)), 'keys')
@@ -171,7 +171,7 @@ t.test('a finding names the page that tells more, where there is one', (t) => {
   t.end()
 })
 
-t.test('what most refused calls have in common decides what is advised', (t) => {
+t.test('the most frequent code of refused calls decides the advice', (t) => {
   const fixFor = (code: string): string =>
     refusals({ all: 100, refused: 100, codes: new Map([[code, 100]]) })?.fix ?? ''
   t.match(
@@ -183,7 +183,7 @@ t.test('what most refused calls have in common decides what is advised', (t) => 
   t.end()
 })
 
-t.test('what hurts callers comes before what will', (t) => {
+t.test('findings that hurt callers now come before those that will', (t) => {
   const given = found(
     { webhooks: { waiting: 0, dead: 1 }, readiness: away('redis').view.readiness },
     calls({ all: 100, failed: 100, worst: null }),

@@ -55,7 +55,7 @@ t.test(
   },
 )
 
-t.test('what short jobs waited and took is counted over all processes', async (t) => {
+t.test('the waiting time and the duration of short jobs are counted over all processes', async (t) => {
   const registry = new Registry()
   watchFrontLoad(registry, 0, () => ({
     ...START,

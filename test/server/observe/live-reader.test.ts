@@ -12,7 +12,7 @@ const call = (status: number, failure: FailureName | null = null) => ({
   overheadMs: 1,
 })
 
-t.test('a process tells its calls by operation, and the ends of them', (t) => {
+t.test('a process reports its calls by operation, and how they ended', (t) => {
   const metrics = createMetrics()
   t.teardown(() => metrics.close())
   for (const status of [200, 206, 404, 429, 500, 503, 0]) metrics.call('a', call(status))
@@ -35,7 +35,7 @@ t.test('a process tells its calls by operation, and the ends of them', (t) => {
   t.end()
 })
 
-t.test('a process tells by which codes it refused calls, whatever they asked for', (t) => {
+t.test('a process reports the codes with which it refused calls, for any operation', (t) => {
   const metrics = createMetrics()
   t.teardown(() => metrics.close())
   metrics.call('a', call(401, 'key_unknown'))
@@ -47,7 +47,7 @@ t.test('a process tells by which codes it refused calls, whatever they asked for
   t.end()
 })
 
-t.test('of a provider only what is its doing counts as failed', (t) => {
+t.test('counts only faults of a provider as its failures', (t) => {
   const metrics = createMetrics()
   t.teardown(() => metrics.close())
   metrics.upstream('a', 'ok', 1)
@@ -66,26 +66,23 @@ t.test('of a provider only what is its doing counts as failed', (t) => {
   t.end()
 })
 
-t.test(
-  'what parts are made later is told once they are, and nothing of those that a process has not',
-  (t) => {
-    const metrics = createMetrics()
-    t.teardown(() => metrics.close())
-    t.match(metrics.live.read(), {
-      front: null,
-      money: null,
-      heldVideos: null,
-      deliveries: null,
-      inFlight: 0,
-    })
-    metrics.watch({ inFlight: () => 4 })
-    metrics.live.add({ front: { slot: 2, load: () => FRONT_LOAD }, money: () => MONEY })
-    t.match(metrics.live.read(), { front: { slot: 2, load: FRONT_LOAD }, money: MONEY, inFlight: 4 })
-    t.end()
-  },
-)
+t.test('reports parts made later once they exist, and no parts that a process lacks', (t) => {
+  const metrics = createMetrics()
+  t.teardown(() => metrics.close())
+  t.match(metrics.live.read(), {
+    front: null,
+    money: null,
+    heldVideos: null,
+    deliveries: null,
+    inFlight: 0,
+  })
+  metrics.watch({ inFlight: () => 4 })
+  metrics.live.add({ front: { slot: 2, load: () => FRONT_LOAD }, money: () => MONEY })
+  t.match(metrics.live.read(), { front: { slot: 2, load: FRONT_LOAD }, money: MONEY, inFlight: 4 })
+  t.end()
+})
 
-t.test('a blocked loop is seen by the live view and by the metrics, whoever looks first', async (t) => {
+t.test('both the live view and the metrics see a blocked loop, whichever looks first', async (t) => {
   const metrics = createMetrics(0)
   t.teardown(() => metrics.close())
   metrics.live.add({ front: { slot: 0, load: () => FRONT_LOAD } })

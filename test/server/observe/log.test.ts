@@ -39,65 +39,59 @@ t.test('a canary secret appears in no line, whatever field carries it', async (t
   }
 })
 
-t.test(
-  'unknown secrets are struck out where their place tells: bearer tokens, passwords of URLs, named fields',
-  async (t) => {
-    const { log, lines } = kept()
-    log.error('event', {
-      header: `Bearer ${CANARY}`,
-      also: `authorization: bearer tok-${CANARY}`,
-      url: 'postgres://sluice:canary-pw@host/db',
-      authorization: 'canary-a',
-      request: { password: 'canary-b', input: ['canary-c'] },
-      a: { b: { token: 'canary-d' } },
-    })
-    t.notMatch(lines[0], /canary|5f2c/)
-    t.match(lines[0], /postgres:\/\/\[secret\]@host/)
-  },
-)
+t.test('strikes out unknown secrets by place: bearer tokens, passwords of URLs, named fields', async (t) => {
+  const { log, lines } = kept()
+  log.error('event', {
+    header: `Bearer ${CANARY}`,
+    also: `authorization: bearer tok-${CANARY}`,
+    url: 'postgres://sluice:canary-pw@host/db',
+    authorization: 'canary-a',
+    request: { password: 'canary-b', input: ['canary-c'] },
+    a: { b: { token: 'canary-d' } },
+  })
+  t.notMatch(lines[0], /canary|5f2c/)
+  t.match(lines[0], /postgres:\/\/\[secret\]@host/)
+})
 
-t.test(
-  'a field whose name tells of a secret is struck out at each of three levels, in lists and errors too, and nothing else is',
-  async (t) => {
-    const { log, lines } = kept()
-    const names = [
-      'authorization',
-      'cookie',
-      'apiKey',
-      'api_key',
-      'password',
-      'secret',
-      'token',
-      'value',
-      'body',
-      'input',
-      'prompt',
-    ]
-    const held = Object.fromEntries(names.map((name) => [name, { canary: 1 }]))
-    const fields = {
-      ...held,
-      one: held,
-      list: [held, { tokens: 3 }],
-      two: { deep: held, list: ['plain'] },
-      problem: Object.assign(new Error('x'), held),
-      cause: new Error('why', { cause: new Error('behind') }),
-      at: new Date(0),
-      none: null,
-      count: 7,
-    }
-    log.error('event', fields)
-    t.notMatch(lines[0], 'canary')
-    const line = JSON.parse(lines[0] ?? '')
-    t.equal(lines[0]?.split('[redacted]').length, 5 * names.length + 1)
-    t.match(line, { two: { list: ['plain'] }, at: '1970-01-01T00:00:00.000Z', none: null, count: 7 })
-    t.match(line, {
-      list: [{ body: '[redacted]' }, { tokens: 3 }],
-      cause: { message: 'why', cause: { message: 'behind' } },
-    })
-    t.ok(Array.isArray(line.list))
-    t.same(fields.one, held, 'what was logged is left as it was')
-  },
-)
+t.test('strikes out fields named like secrets at three levels, also in lists and errors', async (t) => {
+  const { log, lines } = kept()
+  const names = [
+    'authorization',
+    'cookie',
+    'apiKey',
+    'api_key',
+    'password',
+    'secret',
+    'token',
+    'value',
+    'body',
+    'input',
+    'prompt',
+  ]
+  const held = Object.fromEntries(names.map((name) => [name, { canary: 1 }]))
+  const fields = {
+    ...held,
+    one: held,
+    list: [held, { tokens: 3 }],
+    two: { deep: held, list: ['plain'] },
+    problem: Object.assign(new Error('x'), held),
+    cause: new Error('why', { cause: new Error('behind') }),
+    at: new Date(0),
+    none: null,
+    count: 7,
+  }
+  log.error('event', fields)
+  t.notMatch(lines[0], 'canary')
+  const line = JSON.parse(lines[0] ?? '')
+  t.equal(lines[0]?.split('[redacted]').length, 5 * names.length + 1)
+  t.match(line, { two: { list: ['plain'] }, at: '1970-01-01T00:00:00.000Z', none: null, count: 7 })
+  t.match(line, {
+    list: [{ body: '[redacted]' }, { tokens: 3 }],
+    cause: { message: 'why', cause: { message: 'behind' } },
+  })
+  t.ok(Array.isArray(line.list))
+  t.same(fields.one, held, 'what was logged is left as it was')
+})
 
 for (const text of [
   'BEARER  canary',
@@ -133,7 +127,7 @@ t.test('places of code and addresses without a user are left as they are', async
   t.same(JSON.parse(lines[0] ?? '').texts, texts)
 })
 
-t.test('a secret that is told later is struck out from then on', async (t) => {
+t.test('a secret that becomes known later is struck out from then on', async (t) => {
   const { log, lines } = kept()
   log.hide([new Secret(CANARY)])
   log.info('event', { text: CANARY })
@@ -159,46 +153,40 @@ t.test('the supervisor hides every secret setting and the keys of providers', as
   ])
 })
 
-t.test(
-  'a front hides what the supervisor hides, and the addresses of the stores that the node brought up',
-  (t) => {
-    const settings = {
-      SLUICE_BROADCAST: 'https://h/token',
-      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:pw@otlp',
-    }
-    const secrets = secretsOfPart({
-      role: 'front',
-      slot: 0,
-      node: 'n',
-      settings,
-      providerKeys: { OPENAI_API_KEY: 'sk-canary' },
-      databaseUrl: 'postgres://u:pw@h/d',
-      redis: { url: 'redis://:pw@h' },
-      sessionThreads: 1,
-      connections: 31,
-    })
-    const texts = secrets.map((secret) => secret.reveal()).sort()
-    t.same(texts, [
-      'https://h/token',
-      'https://user:pw@otlp',
-      'postgres://u:pw@h/d',
-      'redis://:pw@h',
-      'sk-canary',
-    ])
-    t.end()
-  },
-)
+t.test("a front hides the secrets of the supervisor, and the addresses of the node's stores", (t) => {
+  const settings = {
+    SLUICE_BROADCAST: 'https://h/token',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:pw@otlp',
+  }
+  const secrets = secretsOfPart({
+    role: 'front',
+    slot: 0,
+    node: 'n',
+    settings,
+    providerKeys: { OPENAI_API_KEY: 'sk-canary' },
+    databaseUrl: 'postgres://u:pw@h/d',
+    redis: { url: 'redis://:pw@h' },
+    sessionThreads: 1,
+    connections: 31,
+  })
+  const texts = secrets.map((secret) => secret.reveal()).sort()
+  t.same(texts, [
+    'https://h/token',
+    'https://user:pw@otlp',
+    'postgres://u:pw@h/d',
+    'redis://:pw@h',
+    'sk-canary',
+  ])
+  t.end()
+})
 
-t.test(
-  'of a cause neither query nor content is kept: a JSON syntax error quotes what it parsed',
-  async (t) => {
-    const { log, lines } = kept()
-    log.error('event', { cause: syntaxError('{"prompt": oh the prompt}') })
-    log.error('event', { cause: { body: 'the content' } })
-    t.notMatch(lines.join(''), /oh the|the content/)
-    t.match(JSON.parse(lines[0] ?? '').cause, { name: 'SyntaxError', stack: /^ {4}at / })
-  },
-)
+t.test('keeps no query or content of a cause: a JSON syntax error quotes its input', async (t) => {
+  const { log, lines } = kept()
+  log.error('event', { cause: syntaxError('{"prompt": oh the prompt}') })
+  log.error('event', { cause: { body: 'the content' } })
+  t.notMatch(lines.join(''), /oh the|the content/)
+  t.match(JSON.parse(lines[0] ?? '').cause, { name: 'SyntaxError', stack: /^ {4}at / })
+})
 
 t.test('a level below the chosen one is not written', async (t) => {
   const { log, lines } = kept()

@@ -27,7 +27,7 @@ async function read(
   ].map((line) => Number(line.exec(text)?.[1] ?? 0))
 }
 
-t.test('a process that does not answer counts with what it said last', async (t) => {
+t.test('a process that does not answer counts with its last figures', async (t) => {
   const ledger = new MetricLedger()
   const [one, two] = [await snapshotOf(3), await snapshotOf(4)]
   t.same(

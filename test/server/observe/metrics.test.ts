@@ -31,7 +31,7 @@ t.test('looking twice counts once', async (t) => {
   )
 })
 
-t.test('what other stages tell is counted', async (t) => {
+t.test('counts the reports of other stages', async (t) => {
   const metrics = open(t)
   metrics.keyLookup('cache')
   metrics.upstream('openai', 'ok', 12)
@@ -44,7 +44,7 @@ t.test('what other stages tell is counted', async (t) => {
   t.match(text, 'sluice_broadcast_traces_total{outcome="dropped"} 7')
 })
 
-t.test('gauges are read when somebody looks', async (t) => {
+t.test('gauges are read at each scrape', async (t) => {
   const metrics = open(t)
   let inFlight = 3
   metrics.watch({ inFlight: () => inFlight, degraded: () => ({ redis: true, postgres: false }) })
@@ -91,7 +91,7 @@ t.test('an event-loop delay is quoted less its sampling, and an empty sample as 
   t.equal(delayOf(520e6, 20), 0.5)
 })
 
-t.test('CPU time of the process is told by mode', async (t) => {
+t.test('reports CPU time of the process by mode', async (t) => {
   t.match(await open(t).registry.metrics(), /process_cpu_seconds_total\{mode="user"\} \d/)
 })
 

@@ -36,20 +36,17 @@ for (const [failure, whose] of [
   ['rate_limited', 'its own'],
   ['busy', 'ours'],
 ] as const) {
-  t.test(
-    `a caller cannot buy log lines by failures of ${whose}: what is over is counted and told`,
-    async (t) => {
-      const { observer, log, advance } = open()
-      for (let i = 0; i < 5_000; i += 1) observer.settled(call({ status: 500, failure }))
-      t.equal(log.events.length, 50)
-      advance(1_000)
-      observer.settled(call({ status: 401, failure: 'key_unknown' }))
-      t.match(log.events.slice(50), [
-        { event: 'calls_failed_unlisted', fields: { failure, count: 4_950 } },
-        { event: 'call_failed', fields: { failure: 'key_unknown' } },
-      ])
-    },
-  )
+  t.test(`a caller cannot flood the log with failures of ${whose}: the excess is counted`, async (t) => {
+    const { observer, log, advance } = open()
+    for (let i = 0; i < 5_000; i += 1) observer.settled(call({ status: 500, failure }))
+    t.equal(log.events.length, 50)
+    advance(1_000)
+    observer.settled(call({ status: 401, failure: 'key_unknown' }))
+    t.match(log.events.slice(50), [
+      { event: 'calls_failed_unlisted', fields: { failure, count: 4_950 } },
+      { event: 'call_failed', fields: { failure: 'key_unknown' } },
+    ])
+  })
 }
 
 t.test('a clock that is set back does not silence failures', async (t) => {

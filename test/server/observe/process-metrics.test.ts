@@ -40,7 +40,7 @@ t.test('a sampler rests after its work, and the first block of new work is sampl
   t.ok(sampler.maxS < 5 && sampler.percentileS(50) <= sampler.percentileS(99))
 })
 
-t.test('a sampler does not rest while its work goes on', async (t) => {
+t.test('a sampler does not rest while its work continues', async (t) => {
   const sampler = new LoopSampler(5, { look: idle })
   t.teardown(() => sampler.stop())
   let asked = 0
@@ -108,7 +108,7 @@ t.test('the pause of a collection at rest is counted', async (t) => {
   t.ok(sampler.maxS >= 0.039, `${sampler.maxS} s`)
 })
 
-t.test('work that begins in many turns is no stop', async (t) => {
+t.test('work that begins in many turns is not a stop', async (t) => {
   const look = loopWork()
   let turns = 0
   setImmediate(function turn() {

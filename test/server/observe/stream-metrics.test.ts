@@ -72,7 +72,7 @@ t.test('models have a bounded set of names', async (t) => {
   t.equal(text.match(/^sluice_model_calls_total\{/gm)?.length, METRIC_MODELS_MAX + 1)
 })
 
-t.test('input is told by what caches had of it, and dropped members by their fields', async (t) => {
+t.test('input is counted by its use of the cache, and dropped members by their fields', async (t) => {
   const registry = new Registry()
   const meters = createStreamMeters(registry)
   const dropped = [

@@ -36,7 +36,7 @@ t.test('a variant that a known model lacks is named with the call that stands fo
   t.notMatch(await messageOf(narrow, { model: 'sluice/lexical-1:nitro' }), /variant/)
 })
 
-t.test('of models that there are not, only a name that is like one is told to the request log', async (t) => {
+t.test('of unknown models only a name near a known one is kept in the request log', async (t) => {
   const front = await openEmbeddings(t)
   const names = [
     'acme/embde',
@@ -65,7 +65,7 @@ t.test('a model that the key may not use is named to the caller and to the reque
   t.equal(front.settled[0]?.askedModel, 'acme/embed')
 })
 
-t.test('a model that does not serve the operation is told what does', async (t) => {
+t.test('an error for a model of another operation names its output and models that fit', async (t) => {
   const front = await openEmbeddings(t)
   t.match(
     await messageOf(front, { model: 'acme/chat' }),

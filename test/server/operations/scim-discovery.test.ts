@@ -48,7 +48,7 @@ async function openDiscovery(t: Test) {
   }
 }
 
-t.test('scim.get_config 200: what is served, and nothing that is not', async (t) => {
+t.test('scim.get_config 200: the supported features, and no others', async (t) => {
   const ask = await openDiscovery(t)
   const { status, headers, body } = await ask('/ServiceProviderConfig')
   t.same([status, headers.get('content-type')], [200, 'application/scim+json'])
@@ -92,7 +92,7 @@ t.test('scim.list_resource_types 200: users with their extension, and groups', a
   t.equal(body.Resources.length, 2)
 })
 
-t.test('scim.get_resource_type 200: one by its id is what the list has', async (t) => {
+t.test('scim.get_resource_type 200: one by its id equals its entry in the list', async (t) => {
   const ask = await openDiscovery(t)
   const {
     body: { Resources },
@@ -117,7 +117,7 @@ t.test('scim.list_schemas 200: of users, groups and the extension of users', asy
   })
 })
 
-t.test('scim.get_schema 200: one by its URN, in any case, is what the list has', async (t) => {
+t.test('scim.get_schema 200: one by its URN, in any case, equals its entry in the list', async (t) => {
   const ask = await openDiscovery(t)
   const {
     body: { Resources },
@@ -177,7 +177,7 @@ for (const [id, path] of [
   ['list_schemas', '/Schemas'],
 ] as const) {
   t.test(
-    `a filter of scim.${id} is refused: whoever filters must not take all for what matches`,
+    `a filter of scim.${id} is refused, because a client would take all resources for matches`,
     async (t) => {
       const ask = await openDiscovery(t)
       for (const filter of ['?filter=id%20eq%20%22User%22', '?filter=']) {

@@ -9,7 +9,7 @@ import { until } from '../../support/wait.ts'
 const CHANGE: Invalidation = { n: 7, kind: 'key', id: 'abc' }
 
 for (const kind of REDIS_KINDS) {
-  t.test(`${kind}: a hint that one node publishes reaches the listeners of another`, async (t) => {
+  t.test(`${kind}: a hint of one node reaches the listeners of another`, async (t) => {
     const redis = await openTestRedis(t, kind)
     const [one, other] = [await open(t, redis), await open(t, redis)]
     t.same(await hinted(one.hints, other.hints), CHANGE)
@@ -36,7 +36,7 @@ for (const kind of REDIS_KINDS) {
   })
 }
 
-t.test('what is no invalidation is passed over', async (t) => {
+t.test('ignores messages that are not invalidations', async (t) => {
   const redis = await openTestRedis(t)
   const { hints, state } = await open(t, redis)
   const got: Invalidation[] = []
@@ -86,7 +86,7 @@ t.test('a change of every kind arrives', async (t) => {
   t.same(got, kinds)
 })
 
-t.test('publishing while Redis was never there is no failure', async (t) => {
+t.test('publishing without a Redis that was ever there does not fail', async (t) => {
   const state = openState({ url: null, socketPath: '/nonexistent/redis.sock', log: SILENT })
   const hints = openHints(state)
   t.teardown(() => hints.close())

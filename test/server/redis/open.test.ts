@@ -151,7 +151,7 @@ t.test('a Sentinel that is away has one line, and one when it is back', async (t
   t.same(lines()[1], `sentinel_reachable 127.0.0.1:${port}`)
 })
 
-t.test('an outage that goes on because the new primary refuses the login has a line for it', async (t) => {
+t.test('logs a line when an outage lasts because the new primary refuses the login', async (t) => {
   const [old, next] = [await openScriptedRedis(t), await openScriptedRedis(t)]
   let primary = old
   const sentinel = await openScriptedRedis(t, { primaryPort: () => Number(new URL(primary.url).port) })

@@ -87,7 +87,7 @@ t.test("providers do not use up each other's polls", async (t) => {
   )
 })
 
-t.test('with a real Redis two runners together get what one would', async (t) => {
+t.test('with a real Redis two runners together get the polls of one', async (t) => {
   const redis = await openTestRedis(t)
   const state = await openPatientState(t, redis)
   const open = () =>

@@ -42,7 +42,7 @@ for (const kind of REDIS_KINDS) {
     },
   )
 
-  t.test(`${kind}: it grants what is left when that is less than wanted`, async (t) => {
+  t.test(`${kind}: grants the rest when it is less than wanted`, async (t) => {
     const { authority } = await open(t, kind)
     await authority.lend(ask({ limitRpm: 1, burst: 2, want: 1 }))
     const part = await authority.lend(ask({ limitRpm: 1, burst: 2, want: 50 }))
@@ -107,7 +107,7 @@ for (const kind of REDIS_KINDS) {
     )
   })
 
-  t.test(`${kind}: a state that is no number counts as none`, async (t) => {
+  t.test(`${kind}: a state that is not a number counts as none`, async (t) => {
     const { authority, state } = await open(t, kind)
     await state.redis.set(KEY, 'rubbish')
     t.match(await authority.lend(ask({ want: 60 })), { granted: 60 })
@@ -121,7 +121,7 @@ for (const kind of REDIS_KINDS) {
     t.ok(raised.retryAfterMs <= 2, 'one token of 60000/min')
   })
 
-  t.test(`${kind}: flushed scripts and a flushed database are no failure`, async (t) => {
+  t.test(`${kind}: flushed scripts and a flushed database do not fail`, async (t) => {
     const { authority, state } = await open(t, kind)
     const once = ask({ limitRpm: 1 })
     await authority.lend(once)
@@ -152,7 +152,7 @@ for (const kind of REDIS_KINDS) {
   })
 
   t.test(
-    `${kind}: a frozen Redis is given up in the caller's time and used again when it goes on`,
+    `${kind}: a frozen Redis is given up in the caller's time and used again after it thaws`,
     async (t) => {
       const { authority, redis } = await open(t, kind)
       await authority.lend(ask({}))
@@ -193,7 +193,7 @@ t.test('a socket that accepts and never answers is never called reachable', asyn
   await t.rejects(openRateAuthority(state).lend(ask({ waitMsMax: 20 })))
 })
 
-t.test('a Redis that was never there is no exception', async (t) => {
+t.test('a Redis that was never there does not throw', async (t) => {
   const state = openState({ url: null, socketPath: '/nonexistent/redis.sock', log: SILENT })
   t.teardown(() => state.close())
   t.equal(await state.whenReachable(50), false)

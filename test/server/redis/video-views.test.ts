@@ -70,7 +70,7 @@ const got = (one: Opened, id: string): Promise<VideoView | null> =>
   )
 
 for (const kind of REDIS_KINDS) {
-  t.test(`${kind}: a view that is put is what others read`, async (t) => {
+  t.test(`${kind}: others read the view that was put`, async (t) => {
     const redis = await openTestRedis(t, kind)
     const [one, other] = [await open(t, redis), await open(t, redis)]
     t.equal(
@@ -85,7 +85,7 @@ for (const kind of REDIS_KINDS) {
     t.equal(await other.views.get('vid_2'), null)
   })
 
-  t.test(`${kind}: whoever writes late with what it read early changes nothing`, async (t) => {
+  t.test(`${kind}: a late write from an early read changes nothing`, async (t) => {
     const one = await open(t, await openTestRedis(t, kind))
     await put(one, ENDED)
     t.equal(await put(one, view('pending'), view('in_progress')), true)
@@ -115,7 +115,7 @@ t.test('a Redis that was away is not believed that a job is open, for a while', 
   await put(one, view('in_progress'), { ...ENDED, id: 'vid_2' })
   t.equal(await one.views.get('vid_1'), null)
   t.same(await got(one, 'vid_2'), { ...ENDED, id: 'vid_2' })
-  // It may have been held for away once more by now, and is doubted anew.
+  // It may have been considered away once more by now, and is doubted again.
   const believed = (): Promise<VideoView | null> => ((now += VIDEO_VIEW_DOUBT_MS), one.views.get('vid_1'))
   t.same(await asked(one, believed, (found) => found !== null), view('in_progress'))
 })
@@ -130,7 +130,7 @@ t.test('views of open jobs are forgotten sooner than those of ended ones', async
   t.ok(endedMs > VIDEO_VIEW_ENDED_MS / 2 && endedMs <= VIDEO_VIEW_ENDED_MS, `${endedMs} ms`)
 })
 
-t.test('what is no view, or that of another job, is none', async (t) => {
+t.test('ignores a text that is not a view, and the view of another job', async (t) => {
   const { views, state } = await open(t, await openTestRedis(t))
   const strange = [
     '',
@@ -148,7 +148,7 @@ t.test('what is no view, or that of another job, is none', async (t) => {
   }
 })
 
-t.test('nobody waits long for a Redis that is frozen, and then it is known to be away', async (t) => {
+t.test('a read of a frozen Redis ends soon, and then Redis is known to be away', async (t) => {
   const redis = await openTestRedis(t)
   const { views, state } = await open(t, redis)
   redis.freeze()
@@ -249,16 +249,16 @@ t.test('a Redis that is slow to take many views again is not held for away', asy
   t.equal(await views.putAll([ENDED], VIDEO_VIEWS_AGAIN_MS_MAX), true)
   // As late as its answer comes the loop may have been blocked: none does.
   fake.slowMs = Infinity
-  t.equal(await views.putAll([ENDED]), false, 'somebody waits')
+  t.equal(await views.putAll([ENDED]), false, 'a caller waits')
   t.equal(isTripped, true)
 })
 
-t.test('wake-ups of a turn are told once each, and what is none is passed over', async (t) => {
+t.test('wake-ups of a turn are sent once each, and invalid ones ignored', async (t) => {
   const redis = await openTestRedis(t)
   const [one, other] = [await open(t, redis), await open(t, redis)]
   const told: VideoWake[] = []
   let isHeard = false
-  // One of those that were told until the first arrived may still come.
+  // One of those sent until the first arrived may still come.
   other.views.onWake((what) => void (what.kind === 'webhooks' ? (isHeard = true) : told.push(what)))
   await until('the wake is heard', () => {
     if (!isHeard) one.views.wake({ kind: 'webhooks' })

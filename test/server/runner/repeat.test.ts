@@ -45,7 +45,7 @@ t.test('stopping waits for the turn under way, and none follows', async (t) => {
   t.same([began, ended], [1, 1])
 })
 
-t.test('a turn that is asked for comes at once, and behind one under way; none after the end', async (t) => {
+t.test('a requested turn comes at once, or after the one under way; none after the end', async (t) => {
   let turns = 0
   let finish = (): void => undefined
   let ask = (): void => undefined

@@ -84,14 +84,14 @@ t.test('a rest is no longer than PRUNE_REST_MS_MAX', async (t) => {
   t.same(told, ['jobs', PRUNE_REST_MS_MAX])
 })
 
-t.test('what fails is told and keeps no other kind', async (t) => {
+t.test('logs the failure of a kind, and prunes the others', async (t) => {
   const { deps, log, ended } = stand({ ledger: [new Error('somebody reads it')], jobs: [5, 7] })
   t.same(await prune(deps), { rows: { jobs: 12 }, failed: ['ledger'], isWhole: true })
   t.match(log.events, [{ event: 'retention_failed', fields: { kind: 'ledger' } }])
   t.same(ended, [PRUNE_EVERY_MS])
 })
 
-t.test('who is to end stops after a batch and leaves the lease to the next at once', async (t) => {
+t.test('an ending runner stops after a batch and leaves the lease to the next at once', async (t) => {
   let isEnding = false
   const { deps, told, ended } = stand(
     { jobs: [5, 7], webhooks: [1] },

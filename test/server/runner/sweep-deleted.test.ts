@@ -9,7 +9,7 @@ import { openDisk, putInContainer } from '../../support/files/storage.ts'
 import { OWN_PLACE } from '../../support/files/sweeps.ts'
 
 t.test(
-  'containers of a deleted workspace go with the next sweep, however young; those of another one stay',
+  'containers of a deleted workspace go with the next sweep, however young, and no others',
   async (t) => {
     const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
     const { storage } = await openDisk(t)

@@ -35,7 +35,7 @@ for (const driver of ['disk', 'S3'] as const) {
   ]
   for (const [call, broken, count] of storageCalls) {
     t.test(
-      `${driver}: when storage fails at ${call} it is told, the other steps run, and the next sweep does the rest`,
+      `${driver}: reports when storage fails at ${call}, runs the other steps, and sweeps the rest next`,
       async (t) => {
         const stand = await standOn(t, driver)
         await litter(stand)
@@ -77,7 +77,7 @@ for (const driver of ['disk', 'S3'] as const) {
     ]
   for (const [call, broken, count] of rowCalls) {
     t.test(
-      `${driver}: when the store fails at ${call} it is told, the other steps run, and the next sweep does the rest`,
+      `${driver}: reports when the store fails at ${call}, runs the other steps, and sweeps the rest next`,
       async (t) => {
         const stand = await standOn(t, driver)
         await litter(stand)
@@ -93,7 +93,7 @@ for (const driver of ['disk', 'S3'] as const) {
     )
   }
 
-  t.test(`${driver}: a thing that storage refuses alone does not keep the others`, async (t) => {
+  t.test(`${driver}: an object that storage refuses does not stop the removal of others`, async (t) => {
     const stand = await standOn(t, driver)
     const { storage, workspaceId } = stand
     for (const nth of [1, 2, 3]) {
@@ -117,7 +117,7 @@ for (const driver of ['disk', 'S3'] as const) {
   })
 }
 
-t.test('uploads that storage never lets go end the step instead of turning for ever', async (t) => {
+t.test('uploads that storage never removes end the step instead of looping for ever', async (t) => {
   const stand = await standOn(t, 'disk')
   for (let nth = 0; nth < 101; nth++) await begun(stand.files, stand.workspaceId, 10)
   const { report, failures } = await stand.run(0, { storage: failing(stand.storage, 'remove', AWAY) })
@@ -125,7 +125,7 @@ t.test('uploads that storage never lets go end the step instead of turning for e
   t.match(failures, [AWAY])
 })
 
-t.test('S3: an answer that is lost leaves the rest to the next sweep, whichever call it was', async (t) => {
+t.test('S3: a lost answer leaves the rest to the next sweep, whichever call it was', async (t) => {
   for (const call of ['list', 'head', 'delete'] as const) {
     const stand = await standOn(t, 'S3')
     await litter(stand)
@@ -139,7 +139,7 @@ t.test('S3: an answer that is lost leaves the rest to the next sweep, whichever 
 })
 
 t.test(
-  'disk: what cannot be removed keeps nothing else from being removed',
+  'disk: a folder that cannot be removed does not stop the removal of others',
   { skip: NO_MOUNT },
   async (t) => {
     const stand = await standOn(t, 'disk')
@@ -156,7 +156,7 @@ t.test(
     t.match(failures, [AWAY])
     t.same(await readdir(join(folder, 'trash', left ?? '')), ['stuck'])
     t.same((await stand.run()).failures, [])
-    t.same(await readdir(join(folder, 'trash')), [left], 'somebody may be at it still')
+    t.same(await readdir(join(folder, 'trash')), [left], 'it may still be in use')
     must(await storage.containers.emptyTrash(0))
     t.same(await readdir(join(folder, 'trash')), [])
   },

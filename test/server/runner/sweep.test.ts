@@ -19,7 +19,7 @@ import { litter, NOTHING, objectsOf, standOn } from '../../support/files/sweeps.
 t.setTimeout(600_000)
 
 for (const driver of ['disk', 'S3'] as const) {
-  t.test(`${driver}: one sweep removes each kind of litter, and nothing beside it`, async (t) => {
+  t.test(`${driver}: one sweep removes each kind of litter, and nothing else`, async (t) => {
     const stand = await standOn(t, driver)
     await litter(stand)
     const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
@@ -41,7 +41,7 @@ for (const driver of ['disk', 'S3'] as const) {
     t.same(await stand.run(CONTAINER_KEPT_MS + 1_000), { report: NOTHING, failures: [] })
   })
 
-  t.test(`${driver}: a look for uploads that nobody will finish lists nothing of storage`, async (t) => {
+  t.test(`${driver}: a sweep of abandoned uploads alone lists nothing of storage`, async (t) => {
     const stand = await standOn(t, driver)
     await litter(stand)
     const listed = async () => Promise.reject(new Error('it lists'))
@@ -71,7 +71,7 @@ for (const driver of ['disk', 'S3'] as const) {
     )
   })
 
-  t.test(`${driver}: what has no row is kept where the place is of another installation`, async (t) => {
+  t.test(`${driver}: keeps objects without a row where the place is another installation's`, async (t) => {
     const stand = await standOn(t, driver)
     await litter(stand)
     const later = CONTAINER_KEPT_MS + 1_000
@@ -107,7 +107,7 @@ for (const driver of ['disk', 'S3'] as const) {
   })
 
   t.test(
-    `${driver}: a sweep that is to end stops before the next thing, and the next one does the rest`,
+    `${driver}: an ending sweep stops before the next object, and the next sweep does the rest`,
     async (t) => {
       const stand = await standOn(t, driver)
       for (const nth of [1, 2, 3, 4]) await put(stand.storage, `file_${nth}`, Buffer.from('orphan'))
@@ -128,27 +128,24 @@ t.test('more stale uploads than one claim takes are all swept', async (t) => {
   t.equal(must(await stand.files.usage(stand.workspaceId)).reservedBytes, 0)
 })
 
-t.test(
-  'S3: listings of many pages are swept to their end, with containers whose ids sort around the slash',
-  async (t) => {
-    const stand = await standOn(t, 'S3')
-    const { storage, workspaceId, s3 } = stand
-    if (s3 === null) throw new Error('not S3')
-    s3.pageMax = 3
-    for (let nth = 0; nth < 10; nth++) await put(storage, `file_${nth}`, Buffer.from('orphan'))
-    const ids = ['sess_a', 'sess_a-', 'sess_a-b', 'sess_a0', 'sess_aa', 'gen_a', 'x']
-    for (const containerId of ids) {
-      for (let nth = 0; nth < 7; nth++)
-        await putInContainer(storage, `f/${nth}`, 'f', { workspaceId, containerId })
-    }
-    const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
-    t.same(failures, [])
-    t.match(report, { objects: 10, containers: ids.length, container_files: ids.length * 7 })
-    t.equal(s3.objects.size, 0)
-  },
-)
+t.test('S3: sweeps listings of many pages to their end, with ids that sort around the slash', async (t) => {
+  const stand = await standOn(t, 'S3')
+  const { storage, workspaceId, s3 } = stand
+  if (s3 === null) throw new Error('not S3')
+  s3.pageMax = 3
+  for (let nth = 0; nth < 10; nth++) await put(storage, `file_${nth}`, Buffer.from('orphan'))
+  const ids = ['sess_a', 'sess_a-', 'sess_a-b', 'sess_a0', 'sess_aa', 'gen_a', 'x']
+  for (const containerId of ids) {
+    for (let nth = 0; nth < 7; nth++)
+      await putInContainer(storage, `f/${nth}`, 'f', { workspaceId, containerId })
+  }
+  const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
+  t.same(failures, [])
+  t.match(report, { objects: 10, containers: ids.length, container_files: ids.length * 7 })
+  t.equal(s3.objects.size, 0)
+})
 
-t.test('disk: a folder in the place of staging files is left alone', async (t) => {
+t.test('disk: a folder among the staging files is left alone', async (t) => {
   const stand = await standOn(t, 'disk')
   const staging = join(stand.folder, 'staging')
   await mkdir(join(staging, 'folder'))

@@ -110,7 +110,7 @@ t.test(
   },
 )
 
-t.test('a folder in the place of a file is refused and stays', LINKS, async (t) => {
+t.test('a folder at the path of a file is refused and stays', LINKS, async (t) => {
   const { storage, container } = await planted(t)
   await putInContainer(storage, 'folder/kept', 'kept')
   const staging = await staged(storage, Buffer.from('x'))
@@ -143,7 +143,7 @@ t.test('names that are not UTF-8 and paths too long for an id are left out of li
   )
 })
 
-t.test('removing a container removes links and nothing behind them', LINKS, async (t) => {
+t.test('removing a container removes links and not their targets', LINKS, async (t) => {
   const { storage, container, outside } = await planted(t)
   await symlink(outside, join(container, 'dir-link'))
   await mkdir(join(container, 'sub'))

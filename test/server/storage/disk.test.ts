@@ -14,7 +14,7 @@ import { must, present } from '../../support/must.ts'
 import { leftOpen, openDisk, openStoredFiles, put, staged } from '../../support/files/storage.ts'
 import { NO_MOUNT, tinyDisk } from '../../support/files/tiny-disk.ts'
 
-t.test('a full disk is storage_full, and what fits afterwards is stored', { skip: NO_MOUNT }, async (t) => {
+t.test('a full disk is storage_full, and a smaller upload is stored later', { skip: NO_MOUNT }, async (t) => {
   const folder = await tinyDisk(t)
   const storage = await openDiskStorage({ folder })
   t.match(
@@ -87,7 +87,7 @@ t.test('strange things in the folders are not listed as objects', async (t) => {
   )
 })
 
-t.test('a listing goes on where the page before ended, whatever was removed meanwhile', async (t) => {
+t.test('a listing continues where the page before ended, whatever was removed meanwhile', async (t) => {
   const { storage, folder } = await openDisk(t)
   for (const fan of ['0aa', '1bb']) {
     await mkdir(join(folder, 'objects', fan))
@@ -217,7 +217,7 @@ t.test(
 )
 
 t.test(
-  'room is counted once: what an upload has written is no longer wanted',
+  'room is counted once: bytes that an upload has written are no longer reserved',
   { skip: NO_MOUNT },
   async (t) => {
     const folder = await tinyDisk(t)
@@ -227,7 +227,7 @@ t.test(
     t.match(
       await storage.stage(8 << 20),
       { failure: { name: 'storage_full' } },
-      'room for 6 MiB is left beside the spare 64',
+      'room for 6 MiB is left besides the spare 64',
     )
     const second = must(await storage.stage(5 << 20))
     await second.discard()

@@ -98,19 +98,16 @@ for (const [call, run] of CALLS) {
   }
 }
 
-t.test(
-  'a put whose answer was lost is known again as ours, and another object of the name is not',
-  async (t) => {
-    const { storage, s3 } = await openS3(t)
-    s3.failNext('put', 'lost')
-    t.match(await storage.publish('file_a', await staged(storage, CONTENT)), { ok: true })
-    t.same(s3.calls, ['put node/objects/file_a', 'put node/objects/file_a', 'head node/objects/file_a'])
-    s3.put('node/objects/file_b', Buffer.from('other'))
-    s3.failNext('put', 'reset')
-    t.match(await storage.publish('file_b', await staged(storage, CONTENT)), { ok: false })
-    t.equal(present(s3.objects.get('node/objects/file_b')).body.toString(), 'other')
-  },
-)
+t.test('a put with a lost answer is recognized as ours, and another object of the name is not', async (t) => {
+  const { storage, s3 } = await openS3(t)
+  s3.failNext('put', 'lost')
+  t.match(await storage.publish('file_a', await staged(storage, CONTENT)), { ok: true })
+  t.same(s3.calls, ['put node/objects/file_a', 'put node/objects/file_a', 'head node/objects/file_a'])
+  s3.put('node/objects/file_b', Buffer.from('other'))
+  s3.failNext('put', 'reset')
+  t.match(await storage.publish('file_b', await staged(storage, CONTENT)), { ok: false })
+  t.equal(present(s3.objects.get('node/objects/file_b')).body.toString(), 'other')
+})
 
 t.test('a failed publish leaves the staging file to its owner', async (t) => {
   const { storage, s3 } = await openS3(t)
@@ -122,7 +119,7 @@ t.test('a failed publish leaves the staging file to its owner', async (t) => {
   await t.rejects(access(staging.path))
 })
 
-t.test('a body that breaks off or stalls goes on where it ended', async (t) => {
+t.test('a body that breaks off or stalls continues where it ended', async (t) => {
   await atPace(3 * SHORT_STALL_MS, async (stallMs) => {
     const { storage, s3 } = await openS3(t, { stallMs })
     await put(storage, 'file_a', CONTENT)
@@ -156,7 +153,7 @@ t.test('a server that ignores ranges is refused before a byte of it is given out
   t.match(await object.read(10, 20).next(), { failure: { name: 'storage_unavailable' } })
 })
 
-t.test('nothing is read ahead of a reader who does not ask', async (t) => {
+t.test('nothing is read ahead for a reader that does not ask', async (t) => {
   const { storage, s3 } = await openS3(t)
   const large = Buffer.alloc(64 << 20, 3)
   s3.put('node/objects/file_a', large)
@@ -206,7 +203,7 @@ t.test('a reader that is closed while its request is under way leaves no body op
   t.match(await next, { failure: { name: 'client_gone' } })
 })
 
-t.test('the removal of a container leaves what was put in the place of a listed file', async (t) => {
+t.test('the removal of a container leaves a file that replaced a listed one', async (t) => {
   const { storage, s3 } = await openS3(t)
   await putInContainer(storage, 'a', 'old')
   await putInContainer(storage, 'b', 'old')

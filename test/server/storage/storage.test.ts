@@ -24,7 +24,7 @@ for (const [driver, open] of [
   ['disk', openDisk],
   ['S3', (t: Tap) => openS3(t)],
 ] as const satisfies readonly (readonly [string, Open])[]) {
-  t.test(`${driver}: what was published reads back, and its staging file is gone`, async (t) => {
+  t.test(`${driver}: a published object reads back, and its staging file is gone`, async (t) => {
     const { storage } = await open(t)
     for (const size of [0, 1, STORAGE_PIECE_BYTES, STORAGE_PIECE_BYTES + 1, 1_000_000]) {
       const content = randomBytes(size)
@@ -106,7 +106,7 @@ for (const [driver, open] of [
     t.same([...found].sort(), [...ids].sort())
   })
 
-  t.test(`${driver}: names that are no object ids are bugs`, async (t) => {
+  t.test(`${driver}: names that are not object ids are bugs`, async (t) => {
     const { storage } = await open(t)
     for (const id of ['', '..', 'a/b', '../../etc/passwd', 'a.b', 'x'.repeat(129)])
       await t.rejects(async () => storage.stat(id), id)
@@ -121,7 +121,7 @@ for (const [driver, open] of [
     await staging.discard()
   })
 
-  t.test(`${driver}: a call that has ended publishes and opens nothing, and is told why`, async (t) => {
+  t.test(`${driver}: a call that has ended publishes and opens nothing, and gives its cause`, async (t) => {
     const { storage } = await open(t)
     const gone = AbortSignal.abort(new CallEnded('deadline'))
     t.match(await storage.publish('file_a', await staged(storage, Buffer.from('a')), gone), {
@@ -136,7 +136,7 @@ for (const [driver, open] of [
     await object.close()
   })
 
-  t.test(`${driver}: staging files that nobody writes are swept, those under way are not`, async (t) => {
+  t.test(`${driver}: abandoned staging files are swept, those under way are not`, async (t) => {
     const { storage, folder } = await open(t)
     const active = await staged(storage, Buffer.from('active'))
     await writeFile(`${folder}/staging/left-by-a-crash`, 'left')
@@ -146,7 +146,7 @@ for (const [driver, open] of [
     await t.rejects(access(`${folder}/staging/left-by-a-crash`))
   })
 
-  t.test(`${driver}: what a front has staged that is gone is swept at once, and nothing else`, async (t) => {
+  t.test(`${driver}: staging files of a dead front are swept at once, and no others`, async (t) => {
     const { storage, folder } = await open(t)
     const active = await staged(storage, Buffer.from('active'))
     const [gone, living] = [randomUUID(), randomUUID()]
@@ -200,7 +200,7 @@ for (const [driver, open] of [
     )
   })
 
-  t.test(`${driver}: a container file is written, replaced, read and told apart`, async (t) => {
+  t.test(`${driver}: a container file is written, replaced, read and has versions`, async (t) => {
     const {
       storage: { containers },
       storage,

@@ -106,7 +106,7 @@ t.test('a reader that does not keep up holds one small piece, however far it com
   await object.close()
 })
 
-t.test('a reader that falls behind works off what was read ahead, and gets small pieces again', async (t) => {
+t.test('a slow reader uses up the pieces read ahead, and gets small pieces again', async (t) => {
   const { file, buffers, clock } = await stand(t)
   const object = await file()
   const reader = object.read(0, CONTENT.length)
@@ -134,24 +134,21 @@ t.test('readers that keep up share READ_AHEAD_BYTES_MAX, and the others go on in
   t.equal(buffers.lent.size, 0)
 })
 
-t.test(
-  'a reader that is left while it reads ahead gives back its buffers, and its file is closed behind that read',
-  async (t) => {
-    const { file, buffers } = await stand(t)
-    const before = await openStoredFiles()
-    const object = await file()
-    const reader = object.read(0, CONTENT.length)
-    await hurry(reader)
-    t.equal(buffers.lent.size, 2, 'one piece is worked off, one is read')
-    reader.close()
-    reader.close()
-    await object.close()
-    t.equal(buffers.lent.size, 0)
-    t.same(await leftOpen(before), [])
-  },
-)
+t.test('a closed reader gives back its buffers, and its file closes after the read under way', async (t) => {
+  const { file, buffers } = await stand(t)
+  const before = await openStoredFiles()
+  const object = await file()
+  const reader = object.read(0, CONTENT.length)
+  await hurry(reader)
+  t.equal(buffers.lent.size, 2, 'one piece is worked off, one is read')
+  reader.close()
+  reader.close()
+  await object.close()
+  t.equal(buffers.lent.size, 0)
+  t.same(await leftOpen(before), [])
+})
 
-t.test('a reader that is left while it waits for what is read ahead is told so', async (t) => {
+t.test('a reader that is closed while it waits for a piece read ahead gets client_gone', async (t) => {
   const { file, buffers } = await stand(t)
   const object = await file()
   const reader = object.read(0, CONTENT.length)
@@ -163,7 +160,7 @@ t.test('a reader that is left while it waits for what is read ahead is told so',
   t.equal(buffers.lent.size, 0)
 })
 
-t.test('what fails to be read ahead is told when it is asked for, behind the piece at hand', async (t) => {
+t.test('a failed read ahead is reported when its piece is requested, after the piece at hand', async (t) => {
   const { file, path, buffers } = await stand(t)
   const object = await file()
   const reader = object.read(0, CONTENT.length)
@@ -199,6 +196,6 @@ t.test('reads that give less than was wanted leave nothing out, ahead or not', a
   t.equal(buffers.lent.size, 0)
 })
 
-t.test('two hundred slow readers and those that keep up beside them hold less than 120 MB', async (t) => {
+t.test('two hundred slow readers and those that keep up hold less than 120 MB together', async (t) => {
   t.ok(200 * STORAGE_PIECE_BYTES + READ_AHEAD_BYTES_MAX < 120e6)
 })

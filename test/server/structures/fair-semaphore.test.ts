@@ -11,7 +11,7 @@ import { BY, HOST, openVaultStand } from '../../support/vault/vault-front.ts'
 const OPTIONS = { places: 100, waitingMax: 6, waitingOfOneMax: 4, waitMs: 60_000 }
 const BUSY = { ok: false, failure: { name: 'busy', retryAfterS: 1 } }
 
-/** A work that holds its place until it is told to end. */
+/** A work that holds its place until `end` is called. */
 function held(turns: FairSemaphore, workspaceId: string, weight: number) {
   const told = gate()
   let hasBegun = false
@@ -66,7 +66,7 @@ t.test('workspaces come by turns: one that waits with many keeps no other one wa
   t.same(order, ['flood', 'flood', 'a', 'b', 'flood', 'flood', 'flood'])
 })
 
-t.test('a work that waited too long has no turn, and those behind it that fit are not held up', async (t) => {
+t.test('a work that waited too long gets no turn, and later ones that fit are not held up', async (t) => {
   const turns = new FairSemaphore({ ...OPTIONS, waitMs: 20 })
   const first = held(turns, 'w', 99)
   t.same(await held(turns, 'w', 2).done, BUSY)
@@ -77,7 +77,7 @@ t.test('a work that waited too long has no turn, and those behind it that fit ar
   must(await first.done)
 })
 
-t.test('a work whose signal ends while it waits leaves its room to others at once', async (t) => {
+t.test('a work aborted while it waits leaves its room to others at once', async (t) => {
   const turns = new FairSemaphore({ places: 1, waitingOfOneMax: 1 })
   const first = held(turns, 'w', 1)
   const left = new AbortController()

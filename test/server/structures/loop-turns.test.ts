@@ -23,7 +23,7 @@ t.test('no more pieces of work run in a turn of the loop than there are places',
   await Promise.all(works)
 })
 
-t.test('a tenant with few pieces of work does not stand behind one with many', async (t) => {
+t.test('a tenant with few pieces of work does not wait for one with many', async (t) => {
   const turns = new LoopTurns(1)
   const order: string[] = []
   const next = (tenant: string): Promise<unknown> => turns.next(tenant).then(() => order.push(tenant))

@@ -237,7 +237,7 @@ t.test(
   },
 )
 
-t.test('SwapList: it holds what a set would hold', async () => {
+t.test('SwapList: holds the same values as a set', async () => {
   const steps = fc.array(fc.record({ isAdded: fc.boolean(), nth: fc.nat({ max: 9 }) }), { maxLength: 60 })
   fc.assert(
     fc.property(steps, (given) => {

@@ -53,7 +53,7 @@ t.test('functions of several periods share their wake-ups, whenever they began',
   t.equal(wakes(), 10)
 })
 
-t.test('a step without a function wakes nobody, and neither does anything that was stopped', async (t) => {
+t.test('neither a step without a function nor a stopped one wakes the process', async (t) => {
   const { ticks, pass, wakes, isArmed } = open(0)
   const slow = ticks.every(4 * STEP_MS, () => undefined)
   pass(40 * STEP_MS + 1)
@@ -77,7 +77,7 @@ t.test('a process that stood still calls each function once, and then in step ag
   t.same(at, [0, 1, 2])
 })
 
-t.test('a function that another one stopped is not called', async (t) => {
+t.test('a function that another one has stopped is not called', async (t) => {
   const { ticks, pass } = open(0)
   let calls = 0
   ticks.every(1_000, () => second.stop())

@@ -22,7 +22,7 @@ const OPTIONS: BannerOptions = {
 }
 
 t.test(
-  'the banner tells the numbers in force, and of threads what the settings say where that is less',
+  'the banner has the actual numbers, and SLUICE_WORKERS where it asks for fewer threads than fronts',
   async (t) => {
     t.match(banner(OPTIONS), /\n {2}Workers {5}4 fronts, 4 worker threads\n/)
     t.match(
@@ -36,7 +36,7 @@ t.test(
   },
 )
 
-t.test('the banner names the page of the dashboard itself, and what opens it', async (t) => {
+t.test('the banner has the address of the dashboard page and the kind of key that opens it', async (t) => {
   t.match(
     banner(OPTIONS),
     /\n {2}Dashboard {3}http:\/\/127\.0\.0\.1:9090\/dashboard\/ {2}\(sign in with a management key\)\n/,

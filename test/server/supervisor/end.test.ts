@@ -65,17 +65,17 @@ t.test('nodes one after the other in the same data directory', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
 
   t.test('a node that npm started drains when npm is killed', async (t) => {
-    // npm runs a script by a shell, which stays in between unless the script says `exec`.
+    // npm runs a script in a shell, which stays alive unless the script says `exec`.
     const command = ['sh', '-c', `${sluice('serve').join(' ')}; exit`]
     const npm = await startNode(t, { ...settings, npm_lifecycle_event: 'start' }, command)
     const family = tree(npm.pid).map((row) => row.pid)
     process.kill(npm.pid, 'SIGKILL')
     await until('everything is gone', () => family.every(isGone))
-    // That it is gone is seen elsewhere than in what it said.
+    // The end of a process is seen before its last output arrives.
     await until('it has said why', () => npm.output().includes('"why":"npm has exited"'))
   })
 
-  t.test('kill -9 of the supervisor leaves nothing behind', async (t) => {
+  t.test('kill -9 of the supervisor leaves no process', async (t) => {
     const node = await startNode(t, settings)
     await node.killHard()
     const isLeft = (row: ProcessRow): boolean =>
@@ -84,7 +84,7 @@ t.test('nodes one after the other in the same data directory', async (t) => {
   })
 
   t.test(
-    'the next start works with the same keys; what it leaves is killed by the one after it, and nobody else who has its pid now',
+    'the next start has the same keys, and the one after it kills its leftovers but no foreign process',
     async (t) => {
       const node = await startNode(t, settings)
       t.ok(await node.answers())
@@ -98,9 +98,7 @@ t.test('nodes one after the other in the same data directory', async (t) => {
         pid: number
       }[]
       t.ok(records.some(({ pid }) => pid === front))
-      await t.test('a node whose output nobody ever reads starts, serves and drains', (t) =>
-        unread(t, settings),
-      )
+      await t.test('a node whose output is never read starts, serves and drains', (t) => unread(t, settings))
       t.ok(isGone(front))
     },
   )

@@ -57,7 +57,7 @@ t.test('a front that is replaced, and one that is killed, leave no hole in the s
   await until('the next front has told', async () => (await counted()) === 3 * CALLS)
 })
 
-t.test('starts and reloads stand beside the lines', async (t) => {
+t.test('the history has starts and reloads as events', async (t) => {
   const { events } = await history('metric=latency')
   t.same(
     events.map(({ kind }) => kind).filter((kind) => kind === 'start' || kind === 'reload'),

@@ -164,7 +164,7 @@ t.test(
   },
 )
 
-t.test('a node beside those of an older version, which report no places, is accepted', async (t) => {
+t.test('accepts a node next to those of an older version, which report no places', async (t) => {
   const store = await openTestStore(t)
   await lives(store, 'old')
   const [redis, bucket] = [new Place(), new Place()]
@@ -172,7 +172,7 @@ t.test('a node beside those of an older version, which report no places, is acce
   t.same([redis.text, bucket.text], [mark, mark])
 })
 
-t.test('nodes that each keep rates or files by themselves are logged with what to set', async (t) => {
+t.test('nodes that do not share rates or files are logged with the settings to share them', async (t) => {
   const store = await openTestStore(t)
   await join(store, { node: 'one' })
   const log = keptLog()
@@ -191,7 +191,7 @@ t.test('a bucket that cannot be marked proves nothing about the bucket of the ne
   t.match(await readInstallation(store.sql, 'three'), { objects: 'bucket' })
 })
 
-t.test('of two nodes that join at once, the second one is judged by the places of the first', async (t) => {
+t.test('the second of two nodes that join at once is judged by the places of the first', async (t) => {
   const store = await openTestStore(t)
   const late = new Place()
   late.read = async () => {

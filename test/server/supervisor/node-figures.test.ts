@@ -42,7 +42,7 @@ async function textOf(t: Tap, read: () => Promise<StoreFigures>, pem: string | n
   return aggregate([], factsOf(gauges, 0))
 }
 
-t.test('the metrics have what surrounds the node, each with the unit of its name', async (t) => {
+t.test('the metrics cover the surroundings of the node, each in the unit of its name', async (t) => {
   const text = await textOf(t, () => Promise.resolve(FIGURES))
   for (const line of [
     'sluice_postgres_connections 7',

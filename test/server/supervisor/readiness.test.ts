@@ -107,18 +107,18 @@ t.test('a node without its Redis', async (t) => {
     SLUICE_FRONTS: '2',
   })
 
-  t.test('it starts, and says so', async (t) => {
+  t.test('it starts, and reports itself as degraded', async (t) => {
     t.ok(await node.answers())
     await untilStatus(node, 'degraded')
   })
 
-  t.test('the admin port tells that the node is alive, and nothing else than it serves', async (t) => {
+  t.test('the admin port answers /healthz, and does not serve the API', async (t) => {
     t.same(await node.admin('/healthz'), { status: 200, body: '{"status":"alive"}\n' })
     t.equal((await node.admin('/models')).status, 404)
   })
 
   t.test('metrics are those of all processes of the node', async (t) => {
-    // A process that is busy counts with what it said last.
+    // A busy process counts with its last report.
     const untilCounted = (calls: number): Promise<void> =>
       until(`${calls} calls are counted`, async () => (await counted(node)) === calls)
     await untilCounted(1)

@@ -60,7 +60,7 @@ t.test('a reload that is queued when the node drains is not done', async (t) => 
   t.equal(rolls.length, 1)
 })
 
-t.test('a roll that fails leaves the generation as it was, and is told with its reason', async (t) => {
+t.test('a roll that fails leaves the generation as it was, and is reported with its reason', async (t) => {
   const { reloader, endRoll, next, tell, adopted, first } = scriptedReload()
   next({ SLUICE_FRONTS: '3' })
   const asked = reloader.ask()
@@ -73,7 +73,7 @@ t.test('a roll that fails leaves the generation as it was, and is told with its 
 })
 
 t.test(
-  'what only a restart takes keeps its old value, in the settings of children and in the config',
+  'settings that need a restart keep their old value, in the settings of children and in the config',
   async (t) => {
     const { reloader, endRoll, next, log, tell } = scriptedReload({ SLUICE_PORT: '8081' })
     next({ SLUICE_PORT: '8082', DATABASE_URL: 'postgres://h/other', SLUICE_FRONTS: '3' })

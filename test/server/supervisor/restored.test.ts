@@ -20,7 +20,7 @@ t.test('a node whose Postgres was restored from before its last drain', async (t
   const node = await startNode(t, settings)
   const readyz = async (): Promise<string> => (await node.admin('/readyz')).body
 
-  await t.test('says that it refuses paid calls, and what to run', async (t) => {
+  await t.test('reports that it refuses paid calls, and the command to run', async (t) => {
     await until('it says so', async () => /"restore_not_accepted"/.test(await readyz()))
     t.match((await node.admin('/metrics')).body, /^sluice_money_steps_behind 1$/m)
     t.match((await runVerb(settings, ['doctor'])).stdout, /problem +money .* lacks 1 money entries/)

@@ -41,7 +41,7 @@ t.test('an outage of the store delays hours, and loses none of the last day', as
   t.notOk(hours().includes(0), 'what is no longer in memory is not written as if it were empty')
 })
 
-t.test('what comes while its hour is written makes the hour due again', async (t) => {
+t.test('a call that arrives while its hour is written makes the hour due again', async (t) => {
   const hours: number[] = []
   const rollUps: RollUps = new RollUps({
     run: 'r',

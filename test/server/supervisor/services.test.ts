@@ -52,7 +52,7 @@ t.test(
 )
 
 t.test(
-  'a Postgres of the operator that gives too few names its setting, and what is needed in all',
+  'a Postgres of the operator with too few connections is refused with its setting and the number needed',
   async (t) => {
     const given = {
       connections: () =>

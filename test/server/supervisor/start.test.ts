@@ -31,7 +31,7 @@ import { freePort, spawnServer, stopServer, untilPrinted } from '../../support/n
 // Whole nodes start here, on a machine that may be busy.
 t.setTimeout(600_000)
 
-/** A node that does nothing but run: for those that look at it, or want what it has. */
+/** A node that only runs, for tests that look at it or use its stores. */
 const settings = await nodeSettings(t, { hasTables: false })
 const begunAt = performance.now()
 const MISPLACED = 'sk-sluice-v1-misplaced'
@@ -51,7 +51,7 @@ t.test('the first line of stdout is the ready line, with exactly its members', a
     0,
     lines.findIndex(({ event }) => event === 'ready'),
   )
-  // What goes wrong in a start, and what a slow one does, is told while it goes on.
+  // Errors of a start, and the steps of a slow one, are logged while it goes on.
   if (startMs < HOLD_MS_MAX && !before.some(({ level }) => level === 'error')) t.same(before, [])
   t.same(
     { ...node.ready, redis: null, degraded: [], version: null },
@@ -139,7 +139,7 @@ t.test('a front serves the OpenAPI document of its operations', async (t) => {
   t.equal(body, JSON.stringify(openApiOf(OPERATIONS)))
 })
 
-t.test('a start that waits says for which Postgres, without its password', async (t) => {
+t.test('a start that waits names the Postgres that it waits for, without its password', async (t) => {
   const [settings, port] = await Promise.all([nodeSettings(t, { isEmbedded: true }), freePort()])
   const place = `127.0.0.1:${port}`
   const [command = '', ...args] = sluice('serve')
@@ -160,7 +160,7 @@ t.test('a start that waits says for which Postgres, without its password', async
 })
 
 t.test(
-  'a start without its Redis says so in the banner and in the ready line, and runs beside a node with other ports and data',
+  'a start without its Redis shows that in the banner and the ready line, and runs next to another node',
   async (t) => {
     const other = await startNode(t, {
       ...(await nodeSettings(t)),
@@ -198,7 +198,7 @@ t.test('a port that is taken refuses the start and names the setting', async (t)
   }
 })
 
-/** A node whose new rows of a table take so many seconds, as it starts. */
+/** A node whose new rows of a table take this many seconds, as it starts. */
 async function startedLate(t: Test, table: Parameters<typeof lateRows>[1], seconds: number) {
   const settings = await nodeSettings(t)
   await runToEnd(settings, sluice('migrate'))
@@ -208,10 +208,10 @@ async function startedLate(t: Test, table: Parameters<typeof lateRows>[1], secon
   return { store, node: await startNode(t, settings) }
 }
 
-t.test('a front is known in the store before it serves, for those who revoke a key and wait', async (t) => {
+t.test('a front is known in the store before it serves, so that revocations wait for it', async (t) => {
   const { store, node } = await startedLate(t, 'fronts', 1.5)
   const rows = await store.sql`SELECT connections FROM fronts`
-  // One that could not become known in its time serves all the same, and says so.
+  // A front that cannot enrol in time serves all the same, and logs that.
   if (rows.length > 0 || !node.output().includes('heartbeat.failed'))
     t.match(rows, [{ connections: connectionsNeeded({ fronts: 1, runners: 1 }) }])
 })
@@ -219,22 +219,22 @@ t.test('a front is known in the store before it serves, for those who revoke a k
 t.test('a front that serves knows the day of its money, which each call needs', async (t) => {
   const { store, node } = await startedLate(t, 'journals', 1.2)
   const [journal] = await store.sql`SELECT 1 FROM journals`
-  // A store that does not tell it at the first try counts as away.
+  // A store that does not return it at the first try counts as away.
   t.ok(journal !== undefined || node.output().includes('money.away'))
 })
 
-t.test('a start bears the loss of its first connection behind the migrations', async (t) => {
+t.test('a start survives the loss of its first connection after the migrations', async (t) => {
   const settings = await nodeSettings(t)
   const { hostname, port } = new URL(settings['DATABASE_URL'] ?? '')
   const relay = await openRelay(t, { host: hostname, port: Number(port) })
   const url = Object.assign(new URL(settings['DATABASE_URL'] ?? ''), { port: String(relay.port) })
-  // Postgres tells each connection its name.
+  // Each connection sends its name to Postgres.
   relay.loseAnswer('sluice-supervisor')
   const node = await startNode(t, { ...settings, DATABASE_URL: url.href })
   t.equal((await node.get('/api/v1/models/count')).status, 200)
 })
 
-t.test('a node that is told to end while it waits for Postgres ends with 0', async (t) => {
+t.test('a node that gets SIGTERM while it waits for Postgres ends with 0', async (t) => {
   let tries = 0
   const notYet = createServer((socket) => {
     tries += 1
@@ -272,7 +272,7 @@ t.test('the port of a running node is refused too, though fronts share theirs', 
   t.match(refused, { code: 1, stderr: /set SLUICE_PORT/ })
 })
 
-t.test('a bad configuration ends the start with 2, every problem told and nothing left behind', async (t) => {
+t.test('a bad configuration ends the start with 2, reports every problem and leaves no files', async (t) => {
   const settings = await nodeSettings(t)
   const { code, stdout, stderr } = await runToEnd({
     ...settings,
@@ -352,7 +352,7 @@ t.test('a node that starts a second time on its own Postgres', async (t) => {
       t.teardown(() => Promise.all([hints.close(), state.close()]))
       const kinds = new Set<string>()
       hints.subscribe(({ kind }) => void kinds.add(kind))
-      // Only a hint that arrives tells of the subscription.
+      // Only a hint that arrives proves the subscription.
       await until(async () => {
         await hints.publish({ n: 0, kind: 'catalogue', id: 'any' })
         return kinds.has('catalogue')

@@ -6,7 +6,7 @@ import { noPty, openPty, plainText } from '../../support/nodes/pty.ts'
 t.setTimeout(600_000)
 
 t.test(
-  'on a terminal warnings are readable lines, the banner comes last, and Ctrl-C says what happens',
+  'on a terminal warnings are readable lines, the banner comes last, and Ctrl-C explains the shutdown',
   { skip: noPty },
   async (t) => {
     const settings = await nodeSettings(t, { hasTables: false })

@@ -33,7 +33,7 @@ t.test(
   },
 )
 
-t.test('a provider whose header has a variable that is not set is not set up', async (t) => {
+t.test('a provider with a header from a missing variable is not set up', async (t) => {
   const front = await openEmbeddings(t, { firstProvider: { headers: HEADERS } })
   t.match(await front.post({ model: 'acme/free', input: 'x' }), {
     status: 404,
@@ -82,7 +82,7 @@ t.test("a workspace's own key goes into the header in which the catalogue puts t
   t.equal(keyHeaderOf(both), null, "the protocol's header carries it")
 })
 
-/** What a load balancer before the front is, for one model: nobody can tell by the address whose it is. */
+/** A load balancer before the front, for one model: its address does not show that it leads to this node. */
 async function openCircle(t: {
   teardown(run: () => void): void
 }): Promise<{ readonly front: EmbeddingsFront; readonly hops: readonly unknown[] }> {

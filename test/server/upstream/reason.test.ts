@@ -76,7 +76,7 @@ t.test('links, hosts, keys and long quotations do not reach the caller', async (
   t.equal(clean('x '.repeat(1000))?.length, 301)
 })
 
-t.test('a code that is no code is not passed on', async (t) => {
+t.test('a code in an invalid form is not passed on', async (t) => {
   t.equal(read({ error: { message: 'm', code: 'DROP TABLE keys; --' } }).code, null)
   t.equal(read({ error: { message: 'm', code: 'op-secre' } }).code, null, 'a part of our key')
   t.equal(read({ error: { message: 'm', code: 'secret' } }).code, 'secret', 'a word that is in it too')
@@ -118,12 +118,12 @@ t.test('addresses, hosts of any suffix, our key and our host do not reach the ca
   }
 })
 
-t.test('what is no address stays: figures, versions, models and the names of parameters', async (t) => {
+t.test('keeps text that is not an address: figures, versions, models and names of parameters', async (t) => {
   const text = 'input[0] of text-embedding-3.5 has 8192.5 tokens, e.g. 4.1-mini: too long (max 8,192).'
   t.equal(read({ error: { message: text } }).text, text)
 })
 
-t.test('a code that holds our key or a host is none', async (t) => {
+t.test('a code that contains our key or a host is left out', async (t) => {
   for (const code of ['x-top-secret', 'tei-7', 'node.corp', '10.0.0.7', 'sk-abc'])
     t.equal(read({ error: { message: 'm', code } }).code, null)
 })
@@ -133,7 +133,7 @@ t.test('a key that the cut runs through does not show its first half', async (t)
   t.equal(read({ error: { message } }).text, '[link]')
 })
 
-t.test('no pattern begins anew within what it has read: 60 KB of any filling takes few steps', async (t) => {
+t.test('no pattern rescans its input: 60 KB of any filling takes few steps', async (t) => {
   const fillings = ['a-', 'a.', 'a:', 'a', '"', '://', '\u0000', ' ', '1.', '*', 'bearer', '@', '\'"`']
   for (const filling of fillings) {
     const text = read({ error: { message: filling.repeat(60_000 / filling.length) } }).text ?? ''

@@ -73,7 +73,7 @@ t.test('a context that is too long is recognized in the wording of each provider
   for (const text of TOO_LONG) t.equal(modelRefusal([], text), 'context', text)
 })
 
-t.test('maxima of outputs and limits of rate are no context that is too long', async (t) => {
+t.test('output maximums and rate limits do not count as a context that is too long', async (t) => {
   for (const text of OTHERWISE) t.equal(modelRefusal([], text), null, text)
 })
 

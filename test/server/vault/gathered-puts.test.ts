@@ -38,7 +38,7 @@ function held(
 }
 
 t.test(
-  'puts of one vault that come while one is stored are stored together, and each is told its own',
+  'puts of one vault that come while one is stored are stored together, with results of their own',
   async (t) => {
     const { go, stores, puts } = held()
     const all = ['a', 'b', 'c'].map((name) => puts.put(SCOPE, put(name)))
@@ -60,7 +60,7 @@ t.test('two puts of one name are never stored together, and stay in their order'
   t.same(stores, ['a', 'b c', 'b d'])
 })
 
-t.test('so many and so long puts are stored together, and no more', async (t) => {
+t.test('bounds the number and the length of puts that are stored together', async (t) => {
   const { go, stores, puts } = held()
   const long = 'v'.repeat(VAULT_WRITES_TOGETHER_CHARS_MAX)
   const many = Array.from({ length: VAULT_WRITES_TOGETHER_MAX + 1 }, (_, nth) => put(`m${nth}`))
@@ -134,7 +134,7 @@ t.test('so many wait in the vaults of one workspace and in all, and one more is 
   t.ok((await Promise.all(all)).every((one) => one.ok))
 })
 
-t.test('a store that breaks is told to all of its puts, and the next ones are stored', async (t) => {
+t.test('a failing store fails all of its puts, and the next ones are stored', async (t) => {
   const { go, puts } = held((together) => {
     if (together.length > 1) throw new Error('broken')
     return ok(together.map(told))
@@ -147,7 +147,7 @@ t.test('a store that breaks is told to all of its puts, and the next ones are st
   t.equal((await puts.put(SCOPE, put('d'))).ok, true)
 })
 
-t.test('of many puts that come together each is stored, with its own audit event', async (t) => {
+t.test('stores each of many puts that come together, with its own audit event', async (t) => {
   const { vaults, workspace, store } = await openVaultStand(t)
   const names = Array.from({ length: 40 }, (_, nth) => `n${nth}`)
   const all = await Promise.all(

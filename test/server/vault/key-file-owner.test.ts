@@ -17,7 +17,7 @@ const USER = 65_534
 const skip = process.getuid?.() === 0 ? false : 'only root gives files away'
 
 t.test(
-  "what root writes for the user of a node is that user's, and nothing else is that this user lays in its place meanwhile",
+  "files that root writes for the user of a node are that user's, and no planted file is",
   { skip },
   (t) => {
     const folder = temporaryFolder(t, 'owner')

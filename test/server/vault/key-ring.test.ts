@@ -42,7 +42,7 @@ t.test('a workspace gets one key of its own, and always the same', async (t) => 
   t.not(Buffer.from(files.key).compare(must(await ring.current(otherWorkspaceId, 'files')).key), 0)
 })
 
-t.test('of many processes that make the first key all get the same', async (t) => {
+t.test('many processes that make the first key all get the same', async (t) => {
   const { store, workspaceId } = await openFileStand(t)
   const keys = await Promise.all(
     Array.from({ length: 20 }, () =>
@@ -53,7 +53,7 @@ t.test('of many processes that make the first key all get the same', async (t) =
   t.equal((await store.sql`SELECT 1 FROM data_keys`).length, 1)
 })
 
-t.test('the store is asked once, whoever asks, and a caller may clear what it got', async (t) => {
+t.test('the store is asked once for all callers, and a caller may clear its copy', async (t) => {
   const { store, workspaceId } = await openFileStand(t)
   const rows = counted(openDataKeys(store))
   const ring = openKeyRing({ rootKeys: rootKeys(), rows })
@@ -72,7 +72,7 @@ t.test('keys that leave the cache are loaded again', async (t) => {
   t.same(must(await ring.byId(workspaceId, 'files', first.id)), first)
 })
 
-t.test('an older root key opens what it wrapped, and the current one wraps what is new', async (t) => {
+t.test('an older root key opens the keys it wrapped, and the current one wraps new ones', async (t) => {
   const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
   const rows = openDataKeys(store)
   const before = must(await openKeyRing({ rootKeys: rootKeys(OLD), rows }).current(workspaceId, 'files'))
@@ -82,7 +82,7 @@ t.test('an older root key opens what it wrapped, and the current one wraps what 
   t.ok((await openKeyRing({ rootKeys: rootKeys(), rows }).current(otherWorkspaceId, 'files')).ok)
 })
 
-t.test('a key whose root key is not here is unavailable, and no second one is made', async (t) => {
+t.test('a key without its root key is unavailable, and no second one is made', async (t) => {
   const { store, workspaceId } = await openFileStand(t)
   const rows = openDataKeys(store)
   const { id } = must(await openKeyRing({ rootKeys: rootKeys(OLD), rows }).current(workspaceId, 'files'))

@@ -80,7 +80,7 @@ t.test('an unknown name, another host, a legacy row and one that does not open a
   )
 })
 
-t.test('a text that is no name is refused and kept in no log', async (t) => {
+t.test('a text that is not a name is refused and kept in no log', async (t) => {
   const stand = await openVaultStand(t)
   const { release, events } = releasing(stand)
   t.notOk((await release(stand.workspace, 'sk-A secret by mistake', HOST)).ok)
@@ -113,18 +113,15 @@ t.test(
   },
 )
 
-t.test(
-  'the effective secret decides alone: another host of it is not made good by the one behind it',
-  async (t) => {
-    const stand = await openVaultStand(t)
-    const { release } = releasing(stand)
-    await put(stand, stand.workspace, 'a', 'v', [HOST])
-    await put(stand, stand.intern, 'a', 'v', ['other.example'])
-    t.notOk((await release(stand.intern, 'a', HOST)).ok)
-  },
-)
+t.test('the effective secret decides alone: a hidden one does not make up for its hosts', async (t) => {
+  const stand = await openVaultStand(t)
+  const { release } = releasing(stand)
+  await put(stand, stand.workspace, 'a', 'v', [HOST])
+  await put(stand, stand.intern, 'a', 'v', ['other.example'])
+  t.notOk((await release(stand.intern, 'a', HOST)).ok)
+})
 
-t.test('an intern whose attached vault is gone gets nothing, and a deleted one neither', async (t) => {
+t.test('an intern whose attached vault is gone gets nothing, and neither does a deleted one', async (t) => {
   const stand = await openVaultStand(t)
   const { release } = releasing(stand)
   await put(stand, stand.intern, 'a', 'v')
@@ -184,7 +181,7 @@ t.test('a release and a refusal are in the audit log, without the value', async 
   t.notMatch(texts.map(({ text }) => text).join(), 'value of mine')
 })
 
-t.test('a row whose root key is not here is refused, and the operator is told', async (t) => {
+t.test('a row without its root key is refused, and the log reports it', async (t) => {
   const stand = await openVaultStand(t)
   await put(stand, stand.workspace, 'a', 'v')
   const { rows, jobs, workspace: scope } = stand
@@ -203,7 +200,7 @@ t.test('a row whose root key is not here is refused, and the operator is told', 
   t.match(log.events, [{ event: 'vault.secret_does_not_open', fields: { name: 'a' } }])
 })
 
-t.test('a short-job pool that takes no more is told as such, and nothing is released', async (t) => {
+t.test('a full pool of short jobs answers busy, and nothing is released', async (t) => {
   const stand = await openVaultStand(t)
   await put(stand, stand.workspace, 'a', 'v')
   const { rows, keys, workspace: scope } = stand
@@ -219,58 +216,55 @@ t.test('a short-job pool that takes no more is told as such, and nothing is rele
   })
 })
 
-t.test(
-  'several secrets are released all or none: what is refused, by place or by size, is refused before any is opened',
-  async (t) => {
-    const stand = await openVaultStand(t)
-    let opened = 0
-    const jobs: Pick<typeof stand.jobs, 'run'> = {
-      run: (task, ...more) => {
-        opened += Number(task === 'open_secret')
-        return stand.jobs.run(task, ...more)
+t.test('several secrets are released all or none: a refusal comes before any is opened', async (t) => {
+  const stand = await openVaultStand(t)
+  let opened = 0
+  const jobs: Pick<typeof stand.jobs, 'run'> = {
+    run: (task, ...more) => {
+      opened += Number(task === 'open_secret')
+      return stand.jobs.run(task, ...more)
+    },
+  }
+  const events: AuditEvent[] = []
+  const releases = openReleases({
+    rows: stand.rows,
+    keys: stand.keys,
+    jobs,
+    audit: { note: (event) => events.push(event) > 0 },
+    log: SILENT,
+  })
+  await put(stand, stand.workspace, 'a', 'grüße')
+  await put(stand, stand.workspace, 'b', 'x'.repeat(65_536))
+  await put(stand, stand.workspace, 'c', 'v', ['other.example'])
+  const asked: unknown[] = []
+  const all = (names: readonly string[], fit: Outcome<null> = ok(null)) =>
+    releases.releaseAll({
+      scope: stand.workspace,
+      names,
+      host: HOST,
+      operation: 'test',
+      by: BY,
+      fits: (bytes) => {
+        asked.push(Object.fromEntries(bytes))
+        return fit
       },
-    }
-    const events: AuditEvent[] = []
-    const releases = openReleases({
-      rows: stand.rows,
-      keys: stand.keys,
-      jobs,
-      audit: { note: (event) => events.push(event) > 0 },
-      log: SILENT,
     })
-    await put(stand, stand.workspace, 'a', 'grüße')
-    await put(stand, stand.workspace, 'b', 'x'.repeat(65_536))
-    await put(stand, stand.workspace, 'c', 'v', ['other.example'])
-    const asked: unknown[] = []
-    const all = (names: readonly string[], fit: Outcome<null> = ok(null)) =>
-      releases.releaseAll({
-        scope: stand.workspace,
-        names,
-        host: HOST,
-        operation: 'test',
-        by: BY,
-        fits: (bytes) => {
-          asked.push(Object.fromEntries(bytes))
-          return fit
-        },
-      })
-    t.match(await all(['a', 'b', 'c']), { failure: { name: 'secret_not_released', fields: { name: 'c' } } })
-    t.match(await all(['a', 'b'], fail('header_invalid')), { failure: { name: 'header_invalid' } })
-    t.same([opened, asked], [0, [{ a: Buffer.byteLength('grüße'), b: 65_536 }]])
-    t.same(
-      events.map(({ outcome }) => outcome),
-      ['refused'],
-    )
-    const released = must(await all(['b', 'a', 'b']))
-    t.same(
-      [[...released].map(([name, value]) => [name, value.reveal().length]), opened],
+  t.match(await all(['a', 'b', 'c']), { failure: { name: 'secret_not_released', fields: { name: 'c' } } })
+  t.match(await all(['a', 'b'], fail('header_invalid')), { failure: { name: 'header_invalid' } })
+  t.same([opened, asked], [0, [{ a: Buffer.byteLength('grüße'), b: 65_536 }]])
+  t.same(
+    events.map(({ outcome }) => outcome),
+    ['refused'],
+  )
+  const released = must(await all(['b', 'a', 'b']))
+  t.same(
+    [[...released].map(([name, value]) => [name, value.reveal().length]), opened],
+    [
       [
-        [
-          ['b', 65_536],
-          ['a', 5],
-        ],
-        2,
+        ['b', 65_536],
+        ['a', 5],
       ],
-    )
-  },
-)
+      2,
+    ],
+  )
+})

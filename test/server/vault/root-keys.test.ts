@@ -60,7 +60,7 @@ t.test('several keys are held by their ids, and the first is the current one', a
   t.equal(keys.get('0000000000000000'), undefined)
 })
 
-t.test('what is no key is refused, and never shown', async (t) => {
+t.test('an invalid key is refused, and never shown', async (t) => {
   const secret = KEY.toString('base64')
   const wrong = [
     'short',
@@ -112,25 +112,22 @@ t.test('processes that make the first key at once all have the same one', async 
   t.same(readdirSync(dataDir), ['root-key'])
 })
 
-t.test(
-  'a setting or a file wins over the key that was made, which still opens what it wrapped',
-  async (t) => {
-    const dataDir = folder()
-    const made = openOrMake(dataDir)
-    const file = join(folder(), 'keys')
-    writeFileSync(file, `${KEY.toString('hex')}\n${OTHER.toString('base64')}\n`)
-    for (const keys of [
-      openOrMake(dataDir, { setting: new Secret(KEY.toString('hex')) }),
-      openOrMake(dataDir, { file }),
-    ]) {
-      t.ok(keys.get(keys.currentId)?.equals(KEY))
-      t.ok(keys.get(made.currentId)?.equals(made.get(made.currentId) ?? Buffer.alloc(0)))
-      t.equal(keys.madeFile, null)
-    }
-  },
-)
+t.test('a setting or a file wins over the made key, which still opens the keys it wrapped', async (t) => {
+  const dataDir = folder()
+  const made = openOrMake(dataDir)
+  const file = join(folder(), 'keys')
+  writeFileSync(file, `${KEY.toString('hex')}\n${OTHER.toString('base64')}\n`)
+  for (const keys of [
+    openOrMake(dataDir, { setting: new Secret(KEY.toString('hex')) }),
+    openOrMake(dataDir, { file }),
+  ]) {
+    t.ok(keys.get(keys.currentId)?.equals(KEY))
+    t.ok(keys.get(made.currentId)?.equals(made.get(made.currentId) ?? Buffer.alloc(0)))
+    t.equal(keys.madeFile, null)
+  }
+})
 
-t.test('who only opens keys makes none', async (t) => {
+t.test('a process that only opens keys makes none', async (t) => {
   const dataDir = folder()
   t.throws(() => open(null, { dataDir }), /there is no root key/)
   t.same(readdirSync(dataDir), [])
@@ -144,32 +141,29 @@ t.test('a damaged key file is refused and not replaced', async (t) => {
   t.throws(() => open(null, { file: join(dataDir, 'missing') }), /cannot be read/)
 })
 
-t.test(
-  'a key that is put first in a file is the current one for whoever runs already, and no key is forgotten',
-  async (t) => {
-    const dataDir = folder()
-    const file = join(folder(), 'keys')
-    writeFileSync(file, `${KEY.toString('hex')}\n`)
-    const given = open(null, { dataDir, file })
-    const first = given.currentId
-    writeFileSync(file, `${OTHER.toString('hex')}\n`)
-    // Both are of one size, and may be of one tick of the file system's clock.
-    utimesSync(file, 1, 1)
-    t.ok(given.get(given.currentId)?.equals(OTHER))
-    t.ok(given.get(first)?.equals(KEY))
+t.test('a key put first in a file becomes current in running processes, and none is forgotten', async (t) => {
+  const dataDir = folder()
+  const file = join(folder(), 'keys')
+  writeFileSync(file, `${KEY.toString('hex')}\n`)
+  const given = open(null, { dataDir, file })
+  const first = given.currentId
+  writeFileSync(file, `${OTHER.toString('hex')}\n`)
+  // Both are of one size, and may be of one tick of the file system's clock.
+  utimesSync(file, 1, 1)
+  t.ok(given.get(given.currentId)?.equals(OTHER))
+  t.ok(given.get(first)?.equals(KEY))
 
-    const made = openOrMake(dataDir)
-    const second = addRootKey(dataDir)
-    t.equal(second.file, join(dataDir, 'root-key'))
-    t.same([...made.ids].slice(0, 1), [second.id], 'asked for the ids first')
-    const third = addRootKey(dataDir)
-    t.equal(made.get(third.id)?.length, 32, 'asked for a key that was not known')
-    t.equal(open(null, { dataDir }).currentId, third.id)
-    t.equal(open(null, { dataDir }).ids.length, 3)
-    t.equal(statSync(second.file).mode & 0o777, 0o600)
-    t.same(readdirSync(dataDir), ['root-key'])
-  },
-)
+  const made = openOrMake(dataDir)
+  const second = addRootKey(dataDir)
+  t.equal(second.file, join(dataDir, 'root-key'))
+  t.same([...made.ids].slice(0, 1), [second.id], 'asked for the ids first')
+  const third = addRootKey(dataDir)
+  t.equal(made.get(third.id)?.length, 32, 'asked for a key that was not known')
+  t.equal(open(null, { dataDir }).currentId, third.id)
+  t.equal(open(null, { dataDir }).ids.length, 3)
+  t.equal(statSync(second.file).mode & 0o777, 0o600)
+  t.same(readdirSync(dataDir), ['root-key'])
+})
 
 t.test(
   'a file that is damaged or gone while its keys are in use changes nothing, until it can be read again',

@@ -132,35 +132,32 @@ t.test(
   },
 )
 
-t.test(
-  'a key that does not open or whose root key is missing is told and left as it is; the others are wrapped anew',
-  async (t) => {
-    const stand = await filledStand(t)
-    const { store } = stand
-    const [damaged] = await store.sql<{ id: string }[]>`
+t.test('reports and leaves a key that does not open or lacks its root key; rewraps the others', async (t) => {
+  const stand = await filledStand(t)
+  const { store } = stand
+  const [damaged] = await store.sql<{ id: string }[]>`
     UPDATE vault_keys SET wrapped = set_byte(wrapped, 20, get_byte(wrapped, 20) # 1)
     WHERE id = (SELECT id FROM vault_keys WHERE purpose = 'sealing' LIMIT 1) RETURNING id`
-    const [foreign] = await store.sql<{ id: string }[]>`
+  const [foreign] = await store.sql<{ id: string }[]>`
     UPDATE data_keys SET root_key_id = '0123456789abcdef' WHERE workspace_id = ${stand.workspace.workspaceId} RETURNING id`
-    const rowsOf =
-      () => store.sql`SELECT id, wrapped, root_key_id FROM vault_keys WHERE id = ${damaged?.id ?? ''}
+  const rowsOf =
+    () => store.sql`SELECT id, wrapped, root_key_id FROM vault_keys WHERE id = ${damaged?.id ?? ''}
     UNION ALL SELECT id, wrapped, root_key_id FROM data_keys WHERE id = ${foreign?.id ?? ''}`
-    const before = await rowsOf()
-    const { both } = withNewRoot(stand.rootKeys)
-    const done = await turnRoot(store, both)
-    t.same(done, {
-      rewrapped: 8,
-      isUnfinished: false,
-      broken: [
-        {
-          table: 'vault_keys',
-          id: damaged?.id,
-          rootKeyId: stand.rootKeys.currentId,
-          problem: 'does_not_open',
-        },
-        { table: 'data_keys', id: foreign?.id, rootKeyId: '0123456789abcdef', problem: 'root_key_missing' },
-      ],
-    })
-    t.same([...(await rowsOf())], [...before])
-  },
-)
+  const before = await rowsOf()
+  const { both } = withNewRoot(stand.rootKeys)
+  const done = await turnRoot(store, both)
+  t.same(done, {
+    rewrapped: 8,
+    isUnfinished: false,
+    broken: [
+      {
+        table: 'vault_keys',
+        id: damaged?.id,
+        rootKeyId: stand.rootKeys.currentId,
+        problem: 'does_not_open',
+      },
+      { table: 'data_keys', id: foreign?.id, rootKeyId: '0123456789abcdef', problem: 'root_key_missing' },
+    ],
+  })
+  t.same([...(await rowsOf())], [...before])
+})

@@ -62,7 +62,7 @@ t.test(
         { sealed: other.sealed, key_id: other.key_id },
         { sealed: other.sealed, key_id: other.key_id, version: other.version },
       ]) {
-        // An older row put back whole is what was sealed: nothing tells it from the row that it was.
+        // An older row that is put back whole was sealed so: it cannot be distinguished from the original.
         if (other === old && 'version' in edit) continue
         await rewrite(stand, row, edit)
         if ((await release(workspace, 'a', HOST)).ok)
@@ -98,7 +98,7 @@ t.test('a row moved to another vault or workspace is never released there', asyn
   t.notOk((await release(otherWorkspace, 'a', HOST)).ok, 'the whole vault, with its keys')
 })
 
-t.test('a secret whose keys were edited is never released, also by a front that knows them', async (t) => {
+t.test('a secret whose keys were edited is never released, even from a cache', async (t) => {
   const stand = await openVaultStand(t)
   const { release } = releasing(stand)
   await stored(stand, stand.workspace, 'a')

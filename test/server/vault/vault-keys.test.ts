@@ -9,7 +9,7 @@ async function vaultOf({ rows, workspace }: VaultStand): Promise<VaultForWriting
   return must(await rows.forWriting(workspace, 1))
 }
 
-t.test('of processes that make the first keys of a vault at once all get the same', async (t) => {
+t.test('processes that make the first keys of a vault at once all get the same', async (t) => {
   const stand = await openVaultStand(t)
   const processes = Array.from(
     { length: 8 },
@@ -37,7 +37,7 @@ t.test('the two keys of a vault are 32 random bytes each, and no other vault has
   t.equal(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size, 4)
 })
 
-t.test('a caller may clear what it got', async (t) => {
+t.test('a caller may clear its key', async (t) => {
   const stand = await openVaultStand(t)
   const key = present((await vaultAfterKeys(stand)).sealingKey)
   const first = must(stand.keys.open(key))

@@ -38,7 +38,7 @@ async function stand(t: Test) {
   return { store, workspaceId, otherWorkspaceId, secrets: opened(store) }
 }
 
-t.test('of many processes that ask first all get the same secret, and it stays', async (t) => {
+t.test('many processes that ask first all get the same secret, and it stays', async (t) => {
   const { store, workspaceId, otherWorkspaceId, secrets } = await stand(t)
   const asked = await Promise.all(Array.from({ length: 12 }, () => texts(opened(store), workspaceId)))
   t.equal(new Set(asked.flat()).size, 1)
@@ -87,7 +87,7 @@ t.test('rotations at once leave one current secret, and no more than may sign', 
   t.equal(current.filter(({ signsUntil }) => signsUntil === null).length, 1)
 })
 
-t.test('a rotation is told in the audit log, without the secret', async (t) => {
+t.test('the audit log has a rotation, without the secret', async (t) => {
   const { store, workspaceId, secrets } = await stand(t)
   const [old = ''] = await texts(secrets, workspaceId)
   const [fresh] = must(await secrets.rotate(workspaceId, 1_000, CLI))

@@ -1,7 +1,7 @@
 /** What a live cache has to answer, spelled out apart from the code that is tested, for a few things. */
 import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../../src/schemas/keys/key-limits.ts'
 
-/** The number of the last change of a thing that is there; null: there is none. */
+/** The number of the last change of an existing thing; null when there is none. */
 export type Value = number | null
 
 export type Answer = number | 'missing' | 'busy' | 'away'
@@ -16,7 +16,7 @@ export interface CacheRules {
   readonly hasOwners: boolean
 }
 
-/** A change of one thing, of all things of an owner, or of what nobody knows. */
+/** A change of one thing, of all things of an owner, or of unknown things. */
 export type ModelChange =
   | { readonly kind: 'thing'; readonly n: number; readonly at: number }
   | { readonly kind: 'owner'; readonly n: number; readonly owner: number }
@@ -34,7 +34,7 @@ interface ModelLoad {
   isJoinable: boolean
   endsAt: number
   blind: number
-  /** Changes that were told before the read, and the epoch at that time. */
+  /** Changes that were published before the read, and the epoch at that time. */
   toldBefore: number
   epoch: number
 }
@@ -59,7 +59,7 @@ export class CacheModel {
   /** The least recently used first. */
   readonly #entries = new Map<number, Value>()
   readonly #misses = new Map<number, number>()
-  /** Changes that were told while loads were under way. */
+  /** Changes that were published while loads were under way. */
   #told: ModelChange[] = []
 
   constructor(rules: CacheRules, feed: Feed) {
@@ -133,8 +133,7 @@ export class CacheModel {
     const since = this.#told.slice(toldBefore)
     const isNamed = since.some((change) => {
       if (change.kind === 'everything' || !this.#touches(change, at, value)) return false
-      // The highest number that was told of the name counts: a late hint comes with the number of an older
-      // one.
+      // The highest number published for the name counts: a late hint comes with the number of an older one.
       return this.#told.some((other) => isOfName(other, change) && other.n > epoch)
     })
     if (isNamed) return 'named'

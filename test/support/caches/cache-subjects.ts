@@ -41,7 +41,7 @@ function answering<T>(
     : answerOf(found, numberOf)
 }
 
-/** Each load has an object of its own, so that an entry is told from its successor. */
+/** Each load has an object of its own, so that an entry differs from its successor. */
 interface Loaded {
   readonly at: number
   readonly value: Value

@@ -1,4 +1,4 @@
-/** A live cache over a store, a feed and a clock that do one step at a time, beside the model of it. */
+/** A live cache over a store, a feed and a clock that do one step at a time, with the model of it. */
 import { fail, ok, type Outcome } from '../../../src/schemas/failures.ts'
 import { KEY_QUERIES_MAX } from '../../../src/schemas/keys/key-limits.ts'
 import type { Change } from '../../../src/server/ports/keys/keys.ts'
@@ -26,9 +26,9 @@ export interface TestedCache {
   ask(at: number): Answer | Promise<Answer>
   /** Null: no change of owners reaches this cache. */
   changeOf(change: Exclude<ModelChange, { kind: 'everything' }>): Change | null
-  /** Things with an entry, the most recently used first; left out where the cache does not tell. */
+  /** Things with an entry, the most recently used first; left out where the cache does not list them. */
   list?(): readonly number[]
-  /** How many entries the cache has let go; left out where the cache does not tell. */
+  /** How many entries the cache has evicted; left out where the cache does not count them. */
   dropped?(): number
 }
 
@@ -65,7 +65,7 @@ export class CacheWorld {
   readonly #rows: Value[] = Array.from({ length: THINGS }, () => 1)
   /** Changes from number 2 on: the things began with number 1. */
   readonly #log: LoggedChange[] = []
-  /** By thing: the highest number of a change that the cache was told. */
+  /** By thing: the highest number of a change that the cache was sent. */
   readonly #told: number[] = Array.from({ length: THINGS }, () => 1)
   /** By the number of the call, as in the model. */
   readonly #answers: Answer[] = []
@@ -102,7 +102,7 @@ export class CacheWorld {
       })
   }
 
-  /** A thing is changed, removed or made anew, or all things of its owner are changed. */
+  /** A thing is changed, removed or made again, or all things of its owner are changed. */
   commit(given: number): void {
     const at = given % THINGS
     const n = this.#log.length + 2

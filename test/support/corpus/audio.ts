@@ -76,7 +76,7 @@ const MP3: readonly CorpusFile[] = [
   file('mp3 of free format with a stray byte between', 'audio/mpeg', () =>
     bytes(freeFrames(9), 'x', freeFrames(9)),
   ),
-  file('mp3 of free format and a program behind', /MP3/, () => bytes(freeFrames(9), '\x7fELF', noise(90, 5))),
+  file('mp3 of free format, then a program', /MP3/, () => bytes(freeFrames(9), '\x7fELF', noise(90, 5))),
   file('mp3 of two frames of free format', /MPEG audio/, freeFrames(2)),
   file('mp3 whose frames of free format differ in length', /MPEG audio/, () =>
     bytes(freeFrames(1), noise(40, 3), freeFrames(1), noise(70, 5), freeFrames(1), noise(99, 7)),
@@ -106,11 +106,11 @@ const MP3: readonly CorpusFile[] = [
     bytes(Buffer.alloc(1_000), '\x7fELF', noise(600, 5), frames(5)),
   ),
   file('zeros alone', /NUL/, Buffer.alloc(5_000)),
-  file('mp3 frames with junk behind', 'audio/mpeg', bytes(frames(8), noise(90, 5))),
-  file('mp3 frames with a program behind', /MP3/, bytes(frames(8), '\x7fELF', noise(90, 5))),
+  file('mp3 frames with junk after it', 'audio/mpeg', bytes(frames(8), noise(90, 5))),
+  file('mp3 frames with a program after it', /MP3/, bytes(frames(8), '\x7fELF', noise(90, 5))),
   file('mp3 with a stray byte between frames', 'audio/mpeg', bytes(frames(20), 'x', frames(20))),
-  file('mp3 behind a stray byte', 'audio/mpeg', bytes('x', frames(20))),
-  file('mp3 behind half a frame', 'audio/mpeg', () => bytes(frames(1).subarray(200), frames(20))),
+  file('mp3 after a stray byte', 'audio/mpeg', bytes('x', frames(20))),
+  file('mp3 after half a frame', 'audio/mpeg', () => bytes(frames(1).subarray(200), frames(20))),
   file('mp3 with half a frame between', 'audio/mpeg', () =>
     bytes(frames(20), frames(1).subarray(0, 200), frames(20)),
   ),
@@ -145,7 +145,7 @@ const MP3: readonly CorpusFile[] = [
     bytes(noise(500, 3), frames(10)),
   ),
   file(
-    'mp3 behind a script',
+    'mp3 after a script',
     /MP3 audio file that is also a script/,
     bytes('#!/bin/sh\nexit 0\n', frames(20)),
   ),
@@ -206,7 +206,7 @@ const WAV: readonly CorpusFile[] = [
     ),
   ),
   file(
-    'wav with a list before and behind',
+    'wav with a list before and after it',
     'audio/wav',
     riff(
       'WAVE',
@@ -228,8 +228,8 @@ const WAV: readonly CorpusFile[] = [
     'audio/wav',
     bytes('RIFF', u32le(0x7ffff024), 'WAVE', FMT, 'data', u32le(0x7ffff000), noise(333)),
   ),
-  file('wav with a chunk behind its size', 'audio/wav', bytes(wav, riffChunk('id3 ', noise(40)))),
-  file('wav with an odd end behind its size', 'audio/wav', bytes(wav, riffChunk('bext', noise(41)), '\r\n')),
+  file('wav with a chunk after its size', 'audio/wav', bytes(wav, riffChunk('id3 ', noise(40)))),
+  file('wav with an odd end after its size', 'audio/wav', bytes(wav, riffChunk('bext', noise(41)), '\r\n')),
   file('wav whose size is that of the file', 'audio/wav', () =>
     bytes('RIFF', u32le(wav.length), wav.subarray(8)),
   ),
@@ -245,8 +245,8 @@ const WAV: readonly CorpusFile[] = [
   ),
   file('wav of RF64 whose sizes are 32 bits', 'audio/wav', rf64({ isNarrow: true })),
   file('wav of RF64 written to a pipe', 'audio/wav', rf64({ sizes: [0, 0] })),
-  file('wav of RF64 with odd bytes behind', 'audio/wav', bytes(rf64(), '\r\n\0\0')),
-  file('wav of RF64 with an archive behind', /WAV/, bytes(rf64(), 'PK\x03\x04', noise(50))),
+  file('wav of RF64 with odd bytes after it', 'audio/wav', bytes(rf64(), '\r\n\0\0')),
+  file('wav of RF64 with an archive after it', /WAV/, bytes(rf64(), 'PK\x03\x04', noise(50))),
   file('wav of RF64 cut short', /WAV/, () => rf64().subarray(0, -50)),
   file('wav of RF64 without its sizes', /WAV/, () =>
     bytes('RF64', u32le(0xffffffff), 'WAVE', FMT, 'data', u32le(0xffffffff), noise(400)),
@@ -275,7 +275,7 @@ const WAV: readonly CorpusFile[] = [
       riffChunk('data', 1),
     ),
   ),
-  file('wav with an archive behind', /WAV/, bytes(wav, 'PK\x03\x04', noise(50))),
+  file('wav with an archive after it', /WAV/, bytes(wav, 'PK\x03\x04', noise(50))),
   file('avi', /AVI video/, riff('AVI ', riffChunk('LIST', 'hdrl', noise(50)))),
 ]
 
@@ -307,7 +307,7 @@ const FLAC: readonly CorpusFile[] = [
       noise(90),
     ),
   ),
-  file('flac behind an ID3 tag', 'audio/flac', bytes(id3(50), flac)),
+  file('flac after an ID3 tag', 'audio/flac', bytes(id3(50), flac)),
   file('flac of silence', 'audio/flac', bytes('fLaC', block(0, STREAMINFO, true))),
   file('flac without STREAMINFO', /FLAC/, bytes('fLaC', block(4, noise(80), true), [0xff, 0xf8], noise(90))),
   file(
@@ -359,7 +359,7 @@ const OGG: readonly CorpusFile[] = [
   file('ogg theora', /Ogg video/, ogg('\x80theora')),
   file('ogg theora with vorbis', /Ogg video/, bytes(page(2, 1, bytes('\x80theora')), ogg('\x01vorbis'))),
   file(
-    'ogg vorbis with theora behind',
+    'ogg vorbis with theora after it',
     /Ogg video/,
     bytes(ogg('\x01vorbis'), page(2, 2, bytes('\x80theora', noise(9)))),
   ),
@@ -367,7 +367,7 @@ const OGG: readonly CorpusFile[] = [
   file('ogg of an unknown codec', /Ogg/, ogg('whatever')),
   file('ogg truncated', /Ogg/, () => ogg('OpusHead').subarray(0, -10)),
   file('ogg with junk between pages', /Ogg/, bytes(ogg('OpusHead'), 'junk', ogg('OpusHead'))),
-  file('ogg with a program behind', /Ogg/, bytes(ogg('OpusHead'), '\x7fELF', noise(40))),
+  file('ogg with a program after it', /Ogg/, bytes(ogg('OpusHead'), '\x7fELF', noise(40))),
 ]
 
 export const AUDIO: readonly CorpusFile[] = [

@@ -26,31 +26,31 @@ function streamOf(content: Buffer): Buffer {
   return bytes(`3 0 obj\n<< /Length ${content.length} >>\nstream\n`, content, '\nendstream\nendobj\n')
 }
 
-/** One that is no UTF-8, and has no NUL either. */
+/** One that is not UTF-8, and has no NUL either. */
 const LATIN_PDF = bytes('%PDF-1.4\n%\xe2\xe3\xcf\xd3\n', OBJECTS, END)
 
 const PDFS: readonly CorpusFile[] = [
   file('pdf', 'application/pdf', pdf()),
   file('pdf 2.0', 'application/pdf', pdf('2.0')),
   file('pdf of ASCII alone', 'application/pdf', bytes('%PDF-1.4\n', OBJECTS, END)),
-  file('pdf behind a byte order mark', 'application/pdf', bytes([0xef, 0xbb, 0xbf], pdf())),
+  file('pdf after a byte order mark', 'application/pdf', bytes([0xef, 0xbb, 0xbf], pdf())),
   file(
-    'pdf behind a mark and white space',
+    'pdf after a mark and white space',
     'application/pdf',
     bytes([0xef, 0xbb, 0xbf], ' '.repeat(1_024), pdf()),
   ),
-  file('pdf behind more white space', /not UTF-8/, bytes(' '.repeat(1_025), LATIN_PDF)),
-  file('pdf behind 900 bytes of junk', 'application/pdf', () => bytes(noise(900, 77), pdf())),
-  file('pdf behind lines of headers', 'application/pdf', () => bytes('HTTP/1.1 200 OK\r\n\r\n', LATIN_PDF)),
-  file('pdf with an update behind', 'application/pdf', bytes(pdf(), '4 0 obj\n<<>>\nendobj\n', END)),
-  file('pdf with 500 spaces behind', 'application/pdf', bytes(pdf(), Buffer.alloc(500, 0x20))),
-  file('pdf with zeros and line ends behind', 'application/pdf', bytes(pdf(), '\r\n\0\0', Buffer.alloc(900))),
-  file('pdf with 2,000 zeros behind', 'application/pdf', bytes(pdf(), Buffer.alloc(2_000))),
-  file('pdf with a word behind', 'application/pdf', bytes(pdf(), 'end')),
-  file('pdf with a comment behind', 'application/pdf', bytes(pdf(), '%made by hand, 2 copies\n')),
-  file('pdf with the end mark of DOS behind', 'application/pdf', bytes(pdf(), '\x1a')),
+  file('pdf after more white space', /not UTF-8/, bytes(' '.repeat(1_025), LATIN_PDF)),
+  file('pdf after 900 bytes of junk', 'application/pdf', () => bytes(noise(900, 77), pdf())),
+  file('pdf after lines of headers', 'application/pdf', () => bytes('HTTP/1.1 200 OK\r\n\r\n', LATIN_PDF)),
+  file('pdf with an update after it', 'application/pdf', bytes(pdf(), '4 0 obj\n<<>>\nendobj\n', END)),
+  file('pdf with 500 spaces after it', 'application/pdf', bytes(pdf(), Buffer.alloc(500, 0x20))),
+  file('pdf, then zeros and line ends', 'application/pdf', bytes(pdf(), '\r\n\0\0', Buffer.alloc(900))),
+  file('pdf with 2,000 zeros after it', 'application/pdf', bytes(pdf(), Buffer.alloc(2_000))),
+  file('pdf with a word after it', 'application/pdf', bytes(pdf(), 'end')),
+  file('pdf with a comment after it', 'application/pdf', bytes(pdf(), '%made by hand, 2 copies\n')),
+  file('pdf with the end mark of DOS after it', 'application/pdf', bytes(pdf(), '\x1a')),
   file(
-    'pdf with lines of a proxy behind',
+    'pdf with lines of a proxy after it',
     'application/pdf',
     bytes(pdf(), '\r\n0\r\nVia: 1.1 cache (squid); HIT from here\r\n\r\n'),
   ),
@@ -65,17 +65,17 @@ const PDFS: readonly CorpusFile[] = [
     'application/pdf',
     bytes('%PDF-1.5\n', OBJECTS, TABLE_STREAM, 'startxref\n9\n%%EOF'),
   ),
-  file('pdf behind a newline', 'application/pdf', bytes('\n', LATIN_PDF)),
+  file('pdf after a newline', 'application/pdf', bytes('\n', LATIN_PDF)),
   file('pdf of ASCII alone, cut short', /PDF document that is damaged/, () =>
     bytes('%PDF-1.4\n', OBJECTS, END).subarray(0, 120),
   ),
   file(
-    'pdf of ASCII alone, cut short, behind white space',
+    'pdf of ASCII alone, cut short, after white space',
     /PDF document that is damaged/,
     bytes('\r\n %PDF-1.4\n', OBJECTS),
   ),
   file('pdf of 3 MB', 'application/pdf', () => bytes('%PDF-1.5\n', OBJECTS, noise(3_000_000), END)),
-  file('pdf behind 1,100 bytes of junk', /unrecognised|not UTF-8/, () => bytes(noise(1100, 77), pdf())),
+  file('pdf after 1,100 bytes of junk', /unrecognised|not UTF-8/, () => bytes(noise(1100, 77), pdf())),
   file('pdf truncated', /PDF/, () => pdf().subarray(0, 300)),
   file('pdf without startxref', /PDF/, bytes('%PDF-1.7\n%\xe2\xe3\n', OBJECTS, STREAM, '%%EOF')),
   file(
@@ -84,7 +84,7 @@ const PDFS: readonly CorpusFile[] = [
     bytes('%PDF-1.7\n%\xe2\xe3\n', OBJECTS, 'startxref\n99999\n%%EOF'),
   ),
   file('pdf without objects', /PDF/, bytes('%PDF-1.7\n%\xe2\xe3\nstartxref\n1\n%%EOF')),
-  file('pdf with 5,000 bytes behind', 'application/pdf', () => bytes(pdf(), noise(5_000))),
+  file('pdf with 5,000 bytes after it', 'application/pdf', () => bytes(pdf(), noise(5_000))),
   file(
     'text that begins as a PDF',
     /PDF document that is damaged/,
@@ -140,7 +140,7 @@ const PDF_ARCHIVES: readonly CorpusFile[] = [
     () => bytes(pdf(), docxOf(END.padStart(65_535))),
   ),
   file(
-    'polyglot: pdf with a trailer behind an archive without a comment',
+    'polyglot: pdf with a trailer after an archive without a comment',
     /PDF document that is also a ZIP/,
     () => bytes(pdf(), docxOf(), END),
   ),
@@ -160,13 +160,13 @@ const PDF_ARCHIVES: readonly CorpusFile[] = [
   file('polyglot: pdf with an archive inside a longer stream', /PDF document that is also a ZIP/, () =>
     attached(docxOf(), { before: 'x' }),
   ),
-  file('polyglot: pdf with an attachment, and more behind it', /PDF document that is also a ZIP/, () =>
+  file('polyglot: pdf with an attachment, and more after it', /PDF document that is also a ZIP/, () =>
     attached(docxOf(), { behind: 'more' }),
   ),
-  file('polyglot: pdf with an empty archive behind', /PDF document that is also a ZIP/, () =>
+  file('polyglot: pdf with an empty archive after it', /PDF document that is also a ZIP/, () =>
     bytes(pdf(), 'PK\x05\x06', Buffer.alloc(18), END),
   ),
-  file('polyglot: pdf with an archive of 64 bits behind', /PDF document that is also a ZIP/, () =>
+  file('polyglot: pdf with an archive of 64 bits after it', /PDF document that is also a ZIP/, () =>
     bytes(pdf(), office('word/document.xml', DOCX, {}, { zip64: true, comment: END })),
   ),
   file('pdf with a document attached', 'application/pdf', () => attached(docxOf())),
@@ -189,37 +189,37 @@ const PDF_ARCHIVES: readonly CorpusFile[] = [
 
 /** Files that are two things at once: what stands first must be whole, or nothing is. */
 const POLYGLOTS: readonly CorpusFile[] = [
-  file('polyglot: pdf with a document behind', /PDF/, () =>
+  file('polyglot: pdf with a document after it', /PDF/, () =>
     bytes(pdf(), noise(2000), office('word/document.xml', DOCX)),
   ),
-  file('polyglot: pdf with a small archive behind', /PDF/, () =>
+  file('polyglot: pdf with a small archive after it', /PDF/, () =>
     bytes(pdf(), 'PK\x05\x06', Buffer.alloc(18)),
   ),
-  file('polyglot: pdf with a document close behind', /PDF/, () =>
+  file('polyglot: pdf with a document close after it', /PDF/, () =>
     bytes(pdf(), office('word/document.xml', DOCX)),
   ),
   ...PDF_ARCHIVES,
-  file('polyglot: page with a PDF behind', /PDF document that is also an HTML page/, () =>
+  file('polyglot: page with a PDF after it', /PDF document that is also an HTML page/, () =>
     bytes('<script>alert(1)</script>', LATIN_PDF),
   ),
-  file('polyglot: script with a PDF behind', /PDF document that is also a script/, () =>
+  file('polyglot: script with a PDF after it', /PDF document that is also a script/, () =>
     bytes('#!/bin/sh\nexit 0\n', LATIN_PDF),
   ),
-  file('polyglot: jpeg that holds a PDF header, and a PDF behind', /JPEG/, bytes(jpeg(), pdf())),
+  file('polyglot: jpeg that holds a PDF header, and a PDF after it', /JPEG/, bytes(jpeg(), pdf())),
   file('polyglot: jpeg with a whole PDF in its comment', 'image/jpeg', () => {
     const inner = pdf()
     return jpeg(bytes([0xff, 0xfe], (inner.length + 2) >>> 8, (inner.length + 2) & 0xff, inner))
   }),
-  file('polyglot: gif with a PDF behind', /GIF/, bytes(gif(), pdf())),
-  file('polyglot: executable with a PDF behind', /executable/, bytes('MZ\x90\0', noise(100), pdf())),
-  file('polyglot: png with a document behind', /PNG/, () => bytes(png(), office('word/document.xml', DOCX))),
+  file('polyglot: gif with a PDF after it', /GIF/, bytes(gif(), pdf())),
+  file('polyglot: executable with a PDF after it', /executable/, bytes('MZ\x90\0', noise(100), pdf())),
+  file('polyglot: png, then a document', /PNG/, () => bytes(png(), office('word/document.xml', DOCX))),
   file('polyglot: document with a PDF in its comment', /Office document that is also a PDF/, () =>
     office('word/document.xml', DOCX, {}, { comment: pdf().toString('latin1') }),
   ),
   file('polyglot: HTML that begins as a GIF', 'text/plain', bytes('GIF89a<script>alert(1)</script>')),
-  file('polyglot: flac with an MP3 behind is one to its end', 'audio/flac', bytes(flac, frames(3))),
+  file('polyglot: flac with an MP3 after it is one to its end', 'audio/flac', bytes(flac, frames(3))),
   file(
-    'polyglot: zip behind text',
+    'polyglot: zip after text',
     /not UTF-8|unrecognised|NUL/,
     bytes('hello\n', office('word/document.xml', DOCX)),
   ),

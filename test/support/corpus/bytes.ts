@@ -57,7 +57,7 @@ export function noise(length: number, seed = 1): Buffer {
 /** What the contract says of a file: a MIME type, or a pattern that the name of what was found matches. */
 export interface CorpusFile {
   readonly name: string
-  /** Made anew for each use: some are large. */
+  /** Made again for each use: some are large. */
   readonly make: () => Uint8Array
   readonly expected: string | RegExp
 }

@@ -81,7 +81,7 @@ export const HARD_FILES: readonly HardFile[] = [
   repeated('jpeg of fill bytes', bytes(0xff), bytes([0xff, 0xd8])),
   repeated('jpeg of stuffed zeros', bytes(0xff, 0), jpeg().subarray(0, -2)),
   repeated('jpeg of scans', bytes([0xff, 0xda, 0, 2]), jpeg().subarray(0, -2)),
-  repeated('jpegs one behind the other', jpeg()),
+  repeated('jpegs one after the other', jpeg()),
   repeated('wav of empty chunks', bytes('JUNK', u32le(0)), WAV_START),
   repeated('wav of one-byte chunks', bytes('JUNK', u32le(1), 'xx'), WAV_START),
   repeated('png of empty chunks', bytes(u32le(0), 'tEXt', u32le(0)), png().subarray(0, 33)),

@@ -94,7 +94,7 @@ export const IMAGES: readonly CorpusFile[] = [
     'image/png',
     bytes(PNG_MAGIC, header(5, 5, 16, 6), chunk('IDAT', noise(40)), chunk('IEND', bytes())),
   ),
-  file('png with zero padding behind', 'image/png', bytes(png(), Buffer.alloc(100))),
+  file('png with zero padding after it', 'image/png', bytes(png(), Buffer.alloc(100))),
   file('png truncated in IDAT', /PNG/, () => png(90, 90).subarray(0, 70)),
   file('png without IEND', /PNG/, () => png().subarray(0, -12)),
   file('png signature alone', /PNG/, bytes(PNG_MAGIC)),
@@ -110,7 +110,7 @@ export const IMAGES: readonly CorpusFile[] = [
     bytes(PNG_MAGIC, header(1, 1, 3, 2), chunk('IDAT', noise(9)), chunk('IEND', bytes())),
   ),
   file('png without image data', /PNG/, bytes(PNG_MAGIC, header(1, 1), chunk('IEND', bytes()))),
-  file('png with a script behind', /PNG/, bytes(png(), '<?php system($_GET[0]) ?>')),
+  file('png with a script after it', /PNG/, bytes(png(), '<?php system($_GET[0]) ?>')),
   file('png whose line ends were converted', /PNG/, () => bytes('\x89PNG\n\x1a\n', png().subarray(8))),
 
   file('jpeg', 'image/jpeg', jpeg()),
@@ -135,24 +135,24 @@ export const IMAGES: readonly CorpusFile[] = [
       EOI,
     ),
   ),
-  file('jpeg with a second picture behind', 'image/jpeg', bytes(jpeg(), jpeg())),
-  file('jpeg with zero padding behind', 'image/jpeg', bytes(jpeg(), Buffer.alloc(64))),
+  file('jpeg with a second picture after it', 'image/jpeg', bytes(jpeg(), jpeg())),
+  file('jpeg with zero padding after it', 'image/jpeg', bytes(jpeg(), Buffer.alloc(64))),
   file('jpeg whose thumbnail has its own EOI', 'image/jpeg', jpeg(segment(0xe1, 'Exif\0\0', jpeg()))),
   file('jpeg without EOI', 'image/jpeg', () => jpeg().subarray(0, -2)),
-  file('jpeg without EOI, with a page behind', /an HTML page/, () =>
+  file('jpeg without EOI, with a page after it', /an HTML page/, () =>
     bytes(jpeg().subarray(0, -2), '<html><script>1</script>'),
   ),
-  file('jpeg without EOI, with a motion photo behind', 'image/jpeg', () =>
+  file('jpeg without EOI, with a motion photo after it', 'image/jpeg', () =>
     bytes(jpeg().subarray(0, -2), 'ftypmp42', noise(3_000, 5)),
   ),
-  file('jpeg without EOI, with a script behind', /a script/, () =>
+  file('jpeg without EOI, with a script after it', /a script/, () =>
     bytes(jpeg().subarray(0, -2), '\r\n#!/bin/sh\nexit\n'),
   ),
   file('jpeg truncated in a segment', /JPEG/, () => jpeg().subarray(0, 60)),
   file('jpeg without a frame header', /JPEG/, bytes([0xff, 0xd8], JFIF, TABLES, SCAN, ENTROPY, EOI)),
   file('jpeg without a scan', /JPEG/, bytes([0xff, 0xd8], JFIF, TABLES, FRAME, EOI)),
   file('jpeg beginning alone', /JPEG/, bytes([0xff, 0xd8, 0xff, 0xe0])),
-  file('jpeg with an archive behind', /JPEG/, bytes(jpeg(), 'PK\x03\x04', noise(40))),
+  file('jpeg with an archive after it', /JPEG/, bytes(jpeg(), 'PK\x03\x04', noise(40))),
 
   file('gif', 'image/gif', gif()),
   file('gif 87a', 'image/gif', bytes('GIF87a', gif().subarray(6))),
@@ -188,7 +188,7 @@ export const IMAGES: readonly CorpusFile[] = [
     'text/plain',
     bytes('GIF89a/*', 'x'.repeat(20), '*/=1;alert(1)'),
   ),
-  file('gif that is JavaScript behind the trailer', /GIF/, bytes(gif(), '*/=1;alert(1)')),
+  file('gif that is JavaScript after the trailer', /GIF/, bytes(gif(), '*/=1;alert(1)')),
   file(
     'gif that is JavaScript in a comment, whole to the trailer',
     'image/gif',
@@ -203,7 +203,7 @@ export const IMAGES: readonly CorpusFile[] = [
   file('webp with a size below its own', /WebP/, bytes('RIFF', u32le(20), webp.subarray(8))),
   file('webp without a picture', /WebP/, riff('WEBP', VP8X)),
   file('webp without a start code', /WebP/, riff('WEBP', riffChunk('VP8 ', noise(30)))),
-  file('webp with junk behind', 'image/webp', bytes(webp, 'junk')),
+  file('webp with junk after it', 'image/webp', bytes(webp, 'junk')),
 
   file('bmp', /BMP/, bytes('BM', u32le(70), u32le(0), u32le(54), u32le(40), u32le(2), u32le(2), noise(46))),
   file('tiff', /TIFF/, bytes('II*\0', u32le(8), noise(60))),

@@ -1,4 +1,4 @@
-/** Writes Office documents: their parts, and the content types that tell what these are. */
+/** Writes Office documents: their parts, and the content types of these. */
 import { utf8 } from './bytes.ts'
 import { zip, type EntryOptions, type ZipOptions } from './zip-writer.ts'
 

@@ -55,13 +55,13 @@ const TYPED: readonly CorpusFile[] = [
   ),
 ]
 
-/** What stands behind the end record, over which readers step back. */
+/** Bytes after the end record, over which readers step back. */
 const BEHIND: readonly CorpusFile[] = [
   file('pptx that ends in a newline', PPTX, bytes(office('ppt/presentation.xml', PPTX), '\n')),
-  file('docx with CR LF behind', DOCX, bytes(docx(), '\r\n')),
-  file('docx with 65,535 zeros behind', DOCX, () => bytes(docx(), Buffer.alloc(65_535))),
-  file('docx with 65,536 zeros behind', /Office/, () => bytes(docx(), Buffer.alloc(65_536))),
-  file('docx with another archive behind', /Office document that is also a ZIP/, () => bytes(docx(), docx())),
+  file('docx with CR LF after it', DOCX, bytes(docx(), '\r\n')),
+  file('docx with 65,535 zeros after it', DOCX, () => bytes(docx(), Buffer.alloc(65_535))),
+  file('docx with 65,536 zeros after it', /Office/, () => bytes(docx(), Buffer.alloc(65_536))),
+  file('docx, then another archive', /Office document that is also a ZIP/, () => bytes(docx(), docx())),
   file(
     'docx with a page in its comment',
     /Office document that is also an HTML page/,
@@ -242,7 +242,7 @@ const DAMAGED: readonly CorpusFile[] = [
   file('docx truncated in the directory', /Office/, () => docx().subarray(0, -40)),
   file('docx truncated in an entry', /Office/, () => docx().subarray(0, 330)),
   file('docx without its end record', /Office/, () => docx().subarray(0, -22)),
-  file('docx with junk behind', DOCX, bytes(docx(), 'junk')),
+  file('docx with junk after it', DOCX, bytes(docx(), 'junk')),
   file('docx with a program in front', /unrecognised|executable/, () =>
     bytes('MZ\x90\0', noise(200), docx()),
   ),
@@ -296,7 +296,7 @@ function crowdedDirectory(count: number): Buffer {
   return bytes(local, directory, endRecords(count, directory.length, local.length, { zip64: true }))
 }
 
-/** Entries of 30 bytes and a name each, one behind the other. */
+/** Entries of 30 bytes and a name each, one after the other. */
 function crowdedEntries(count: number): Buffer {
   const local = bytes(
     'PK\x03\x04',
@@ -321,7 +321,7 @@ const BOMBS: readonly CorpusFile[] = [
   file('bomb: 50 MB of zeros in a docx', /times its size/, () =>
     docxWith([{ name: 'word/media/zeros.bin', data: Buffer.alloc(50 * MEBIBYTE) }]),
   ),
-  file('bomb: 50 MB of zeros beside a large picture', /times its size/, () =>
+  file('bomb: 50 MB of zeros next to a large picture', /times its size/, () =>
     docxWith([
       { name: 'word/media/zeros.bin', data: Buffer.alloc(50 * MEBIBYTE), descriptor: 'signed' },
       { name: 'word/media/a.png', data: noise(MEBIBYTE), isStored: true },
@@ -330,7 +330,7 @@ const BOMBS: readonly CorpusFile[] = [
   file('bomb: content types of 30 MB', /times its size/, () =>
     docxWith([], { types: types(MAIN, ' '.repeat(30 * MEBIBYTE)) }),
   ),
-  file('bomb: content types of 30 MB beside a large picture', /times its size|cannot be read/, () =>
+  file('bomb: content types of 30 MB next to a large picture', /times its size|cannot be read/, () =>
     docxWith([{ name: 'a', data: noise(MEBIBYTE) }], { types: types(MAIN, ' '.repeat(30 * MEBIBYTE)) }),
   ),
   file('content types that unpack to more than 1 MiB', /cannot be read/, () =>

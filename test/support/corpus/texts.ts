@@ -47,9 +47,9 @@ const JSON_TEXTS: readonly CorpusFile[] = [
   text('json with NaN', PLAIN, '[NaN]'),
   text('json with a raw tab in a string', PLAIN, '["a\tb"]'),
   text('json with brackets crossed', PLAIN, '[{"a":1]}'),
-  text('json and something behind', PLAIN, '{"a":1} and more'),
+  text('json and something after it', PLAIN, '{"a":1} and more'),
   text('json twice on a line', PLAIN, '{"a":1} {"a":2}'),
-  text('json with an escape that is none', PLAIN, '["\\x41"]'),
+  text('json with an invalid escape', PLAIN, '["\\x41"]'),
 ]
 
 const NDJSON_TEXTS: readonly CorpusFile[] = [
@@ -74,7 +74,7 @@ const CSV_TEXTS: readonly CorpusFile[] = [
   text('csv with quotes', CSV, '"a","b, with ""quotes"""\n"1","two\nlines"\n'),
   text('csv with empty fields', CSV, ',,\n,,\n'),
   text('csv with a byte order mark', CSV, '\ufeffa,b\n1,2\n'),
-  text('csv with a quoted first field behind a mark', CSV, '\ufeff"a",b\n1,2\n'),
+  text('csv with a quoted first field after a mark', CSV, '\ufeff"a",b\n1,2\n'),
   text('csv with empty lines at the end', CSV, 'a,b\n1,2\n\n\r\n'),
   text('csv of other scripts', CSV, 'имя,возраст\nАнна,31\n'),
   text('csv with markdown inside', CSV, 'title,body\n# one,[a](b)\n# two,[c](d)\n'),
@@ -104,7 +104,7 @@ const CSV_TEXTS: readonly CorpusFile[] = [
   text('csv with a record short of a field', PLAIN, 'a,b\n1,2\n3\n'),
   text('csv whose last record of many is longer', PLAIN, () => `${'a,b\n'.repeat(5_000)}1,2,3\n`),
   text('csv with a quote in a plain field', PLAIN, 'a,b\n5" pipe,2\n'),
-  text('csv with text behind a quote', PLAIN, 'a,b\n"1"x,2\n'),
+  text('csv with text after a quote', PLAIN, 'a,b\n"1"x,2\n'),
   text('csv whose quote is never closed', PLAIN, 'a,b\n"1,2\n'),
   text('csv with an empty line between', PLAIN, 'a,b\n\n1,2\n'),
   text('csv with lone CRs', PLAIN, 'a,b\r1,2\r'),
@@ -130,12 +130,12 @@ const MARKDOWN_TEXTS: readonly CorpusFile[] = [
   text('a numbered list alone', PLAIN, 'Do:\n1. this\n2. that\n'),
   text('markdown tasks', MARKDOWN, '- [ ] one\n- [x] two\n'),
   text(
-    'markdown behind a tag',
+    'markdown after a tag',
     MARKDOWN,
     '<p align="center">\n  <img src="a.png">\n</p>\n\n# Title\n\nWords.\n',
   ),
   text('markdown with a byte order mark', MARKDOWN, '\ufeff# Title\n'),
-  text('markdown link behind 2 MB on one line', MARKDOWN, () => `${'word '.repeat(400_000)}[a](b)`),
+  text('markdown link after 2 MB on one line', MARKDOWN, () => `${'word '.repeat(400_000)}[a](b)`),
   text('markdown heading with lone CRs', MARKDOWN, 'words\r\r# Title\r'),
   text(
     'markdown underlined titles with a list',
@@ -180,7 +180,7 @@ const PLAIN_TEXTS: readonly CorpusFile[] = [
   text('other scripts and emoji', PLAIN, 'Grüße, 世界 👩‍👩‍👧 привет\n'),
   text('8 MB on one line', PLAIN, () => 'abcdefgh'.repeat(MEBIBYTE)),
   text('html', PLAIN, '<!DOCTYPE html>\n<html><body># no\n- a\n- b\n[a](b)</body></html>\n'),
-  text('html behind a comment', PLAIN, '<!-- hi -->\n<html><body>\n# no heading\n</body></html>'),
+  text('html after a comment', PLAIN, '<!-- hi -->\n<html><body>\n# no heading\n</body></html>'),
   text('html in capitals', PLAIN, '<HTML><BODY>a, b</BODY></HTML>\n<!-- c, d -->\n'),
   text('svg', PLAIN, '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0,0 L1,1"/>\n# x\n</svg>'),
   text('xml', PLAIN, '<?xml version="1.0"?>\n<a>1, 2</a>\n'),

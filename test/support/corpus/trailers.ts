@@ -3,9 +3,7 @@ import { frames, flac, page, wav } from './audio.ts'
 import { gif, jpeg, png, webp } from './images.ts'
 import { pdf } from './binaries.ts'
 
-/**
- * What phones, cameras and editors write behind the end of a JPEG, by their own descriptions and ExifTool's.
- */
+/** Bytes that phones, cameras and editors write after the end of a JPEG, by their own and ExifTool's docs. */
 const sef = bytes(
   [0, 0, 0x30, 0x0a],
   u32le(13),
@@ -54,7 +52,7 @@ const JPEG_TRAILERS: readonly CorpusFile[] = [
     bytes(jpeg(), Buffer.alloc(99, 0xff), noise(33, 3), jpeg(), Buffer.alloc(9)),
   ),
   file(
-    'jpeg with an XMP packet behind',
+    'jpeg with an XMP packet after it',
     'image/jpeg',
     bytes(jpeg(), '<?xpacket begin=""?><x:xmpmeta xmlns:x="adobe:ns:meta/"/>'),
   ),
@@ -70,20 +68,20 @@ const WHOLE: readonly (readonly [string, string, Uint8Array])[] = [
   ['pdf', 'application/pdf', pdf()],
 ]
 
-/** What transports and editors leave behind any file. */
+/** Bytes that transports and editors append to any file. */
 const ANY_TRAILERS: readonly CorpusFile[] = WHOLE.flatMap(([name, type, whole]) => [
-  file(`${name} with CR LF behind`, type, bytes(whole, '\r\n')),
-  file(`${name} with 5,000 fill bytes behind`, type, () => bytes(whole, Buffer.alloc(5_000, 0xff))),
-  file(`${name} with noise behind`, type, () => bytes(whole, noise(90, 5))),
+  file(`${name} with CR LF after it`, type, bytes(whole, '\r\n')),
+  file(`${name} with 5,000 fill bytes after it`, type, () => bytes(whole, Buffer.alloc(5_000, 0xff))),
+  file(`${name} with noise after it`, type, () => bytes(whole, noise(90, 5))),
 ])
 
 const OGG: readonly CorpusFile[] = [
   file(
-    'ogg with CR LF behind',
+    'ogg with CR LF after it',
     'audio/ogg',
     bytes(page(2, 1, bytes('OpusHead', noise(20))), page(4, 1, noise(900)), '\r\n'),
   ),
-  file('flac with CR LF behind', 'audio/flac', bytes(flac, '\r\n')),
+  file('flac with CR LF after it', 'audio/flac', bytes(flac, '\r\n')),
 ]
 
 /** Scripts by the numbers of their heads: a width, a length and a size that open a comment. */

@@ -6,7 +6,7 @@ export interface EntryOptions {
   readonly name: string
   readonly data: Uint8Array
   readonly isStored?: boolean
-  /** Sizes behind the data: with or without a signature, of 32 or 64 bits. */
+  /** Sizes after the data: with or without a signature, of 32 or 64 bits. */
   readonly descriptor?: 'signed' | 'bare' | 'signed64' | 'bare64'
   readonly zip64?: boolean
   readonly flags?: number

@@ -14,7 +14,7 @@ const GOOD_ADDRESS = '127.77.0.1'
 
 export interface Attack {
   readonly tries: number
-  /** Those that were not refused as destinations, told. */
+  /** Descriptions of those that were not refused as destinations. */
   readonly wrong: readonly string[]
   /** Connections at the trap, and sockets that this process opened anywhere. */
   readonly trapped: number
@@ -32,8 +32,7 @@ export type Reach = (egress: Egress, destination: Destination) => Promise<string
  * @param reach by an exchange unless given
  */
 export async function attack(reach: Reach = exchanged): Promise<Attack> {
-  // A port that nobody was ever given by the system: another test may still ask for a server of its own that
-  // has ended.
+  // A port that the system never gave out: another test may still call a server of its own that has ended.
   const trap = await startTarget(null, hasIpv6() ? '::' : '0.0.0.0', await freePort())
   const target = await startTarget(null, GOOD_ADDRESS)
   const answers = new Map<string, readonly (readonly string[])[]>()

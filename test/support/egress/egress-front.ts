@@ -15,7 +15,7 @@ import { KEY, openFront, patient, type TestFront } from '../front.ts'
 import { NO_FILES } from '../files/no-files.ts'
 
 export interface EgressFront extends TestFront {
-  /** `/egress/localhost:<port>`: what stands behind it is the target's. */
+  /** `/egress/localhost:<port>`: the rest of the path is the target's. */
   readonly base: string
   readonly target: Server
   readonly egress: Egress

@@ -7,7 +7,7 @@ export interface Hostile {
   readonly resolves?: readonly string[]
 }
 
-/** Addresses that nobody may get to through us, by what they are. */
+/** Addresses that must not be reachable through us, by kind. */
 const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.1', '127.0.0.53', '127.1.2.3', '127.255.255.254', '::1'],
   'this network': ['0.0.0.0', '0.0.0.1', '0.255.255.255', '::'],

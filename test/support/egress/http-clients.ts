@@ -149,7 +149,7 @@ export async function readByUndici(response: Uint8Array): Promise<Recorded> {
     const socket = new FakeSocket(() => {
       if (hasSaid) return
       hasSaid = true
-      // undici counts a request as sent behind its write.
+      // undici counts a request as sent after its write.
       queueMicrotask(() => {
         socket.push(response)
         socket.push(null)

@@ -66,14 +66,14 @@ export interface FrontOptions {
   readonly answersBytesMax?: number
   /** Origin of the provider of `acme/one`, instead of the first one. */
   readonly oneAt?: string
-  /** Members that the first provider has beside the usual ones. */
+  /** Members of the first provider besides the usual ones. */
   readonly firstProvider?: Record<string, unknown>
-  /** Members that an endpoint of `acme/embed` has beside the usual ones. */
+  /** Members of an endpoint of `acme/embed` besides the usual ones. */
   readonly firstFacts?: Record<string, unknown>
   readonly secondFacts?: Record<string, unknown>
-  /** Members that the endpoint of `acme/cohere` has beside the usual ones. */
+  /** Members of the endpoint of `acme/cohere` besides the usual ones. */
   readonly foreignFacts?: Record<string, unknown>
-  /** Variables that are set beside SET_KEY. */
+  /** Variables that are set besides SET_KEY. */
   readonly settings?: Readonly<Record<string, string>>
   /** Without it every call may be paid. */
   readonly spend?: Spend

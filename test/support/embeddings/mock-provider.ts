@@ -1,7 +1,7 @@
 /**
  * A provider that costs almost nothing: a raw socket server that answers embeddings and chat completions with
- * bytes made once. In a process of its own; told by IPC, so that its own CPU can be told apart from the
- * gateways'.
+ * bytes made once. It runs in a process of its own and is controlled by IPC, so that its CPU does not count
+ * as the gateways'.
  */
 import { createServer, type Socket } from 'node:net'
 

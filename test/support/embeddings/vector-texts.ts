@@ -14,14 +14,14 @@ export function plainNumber(random: Random): string {
   return `${pick(random, ['', '-'])}${digits(random, 1)}.${digits(random, 17)}`
 }
 
-/** Forty numbers or more, each with something behind it. */
+/** Forty numbers or more, each followed by something else. */
 export const numberText = (
   random: Random,
   write: (random: Random) => string,
   between: readonly string[],
 ): string => Array.from({ length: 40 + random() * 400 }, () => write(random) + pick(random, between)).join('')
 
-/** The same bytes where the code reads them without a copy, and something else behind them. */
+/** The same bytes where the code reads them without a copy, followed by something else. */
 export function inScanMemory(bytes: Uint8Array, at = 0): Buffer {
   const memory = scanMemory()
   memory.set(bytes, at)

@@ -267,7 +267,7 @@ function callsOf(
         workspace_id: stand.workspaceId,
       })
       if (body.data?.['passed'] === true) return id
-      // A machine that stood still is no endpoint that fails.
+      // A machine that stood still is not a failing endpoint.
       const told = JSON.stringify(body)
       if (!told.includes('No complete answer within')) throw new Error(`not validated: ${told}`)
     }
@@ -337,7 +337,7 @@ export function answering(more: object): Behaviour {
   )
 }
 
-/** A prober whose probes tell that they began, and go on when they may. */
+/** A prober that opens `began` with each probe, and waits for `go`. */
 export function held(began: Gate, go: Gate): (real: EndpointProber) => EndpointProber {
   return (real) => ({
     ...real,

@@ -9,7 +9,7 @@ import type { Store } from '../../../src/server/store/base/open.ts'
 export const SECRET_NAME = 'acme_key'
 
 export interface TestVault extends SecretReleases {
-  /** Replaces what the vault of the test's workspace holds, and tells all fronts. */
+  /** Replaces the content of the test workspace's vault, and notifies all fronts. */
   put(name: string, value: string, hosts: readonly string[]): Promise<void>
   remove(name: string): Promise<void>
   readonly asked: readonly ReleaseRequest[]

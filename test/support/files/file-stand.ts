@@ -201,7 +201,7 @@ export function textOfDebris(debris: Debris): string {
   return found.length === 0 ? 'nothing left' : found.join(', ')
 }
 
-/** Files and client connections that the fronts hold while nobody transfers anything. */
+/** Files and client connections that the fronts hold while there are no transfers. */
 export function heldBy(node: FileStand): readonly string[] {
   const places = [node.folder, node.stand.dataDir]
   return node.stand

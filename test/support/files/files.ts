@@ -70,7 +70,7 @@ export async function begun(
   return value.upload
 }
 
-/** Its id is behind that of every file that was stored so before: ids of one millisecond have no order. */
+/** Its id comes after that of every file stored so before: ids of one millisecond have no order. */
 export async function storedFile(
   files: Files,
   workspaceId: string,
@@ -82,7 +82,7 @@ export async function storedFile(
   return id
 }
 
-/** Resolves when so many of the calls were told `busy`. */
+/** Resolves when so many of the calls were refused as `busy`. */
 export async function untilBusy(calls: readonly Promise<Outcome<unknown>>[], count: number): Promise<void> {
   let busy = 0
   for (const call of calls)

@@ -2,8 +2,7 @@ import { getHeapStatistics } from 'node:v8'
 import type { SessionJob } from '../../../src/workers/sessions/protocol.ts'
 
 /**
- * A session thread whose sessions only tell, as the cause of their failure, to how many bytes its heap may
- * grow.
+ * A session thread whose sessions only fail, and give the maximum size of its heap in bytes as their cause.
  */
 export default function tellLimit(job: SessionJob | null): void {
   job?.port.postMessage({

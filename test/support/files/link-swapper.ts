@@ -1,6 +1,6 @@
 /**
  * A sandbox that means harm: in a thread of its own it makes a folder and a file of the container links to
- * the outside and back, as fast as it can, until it is told to end.
+ * the outside and back, as fast as it can, until it is stopped.
  */
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -70,7 +70,7 @@ function swap({ container, outside }: SwapperInput): void {
   turn()
 }
 
-/** A write that came in between may have made the folder anew. */
+/** A write that came in between may have created the folder again. */
 function place(from: string, to: string): void {
   for (;;) {
     try {

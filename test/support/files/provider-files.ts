@@ -1,4 +1,4 @@
-/** A real loopback provider of files, in the words of OpenAI or Anthropic, that can be told to misbehave. */
+/** A real loopback provider of files, in the form of OpenAI or Anthropic, that can be made to misbehave. */
 import busboy from 'busboy'
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -81,8 +81,7 @@ export async function startFilesProvider(t: Teardown): Promise<FilesProvider> {
     res.on('close', () => void (req.complete || provider.seen.broken++))
     behaviour({ req, res, honest: () => answer(provider, req, res) })
   })
-  // Longer than any stall: a connection that is closed just as it is used again is no fault that a test asks
-  // for.
+  // Longer than any stall: no test asks for the fault of a connection that closes just as it is used again.
   server.keepAliveTimeout = 60_000
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -113,7 +112,7 @@ export interface FilesStand {
 export interface StandOptions {
   /** Of the workspace, for both providers; null = it has none. */
   readonly key?: string | null
-  /** In the place of that key. */
+  /** Used instead of that key. */
   readonly releases?: SecretReleases
   readonly times?: Partial<FilesTimes>
 }

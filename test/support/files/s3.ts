@@ -57,7 +57,7 @@ export class FakeS3 {
   constructor() {
     this.#server = createServer((req, res) => void this.#serve(req, res).catch(() => res.destroy()))
     this.#server.on('connection', () => this.connections++)
-    // A connection that is closed just as it is used again would be a fault that nobody asked for.
+    // A connection that closes just as it is used again would be a fault that no test asked for.
     this.#server.keepAliveTimeout = 60_000
   }
 

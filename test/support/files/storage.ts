@@ -113,8 +113,7 @@ export async function openStoredFiles(): Promise<readonly string[]> {
 }
 
 /**
- * Those that are open for good and were not `before`: some are closed a moment behind what a test waits for,
- * and nobody waits for that.
+ * Those that stay open and were not `before`: some are closed a moment after the event that a test waits for.
  */
 export async function leftOpen(before: readonly string[] = []): Promise<readonly string[]> {
   const left = async (): Promise<readonly string[]> =>

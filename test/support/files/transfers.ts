@@ -1,4 +1,4 @@
-/** Transfers over a real database, real session threads and either storage, behind a front of their own. */
+/** Transfers over a real database, real session threads and either storage, with a front of their own. */
 import { randomBytes } from 'node:crypto'
 import Type from 'typebox'
 import { Secret } from '../../../src/schemas/vault/secret.ts'

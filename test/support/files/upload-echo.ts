@@ -1,4 +1,4 @@
-/** An operation that takes an upload and tells what came, and forms to send to it. */
+/** An operation that takes an upload and answers with its content, and forms to send to it. */
 import { createHash } from 'node:crypto'
 import type { Failure } from '../../../src/schemas/failures.ts'
 import type { AnyOperation, Call } from '../../../src/server/operations/define.ts'
@@ -6,7 +6,7 @@ import type { Upload, UploadSink } from '../../../src/server/ports/byte-streams.
 import { AUTHORIZATION, operation } from '../front.ts'
 import { rawClient, requestText, type RawClient } from '../wire/raw-http.ts'
 
-/** What a sink was told, in the end. */
+/** The answer of a sink at its end. */
 export interface Echo {
   readonly filename: string | null
   readonly sizeBytes: number
@@ -19,7 +19,7 @@ export interface EchoOptions {
   readonly onPiece?: (upload: Upload, bytes: Uint8Array) => boolean
   /** Awaited before `receive`. */
   readonly before?: (upload: Upload, call: Call) => Promise<void>
-  /** Told of every failure. */
+  /** Called with every failure. */
   readonly onFailure?: (failure: Failure) => void
 }
 

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 const BLOCK_BYTES = 1_048_576
 const WAVE_HEAD_BYTES = 44
 
-/** What the files are made of: random once, the same again and again, so that nobody gains by its content. */
+/** The content of the files: random once, then the same, so that no server gains by the content. */
 const block = randomBytes(BLOCK_BYTES)
 
 /**

@@ -25,7 +25,7 @@ export interface ChatProviderFront extends ChatFront {
   readonly first: FakeProvider
   readonly second: FakeProvider
   readonly egress: Egress
-  /** Of the providers, as the front's metrics tell them. */
+  /** The breakers of the providers, as the front's metrics report them. */
   breakers(): readonly BreakerReading[]
   readonly log: ReturnType<typeof keptLog>
   /** Resolves when no call is under way any more, with the bytes that are still held. */
@@ -40,14 +40,14 @@ export interface ChatProviderOptions extends Omit<ChatFrontOptions, 'inference' 
   readonly streams?: StreamMeters
   /** Stands between the operations and the models. */
   readonly around?: (inference: Inference) => Inference
-  /** Members that both providers have beside the usual ones. */
+  /** Members of both providers besides the usual ones. */
   readonly providers?: Members
-  /** Members that the first provider has beside the usual ones. */
+  /** Members of the first provider besides the usual ones. */
   readonly firstProvider?: Members
-  /** Members that the first endpoint of both models has beside the usual ones. */
+  /** Members of the first endpoint of both models besides the usual ones. */
   readonly firstFacts?: Members
   readonly secondFacts?: Members
-  /** Members that the endpoint of `acme/other` has beside the usual ones. */
+  /** Members of the endpoint of `acme/other` besides the usual ones. */
   readonly otherFacts?: Members
   /** Of `acme/chat`; absent: the catalogue does not say. */
   readonly architecture?: Members

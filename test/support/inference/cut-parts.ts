@@ -8,7 +8,7 @@ type State = Pick<
   'hasOutput' | 'isDone' | 'usage' | 'outputBytes' | 'finishReason' | 'upstreamId'
 >
 
-/** The state of a stream behind its last byte, and all that it gave. */
+/** The state of a stream after its last byte, and its whole output. */
 export interface PartSummary extends State {
   readonly parts: readonly WrittenPart[]
   readonly failure: Failure | null

@@ -17,7 +17,7 @@ type State = Pick<
   'hasOutput' | 'isDone' | 'usage' | 'outputBytes' | 'finishReason' | 'upstreamId'
 >
 
-/** The state of a stream behind its last byte, and all that it gave. */
+/** The state of a stream after its last byte, and its whole output. */
 export interface StreamSummary<E> extends State {
   readonly events: readonly E[]
   readonly failure: Failure | null

@@ -17,9 +17,9 @@ export interface DialectRow {
   readonly path: string
   /** A request with these texts of the user. */
   asks(model: string, ...texts: readonly string[]): Readonly<Record<string, unknown>>
-  /** An honest answer: "Hello there, you". @param usage what is told of the tokens, in place of the truth */
+  /** An honest answer: "Hello there, you". @param usage the reported tokens, instead of the true ones */
   answers(usage?: Untold, plan?: StreamPlan): FakeAnswer
-  /** What providers tell of tokens that nobody can believe. */
+  /** Token figures that are not credible. */
   readonly untold: readonly Untold[]
   refuses(status: number, message?: string): FakeAnswer
   /** Streams that fail before their first output. */
@@ -34,9 +34,9 @@ export interface DialectRow {
   said(stream: string): string
   /** Stands in the end of a whole stream, and of no other. */
   readonly terminator: RegExp
-  /** The event that tells of a failure in a caller's stream, or null. */
+  /** The event that reports a failure in a caller's stream, or null. */
   failureIn(stream: string): unknown
-  /** What that event has to tell. @param error name of the failure @param code its status */
+  /** The expected content of that event. @param error name of the failure @param code its status */
   failureOf(error: string, code: number): object
 }
 

@@ -10,7 +10,7 @@ export interface ChatWords {
   readonly usage?: 'honest' | 'missing' | 'zero' | 'negative' | 'fraction' | object
   /** False: the stream ends without `[DONE]`. */
   readonly isDone?: boolean
-  /** Members beside the usual ones of each chunk, or in place of them. */
+  /** Members besides the usual ones of each chunk, or instead of them. */
   readonly more?: object
 }
 

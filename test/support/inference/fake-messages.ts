@@ -13,7 +13,7 @@ export interface MessageWords {
   readonly isDone?: boolean
   /** Blocks before the text. */
   readonly blocks?: readonly object[]
-  /** Members beside the usual ones of the message, or in place of them. */
+  /** Members besides the usual ones of the message, or instead of them. */
   readonly more?: object
 }
 

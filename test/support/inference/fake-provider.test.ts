@@ -76,7 +76,7 @@ const PLANS: readonly (readonly [string, StreamPlan])[] = [
   ['trailers', { trailers: 'x-a: b\r\n' }],
 ]
 for (const [what, plan] of PLANS) {
-  t.test(`a stream with ${what} is read as the plain one`, async (t) => {
+  t.test(`a stream with ${what} is read like the plain one`, async (t) => {
     const { provider, client } = await open(t)
     provider.script(answersChat({}, plan))
     t.same(await read(client), { text: TEXT, total: 0, error: '' })
@@ -102,7 +102,7 @@ t.test('a body is the same bytes however it is split, and as short as it is cut'
 })
 
 for (const ending of ['fin', 'rst'] as const) {
-  t.test(`a stream that is cut by ${ending} is no whole one, and tells what was generated`, async (t) => {
+  t.test(`a stream that is cut by ${ending} is incomplete, and reports the generated tokens`, async (t) => {
     const { provider, client } = await open(t)
     provider.script((call, reply) => {
       const cutAt = bodyOf(chatEvents(call).slice(0, 3)).length + 10
@@ -144,7 +144,7 @@ t.test('a provider that is silent, or goes silent, stays so until its connection
   t.pass('closed')
 })
 
-t.test('the usage is told, left out, or a lie', async (t) => {
+t.test('the usage is reported, left out, or a lie', async (t) => {
   const { provider, client } = await open(t)
   const asked = { stream_options: { include_usage: true } }
   for (const [usage, total] of [
@@ -168,7 +168,7 @@ t.test('a refusal and an error in the middle are those of OpenAI', async (t) => 
   t.match(await read(client), { text: 'Hello', error: /server had an error/ })
 })
 
-t.test('the strict mode refuses what OpenAI does not know, wherever it stands', async (t) => {
+t.test('the strict mode refuses members that OpenAI does not know, wherever they stand', async (t) => {
   const { provider, client } = await open(t)
   provider.usually(strictChat())
   t.match(await read(client), { text: TEXT, error: '' })
@@ -184,7 +184,7 @@ t.test('the strict mode refuses what OpenAI does not know, wherever it stands', 
     t.match(await read(client, more), { error: `400 Unknown parameter: '${param}'.` })
 })
 
-t.test('requests are kept byte by byte, in pieces, one behind the other, and in chunks', async (t) => {
+t.test('requests are kept byte by byte, in pieces, one after the other, and in chunks', async (t) => {
   const { provider } = await open(t)
   provider.usually(refusesChat(404))
   const texts = [

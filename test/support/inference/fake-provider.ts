@@ -1,6 +1,6 @@
 /**
- * A provider of models that write, on a real socket, byte by byte as a script says. It knows HTTP and no
- * protocol: `fake-chat.ts` answers as OpenAI's chat does, and a file beside it could answer as another one.
+ * A provider of text models, on a real socket, byte by byte as a script says. It knows HTTP and no protocol:
+ * `fake-chat.ts` answers as OpenAI's chat does, and a file next to it could answer as another one.
  */
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
@@ -12,7 +12,7 @@ export interface FakeCall extends ReadRequest {
   readonly connection: number
   /** Events of a stream that were written. */
   readonly eventsSent: number
-  /** Tokens that were generated: what was written, whether or not anybody read it. */
+  /** Tokens that were generated: those written, read or not. */
   readonly generated: number
   /** Resolves when the connection of the call is closed, by whichever side. */
   readonly closed: Promise<void>

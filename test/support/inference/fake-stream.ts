@@ -25,7 +25,7 @@ export interface StreamPlan {
   readonly comment?: string
   /** Lines of other fields, before the data of each event. */
   readonly fields?: readonly string[]
-  /** False: the last event ends without the empty line behind it. */
+  /** False: the last event ends without the empty line after it. */
   readonly isTerminated?: boolean
   /** All events in one write. */
   readonly isMerged?: boolean
@@ -34,7 +34,7 @@ export interface StreamPlan {
    * `isMerged`.
    */
   readonly splitAt?: readonly number[] | 'every byte'
-  /** Bytes of the body behind which `ending` follows; absent: all of it. */
+  /** Bytes of the body before `ending`; absent: all of them. */
   readonly cutAt?: number
   readonly ending?: FakeEnding
   /** Every write waits for a step, the ending too. */

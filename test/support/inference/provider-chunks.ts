@@ -82,7 +82,7 @@ function deltaOf(delta: Members, shownOf: ShownOf): Members {
   return delta
 }
 
-/** What a list of parts says, as the one text that clients read, and beside it. */
+/** The content of a list of parts: the one text that clients read, and the members next to it. */
 function partsOf(list: readonly unknown[]): { text: string; thinking: string; images: readonly object[] } {
   const said = { text: '', thinking: '', images: [] as object[] }
   for (const item of list) {
@@ -224,7 +224,7 @@ export function randomEvent(random: Random): object {
 
 /**
  * Writes JSON as providers might: spaces, escapes of names and texts, members that come twice.
- * @param lineSpace a line end that may stand where a space may; an SSE stream needs `data: ` behind it
+ * @param lineSpace a line end that may stand where a space may; an SSE stream needs `data: ` after it
  */
 export function written(value: unknown, random: Random, lineSpace = ' '): string {
   const space = (): string => (random() < 0.9 ? '' : pick(random, [' ', '\t', '  ', lineSpace]))

@@ -73,7 +73,7 @@ export const WRITTEN_PARTS: fc.Arbitrary<readonly WrittenPart[]> = fc
     return [...blocks.slice(0, count).flat(), finish]
   })
 
-/** In the order in which a whole answer of chat tells them. */
+/** In the order of a whole answer of chat. */
 const ORDER = ['reasoning', 'signature', 'text', 'refusal', 'tool', 'arguments', 'finish']
 const isOfCall = (part: WrittenPart): boolean =>
   part.kind === 'tool' || part.kind === 'arguments' || (part.kind === 'signature' && part.of === 'call')
@@ -86,7 +86,7 @@ export function naturalOf(protocol: Dialect, parts: readonly WrittenPart[]): rea
   return protocol === 'chat' ? parts.toSorted((one, other) => rankOf(one) - rankOf(other)) : parts
 }
 
-/** As responses are read: a text in a message of its own begins with a blank line, behind one of another message. */
+/** As responses are read: a text that follows another message's begins with a blank line. */
 export function spacedMessages(parts: readonly WrittenPart[]): readonly WrittenPart[] {
   return parts.map((part, at) => {
     const { kind } = part

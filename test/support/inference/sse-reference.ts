@@ -10,7 +10,7 @@ export function eventsOf(bytes: Uint8Array): readonly ReferenceEvent[] {
   const events: ReferenceEvent[] = []
   let name = ''
   let data: string[] = []
-  // What follows the last line end is no line.
+  // The rest after the last line end is not a line.
   for (const line of text.split(/\r\n|\r|\n/).slice(0, -1)) {
     if (line === '') {
       if (data.length > 0) events.push({ name, data: data.join('\n') })

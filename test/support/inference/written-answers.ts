@@ -75,7 +75,7 @@ const FORMS: Readonly<Record<Dialect, Form>> = {
 const SIGNED: Asked = { isEncryptedAsked: true }
 const shown = (usage: object): ShownUsage => ({ whole: JSON.stringify(usage), added: null })
 
-/** The writer of a stream for a caller whom an endpoint has answered. */
+/** The writer of a stream for a caller that an endpoint has answered. */
 export function writerOf(dialect: Dialect, asked: Asked = SIGNED): TextEvents {
   const stream = FORMS[dialect].events(asked)
   stream.begin(BY)

@@ -33,7 +33,7 @@ export class KeyModel {
   readonly #hints: Invalidation[] = []
   readonly #queries: Query[] = []
   #poll: Poll | null = null
-  /** By name: the highest number of a change that this front was told. */
+  /** By name: the highest number of a change that this front was sent. */
   readonly #told = new Map<string, number>()
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #clock = { ms: 0 }
@@ -67,12 +67,12 @@ export class KeyModel {
     return this.#calls + this.#queries.length
   }
 
-  /** As access does it; whatever the front knows is held to what it was told. */
+  /** As access does it; checks the front's knowledge against the changes that it was sent. */
   call(at: number): void {
     const hash = this.#hash(at)
     this.#look(hash)
     if (this.#known.find(hash) !== undefined || this.#isUnknown(hash)) return
-    // Who comes now must not be told what is older than this.
+    // A call that comes now must not get a state older than this.
     const toldBefore = new Map(this.#told)
     this.#calls++
     void this.#loads.load(hash).then((loaded) => {
@@ -83,7 +83,7 @@ export class KeyModel {
     })
   }
 
-  /** A key is removed, made anew, moved or changed, or one of its owners is. */
+  /** A key is removed, made again, moved or changed, or one of its owners is. */
   commit(at: number, what: number): void {
     const hash = this.#hash(at)
     const row = this.#rows.get(hash)
@@ -191,7 +191,7 @@ export class KeyModel {
       this.wrong.push(`a record of change ${record.rateLimitRpm ?? 0} where ${newest} was told`)
   }
 
-  /** At some time from the newest change that was told on the key was not there. */
+  /** At some time since the newest change that was sent, the key did not exist. */
   #checkAbsent(hash: string, told: ReadonlyMap<string, number>): void {
     const newest = told.get(`key/${hash}`) ?? 0
     const lives = this.#lives[hash] ?? []

@@ -4,7 +4,7 @@ import type { Change, EpochFeed, KeyRecord, KeyStore } from '../../../src/server
 import { gate, type Gate } from '../gate.ts'
 import { NO_LIMITS } from '../money/key-money.ts'
 
-/** A feed that tells what the test says. */
+/** A feed that publishes the changes of the test. */
 export interface TestFeed extends EpochFeed {
   epoch: number
   lastGoodPollAtMs: number

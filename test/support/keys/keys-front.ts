@@ -5,7 +5,7 @@ import { openInternsFront, type Answered, type InternsFront } from '../workspace
 export interface KeysFront extends InternsFront {
   /** Makes a key by the API. */
   make(body?: object): Promise<{ readonly data: ApiKey; readonly key: string }>
-  /** The key as the API tells it. */
+  /** The key as the API returns it. */
   look(hash: string): Promise<ApiKey>
   rotate(hash: string, body?: object): Promise<Rotated>
   /** The status of a call that every kind of key may make. */

@@ -6,7 +6,7 @@ import type { Histogram } from 'hdr-histogram-js'
 
 /** Half of the width of the place that is looked at. */
 const HALF_MS = 5
-/** Of all requests: less is nobody's mode. */
+/** Of all requests: a smaller share is not a cluster. */
 const SHARE_MIN = 0.03
 /** How many times as many as before it: a crowded machine fills both alike, or has fewer the later. */
 const OVER_BEFORE = 2

@@ -161,7 +161,7 @@ export class LoadConnection {
   #isEnded = false
 }
 
-/** Null for what is no size: a server that is not ours may say anything. */
+/** Null for an invalid size: a server that is not ours may send anything. */
 function chunkBytes(line: string): number | null {
   const digits = /^([0-9a-f]{1,8})[ \t]*(?:;|$)/i.exec(line)?.[1]
   return digits === undefined ? null : Number.parseInt(digits, 16)
@@ -181,7 +181,7 @@ function openSocket({ host, port, origin }: LoadAddress): Socket {
   const name = origin?.serverName ?? null
   if (name === null) return connect(port, host)
   const issuers = origin?.issuers ?? null
-  // An address is no server name: it is checked against the certificate all the same.
+  // An address is not a server name: it is checked against the certificate all the same.
   const named = isIP(name) === 0 ? { servername: name } : {}
   return connectSecurely({
     host,

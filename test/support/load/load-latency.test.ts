@@ -1,7 +1,7 @@
 import t from 'tap'
 import { latencies, latenessOf, latencyOf, noteMs } from './load-latency.ts'
 
-t.test('each percentile is its own, in milliseconds, and none is above what was seen', async (t) => {
+t.test('each percentile is its own, in milliseconds, and none is above the maximum seen', async (t) => {
   const histogram = latencies()
   for (let us = 1; us <= 10_000; us++) noteMs(histogram, us / 1_000)
   const { p50, p90, p99, p99_9, max, mean } = latencyOf(histogram)
@@ -16,7 +16,7 @@ t.test('each percentile is its own, in milliseconds, and none is above what was 
   t.same(latenessOf(histogram), { p50, p99, max })
 })
 
-t.test('what took no time, and what took for ever, is counted', async (t) => {
+t.test('counts latencies of zero and of infinity', async (t) => {
   const histogram = latencies()
   for (const ms of [0, -1, 1e9]) noteMs(histogram, ms)
   t.equal(histogram.totalCount, 3)

@@ -3,7 +3,7 @@ import { build, type Histogram } from 'hdr-histogram-js'
 import type { LoadLatency, LoadResult } from './load-plan.ts'
 
 const MOST_US = 600_000_000
-/** Shares by which a distribution is told. */
+/** Shares that describe a distribution. */
 export const LATENCY_PERCENTS = [1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 100]
 
 export function latencies(): Histogram {
@@ -20,7 +20,7 @@ export function noteMs(histogram: Histogram, ms: number): void {
 
 export function latencyOf(histogram: Histogram): LoadLatency {
   const max = histogram.maxValue / 1_000
-  // A percentile is the end of its bucket, which lies behind what was seen.
+  // A percentile is the end of its bucket, which lies above the values seen.
   const at = (percentile: number): number => Math.min(max, histogram.getValueAtPercentile(percentile) / 1_000)
   return {
     p50: at(50),

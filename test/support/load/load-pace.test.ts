@@ -10,7 +10,7 @@ import { pause, until } from '../wait.ts'
 
 t.setTimeout(600_000)
 
-/** Answers at once, but for half a second from the hundredth request on: then nobody is answered. */
+/** Answers at once, but for half a second from the hundredth request on, when it answers nothing. */
 function stallingServer(t: Parameters<typeof bytesServer>[0]): Promise<number> {
   let count = 0
   let stalledUntil = 0
@@ -22,7 +22,7 @@ function stallingServer(t: Parameters<typeof bytesServer>[0]): Promise<number> {
   })
 }
 
-t.test('what is due while a server stands still is sent all the same, and its wait is latency', async (t) => {
+t.test('requests due while a server stands still are sent all the same, and wait as latency', async (t) => {
   const port = await stallingServer(t)
   const found = await runLoad(
     plan(port, { connections: 2, pace: { kind: 'open', ratePerS: 200 }, durationMs: 3_000 }),
@@ -38,7 +38,7 @@ t.test('what is due while a server stands still is sent all the same, and its wa
   )
 })
 
-t.test('what was due and never found a connection counts as failed and as late as it is', async (t) => {
+t.test('a due request that found no connection counts as failed, with its full delay', async (t) => {
   const server = await rawServer(t, [''])
   const found = await runLoad(
     plan(server.port, {
@@ -55,14 +55,14 @@ t.test('what was due and never found a connection counts as failed and as late a
   t.ok(found.latency.p50 >= 200)
 })
 
-t.test('a backlog that is answered behind the end is no throughput', async (t) => {
+t.test('a backlog that is answered after the end is not throughput', async (t) => {
   const port = await stallingServer(t)
   const found = await runLoad(plan(port, { pace: { kind: 'open', ratePerS: 300 }, durationMs: 400 }))
   t.ok(found.measuredMs > 500, String(found.measuredMs))
   t.equal(found.unsent, 0)
 })
 
-t.test('of a closed pace too what is answered behind the end took the time that it took', async (t) => {
+t.test('an answer after the end of a closed pace takes its full time', async (t) => {
   const run = async (durationMs: number) => {
     const answerMs = 1.2 * durationMs
     let firstAt = 0
@@ -98,7 +98,7 @@ t.test('a request that is never answered does not make the others slower', async
   t.ok(found.measuredMs < answerTimeoutMs, String(found.measuredMs))
 })
 
-t.test('what is made up for keeps under the highest rate, and is sent all the same', async (t) => {
+t.test('requests that catch up stay under the highest rate, and are all sent', async (t) => {
   let begunAt = 0
   const port = await bytesServer(t, (socket) => {
     begunAt ||= performance.now()
@@ -121,7 +121,7 @@ t.test('what is made up for keeps under the highest rate, and is sent all the sa
   t.ok(most <= 60, `${most} in a second`)
 })
 
-t.test('what was due in the warm-up counts for nothing but CPU, whenever it is answered', async (t) => {
+t.test('requests due in the warm-up count for nothing but CPU, whenever they are answered', async (t) => {
   const startedAt = performance.now()
   const port = await bytesServer(
     t,
@@ -134,10 +134,10 @@ t.test('what was due in the warm-up counts for nothing but CPU, whenever it is a
   t.ok(generatorCores > 0 && generatorCores < 1.5, String(generatorCores))
 })
 
-/** So many cost a generator several times the CPU that counts as much in the time behind the warm-up. */
+/** So many cost a generator several times the CPU that would count as much after the warm-up. */
 const WARMING = 6_000
 
-t.test('what the generator used in the warm-up is not of the time behind it', async (t) => {
+t.test('CPU that the generator used in the warm-up does not count later', async (t) => {
   const run = async (warmUpMs: number) => {
     let count = 0
     const port = await bytesServer(t, (socket) => ++count <= WARMING && socket.write(OK))

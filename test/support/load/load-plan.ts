@@ -3,13 +3,13 @@
 export interface LoadRequest {
   readonly method: string
   readonly path: string
-  /** Beside host and content-length, which the generator writes. */
+  /** Besides host and content-length, which the generator writes. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Stands in for a body that is no text. */
+  /** Replaces a body that is not a text. */
   readonly bytes?: Uint8Array
   /**
-   * Written behind `body` piece by piece as the socket takes it, so that no generator holds what it sends.
+   * Written after `body` piece by piece as the socket takes it, so that no generator holds its payload.
    */
   readonly payload?: LoadPayload
 }
@@ -40,7 +40,7 @@ export interface LoadPayload {
 }
 
 /**
- * Closed: each connection sends its next request when it has its answer. Open: a fixed rate, whoever is late.
+ * Closed: each connection sends its next request when it has its answer. Open: a fixed rate, answers or not.
  */
 export type LoadPace =
   | { readonly kind: 'closed' }
@@ -68,7 +68,7 @@ export interface LoadPlan {
   readonly requestsMax?: number
   /** Connection `i` sends request `i mod length`, again and again. */
   readonly requests: readonly LoadRequest[]
-  /** Each request is sent once and in this order, by whoever is free, before the first comes again. */
+  /** Each request is sent once and in this order, by any free connection, before the first comes again. */
   readonly isInTurn?: boolean
   /**
    * Milliseconds between two requests of one slot, each of which has a connection of its own, made for it.
@@ -77,7 +77,7 @@ export interface LoadPlan {
   readonly freshEveryMs?: number
   /** Milliseconds at the start that count for nothing. */
   readonly warmUpMs?: number
-  /** Milliseconds behind the end of an open pace in which what was due is still sent. */
+  /** Milliseconds after the end of an open pace in which due requests are still sent. */
   readonly drainMs?: number
   /** Keeps a row per request, but for those with the given statuses; else only sums. */
   readonly keepRows?: { readonly except: readonly number[] }
@@ -96,7 +96,7 @@ export interface LoadRow {
   readonly failure: string
 }
 
-/** A TCP connection's life; a failed one is opened anew under the same `connection` number. */
+/** A TCP connection's life; a failed one is opened again under the same `connection` number. */
 export interface LoadSocket {
   readonly connection: number
   readonly localPort: number
@@ -132,8 +132,8 @@ export interface LoadResult {
    */
   readonly generatorLate: { readonly p50: number; readonly p99: number; readonly max: number }
   /**
-   * Of the open pace: due, and no connection was free for them even some seconds behind the end. They count
-   * as failed and as late.
+   * Requests of the open pace that were due, and had no free connection even some seconds after the end. They
+   * count as failed and as late.
    */
   readonly unsent: number
   /** Share of one core that the generator itself used. Near 1 the generator was the limit. */

@@ -1,4 +1,4 @@
-/** The generator's own process: runs one plan, told by IPC, and answers with what it found. */
+/** The generator's own process: runs one plan, received by IPC, and answers with its results. */
 import { LoadConnection, type LoadOutcome } from './load-connection.ts'
 import { latencies, latencyOf, latenessOf, noteMs } from './load-latency.ts'
 import { monotonicMs, type LoadPlan, type LoadResult, type LoadRow, type LoadSocket } from './load-plan.ts'
@@ -16,7 +16,7 @@ const REOPEN_MS = 5
 const REOPEN_GENTLY_MS = 1_000
 /** Of an open pace: how often what is due is sent. */
 const TICK_MS = 1
-/** What is found so soon counts from then: timers are no finer, and that is no latency of the server's. */
+/** A request that starts so soon counts from its start: timers are no finer, and the server is not late. */
 const TICK_LATE_MS = 1.5
 const DRAIN_MS = 5_000
 
@@ -50,7 +50,7 @@ class Load {
    */
   readonly #sentAt: number[] = []
   #sent = 0
-  /** By slot: it was told to come back no sooner. */
+  /** By slot: the earliest time of its next request, by Retry-After. */
   readonly #quietUntil = new Map<number, number>()
   #unsent = 0
   #lastAt = 0
@@ -141,8 +141,7 @@ class Load {
   }
 
   /**
-   * A connection that was made for a request and ended before that could be sent: whoever wanted it has
-   * failed.
+   * A connection that was made for a request and ended before that could be sent: the request has failed.
    */
   #refused(index: number, startedAt: number): void {
     const at = { dueAt: startedAt, startedAt, endedAt: monotonicMs() }
@@ -220,7 +219,7 @@ class Load {
     this.#next(index)
   }
 
-  /** @returns whether it was answered well, behind the warm-up */
+  /** @returns whether it was answered well, after the warm-up */
   #record(
     connection: number,
     at: { dueAt: number; startedAt: number; endedAt: number },
@@ -296,7 +295,7 @@ class Load {
 
   #result(): LoadResult {
     const used = process.cpuUsage(this.#cpuAtStart)
-    // What is answered behind the end counts, and so does the time that it took.
+    // Answers after the end count, and so does their time.
     const measuredMs = Math.max(
       1,
       Math.max(Math.min(monotonicMs(), this.#endsAt), this.#lastAt) - this.#measureFrom,

@@ -87,7 +87,7 @@ t.test('a request without an answer fails after its time-out', async (t) => {
   t.same((await runLoad(plan(server.port, { requestsMax: 1, answerTimeoutMs: 50 }))).failures, ['no answer'])
 })
 
-t.test('a stopped load answers with what it has', async (t) => {
+t.test('a stopped load answers with its results so far', async (t) => {
   const server = await rawServer(t, [OK])
   const load = await startLoad(plan(server.port, {}))
   while (server.heads.length < 10) await new Promise((resolve) => setImmediate(resolve))
@@ -186,7 +186,7 @@ t.test('over TLS: its name is checked, and the plain request arrives', { skip: N
     const refused = await runLoad(plan(port, { origin: wrong, ratePerSMax: 10, requestsMax: 1 }))
     t.same(refused.statuses, { 0: 1 })
   }
-  t.equal(heads.length, 3, 'nothing is sent to whoever is not the server meant')
+  t.equal(heads.length, 3, 'nothing is sent to another server than the one meant')
 })
 
 t.test('a body of bytes arrives as it is', async (t) => {

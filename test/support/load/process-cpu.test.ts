@@ -10,7 +10,7 @@ const BURNT_S = 0.3
 const BURN = `while (process.cpuUsage().user < ${BURNT_S * 1e6});`
 const env = plainEnvironment()
 
-t.test('what a child has used counts when it has ended', { skip }, async (t) => {
+t.test('the use of a child counts when it has ended', { skip }, async (t) => {
   const before = treeCpuS(process.pid)
   spawnSync(process.execPath, ['-e', BURN], { env })
   const used = treeCpuS(process.pid) - before
@@ -31,6 +31,6 @@ t.test('a grandchild that runs counts by itself', { skip }, async (t) => {
   t.ok(used >= BURNT_S * 0.9, `${used} s`)
 })
 
-t.test('nobody has used nothing', { skip }, async (t) => {
+t.test('a process that does not exist has used nothing', { skip }, async (t) => {
   t.equal(treeCpuS(0), 0)
 })

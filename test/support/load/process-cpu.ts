@@ -15,7 +15,7 @@ export interface ProcessRow {
   readonly arguments: readonly string[]
 }
 
-/** Every process that may be read; empty where there is no /proc. */
+/** Every readable process; empty without /proc. */
 export function processes(): readonly ProcessRow[] {
   return pids().flatMap((pid) => {
     const row = processRow(pid)
@@ -30,7 +30,7 @@ export function processRow(pid: number): ProcessRow | null {
 
 type ProcessFacts = Omit<ProcessRow, 'arguments'>
 
-/** One file of `/proc`: whoever looks at all processes for a few of them needs no more of the others. */
+/** One file of `/proc`: a look at all processes for a few of them needs no more of the others. */
 function processFacts(pid: number): ProcessFacts | null {
   const text = statOf(pid)
   return text === null ? null : factsOf(pid, text)

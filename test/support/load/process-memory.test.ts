@@ -23,8 +23,7 @@ async function sleepers(t: Test, name: string): Promise<readonly number[]> {
 }
 
 /**
- * What is seen while nobody takes pages from them: a machine that is short of memory may, also from who
- * sleeps.
+ * The figures while the system takes no pages away: a machine short of memory may, also from sleeping ones.
  */
 function still<T>(pids: readonly number[], look: () => T): T {
   for (;;) {
@@ -71,6 +70,6 @@ t.test('those of a store are one holding, with all that they have', { skip }, as
   )
 })
 
-t.test('who has ended has nothing', { skip }, async (t) => {
+t.test('an ended process holds nothing', { skip }, async (t) => {
   t.same(residentAndShared(0), [0, 0])
 })

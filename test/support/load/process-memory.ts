@@ -20,7 +20,7 @@ export interface MemoryWatch {
   stop(): void
 }
 
-/** A look at all processes of the system costs milliseconds of CPU: the tree is asked for anew this often. */
+/** A look at all processes of the system costs milliseconds of CPU: the tree is read again this often. */
 const TREE_MS = 500
 
 /** Looks every so many milliseconds until it is stopped. */

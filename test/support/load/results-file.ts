@@ -51,7 +51,7 @@ export function scenarioRecord(
   }
 }
 
-/** Repeats that lie beside each other by some percent, the same each time. */
+/** Repeats that differ by some percent, the same each time. */
 export function sampleRecords(of: Partial<SampleRecord>, repeats = 5): readonly SampleRecord[] {
   return Array.from({ length: repeats }, (_, at) => {
     const by = 1 + (((at * 7) % 5) - 2) / 100

@@ -15,8 +15,7 @@ import { treeCpuS } from './process-cpu.ts'
 import { freePort, stopServer, untilListening } from '../nodes/spawned.ts'
 
 /**
- * Microseconds; enough of them that the system's clock, which ticks a hundred times a second, tells the
- * difference.
+ * Microseconds; enough that the system's clock, which ticks a hundred times a second, shows the difference.
  */
 const BURN_US = 700
 const REQUESTS = 200
@@ -69,7 +68,7 @@ async function measure(slowerPercent: number, repeats: number, file: string | nu
         requests: [{ method: 'GET', path: '/', headers: {}, body: '' }],
       })
       const cpuS = treeCpuS(child.pid ?? 0) - before
-      // The first one warms up. Of the rate nothing is said: the machine may be anybody's.
+      // The first one warms up. The rate is left out: other programs may use the machine.
       if (repeat > 0)
         samples.push({
           ...sampleOf(result, { cpuS, rssBytes: null, successStatus: 200 }),

@@ -17,7 +17,7 @@ export const COST = 400
 export const LENT = 10_000
 
 export interface DeadFrontOptions extends Partial<JournalOptions> {
-  /** What the open call told of its answer, in order. */
+  /** The progress that the open call reported, in order. */
   readonly last?: readonly Partial<TakeProgress>[]
 }
 

@@ -2,7 +2,7 @@ import { costUnbounded } from '../../../src/schemas/money/money-refusals.ts'
 import type { PaymentPorts } from '../../../src/server/ports/model-calls.ts'
 import type { CallCost, CallProgress, HoldInput, Spend } from '../../../src/server/ports/money/money.ts'
 
-/** Money for tests and benches of something else: every call may be paid, and nobody writes it down. */
+/** Money for tests and benches of something else: every call may be paid, and nothing is recorded. */
 export const FREE_SPEND: Spend = {
   hold: () => ({ ok: true, value: { written: () => true, progress() {}, settle: () => null, release() {} } }),
 }
@@ -18,7 +18,7 @@ export const FREE_PAYMENT: PaymentPorts = {
 /** What became of a hold. */
 export type Held = {
   readonly ask: HoldInput
-  /** What it was told while it was open. */
+  /** The progress reported while it was open. */
   readonly progress: CallProgress[]
   end: 'open' | 'released' | CallCost
 }

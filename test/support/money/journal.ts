@@ -9,7 +9,7 @@ export const TEST_BOOT = '7b0f2f1e-0000-4000-8000-000000000001'
 const MODEL = 'openai/text-embedding-3-small'
 const DAY = '2026-11-20'
 
-/** Whose calls a test's journal tells of. */
+/** The owner of the calls in a test's journal. */
 export interface CallOwner {
   readonly organizationId: string
   readonly workspaceId: string

@@ -20,7 +20,7 @@ export const usd = (amount: number): number => Math.round(amount * 1e9)
  * the authority has.
  */
 export interface TestCall {
-  /** What it may cost at most; null: nobody can tell. */
+  /** Its maximum cost; null when unknown. */
   readonly nano: number | null
   readonly bound?: CostBound
   readonly money?: Partial<KeyMoney>
@@ -46,7 +46,7 @@ export interface MoneyFront extends MoneyWorld {
   /** A call that is paid and comes to its bound, or to so much. */
   paid(nano: number, costNano?: number): Promise<void>
   change(change: Change): void
-  /** None of its timers runs for so long, as in a process that is stopped. */
+  /** None of its timers runs for this time, as in a stopped process. */
   stand(ms: number): void
   /** A drain, which has a simulated second. */
   closed(): Promise<void>

@@ -165,7 +165,7 @@ export async function turnTo(sql: Queryable, day: Day): Promise<void> {
   )
 }
 
-/** What of the books does not balance, counted anew from ledger and leases; nothing when all is well. */
+/** Entries of the books that do not balance, recounted from ledger and leases; empty when all is well. */
 export async function imbalances(sql: Queryable): Promise<readonly unknown[]> {
   return sql.unsafe(IMBALANCES)
 }

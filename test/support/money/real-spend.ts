@@ -14,7 +14,7 @@ import { REAL_TIMERS } from '../../../src/server/money/reservation.ts'
 /** The money of one front as it is in a node: purses, a journal on disk, the books in Postgres. */
 export interface RealSpend extends FrontSpend {
   /**
-   * Gives everything back, and tells what the books say: rows in the order of their end, and what does not
+   * Gives everything back, and returns the books: rows in the order of their end, and those that do not
    * balance.
    */
   books(): Promise<Books>

@@ -3,7 +3,7 @@ import type { CallCost, Hold, HoldInput, Spend } from '../../../src/server/ports
 
 interface Recorded {
   readonly ask: HoldInput
-  /** Every end that it was told. */
+  /** Every end that was reported to it. */
   readonly ends: ('released' | CallCost)[]
 }
 

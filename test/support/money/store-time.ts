@@ -29,7 +29,7 @@ export function storeTime(): StoreTime {
         return await ask(...args)
       } finally {
         asked--
-        // Behind those that take the answer.
+        // After those that take the answer.
         setImmediate(fire)
       }
     }

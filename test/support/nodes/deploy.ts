@@ -27,7 +27,7 @@ export function deployFiles(): readonly string[] {
 }
 
 /**
- * The documents of a YAML text, merge keys resolved. Throws on what is none, and on a key that stands twice.
+ * The documents of a YAML text, merge keys resolved. Throws on invalid YAML, and on a key that stands twice.
  */
 export function yamlOf(text: string): readonly Member[] {
   return parseAllDocuments(text, { merge: true, strict: true, uniqueKeys: true }).map((document) => {
@@ -51,7 +51,7 @@ export function listAt(value: Member, ...path: readonly (string | number)[]): re
   return Array.isArray(found) ? (found as readonly Member[]) : []
 }
 
-/** Name and value of each member, in order; of what is no object, none. */
+/** Name and value of each member, in order; empty for a value that is not an object. */
 export function membersAt(
   value: Member,
   ...path: readonly (string | number)[]
@@ -86,7 +86,7 @@ export function plantedSecrets(t: Teardown): string {
   return folder
 }
 
-/** What a program of the machine says of its arguments; null where there is no such program. */
+/** The exit code and output of a program of the machine; null where there is no such program. */
 export function told(
   command: string,
   args: readonly string[],

@@ -11,7 +11,7 @@ export interface Instruction {
   readonly line: number
 }
 
-/** Throws on a line that is none. */
+/** Throws on an invalid line. */
 export function parseDockerfile(text: string): readonly Instruction[] {
   const found: Instruction[] = []
   let [joined, startedAt] = ['', 0]

@@ -161,8 +161,8 @@ function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): 
 }
 
 /**
- * A connection for each request. The global `fetch` keeps a pool for each origin, whose queue has stood still
- * for good behind a connection that a killed front reset.
+ * A connection for each request. The global `fetch` keeps a pool for each origin, whose queue has stopped for
+ * good at a connection that a killed front reset.
  */
 function ask(
   url: string,
@@ -176,7 +176,7 @@ function ask(
   })
 }
 
-/** A line of the log or the ready line; an unfinished one is none yet. */
+/** A line of the log or the ready line; an unfinished one does not count yet. */
 function parsed(line: string): Record<string, unknown>[] {
   return /^\{.*\}$/.test(line) ? [JSON.parse(line) as Record<string, unknown>] : []
 }

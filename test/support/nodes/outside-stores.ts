@@ -1,4 +1,4 @@
-/** Postgres and Redis as an operator would run them beside the node, to be stopped and brought back. */
+/** Postgres and Redis as an operator would run them next to the node, to be stopped and brought back. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -38,7 +38,7 @@ export interface OutsideStore {
 export interface OutsideRedis extends OutsideStore {
   /** Scripts that it has carried out: a step of a rate limit each. */
   scripts(): Promise<number>
-  /** It keeps its connections and answers nobody, until `resume`. */
+  /** It keeps its connections and answers nothing, until `resume`. */
   pause(): void
   resume(): void
 }
@@ -47,7 +47,7 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '200' }
 const SYNCED = { fsync: 'on', full_page_writes: 'on' }
 
-/** A database of the test cluster, which nobody may end: other tests are in it. */
+/** A database of the test cluster, which must not be stopped: other tests use it. */
 export async function lentPostgres(): Promise<OutsideStore> {
   const closers: (() => unknown)[] = []
   const { url } = await openTestDatabase({ teardown: (close) => closers.push(close) })

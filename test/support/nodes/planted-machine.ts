@@ -18,7 +18,7 @@ export const V1 =
   '32 31 0:29 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n' +
   '33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw shared:10 - cgroup cgroup rw,cpu,cpuacct\n'
 
-/** Files of a machine by their paths from `/`, without it, beside those of its cores; the folder that holds them. */
+/** Writes files of a machine by their paths below `/`, besides those of its cores. @returns their folder */
 export function plantedMachine(t: Teardown, files: Planted): string {
   const root = temporaryFolder(t, 'machine')
   for (const [path, text] of Object.entries({ ...MACHINE, ...files })) {

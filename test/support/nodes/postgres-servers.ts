@@ -51,7 +51,7 @@ export interface PostgresServer {
   stop(): Promise<void>
   /** SIGQUIT: the server does no more than end. */
   kill(): Promise<void>
-  /** Its processes stand still, as on a machine that died: connections stay open, and nobody answers. */
+  /** Its processes stand still, as on a machine that died: connections stay open without an answer. */
   freeze(): void
   /** @param of the primary that it follows as a standby; `nobody`: as a standby that follows no server */
   start(of?: PostgresServer | 'nobody'): Promise<void>

@@ -5,7 +5,7 @@
 export interface ReadQuery {
   readonly metrics: readonly { readonly name: string; readonly labels: readonly string[] }[]
   readonly matchers: readonly { readonly label: string; readonly value: string }[]
-  /** Labels that aggregations keep, those of all of them; null: there is none. */
+  /** Labels that aggregations keep, those of all of them; null without an aggregation. */
   readonly by: readonly string[] | null
 }
 

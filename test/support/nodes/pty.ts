@@ -8,7 +8,7 @@ import { pause } from '../wait.ts'
 export interface Pty {
   /** All that was written to the terminal. */
   output(): string
-  /** Waits until it was written behind what `after` counts; the place behind it. */
+  /** Waits until it was written after `after` characters; resolves with the place after it. */
   until(pattern: RegExp, after?: number): Promise<number>
   keys(text: string): void
   resize(rows: number, columns: number): void

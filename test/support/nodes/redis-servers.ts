@@ -26,7 +26,7 @@ export async function whyNoRedis(): Promise<string | null> {
   return (await isOnPath('redis-server')) ? null : 'redis-server is not on the PATH'
 }
 
-/** @param args beside the port, such as `--replicaof 127.0.0.1 7000` */
+/** @param args besides the port, such as `--replicaof 127.0.0.1 7000` */
 export async function startRedisServer(t: Teardown, ...args: readonly string[]): Promise<RedisServer> {
   const home = temporaryFolder(t, 'redis')
   const port = await freePort()

@@ -1,4 +1,4 @@
-/** The npm registry, as whoever has nothing but it reaches it. */
+/** The npm registry, as a process without any other network reaches it. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { plainEnvironment } from '../load/load.ts'
 
 /**
- * Which registry, and whom to trust for it: a person's caches and keys stay behind, a registry of theirs must
- * not.
+ * The registry and its certificate authority: a user's caches and keys are left out, but not their registry.
  */
 export function registrySettings(): Readonly<Record<string, string>> {
   const asked = ['registry', 'cafile'] as const
@@ -23,7 +22,7 @@ export function registrySettings(): Readonly<Record<string, string>> {
   )
 }
 
-/** Why nobody can be shut in here with the registry alone; null when it can be done. */
+/** The reason why no process can be shut in here with the registry alone; null when one can. */
 export function whyNotShutIn(): string | null {
   return spawnSync('unshare', ['--net', 'true']).status === 0
     ? null
@@ -33,7 +32,7 @@ export function whyNotShutIn(): string | null {
 export interface RegistryGate {
   /** A Unix socket: those are reached from any network namespace. */
   readonly socketPath: string
-  /** Hosts and ports that somebody wanted to be connected to, by how often. */
+  /** Hosts and ports of requested connections, with their counts. */
   readonly asked: Readonly<Record<string, number>>
   close(): Promise<void>
 }
@@ -63,7 +62,7 @@ export async function openRegistryGate(socketPath: string, registry: string): Pr
     })
   })
   await listen(server, socketPath)
-  // Whoever is shut in may be another user.
+  // The process that is shut in may run as another user.
   chmodSync(socketPath, 0o777)
   return {
     socketPath,
@@ -99,7 +98,7 @@ export function shutIn(gate: RegistryGate, command: readonly string[]): readonly
   ]
 }
 
-/** How npm is told the way. */
+/** Settings that lead npm to the relay. */
 export const GATE_SETTINGS: Readonly<Record<string, string>> = {
   npm_config_https_proxy: `http://127.0.0.1:${RELAY_PORT}`,
   npm_config_proxy: `http://127.0.0.1:${RELAY_PORT}`,

@@ -21,15 +21,15 @@ export class ScriptedChild implements FleetChild {
   hasCalls = true
   /** What it was started with. */
   part: ChildPart | null = null
-  /** `isReplaced` of every drain that it was told. */
+  /** `isReplaced` of every drain that it was sent. */
   readonly drains: boolean[] = []
   /** What it answers when it is asked for its keys; null: it does not. */
   keys: string | null = null
-  /** How often it was told to sweep. */
+  /** The number of sweeps that it was sent. */
   sweeps = 0
-  /** What it was told to begin with. */
+  /** The keys that it was sent to begin with. */
   readonly begunWith: string[] = []
-  /** Connections of the node that it was told while it served. */
+  /** Counts of the node's connections that it was sent while it served. */
   readonly scalings: number[] = []
   #end: (how: string) => void = () => undefined
   #start: (isReady: boolean) => void = () => undefined
@@ -171,7 +171,7 @@ export function turnOfLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Parts of one generation, which `mark` tells from others. */
+/** Parts of one generation, distinguished by `mark`. */
 export function partsOf(fronts: number, mark: string, sessionThreads = 1): readonly ChildPart[] {
   return Array.from({ length: fronts }, (_, slot) => ({
     role: 'front' as const,

@@ -14,7 +14,7 @@ export interface Spawned {
 const OUTPUT_CHARS_MAX = 1_000_000
 
 export interface SpawnOptions {
-  /** Beside the caller's own. */
+  /** Besides the caller's own. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
   /** Gives it a session of its own: the kernel shares out cores by session, which a bench must not mix up. */
@@ -35,7 +35,7 @@ export function spawnServer(command: string, args: readonly string[], more: Spaw
   }
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
-  // An absent program is told by its exit without a pid.
+  // An absent program shows by its exit without a pid.
   child.on('error', (error) => {
     text += error.message
   })
@@ -86,7 +86,7 @@ export async function stopServer(
 }
 
 /**
- * Below the ports that systems give out by themselves: whoever asks for any port never gets one of them, and
+ * Below the ports that systems give out by themselves: a request for any port never gets one of them, and
  * each process counts through some of its own, so that two tests side by side do not wait for the same.
  */
 const PORTS_FROM = 20_000
@@ -124,7 +124,7 @@ function isClaimed(place: number): Promise<boolean> {
   })
 }
 
-/** @returns null when somebody has it */
+/** @returns null when another process has it */
 async function listened(port: number): Promise<number | null> {
   const server = createServer().listen(port, '127.0.0.1')
   try {

@@ -54,7 +54,7 @@ export interface FirstKeys {
 }
 
 export interface StandInput {
-  /** Settings beside the stand's own. */
+  /** Settings besides the stand's own. */
   readonly settings?: Readonly<Record<string, string>>
   /** Numbers of the one vector in the provider's answer. */
   readonly dimensions?: number
@@ -241,7 +241,7 @@ export function standCatalogue(
   }
 }
 
-/** Not the spare, which is loaded and serves nobody yet. */
+/** Not the spare, which is loaded and serves no calls yet. */
 function frontsOf(pid: number): readonly number[] {
   const isFront = (words: readonly string[]): boolean =>
     /(^|[ /])sluice front( |$)/.test(words.join(' ').trim())

@@ -60,7 +60,7 @@ async function inThreads(address: string, expression: string): Promise<number> {
         readonly params?: { readonly sessionId?: string }
       }
       if (message.method === 'NodeWorker.attachedToWorker') threads.push(message.params?.sessionId ?? '')
-      // Those that run already are told before the answer.
+      // Threads that run already are reported before the answer.
       if (message.id === 1) resolve()
     })
     say('NodeWorker.enable', { waitForDebuggerOnStart: false })

@@ -1,4 +1,4 @@
-/** Conditions that doctor finds, each alone beside an installation that lacks nothing. */
+/** Conditions that doctor finds, each alone in an installation that lacks nothing else. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { openDataDirectory } from '../../../src/server/supervisor/data-directory/data-directory.ts'
@@ -40,8 +40,7 @@ export async function installationOf(t: Test): Promise<Installation> {
 }
 
 /**
- * Beside the base nothing but this is found, in one line and one that says what to do, and the exit code
- * follows.
+ * Besides the base only this is found, in one line and one with the fix, and the exit code follows.
  */
 function testCondition(
   root: Test,

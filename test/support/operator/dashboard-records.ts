@@ -18,7 +18,7 @@ const FILE_BYTES = 2_048
 const UPSTREAM_HOST = 'localhost'
 
 export interface Receiver {
-  /** False: whatever it is told, its address is gone. */
+  /** False: it answers 410 to every delivery. */
   isOpen: boolean
   readonly origin: string
   /** Bodies that it has taken. */

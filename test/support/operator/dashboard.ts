@@ -16,7 +16,7 @@ import { present } from '../must.ts'
 import { firstKeys, nodeSettings, startNode, type Settings, type TestNode } from '../nodes/node.ts'
 import type { Teardown } from '../teardown.ts'
 
-/** An embeddings model that needs nobody outside and costs 0.001 USD a token. */
+/** An embeddings model that needs no outside service and costs 0.001 USD a token. */
 export const PRICED_MODEL = 'test/priced'
 const CATALOGUE = {
   models: [
@@ -71,7 +71,7 @@ export async function openDashboard(t: Teardown, more: Settings = {}): Promise<D
     managementKey,
     async signIn() {
       await page.context().clearCookies()
-      // A page that differs by its hash alone would not be loaded anew.
+      // A page that differs by its hash alone would not be loaded again.
       await page.goto('about:blank')
       await page.goto(`${url}#/now`)
       await page.getByLabel('Management key').fill(managementKey)

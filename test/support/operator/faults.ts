@@ -6,7 +6,7 @@ import { until } from '../nodes/node.ts'
 import type { Teardown } from '../teardown.ts'
 import { openDashboard, PRICED_MODEL, type Dashboard } from './dashboard.ts'
 
-/** A name that nobody has, and the one that was meant. */
+/** A misspelt name, next to the one that was meant. */
 export const MISSPELT = 'test/pricde'
 /** Milliseconds that the node waits for the slow provider. */
 const PATIENCE_MS = 250

@@ -51,7 +51,7 @@ export async function signInTyped(
  * @returns the key that was made, and the call to paste
  */
 export async function copiedCall(page: Page): Promise<{ readonly key: string; readonly call: string }> {
-  // The first one behind "Choose a provider".
+  // The first one after "Choose a provider".
   await page.keyboard.press('Home')
   await page.keyboard.press('ArrowDown')
   await step(page, '1. Choose').getByText('ready').waitFor()

@@ -1,6 +1,6 @@
 import type { LiveView } from '../../../src/schemas/operator/live-view.ts'
 
-/** What a node that is well tells, but for what a test is about. */
+/** The live view of a healthy node, except for the members that a test is about. */
 export function liveView(more: Partial<LiveView>): LiveView {
   return {
     at: '2026-11-21T10:11:12.345Z',

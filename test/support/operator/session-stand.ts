@@ -17,7 +17,7 @@ export interface Browsing extends Halves {
   readonly setCookie: string
 }
 
-/** Headers beside those that a browser sends for the dashboard's page; an empty text leaves one out. */
+/** Headers besides those that a browser sends for the dashboard's page; an empty text leaves one out. */
 export type SentHeaders = Readonly<Record<string, string>>
 
 export interface SessionStand {
@@ -95,7 +95,7 @@ export function headersOf({ cookie, pageToken }: Halves): SentHeaders {
   return { cookie, 'x-sluice-page-token': pageToken }
 }
 
-/** What reached the public port beside checks of keys. */
+/** Requests that reached the public port besides checks of keys. */
 export function relayedTo({ asked }: PublicStand): readonly string[] {
   return asked.filter((one) => !one.endsWith('/admin/session'))
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from '../../../src/server/cli/run.ts'
 
-/** The process behind `runVerb`: runs one verb after the other, as `bin/sluice` would, and stays. */
+/** The process of `runVerb`: runs one verb after the other, as `bin/sluice` would, and stays. */
 export interface VerbOrder {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly args: readonly string[]
@@ -19,7 +19,7 @@ export interface VerbEnded {
 const STANDARD_INPUT = 0
 
 process.on('message', (order: VerbOrder) => void obey(order).then((ended) => process.send?.(ended)))
-// Whatever a verb left open, nobody asks for another one.
+// No other verb will come: end, whatever the last one left open.
 process.on('disconnect', () => process.exit())
 
 async function obey({ env, args, input }: VerbOrder): Promise<VerbEnded> {

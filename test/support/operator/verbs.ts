@@ -27,7 +27,7 @@ export async function runVerb(settings: Settings, args: readonly string[], input
     })
   host.ref()
   host.channel?.ref()
-  // Its output may be a terminal, which nobody looks at.
+  // Its output may be a terminal, and colours would spoil the text.
   const order: VerbOrder = { env: { ...plainEnvironment(), NO_COLOR: '1', ...settings }, args, input }
   const ended = await answerOf(host, order)
   // An idle one keeps no test from ending, and ends with it.

@@ -11,7 +11,7 @@ export interface FieldRow {
   readonly kept?: readonly unknown[]
   readonly keptAs?: readonly (readonly [unknown, unknown])[]
   readonly ignored?: readonly unknown[]
-  /** Said of nobody: neither kept nor told to be ignored. */
+  /** Neither kept nor reported as ignored. */
   readonly silent?: readonly unknown[]
   readonly refused?: readonly (readonly [unknown, string])[]
 }

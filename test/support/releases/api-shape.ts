@@ -11,7 +11,7 @@ export type Contents = Readonly<Record<string, number>>
 
 export interface OperationShape {
   readonly summary: string
-  /** By place and name: `query limit`. Parts of the path are told by the path. */
+  /** By place and name: `query limit`. Parts of the path are known by the path. */
   readonly parameters: Readonly<Record<string, ParameterShape>>
   readonly body?: { readonly isRequired: boolean; readonly contents: Contents }
   /** By status; of a webhook under `sent`. */
@@ -63,7 +63,7 @@ export function apiShapeOf(document: ApiDocument): ApiShape {
   return { operations, shapes: shapes.all }
 }
 
-/** Beside its operations a path has its servers. */
+/** Besides its operations a path has its servers. */
 function operationsOf(
   methods: Readonly<Record<string, unknown>>,
 ): readonly (readonly [string, DocumentOperation])[] {

@@ -1,4 +1,4 @@
-/** What a version promises, told by its own definitions: the API, settings, error types and steps of the schema. */
+/** The promises of a version, from its own definitions: API, settings, error types and schema steps. */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { apiShapeOf, type ApiDocument, type ApiShape } from './api-shape.ts'

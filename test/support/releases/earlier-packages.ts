@@ -72,7 +72,7 @@ async function installAll(folder: string): Promise<string | null> {
     : 'the packages of the earlier commit could not be installed'
 }
 
-/** Links each package by itself: others stand beside them. */
+/** Links each package by itself, as the folder holds others too. */
 function linkAll(clone: string, folder: string): void {
   const from = join(clone, MODULES)
   mkdirSync(join(folder, MODULES))

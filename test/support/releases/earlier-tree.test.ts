@@ -1,4 +1,4 @@
-/** A tree of an earlier commit: what is missing is told, with how it comes. */
+/** A tree of an earlier commit: reports missing parts, with the way to get them. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ function repository(t: Teardown): { readonly home: string; readonly clone: strin
   return { home, clone, first }
 }
 
-t.test('a shallow clone has no such commit, and is told how it comes', async (t) => {
+t.test('a shallow clone has no such commit, and the failure says how to get it', async (t) => {
   const { home, clone, first } = repository(t)
   const shallow = join(home, 'shallow')
   run(home, 'git', 'clone', '-q', '--depth', '1', `file://${clone}`, shallow)
@@ -60,7 +60,7 @@ t.test('a shallow clone has no such commit, and is told how it comes', async (t)
   t.notOk(existsSync(folder))
 })
 
-t.test('a whole clone without the commit is told how it comes', async (t) => {
+t.test('the failure for a missing commit in a whole clone says how to get it', async (t) => {
   const { home, clone } = repository(t)
   t.same(await makeEarlierTree({ commit: PROMISED_FROM, clone, folder: join(home, 'tree') }), {
     ok: false,
@@ -68,7 +68,7 @@ t.test('a whole clone without the commit is told how it comes', async (t) => {
   })
 })
 
-t.test('a folder that is no clone is told as such', async (t) => {
+t.test('reports a folder that is not a clone', async (t) => {
   const { home, first } = repository(t)
   const made = await makeEarlierTree({ commit: first, clone: home, folder: join(home, 'tree') })
   t.match(made, { ok: false, why: /^git cannot read .* as a clone of the repository: / })

@@ -6,8 +6,8 @@ import { plainEnvironment } from '../load/load.ts'
 import { bringPackages } from './earlier-packages.ts'
 
 /**
- * The commit that the promise of upgrades begins with: nodes of it and of this tree serve beside each other,
- * and what its API takes and gives stays. Decision.
+ * The commit that the promise of upgrades begins with: nodes of it and of this tree serve side by side, and
+ * its API keeps its inputs and outputs. Decision.
  */
 export const PROMISED_FROM = '2d8031b44b49bf9360cbd2e94a7d6024612649f2'
 

@@ -7,7 +7,7 @@
 export type Schema = Readonly<Record<string, unknown>>
 
 export interface ObjectShape {
-  /** What tells it from the other objects of its place: `type="function"`; absent: nothing does. */
+  /** The member that distinguishes it from other objects in its place: `type="function"`; may be absent. */
   readonly when?: string
   /** Numbers of the shapes of its members, by name. */
   readonly members: Readonly<Record<string, number>>
@@ -95,7 +95,7 @@ export class Shapes {
     }
   }
 
-  /** Objects that a member tells apart stand side by side; others are one, with the members of all. */
+  /** Objects that a member distinguishes stand side by side; others are one, with the members of all. */
   #objectsOf(objects: readonly Schema[]): readonly ObjectShape[] {
     const by = discriminatorOf(objects)
     const groups = new Map<string, Schema[]>()

@@ -19,7 +19,7 @@ export class ShapeChanges {
   readonly found: Change[] = []
   readonly #before: readonly Shape[]
   readonly #after: readonly Shape[]
-  /** Pairs that were compared: a shape that stands in many places is told of at the first. */
+  /** Pairs that were compared: a shape that stands in many places is reported at the first. */
   readonly #seen: Set<string>
 
   constructor(before: readonly Shape[], after: readonly Shape[], seen: ReadonlySet<string> = new Set()) {
@@ -68,7 +68,7 @@ export class ShapeChanges {
     const met = new Set<ObjectShape>()
     for (const one of before) {
       const same = after.find(({ when }) => when === one.when) ?? this.#nearest(one, after, way)
-      // Where objects are taken no more, the kinds have told it.
+      // Where objects are taken no more, the kinds have reported it.
       if (same === undefined) continue
       met.add(same)
       this.#members(`${place}${one.when === undefined ? '' : `(${one.when})`}`, [one, same], way)

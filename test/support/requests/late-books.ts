@@ -52,7 +52,7 @@ export async function openLate(t: Teardown): Promise<Books> {
   }
 }
 
-/** The comparison reads from so long ago on. */
+/** The comparison begins this long ago. */
 export async function markAt(store: Store, agoMs: number): Promise<void> {
   await store.sql`
     UPDATE request_marks SET through = clock_timestamp() - ${agoMs}::float8 * interval '1 ms' WHERE id = 'ledger'`

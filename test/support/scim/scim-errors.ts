@@ -10,7 +10,7 @@ export interface ScimErrorBody {
 
 /**
  * Checks that an answer has the form of RFC 7644 §3.12 and no other.
- * @returns which failure it tells of, by its text: no member of the body names it
+ * @returns the name of the failure, by its text: no member of the body has it
  */
 export function failureIn(text: string, { status, headers }: Pick<Response, 'status' | 'headers'>): string {
   if (headers.get('content-type') !== 'application/scim+json')
@@ -26,12 +26,12 @@ export function failureIn(text: string, { status, headers }: Pick<Response, 'sta
   return failureOf(body.detail)
 }
 
-/** The failure whose text it begins with; the text itself where there is none. */
+/** The failure whose text it begins with; else the text itself. */
 export function failureOf(detail: string): string {
   return Object.entries(FAILURES).find(([, row]) => beginOf(row.text).test(detail))?.[0] ?? detail
 }
 
-/** The text up to where an issue stands behind it. */
+/** The text up to its first issue. */
 function beginOf(text: string): RegExp {
   const parts = text
     .replace(/\.$/, '')

@@ -1,4 +1,4 @@
-/** How Postgres carried out a statement: what `EXPLAIN (ANALYZE, FORMAT JSON)` tells. */
+/** How Postgres carried out a statement: the output of `EXPLAIN (ANALYZE, FORMAT JSON)`. */
 
 export interface PlanNode {
   readonly 'Node Type': string

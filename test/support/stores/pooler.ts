@@ -115,7 +115,7 @@ class Pool {
     client.socket.on(
       'data',
       framed((message, kind) => {
-        // The end of a client is none of a connection that others use.
+        // The end of a client does not end a connection that others use.
         if (kind === 'X' && this.#mode === 'transaction') return
         client.waiting.push(message)
         this.#serve(client)

@@ -52,7 +52,7 @@ let count = 0
 let isEnding = false
 let idle: NodeJS.Timeout | undefined
 const server = createServer(serve)
-// The name is the lock: whoever has it is the keeper.
+// The name is the lock: the process that has it is the keeper.
 if (!(await hold())) process.exit(0)
 const booting = boot()
 /** Databases that stand ready, so that a test does not wait for a copy of the template. */
@@ -153,7 +153,7 @@ async function made(admin: Sql, kind: Kind): Promise<string> {
 async function boot(): Promise<Cluster> {
   const inMemory = await memoryHome()
   if (inMemory === null) return bootAt(KEEPER_HOME)
-  // Programs that must be copied beside the data do not start where the folder may hold none.
+  // Programs that must be copied next to the data do not start where the folder may hold no programs.
   return bootAt(inMemory).catch(async () => {
     await rm(inMemory, REMOVAL)
     return bootAt(KEEPER_HOME)

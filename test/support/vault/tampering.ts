@@ -80,7 +80,7 @@ export async function restore(stand: Stored, row: RawSecret, edit: Edit): Promis
 
 /**
  * One edit for every byte: of the sealed value, of the name, of each host and of the version, and hosts that
- * were added, dropped, doubled and put in another order. Whoever edits asks for what stands there afterwards.
+ * were added, dropped, doubled and put in another order. Each edit names the row to ask for afterwards.
  * @param bit which bit of a sealed byte is flipped
  */
 export function bytewise(row: RawSecret, bit: (at: number) => number): readonly Tampering[] {

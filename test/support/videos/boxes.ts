@@ -7,7 +7,7 @@ export function box(type: string, bodyBytes: number): Buffer {
   return bytes
 }
 
-/** What passes for a clip as far as its outermost boxes tell. */
+/** Bytes that pass for a clip by their outermost boxes. */
 export const CLIP: Buffer = Buffer.concat([
   box('ftyp', 16),
   box('moov', 40),

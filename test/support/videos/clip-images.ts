@@ -24,7 +24,7 @@ export interface PngInput {
   readonly covers?: Uint8Array
 }
 
-/** @param rows rows as they are filtered, each behind the number of its filter */
+/** @param rows filtered rows, each after the number of its filter */
 export function pngOf(
   { width, height, depth, colourType, isInterlaced = false, palette, covers }: PngInput,
   rows: Uint8Array,

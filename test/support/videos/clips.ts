@@ -4,7 +4,7 @@ import { renderClip } from '../../../src/workers/clip/render.ts'
 
 export type ClipInput = ShortJobTypes['render_clip']['in']
 
-/** The smallest clip, unless told otherwise. */
+/** The smallest clip by default. */
 export function clipInput(input: Partial<ClipInput> = {}): ClipInput {
   return {
     prompt: 'a red fox runs over the snow',
@@ -27,7 +27,7 @@ export async function rendered(input: Partial<ClipInput> = {}): Promise<Buffer> 
   return Buffer.from(clip.mp4)
 }
 
-/** What the caller is told of a clip that is refused, null when it is not. */
+/** The message for a refused clip, null when it is accepted. */
 export async function refusal(input: Partial<ClipInput>): Promise<string | null> {
   const clip = await renderClip(clipInput(input))
   return clip.ok ? null : clip.detail

@@ -1,4 +1,4 @@
-/** What ffmpeg, where it is installed, says of a clip: the second opinion beside our own reader. */
+/** The facts of a clip by ffmpeg, where it is installed: a second opinion to our own reader. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -15,7 +15,7 @@ import type {
 export interface MemoryVideos extends VideoJobs {
   /** Every wish that became a job, in order. */
   readonly inputs: readonly VideoInput[]
-  /** Changes a job, or puts one there that nobody asked for. */
+  /** Changes a job, or adds one that no caller asked for. */
   put(view: Partial<VideoView> & Pick<VideoView, 'id'>, of?: Partial<Job>): void
   /** What `accept` answers from now on; null: it accepts. */
   refuse(failure: Failure | null): void

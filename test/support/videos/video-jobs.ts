@@ -192,7 +192,7 @@ export async function openVideoStand(t: Teardown): Promise<VideoStand> {
   }
 }
 
-/** The failure's name, or that there is none. */
+/** The failure's name, or `ok`. */
 export function nameOf(outcome: Outcome<unknown>): string {
   return outcome.ok ? 'ok' : outcome.failure.name
 }

@@ -38,8 +38,8 @@ export interface ModelProviderOptions {
 const QUIET_MS = 5_000
 
 /**
- * A provider that loses requests and answers, is late, and lies to nobody: who submits with `token` gets the
- * same job again; its list shows a job within the quiet time of `lookup`.
+ * A provider that loses requests and answers and is late, but never lies: a repeated `token` gets the same
+ * job again; its list shows a job within the quiet time of `lookup`.
  */
 export function modelProvider(slug: string, { kind, clock, random }: ModelProviderOptions): ModelProvider {
   const provider = scripted(slug, {

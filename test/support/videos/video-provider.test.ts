@@ -8,7 +8,7 @@ const OPEN_JOBS = 2_000
 const AT_ONCE = 64
 
 t.test(
-  'the fake provider keeps thousands of open jobs, each with its token once, and notes what it was asked',
+  'the fake provider keeps thousands of open jobs, each with its token once, and notes all calls',
   async (t) => {
     const videos = await startVideosProcess({ makeMs: 600_000 })
     const egress = openEgress()

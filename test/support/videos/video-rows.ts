@@ -15,7 +15,7 @@ type Tap = Parameters<typeof openTestStore>[0]
 
 export const CONTEXT: EndContext = { log: SILENT, origin: 'https://sluice.test', clipsKeptMs: 7 * 86_400_000 }
 export const LEASE_MS = 3_600_000
-/** A lease that has run out before anybody can look. */
+/** A lease that has run out before any process can look. */
 export const SPENT_MS = -1
 
 export const REQUEST: VideoRequest = {

@@ -1,4 +1,4 @@
-/** Providers of videos as a runner has them, before a fake provider and behind the real gate. */
+/** Providers of videos as a runner has them, with a fake provider and the real gate. */
 import { fail, ok } from '../../../src/schemas/failures.ts'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import { openEgress, type EgressOptions } from '../../../src/server/egress/egress.ts'
@@ -40,7 +40,7 @@ export interface VideoStandOptions {
   readonly endpoint?: Partial<Endpoint>
   readonly gate?: EgressOptions
   readonly more?: Partial<VideoProvidersOptions>
-  /** In the place of `127.0.0.1`, which no secret can be bound to. */
+  /** Used instead of `127.0.0.1`, which no secret can be bound to. */
   readonly host?: string
 }
 
@@ -57,7 +57,7 @@ export const FAKE_VIDEO: ProviderVideo = {
   takesUrls: false,
 }
 
-/** The gate finds every name on this machine and speaks plain HTTP there, unless told otherwise. */
+/** By default the gate finds every name on this machine and speaks plain HTTP there. */
 export async function openVideos(t: Teardown, options: VideoStandOptions = {}): Promise<VideoStand> {
   const fake = await startVideos(options.settings)
   const egress = openEgress({
@@ -168,7 +168,7 @@ export function orderOf(prompt: string | null, { request, target, ...more }: Ord
   }
 }
 
-/** A call that nobody ends. */
+/** A call that is never ended. */
 export function timesOf(more: Partial<VideoCallTimes> & { readonly ms?: number } = {}): VideoCallTimes {
   const { ms = 10_000, ...rest } = more
   return {

@@ -1,5 +1,5 @@
 /**
- * What a prompt can tell a fake provider: `a fox [fail] [busy:503 retry=1 times=2]`, and what the provider
+ * Commands in a prompt for a fake provider: `a fox [fail] [busy:503 retry=1 times=2]`, and the provider's
  * notes.
  */
 

@@ -83,7 +83,7 @@ export interface World extends ModelRows {
   readonly counted: string[]
   readonly asked: number[]
   polls: PollBudget
-  /** Tells all engines. */
+  /** Wakes all engines. */
   wake(wake: VideoWake): void
   hasViews: boolean
   /** One more runner. */

@@ -1,7 +1,4 @@
-/**
- * A receiver of webhooks that keeps all it is told: HTTPS on loopback, with a certificate of a root of its
- * own.
- */
+/** A receiver of webhooks that keeps all deliveries: HTTPS on loopback, with a root of its own. */
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'

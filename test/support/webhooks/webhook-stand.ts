@@ -27,7 +27,7 @@ import { startTarget, type Target } from '../egress/vetted-stand.ts'
 import { delivery, outboxed } from './webhooks.ts'
 import { until } from '../wait.ts'
 
-/** What a receiver was told. */
+/** A delivery that a receiver got. */
 export interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -160,7 +160,7 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
       let found = await rows()
       await until('no delivery waits', async () => {
         found = await rows()
-        // A row may be read before the sender hears that it is written, which only then tells of it.
+        // A row may be read before the sender learns that it is written, and only then reports it.
         return found.every(({ state }) => state !== 'waiting') && !isBooking()
       })
       return found
@@ -179,7 +179,7 @@ function openSecrets(store: Store): WebhookSecrets {
   return openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes })
 }
 
-/** Deliveries that tell whether a sender waits for the write of an attempt. */
+/** Deliveries that know whether a sender waits for the write of an attempt. */
 function openCountedDeliveries(store: Store): {
   readonly deliveries: ReturnType<typeof openDeliveries>
   readonly isBooking: () => boolean

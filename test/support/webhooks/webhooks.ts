@@ -4,7 +4,7 @@ import type { DeliveryInput, NewDelivery } from '../../../src/server/ports/webho
 import type { Store } from '../../../src/server/store/base/open.ts'
 import { insertDeliveries } from '../../../src/server/store/webhooks/outbox.ts'
 
-/** What is to be told, unless `more` says otherwise: a job that has completed. */
+/** A new delivery, by default about a job that has completed. */
 export function delivery(workspaceId: string, more: Partial<NewDelivery> = {}): NewDelivery {
   const jobId = more.jobId ?? randomUUID()
   return {

@@ -12,7 +12,7 @@ export const BROWSERS: readonly string[] = [
   'google-chrome-stable',
 ]
 
-/** Null when there is none on the PATH: what needs one is skipped, and says so. */
+/** Null when the PATH has none: tests that need one are skipped, and say so. */
 export const browserFile: string | null =
   (process.env['PATH'] ?? '')
     .split(delimiter)
@@ -48,8 +48,8 @@ export interface Seen {
 }
 
 /**
- * Notes what a page asks of others, and what goes wrong in it. An answer that is an error is none of the
- * page, and Chromium writes each to the console: `mayBeRefused` says which are expected.
+ * Notes a page's requests to other hosts and its errors. An error answer is not an error of the page, but
+ * Chromium writes each to the console: `mayBeRefused` says which are expected.
  */
 export function watch(
   page: Page,
@@ -94,7 +94,7 @@ export async function showAs(page: Page, { colorScheme, width, height }: Look): 
   await page.setViewportSize({ width, height })
 }
 
-/** Impacts of what axe-core finds: those that shut somebody out, and all. */
+/** Impacts of axe-core's findings: those that exclude users, and all. */
 export const GRAVE = ['serious', 'critical'] as const
 export const ALL_IMPACTS = ['minor', 'moderate', ...GRAVE] as const
 

@@ -63,7 +63,7 @@ export function startAuthority(t: Teardown): Authority {
         '-out',
         cert,
       ]
-      // Old versions cannot be told a date: one of 0 days is over at once.
+      // Old versions do not take a date: a certificate of 0 days has expired at once.
       openssl('x509', ...signed, '-days', isExpired ? '0' : '2')
       return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
     },

@@ -107,7 +107,7 @@ const MODELS: Readonly<Record<string, Call>> = {
   'generations.getGeneration': async ({ inference }) => {
     const id = await idOf(sent(inference, 'chat.send', { chatRequest: CHAT }))
     let read: unknown = null
-    // Records are written beside the calls.
+    // Records are written apart from the calls.
     await until(async () => {
       read = await sent(inference, 'generations.getGeneration', { id }).catch(() => null)
       return read !== null
@@ -267,7 +267,7 @@ export const REFUSED_CALLS: Readonly<Record<string, Call>> = {
   'analytics.getUserActivity': async (world) => {
     await sent(world.inference, 'chat.send', { chatRequest: CHAT })
     const read = () => sent(world.management, 'analytics.getUserActivity')
-    // Without rows there is nothing to refuse, and rows are written beside the calls.
+    // Without rows there is nothing to refuse, and rows are written apart from the calls.
     await until(() =>
       read().then(
         () => false,

@@ -2,7 +2,7 @@ const DASHES = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/
 
 /**
  * Looks for tables in a whole text, line by line with regular expressions: independent of the product's
- * tables. Links and back-ticks are none of its business.
+ * tables. It ignores links and back-ticks.
  */
 export function hasMarkdownLines(text: string): boolean {
   const lines = text.split(/\r\n|\r|\n/)

@@ -42,7 +42,7 @@ const WORDS = [
   'openrouter:bash',
   'user@example.com',
 ]
-/** What stands in the place of something else. Texts are of the plane that all validators count alike. */
+/** Odd values that replace others. Texts are of the plane that all validators count alike. */
 const ODD: readonly unknown[] = [
   null,
   true,

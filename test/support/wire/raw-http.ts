@@ -16,7 +16,7 @@ export interface RawClient {
   untilEnd(pattern: RegExp): Promise<string>
   /** Resolves with all text when the connection is closed. */
   closed(): Promise<string>
-  /** Resolves with all text once so many bytes of body have come behind the first head. */
+  /** Resolves with all text once so many bytes of body have come after the first head. */
   untilBody(bytes: number): Promise<string>
   destroy(): void
 }

@@ -55,7 +55,7 @@ export function loadPlan(port: number, more: Partial<LoadPlan>): LoadPlan {
     connections: 1,
     pace: { kind: 'closed' },
     durationMs: 60_000,
-    // On a slow machine a backlog takes longer than a generator waits unless it is told to.
+    // On a slow machine a backlog takes longer than a generator waits by default.
     drainMs: 60_000,
     requests: [{ method: 'POST', path: '/a', headers: { b: 'c' }, body: 'd' }],
     ...more,

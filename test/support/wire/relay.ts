@@ -24,7 +24,7 @@ export async function openRelay(
 ): Promise<Relay> {
   const sockets = new Set<Socket>()
   let isFrozen = false
-  // After a cut it must be had again: what the system gives out by itself may be anybody's by then.
+  // After a cut it must be had again: a port that the system gives out may belong to another process by then.
   const port = await freePort()
   let lost: string | null = null
   const keep = (socket: Socket): void => {

@@ -15,7 +15,7 @@ export function isLate(status: number, tookMs: number): boolean {
   return IS_TEST && status === 503 && tookMs >= BOUND_MS_MIN
 }
 
-/** Asks until the stores were there in time: a client does the same, and a test is about what it is told then. */
+/** Asks until the stores were there in time: a client does the same, and a test is about its answer then. */
 export async function served<T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> {
   for (let late = 0; late < LATE_IN_ROW_MAX; late++) {
     const startedAt = performance.now()

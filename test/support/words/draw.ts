@@ -49,7 +49,7 @@ function sentencesOf(texts: readonly UserText[]): UserText[] {
   )
 }
 
-/** A row of a table of measured figures is no sentence. */
+/** A row of a table of measured figures is not a sentence. */
 function isRowOfFigures(text: string): boolean {
   const cells = text.split('|').filter((cell) => cell.trim() !== '')
   return text.startsWith('|') && cells.filter((cell) => FIGURE.test(cell.trim())).length * 2 >= cells.length

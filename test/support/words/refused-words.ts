@@ -5,7 +5,7 @@ const ANYWHERE =
   /\b(?:told|tells|nobody|whoever|somebody|in the place of|so long|begins? anew|leads nowhere|is none)\b/i
 /** On pages alone, where servers stand behind a proxy, they are plain. */
 const OFF_PAGES = /\b(?:behind|beside)\b/i
-/** Names of fields, commands and users are no words. */
+/** Names of fields, commands and users do not count as words. */
 const CODE_SPAN = /`[^`]*`/g
 
 /** Texts with such a word, one line each. */

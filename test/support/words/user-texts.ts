@@ -1,4 +1,4 @@
-/** Every text that users read, by its source. Comments and titles of tests are none of them. */
+/** Every text that users read, by its source. Comments and titles of tests are left out. */
 import { openApiOf } from '../../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import { USER_PAGES } from '../pages.ts'

@@ -55,7 +55,7 @@ export interface InternsFront {
   intern(body?: object): Promise<string>
   /** Plain management key of another organization. */
   readonly foreignKey: string
-  /** What runners were told. */
+  /** Wake-ups that runners were sent. */
   readonly woken: readonly VideoWake[]
   /** A new key of the workspace `default`, or of the organization. */
   key(kind: Exclude<ApiKeyKind, 'intern'>): Promise<string>
@@ -72,7 +72,7 @@ export interface FrontMore extends Pick<Partial<HttpOptions>, 'timers'> {
   readonly lockMsMax?: number
 }
 
-/** @param ports adds what a test needs beside interns */
+/** @param ports adds ports that a test needs besides interns */
 export async function openInternsFront(
   t: Test,
   ports: Partial<Ports> | ((store: Store) => Partial<Ports>) = {},
@@ -137,7 +137,7 @@ interface RecordDeps {
   readonly woken: VideoWake[]
 }
 
-/** Ports over the records; no model is behind them. */
+/** Ports over the records, without a model. */
 function recordPorts({ store, hints, feed, idempotency, woken }: RecordDeps): Ports {
   const unused = (): never => {
     throw new Error('this test calls no model')

@@ -42,7 +42,7 @@ t.test('a clip has as many frames as its seconds have, and says exactly so', asy
   }
 })
 
-t.test('what a player needs stands before the pictures, and frames to begin from are named', async (t) => {
+t.test('metadata comes before the pictures, and key frames are listed', async (t) => {
   const { boxes, brands, keyFrames } = readMp4(await rendered({ seconds: 5 }))
   t.same(boxes, ['ftyp', 'moov', 'mdat'])
   t.same(brands, ['mp42', 'mp42', 'isom'])
@@ -99,7 +99,7 @@ for (const [name, prompt] of Object.entries(HOSTILE_TEXTS)) {
   })
 }
 
-t.test('of a long prompt each word counts, be it drawn or not', async (t) => {
+t.test('each word of a long prompt counts, drawn or not', async (t) => {
   const long = 'fox '.repeat(8_000)
   t.not((await rendered({ prompt: long })).compare(await rendered({ prompt: `${long}!` })), 0)
 })
@@ -151,7 +151,7 @@ t.test('images of any shape fit into any frame', async (t) => {
   }
 })
 
-t.test('a size, a duration and a rate that are not advertised are a bug of whoever asks', async (t) => {
+t.test('throws for a size, a duration and a rate that are not advertised', async (t) => {
   for (const input of [
     { width: 362 },
     { seconds: 0 },
@@ -181,7 +181,7 @@ const jpegSaying = (width: number, height: number): Uint8Array => {
   return bytes
 }
 
-t.test('what is no PNG or JPEG is told by its contents, and by its name where it has one', async (t) => {
+t.test('a file that is not PNG or JPEG is named by its contents, where they are known', async (t) => {
   t.equal(readImage(new Uint8Array(0)), 'is neither a PNG nor a JPEG image')
   t.equal(
     readImage(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')),

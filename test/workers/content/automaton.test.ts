@@ -53,7 +53,7 @@ function countingTable(random: Random): Uint8Array {
   return table
 }
 
-/** Everything that a reading leaves behind. */
+/** The full result of a reading. */
 function read(
   reading: Reading,
   table: Uint8Array,
@@ -98,7 +98,7 @@ t.test('vectors stop where a reading byte by byte stops, whatever the table and 
   t.pass(`seed ${seed}`)
 })
 
-t.test('each byte at each place behind others of its state is found by the vectors', async (t) => {
+t.test('the vectors find each byte at each place after others of its state', async (t) => {
   const [vectors, bytes] = [present(vectorReading()), byteReading()]
   const table = new Uint8Array(2 * 256).fill(1, 256)
   for (let stop = 0; stop < 256; stop++) {
@@ -111,7 +111,7 @@ t.test('each byte at each place behind others of its state is found by the vecto
       const [fast, slow] = [vectors, bytes].map((reading) => read(reading, table, { text, start }))
       if (fast?.[0] !== length || slow?.[0] !== length) t.fail(`${stop} at ${length}`)
       const before = read(vectors, table, { text, start: { ...start, end: length } })
-      if (before[0] !== length || before[2] !== 0) t.fail(`${stop} behind the end at ${length}`)
+      if (before[0] !== length || before[2] !== 0) t.fail(`${stop} after the end at ${length}`)
     }
   }
   t.pass()

@@ -54,7 +54,7 @@ function isAccepted(file: Uint8Array): boolean {
 }
 
 for (const [name, host] of HOSTS) {
-  t.test(`${name}: nothing of another kind may stand behind it`, async (t) => {
+  t.test(`${name}: refuses content of another kind after it`, async (t) => {
     t.ok(isAccepted(host), 'the file itself')
     const passed = INTRUDERS.filter(([, intruder]) => isAccepted(bytes(host, intruder)))
     t.same(
@@ -62,7 +62,7 @@ for (const [name, host] of HOSTS) {
       [],
     )
   })
-  t.test(`${name}: nor behind a line break, zeros or fill bytes`, async (t) => {
+  t.test(`${name}: refuses it after a line break, zeros or fill bytes`, async (t) => {
     const rooms = ['\r\n', Buffer.alloc(3_000), Buffer.alloc(300, 0xff)]
     const passed = INTRUDERS.filter(([, intruder]) =>
       rooms.some((room) => isAccepted(bytes(host, room, intruder))),
@@ -72,7 +72,7 @@ for (const [name, host] of HOSTS) {
       [],
     )
   })
-  t.test(`${name}: nor in front of it`, async (t) => {
+  t.test(`${name}: refuses content of another kind before it`, async (t) => {
     const passed = INTRUDERS.filter(([, intruder]) => isAccepted(bytes(intruder, host)))
     t.same(
       passed.map(([intruder]) => intruder),
@@ -81,11 +81,11 @@ for (const [name, host] of HOSTS) {
   })
 }
 
-/** What has marks that chance does not write is found behind any other bytes, too. */
+/** Kinds whose marks do not occur by chance, and so are found after any other bytes, too. */
 const BEHIND_NOISE = INTRUDERS.filter(([name]) => !['javascript', 'python', 'batch file'].includes(name))
 
 for (const [name, host] of HOSTS.filter(([name]) => name !== 'ogg')) {
-  t.test(`${name}: nor behind other bytes`, async (t) => {
+  t.test(`${name}: refuses it after other bytes`, async (t) => {
     const passed = BEHIND_NOISE.filter(([, intruder]) => isAccepted(bytes(host, noise(5_000, 3), intruder)))
     t.same(
       passed.map(([intruder]) => intruder),
@@ -125,7 +125,7 @@ const INTO = INTRUDERS.filter(([name]) =>
 )
 
 for (const [name, make] of INSIDE) {
-  t.test(`${name}: no archive that readers find there, and no page or PHP`, async (t) => {
+  t.test(`${name}: refuses an archive that readers find there, a page and PHP`, async (t) => {
     t.ok(isAccepted(make(bytes('words of all kinds'))), 'with words')
     t.same(
       INTO.filter(([, inner]) => isAccepted(make(inner))).map(([intruder]) => intruder),

@@ -13,7 +13,7 @@ const ROUNDS_MAX = 2_000
 /** Of the time in which a table is read over a slice byte by byte. */
 const RATIO_MAX = 8
 
-/** Milliseconds of the second slice, which is no file's beginning. */
+/** Milliseconds of the second slice, which is not the beginning of a file. */
 function sliceMs(file: Uint8Array): number {
   const scanner = createContentScanner()
   scanner.push(file.subarray(0, CONTENT_SLICE_BYTES_MAX))

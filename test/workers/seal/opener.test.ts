@@ -60,7 +60,7 @@ function assembled(...indices: readonly number[]): Buffer {
   return Buffer.concat([OBJECT.subarray(0, HEADER_BYTES), ...indices.map((index) => segment(OBJECT, index))])
 }
 
-t.test('what was sealed opens', async (t) => {
+t.test('opens what the sealer sealed', async (t) => {
   t.equal(released(OBJECT), null)
   for (const size of [0, 1, SEGMENT_BYTES - 1, SEGMENT_BYTES, SEGMENT_BYTES + 1]) {
     const content = randomBytes(size)

@@ -27,7 +27,7 @@ function seal(options: PlainSeal, content: Buffer, chunkBytes: () => number): Bu
   return Buffer.concat([...pieces, ...sealer.finish()])
 }
 
-t.test('a sealed object is, byte by byte, what an independent reading of the format gives', async (t) => {
+t.test('a sealed object has, byte by byte, the bytes of an independent reading of the format', async (t) => {
   for (const size of [
     0,
     1,

@@ -19,7 +19,7 @@ import { openSessions, pushAll, text } from '../../support/files/sessions.ts'
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)
 
-t.test('a window that is full tells when there is room again', async (t) => {
+t.test('a full window reports when there is room again', async (t) => {
   const { intake } = await openSessions(t)
   const session = must(intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 2 ** 40 }))
   const piece = text(65_536)
@@ -108,7 +108,7 @@ t.test('large pieces of readers that keep up take at most half of the room of al
   const large = []
   for (let bytes = room.take(true); bytes === LARGE_PIECE_BYTES; bytes = room.take(true)) large.push(bytes)
   t.equal((large.length + 1) * LARGE_PIECE_BYTES, OPENED_BYTES_MAX / 2)
-  t.equal(room.take(true), STORAGE_PIECE_BYTES, 'a reader is held up by nobody')
+  t.equal(room.take(true), STORAGE_PIECE_BYTES, 'a reader is not held up')
   for (const bytes of large) room.giveBack(bytes)
   t.equal(room.take(true), LARGE_PIECE_BYTES)
 })

@@ -12,7 +12,7 @@ t.setTimeout(600_000)
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-t.test('a text is told, counted, hashed and sealed, and opens to the same bytes', async (t) => {
+t.test('a text is recognized, counted, hashed and sealed, and opens to the same bytes', async (t) => {
   const stand = await openSessions(t)
   const content = text(700_001)
   const verdict = await pushAll(openSealed(stand, 'file_a'), chunks(content, [16_384]))
@@ -28,7 +28,7 @@ t.test('a text is told, counted, hashed and sealed, and opens to the same bytes'
   t.ok((await reopened(stand, 'file_a', must(verdict))).equals(content))
 })
 
-t.test('what is stored does not depend on how it was cut', async (t) => {
+t.test('the stored file does not depend on the cuts of the upload', async (t) => {
   const stand = await openSessions(t)
   const content = text(300_000)
   for (const [nth, sizes] of [[1_000, 1, 65_536], [300_000], [COALESCED_BYTES_MAX, 1], [7]].entries()) {

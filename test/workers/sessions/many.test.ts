@@ -30,7 +30,7 @@ t.test('a hundred uploads at once each get their own verdict, and nothing is lef
   }
   await Promise.all(sessions.map((session) => session.cancel()))
   t.same(await openFiles(stand), [])
-  // A thread tells of a reader's end a moment after the reader has the last byte.
+  // A thread reports the end of a reader a moment after the reader has the last byte.
   await until('no session is left', () => stand.sessions.load.unsealings === 0)
   t.match(
     [stand.intake.waitingBytes, stand.sessions.load],

@@ -127,7 +127,7 @@ t.test('a reader that keeps up gets large pieces, without asking for those that 
   const object = await local(t, sealed, sealed.bytes)
   const { file, stand } = sealed
   const range = { from: 0, to: content.length }
-  // Whom a busy machine holds up for a tenth of a second has not kept up, and reads again.
+  // A reader that a busy machine delays by a tenth of a second has not kept up, and reads again.
   for (let lengths = new Set<number>(); !lengths.has(LARGE_PIECE_BYTES);) {
     const reader = must(await stand.unsealing.open({ file, object, dataKey: dataKey(), ...range }))
     lengths = new Set()
@@ -177,7 +177,7 @@ function swapped(bytes: Buffer, one: number, other: number): Buffer {
 }
 
 for (const [what, { segment, make }] of Object.entries(DAMAGES)) {
-  t.test(`an object with ${what} is damaged, and nothing is given out from there on`, async (t) => {
+  t.test(`an object with ${what} is damaged, and gives no bytes from there on`, async (t) => {
     const sealed = await seal(t)
     const { stand, file } = sealed
     const bytes = make(sealed.bytes)
@@ -200,7 +200,7 @@ for (const [what, { segment, make }] of Object.entries(DAMAGES)) {
 }
 
 t.test(
-  'damage at the begin is told before there is a reader, and a key of another row is not tried',
+  'damage at the begin is reported before there is a reader, and another key is not tried',
   async (t) => {
     const { stand, file, bytes } = await seal(t)
     const object = remote(flipped(bytes, HEADER_BYTES))
@@ -236,7 +236,7 @@ t.test('a file that shrinks while it is read is damaged', async (t) => {
   t.ok(outcome.bytes.equals(CONTENT.subarray(0, 3 * SEGMENT_BYTES)))
 })
 
-t.test('who does not ask gets no more than two pieces opened', async (t) => {
+t.test('a reader that does not ask gets at most two opened pieces', async (t) => {
   const { stand, file, bytes } = await seal(t)
   const told = { pulledBytes: 0 }
   const reader = must(
@@ -275,45 +275,42 @@ t.test('a reader that is closed ends its session and its source, and gives nothi
   await ended(stand)
 })
 
-t.test(
-  'reads of what is elsewhere end with the call, and what is lent to a thread comes back when that has let go',
-  async (t) => {
-    const sealed = await seal(t)
-    const { stand, file, bytes } = sealed
-    const { signal } = new AbortController()
-    const signals: unknown[] = []
-    const elsewhere = remote(bytes)
-    const object: StoredObject = {
-      ...elsewhere,
-      read(from, to, options) {
-        signals.push(options?.signal)
-        return elsewhere.read(from, to)
-      },
-    }
-    await drain(
-      must(
-        await stand.unsealing.open({ file, object, dataKey: dataKey(), from: 0, to: CONTENT.length, signal }),
-      ),
-    )
-    t.same([...new Set(signals)], [signal])
-    const lent: Promise<void>[] = []
-    const onLent = (released: Promise<void>) => void lent.push(released)
-    const reader = must(
-      await stand.unsealing.open({
-        file,
-        object: await local(t, sealed, bytes),
-        dataKey: dataKey(),
-        from: 0,
-        to: CONTENT.length,
-        onLent,
-      }),
-    )
-    reader.close()
-    t.equal(lent.length, 1)
-    await Promise.all(lent)
-    t.equal(stand.sessions.load.unsealings, 0)
-  },
-)
+t.test('remote reads end with the call, and a lent buffer returns when the thread releases it', async (t) => {
+  const sealed = await seal(t)
+  const { stand, file, bytes } = sealed
+  const { signal } = new AbortController()
+  const signals: unknown[] = []
+  const elsewhere = remote(bytes)
+  const object: StoredObject = {
+    ...elsewhere,
+    read(from, to, options) {
+      signals.push(options?.signal)
+      return elsewhere.read(from, to)
+    },
+  }
+  await drain(
+    must(
+      await stand.unsealing.open({ file, object, dataKey: dataKey(), from: 0, to: CONTENT.length, signal }),
+    ),
+  )
+  t.same([...new Set(signals)], [signal])
+  const lent: Promise<void>[] = []
+  const onLent = (released: Promise<void>) => void lent.push(released)
+  const reader = must(
+    await stand.unsealing.open({
+      file,
+      object: await local(t, sealed, bytes),
+      dataKey: dataKey(),
+      from: 0,
+      to: CONTENT.length,
+      onLent,
+    }),
+  )
+  reader.close()
+  t.equal(lent.length, 1)
+  await Promise.all(lent)
+  t.equal(stand.sessions.load.unsealings, 0)
+})
 
 t.test('storage that fails midway fails the reader with its own failure', async (t) => {
   const { stand, file, bytes } = await seal(t)

@@ -40,7 +40,7 @@ t.test('buffers are a quarter of the window, between their bounds, and are used 
 })
 
 t.test(
-  'the uploads of a front hold no more than their sum together, and the one that waits longest is told',
+  'the uploads of a front hold no more than their sum, and room goes to the longest waiting',
   async (t) => {
     const budget = new UploadBudget()
     const early = join(budget, UPLOADS_BYTES_MAX / UPLOAD_WINDOW_BYTES_MAX)
@@ -74,21 +74,18 @@ t.test('a push that is larger than the window has it for itself', async (t) => {
   t.ok(budget.fits(share))
 })
 
-t.test(
-  'an upload that leaves gives back what it holds, and the last one takes the spare buffers along',
-  async (t) => {
-    const budget = new UploadBudget()
-    const [first, second] = join(budget, 2)
-    if (first === undefined || second === undefined) return
-    budget.take(first, 1_000)
-    budget.leave(first)
-    budget.leave(first)
-    t.equal(budget.heldBytes, 0)
-    const buffer = budget.buffer()
-    budget.recycle(buffer)
-    budget.leave(second)
-    budget.join()
-    t.not(budget.buffer(), buffer)
-    t.equal(buffer.byteLength, 0, 'freed')
-  },
-)
+t.test('an upload that ends gives back its share, and the last one frees the spare buffers', async (t) => {
+  const budget = new UploadBudget()
+  const [first, second] = join(budget, 2)
+  if (first === undefined || second === undefined) return
+  budget.take(first, 1_000)
+  budget.leave(first)
+  budget.leave(first)
+  t.equal(budget.heldBytes, 0)
+  const buffer = budget.buffer()
+  budget.recycle(buffer)
+  budget.leave(second)
+  budget.join()
+  t.not(budget.buffer(), buffer)
+  t.equal(buffer.byteLength, 0, 'freed')
+})

@@ -25,7 +25,7 @@ t.test(
   },
 )
 
-t.test('warming starts every thread once, beside sessions that came before', async (t) => {
+t.test('warming starts every thread once, also when sessions came before', async (t) => {
   const stand = await openSessions(t, { threadCount: 2 })
   const first = pushAll(openSealed(stand, 'file_a'), [text(1_000)])
   stand.sessions.warm()

@@ -100,8 +100,8 @@ async function list({ store }: DatabaseHandle, options: ListOptions): Promise<vo
 }
 
 /**
- * Removes the row first, then the bytes: the sweep finds bytes that stay behind. A failed id does not affect
- * the others.
+ * Removes the row first, then the bytes: the sweep finds leftover bytes. A failed id does not affect the
+ * others.
  */
 async function remove(
   { store }: DatabaseHandle,

@@ -46,7 +46,7 @@ export function addHelpTexts(program: Command): void {
 /** Verbs that an error about an unknown verb names. Decision. */
 const VERBS_NAMED_MAX = 5
 
-/** A line about the verbs of other groups that have the name of an unknown verb; empty where there is none. */
+/** A line about verbs of other groups with the name of an unknown verb; empty if there are no such verbs. */
 function elsewhere(program: Command, error: string): string {
   const [, word] = /^error: unknown command '([^']+)'/.exec(error) ?? []
   const paths = word === undefined ? [] : pathsTo(program, word)

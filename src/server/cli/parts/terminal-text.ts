@@ -1,4 +1,4 @@
-/** Control and format characters: they move the cursor of a terminal, or change the text beside them. */
+/** Control and format characters: they move the cursor of a terminal, or change the text around them. */
 const SIGNS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /**

@@ -100,7 +100,7 @@ const REASONS = {
 
 /**
  * Waits until every live front wraps with the current root key: a front without that key could not open what
- * it wraps, and a front that wraps with the old key would leave rows behind.
+ * the rotation wraps, and a front that wraps with the old key would leave rows that need it.
  */
 async function untilFrontsWrapWith(store: Store, rootKeyId: string): Promise<void> {
   const endsAt = performance.now() + FRONTS_WAIT_MS_MAX

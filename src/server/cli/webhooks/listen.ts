@@ -81,7 +81,7 @@ export function addListen(program: Command, outcome: { code: number | null }): v
 const UNVERIFIED =
   'signatures are not verified: give the workspace secret with --secret-file or SLUICE_WEBHOOK_SECRET'
 
-/** A named node is not asked for its secret: no call of the API tells it. */
+/** A named node is not asked for its secret: no API call returns it. */
 async function secretsOf(
   { secretFile, url, workspace }: Options,
   key: NodeAddress['key'],

@@ -90,7 +90,7 @@ interface Follower {
   fail(problem: string): void
 }
 
-/** Reads the stream again and again, until the signal. A refused key ends it: `Api` has told by then. */
+/** Reads the stream again and again, until the signal or a refused key, which `Api` has reported by then. */
 async function follow(api: Api, { signal, take, fail }: Follower): Promise<void> {
   let failures = 0
   while (!signal.aborted) {

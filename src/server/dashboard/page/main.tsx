@@ -16,13 +16,13 @@ import { Awaited } from './parts/loaded.tsx'
 const STILL_OPEN =
   'The session may still be active on the node. It ends after 15 minutes of inactivity or when you sign in here again.'
 
-/** What is shown: the sign-in with the reason for it, a session that is looked for, or what is behind it. */
+/** The state of the page: the sign-in with its reason, a session being resumed, or the signed-in pages. */
 type Shown =
   | { readonly kind: 'out'; readonly message: string | null }
   | { readonly kind: 'resuming'; readonly problem: string | null }
   | { readonly kind: 'in'; readonly signedIn: SignedIn }
 
-/** The sign-in, or what is behind it. The key is gone from the page with the sign-in; a session goes on. */
+/** The sign-in or the signed-in pages. The key leaves the page with the sign-in form; a session goes on. */
 function App(): ComponentChild {
   const [shown, setShown] = useState<Shown>(() =>
     storedToken() === null ? { kind: 'out', message: null } : { kind: 'resuming', problem: null },
@@ -38,7 +38,7 @@ function App(): ComponentChild {
   const enter = async (pageToken: string): Promise<void> => {
     let own: LiveFeed | null = null
     lastToken.current = pageToken
-    // A late refusal of a session that has ended is none of the next one.
+    // A late refusal of an ended session must not end the next one.
     const api = createApi(pageToken, (reason) => {
       forgetToken(pageToken)
       if (own !== null && own === live.current) leave(`You were signed out. ${reason}`)
@@ -207,7 +207,7 @@ function Resuming({ problem, again }: { readonly problem: string | null; again()
 }
 
 const KEY_SHAPE = /^[!-~]+$/
-/** Answers to a key that is none for this page, by their code. */
+/** Sign-in error messages by error code. */
 const REFUSALS: Readonly<Record<string, string>> = {
   wrong_key_kind: 'This is not a management key. Sign in with a management key.',
   operator_only: 'This management key belongs to an organization that does not operate this installation.',

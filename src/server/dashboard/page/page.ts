@@ -21,7 +21,7 @@ export interface PageContext {
   setQuery(change: Readonly<Record<string, string | null | undefined>>): void
   /** Names what a page of one subject is about, in its heading. */
   setSubject(name: string): void
-  /** Tells what was done, or why it was not, for the eye and for screen readers. */
+  /** Shows what was done, or why it failed, also to screen readers. */
   say(text: string, kind?: 'done' | 'problem'): void
 }
 

@@ -189,9 +189,9 @@ function LiveState({ live }: Pick<SignedIn, 'live'>): ComponentChild {
 }
 
 interface Headed {
-  /** Undefined: there is none at this place. */
+  /** Undefined: no page here. */
   readonly page: Page | undefined
-  /** Id of what the page is about; empty: it is about many. Such a page is drawn anew for another id. */
+  /** Id of the page's subject; empty: many subjects. Another id redraws the page. */
   readonly subject: string
   readonly title: string
   readonly heading: { current: HTMLHeadingElement | null }
@@ -294,7 +294,7 @@ function useShortcuts(pages: readonly Page[], openCommands: () => void): void {
     const press = (event: KeyboardEvent): void => {
       const { key, target, timeStamp } = event
       if ((event.ctrlKey || event.metaKey) && !event.altKey && key.toLowerCase() === 'k') {
-        // The browser's own search waits behind the same keys.
+        // The browser's own search uses the same keys.
         event.preventDefault()
         return open.current()
       }

@@ -83,7 +83,7 @@ export class Connection implements Line, ResponseSink {
     return this.#isOpen
   }
 
-  /** Milliseconds that the other side keeps the connection; -1 when it does not tell. */
+  /** Milliseconds that the other side keeps the connection; -1: not stated. */
   get keepAliveMs(): number {
     return this.#reader.keepAliveMs
   }
@@ -195,7 +195,7 @@ export class Connection implements Line, ResponseSink {
     handler.onError(UNSENT, NO_BREAKAGE)
   }
 
-  /** @param isClean no byte came behind the response */
+  /** @param isClean no bytes followed the response */
   #served(isClean: boolean): boolean {
     if (!isClean || !this.#reader.isKeptAlive) return this.#end(NOT_KEPT)
     if (this.#socket.writableLength === 0) this.#rested()

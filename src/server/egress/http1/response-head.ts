@@ -34,7 +34,7 @@ export interface HeadLines {
   onHeader(bytes: Buffer, name: number, nameEnd: number, value: number, valueEnd: number): boolean
 }
 
-/** @returns the position behind the line, MORE or INVALID */
+/** @returns the position after the line, MORE or INVALID */
 export function statusLine(bytes: Buffer, from: number, to: number, lines: HeadLines): number {
   for (let nth = 0; nth < VERSION.length && from + nth < to; nth++)
     if (bytes[from + nth] !== VERSION[nth]) return INVALID
@@ -54,8 +54,8 @@ export function statusLine(bytes: Buffer, from: number, to: number, lines: HeadL
 
 /**
  * Reads one line of headers or trailers.
- * @returns the position behind the line, MORE or INVALID. Behind the empty line that ends a head, the
- * position is two bytes behind `from`.
+ * @returns the position after the line, MORE or INVALID. After the empty line that ends a head, the position
+ * is two bytes beyond `from`.
  */
 export function headerLine(bytes: Buffer, from: number, to: number, lines: HeadLines): number {
   let colon = from
@@ -151,7 +151,7 @@ const DIGITS_MAX = 13
 
 const DIGITS = 0
 
-/** Behind a semicolon or an equals sign, where a token has to follow. */
+/** After a semicolon or an equals sign, where a token has to follow. */
 const TOKEN_BEGINS = 1
 
 const IN_TOKEN = 2
@@ -160,10 +160,10 @@ const ENDS = 3
 
 const IN_QUOTES = 4
 
-/** Behind a backslash in quotes. */
+/** After a backslash in quotes. */
 const QUOTED_PAIR = 5
 
-/** Behind the second quote. */
+/** After the second quote. */
 const BEHIND_QUOTES = 6
 
 /** The line before the bytes of a chunk. RFC 9112 §7.1. Extensions are dropped. */
@@ -181,7 +181,7 @@ export class ChunkSize {
     this.#extensionBytes = 0
   }
 
-  /** @returns the position behind the line, MORE or INVALID */
+  /** @returns the position after the line, MORE or INVALID */
   read(bytes: Buffer, from: number, to: number): number {
     for (let at = from; at < to; at++) {
       const byte = bytes[at] ?? 0
@@ -362,7 +362,7 @@ export class ResponseFields implements HeadLines {
   }
 }
 
-/** Behind what frames a response there is no tab: undici reads another value then. */
+/** No tab may follow the value of a framing header: undici reads another value then. */
 function endsInSpaces(bytes: Buffer, valueEnd: number): boolean {
   let at = valueEnd
   while (bytes[at] === SPACE) at++

@@ -41,7 +41,7 @@ export class ResponseReader implements ResponseHead {
   /** Bytes of the body, or of its chunk, that are still missing. */
   #missingBytes = 0
   #isPaused = false
-  /** Bytes read of CR and LF behind a chunk. */
+  /** Bytes read of the CR and LF after a chunk. */
   #chunkEnds = 0
   /** Where the head lies while the sink gets it. */
   #head: Buffer = NOTHING
@@ -72,7 +72,7 @@ export class ResponseReader implements ResponseHead {
     return this.#fields.retryAfter
   }
 
-  /** Milliseconds that the other side keeps the connection; -1 when it does not tell. */
+  /** Milliseconds that the other side keeps the connection; -1: not stated. */
   get keepAliveMs(): number {
     return this.#fields.keepAliveMs
   }
@@ -174,7 +174,7 @@ export class ResponseReader implements ResponseHead {
     return this.#linesEnd(memory, 0, end) ? from + end - before : INVALID
   }
 
-  /** Walks whole lines. @returns the position behind the empty line, MORE or INVALID */
+  /** Walks whole lines. @returns the position after the empty line, MORE or INVALID */
   #walk(bytes: Buffer, from: number, to: number): number {
     let at = from
     if (!this.#hasStatus) {

@@ -40,7 +40,7 @@ export interface BodyTaker {
   chunk(chunk: ArrayBuffer, isLast: boolean): void
   /** Called at every end of the call: the body receives nothing more. */
   stop(): void
-  /** Work on the received bytes begins; `returned` tells that the worker no longer holds them. */
+  /** Work on the received bytes begins; `returned` reports that the worker no longer holds them. */
   lend(): void
   returned(): void
 }
@@ -163,7 +163,7 @@ export class Body implements BodyTaker {
     this.#held = 0
   }
 
-  /** Work on the received bytes begins; `returned` tells that the worker no longer holds them. */
+  /** Work on the received bytes begins; `returned` reports that the worker no longer holds them. */
   lend(): void {
     this.#loans++
   }

@@ -14,7 +14,7 @@ const BEGINNINGS_MAX = 16
 /**
  * Finds the end of a form's file at a quarter of the cost of busboy's search and without a copy. The scan
  * begins where busboy is known to be inside the file with no bytes held back, and returns the delimiter and
- * the bytes behind it to busboy.
+ * the bytes after it to busboy.
  */
 export class FileScan {
   readonly #delimiter: Buffer
@@ -30,8 +30,8 @@ export class FileScan {
   }
 
   /**
-   * Tells from busboy's last piece whether busboy is inside the file and holds no bytes back: some of the
-   * file's bytes that busboy emitted came from the piece, and the file does not end in the piece.
+   * Determines from busboy's last piece whether busboy is inside the file and holds no bytes back: some of
+   * the file's bytes that busboy emitted came from the piece, and the file does not end in the piece.
    * @param fileBytes bytes that busboy emitted for the piece; the bytes that it had held back before are
    * fewer than a delimiter
    */
@@ -44,7 +44,7 @@ export class FileScan {
 
   /**
    * @param give receives the file's bytes, lent
-   * @returns the delimiter and the bytes behind it; null while the file goes on
+   * @returns the delimiter and the bytes after it; null while the file goes on
    */
   take(piece: Uint8Array, give: (bytes: Uint8Array) => void): Buffer | null {
     const delimiter = this.#delimiter

@@ -150,7 +150,7 @@ class WorkAfterRead implements EndOfRead {
 }
 
 /**
- * Tells when the library has parsed all bytes of its read. The library does not tell the end of a
+ * Calls back when the library has parsed all bytes of its read. The library does not report the end of a
  * read; but it parses only while the loop polls, and immediates run after that.
  */
 export class ReadEnd {
@@ -163,8 +163,8 @@ export class ReadEnd {
   }
 
   /**
-   * Tells behind everything that `after` was given and the promises of it, and before the loop polls again: a
-   * call that is answered by then needs no pause, which costs three calls of the system.
+   * Runs after all `after` callbacks and their promises, and before the loop polls again: a call that is
+   * answered by then needs no pause, which costs three system calls.
    */
   atEnd(one: EndOfRead): void {
     if (!this.#pauses.isExpected) this.#acts.expect()

@@ -10,9 +10,7 @@ export interface TimedExchange extends Pick<Timers, 'start'> {
   expire(): void
 }
 
-/**
- * The deadline of one call, and the signal that tells its operation of the call's end, whatever the reason.
- */
+/** The deadline of one call, and the signal that notifies its operation of the call's end, for any reason. */
 export class CallTime {
   /** `performance.now()` milliseconds, as all instants here. */
   readonly startedAt = performance.now()

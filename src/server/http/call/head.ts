@@ -19,7 +19,7 @@ export type HeadFault =
 /**
  * The request line and the headers as plain values: the library's request object dies when the handler
  * returns. The checks of framing are here because the library obeys the first of two framing headers and
- * would run the bytes behind as a second request.
+ * would run the bytes after the body as a second request.
  */
 export class RequestHead {
   readonly method: string
@@ -57,7 +57,7 @@ export class RequestHead {
   #hasLength = false
   #hasHost = false
 
-  /** @param isPassedOn tells by the path whether all headers are needed */
+  /** @param isPassedOn decides by the path whether all headers are needed */
   constructor(request: WireRequest, isPassedOn: (path: string) => boolean = () => false) {
     this.method = request.getMethod()
     this.path = request.getUrl()
@@ -67,7 +67,7 @@ export class RequestHead {
     request.forEach((name, value) => this.#take(name, value))
     if (this.declared === null) {
       if (this.#hasLength) this.fault ??= 'length_and_encoding'
-      // The library reads the bytes behind the last chunk as another request.
+      // The library reads the bytes after the last chunk as another request.
       if (this.#hasTrailer) this.fault ??= 'trailer_announced'
       if (BODILESS.has(this.method)) this.fault ??= 'body_not_expected'
     }

@@ -42,7 +42,7 @@ export class IdempotentCall {
     return this.#bodySha256
   }
 
-  /** Called once, with the whole body; never when there is none. */
+  /** Called once, with the whole body; never without a body. */
   takeBody(bytes: Uint8Array): void | Promise<void> {
     if (bytes.length <= INLINE_JSON_BYTES_MAX) {
       this.#bodySha256 = createHash('sha256').update(bytes).digest('hex')
@@ -100,8 +100,8 @@ export class IdempotentCall {
 }
 
 /**
- * The facts, beside its body, that a repetition must share with this call; null without the header. Failure:
- * header_invalid.
+ * The facts, apart from its body, that a repetition must share with this call; null without the header.
+ * Failure: header_invalid.
  */
 export function repeatableOf(
   { method, path, idempotent }: AnyOperation,

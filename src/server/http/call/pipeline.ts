@@ -39,7 +39,7 @@ function begin(call: RequestCall, match: Routed): void {
   const { route } = match
   const { operation } = route
   // A browser sends its preflight without the key, and Sluice answers, also where another server answers the
-  // calls behind it.
+  // calls that follow.
   if (operation.method === 'any' && deps.cors.isPreflight(head)) return answerPreflight(call, ALLOWED_BY_ANY)
   call.operation = operation
   call.match = match
@@ -164,8 +164,8 @@ function run(call: RequestCall, operation: AnyOperation): void {
 
 function work(call: RequestCall, operation: AnyOperation): void {
   const { exchange, kept, deps } = call
-  // The call may have failed while its body arrived, as when the node drains: its client was told and tries
-  // again.
+  // The call may have failed while its body arrived, as when the node drains: its client was notified and
+  // tries again.
   if (call.hasFailed) return
   exchange.work(operation.outlivesClient)
   try {

@@ -214,7 +214,7 @@ function withoutSlash(path: string): string {
   return path.replace(/(?<=.)\/$/, '')
 }
 
-/** @param given with at least one segment behind `segments` that is not empty */
+/** @param given with at least one segment after `segments` that is not empty */
 function isBelow(segments: readonly string[], given: readonly (string | null)[]): boolean {
   const hasRest =
     given.length > segments.length + 1 || (given.length > segments.length && given.at(-1) !== '')

@@ -4,7 +4,7 @@ export interface SearchIndex {
   readonly pages: readonly (readonly [path: string, title: string])[]
   /** Place of the page, anchor and heading; no anchor: the beginning of the page. */
   readonly sections: readonly (readonly [page: number, id: string, title: string])[]
-  /** By word: how far a section stands behind the one before it, and how much the word says of it, in turn. */
+  /** By word, alternating: how far a section is from the one before it, and the weight of the word in it. */
   readonly terms: Readonly<Record<string, readonly number[]>>
 }
 

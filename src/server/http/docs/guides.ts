@@ -9,7 +9,7 @@ import { search, type SearchIndex } from './guides-search.ts'
 /** Milliseconds for which a button says that it has copied. */
 const SAID_MS = 1_500
 
-/** The build writes it beside this script. */
+/** The build writes it next to this script. */
 const INDEX = '/docs/guides-index.js'
 const RESULTS_ID = 'results'
 

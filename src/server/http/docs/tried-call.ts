@@ -8,7 +8,7 @@ export interface TriedCall {
   readonly keyHeader: 'Authorization' | 'x-sluice-key'
   readonly contentType: string | null
   readonly upload: 'form' | 'raw' | null
-  /** The text of the example's body; null: there is none. */
+  /** The text of the example's body; null: no body. */
   readonly body: string | null
   readonly inputs: readonly TriedInput[]
 }

@@ -14,7 +14,7 @@ export interface ExampleAnswer {
 /** By the id of an operation. */
 export type ExampleAnswers = Readonly<Record<string, ExampleAnswer>>
 
-/** The build puts the file there, from `answers.json` beside this module. */
+/** The build puts the file there, from `answers.json` next to this module. */
 const BUILT = new URL('../docs/answers.json', import.meta.url)
 const NONE: ExampleAnswers = {}
 

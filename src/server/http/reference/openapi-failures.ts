@@ -24,7 +24,7 @@ const UPLOAD_FAILURES: readonly FailureName[] = [
 ]
 const FORM_FAILURES: readonly FailureName[] = ['form_malformed', 'form_invalid', 'filename_invalid']
 
-/** Failures of the pipeline's stages for any operation, beside the operation's own. */
+/** Failures of the pipeline's stages for any operation, in addition to the operation's own. */
 const STAGE_FAILURES: readonly FailureName[] = [
   'credentials_missing',
   'key_unknown',

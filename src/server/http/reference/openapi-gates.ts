@@ -8,7 +8,7 @@ interface Gate {
   readonly text: string
 }
 
-/** The conditions on a workspace and on the hostname, beside the kind of the key. */
+/** The conditions on a workspace and on the hostname, in addition to the kind of the key. */
 export function gatesOf({ access }: AnyOperation): readonly Gate[] {
   const gates: Gate[] = []
   const { keyScopes = [] } = access

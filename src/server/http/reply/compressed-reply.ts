@@ -23,8 +23,8 @@ export const VARIES = ['vary', 'accept-encoding'] as const
 
 /**
  * The answer of a large list, compressed on a thread; null when the answer goes out uncompressed. Applies
- * only to lists that their operation declares: names, sizes and prices. In an answer with a secret beside
- * text that an attacker chooses, the compressed length would tell the secret to an attacker who sees it
+ * only to lists that their operation declares: names, sizes and prices. If an answer has a secret and text
+ * that an attacker chooses, its compressed length would reveal the secret to an attacker who sees it
  * (BREACH).
  *
  * When no thread has time, or the organization's places are taken, the answer goes out uncompressed.

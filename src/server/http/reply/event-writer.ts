@@ -22,9 +22,9 @@ export interface EventWriterOptions extends Writing {
 type State = 'open' | 'ending' | 'breaking' | 'over'
 
 /**
- * Writes server-sent events as they come. What the socket does not take is kept by the library; events that
- * come meanwhile wait here, and `hasRoom` tells the source to stop at STREAM_WAITING_BYTES_MAX. A silent
- * source is covered by comments, so that no proxy and no client gives the connection up.
+ * Writes server-sent events as they come. The library keeps bytes that the socket does not take; events that
+ * come meanwhile wait here, and `hasRoom` makes the source stop at STREAM_WAITING_BYTES_MAX. Comments cover a
+ * silent source, so that no proxy and no client gives the connection up.
  */
 export class EventWriter implements EventStream, ReplyWriter {
   readonly #options: EventWriterOptions
@@ -191,7 +191,7 @@ export class EventWriter implements EventStream, ReplyWriter {
 
   #awaitSilence(): void {
     this.#timer = this.#options.timers.start(STREAM_SILENCE_MS, () => {
-      // A client that is behind has bytes to read.
+      // A slow client still has bytes to read.
       if (!this.#isBlocked) this.#send(this.#options.silence())
       this.#awaitSilence()
     })

@@ -112,7 +112,7 @@ export class PartsWriter implements ReplyWriter {
 }
 
 /**
- * Joins the first part and the parts behind it, as far as the buffer has room. Valid until the next call: the
+ * Joins the first part and the following ones, as far as the buffer has room. Valid until the next call: the
  * library copies the bytes that it keeps.
  */
 function joined(first: Uint8Array, parts: readonly Uint8Array[], behind: number): Uint8Array {

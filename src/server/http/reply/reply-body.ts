@@ -53,7 +53,7 @@ export class Desk {
     return this.#views[length] ?? this.#newView(length)
   }
 
-  /** @returns the position behind the text; -1 when it is not ASCII, has no room, or `at` is -1 */
+  /** @returns the position after the text; -1 when it is not ASCII, has no room, or `at` is -1 */
   ascii(text: string, at: number): number {
     const { bytes } = this
     const end = at + text.length

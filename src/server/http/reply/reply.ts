@@ -17,7 +17,7 @@ import type { RequestHead } from '../call/head.ts'
 import type { Reply } from './reply-body.ts'
 import { Desk } from './reply-body.ts'
 
-/** The facts in every reply beside its outcome. */
+/** The facts in every reply apart from its outcome. */
 export interface ReplyFacts {
   readonly requestId: string
   /** `performance.now()` milliseconds. */
@@ -103,7 +103,7 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   // A message may quote the path, which a browser must not read as a page.
   headers.push('x-content-type-options', 'nosniff')
   if (status === UNAUTHORIZED) headers.push('www-authenticate', 'Bearer')
-  // The status alone does not tell whether Sluice or the relayed server failed.
+  // The status alone does not show whether Sluice or the relayed server failed.
   if (operation?.success.isRelayed === true) headers.push('x-sluice-error', failure.name)
   // Clients retry every 5xx by themselves, one of them for an hour; they respect these two headers.
   const isLasting = row.retry !== 'backoff'

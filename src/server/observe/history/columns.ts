@@ -16,7 +16,7 @@ export const FIRSTS_AT = DURATIONS_AT + CALL_BUCKETS.length + 1
 /** Figures of one name in one time: sums, then two histograms. */
 export const COLUMNS = FIRSTS_AT + FIRST_OUTPUT_BUCKETS.length + 1
 
-/** The columns behind a metric: from the first up to the one behind the last. */
+/** The columns of a metric: from the first up to, but excluding, the last place. */
 export const COLUMNS_OF: Readonly<Record<HistoryMetric, readonly [from: number, to: number]>> = {
   requests: [COLUMN.calls, COLUMN.calls + 1],
   refused: [COLUMN.refused, COLUMN.refused + 1],
@@ -27,13 +27,13 @@ export const COLUMNS_OF: Readonly<Record<HistoryMetric, readonly [from: number, 
   first_output: [FIRSTS_AT, COLUMNS],
 }
 
-/** What came under one name since it was last told. */
+/** Figures of one name since the last report. */
 export interface NamedColumns {
   readonly name: string
   readonly columns: readonly number[]
 }
 
-/** What came since it was last told, by dimension and name; names with nothing are left out. */
+/** Figures since the last report, by dimension and name; names without figures are left out. */
 export type Counts = Readonly<Record<HistoryDimension, readonly NamedColumns[]>>
 
 /** Columns by name, to be added to. */
@@ -70,7 +70,7 @@ const REFUSED_FROM = 400
 /** Lowest status of a failed call. */
 const FAILED_FROM = 500
 
-/** The name of those behind the first HISTORY_FRONT_LABELS_MAX of a second; the metrics of models call theirs so, too. */
+/** Names after the first HISTORY_FRONT_LABELS_MAX of a second; the metrics of models use the same name. */
 export const OTHER_NAME = 'other'
 
 type Settled = Pick<CallSettled, 'operation' | 'status' | 'durationMs' | 'keyHash' | 'notes'>

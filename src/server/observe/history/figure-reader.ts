@@ -35,7 +35,7 @@ export interface FigureSources {
   readonly breakers: () => readonly BreakerReading[]
 }
 
-/** Tells what the counters of a process grew by. One reader alone may read. */
+/** Reads how much the counters of a process grew. Only one reader may read. */
 export class FigureReader {
   readonly #sources: FigureSources
   #before = noColumns()

@@ -23,8 +23,8 @@ import { Series, SERIES_BYTES } from './series.ts'
 
 const MINUTE_S = 60
 /**
- * Seconds of a point that must be known: fronts tell once a second, so that a shorter part would have a rate
- * by chance. Decision.
+ * Seconds of a point that must be known: fronts report once a second, so that a shorter part would have a
+ * rate by chance. Decision.
  */
 const KNOWN_S_MIN = 5
 /** Calls, and the refused and failed ones among them. */

@@ -7,7 +7,7 @@ import { largest, linesOf, pointsOf, statusTables, type NamedCells } from './lin
 /** What has to be read for lines by the hour. */
 export interface HourColumns {
   readonly dimension: HourDimension
-  /** The first column, and the one behind the last. */
+  /** The first column, and the one after the last. */
   readonly columns: readonly [from: number, to: number]
 }
 
@@ -16,7 +16,7 @@ export function hourColumns({ by, metric }: HistoryInput): HourColumns {
   return { dimension: by, columns: COLUMNS_OF[metric] }
 }
 
-/** The lines of hours that were read, in the place of those of one node. */
+/** The data with lines read from stored hours instead of one node's own. */
 export function withHours(
   data: HistoryData,
   input: HistoryInput,

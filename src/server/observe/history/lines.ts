@@ -31,7 +31,7 @@ export function unitOf(metric: HistoryMetric): HistoryData['unit'] {
   return metric === 'cost' ? 'usd_per_minute' : 'per_second'
 }
 
-/** The largest tables, the largest first, and one of all others; of what has nothing there is none. */
+/** The largest tables, the largest first, and one of all others; empty tables are left out. */
 export function largest(tables: readonly NamedCells[]): readonly NamedCells[] {
   const found = tables
     .map((table) => ({ table, weight: sumOf(table.cells) }))

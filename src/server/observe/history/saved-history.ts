@@ -22,7 +22,7 @@ export interface SavedHistory {
 
 /** Speed before size: most of a history are zeros. */
 const LEVEL = 1
-/** Bytes beside the series: names, events, and what frames them. */
+/** Bytes in addition to the series: names, events, and their framing. */
 const MORE_BYTES_MAX = 4_194_304
 
 interface Framed<T> {

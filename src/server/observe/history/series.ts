@@ -92,7 +92,7 @@ export class Series {
 interface RingShape {
   readonly grainS: number
   readonly slots: number
-  /** The first column that is kept, and the one behind the last. */
+  /** The first column that is kept, and the one after the last. */
   readonly from: number
   readonly to: number
 }

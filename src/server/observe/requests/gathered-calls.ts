@@ -20,14 +20,14 @@ import type { LoggedAttempt } from '../../ports/requests/request-log.ts'
 
 /** Bits of 64 that an id has not, so that it has 18 digits at most. */
 const SPARE_BITS = 5n
-/** Bytes of a text in a batch besides its characters: two quotes and a comma. */
+/** Bytes of a text in a batch in addition to its characters: two quotes and a comma. */
 const AROUND_TEXT = 3
 /** Bytes of the two numbers of a reason in a batch, at most. */
 const REASON_BYTES = 12
 
 /**
- * Finished calls as numbers, in memory that is there from the begin: a call leaves no object behind. Its
- * texts are those that are in memory anyway.
+ * Finished calls as numbers, in memory that exists from the start: a call allocates no object. Its texts are
+ * those that are in memory anyway.
  */
 export class GatheredCalls {
   readonly #figures = new Float64Array(REQUESTS_GATHERED_MAX * FIGURES)

@@ -131,7 +131,7 @@ class WaitingFiles {
     return joined
   }
 
-  /** Puts a file in the place of those that it has joined. */
+  /** Replaces the joined files by the file that has their calls. */
   add(file: WaitingFile, joined: readonly WaitingFile[]): void {
     this.#files = [...this.#files.filter((one) => !joined.includes(one)), file]
   }

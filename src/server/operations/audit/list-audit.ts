@@ -55,7 +55,7 @@ function queryOf(organizationId: string, request: ListAuditQuery): AuditQuery {
   }
 }
 
-/** Joins the events, which are JSON already, instead of parsing and writing them anew. */
+/** Joins the events, which are JSON already, instead of parsing and rewriting them. */
 function answerOf({ rows, nextBefore }: AuditPage): Success {
   const json = `{"data":[${rows.map(auditEventText).join(',')}],"has_more":${nextBefore !== null},"next_before":${nextBefore}}`
   return { kind: 'bytes', parts: [Buffer.from(json)], contentType: 'application/json' }

@@ -43,7 +43,7 @@ export interface TextOperation extends TextForm {
 type AnswerCall = Call<undefined, undefined, TextRequest>
 type Answered = Outcome<Success> | Promise<Outcome<Success>>
 
-/** What answers a call, besides the call itself. */
+/** Dependencies of an answer, besides the call itself. */
 interface Answering {
   readonly form: TextOperation
   readonly ports: Ports

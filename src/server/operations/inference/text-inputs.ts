@@ -24,7 +24,7 @@ import { callableModel, type KnownModels } from '../model-calls.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { isComplete, usedPreset } from '../apply-preset.ts'
 
-/** Failures of the files, and the addresses of media, that a call names, beside those of every call. */
+/** Failures of files and media addresses in a call, in addition to those of every call. */
 export const INLINE_FILE_FAILURES = [
   'regional_refused',
   'file_unknown',
@@ -109,7 +109,7 @@ function inlineFile(
   }
 }
 
-/** The same for a file of another workspace: its existence is not told. */
+/** The same failure for a file of another workspace: its existence is not revealed. */
 function unknown(reference: FileReference): Outcome<never> {
   return refused('file_unknown', reference, {
     message: 'does not name a file of this workspace',

@@ -165,7 +165,7 @@ function json(parts: readonly Uint8Array[]): Success {
 
 const OPEN = Buffer.from('{"data":[')
 const COMMA = Buffer.from(',')
-/** The end of a list that says nothing behind its items. */
+/** The end of a list with no member after its items. */
 export const CLOSE_LIST = Buffer.from(']}')
 
 function nextLink(

@@ -6,10 +6,7 @@ import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetRefOf } from './budget-answers.t
 
 const ID = 'budgets.delete'
 
-/**
- * Deletes a budget and succeeds also where there is none; its window's spend stays counted. Source: B2.9,
- * C15.
- */
+/** Deletes a budget and succeeds also without one; its window's spend stays counted. Source: B2.9, C15. */
 export const deleteBudget = defineOperation({
   id: ID,
   method: 'delete',

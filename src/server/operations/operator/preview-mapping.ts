@@ -4,7 +4,7 @@ import { MappingPreviewAnswer, MappingPreviewQuery } from '../../../schemas/scim
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS } from './admin-answers.ts'
 
-/** Counts whom a mapping would make members, without making it. Source: an extension of Sluice; C4. */
+/** Counts the members that a mapping would make, without making it. Source: an extension of Sluice; C4. */
 export const previewMapping = defineOperation({
   id: 'admin.preview_mapping',
   method: 'get',

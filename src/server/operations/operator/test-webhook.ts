@@ -12,7 +12,7 @@ interface Inputs {
 
 const ID = 'admin.test_webhook'
 
-/** Sends a test event to a receiver and tells what came of it. Source: an extension of Sluice; C4, C17. */
+/** Sends a test event to a receiver and returns the result. Source: an extension of Sluice; C4, C17. */
 export const testWebhook = defineOperation<Inputs, TestWebhookBody>({
   id: ID,
   method: 'post',

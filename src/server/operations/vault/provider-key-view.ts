@@ -123,8 +123,8 @@ export async function keyAt(
 }
 
 /**
- * The provider whose key a secret of the taker's name is, or may become: slugs may make one name, and the
- * host tells their keys apart.
+ * The provider that a secret under the taker's name belongs to, or may come to belong to: two slugs may share
+ * a secret name, and the host distinguishes their keys.
  */
 export function holderOf(
   { hosts }: Pick<SecretMetadata, 'hosts'>,

@@ -20,9 +20,7 @@ export const WORKSPACE_ACCESS = {
   scope: ({ key }): Outcome<null> => (key.kind === 'intern' ? fail('vault_unknown') : ok(null)),
 } as const satisfies OperationAccess
 
-/**
- * Access to one intern's vault: a caller cannot tell unknown, foreign and other interns apart. §4.4, B1.4.
- */
+/** Access to one intern's vault: unknown, foreign and other interns look the same to a caller. §4.4, B1.4. */
 export const INTERN_ACCESS = {
   keys: KEYS,
   keyScopes: READ_SCOPES,

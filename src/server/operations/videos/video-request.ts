@@ -137,8 +137,8 @@ function passthroughOf(
 type Reference = VideoRequest['references'][number]
 
 /**
- * Inputs of the video beside the prompt. Frames win over references; audio and video are kept where the model
- * accepts them. B1.1, C27.
+ * Inputs of the video in addition to the prompt. Frames win over references; audio and video are kept where
+ * the model accepts them. B1.1, C27.
  */
 function referencesOf(body: VideoBody, facts: VideoFacts, findings: Findings): Images {
   const frames = framesOf(body, facts, findings)

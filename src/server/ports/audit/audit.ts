@@ -6,7 +6,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
  */
 export interface AuditActor {
   readonly kind: 'key' | 'scim_token' | 'cli' | 'system'
-  /** The hash, or the name of the system's user; null where there is none. */
+  /** The hash, or the name of the system's user; null: neither. */
   readonly id: string | null
 }
 

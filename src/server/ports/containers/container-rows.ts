@@ -49,8 +49,8 @@ export type CountedPath = Omit<PathClaim, 'sizeBytes'>
 
 export interface DueInput {
   /**
-   * Milliseconds: paths that were last counted so long ago are due, beside paths that a write has left open;
-   * null: only the latter.
+   * Milliseconds: paths that were last counted longer ago are due, in addition to paths that a write has left
+   * open; null: only the latter.
    */
   readonly ageMs: number | null
   /** Only paths of this container. */

@@ -236,7 +236,7 @@ export interface VettedOrigin {
 /** Room of the response budget. */
 export interface AnswerRoom {
   readonly bytes: number
-  /** Takes more room; false when there is none now, and the room stays as it was. */
+  /** Takes more room; false when no room is free now, and the room stays as it was. */
   grow(bytes: number): boolean
   /**
    * Takes more room, and waits for it. False: there will be none, since the answers that hold the rest wait

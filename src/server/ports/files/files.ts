@@ -179,7 +179,7 @@ export interface SealedObject {
   readonly sha256: string
 }
 
-/** Rows that the sweep and `files verify` need beside `Files`. Failures of all: store_unavailable. */
+/** Rows that the sweep and `files verify` need in addition to `Files`. Failures of all: store_unavailable. */
 export interface FileSweep {
   /** Moves uploads whose lease ran out to `abandoned`, with a lease of the sweep's own. */
   claimStale(countMax: number): Promise<Outcome<readonly StaleUpload[]>>

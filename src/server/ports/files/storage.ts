@@ -7,7 +7,7 @@ import type { ByteReader } from '../byte-streams.ts'
  */
 export interface Storage {
   /**
-   * Admits an upload when there is room for it beside those under way.
+   * Admits an upload when there is room for it in addition to those under way.
    * @param expectedBytes of the object; for a body of unknown length the most that it may have. Failures:
    * storage_full, storage_unavailable.
    */
@@ -33,7 +33,7 @@ export interface Storage {
   /** Ids of the fronts that have staging files. Failure: storage_unavailable. */
   stagingOwners(): Promise<Outcome<readonly string[]>>
   /**
-   * Removes staging files that a crash left: files without a write for so long, and all files of fronts that
+   * Removes staging files that a crash left: files without a write for `idleMs`, and all files of fronts that
    * are gone. @returns number of files. Failure: storage_unavailable.
    */
   sweepStaging(idleMs: number, gone: ReadonlySet<string>): Promise<Outcome<number>>
@@ -157,7 +157,7 @@ export interface ContainerFolders {
     signal?: AbortSignal,
   ): Promise<Outcome<null>>
   /**
-   * The newest modification in a container, including the making of its folder; null when there is none.
+   * The newest modification in a container, including the making of its folder; null without a container.
    * Failures: storage_unavailable, containers_unsupported.
    */
   newestChange(container: ContainerRef): Promise<Outcome<Date | null>>
@@ -168,7 +168,7 @@ export interface ContainerFolders {
   /**
    * Removes a container with all its files. @param unchangedSince a container that was changed after this
    * instant is kept
-   * @returns number of files; null when the container is kept, or there is none. Failures as of
+   * @returns number of files; null when the container is kept, or does not exist. Failures as of
    * `newestChange`.
    */
   removeContainer(container: ContainerRef, unchangedSince?: Date): Promise<Outcome<number | null>>

@@ -4,7 +4,7 @@ import type { Content, Upload } from '../byte-streams.ts'
 import type { FileRecord } from './files.ts'
 import type { ContainerFile, ContainerRef } from './storage.ts'
 
-/** Moves whole files between clients, storage and rows; a failure leaves nothing behind. Design §5. */
+/** Moves whole files between clients, storage and rows; a failure leaves no file and no row. Design §5. */
 export interface Transfers {
   /**
    * Pending row → staged and sealed object → ready row.

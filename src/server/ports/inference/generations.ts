@@ -11,7 +11,7 @@ export interface Generation {
   readonly createdMs: number
   readonly organizationId: string
   readonly workspaceId: string
-  /** The provider's own id; null: it told none that can be kept. */
+  /** The provider's own id; null: it reported none that can be kept. */
   readonly upstreamId: string | null
   readonly facts: GenerationFacts
 }
@@ -54,7 +54,7 @@ export interface GenerationFacts {
   readonly unpricedTier?: TierMember | null
 }
 
-/** What the journal keeps of a streamed call beside its money, for the record of a call whose front died. */
+/** Facts of a streamed call that the journal keeps next to its money, for the record if its front dies. */
 export interface StreamNote extends Pick<
   GenerationFacts,
   | 'sessionId'

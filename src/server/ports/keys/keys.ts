@@ -95,8 +95,8 @@ export interface EpochFeed {
 }
 
 /**
- * The account of a key's calls, cached with the key's record. A flag that is one change of limits behind
- * applies until the front knows the change: `effective` tells callers.
+ * The account of a key's calls, cached with the key's record. A flag that lags by one change of limits
+ * applies until the front knows the change: `effective` informs callers.
  */
 export interface KeyMoney extends LimitFlags {
   /** Account of the key, shared by the keys of its rotation. */

@@ -20,7 +20,7 @@ export interface Provider {
   readonly baseUrl: string
   /** Name of the environment variable with the provider's key; null = the provider needs none. */
   readonly apiKeyEnv: string | null
-  /** Headers of embeddings and video jobs, beside the key; left out: none. */
+  /** Headers of embeddings and video jobs, in addition to the key; left out: none. */
   readonly headers?: readonly ProviderHeader[]
   readonly timeoutMs: number
   /**

@@ -1,7 +1,7 @@
 import type { EndpointPricing } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { CallableModel, Endpoint, ModelFilter, ResolvedModel } from './models.ts'
 
-/** A private endpoint, with what lists show of it beside what calls use. */
+/** A private endpoint, with the facts that lists show in addition to those that calls use. */
 export interface OwnEndpoint {
   readonly endpoint: Endpoint
   /** Null: its calls are free. */

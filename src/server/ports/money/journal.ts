@@ -17,7 +17,7 @@ export interface Journal {
   readonly isBroken: boolean
   /** @returns the id for `settle` and `release`, never the same twice */
   take(take: OpenTake): number
-  /** How far the answer of an open take has come; replaces what was told before. */
+  /** Progress of the answer of an open take; replaces earlier progress. */
   progress(takeId: number, progress: TakeProgress): void
   settle(takeId: number, entry: Settlement): void
   /** The call cost nothing: all that it took is back in the balances. */
@@ -27,13 +27,13 @@ export interface Journal {
    * Appends the gathered records, all or none. To be called before a byte leaves for a provider, and from
    * time to time: after a failure it tries again, also with nothing gathered.
    * @returns false when the disk refused: the takes gathered since the last `write` are void (their ids name
-   * nothing, and their money returns to the balances), progress waits to be told anew; all other records wait
-   * for the next write
+   * nothing, and their money returns to the balances), progress waits to be reported again; all other records
+   * wait for the next write
    */
   write(): boolean
   /**
-   * The oldest part that was written and is not applied yet, with at most `entriesMax` entries; null when
-   * there is none. Until `applied` every call returns the same part, so that a flush without an answer is
+   * The oldest part that was written and is not applied yet, with at most `entriesMax` entries; null if all
+   * is applied. Until `applied` every call returns the same part, so that a flush without an answer is
    * repeated unchanged, or a shorter part from the same place where that part has more entries.
    */
   next(entriesMax: number): Flush | null

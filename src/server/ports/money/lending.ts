@@ -154,7 +154,7 @@ export interface Flush {
 
 /**
  * `applied`: committed now or by an earlier try. `fenced`: the journal was closed, nothing was written.
- * `standsAt`: the books stand behind the batch's beginning, nothing was written.
+ * `standsAt`: the books stand after the batch's beginning, nothing was written.
  */
 export type FlushResult = 'applied' | 'fenced' | { readonly standsAt: number }
 

@@ -36,7 +36,7 @@ export interface PruneStep {
   run(lease: RetentionLease): AsyncGenerator<number, PruneEnd, void>
   /** Counts the rows that would be removed now, by reading them all. */
   due(): Promise<number>
-  /** Instant of the oldest row that is kept, whether or not it is due; null when there is none. */
+  /** Instant of the oldest row that is kept, whether or not it is due; null without rows. */
   oldest(): Promise<Date | null>
 }
 

@@ -52,7 +52,7 @@ export interface LoggedRequest {
   readonly weight: number
   /** Of `FLAG`. */
   readonly flags: number
-  /** The ledger has the call, and the log did not: only what the ledger tells is known. */
+  /** The call was in the ledger but not in the log: only the ledger's facts are known. */
   readonly isRecovered: boolean
 }
 
@@ -86,9 +86,9 @@ export interface RequestQuery {
   readonly minCostNano?: number
   /** ISO 8601. */
   readonly from?: string
-  /** The instant behind the last, ISO 8601. */
+  /** The instant after the last, ISO 8601. */
   readonly to?: string
-  /** Only rows behind this one. */
+  /** Only rows after this one. */
   readonly before?: RequestPlace
   readonly limit: number
 }

@@ -25,7 +25,7 @@ export type SyncStep =
  * are not blocked.
  */
 export interface SyncWork {
-  /** The sync that waits longest, or whose runner died; null when there is none. */
+  /** The sync that waits longest, or whose runner died; null without one. */
   claimNext(leaseMs: number): Promise<Outcome<SyncClaim | null>>
   /** Works on one step, and renews the lease. @param place that the previous step returned */
   step(claim: SyncClaim, place: SyncPlace | null, leaseMs: number): Promise<Outcome<SyncStep>>

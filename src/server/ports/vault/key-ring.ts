@@ -19,7 +19,7 @@ export interface DataKey {
  * data_key_unavailable (the root key is not present, or the row does not open), store_unavailable.
  */
 export interface KeyRing {
-  /** The key that seals new objects of a workspace; made when there is none yet. */
+  /** The key that seals new objects of a workspace; made at the first call. */
   current(workspaceId: string, purpose: DataKeyPurpose): Promise<Outcome<DataKey>>
   /** The key with this id, which sealed an object. */
   byId(workspaceId: string, purpose: DataKeyPurpose, id: string): Promise<Outcome<DataKey>>

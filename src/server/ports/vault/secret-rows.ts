@@ -27,7 +27,7 @@ export interface WrappedVaultKey {
   readonly wrapped: Uint8Array
 }
 
-/** Facts that a value is bound to, beside its vault. */
+/** Facts that a value is bound to, in addition to its vault. */
 export interface SecretFacts {
   readonly name: string
   /** Hosts as they stand in the row. */
@@ -109,10 +109,7 @@ export interface SecretRows {
   remove(scope: VaultScope, name: string, by: VaultActor): Promise<Outcome<null>>
   /** The workspace's own secrets of these names, in their order. Failure: secret_unknown. */
   sources(scope: VaultScope, names: readonly string[]): Promise<Outcome<readonly StoredSecret[]>>
-  /**
-   * The effective secret; null where there is none, or where it is unknown because the attached vault is
-   * gone.
-   */
+  /** The effective secret; null if absent, or if unknown because the attached vault is gone. */
   find(scope: VaultScope, name: string): Promise<Outcome<EffectiveRow | null>>
 }
 

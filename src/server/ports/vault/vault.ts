@@ -52,7 +52,7 @@ export interface ChangedBy {
 
 /** The caller of a change of a vault. */
 export interface VaultActor extends ChangedBy {
-  /** Id of the operation, where it is none of the vault's own. */
+  /** Id of the operation, if it is not one of the vault's own. */
   readonly operation?: string
 }
 

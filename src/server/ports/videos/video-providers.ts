@@ -33,7 +33,7 @@ export type Submitted =
   | { readonly kind: 'taken'; readonly upstreamId: string }
   /** The provider will never make the video: the job fails. */
   | { readonly kind: 'refused'; readonly error: string }
-  /** Certainly not taken: the job may be sent again after so long. */
+  /** Certainly not taken: the job may be sent again after `retryInMs`. */
   | { readonly kind: 'unsent'; readonly retryInMs: number; readonly error: string }
   /**
    * The provider may have taken the job. The text is `provider_outcome_unknown: …`; a caller reads it where

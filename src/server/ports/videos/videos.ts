@@ -149,7 +149,7 @@ export interface VideoPage {
 /** The live view in Redis. Never rejects: without Redis there are no views, and rows are read. */
 export interface VideoViews {
   /**
-   * Keeps the view only if its status is not behind the status of the stored view. Waits no longer than
+   * Keeps the view unless its status is older than that of the stored view. Waits no longer than
    * VIDEO_VIEW_MS_MAX.
    * @returns false when Redis did not take the view
    */
@@ -157,7 +157,7 @@ export interface VideoViews {
   /** @param msMax left out: as long as `put`; longer where no caller waits */
   putAll(views: readonly VideoView[], msMax?: number): Promise<boolean>
   get(id: string): Promise<VideoView | null>
-  /** Tells runners that there are rows to claim. */
+  /** Notifies runners of rows to claim. */
   wake(what: VideoWake): void
   /** @returns a function that removes the listener */
   onWake(told: (what: VideoWake) => void): () => void

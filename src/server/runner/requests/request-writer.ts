@@ -37,7 +37,7 @@ export class RequestWriter {
     const { rows, isOn, count, log, now } = this.#options
     try {
       await this.#writeAll()
-      // Behind an outage fronts first flush what they have kept: the comparison waits for its next turn.
+      // After an outage fronts first flush what they have kept: the comparison waits for its next turn.
       if (this.#hasFailed) this.#comparedAt = now()
       this.#hasFailed = false
       if (now() - this.#comparedAt < REQUESTS_COMPARE_MS) return
@@ -49,7 +49,7 @@ export class RequestWriter {
       count('recovered', recovered)
       log.info('requests.recovered', { calls: recovered })
     } catch (cause) {
-      // A store or a disk that is away is told once.
+      // An outage of the store or the disk is logged once.
       if (!this.#hasFailed) log.warn('requests.away', { cause })
       this.#hasFailed = true
     }
@@ -84,7 +84,7 @@ export class RequestWriter {
       count('written', await rows.insert(batch))
     } catch (cause) {
       if (isAway(cause)) throw cause
-      // What the store will never take must not hold back the batches behind it.
+      // A batch that the store will never take must not hold back the following ones.
       log.error('requests.batch_refused', { name, calls: batch.requestIds.length, cause })
       count('lost', batch.requestIds.length)
     }

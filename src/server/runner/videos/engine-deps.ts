@@ -14,7 +14,7 @@ import type { HeldJob } from './held-job.ts'
 export interface VideoClock {
   /** Monotonic milliseconds. */
   readonly now: () => number
-  /** Runs a function once, after so long. @returns a function that cancels the timer */
+  /** Runs a function once, after `ms`. @returns a function that cancels the timer */
   readonly after: (ms: number, run: () => void) => () => void
   /**
    * Runs a function once, at the next of the instants that lie so far apart, which others share.

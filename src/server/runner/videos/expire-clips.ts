@@ -3,8 +3,8 @@ import type { Storage } from '../../ports/files/storage.ts'
 import type { VideoWork } from '../../ports/videos/video-work.ts'
 
 /**
- * Removes clips whose time is over, the rows first: the sweep removes bytes that stay behind. Batches go on
- * until one is empty, since the number of clips in a batch of jobs says nothing about later jobs.
+ * Removes clips whose time is over, the rows first: the sweep removes leftover bytes. Batches go on until one
+ * is empty, since the number of clips in a batch of jobs says nothing about later jobs.
  * @param isEnding true ends the work after the clip at hand
  * @returns the number of clips whose time was over
  */

@@ -19,7 +19,7 @@ export async function finish(deps: EngineDeps, job: HeldJob, end: VideoEnd): Pro
       }
       return GONE
     } catch (cause) {
-      // The end may have been written all the same: the view of pollers must then not stay behind.
+      // The end may have been written all the same: pollers must then not keep an older view.
       isUnsure = true
       log.debug('video.end_failed', { id: job.id, tries, cause })
       await pause(deps, backoffMs(deps, tries))

@@ -38,7 +38,7 @@ const [OK_FROM, REDIRECT_FROM, ERROR_FROM] = [200, 300, 400]
 const OURS: ReadonlySet<string> = new Set(['busy', 'draining', 'store_unavailable', 'internal'])
 
 /**
- * One attempt to deliver: the signature is new, and the host is resolved anew. Redirects are not followed.
+ * One attempt to deliver, with a new signature and a new resolution of the host. Redirects are not followed.
  * Never rejects.
  */
 export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps): Promise<Attempted> {
@@ -75,7 +75,7 @@ export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps)
   return { result: resultOf(answer.value, deps.now()), failure: null, rest: drained(answer.value, endsAt) }
 }
 
-/** Headers of an event beside its signatures, as a flat list of names and values. */
+/** Headers of an event in addition to its signatures, as a flat list of names and values. */
 export function eventHeaders({ idempotencyKey }: Pick<ClaimedDelivery, 'idempotencyKey'>): readonly string[] {
   return [
     'content-type',
@@ -133,7 +133,7 @@ interface CallbackTarget {
 }
 
 /**
- * The destination of a callback. The accepted URL is checked anew, since the rules may have changed.
+ * The destination of a callback. The accepted URL is checked again, since the rules may have changed.
  * @returns null for a URL that webhooks are not sent to: malformed, not HTTPS, or with credentials
  */
 function callbackTarget(text: string, workspaceId: string): CallbackTarget | null {

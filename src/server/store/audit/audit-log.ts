@@ -131,7 +131,7 @@ class Chain {
    */
   #takePruning({ text }: ChainRow): void {
     const { after } = JSON.parse(text) as { readonly after: { readonly through_n?: unknown } | null }
-    // An attacker who writes a chain anew may write any value here.
+    // An attacker who rewrites a chain may write any value here.
     if (typeof after?.through_n !== 'number') return this.#blame('edited')
     this.#prunedThrough = Math.max(this.#prunedThrough, after.through_n)
   }

@@ -177,7 +177,7 @@ export class GatheredRefusals {
     return true
   }
 
-  /** Whether the organization may have one more distinct refusal, beside the row for all further ones. */
+  /** Whether the organization may have another distinct refusal, apart from the row for all further ones. */
   #hasRoom({ organizationId }: AuditEvent): boolean {
     return (
       this.#gathered.size < REFUSALS_GATHERED_MAX &&

@@ -9,7 +9,7 @@ import { makerOf, makingPartitions, tellOfPartitions, type PartitionedTable } fr
 import type { Queryable, Store } from './open.ts'
 import { renewLease } from './retention-lease.ts'
 
-/** Days with partitions made in advance, beside the current one. */
+/** Days with partitions made in advance, in addition to the current one. */
 const DAYS_AHEAD = 2
 /** Milliseconds that the drop of a day waits for readers and writers of the table. Decision. */
 const DAY_DROP_WAIT_MS = 500

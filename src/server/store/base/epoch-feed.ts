@@ -34,7 +34,7 @@ export function openEpochFeed(options: EpochFeedOptions): RunningEpochFeed {
 }
 
 class Feed implements RunningEpochFeed {
-  /** A connection of its own: a poll must not wait behind loads. */
+  /** A connection of its own: a poll must not wait for loads. */
   readonly #lane: Store
   readonly #log: Log
   readonly #listeners = new Set<(change: Change) => void>()

@@ -81,8 +81,8 @@ export interface WorkspaceRef {
 }
 
 /**
- * Locks a workspace, so that it is neither changed nor deleted before the commit. @returns null when there is
- * none
+ * Locks a workspace, so that it is neither changed nor deleted before the commit. @returns null if it does
+ * not exist
  */
 export async function lockWorkspace(
   tx: Transaction,

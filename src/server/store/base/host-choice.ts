@@ -73,7 +73,7 @@ export class HostChoice {
     }
   }
 
-  /** The next connection chooses anew. */
+  /** Makes the next connection choose again. */
   forget(): void {
     this.#choosing = null
   }

@@ -39,8 +39,8 @@ export function keepOffLostConnections(sql: postgres.Sql): postgres.Sql {
         return never()
       }
     })
-    // The library's promise rejects as soon as the socket is closed, whatever the transaction is doing. Where the
-    // network drops packets that is a quarter of an hour later, and the loss is told at once.
+    // The library's promise rejects as soon as the socket is closed, whatever the transaction is doing. If
+    // the network drops packets that is a quarter of an hour later, so the loss is reported at once.
     return Promise.race([outcome, lost]).catch((problem: unknown) => {
       isLost = true
       throw problem

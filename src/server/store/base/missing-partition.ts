@@ -43,10 +43,10 @@ export function makerOf({ table }: PartitionedTable): string {
 }
 
 /**
- * Tells every connection once more which partitions a table has. Postgres tells them when one is attached, but a
+ * Notifies every connection again of a table's partitions. Postgres does so when one is attached, but a
  * connection that reads the partitions for the first time at that instant keeps what it has read: it would go
- * on without the new one, and so would its reads, until the next is attached. This sets what is set, and waits
- * for no reader and no writer.
+ * on without the new one, and so would its reads, until the next is attached. The statement sets the value
+ * that is set already, and waits for no reader and no writer.
  */
 export async function tellOfPartitions(
   sql: Queryable,

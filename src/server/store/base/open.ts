@@ -214,7 +214,7 @@ async function bounded<T>(timeoutMs: number, answer: PromiseLike<T>): Promise<T>
   }
 }
 
-/** One client for the caller to keep, whatever happens to the connections behind it. */
+/** One client for the caller to keep, whatever happens to its connections. */
 function presentOf(current: () => Sql): Sql {
   return new Proxy(current(), {
     apply: (_, self, given: never[]): unknown =>

@@ -192,7 +192,7 @@ async function recount(tx: Transaction, path: CountedPath, found: Found): Promis
   return settle(tx, { key: path, row }, found)
 }
 
-/** Counts the file at the path, or removes the row when there is none. @returns whether the count changed */
+/** Counts the file at the path, or removes the row of a missing file. @returns whether the count changed */
 async function settle(
   tx: Transaction,
   { key, row }: { readonly key: RowKey; readonly row: SizeRow },

@@ -31,8 +31,8 @@ export interface PendingRow {
 }
 
 /**
- * Makes the pending row if its bytes fit beside all used and reserved bytes. 0 bytes always fit: emptying a
- * container file makes room, also where more is used than allowed. @returns false when the bytes do not fit
+ * Makes the pending row if its bytes fit with all used and reserved bytes. 0 bytes always fit: emptying a
+ * container file makes room, also if more is used than allowed. @returns false when the bytes do not fit
  */
 export async function reserve(sql: Queryable, row: PendingRow, quotaBytes: number): Promise<boolean> {
   const { count } = await sql`

@@ -79,7 +79,7 @@ const ROWS_READ = [FILES_PAGE_DEFAULT, ...Array.from({ length: 11 }, (_, power) 
 /**
  * Ready files in the order of their ids. The bounds of a workspace's page are row values, which one index
  * alone can keep in order. The limit is no parameter: with a parameter Postgres assumes a tenth of all files
- * for the page, and plans each call anew.
+ * for the page, and plans each call again.
  * @param workspaceId null = all workspaces, with files whose time is over
  */
 export async function listFiles(

@@ -32,9 +32,9 @@ export interface GenerationsOptions {
 }
 
 /**
- * Writes records in batches, beside the calls. While the store is away records wait, as many as the queue
- * has room for; a process that is killed loses those of its last GENERATIONS_FLUSH_MS. Money does not depend
- * on them.
+ * Writes records in batches, independently of the calls. While the store is away records wait, as many as the
+ * queue has room for; a process that is killed loses those of its last GENERATIONS_FLUSH_MS. Money does not
+ * depend on them.
  */
 export function openGenerations(options: GenerationsOptions): Generations & { close(): Promise<void> } {
   return new StoredGenerations(options)
@@ -320,7 +320,7 @@ interface Row {
   readonly facts: GenerationFacts
 }
 
-/** The newest record, also of those that older versions have written; null: there is none. */
+/** The newest record, also of those that older versions have written; null: no record. */
 async function findRecord(sql: Sql, condition: Fragment): Promise<Generation | null> {
   const newestOf = (table: string, facts: string) => sql`(
     SELECT id, created_at, organization_id, workspace_id, upstream_id, ${sql.unsafe(facts)} AS facts FROM ${sql(table)}

@@ -4,7 +4,7 @@ import { bumpLimits, putLimit } from '../money/account-limits.ts'
 import type { Transaction } from '../base/open.ts'
 
 /**
- * Time by which clocks of fronts may differ: a front whose clock is behind may still serve a key that expired
+ * Time by which clocks of fronts may differ: a front whose clock is slow may still serve a key that expired
  * lately.
  */
 const CLOCKS_APART = '1 minute'

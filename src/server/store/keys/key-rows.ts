@@ -52,8 +52,8 @@ export function placedKeys(sql: Queryable) {
 }
 
 /**
- * The row of a key that is not revoked; it may have expired. @returns null when there is none, or another
- * organization owns it
+ * The row of a key that is not revoked; it may have expired. @returns null if unknown, or owned by another
+ * organization
  */
 export async function findKeyRow(
   sql: Queryable,

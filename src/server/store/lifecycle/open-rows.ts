@@ -5,7 +5,7 @@ import type { Store } from '../base/open.ts'
 export type OpenKind = 'videos' | 'webhooks' | 'syncs'
 type OpenKinds = Readonly<Record<OpenKind, boolean>>
 
-/** Resolves whether there are rows that are not ended, due or not; rejects when the store cannot tell. */
+/** Resolves whether there are rows that are not ended, due or not; rejects when the store cannot answer. */
 export type LookForOpen = (kind: OpenKind) => Promise<boolean>
 
 /**

@@ -32,7 +32,7 @@ export async function pruneInvalidations(
  */
 export async function pruneFronts(sql: Queryable, keyGraceMs: number): Promise<number> {
   const keptMs = Math.max(SILENT_FRONTS_KEPT_MS, keyGraceMs + FRONT_LIVE_MS)
-  // Postgres may know no instant so long before now, so the comparison is one of numbers.
+  // Postgres may not represent an instant that far back, so the comparison is one of numbers.
   const { count } =
     await sql`DELETE FROM fronts WHERE extract(epoch FROM clock_timestamp() - heartbeat_at) * 1000 > ${keptMs}`
   return count

@@ -18,8 +18,8 @@ export interface CopiedSequence {
 
 /**
  * Tables without data to keep: the schema's own, the processes' reports of themselves, and work in progress
- * that starts anew. Records of calls (`generation_records`, `requests`) are for a look back at the last days; the
- * ledger has their money.
+ * that starts again. Records of calls (`generation_records`, `requests`) are for a look back at the last
+ * days; the ledger has their money.
  */
 const LEFT_OUT = [
   'schema_migrations',

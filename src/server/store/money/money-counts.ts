@@ -20,8 +20,9 @@ export interface NodeBehind {
 
 /**
  * Raises the number of a node, in a transaction that moves its money. To be called last: the row is locked
- * until the commit. Rows are never removed: a node that comes back after a year would be behind and refuse
- * paid calls, and a row of a node that never does takes some 60 bytes.
+ * until the commit. Rows are never removed: without one, a node that comes back after a year would find
+ * Postgres older than its data directory and refuse paid calls; the row of a node that never does takes some
+ * 60 bytes.
  */
 export async function raiseCount(tx: Queryable, node: string): Promise<number> {
   const [row] = await tx<{ n: string }[]>`
@@ -53,7 +54,7 @@ export async function stepsBehind(
 
 /**
  * Has every node that was refused, and the given one, go on with Postgres as it is.
- * @returns the nodes that were behind
+ * @returns the nodes for which Postgres was too old
  */
 export async function acceptRestore(
   sql: Queryable,

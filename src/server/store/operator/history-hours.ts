@@ -3,7 +3,7 @@ import type { HistoryEvent } from '../../../schemas/operator/history.ts'
 import type { HistoryHour, HourDimension, HoursRead } from '../../ports/operator/history.ts'
 import type { Queryable, Sql } from '../base/open.ts'
 
-/** Writes an hour of a node in place of what this run wrote of it before. Throws the errors of Postgres. */
+/** Writes an hour of a node over this run's earlier version of it. Throws the errors of Postgres. */
 export async function keepHistoryHour(
   sql: Sql,
   node: string,

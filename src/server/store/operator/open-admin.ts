@@ -11,7 +11,7 @@ import { readStorage } from './storage.ts'
 
 export interface AdminOptions {
   readonly store: Store
-  /** Tells runners that deliveries are due. */
+  /** Notifies runners of due deliveries. */
   readonly wake: VideoViews['wake']
   /** UUID or name of the organization that operates the installation; null = the oldest. */
   readonly operatorOrganization: string | null

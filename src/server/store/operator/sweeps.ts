@@ -7,7 +7,7 @@ export interface Sweeper {
   readonly slot: number
 }
 
-/** Stores the report of a runner's last sweep in place of the previous one. Throws the errors of Postgres. */
+/** Replaces the stored report of a runner's last sweep. Throws the errors of Postgres. */
 export async function keepSweep(
   sql: Queryable,
   { node, slot }: Sweeper,

@@ -22,7 +22,7 @@ interface LostInput {
   readonly before: number
 }
 
-/** What tells one payment from others: callers choose request ids, and many calls may have one. */
+/** The facts that distinguish a payment: callers choose request ids, and many calls may have one. */
 export interface Payment {
   readonly organization_id: string
   readonly request_id: string
@@ -63,7 +63,7 @@ export async function insertLost(tx: Transaction, part: SpanPart, input: LostInp
   return lost.length
 }
 
-/** Payments that the log has, by what tells them from others. */
+/** Counts of the log's payments by those facts. */
 class Counts {
   readonly #counts = new Map<string, number>()
 

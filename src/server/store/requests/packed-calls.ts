@@ -20,7 +20,7 @@ const LINE_END = 0x0a
 const PARTS = 100
 const DOUBLE_BYTES = 8
 
-/** Columns besides the figures of a call: its number in the batch, and the number in its request id. */
+/** Columns after the figures of a call: its number in the batch, and the number in its request id. */
 const NUMBER = FIGURES
 const ID = FIGURES + 1
 const COLUMNS = FIGURES + 2

@@ -63,7 +63,7 @@ interface RowsInput {
 }
 
 /**
- * Sends columns as arrays and reads them by their index beside the list of request ids, as the ledger's rows
+ * Sends columns as arrays and reads them by their index along the list of request ids, as the ledger's rows
  * are. No id has a comma.
  * @returns rows that were new
  */

@@ -64,7 +64,7 @@ export function findRequests(
   )
 }
 
-/** Read anew each time: the compiler takes it that the signal stays as it was. */
+/** A function, since the compiler assumes that the signal does not change. */
 function hasEnded({ aborted }: AbortSignal): boolean {
   return aborted
 }

@@ -16,6 +16,6 @@ export interface Search {
 export interface Found {
   /** One more than a page has, at most. */
   readonly rows: readonly LoggedRequest[]
-  /** What is behind this place was not examined; null: all was, or there are more rows than a page has. */
+  /** Rows after this place were not examined; null: all were, or there are more rows than a page has. */
   readonly examinedTo: RequestPlace | null
 }

@@ -2,7 +2,7 @@ import { REQUESTS_PACKED_MIN, REQUESTS_PACKED_MS_MAX } from '../../../schemas/re
 import { FIGURE, FIGURES, type RequestBatch } from '../../../schemas/requests/request-record.ts'
 import { numberOfRequestId, prefixOfRequestId } from '../../../schemas/requests/request-id.ts'
 
-/** The operation whose calls are paid when their job ends, which may be days behind the call. */
+/** The operation whose calls are paid when their job ends, which may be days after the call. */
 export const JOB_OPERATION = 'video.create'
 
 /** Calls of one organization that are written as one. */

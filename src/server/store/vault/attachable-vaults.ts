@@ -9,7 +9,7 @@ import { reach, violatedUnique } from '../base/translate.ts'
 import { insertVault } from './vaults.ts'
 import { holdWorkspace } from '../base/find-workspace.ts'
 
-/** A vault that interns of its workspace may attach; its secrets rank behind the intern's own. */
+/** A vault that interns of its workspace may attach; its secrets rank after the intern's own. */
 export interface AttachableVault {
   readonly id: string
   readonly organizationId: string

@@ -17,7 +17,7 @@ const OWNERS: Readonly<Record<WrappedKeyTable, { readonly column: string; readon
   data_keys: { column: 'workspace_id', table: 'workspaces' },
 }
 
-/** Keys of vaults and workspaces, wrapped anew while fronts read and add keys. */
+/** Keys of vaults and workspaces, rewrapped while fronts read and add keys. */
 export function openRootRotation(store: Store): RootRotationRows {
   return {
     page: (table, { rootKeyId, afterId, limit }) =>

@@ -12,8 +12,8 @@ import { lockIntern, lockVault, ownVault } from './vaults.ts'
 
 /**
  * Stores sealed secrets, all or none. Each row is written in full, so that a value is always bound to the
- * columns beside it. @returns null when the vault's key or a source changed since the sealing. Failures:
- * intern_unknown, intern_in_transfer, vault_full, quota_exceeded, secret_exists, secret_unknown.
+ * other columns of its row. @returns null when the vault's key or a source changed since the sealing.
+ * Failures: intern_unknown, intern_in_transfer, vault_full, quota_exceeded, secret_exists, secret_unknown.
  */
 export async function writeSecrets(
   tx: Transaction,

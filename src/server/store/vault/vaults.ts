@@ -214,8 +214,8 @@ export async function lockVault(tx: Transaction, vaultId: string): Promise<strin
 }
 
 /**
- * Locks an intern, so that it is neither deleted nor moved before the commit. @returns null when there is
- * none
+ * Locks an intern, so that it is neither deleted nor moved before the commit. @returns null if it does not
+ * exist
  */
 export async function lockIntern(
   tx: Transaction,

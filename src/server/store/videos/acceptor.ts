@@ -55,8 +55,8 @@ interface Lane {
 /**
  * Accepts jobs in batches: a commit costs as much for many as for one. Jobs of keys without any limit have
  * batches of their own, so that they never wait for accounts of others; the limits in a key's record are
- * checked again. A job that would make its batch wait, or that may have failed the batch, is tried alone,
- * beside the others.
+ * checked again. A job that would make its batch wait, or that may have failed the batch, is tried alone, at
+ * the same time as the others.
  */
 export class Acceptor {
   readonly #options: AcceptorOptions

@@ -28,7 +28,7 @@ export function openVideoCancel({ store, views, context }: CancelDeps): VideoJob
       if (before === null) return fail('video_unknown')
       const ended = isVideoEnding(before.state) ? null : await ends.end(cancellation(id))
       if (ended === null) {
-        // After this failure the caller must not see an open job: the view may be behind the row.
+        // After this failure the caller must not see an open job: the view may be older than the row.
         const now = isVideoEnding(before.state) ? before : await look(store.sql, workspaceId, id)
         if (now !== null) await views.put(viewOf(now))
         return fail('video_ended')

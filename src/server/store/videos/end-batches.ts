@@ -12,7 +12,7 @@ interface Waiting {
 
 /**
  * Ends jobs in shared transactions: ends that come while a transaction runs share the next one. All ends of
- * an organization lock its account, so that single transactions would queue behind each other.
+ * an organization lock its account, so that single transactions would wait for each other.
  */
 export class EndBatches {
   readonly #store: Store

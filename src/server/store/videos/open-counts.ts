@@ -23,7 +23,7 @@ export const NONE_OPEN: Open = { count: 0, chars: 0 }
 /**
  * Numbers of open jobs by workspace. A count is valid for VIDEO_OPEN_COUNTED_MS, and includes the jobs that
  * this front accepted since: a workspace exceeds its limit only by jobs that other fronts accept in that
- * time. A workspace near its limit is counted anew.
+ * time. A workspace near its limit is counted again.
  */
 export class OpenCounts {
   readonly #counts = new Map<string, Open & { readonly at: number }>()

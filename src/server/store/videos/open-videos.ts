@@ -46,9 +46,9 @@ type VideoReads = Pick<VideoJobs, 'get' | 'list' | 'output' | 'previous'>
 /**
  * Reads of video jobs. Pollers see no step back, and no 404 after a 202:
  * - The row exists before the 202, and moves forward only. Each view is put after the commit of its change,
- *   and never over a view that is further along: so a row is never behind a view of its job.
- * - A view may be behind the row. A caller sees the row only through this store, which puts the view of the
- *   row before it returns: from then on no view is behind that row.
+ *   and never over a view that is further along: so no view of a job is further along than its row.
+ * - A view may be older than the row. A caller sees the row only through this store, which puts the view of
+ *   the row before it returns: from then on no view is older than that row.
  * - Without Redis that put fails, and rows are read. When Redis is back, with old views or with none, views
  *   of open jobs are not used until the writers of newer views, including this store, have had time to put
  *   them. Views of ended jobs stay valid.

@@ -195,8 +195,8 @@ async function expireClips(sql: Queryable, countMax: number): Promise<readonly s
 }
 
 /**
- * Due jobs of one provider that a claim reads beside those that it may take: beyond that each workspace shows
- * fewer. Decision.
+ * Due jobs of one provider that a claim reads in addition to those that it may take: beyond that each
+ * workspace shows fewer. Decision.
  */
 const SEEN_MAX = 5_000
 /** Due jobs of a workspace and provider that are counted. Decision. */

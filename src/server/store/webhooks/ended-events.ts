@@ -28,7 +28,7 @@ export function openEndedEvents(store: Store, origin: string): EndedEvents {
 }
 
 async function listEvents(sql: Sql, input: EventsInput, origin: string): Promise<EventPage> {
-  // Before the rows are read: what is written later lies behind this instant, less the time to write it.
+  // Read before the rows: rows written later end after this instant, less the time to write them.
   const nowUs = await clockOf(sql)
   const from = placeOf(input, nowUs)
   const rows = await sql<EventRow[]>`

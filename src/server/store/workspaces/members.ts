@@ -83,7 +83,7 @@ async function membersOf(sql: Queryable, workspaceId: string, chosen: Fragment):
   return rows.map((row) => memberOf(workspaceId, row))
 }
 
-/** Makes the user when there is none of this name; an existing user stays unchanged. */
+/** Makes the user if the name is new; an existing user stays unchanged. */
 export async function ensureUser(tx: Transaction, input: NewUser): Promise<User> {
   const { organizationId, userName, displayName = null, email = null } = input
   await tx`

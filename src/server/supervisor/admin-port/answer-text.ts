@@ -1,4 +1,4 @@
-/** The message of an error in Sluice's envelope; null for a text that is none. */
+/** The message of an error in Sluice's envelope; null for any other text. */
 export function messageIn(text: string): string | null {
   const message = memberOf(memberOf(parsedJson(text), 'error'), 'message')
   return typeof message === 'string' ? message : null

@@ -16,7 +16,7 @@ const compress = promisify(brotliCompress)
 const BROTLI_QUALITY = 9
 /** Bytes below which a file is sent uncompressed. */
 const COMPRESS_BYTES_MIN = 1_024
-/** Extension of the compressed copy that the build puts beside a file. */
+/** Extension of the compressed copy that the build puts next to a file. */
 const PACKED = '.br'
 const OK = 200
 /** Name of the page itself. */

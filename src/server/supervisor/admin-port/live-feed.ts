@@ -61,7 +61,7 @@ export class LiveFeed {
     this.#source = source
   }
 
-  /** Tells the last view at once, where the feed runs. @returns a function that ends the subscription */
+  /** Sends the last view at once, if the feed runs. @returns a function that ends the subscription */
   subscribe(listener: LiveListener): () => void {
     if (this.#latest !== null) listener(this.#latest)
     return this.#add(listener)

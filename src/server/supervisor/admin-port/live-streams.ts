@@ -25,7 +25,7 @@ export interface LiveStreamsOptions {
 export interface LiveReader {
   /** Header with a key that was just confirmed as an operator's. */
   readonly authorization: string
-  /** False once the session behind the view has ended; asked with each view. */
+  /** False once the session of the view has ended; checked for each view. */
   isOpen(): boolean
   /** Called when the key is an operator's no longer. */
   onRefused?(): void

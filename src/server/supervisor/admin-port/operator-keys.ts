@@ -18,7 +18,7 @@ export type KeyCheck =
   { readonly kind: 'operator' } | { readonly kind: 'refused' | 'undecided'; readonly answer: Answer }
 
 const OPERATOR: KeyCheck = { kind: 'operator' }
-/** Path at which a front tells whether a key is an operator's. */
+/** Path at which a front reports whether a key is an operator's. */
 const SESSION = `${API_PREFIX}/admin/session`
 const OK = 200
 /** Statuses by which a front refuses keys; it has them for other refusals, too. */
@@ -34,8 +34,8 @@ const BEARER = /^Bearer +(\S+) *$/i
 const KEPT_HEADERS = ['content-type', 'www-authenticate', 'retry-after', 'x-request-id'] as const
 
 /**
- * Tells keys of operators from all others by a call to a front: the supervisor itself knows no keys. Only a
- * positive result is remembered, for a short time.
+ * Distinguishes keys of operators from all others by a call to a front: the supervisor itself knows no keys.
+ * Only a positive result is remembered, for a short time.
  */
 export class OperatorKeys {
   readonly #port: Pick<PublicPort, 'read'>
@@ -108,7 +108,7 @@ function detailOf(detail: string | null): { readonly detail?: string } {
   return detail === null ? {} : { detail }
 }
 
-/** The key of an `authorization` header; undefined for a text that is none. */
+/** The key of an `authorization` header; undefined if it has none. */
 export function keyIn(authorization: string | undefined): string | undefined {
   return authorization === undefined || authorization.length > HEADER_CHARS_MAX
     ? undefined

@@ -189,7 +189,7 @@ class AdminDesk {
     if (kind === 'refused') call.onRefused?.()
   }
 
-  /** Serves the API to the dashboard, which has a session in the place of a key. */
+  /** Serves the API to the dashboard, which has a session instead of a key. */
   async #pageApi(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const entered = this.#door.enter(request)
     if (entered.kind === 'refused') return send(response, entered.answer, request.method === 'HEAD')
@@ -243,7 +243,7 @@ function listen(server: Server, { host, port }: Pick<AdminOptions, 'host' | 'por
  * True when the dashboard answers to a request's `Host`: names of this machine, addresses, and the configured
  * name of the admin port. A foreign page can point its own name at this port and would then pass for the
  * dashboard, but it cannot choose another name.
- * @param host the header, with a port or without; undefined when there is none
+ * @param host the header, with a port or without; undefined if absent
  * @param configured SLUICE_ADMIN_HOST
  */
 export function isOwnHost(host: string | undefined, configured: string): boolean {

@@ -13,8 +13,8 @@ import { KEY_REFUSALS } from './operator-keys.ts'
 import { isStale, type PublicPort } from './public-port.ts'
 
 /**
- * Headers of a caller that are not relayed, beside those of the connection. An origin would make the front
- * answer for other sites. Cookies belong to any other service at this address. The caller's address is
+ * Headers of a caller that are not relayed, in addition to those of the connection. An origin would make the
+ * front answer for other sites. Cookies belong to any other service at this address. The caller's address is
  * decided by the connection to the public port: fronts trust no proxy, including this relay.
  */
 const DROPPED: ReadonlySet<string> = new Set([

@@ -4,14 +4,14 @@ import { failed, json, type Answer } from './answers.ts'
 import { keyIn, type OperatorKeys } from './operator-keys.ts'
 import type { OpenSession, Sessions } from './sessions.ts'
 
-/** The session behind a request of the page, or the response for a request that may not pass. */
+/** The session of a page's request, or the response for a request that may not pass. */
 export type Entered =
   | { readonly kind: 'open'; readonly session: OpenSession }
   | { readonly kind: 'refused'; readonly answer: Answer }
 
 const FOREIGN = { name: 'page_foreign' } as const
 const ENDED = { name: 'session_ended' } as const
-/** Milliseconds that a check of a key may be old where the key is checked anew, as at a sign-in. */
+/** Greatest age in milliseconds of a key's check where the key is checked again, as at a sign-in. */
 export const CHECKED_MS_MAX = -1
 
 /**

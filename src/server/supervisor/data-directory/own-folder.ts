@@ -90,7 +90,7 @@ function write(folder: string, name: string, { text, isSynced }: { text: string;
   }
 }
 
-/** The text of a file of the folder; null when there is none. */
+/** The text of a file of the folder; null if absent. */
 export function readOwn(folder: string, name: string): string | null {
   try {
     return readFileSync(join(folder, name), 'utf8')
@@ -100,7 +100,7 @@ export function readOwn(folder: string, name: string): string | null {
   }
 }
 
-/** An unpredictable name beside `file`, to be opened with `wx`. */
+/** An unpredictable name next to `file`, to be opened with `wx`. */
 export function draftOf(file: string): string {
   return `${file}.${randomBytes(8).toString('hex')}`
 }

@@ -12,7 +12,6 @@ import { every } from '../../structures/ticks.ts'
 /** Milliseconds between two heartbeats; a front that misses three of them counts as not ready. */
 const PULSE_MS = 1_000
 
-/** What a heartbeat tells. */
 export interface PulseSources {
   /** Returns whether there were calls since it was called before. */
   hasCalls(): boolean
@@ -33,7 +32,7 @@ export interface Channel {
   tell(message: FromChild): void
   /** Starts the heartbeats, which show the supervisor that the event loop turns. */
   pulse(sources: PulseSources): void
-  /** Tells what came since the last heartbeat, of a process that ends. */
+  /** Sends the figures since the last heartbeat, of a process that ends. */
   lastPulse(): Promise<void>
   /** Lines of the node's history; null when the supervisor does not answer in time. */
   history(input: HistoryInput): Promise<HistoryData | null>

@@ -55,7 +55,7 @@ const HEAP_FULL_TEXT =
 
 /** What the node's history has to do with a child. */
 export interface ChildHistory {
-  /** @param childId id of the child that told the figures */
+  /** @param childId id of the child that sent the figures */
   take(childId: string, figures: FrontFigures): void
   read(input: HistoryInput): HistoryData
 }

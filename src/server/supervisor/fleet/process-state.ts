@@ -9,7 +9,7 @@ export interface ProcessIdentity {
 }
 
 /**
- * Identity of the process with a pid, or null when there is none. A zombie counts as none: under a pid 1 that
+ * Identity of the process with a pid; null: no such process. A zombie counts as none: under a pid 1 that
  * reaps late a zombie still answers `kill(pid, 0)` for seconds, and everything it held is already free.
  */
 export function identityOf(pid: number): ProcessIdentity | null {

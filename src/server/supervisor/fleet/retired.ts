@@ -6,7 +6,7 @@ interface Retired {
   readonly role: Role
   readonly child: FleetChild
   readonly end: Promise<unknown>
-  /** It was told that the next generation waits. */
+  /** It was notified that the next generation waits. */
   isHurried: boolean
 }
 
@@ -45,7 +45,7 @@ export class RetiredChildren {
 
   /**
    * Postgres has connections for two generations of the larger number of children: a replaced front whose
-   * streams go on is told to end its calls soon.
+   * streams go on is asked to end its calls soon.
    */
   async untilRoom(
     slots: () => readonly Slot[],

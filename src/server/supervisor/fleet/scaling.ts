@@ -29,7 +29,7 @@ const SCALED = {
 type ScaledName = keyof typeof SCALED
 const NAMES = Object.keys(SCALED) as readonly ScaledName[]
 
-/** A number in place of a setting, until the setting changes: `instead` is the text that the setting had. */
+/** A number that replaces a setting until the setting changes: `instead` is the text that the setting had. */
 interface Stand {
   readonly count: number
   readonly instead: string | undefined
@@ -63,7 +63,7 @@ export function stillStanding(stands: Stands, given: Texts): Stands {
   return Object.fromEntries(Object.entries(stands).filter(([name, { instead }]) => given[name] === instead))
 }
 
-/** The generation with the stands in place of its settings. */
+/** The generation with the stands applied to its settings. */
 export function withStands(generation: NodeGeneration, stands: Stands): NodeGeneration {
   const config: Record<string, unknown> = { ...generation.config }
   const settings: Record<string, string> = { ...generation.settings }

@@ -30,9 +30,7 @@ export function sessionThreads(workers: number, fronts: number): readonly number
   return Array.from({ length: fronts }, (_, slot) => Math.max(1, each + (slot < workers % fronts ? 1 : 0)))
 }
 
-/**
- * Connections beside those of fronts and runners: for the supervisor itself and verbs of the command line.
- */
+/** Connections apart from those of fronts and runners: for the supervisor and verbs of the command line. */
 const SPARE_CONNECTIONS = 5
 
 export interface Children {

@@ -10,7 +10,7 @@ import { isIdentity, isRunning } from '../fleet/process-state.ts'
  * root leaves nothing where an installation wants its data. Decision.
  */
 export const OUTSIDE_DIR = '/var/lib/sluice-postgres'
-/** Prefix of the names of clusters; copies of the programs lie beside them. */
+/** Prefix of the names of clusters; copies of the programs lie next to them. */
 const CLUSTER_NAMES = 'cluster-'
 /** File that names the data directory of a cluster; in the folder of the cluster, readable for root only. */
 const OWNER_FILE = 'data-directory.json'
@@ -85,7 +85,7 @@ function hasDataDirectory(value: unknown): value is { readonly data_directory: s
 }
 
 /**
- * Removes a cluster, and with the last one the copies of the programs beside it. A used cluster holds all
+ * Removes a cluster, and with the last one the copies of the programs next to it. A used cluster holds all
  * data of a node that has merely stopped.
  * @param options.force true: removes a used cluster too, but never one that a process runs on
  * @returns why the cluster was left, or null

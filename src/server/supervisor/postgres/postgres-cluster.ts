@@ -19,7 +19,7 @@ const PASSWORD = 'password'
 /** A place for one cluster; `data` may not exist yet. */
 export interface ClusterPlace {
   readonly folder: string
-  /** Folder of `account`; root owns everything beside it, so that the lesser account cannot redirect root. */
+  /** Folder of `account`; root owns everything around it, so that the lesser account cannot redirect root. */
   readonly data: string
   /** Account that runs the server; null = that of this process. */
   readonly account: Account | null
@@ -41,7 +41,7 @@ export interface PlaceInput {
 }
 
 /**
- * Finds or names the cluster of a data directory. The record `postgres.json` there has its place: beside the
+ * Finds or names the cluster of a data directory. The record `postgres.json` there has its place: next to the
  * record by name, or elsewhere under a random name. A name made from the path would, after the data directory
  * was deleted, meet an old cluster with an unknown password. Failures (thrown): the record cannot be read;
  * the recorded cluster is gone, or belongs to another user.
@@ -68,8 +68,8 @@ export function hasCluster(dataDir: string): boolean {
 }
 
 /**
- * Folder of the cluster of a data directory, for people; null when there is none, or its record cannot be
- * read.
+ * Folder of the cluster of a data directory, for people; null without a cluster, or with an unreadable
+ * record.
  */
 export function clusterFolderOf(dataDir: string): string | null {
   try {
@@ -83,8 +83,8 @@ export function clusterFolderOf(dataDir: string): string | null {
 }
 
 /**
- * Reads the record, and throws for an unreadable one: a start without it would begin with an empty cluster
- * beside the recorded one.
+ * Reads the record, and throws for an unreadable one: a start without it would make an empty cluster in
+ * addition to the recorded one.
  */
 async function readRecord(file: string): Promise<string | null> {
   try {

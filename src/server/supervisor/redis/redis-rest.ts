@@ -47,7 +47,7 @@ export class RedisRest {
     })
   }
 
-  /** The server may be another one, or the same behind a connection that was away. */
+  /** The server may be another one, or the same after a lost connection. */
   changed(): void {
     this.#hz = null
   }

@@ -48,7 +48,7 @@ export function costBoundOf(
   })
 }
 
-/** Nano-USD of a call besides its tokens. */
+/** Nano-USD of a call in addition to its tokens. */
 export function callNano(
   { requestNano, imageNano }: Pick<ResolvedPrice, 'requestNano' | 'imageNano'>,
   { pictures }: Pick<InputShape, 'pictures'>,

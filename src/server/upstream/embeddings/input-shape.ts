@@ -48,7 +48,7 @@ const MODALITIES = {
   input_file: 'file',
 } as const satisfies Record<EmbeddingPart['type'], string>
 
-/** Modalities beside text in the input. A large input is not parsed for this: its provider decides. */
+/** Modalities of the input other than text. A large input is not parsed for this: its provider decides. */
 export function mediaOf(input: Input): ReadonlySet<string> {
   const media = new Set<string>()
   for (const part of partsOf(input)) if (part.type !== 'text') media.add(MODALITIES[part.type])

@@ -9,9 +9,9 @@ import type { EmbeddingAttempt, Reading } from './protocol.ts'
 type Decoding = ShortJobTypes['decode_embeddings']
 
 /**
- * Parses a response, checks all of it and writes its vectors anew; a short job does so for a large response.
- * The work goes on when the caller has left, since the response is charged; after the deadline the call no
- * longer counts it. Failures: upstream_invalid, and those of the pool of short jobs.
+ * Parses a response, checks all of it and rewrites its vectors; a short job does so for a large response. The
+ * work goes on when the caller has left, since the response is charged; after the deadline the call no longer
+ * counts it. Failures: upstream_invalid, and those of the pool of short jobs.
  */
 export async function parseAnswer(
   protocol: Decoding['in']['protocol'],

@@ -5,7 +5,7 @@ import type { CredentialHeader } from '../credential.ts'
 import type { LinkOrigin } from '../link.ts'
 import { keyHeaderOf, NO_EXTRA, plainHeaders, type ExtraHeaders } from '../provider-headers.ts'
 
-/** The way to an endpoint under a workspace's credential, beside the credential. */
+/** Access to an endpoint under a workspace's credential, without the credential itself. */
 export interface OwnAccess {
   readonly origin: LinkOrigin
   readonly extra: ExtraHeaders

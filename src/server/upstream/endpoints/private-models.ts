@@ -77,7 +77,7 @@ class LiveModels implements PrivateModels {
       entries: {
         max,
         of: (known) => known,
-        // An entry that is not cached receives no changes: its credentials are released anew for each call.
+        // An entry that is not cached receives no changes: its credentials are released again for each call.
         dropped: (known) => {
           if (known !== NONE) known.credentials.end()
         },
@@ -295,7 +295,7 @@ interface Keyed {
 /** Access to providers of the catalogue under a workspace's own keys, by the provider's slug. */
 type OwnKeys = ReadonlyMap<string, OwnWay>
 
-/** Providers of the catalogue that embed and accept a workspace's own key in place of the operator's. */
+/** Providers of the catalogue that embed and accept a workspace's own key instead of the operator's. */
 class KeyedProviders {
   readonly #keyed: readonly Keyed[]
   /** Names of the secrets that hold such keys. */

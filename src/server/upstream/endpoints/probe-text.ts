@@ -19,7 +19,7 @@ import { readRefusal } from '../inference/framing.ts'
 import { type FormProbe, type FormProbing, PROBE_TEXT } from './probe-form.ts'
 import { StreamNotes } from './stream-notes.ts'
 
-/** A stream that is none, or did not come to its end. */
+/** The response was no event stream, or its stream did not come to its end. */
 const BROKEN = { models: [], hasUsage: false, isWhole: false } as const
 
 /** Has a model write a few tokens as a stream, in one form. */

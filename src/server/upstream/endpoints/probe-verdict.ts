@@ -68,7 +68,7 @@ function ofAnswer(
 
 function ofFailure(failure: Failure, { seen, redacted }: ProbedUpstream): readonly EndpointCheck[] {
   if (failure.name === 'destination_refused') return [refusal('base_url_ok', 'invalid_base_url')]
-  // A stream may fall silent behind the begin of its response.
+  // A stream may fall silent after the start of its response.
   if (seen === null || isSlow(failure))
     return [CREDENTIAL, { ...refusal('response_ok', 'upstream_error'), upstream_message: wordsOf(failure) }]
   const reason = readReason(seen.body, redacted)

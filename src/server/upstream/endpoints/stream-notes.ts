@@ -9,7 +9,7 @@ const MODEL_IN: Readonly<Record<Dialect, string | null>> = {
   messages: 'message',
 }
 
-/** What a native stream does not tell of a provider's events: its own names of the model, and its words. */
+/** Facts that a native stream does not report: the provider's names of the model, and its error texts. */
 export class StreamNotes {
   readonly #within: string | null
   readonly #reader = new SseReader()

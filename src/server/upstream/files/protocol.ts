@@ -12,7 +12,7 @@ export type ProviderFile = Omit<ShownFile, 'mimeType' | 'sizeBytes'> & {
   readonly sizeBytes: number | null
 }
 
-/** Fields of the uploader's form beside the file. */
+/** Fields of the uploader's form, apart from the file. */
 export interface UploadFields {
   /** Null: the form has no purpose. */
   readonly purpose: string | null
@@ -32,8 +32,8 @@ export interface FilesProtocol {
   /** Names and values of the headers of every call, including the key. */
   headers(key: string): readonly string[]
   /**
-   * Fields of an upload's form beside the file. Failure: form_invalid (an input that this provider does not
-   * support).
+   * Fields of an upload's form, apart from the file. Failure: form_invalid (an input that this provider does
+   * not support).
    */
   fields(input: UploadFields): Outcome<FormFields>
   /** The query of a page. Failure: query_invalid (an input that this provider does not support). */

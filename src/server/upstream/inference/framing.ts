@@ -83,9 +83,9 @@ const NO_ANSWER = 'The provider sent JSON without an answer instead of an event 
 type Read = Outcome<Uint8Array | null>
 
 /**
- * The body of a response that was asked for as a stream. Events pass as they come; a whole answer is read to its
- * end, within the bounds of whole answers, and then given as events. Failures, besides those of the body:
- * upstream_invalid, upstream_too_large, busy.
+ * The body of a response that was requested as a stream. Events pass as they come; a whole answer is read to
+ * its end, within the bounds of whole answers, and then returned as events. Failures, besides those of the
+ * body: upstream_invalid, upstream_too_large, busy.
  */
 export class FramedBody implements ByteReader {
   readonly #body: ByteReader
@@ -101,7 +101,7 @@ export class FramedBody implements ByteReader {
     this.#input = input
   }
 
-  /** No promise of its own behind the first bytes: a stream reads here thousands of times. */
+  /** Makes no promise of its own after the first bytes: a stream reads here thousands of times. */
   next(): Promise<Read> {
     return this.#frame === 'events' ? this.#body.next() : this.#begin()
   }

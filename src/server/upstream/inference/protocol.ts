@@ -38,9 +38,9 @@ export interface WritingAttempt {
 
 /** What an attempt wrote. */
 export interface Written {
-  /** Null for a whole answer; otherwise why it broke off behind its first output, or was left. */
+  /** Null for a whole answer; otherwise why it broke off after its first output, or was left. */
   readonly failure: Failure | null
-  /** As the provider told it; null: it told none. */
+  /** As the provider reported it; null: not reported. */
   readonly told: TokenUsage | null
   /** The figures are Sluice's own count, also of a part of an answer. */
   readonly isExact: boolean
@@ -53,7 +53,7 @@ export interface Written {
   /** As in `InferenceEnd`. */
   readonly finalEvents: FinalEvents | null
   readonly dropped: readonly string[]
-  /** The provider's own id of the answer; null: it told none. */
+  /** The provider's own id of the answer; null: not reported. */
   readonly upstreamId: string | null
   readonly reported: ReportedTiers
   /** Of the choice that ended last, in the provider's words; null: none has ended. */
@@ -87,13 +87,13 @@ export type NativeJob = Pick<InferenceJob, 'request' | 'passedHeaders' | 'files'
 
 /** What an answer has come to, read while it streams. */
 export interface SeenStream {
-  /** As the provider told it so far; null: it told none. */
+  /** As the provider reported it so far; null: not reported. */
   readonly usage: TokenUsage | null
   /** The figures are Sluice's own count. */
   readonly isExact?: boolean
   /** UTF-8 bytes of text, reasoning and arguments that were delivered. */
   readonly outputBytes: number
-  /** The provider's own id of the answer; null: it told none. */
+  /** The provider's own id of the answer; null: not reported. */
   readonly upstreamId: string | null
   readonly reported: ReportedTiers
   /** As in `AnsweredBy`. */
@@ -102,7 +102,7 @@ export interface SeenStream {
 
 /** Receives what a model writes. */
 export interface InferenceSink {
-  /** @returns false: the client is behind, and the source waits for `room` */
+  /** @returns false: the client is slow, and the source waits for `room` */
   take(parts: readonly WrittenPart[]): boolean
   /**
    * Whole events of a provider that speaks the caller's dialect.

@@ -79,7 +79,7 @@ export class LearnedText {
 }
 
 const KNOWN_ALREADY = (): void => undefined
-/** Names of members in refusals stand in quotes or behind a path. */
+/** Names of members in refusals stand in quotes or after a path. */
 const REFUSED = /(?:['"`.]|\b(?=reasoning_content))(reasoning(?:_content)?)\b/
 /** The provider wants the member. */
 const MISSED = /must be (?:passed|provided|included|sent)|required|missing/i
@@ -150,7 +150,7 @@ export function spokenBy({ id, endpoints }: CallableModel, dialect: Dialect): st
   return `The endpoints of \`${id}\` support ${forms}; this path needs ${dialect}.`
 }
 
-/** What bounds the tokens of one answer, besides its endpoint. */
+/** Limits on the tokens of one answer, besides its endpoint's. */
 export interface AnswerMaximum {
   /** That the request asks for; null: the request says none. */
   readonly tokensMax: number | null

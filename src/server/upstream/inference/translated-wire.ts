@@ -113,7 +113,7 @@ export class TranslatedWire implements Wire {
     return this.#protocol === 'chat' ? this.#deps.learned.refused(failure) : null
   }
 
-  /** Written again with what is behind addresses, where the protocol takes none. */
+  /** Rewrites the request with the content fetched from addresses, if the protocol takes no addresses. */
   async #translated(
     job: TranslatedJob,
     media: CallMedia,

@@ -36,7 +36,7 @@ function isQuotedPath(path: string, request: Buffer | null): boolean {
 }
 
 function cutOf(text: string, request: Buffer | null): string {
-  // A provider's own words stand behind a colon.
+  // A provider's own words follow a colon.
   if (request === null || request.length > SEARCHED_BYTES_MAX) return text.replace(/:.*$/s, '.')
   const said = new SaidText(request)
   let from = 0

@@ -59,7 +59,7 @@ interface OtherModels<P> {
 interface Learned extends TriedCall {
   /** The failure says nothing about the endpoint. */
   readonly isInnocent: boolean
-  /** The answer broke off behind its first output. */
+  /** The answer broke off after its first output. */
   readonly hasBegun?: boolean
 }
 
@@ -106,7 +106,7 @@ export class Attempts<P> {
     const now = clock()
     const wasOpen = health.isOpen
     const strikes = name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE
-    // Neither clock runs behind the first output of a stream: a stall is the endpoint's.
+    // Neither clock runs after the first output of a stream: a stall is the endpoint's.
     const isLate = name === 'upstream_slow' && !hasBegun
     // The call's own deadline cut this attempt: the endpoint might have answered within its own timeout.
     const isCut = isLate && endsAt > deadlineAt

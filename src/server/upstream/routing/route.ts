@@ -181,7 +181,7 @@ function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { call, isFre
   if (max === undefined) return true
   const ofText = endpoint.text === null ? undefined : max.completion
   const hasPriceLimit = [max.prompt, ofText, max.request].some((price) => price !== undefined)
-  // Beside priced endpoints an endpoint without a price is not known to be cheaper.
+  // An endpoint without a price is not known to be cheaper than priced ones.
   if (hasPriceLimit && endpoint.isUnpriced && !isFree) return false
   const price = call.priceAt(endpoint)
   if (max.prompt !== undefined && price.promptNanoPerMillion > nanoOf(max.prompt)) return false
@@ -216,7 +216,7 @@ function isSupported(endpoint: Endpoint, parameter: string): boolean {
   return isPrivate(endpoint) || endpoint.supportedParameters.includes(parameter)
 }
 
-/** The fields that not every endpoint supports, behind the preference that requires them. */
+/** The fields that not every endpoint supports, after the preference that requires them. */
 function lackingNames(endpoints: readonly Endpoint[], call: RoutedCall): string {
   const lacking = call
     .parameters()
@@ -330,11 +330,11 @@ function inOrder(
 }
 
 /**
- * Puts the endpoints that stand beside each other with the same prices in the order of the conversation, so
- * that all turns of a conversation go to the same endpoint, whose prompt cache has them, and conversations
- * share the endpoints evenly. The order is a rendezvous hash: every front finds the same one, and an
- * endpoint that fails or is taken out moves its own conversations alone.
- * @param conversation what is the same for all turns
+ * Puts adjacent endpoints of the same prices in the order of the conversation, so that all turns of a
+ * conversation go to the same endpoint, whose prompt cache has them, and conversations share the endpoints
+ * evenly. The order is a rendezvous hash: every front finds the same one, and an endpoint that fails or is
+ * taken out moves its own conversations alone.
+ * @param conversation text that is the same for all turns
  */
 export function inOrderOfConversation(
   endpoints: readonly Endpoint[],

@@ -47,8 +47,8 @@ function written(value: unknown): Uint8Array {
 }
 
 /**
- * Removes a text from a body, however the provider escaped it: the body is written as JSON anew. A body that
- * is no JSON is never shown.
+ * Removes a text from a body, however the provider escaped it: the body is written as JSON again. A body that
+ * is not JSON is never shown.
  */
 function withoutText(body: Uint8Array, text: string): Uint8Array {
   const json = rewritten(Buffer.from(body.buffer, body.byteOffset, body.length).toString())

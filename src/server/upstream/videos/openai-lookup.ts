@@ -22,7 +22,7 @@ interface Page {
 /**
  * Searches a provider's list, newest first, for jobs that may be the one whose submission has an unknown
  * outcome. The result is complete only when the list was read back to the instant, in order, and every job
- * could be told apart from this one.
+ * could be distinguished from this one.
  */
 export async function lookUp(link: VideoLink, { order, sinceMs, times }: LookupInput): Promise<LookedUp> {
   const upstreamIds: string[] = []
@@ -62,7 +62,7 @@ export interface LookupInput {
   readonly times: VideoCallTimes
 }
 
-/** The page, or the reason why there is none. */
+/** The page, or the reason why it is missing. */
 async function pageAfter(
   after: string | null,
   link: VideoLink,

@@ -20,7 +20,7 @@ import { reasonOf, jobError } from './job-errors.ts'
 import { isUpstreamId } from './upstream-ids.ts'
 import { objectIn, type VideoLink } from './video-link.ts'
 
-/** States of a job that ended without a clip; some servers use these beside `failed`. */
+/** States of a job that ended without a clip; some servers use these in addition to `failed`. */
 const ENDED: ReadonlySet<unknown> = new Set(['failed', 'cancelled', 'canceled', 'expired'])
 const FILTERED = /moderat|policy|safety|blocked/i
 

@@ -121,7 +121,7 @@ export function brokenBy({ fields, detail }: Failure): string {
   return kind === undefined || kind === 'unreached' || detail === undefined ? '' : ` ${detail}`
 }
 
-/** Milliseconds of a `Retry-After` in seconds, bounded; null when there is none. */
+/** Milliseconds of a `Retry-After` in seconds, bounded; null if absent. */
 export function retryMsOf(retryAfter: string | null): number | null {
   if (retryAfter === null || !/^\d{1,9}$/.test(retryAfter)) return null
   return Math.min(Math.max(1, Number(retryAfter)) * 1_000, VIDEO_RETRY_AFTER_MS_MAX)

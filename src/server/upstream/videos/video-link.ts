@@ -33,7 +33,7 @@ export interface VideoPost {
   readonly path: string
   readonly contentType: string
   readonly body: string | readonly Uint8Array[]
-  /** Headers beside those of every call. */
+  /** Headers in addition to those of every call. */
   readonly headers?: readonly string[]
   /** True when the provider recognizes a second sending by its token. */
   readonly mayRepeat: boolean
@@ -143,7 +143,7 @@ export class VideoLink {
   }
 }
 
-/** The JSON object of a response, null when there is none; releases the response. */
+/** The JSON object of a response, or null; releases the response. */
 export function objectIn(answer: EgressAnswer): Readonly<Record<string, unknown>> | null {
   const { buffer, byteOffset, length } = answer.body
   try {

@@ -13,7 +13,7 @@ const SHORTEST = 12
 const LONGEST = 24
 
 /**
- * Skips an entry whose header does not tell its length, as programs write that write to a stream. The entry
+ * Skips an entry whose header does not state its length, as programs write that write to a stream. The entry
  * ends before a header that follows a descriptor with exactly the number of bytes so far; the directory must
  * state the same number later. Null: the file ends before that.
  * @param part takes the compressed bytes

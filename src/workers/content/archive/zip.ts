@@ -72,7 +72,7 @@ interface Archive {
   plainBytes: number
 }
 
-/** A fault is the text in the refusal for what was found; null is none. */
+/** A fault is the text in the refusal for the flaw that was found; null: no fault. */
 type Fault = string | null
 
 const DAMAGED = 'damaged'
@@ -182,7 +182,7 @@ function* endRecords(feed: ByteFeed, seen: DirectorySeen): Generator<void, Fault
   return isSame ? null : DAMAGED
 }
 
-/** @param stand the value that refers the reader to the zip64 record, or false when there is none */
+/** @param stand the value that refers the reader to the zip64 record; false: no such value */
 function agrees(written: number, seen: number, stand: number | false): boolean {
   return written === seen || written === stand
 }

@@ -9,7 +9,7 @@ const STREAMS_MAX = 1_000
 
 const PAGE_HEAD_BYTES = 27
 const FIRST_OF_STREAM = 2
-/** Bytes of a stream's first packet that tell its codec. */
+/** Bytes of a stream's first packet that identify its codec. */
 const CODEC_BYTES = 8
 
 /** First bytes of audio streams. Skeleton, Kate and text streams accompany others and decide nothing. */

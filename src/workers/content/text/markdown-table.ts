@@ -62,7 +62,7 @@ const LINE_FEED = 0x0a
 const RETURN = 0x0d
 
 export const MARKDOWN_TABLE: Uint8Array = buildMarkdown()
-/** The same without actions at the ends of lines: for lines without a pipe, behind another such line. */
+/** The same without actions at the ends of lines: for lines without a pipe that follow another such line. */
 export const PLAIN_LINES_TABLE: Uint8Array = buildPlainLines()
 export const DASHES_TABLE: Uint8Array = buildDashes()
 

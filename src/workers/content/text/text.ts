@@ -102,7 +102,7 @@ export class TextScanner {
 }
 
 /**
- * `# Title` between empty lines: comments of scripts and settings are directly beside the lines that they
+ * `# Title` between empty lines: comments of scripts and settings are directly next to the lines that they
  * describe.
  */
 const HEADING = /(?:^|\n[ \t]*\n|^[ \t]*\n) {0,3}#{1,6}[ \t]+[^\s#][^\n]*(?:\n[ \t]*(?:\n|$)|$)/
@@ -214,7 +214,7 @@ const FIELDS_MIN = 3
 const SAME_SHARE_MIN = 0.8
 /** The same share of a table in which no record has a single field. Decision. */
 const SAME_SHARE_MIN_WITHOUT_SINGLES = 0.6
-/** `sep=;` in the first line, by which programs tell a spreadsheet the delimiter. */
+/** `sep=;` in the first line, by which programs give a spreadsheet the delimiter. */
 const SEPARATOR_LINE = /^"?sep=([,;\t|])"?\r?\n/i
 
 /**
@@ -288,8 +288,7 @@ function isEmpty(text: string, start: number, end: number): boolean {
 }
 
 /**
- * @returns the place of the quote that ends a field, where two quotes in a row stand for one; -1 when there
- * is none
+ * @returns the place of the quote that ends a field, where two quotes in a row stand for one; -1 if none does
  */
 function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2))

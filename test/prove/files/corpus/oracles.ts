@@ -4,7 +4,7 @@ import { run } from './programs.ts'
 const FORMATS = 'application/vnd.openxmlformats-officedocument.'
 
 /**
- * The type that a file's name promises; null where it is none that is accepted. The product never sees names.
+ * The type that a file's name promises; null for a type that is not accepted. The product never sees names.
  */
 const TYPES: Readonly<Record<string, string>> = {
   pdf: 'application/pdf',
@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'text/plain',
 }
 
-/** Foreign kinds: all that programs write which is no text and none of the above. */
+/** Foreign kinds: formats that programs write, neither texts nor any of the above. */
 export const FOREIGN = new Set([
   ...[
     'bmp',
@@ -113,9 +113,7 @@ async function isRecording(path: string, type: string): Promise<boolean> {
   )
 }
 
-/**
- * UTF-8 without NUL, and what its name says where that can be told: of several values on lines it is NDJSON.
- */
+/** UTF-8 without NUL, and of the type that its name says, where that shows: NDJSON has values on lines. */
 async function isText(path: string, type: string): Promise<boolean> {
   const bytes = await readFile(path)
   if (bytes.length === 0 || bytes.includes(0)) return false

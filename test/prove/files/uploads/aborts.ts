@@ -65,8 +65,8 @@ async function atTheEnd(proof: Proof, node: FileStand): Promise<void> {
 }
 
 /**
- * The quota is held by another, so that the body waits unread: a paused socket does not tell that its client
- * left.
+ * The quota is held by another, so that the body waits unread: a paused socket does not report that its
+ * client left.
  */
 async function whilePaused(proof: Proof, node: FileStand): Promise<void> {
   await withRoomFor(node, SIZE_BYTES + 1_000, async () => {

@@ -8,7 +8,7 @@ import { withRoomFor } from './quota.ts'
 
 const COUNT = 20
 const SIZE_BYTES = 200_000
-/** Of the whole quota, for what is counted beside the bytes of files. */
+/** A part of the quota for bytes that count besides those of files. */
 const SLACK_BYTES = (COUNT * SIZE_BYTES) / 2
 
 const KINDS = [

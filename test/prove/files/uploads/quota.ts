@@ -52,7 +52,7 @@ export async function quota(proof: Proof, node: FileStand): Promise<void> {
       // Those that wait for each other give way within 10 and 20 s, which is little on a slow machine.
       if (proof.isShort) proof.checkTimed(exactly, isExact, found)
       else proof.check(exactly, isExact, found)
-      // What a refused one had reserved may come back behind its answer.
+      // The reservation of a refused one may come back after its answer.
       await until('nothing is reserved', async () => (await node.usage()).reservedBytes === 0).catch(
         () => undefined,
       )

@@ -49,8 +49,8 @@ export async function stoppedAtBucket(proof: Proof, node: FileStand, s3: FakeS3)
 }
 
 /**
- * What a client is told. Where a sweep takes longer than a body may rest, or than a silent front lives, the
- * client is told of that, and it is tried again.
+ * The answer to a client. Where a sweep takes longer than a body may rest, or than a silent front lives, the
+ * client gets an error that says so, and it is tried again.
  */
 async function toldInTime(node: FileStand, tried: () => Promise<UploadAnswer>): Promise<UploadAnswer> {
   for (let tries = 1; ; tries++) {

@@ -12,8 +12,7 @@ const UPLOADS = 8
 const TRIES_MAX = 3
 
 /**
- * Settings of the node: the inspector of each process gets a port that is free; the usual one may be
- * anybody's.
+ * Settings of the node: the inspector of each process gets a free port; the usual one may be in use.
  */
 export const INSPECTED = { NODE_OPTIONS: '--inspect-port=0' }
 
@@ -56,8 +55,8 @@ async function inTheMidst(node: FileStand, how: 'end' | 'hang'): Promise<readonl
 }
 
 /**
- * What clients are told who go on. Where it takes longer to break threads than a body may rest, they are told
- * that, and it is tried again.
+ * The answers to clients that go on. Where it takes longer to break threads than a body may rest, they get an
+ * error that says so, and it is tried again.
  */
 async function toldTo(node: FileStand, how: 'end' | 'hang'): Promise<readonly string[]> {
   for (let tries = 1; ; tries++) {

@@ -19,7 +19,7 @@ export interface AgentAnswers {
   calls(plan: ToolPlan): FakeAnswer
   /** Shows the picture of a file to the model, where the agent reads it by a tool; null: it sends it itself. */
   looks(file: string): FakeAnswer | null
-  /** @param plan may end the stream behind the words */
+  /** @param plan may end the stream after the words */
   says(words: readonly string[], plan?: StreamPlan): FakeAnswer
   /** Words, and then nothing: the connection stays. */
   stalls(words: readonly string[]): FakeAnswer
@@ -56,7 +56,7 @@ export interface AgentInput {
   readonly home: string
 }
 
-/** The version that a program tells; null: it is not on the PATH. */
+/** The version that a program prints; null: it is not on the PATH. */
 export function versionOf(program: string): string | null {
   try {
     const told = execFileSync(program, ['--version'], { encoding: 'utf8', env: plainEnvironment() })

@@ -6,7 +6,7 @@ import { isObject, type Members } from '../../../../src/schemas/values/members.t
 
 /** Stands for a text of so many UTF-16 units. */
 export const TEXT = '~text'
-/** Stands for so many characters of base64 behind a begin: `data:image/png;base64,`, or the prefix of an id. */
+/** Stands for so many characters of base64 after a head: `data:image/png;base64,`, or the prefix of an id. */
 export const BASE64 = '~base64'
 /** Stands for JSON that the model chose. */
 export const ANY = '~any'

@@ -1,4 +1,4 @@
-/** What providers refuse in a conversation with tools, beside members that they do not know. */
+/** What providers refuse in a conversation with tools, besides unknown members. */
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { isObject, membersOf, type Members } from '../../../../src/schemas/values/members.ts'
 import { bodyOf, refusesChat, strictChat } from '../../../support/inference/fake-chat.ts'

@@ -12,13 +12,13 @@ export interface RecordedSession {
   readonly dialect: 'messages' | 'responses'
   /** Of its requests, without values that name a user or a machine. */
   readonly headers: Readonly<Record<string, string>>
-  /** Behind the path of the operation. */
+  /** Follows the path of the operation. */
   readonly query: string
   /** The first request of the conversation. */
   readonly first: Members
   /** What each further request added to the conversation. */
   readonly turns: readonly (readonly Members[])[]
-  /** Requests beside the conversation: titles, checks of the connection. */
+  /** Requests outside of the conversation: titles, checks of the connection. */
   readonly sides: readonly Members[]
 }
 

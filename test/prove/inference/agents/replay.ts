@@ -65,9 +65,9 @@ interface Templates {
   /** By their types. */
   readonly said: ReadonlyMap<string, Members>
   readonly results: readonly Members[]
-  /** Beside results in the same entry, by turns. */
+  /** Added to results in the same entry, by turns. */
   readonly added: readonly (readonly Members[])[]
-  /** Entries behind that one, by turns. */
+  /** Entries after that one, by turns. */
   readonly after: readonly (readonly Members[])[]
 }
 
@@ -161,7 +161,7 @@ interface DialectReplay {
   reader(): Promise<(bytes: Buffer) => Promise<Members>>
   templates(session: RecordedSession): Templates
   wrote(answer: Members): Wrote
-  /** What the client adds to the conversation behind an answer. */
+  /** Entries that the client adds to the conversation after an answer. */
   next(answer: Members, going: Going): readonly Members[]
 }
 

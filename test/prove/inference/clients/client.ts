@@ -5,7 +5,7 @@ export interface Ask {
   readonly model: string
   readonly prompt: string
   readonly isStream: boolean
-  /** A picture beside the prompt, as a data URL. */
+  /** A picture next to the prompt, as a data URL. */
   readonly image?: string
   /** The model may call `look`, which takes a city. */
   readonly hasTool?: boolean
@@ -29,7 +29,7 @@ export interface Seen {
   /** In the client's own word. */
   readonly finish: string | null
   readonly tokens: number | null
-  /** What the client raised, or told in the stream. */
+  /** The error that the client raised, or reported in the stream. */
   readonly error: SeenError | null
 }
 

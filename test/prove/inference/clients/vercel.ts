@@ -95,7 +95,7 @@ interface Facts {
   readonly readsReasoning: boolean
   /** Name of the provider's own options. */
   readonly effortAt: string
-  /** Options beside the effort. */
+  /** Options besides the effort. */
   readonly more?: Settings
 }
 

@@ -9,17 +9,17 @@ import type { NativeStream } from '../../../../src/dialects/parts.ts'
 /** What a caller has in hand of a stream. */
 export interface Heard {
   readonly text: string
-  /** Events that tell a failure. D21. */
+  /** Events that report a failure. D21. */
   readonly errors: number
   /** The last event says that the stream is whole. */
   readonly isTerminated: boolean
-  /** Events that tell nothing but that the stream lives. D16. */
+  /** Events that only show that the stream lives. D16. */
   readonly silences: number
 }
 
 /** Places of the events that every provider of the dialect sends, in a stream of some words. */
 export interface EventPlaces {
-  /** The event that begins the answer, and is no output. */
+  /** The event that begins the answer, which is not an output. */
   readonly begin: number
   /** The first word; the others follow it. */
   readonly firstOutput: number
@@ -27,7 +27,7 @@ export interface EventPlaces {
   readonly usage: number
   /** Null: the end of the body is the end of the stream. */
   readonly terminator: number | null
-  /** The first event that the caller gets with the end; absent: the one behind `finish`. */
+  /** The first event that the caller gets with the end; absent: the one after `finish`. */
   readonly held?: number
 }
 
@@ -56,7 +56,7 @@ export interface ProviderSide {
   placesOf(words: readonly string[]): EventPlaces
   /** Streams of real providers. */
   readonly recorded: Readonly<Record<string, readonly FakeEvent[]>>
-  /** A body that ends as HTTP says, behind the finish, is the end of the answer. D22. */
+  /** A body that ends as HTTP says, after the finish, is the end of the answer. D22. */
   readonly endsInOrder: boolean
   /** What the provider said in these events, and whether it finished, by the words of the form alone. */
   judge(events: readonly ReferenceEvent[]): Judged
@@ -75,7 +75,7 @@ export interface ProvedDialect extends CallerSide, ProviderSide {
 
 export interface Judged {
   readonly text: string
-  /** Where the provider tells each text twice: all of it that it told; absent: it does not. */
+  /** Where the provider sends each text twice: its whole text; absent: it does not. */
   readonly whole?: string
   readonly isFinished: boolean
 }

@@ -12,7 +12,7 @@ const FINAL = new Set(['response.completed', 'response.incomplete', 'response.fa
 const DELTA = 'response.output_text.delta'
 /** Events before the first word. */
 const PREFACE = 4
-/** Events behind the last word, but for the one that ends the stream. */
+/** Events after the last word, except the one that ends the stream. */
 const ENDINGS = 3
 const NAME = /^\w[\w.-]{0,125}$/
 

@@ -1,4 +1,4 @@
-/** The texts of a response, each of which its provider tells several times: of each part the longest. */
+/** The texts of a response, each of which its provider sends several times: of each part the longest. */
 import { membersOf, type Members } from '../../../../src/schemas/values/members.ts'
 
 const DELTA = 'response.output_text.delta'

@@ -13,7 +13,7 @@ export interface FaithfulDialect {
   /** The member that has the conversation. */
   readonly turns: string
   readonly answers: FakeAnswer
-  /** Members that every request has, beside `model` and the conversation. */
+  /** Members that every request has, besides `model` and the conversation. */
   readonly required: readonly Written[]
   /** Members that are checked: names, with values that are right. */
   readonly checked: readonly Written[]

@@ -9,7 +9,7 @@ import { membersOf } from './raw-members.ts'
 /** The model of the provider alone, by its own name and by the provider's. */
 export const MODEL = 'acme/one'
 export const UPSTREAM_MODEL = 'first-model'
-/** The member that tells requests apart. */
+/** The member that distinguishes requests. */
 export const CASE = 'x_case'
 
 export interface Passed {

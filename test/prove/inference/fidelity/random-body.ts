@@ -34,7 +34,7 @@ export function randomBody(
   return bytesOf(json.object([...early(json, dialect, members), ...all, [CASE, String(id)]]))
 }
 
-/** Members that nobody knows, once more with another value: both go out. */
+/** Unknown members, once more with another value: both go out. */
 function repeated(json: RawJson, dialect: FaithfulDialect, members: readonly Written[]): readonly Written[] {
   const known = onceOnly(dialect)
   const unknown = members.filter(([name]) => !known.has(name) && name.startsWith('x_'))

@@ -57,7 +57,7 @@ function pastSpace(json: string, from: number): number {
   return at
 }
 
-/** @param from the opening quote. @returns the place behind the closing one */
+/** @param from the opening quote. @returns the place after the closing one */
 function endOfText(json: string, from: number): number {
   for (let at = json.indexOf('"', from + 1); at >= 0; at = json.indexOf('"', at + 1)) {
     let escapes = 0

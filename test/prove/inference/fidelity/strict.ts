@@ -97,7 +97,7 @@ export async function strict(proof: Proof): Promise<void> {
   )
 }
 
-/** The member that tells requests apart is none of OpenAI's. */
+/** The member that distinguishes requests is not one of OpenAI's. */
 const strictOrUnnamed: ReturnType<typeof strictChat> = (call, reply) => {
   const body = JSON.parse(call.body.toString()) as Record<string, unknown>
   delete body[CASE]

@@ -17,7 +17,7 @@ export interface GotRequest {
   readonly nth: number
   readonly sha256: string
   readonly bytes: number
-  /** Its length was told before. */
+  /** Its length was announced before. */
   readonly isMeasured: boolean
   /** Empty unless bodies are kept. */
   readonly body: Buffer

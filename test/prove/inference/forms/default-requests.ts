@@ -49,7 +49,7 @@ export async function defaultRequests(proof: Proof, kind: ProviderKind): Promise
   )
 }
 
-/** Null: the provider got and took the request. What the client makes of the answer is no matter here. */
+/** Null: the provider got and took the request. The client's reading of the answer does not matter here. */
 async function faultOf({ first }: FieldStand, client: ChatClient, ask: Ask): Promise<string | null> {
   const before = first.calls.length
   const { error } = await client.ask(ask)

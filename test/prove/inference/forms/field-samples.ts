@@ -1,4 +1,4 @@
-/** A value of each field of requests that is no default, so that a call shows what becomes of the field. */
+/** A value of each request field other than its default, so that a call shows what becomes of the field. */
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 
@@ -7,7 +7,7 @@ export type Body = Readonly<Record<string, unknown>>
 export interface FieldSample {
   /** The field, with what stands around it. */
   readonly set: Body
-  /** What the request has beside it, with and without the field. */
+  /** The other members of the request, with and without the field. */
   readonly beside?: Body
   /** Where a protocol takes other values. */
   readonly at?: Readonly<Partial<Record<TextProtocol, Body>>>

@@ -1,4 +1,4 @@
-/** Usage in every bucket, as each protocol tells it: what is charged and told is what an oracle has. */
+/** Usage in every bucket, as each protocol reports it: the charge and the report match an oracle's. */
 import { API_PREFIX } from '../../../../src/schemas/api-prefix.ts'
 import { KEY } from '../../../support/front.ts'
 import { until } from '../../../support/wait.ts'

@@ -1,4 +1,4 @@
-/** What became of a field: of the request with it, beside the request without it. */
+/** The fate of a field, by the request with it and the request without it. */
 import { isDeepStrictEqual } from 'node:util'
 
 /** A request as its provider got it, or why it got none. */

@@ -13,13 +13,13 @@ export interface PacedCall {
   status: number
   /** Resolves with the head of the answer, or at the end. */
   readonly begun: Promise<void>
-  /** `error_type` of a refusal, or of the event that ends a stream; empty: there is none. */
+  /** `error_type` of a refusal, or of the event that ends a stream; else empty. */
   refusal: string
   /** `gen_…`; empty until the head of the answer. */
   generationId: string
   /** Words that the caller has read. */
   read: number
-  /** Events that told of a failure. D21. */
+  /** Events that reported a failure. D21. */
   failures: number
   /** Milliseconds of the longest time between two reads. */
   gapMs: number
@@ -29,7 +29,7 @@ export interface PacedCall {
   leftAt: number
   /** `performance.now()` of the end, however it came; 0: it goes on. */
   endedAt: number
-  /** Of its connection, at the caller; 0: there is none. */
+  /** Of its connection, at the caller; 0 without one. */
   localPort: number
   /** USD by the last event. */
   cost: number

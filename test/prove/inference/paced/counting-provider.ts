@@ -77,7 +77,7 @@ export const GEMINI_RULE: CountingRule = {
 }
 const RULES = [OPENAI_RULE, ANTHROPIC_RULE, GEMINI_RULE]
 
-/** Tokens that each message has beside its text. */
+/** Tokens of each message besides its text. */
 const MESSAGE_TOKENS = 4
 /** Milliseconds between two writes of an answer. */
 const WRITE_MS = 50

@@ -16,13 +16,13 @@ import type { Proof } from '../../proof.ts'
 
 /** Four bytes: a token by the measure of an endpoint that has taught nothing else. */
 export const WORD = ' abc'
-/** Tokens of every prompt, as the provider tells them. */
+/** Tokens of every prompt, as the provider reports them. */
 export const PROMPT_TOKENS = 20
 
 /** A form in which callers call, and read. */
 export interface PacedCaller {
   readonly name: Dialect
-  /** Behind `/api/v1` of the node. */
+  /** Follows `/api/v1` of the node. */
   readonly path: string
   /** Members of a request. @param tokensMax absent: the least that the dialect takes */
   request(prompt: string, tokensMax?: number): object
@@ -39,11 +39,11 @@ export interface PacedProtocol {
   readonly path: string
   /** The prompt of a request's body. */
   promptOf(body: Readonly<Record<string, unknown>>): string
-  /** What the provider sends before the first word. @param hasUsage it tells tokens */
+  /** What the provider sends before the first word. @param hasUsage it reports tokens */
   begin(hasUsage: boolean): string
   /** The event of the word with this number, the first one being 1. */
   word(nth: number): string
-  /** What the provider sends behind the last word. @param told tokens of the answer; null: it tells none */
+  /** What the provider sends after the last word. @param told reported tokens of the answer; null: none */
   end(words: number, told: number | null): string
   /** The word for the end of such an answer. */
   readonly finish: string

@@ -1,4 +1,4 @@
-/** What calls that are left are charged, beside what a provider with a real tokenizer has counted by then. */
+/** The charges of abandoned calls, compared with the count of a provider with a real tokenizer. */
 import { CLI } from '../../../support/audit/audit.ts'
 import { must } from '../../../support/must.ts'
 import { pause } from '../../../support/nodes/spawned.ts'

@@ -28,7 +28,7 @@ export const PACED_PAIRS: Readonly<Record<ProgramForm, readonly PacedPair[]>> = 
   translated: TRANSLATED,
 }
 
-/** The pair with this number; behind the last one they begin anew. */
+/** The pair with this number; after the last one they start again. */
 export function pairAt(form: ProgramForm, nth: number): PacedPair {
   const pairs = PACED_PAIRS[form]
   const pair = pairs[nth % pairs.length]

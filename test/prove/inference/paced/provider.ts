@@ -1,4 +1,4 @@
-/** A provider that writes a word at a steady pace, to very many calls at once, until it is told to end. */
+/** A provider that writes a word at a steady pace, to very many calls at once, until it is ended. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +9,7 @@ export interface Asked {
   readonly id: string
   /** Words until the end of the answer; left out: until `endAll`. */
   readonly words?: number
-  /** Words behind which it is silent, and does not end; left out: never. */
+  /** Words after which it is silent, and does not end; left out: never. */
   readonly silentAt?: number
   /** What it says of its tokens; left out: the truth. */
   readonly usage?: 'missing' | 'zero' | 'negative' | 'huge'
@@ -17,7 +17,7 @@ export interface Asked {
 
 /** One answer. */
 export interface PacedAnswer {
-  /** Tokens that were written, read by anybody or not. */
+  /** Tokens that were written, read or not. */
   generated: number
   /** `performance.now()` of the request. */
   readonly beganAt: number
@@ -124,7 +124,7 @@ async function requestOf(req: IncomingMessage): Promise<Request> {
 
 const LIES = { zero: 0, negative: -5, huge: 100_000 } as const
 
-/** The tokens that it tells; null: none. */
+/** The tokens that it reports; null: none. */
 function toldBy({ asked: { usage }, generated }: Open): number | null {
   if (usage === 'missing') return null
   return usage === undefined ? generated : LIES[usage]

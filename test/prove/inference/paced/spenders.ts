@@ -1,4 +1,4 @@
-/** Callers of streams of random length who spend what there is, and of whom some leave in between. */
+/** Callers of streams of random length who spend all the money; some leave in between. */
 import { pause } from '../../../support/nodes/spawned.ts'
 import { startCall, type CallersInput, type PacedCall } from './callers.ts'
 import { drawDialect } from './dialects.ts'

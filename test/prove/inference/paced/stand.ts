@@ -33,7 +33,7 @@ export interface PacedStand extends SpendStand {
 export interface PacedStandInput {
   readonly fronts: number
   readonly wordMs: number
-  /** Of the node, beside its usual ones. */
+  /** Of the node, besides its usual ones. */
   readonly settings?: Readonly<Record<string, string>>
   readonly isPostgresEnded?: boolean
 }

@@ -13,13 +13,13 @@ type Members = Readonly<Record<string, unknown>>
 
 /** A model of a provider that speaks one protocol. */
 export interface ProtocolModel {
-  /** Of the provider, and behind `prove/` the model's. */
+  /** Of the provider, and after `prove/` the model's. */
   readonly slug: string
   readonly protocol: TextProtocol
   /** The provider's own name of the model. */
   readonly upstreamModel: string
   readonly answer: FakeAnswer
-  /** Of the model, beside the usual members. */
+  /** Of the model, besides the usual members. */
   readonly more?: Members
   readonly pricing?: Members
 }

@@ -117,7 +117,7 @@ const inPieces =
     if (framing === 'close') reply.fin()
   }
 
-/** Tokens that nobody tells. */
+/** Removes the reported tokens. */
 function withoutUsage(json: string): string {
   const isUsage = (name: string): boolean => name === 'usage' || name === 'usageMetadata'
   return JSON.stringify(JSON.parse(json), (name, value: unknown) => (isUsage(name) ? undefined : value))

@@ -31,7 +31,7 @@ const PICTURE = 'iVBORw0KGgoAAAANSUhEUg=='
 const PICTURE_URL = `data:image/png;base64,${PICTURE}`
 const DOCUMENT = 'JVBERi0xLjQK'
 
-/** Gemini takes no URLs, nobody takes one of a document, and messages takes no format without a schema. */
+/** Gemini takes no URLs, no form takes one of a document, and messages takes no format without a schema. */
 function fittingPart(value: unknown, forms: readonly TextProtocol[]): unknown {
   const part = membersOf(value)
   const isGemini = forms.includes('gemini')

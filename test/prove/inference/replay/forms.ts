@@ -24,7 +24,7 @@ export interface ProviderForm {
   readonly streams: readonly (readonly FakeEvent[])[]
   /** Bodies of JSON for a call. */
   readonly wholes: readonly ((call: FakeCall) => object)[]
-  /** An event that tells of a failure, within a stream. */
+  /** An event that reports a failure, within a stream. */
   readonly error: FakeEvent
   refuses(status: number, headers?: Readonly<Record<string, string>>): FakeAnswer
   isStreamed(call: FakeCall): boolean

@@ -18,7 +18,7 @@ const ROUNDED_MS = 1_000
 /** Of Sluice's own: providers that are scripted have shorter ones. */
 const ID = /\b([a-z]{2,6}_|)([0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9a-f])/g
 
-/** Milliseconds in the header that tells how long each stage took. */
+/** Milliseconds in the header with the duration of each stage. */
 const DURATION = /;dur=\d+\.\d+/g
 /** The header of each answer that names its call; bodies may name it, too. */
 const REQUEST_ID = /\r\nx-request-id: (\S+)/

@@ -121,7 +121,7 @@ export function differencesOf(folder: string, earlier: string): readonly string[
   })
 }
 
-/** It follows from the first byte of a body that differs, and is told where it differs alone. */
+/** It follows from the body, and is reported only where it alone differs. */
 const LENGTH = /\r\ncontent-length: \d+/gi
 
 /** What is called, the wire and its line, and both texts from a little before the first byte that differs. */

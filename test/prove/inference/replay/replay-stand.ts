@@ -41,7 +41,7 @@ export async function openReplay(calls: readonly ReplayCall[]): Promise<ReplaySt
   const egress = openEgress({ resolve: () => Promise.reject(new Error('no name resolves')) })
   scope.teardown(() => egress.close())
   const log = keptLog()
-  // Tokens that nobody tells are estimated by the time that an answer took: it takes none.
+  // Unreported tokens are estimated by the time that an answer took: it takes none.
   const opened = performance.now()
   const now = (): number => opened
   const credentials = new Map([['SET_KEY', { reveal: () => PROVIDER_KEY }]])

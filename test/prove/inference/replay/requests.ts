@@ -30,7 +30,7 @@ const TAKEN = [
   ...['temperature', 'top_p', 'tools', 'tool_choice', 'max_tokens', 'max_output_tokens'],
   ...['system', 'instructions', 'messages', 'input', 'reasoning', 'thinking', 'metadata.user_id'],
 ]
-/** One random body of so many is so long that a thread reads it. */
+/** One random body out of this many is long enough for a thread to read it. */
 const LONG_TIMES = 12
 
 /** @returns a body with a character for each byte */

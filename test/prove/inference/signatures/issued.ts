@@ -6,9 +6,9 @@ export interface SeenSignature {
   readonly signature: string
   /** The format of the provider that made it. */
   readonly format: string
-  /** What it was given for: whoever changes that has changed the signature. */
+  /** The content that it signs: a change of that invalidates the signature. */
   readonly of: string
-  /** Of its item; absent: none is told. */
+  /** Of its item; absent: not reported. */
   readonly id?: string
 }
 

@@ -1,4 +1,4 @@
-/** Models that sign their reasoning: one of each protocol, and three behind a server of chat. */
+/** Models that sign their reasoning: one of each protocol, and three at a server of chat. */
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { SIGNATURE_FORMATS } from '../../../../src/dialects/prompt/signatures.ts'
 import type { ProtocolModel } from '../protocols/protocol-front.ts'

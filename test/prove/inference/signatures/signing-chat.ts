@@ -1,4 +1,4 @@
-/** A server of chat as OpenRouter is: reasoning comes as details, in the manner of the model behind it. */
+/** A server of chat as OpenRouter is: reasoning comes as details, in the manner of its model. */
 import { SIGNATURE_FORMATS } from '../../../../src/dialects/prompt/signatures.ts'
 import { bodyOf, refusesChat, wholeJson } from '../../../support/inference/fake-chat.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
@@ -91,7 +91,7 @@ function wholeOf(id: string, step: ModelStep, details: Details): string {
   return JSON.stringify({ id, ...HEAD, choices, usage: USAGE, system_fingerprint: null })
 }
 
-/** Texts come in two pieces, and a signature behind its text. */
+/** Texts come in two pieces, and a signature after its text. */
 function eventsOf(id: string, step: ModelStep, details: Details): readonly FakeEvent[] {
   const head = { id, ...HEAD, object: 'chat.completion.chunk' }
   const chunk = (delta: Members, finish: string | null = null): object => ({

@@ -67,7 +67,7 @@ function eventsOf(content: readonly Members[]): readonly FakeEvent[] {
   }))
 }
 
-/** Texts come in two pieces, and a signature behind its text. */
+/** Texts come in two pieces, and a signature after its text. */
 function blockEvents(one: Members, index: number): readonly object[] {
   const pieces = (type: string, member: string, text: string): readonly object[] =>
     [text.slice(0, 4), text.slice(4)].map((piece) => delta({ type, [member]: piece }, index))

@@ -7,7 +7,7 @@ export interface ModelStep {
   /** Stands in every text of the step, and in no other one. */
   readonly mark: string
   readonly thought: string
-  /** There is a thought beside, which nobody may read. */
+  /** There is a hidden thought as well, which may not be read. */
   readonly hasHidden: boolean
   /** Null: the step calls tools without a word. */
   readonly text: string | null
@@ -39,8 +39,8 @@ export function placeIn(body: string): Place {
 }
 
 /**
- * Turns with one call and with two at once, with a second step of calls, with words beside calls and without,
- * and with thoughts that nobody may read.
+ * Turns with one call and with two at once, with a second step of calls, with and without words next to
+ * calls, and with hidden thoughts.
  */
 export function stepAt({ turn, step }: Place, mark: string): ModelStep {
   const names = namesAt(turn, step)

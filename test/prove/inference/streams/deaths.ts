@@ -17,7 +17,7 @@ export interface Death {
   readonly point: string
   readonly ending: Ending
   readonly fate: Fate
-  /** The head leaves at once, and falling back goes on behind it. D15. */
+  /** The head leaves at once, and falling back continues after it. D15. */
   readonly isHeadEarly: boolean
   /** What the caller has in hand of the provider's words. */
   readonly text: string
@@ -41,7 +41,7 @@ type Dying = Pick<ProviderSide, 'streamOf' | 'placesOf' | 'endsInOrder'>
 export interface DeathsInput {
   /** At least four; the third has a character of several bytes. */
   readonly words: readonly string[]
-  /** Behind each event, too. */
+  /** After each event, too. */
   readonly isEachEvent: boolean
 }
 

@@ -59,7 +59,7 @@ function everyByte(proof: Proof, dialect: ProvedDialect, { streams: count, cuts 
   )
 }
 
-/** An event without the empty line behind it is none, by the words of the standard. */
+/** An event without the empty line after it does not count, by the standard. */
 function unended(proof: Proof, dialect: ProvedDialect): void {
   const faults = new Faults()
   const recorded = Object.entries(dialect.recorded)
@@ -136,7 +136,7 @@ interface ReadMutation {
   readonly isWhole: boolean
   /** A whole stream that the provider did not send. */
   readonly lie: string | null
-  /** Something that is no event of the dialect, or a crash. */
+  /** Something that is not an event of the dialect, or a crash. */
   readonly shape: string | null
 }
 

@@ -27,7 +27,7 @@ export interface SocketSize {
  * other things.
  */
 const CLOCKS_MS = 600_000
-/** What the user says tells the provider which case it plays. */
+/** The user's text names the case that the provider plays. */
 const CASE = /case (-?\d+)\./
 
 export async function overSockets(proof: Proof, dialect: ProvedDialect, size: SocketSize): Promise<void> {

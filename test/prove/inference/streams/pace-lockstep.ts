@@ -80,7 +80,7 @@ async function oneStream(
       tail = whole.endsWith('\n\n') ? '' : whole.slice(-1)
       if (had < allowed) return
       delays.push(performance.now() - allowedAt)
-      // Behind the last word the caller gets the end in another form than the provider's.
+      // After the last word the caller gets the end in another form than the provider's.
       allow(had >= held ? events.length + 1 : had + 1)
     },
   })

@@ -74,7 +74,7 @@ interface Silence extends Clocks {
   readonly isCommenting: boolean
 }
 
-/** 90 s before the first output, and 90 s behind it. */
+/** 90 s before the first output, and 90 s after it. */
 async function lives(proof: Proof, dialect: ProvedDialect, silence: Silence): Promise<void> {
   const { speed, name } = silence
   let toldMs = NaN

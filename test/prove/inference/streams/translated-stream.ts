@@ -16,7 +16,7 @@ import type { TextEvents } from '../../../../src/dialects/answers.ts'
 import { KeptParts } from '../../../../src/dialects/passed-parts.ts'
 import { PART_PROTOCOLS } from '../../../../src/dialects/translate.ts'
 
-/** The mark that the front writes behind every whole stream of chat: a native one leaves it to the front, too. */
+/** The mark that the front writes after every whole stream of chat, and after a native one, too. */
 const DONE = 'data: [DONE]\n\n'
 /** The one figure of an answer that is the clock's. */
 const COMPLETED_AT = /"completed_at":\d+/

@@ -1,4 +1,4 @@
-/** Usages that providers tell over sockets, as callers of each dialect pay them and read them. */
+/** Usages that providers report over sockets, as callers of each dialect pay them and read them. */
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { eventsIn } from '../../../support/inference/accumulated.ts'
@@ -12,7 +12,7 @@ import { Faults, together } from '../streams/faults.ts'
 import { TELLINGS, type Members, type Telling } from './tellings.ts'
 import { toldForms, type ToldForm } from './told-forms.ts'
 
-/** What a provider tells in one call, and what that costs. */
+/** The usage that a provider reports in one call, and its cost. */
 interface Plan {
   readonly body: { readonly whole: object } | { readonly events: Parameters<typeof streams>[0] }
   readonly costNano: bigint
@@ -34,7 +34,7 @@ const ANSWER_TOKENS_MAX = 4_096
 const CALLS_AT_ONCE = 8
 const NANO_PER_USD = 1e9
 
-/** The models of each protocol, whose providers tell what is planned for a call. */
+/** The models of each protocol, whose providers report the planned usage of a call. */
 export class UsageModels {
   readonly models: readonly ProtocolModel[]
   readonly #plans = new Map<string, Plan>()
@@ -102,7 +102,7 @@ function decimalOf(figure: number, places: number): string {
 interface Asking {
   readonly path: string
   body(model: string, prompt: string): Members
-  /** Of an event, or of a whole answer; absent: it tells none. */
+  /** Of an event, or of a whole answer; absent: none is reported. */
   usageIn(told: Members): unknown
 }
 
@@ -161,7 +161,7 @@ export async function checkCalledUsages(
       const charged = await stand.charged(asked.map(({ id }) => id))
       const faults = new Faults()
       for (const one of asked) {
-        // What a provider tells natively passes as it came.
+        // Natively, a provider's usage passes as it came.
         const form = dialect === telling.protocol ? null : forms[dialect]
         const wrong = wrongOf(one, models.costOf(one.plan), { charged: charged.get(one.id), form })
         if (wrong !== null) faults.add(wrong)

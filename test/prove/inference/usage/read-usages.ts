@@ -24,7 +24,7 @@ const SEEN = {
 type Forms = Readonly<Record<Dialect, ToldForm>>
 type Random = (below: number) => number
 
-/** @param count usages of each protocol, and as many with figures that are none */
+/** @param count usages of each protocol, and as many with invalid figures */
 export async function checkReadUsages(proof: Proof, count: number): Promise<void> {
   const forms = await toldForms()
   const random = (below: number): number => proof.random(Math.min(below, 2 ** 31))
@@ -62,7 +62,7 @@ function honestWrong(telling: Telling, forms: Forms, random: Random): string | n
   return toldWrong(forms, end, { nano, expected: truth })
 }
 
-/** One figure is no count; nothing else is known of the call. */
+/** One figure is not a count; nothing else is known of the call. */
 function hostileWrong(telling: Telling, forms: Forms, random: Random): string | null {
   const truth = tokensBy(random, telling)
   const { usage, name } = spoiled(telling.usage(truth), random)
@@ -106,7 +106,7 @@ function streamOf(
 
 interface Paid {
   readonly nano: number
-  /** Absent: nobody knows it. */
+  /** Absent: unknown. */
   readonly expected?: Tokens
 }
 

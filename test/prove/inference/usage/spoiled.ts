@@ -9,11 +9,11 @@ const NO_COUNTS: readonly unknown[] = [
 
 export interface Spoiled {
   readonly usage: object
-  /** Of the member that is no count any more. */
+  /** Of the member that is not a count any more. */
   readonly name: string
 }
 
-/** The usage with one figure, wherever it stands, that is no count. */
+/** The usage with one figure, anywhere, that is not a count. */
 export function spoiled(usage: object, random: (below: number) => number): Spoiled {
   const paths = pathsIn(usage)
   const path = paths[random(paths.length)] ?? []

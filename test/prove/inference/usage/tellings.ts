@@ -1,4 +1,4 @@
-/** How providers of each protocol tell their usage within answers, streamed and whole. */
+/** How providers of each protocol report their usage within answers, streamed and whole. */
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { block, blockEnd, started, STOP, stopped, text } from '../../../support/inference/message-events.ts'
@@ -25,13 +25,13 @@ export interface Telling extends Told {
   usage(tokens: Tokens): object
   /** Without a usage it is missing. */
   whole(usage: object | null): object
-  /** Ways to tell it in a stream, of which each has to come to the same. */
+  /** Ways to report it in a stream, which must all give the same. */
   readonly streams: readonly ((usage: object | null) => readonly FakeEvent[])[]
-  /** Figures without which nothing is told, by their names. */
+  /** Names of the figures without which no usage is reported. */
   readonly sums: readonly string[]
 }
 
-/** The same figures as they are half way through an answer; what is no count stays. */
+/** The same figures half way through an answer; a value that is not a count stays. */
 function halfOf(value: unknown): unknown {
   if (countOf(value) !== null) return Math.floor(Number(value) / 2)
   if (Array.isArray(value)) return value.map(halfOf)
@@ -64,7 +64,7 @@ const CHAT: Telling = {
     ...toldBy('usage', usage),
   }),
   streams: [
-    // OpenAI: behind the end.
+    // OpenAI: after the end.
     (usage) => [
       ...lines([...SAID.map((content) => chunk({ content }, null, { usage: null })), chunk({}, 'stop')]),
       ...lines([{ ...CHUNK, choices: [], ...toldBy('usage', usage) }]),
@@ -112,7 +112,7 @@ const RESPONSES: Telling = {
           { type: 'response.completed', response: completed(usage) },
         ]),
       ),
-    // Servers that tell what they have in each event with the response.
+    // Servers that report their figures in each event with the response.
     (usage) =>
       named(
         numbered([
@@ -125,7 +125,7 @@ const RESPONSES: Telling = {
 }
 
 const WORDS = [block({ type: 'text', text: '' }), ...SAID.map((one) => text(one)), blockEnd()]
-/** Figures of the prompt, which Anthropic tells at the begin. */
+/** Figures of the prompt, which Anthropic reports at the beginning. */
 function promptOf(usage: object | null): object | null {
   if (usage === null) return null
   const { output_tokens: _, output_tokens_details: __, server_tool_use: ___, ...prompt } = usage as Members
@@ -197,7 +197,7 @@ const GEMINI: Telling = {
           ...GEMINI_HEAD,
         })),
       ),
-    // Behind the end.
+    // After the end.
     (usage) =>
       lines([
         { ...candidate(SAID.join(''), 'STOP'), ...GEMINI_HEAD },

@@ -1,4 +1,4 @@
-/** The usage that callers are told, in the words of each dialect, as their makers describe it. */
+/** The usage that callers get, in the form of each dialect, as their makers describe it. */
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { messagesUsage } from '../../../../src/dialects/messages/answer.ts'
 import { responsesUsage } from '../../../../src/dialects/responses/answer.ts'

@@ -303,7 +303,7 @@ export async function makeGroup(
   })
 }
 
-/** A dead letter of a workspace, whose receiver nobody can reach. @returns its id */
+/** A dead letter of a workspace, whose receiver cannot be reached. @returns its id */
 export async function plantDelivery(stand: Pick<Stand, 'dataDir'>, workspaceId: string): Promise<string> {
   return inStore(stand, async (store) => {
     const id = newId()
@@ -325,7 +325,7 @@ async function ended(stand: Stand, id: string, key: string): Promise<string> {
   throw new Error('a clip of one second was not made')
 }
 
-/** Keys with which nothing may be done, beside those of owners. */
+/** Keys without any rights, besides those of owners. */
 export async function deadKeys(
   stand: Stand,
   owner: Owner,

@@ -40,7 +40,7 @@ export interface Input {
 
 export type Params = Readonly<Record<string, string>>
 
-/** Where the key stands when `authorization` belongs to somebody else. */
+/** The place of the key when `authorization` belongs to the destination. */
 export function withKey(operation: AnyOperation, request: Input, key: string): Ask {
   const { header } = operation.access
   return header === undefined
@@ -48,7 +48,7 @@ export function withKey(operation: AnyOperation, request: Input, key: string): A
     : { ...request, headers: { ...request.headers, [header]: key } }
 }
 
-/** Parameters of things that nobody has. */
+/** Parameters of objects that do not exist. */
 export function missing(operation: AnyOperation): Params {
   const uuid = randomUUID()
   const isOf = (word: string): boolean => operation.path.startsWith(word)
@@ -77,7 +77,7 @@ export function wrongKindStatus(operation: AnyOperation): number {
   return operation.statuses.includes(403) ? 403 : 401
 }
 
-/** Bodies of SCIM name none: there the text tells. */
+/** Bodies of SCIM have no error type: there the text shows it. */
 export function typeOf({ body }: Told): unknown {
   const { detail } = body
   if (typeof detail === 'string') return failureOf(detail)

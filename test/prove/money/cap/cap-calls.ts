@@ -83,7 +83,7 @@ function bytesOf(size: number, random: Random): number {
   return least + random(most - least)
 }
 
-/** What was asked for, the usual tier, nothing, or a dearer tier that nobody asked for. */
+/** The requested tier, the usual one, none, or a dearer one that was not requested. */
 function reportedOf(asked: CapTiers, random: Random): CapTiers {
   const kind = random(LYING_EACH)
   if (kind === 0) return { service_tier: 'priority' }

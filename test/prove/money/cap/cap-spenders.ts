@@ -42,7 +42,7 @@ export class CapSpenders {
     await Promise.all(Array.from({ length: this.#given.callers }, () => this.#spend()))
   }
 
-  /** A call beside those of the callers. */
+  /** A call besides those of the callers. */
   async ask(call: CapCall): Promise<CapAnswer> {
     const { ports, key, random } = this.#given
     const answer = await answerTo(call, { key, port: ports[random(ports.length)] ?? 0 })

@@ -1,5 +1,5 @@
 /**
- * A front reduced to its money, or whoever recovers it: does what its order says, and is killed on the way.
+ * A front reduced to its money, or the process that recovers it: follows its order, and is killed on the way.
  */
 import { recoverJournal } from '../../../../src/server/journal/recovery.ts'
 import type { Lender } from '../../../../src/server/ports/money/lending.ts'
@@ -48,7 +48,7 @@ async function runFront(): Promise<void> {
   }
 }
 
-/** Each of them may be asked twice: what was done is then told, and not done again. */
+/** Each of them may be asked twice: the second time reports the result, and does nothing again. */
 function patient(real: Lender): Lender {
   return {
     open: (owner) => again(() => real.open(owner)),

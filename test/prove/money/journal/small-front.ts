@@ -1,6 +1,6 @@
 /**
- * A front reduced to its money: takes, settles, gives back and flushes at random, and tells each step before
- * it.
+ * A front reduced to its money: takes, settles, gives back and flushes at random, and reports each step
+ * beforehand.
  */
 import { writeSync } from 'node:fs'
 import { openJournal } from '../../../../src/server/journal/journal.ts'
@@ -34,7 +34,7 @@ export type Step =
 /** One line each, before the next step. */
 export type Told =
   | Step
-  /** All that was told before is on disk; or the disk would not, and the takes of the turn never were. */
+  /** Everything reported before is on disk; or the disk refused, and the takes of the turn never were. */
   | { readonly what: 'written' | 'refused' }
 
 const KINDS: readonly AccountKind[] = ['organization', 'workspace', 'key']
@@ -127,7 +127,7 @@ export class SmallFront {
     else for (const { bound } of taken) this.#balance += bound
   }
 
-  /** Answers that stream tell how far they have come. */
+  /** Answers that stream report their progress. */
   progressSome(): void {
     for (const call of this.#held) {
       if (this.#random.random(3) > 0) continue

@@ -12,7 +12,7 @@ interface Call {
 }
 
 /**
- * What the ledger may say of each call of a front that was killed, by what it told: one row of these, or none
+ * The rows that the ledger may hold for each call of a killed front, by its reports: one of these, or none
  * where that is allowed.
  */
 export function allowedRows(told: readonly Told[]): ReadonlyMap<string, readonly Allowed[]> {

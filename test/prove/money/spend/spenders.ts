@@ -4,7 +4,7 @@ import { Agent, request as send } from 'node:http'
 export interface Answer {
   /** 0: none came. */
   readonly status: number
-  /** Whole nano-USD that the caller was told to have spent. */
+  /** Whole nano-USD that the caller has spent by its answers. */
   readonly costNano: number
   /** `error.metadata` of a refusal. */
   readonly metadata: Readonly<Record<string, unknown>>
@@ -26,7 +26,7 @@ export interface SpendersInput {
 
 /** Bytes of an input at most, which is what a call may cost at most in micro-USD. */
 const INPUT_BYTES_MAX = 1_000
-/** A front that was stopped answers nobody; its callers then try their luck with another one. */
+/** A stopped front does not answer; its callers then try another one. */
 const ANSWER_MS_MAX = 25_000
 /** Refusals in a row after which a caller takes the money for spent. */
 const REFUSALS_MAX = 3
@@ -43,7 +43,7 @@ export class Spenders {
   readonly statuses: Record<number, number> = {}
   readonly refusals: Answer[] = []
   costNano = 0n
-  /** The longest time that an answer tells of in the limits stage, which is what Redis may cost it. */
+  /** The longest time of the limits stage in an answer, which is the most that Redis may cost it. */
   slowestLimitsMs = 0
   #isEnded = false
 
@@ -81,7 +81,7 @@ export class Spenders {
       const isRefused = answer.status === 402 || answer.status === 403
       refused = isRefused ? refused + 1 : 0
       if (isRefused) this.refusals.push(answer)
-      // Whoever is refused at once would else do nothing but ask.
+      // A caller that is refused at once would otherwise only repeat its call.
       const restMs = Math.max(this.#wish.restMs ?? 0, answer.status >= 400 ? REST_MS : 0)
       if (restMs > 0 && this.#wish.goesOn === true)
         await new Promise((resolve) => setTimeout(resolve, restMs))

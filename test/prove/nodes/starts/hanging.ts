@@ -12,7 +12,7 @@ const TRIES_MAX = 3
 export async function hangingFront(proof: Proof, stand: Stand): Promise<void> {
   let found = await replacement(stand)
   // The front may have been late already when it was stopped, and the looks too rare. A supervisor that kills
-  // too early, or does not tell, is wrong at each try.
+  // too early, or logs nothing, is wrong at each try.
   for (let tries = 1; proof.isShort && !(found.isSaid && isInTime(found)) && tries < TRIES_MAX; tries++)
     found = await replacement(stand)
   const { status, ready, isSaid, silentMs, replacedMs } = found
@@ -35,7 +35,7 @@ interface Replacement {
   readonly status: string
   readonly ready: number
   readonly isSaid: boolean
-  /** Milliseconds until the node told of it. */
+  /** Milliseconds until the node logged it. */
   readonly silentMs: number
   /** Milliseconds until another front was there. */
   readonly replacedMs: number

@@ -43,7 +43,7 @@ export async function plantHistory(store: Store, size: HistorySize): Promise<His
       const plant = { ...age, ...owners }
       await plantAnswers(tx, { ...plant, name: `${name}-`, count: scale ?? size.idempotency })
       await plantJobs(tx, { ...plant, name: `${name}-`, count: scale ?? size.jobs })
-      // What is told of jobs that are kept by none of them: a job stays with a dead letter.
+      // Deliveries of jobs that none of them keeps: a job stays with a dead letter.
       for (const state of ['delivered', 'dead'] as const) {
         await plantDeliveries(tx, {
           ...plant,

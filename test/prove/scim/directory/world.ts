@@ -153,7 +153,7 @@ export class World {
     return lists.flat().sort()
   }
 
-  /** Ids of the requests that the log tells of behind row `n`, in the order of their commits. */
+  /** Ids of the requests in the log after row `n`, in the order of their commits. */
   async audited(n: number): Promise<readonly { readonly n: number; readonly requestId: string }[]> {
     const rows = await this.#deps.store.sql<{ n: string; request_id: string }[]>`
       SELECT n, text::jsonb->>'request_id' AS request_id FROM audit WHERE organization_id = ${this.organizationId} AND n > ${n} ORDER BY n`

@@ -15,7 +15,7 @@ export interface Marker {
 }
 
 const MARKER_BYTES = 18
-/** Bytes of base64 that depend on what stands before or behind the text. */
+/** Bytes of base64 that depend on the bytes before or after the text. */
 const EDGE_CHARS = 4
 
 export function newMarker(): Marker {

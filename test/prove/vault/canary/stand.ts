@@ -43,7 +43,7 @@ interface CallMore {
   readonly text?: string
 }
 
-/** @param more settings beside the stand's own */
+/** @param more settings besides the stand's own */
 export async function startCanaryStand(
   proof: Proof,
   marker: Marker,
@@ -77,7 +77,7 @@ export async function startCanaryStand(
         headers: {
           ...credentialOf(path, keys[`${key}_key`] ?? ''),
           'content-type': 'application/json',
-          // A pool may stand still for good behind a connection that a killed front reset.
+          // A pool may stop for good at a connection that a killed front reset.
           connection: 'close',
           ...headers,
         },

@@ -8,7 +8,7 @@ import { HOST, type RotationStand } from './stand.ts'
 /** Interns whose rows are inserted at once. */
 const BATCH = 250
 
-/** What a value begins with, whoever wrote it last. */
+/** The prefix of a value, whichever write was last. */
 export function prefixOf(internId: string, name: string): string {
   return `value of ${internId}/${name} `
 }

@@ -91,7 +91,7 @@ interface ReadDeps {
   readonly callers: Awaited<ReturnType<typeof callersOf>>
 }
 
-/** Reads by their kind; each tells what is wrong with its answer, or null. */
+/** Reads by their kind; each returns the fault of its answer, or null. */
 function readsOf({
   proof,
   stand,

@@ -1,4 +1,4 @@
-/** What one run came to: judged as any run of video jobs, and by what a dying process may leave behind. */
+/** What one run came to: judged as any run of video jobs, and by the rest that a dying process may leave. */
 import type { Storage } from '../../../../src/server/ports/files/storage.ts'
 import type { VideoViews } from '../../../../src/server/ports/videos/videos.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
@@ -27,7 +27,7 @@ export interface RunResult {
   readonly isHit: boolean
   /** How the process ended, or that it did not, which was to die. */
   readonly firstEnd: string
-  /** All had ended and were told in time. */
+  /** All had ended and were reported in time. */
   readonly isCalm: boolean
   /** What each process said, the one that died first. */
   readonly told: readonly (readonly Told[])[]

@@ -14,7 +14,7 @@ export interface Order {
   readonly wanted: readonly WantedJob[]
 }
 
-/** A job that somebody wants, under the same key in each process. */
+/** A wanted job, under the same key in each process. */
 export interface WantedJob extends Offer {
   readonly kind: SubmitKind
   readonly prompt: string
@@ -28,8 +28,8 @@ export interface WantedJob extends Offer {
 
 /** One line each, before anything else follows. */
 export type Told =
-  /** As a 202 tells it. */
+  /** As a 202 gives it. */
   | { readonly what: 'accepted'; readonly run: string; readonly nth: number; readonly id: string }
-  /** @param how what the call to cancel was answered */
+  /** @param how the answer to the call to cancel */
   | { readonly what: 'cancelled'; readonly run: string; readonly nth: number; readonly how: string }
   | Died

@@ -16,9 +16,7 @@ export interface Plan {
 const JOBS = 6
 /** Milliseconds within which all are offered. */
 const OFFERED_MS = 40
-/**
- * Milliseconds from the beginning of a step until the end of the process: a transaction takes about so long.
- */
+/** Milliseconds from the beginning of a step until the end of the process: about as long as a transaction. */
 const CUT_MS_MAX = 10
 /** The same of a request: from before it is on its way until long after the provider has it. */
 const WRITTEN_MS_MAX = 40

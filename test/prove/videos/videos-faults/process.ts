@@ -24,7 +24,7 @@ createInterface(process.stdin)
     points.arm(order.run, order.fault)
     for (const job of order.wanted) void want(order, job)
   })
-  // Whoever ordered is gone.
+  // The ordering process is gone.
   .on('close', () => process.exit())
 
 async function want({ run, owners }: Order, job: WantedJob): Promise<void> {

@@ -12,13 +12,13 @@ import { median, type Proof } from '../../proof.ts'
 
 const MEMBERS = 100_000
 const MEMBERS_SHORT = 5_000
-/** Beside the group's: users who are in no group. */
+/** Besides the group's: users who are in no group. */
 const STRANGERS_PER = 50
 const SYNC_MS_MAX = 20_000
 /** A machine that does ten other things. */
 const GIVE_UP_MS = 240_000
 const LOOK_MS = 100
-/** Times that the p99 of model reads may be of that beside a burner. */
+/** The p99 of model reads may be this many times that next to a burner. */
 const READS_RATIO_MAX = 2
 const ROUNDS = 3
 const ROUND_MS = 8_000
@@ -79,7 +79,7 @@ async function map(world: Crowd, members: number): Promise<void> {
     role: 'member',
   })
   const ms = performance.now() - startedAt
-  // On a slow machine the caller was told that it takes too long: what began runs on.
+  // On a slow machine the caller got an error for the time, but the work runs on.
   let found = await compare(world)
   while (found.wrong > 0 && performance.now() - startedAt < GIVE_UP_MS) {
     await after(LOOK_MS)
@@ -98,7 +98,7 @@ async function map(world: Crowd, members: number): Promise<void> {
 }
 
 /**
- * A third has lost its grant, a third has another role, some left the group behind our back, and strangers
+ * A third has lost its grant, a third has another role, some left the group without a notice, and strangers
  * have a grant.
  */
 async function damage({ store: { sql }, groupId, workspaceId }: Crowd): Promise<void> {
@@ -154,7 +154,7 @@ async function sync({ gateway: { stand } }: Crowd): Promise<Synced> {
   }
 }
 
-/** Against what the group says, computed beside the code that is proven. */
+/** Compares with the group, computed apart from the code that is proven. */
 async function compare({
   store,
   groupId,

@@ -48,7 +48,7 @@ interface Life {
 }
 
 /**
- * PATCH and DELETE of one mapping at two fronts: what is left is that of the order that their answers tell.
+ * PATCH and DELETE of one mapping at two fronts: the result is that of the order that their answers show.
  */
 export async function races(proof: Proof): Promise<void> {
   const node = await startFileStand(proof, { settings: { SLUICE_FRONTS: '2' } })
@@ -75,7 +75,7 @@ export async function races(proof: Proof): Promise<void> {
     wrong.length === 0 && next >= count,
     `${order}; wrong: ${wrong.slice(0, 5).join('; ') || 'none'}`,
   )
-  // Beside each other they are only shown to be where both orders came about.
+  // They are only shown to run at once where both orders came about.
   proof.checkTimed('both orders came about', Object.keys(orders).length >= 2, order)
 }
 

@@ -26,7 +26,7 @@ async function stand(t: Test): Promise<Stand> {
   return { store, organizationId, run: (...args) => runVerb(settings, ['audit', ...args]) }
 }
 
-t.test('audit list shows the newest first and says how to go on', async (t) => {
+t.test('audit list shows the newest events first and how to read the next page', async (t) => {
   const { run } = await stand(t)
   const { code, stdout } = await run('list', '--limit', '2')
   t.equal(code, 0)

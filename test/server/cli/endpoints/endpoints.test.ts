@@ -97,7 +97,7 @@ t.test('a validation, and its release of the secret, are events of the verb and 
   ])
 })
 
-t.test('endpoints validate names what it does not find, and refuses forms that there are not', async (t) => {
+t.test('endpoints validate names unknown endpoints and workspaces, and refuses unknown forms', async (t) => {
   const { run, id, server } = await stand(t)
   const unknown = await run('validate', '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9')
   t.equal(unknown.code, 1)
@@ -110,7 +110,7 @@ t.test('endpoints validate names what it does not find, and refuses forms that t
 })
 
 t.test(
-  'models explain shows what is known of a private endpoint, before and after its validation',
+  'models explain shows the details of a private endpoint, before and after its validation',
   async (t) => {
     const { run, explain, id } = await stand(t)
     const draft = await explain('ACME/own')

@@ -16,7 +16,7 @@ import { openFileVerbs, ROOT_KEY } from '../../../support/files/file-verbs.ts'
 
 t.setTimeout(600_000)
 
-t.test('files list shows every file, oldest first, with what of the quota is used', async (t) => {
+t.test('files list shows every file, oldest first, and the used part of the quota', async (t) => {
   const { upload, run, json, files, workspaceId } = await openFileVerbs(t)
   t.match(await json('files', 'list'), {
     data: [],
@@ -64,7 +64,7 @@ t.test('files list reads all pages', async (t) => {
   t.match(await run('files', 'list', '--after', 'x'), { code: 1, stderr: /must be the id of a file/ })
 })
 
-t.test('files rm removes rows, bytes and quota; an id that fails keeps no other', async (t) => {
+t.test('files rm removes rows, bytes and quota; an id that fails does not stop the others', async (t) => {
   const { upload, run, census } = await openFileVerbs(t)
   const ids = [await upload(text(1_000)), await upload(text(2_000)), await upload(text(5_000))]
   t.match(await run('files', 'rm', ids[0] ?? ''), { code: 0, stdout: `${ids[0] ?? ''} removed\n` })
@@ -81,7 +81,7 @@ t.test('files rm removes rows, bytes and quota; an id that fails keeps no other'
   t.match(await census(), { ready: 1, objects: 1, usedBytes: 5_000 })
 })
 
-t.test('a verb that a slip of the pen leads elsewhere makes nothing there and removes nothing', async (t) => {
+t.test('a verb with a mistyped place creates and removes nothing there', async (t) => {
   const { upload, settings, census } = await openFileVerbs(t)
   const id = await upload(text(1_000))
   const elsewhere = join(settings['SLUICE_DATA'] ?? '', 'elsewhere')
@@ -142,7 +142,7 @@ t.test('a sweep removes nothing without a row in the folder of another installat
 })
 
 t.test(
-  'beside a running node the verbs read its files and its root key, and its banner says where both are',
+  'next to a running node the verbs use its files and its root key, and its banner names both places',
   async (t) => {
     const settings = await nodeSettings(t)
     const node = await startNode(t, settings)

@@ -32,7 +32,7 @@ function verbOver(t: Tap, url: string): Verb {
   }
 }
 
-t.test('models that the catalogue lacks are warned of, and allowed', async (t) => {
+t.test('warns of models that the catalogue lacks, but allows them', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations', 'create', '--name', 'Acme')
   const made = await sluice(
@@ -179,7 +179,7 @@ t.test(
   },
 )
 
-t.test('several organizations live in one installation and are told apart', async (t) => {
+t.test('several organizations in one installation are kept apart', async (t) => {
   const sluice = await installation(t)
   const one = (await sluice('organizations', 'create', '--name', 'One')).out
   const two = (await sluice('organizations', 'create', '--name', 'Two')).out
@@ -227,7 +227,7 @@ for (const [what, args] of [
   ['an empty name', ['organizations', 'create', '--name', ' ']],
   ['a name of 101 characters', ['organizations', 'create', '--name', 'é'.repeat(101)]],
   [
-    'a scope that is none',
+    'an unknown scope',
     ['keys', 'create', '--name', 'k', '--kind', 'inference', '--scopes', 'files:read,files'],
   ],
   ['an empty scope', ['keys', 'update', 'f'.repeat(64), '--scopes', '']],
@@ -310,7 +310,7 @@ t.test('a database that is not migrated is refused: exit code 1', async (t) => {
   t.match(await sluice('keys', 'list'), { code: 1, error: /not migrated yet/ })
 })
 
-t.test('a database that cannot be reached is told in a sentence: exit code 1', async (t) => {
+t.test('reports a database that cannot be reached in one sentence: exit code 1', async (t) => {
   const sluice = verbOver(t, 'postgres://nobody@127.0.0.1:1/none')
   const { code, error } = await sluice('keys', 'list')
   t.equal(code, 1)

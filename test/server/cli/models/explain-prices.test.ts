@@ -1,4 +1,4 @@
-/** F13: `models explain` shows the prices of a call, and what decides them. */
+/** F13: `models explain` shows the prices of a call, and the conditions that decide them. */
 import t, { type Test } from 'tap'
 import { catalogueFile } from '../../../support/models/catalogue.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
@@ -42,7 +42,7 @@ function explain(t: Test, ...args: readonly string[]) {
   return runVerb({ SLUICE_CATALOG: file }, ['models', 'explain', ...args])
 }
 
-t.test('models explain shows the prices of each endpoint, and what applied', async (t) => {
+t.test('models explain shows the prices of each endpoint and the overrides that applied', async (t) => {
   const at = ['--tokens', '300000', '--at', '2026-11-26T03:00Z']
   const { code, stdout, stderr } = await explain(t, 'mine/model', ...at, '--tier', 'flex')
   t.equal(code, 0, stderr)

@@ -39,7 +39,7 @@ t.test('models list prints a line for each model, and their wire form as JSON', 
 })
 
 t.test(
-  'models list tells what a second of video costs, and in JSON all that a video model takes',
+  'models list shows the price of a second of video, and as JSON all parameters of a video model',
   async (t) => {
     const { stdout } = await sluice(['models', 'list'])
     t.match(stdout, /^sluice\/clip-1 +text\+image->video +- +free +local$/m)
@@ -72,7 +72,7 @@ t.test('models list adds a price of each video to that of its seconds', async (t
   t.match(stdout, /^mine\/whole .* \$2\/video +here$/m)
 })
 
-t.test('models list tells no model free that charges for its answers alone', async (t) => {
+t.test('models list does not call a model free that charges for output only', async (t) => {
   const endpoints = [
     { provider: 'here', upstream_model: 'm', pricing: { prompt: '0', completion: '0.00001' } },
   ]
@@ -85,7 +85,7 @@ t.test('models list tells no model free that charges for its answers alone', asy
   t.match(stdout, /^mine\/half .* \$0 +here$/m)
 })
 
-t.test('models list tells a model without a price from one that is free', async (t) => {
+t.test('models list distinguishes a model without a price from a free one', async (t) => {
   const model = (id: string, more: object) => ({
     id,
     name: id,
@@ -107,7 +107,7 @@ t.test('models list has the models of SLUICE_CATALOG', async (t) => {
   })
 })
 
-t.test('models list fails when SLUICE_CATALOG has mistakes, and tells them', async (t) => {
+t.test('models list fails when SLUICE_CATALOG has mistakes, and lists them', async (t) => {
   const file = catalogueFile(t, { models: [{ id: 'mine/new' }] })
   t.match(await sluice(['models', 'list'], { SLUICE_CATALOG: file }), {
     status: 1,
@@ -181,7 +181,7 @@ t.test(
   },
 )
 
-t.test('a node that does not start for its catalogue tells its mistakes as catalog check does', async (t) => {
+t.test('a node that its catalogue keeps from starting lists the mistakes', async (t) => {
   const file = catalogueFile(t, { models: [{ id: 'mine/new' }] })
   const { code: status, stderr } = await runToEnd({ SLUICE_CATALOG: file, SLUICE_DATA: t.testdir() })
   t.not(status, 0)
@@ -227,7 +227,7 @@ function writers(t: Test): Readonly<Record<string, string>> {
   return { SLUICE_CATALOG: catalogueFile(t, { replace: true, providers, models }) }
 }
 
-t.test('models explain tells what becomes of each field at each endpoint of a model', async (t) => {
+t.test('models explain shows how each endpoint of a model handles each field', async (t) => {
   const env = writers(t)
   const { status, stdout, stderr } = await sluice(['models', 'explain', 'mine/writer', '--from', 'chat'], env)
   t.equal(status, 0, stderr)
@@ -247,7 +247,7 @@ t.test('models explain tells what becomes of each field at each endpoint of a mo
   t.notMatch(stdout, /^models/m, 'no endpoint gets what is for Sluice')
 })
 
-t.test('models explain tells the same as JSON', async (t) => {
+t.test('models explain reports the same as JSON', async (t) => {
   const args = ['models', 'explain', 'mine/writer', '--from', 'messages', '--json']
   const { data } = JSON.parse((await sluice(args, writers(t))).stdout) as { data: { endpoints: object[] } }
   t.match(data, { model: 'mine/writer', from: 'messages' })
@@ -269,14 +269,14 @@ t.test('models explain tells the same as JSON', async (t) => {
   t.same(rowOf('provider'), { field: 'provider', class: 'ours' })
 })
 
-t.test('models explain says that a built-in model has no provider', async (t) => {
+t.test('models explain reports that a built-in model has no provider', async (t) => {
   t.match(await sluice(['models', 'explain', 'sluice/echo-1', '--from', 'chat'], {}), {
     status: 1,
     stderr: /`sluice\/echo-1` is built in/,
   })
 })
 
-t.test('models explain refuses what is no model that writes, and what is no form', async (t) => {
+t.test('models explain refuses models without text output, and unknown forms', async (t) => {
   const env = writers(t)
   const explain = (...args: string[]) => sluice(['models', 'explain', ...args], env)
   t.match(await explain('mine/writr', '--from', 'chat'), {

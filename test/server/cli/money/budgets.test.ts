@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test('credits add, show and list tell what an organization may spend', async (t) => {
+t.test('credits add, show and list report the money that an organization may spend', async (t) => {
   const { store, organizationId, run } = await stand(t)
   await setAccount(store, organizationAccount(organizationId), { lifetime_spent_nano: '250000000' })
   t.match(await run('credits', 'show'), { stdout: 'credit  unlimited\nspent   0.25\n' })
@@ -88,7 +88,7 @@ t.test('credits add, show and list tell what an organization may spend', async (
   )
 })
 
-t.test('usage sums what was spent, with a total', async (t) => {
+t.test('usage sums the spend, with a total', async (t) => {
   const { store, organizationId, workspaceId, run } = await stand(t)
   await turnTo(store, '2024-03-01')
   for (const [day, model] of [

@@ -40,7 +40,7 @@ t.test(
 )
 
 t.test(
-  'close-node takes back what a node held that is gone, and refuses one that may still spend or never was',
+  'close-node takes back the money of a dead node, and refuses an unknown node or one that may still spend',
   async (t) => {
     const { store, accounts, run } = await stand(t)
     const journal = newId()
@@ -87,7 +87,7 @@ t.test('close-node takes the first digits of a node, and closes none where sever
   t.equal(await open(), 1)
 })
 
-t.test('forfeits are meant by the beginning of their journal or request', async (t) => {
+t.test('forfeits are selected by the first characters of their journal or request', async (t) => {
   const { book, verb } = await stand(t)
   const [one = '', other] = ['1', '2'].map((end) => `0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2${end}`)
   await book(
@@ -108,6 +108,6 @@ t.test('forfeits are meant by the beginning of their journal or request', async 
   t.match(await verb('forgive --request req_aa --note lost'), { code: 1, stderr: /^Several requests match/ })
   t.match(await forgiven('--request req_bbb'), { forfeits: 1, amount_nano_usd: '7' })
   t.match(await forgiven('--request req_aaaa1'), { forfeits: 1, amount_nano_usd: '3' })
-  // What was forgiven still stands for itself: a second run does not go on to its neighbour.
+  // A forgiven forfeit still matches its own id: a second run does not move on to its neighbour.
   t.match(await verb('forgive --request req_aa --note lost'), { code: 1, stderr: /^Several requests match/ })
 })

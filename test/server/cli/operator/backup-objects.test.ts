@@ -11,14 +11,14 @@ import { must } from '../../../support/must.ts'
 const OF_CONTAINER = join('containers', CONTAINER.workspaceId, CONTAINER.containerId)
 
 t.test(
-  'a container file that its sandbox cuts while it is copied is told as torn, and the backup goes on',
+  'reports a container file that is truncated during the copy as torn, and continues the backup',
   async (t) => {
     const { storage, folder } = await openDisk(t)
     await putInContainer(storage, 'a', Buffer.alloc(1_000_000, 'a'))
     await putInContainer(storage, 'b', 'b')
     const open: Storage['containers']['open'] = async (container, path) => {
       const object = must(await storage.containers.open(container, path))
-      // What was looked at is longer than what can be read.
+      // The size that was read first is larger than the bytes that are left.
       if (path === 'a') truncateSync(join(folder, OF_CONTAINER, 'a'), 300_000)
       return ok(object)
     }

@@ -80,47 +80,44 @@ async function written(folder: string): Promise<void> {
   })
 }
 
-t.test(
-  'what a running node has is there after a restore: keys, files, secrets, books and the audit log',
-  async (t) => {
-    const folder = await openFolder(t)
-    const [from, to] = [await nodeSettings(t), await nodeSettings(t, { isEmbedded: true })]
-    const node = await startNode(t, from)
-    t.equal(await send(node, 'PUT', '/api/v1/containers/sess_a/files/out/a.csv', CONTENT), 200)
-    t.equal(await send(node, 'POST', FILE.replace('/content', '/promote'), '{}'), 200)
-    t.equal(
-      await send(node, 'PUT', '/api/v1/vault/secrets/token', '{"value":"v","hosts":["api.example.com"]}'),
-      200,
-    )
-    t.match(await runVerb(from, ['backup', join(folder, 'b')]), {
-      code: 0,
-      stdout: /WARNING: this folder contains the root keys/,
-    })
-    await node.stop()
-    const restored = await runVerb(to, ['restore', join(folder, 'b')])
-    t.match(
-      restored,
-      { code: 0, stdout: /1 objects, 1 container files\n0 differences .* 0 broken chains/ },
-      restored.stderr,
-    )
-    t.match(
-      Object.values(
-        JSON.parse(readFileSync(join(to['SLUICE_DATA'] ?? '', 'root-key-copies.json'), 'utf8')) as object,
-      ),
-      [{ by: 'backup' }],
-    )
-    const again = await startNode(t, to)
-    const authorization = `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`
-    const answer = await fetch(again.ready.url + FILE, { headers: { authorization, connection: 'close' } })
-    t.equal(await answer.text(), CONTENT)
-    t.match(await runVerb(to, ['files', 'verify']), { code: 0 })
-    // Every secret is opened and sealed anew: what does not open ends it with 1.
-    t.match(await runVerb(to, ['vault', 'rotate-data', '--json']), {
-      code: 0,
-      stdout: /"resealed":1,.*"broken":\[\]/,
-    })
-  },
-)
+t.test('a restore brings back keys, files, secrets, books and the audit log of a running node', async (t) => {
+  const folder = await openFolder(t)
+  const [from, to] = [await nodeSettings(t), await nodeSettings(t, { isEmbedded: true })]
+  const node = await startNode(t, from)
+  t.equal(await send(node, 'PUT', '/api/v1/containers/sess_a/files/out/a.csv', CONTENT), 200)
+  t.equal(await send(node, 'POST', FILE.replace('/content', '/promote'), '{}'), 200)
+  t.equal(
+    await send(node, 'PUT', '/api/v1/vault/secrets/token', '{"value":"v","hosts":["api.example.com"]}'),
+    200,
+  )
+  t.match(await runVerb(from, ['backup', join(folder, 'b')]), {
+    code: 0,
+    stdout: /WARNING: this folder contains the root keys/,
+  })
+  await node.stop()
+  const restored = await runVerb(to, ['restore', join(folder, 'b')])
+  t.match(
+    restored,
+    { code: 0, stdout: /1 objects, 1 container files\n0 differences .* 0 broken chains/ },
+    restored.stderr,
+  )
+  t.match(
+    Object.values(
+      JSON.parse(readFileSync(join(to['SLUICE_DATA'] ?? '', 'root-key-copies.json'), 'utf8')) as object,
+    ),
+    [{ by: 'backup' }],
+  )
+  const again = await startNode(t, to)
+  const authorization = `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`
+  const answer = await fetch(again.ready.url + FILE, { headers: { authorization, connection: 'close' } })
+  t.equal(await answer.text(), CONTENT)
+  t.match(await runVerb(to, ['files', 'verify']), { code: 0 })
+  // Every secret is decrypted and sealed again. One that cannot be decrypted would end the verb with 1.
+  t.match(await runVerb(to, ['vault', 'rotate-data', '--json']), {
+    code: 0,
+    stdout: /"resealed":1,.*"broken":\[\]/,
+  })
+})
 
 t.test('a restore brings rows, months and forfeits of the ledger back as they were', async (t) => {
   const { folder, run, books } = await stand(t)
@@ -141,7 +138,7 @@ t.test('a restore brings rows, months and forfeits of the ledger back as they we
 })
 
 t.test(
-  'a backup has the video jobs and names a clip whose bytes it lacks, and a restore tells which jobs go on',
+  'a backup has the video jobs and names a clip without bytes, and a restore counts the jobs that were open',
   async (t) => {
     const { folder, run, books } = await stand(t)
     const owners = { ...books, keyAccountId: books.accounts.key }
@@ -221,7 +218,7 @@ t.test('a backup of which one byte is another, or that names a file elsewhere, i
   await t.rejects(openBackup(folder), { message: /which is not a valid path in a backup/ })
 })
 
-t.test('a backup needs a folder of its own, and one that was cut short is none', async (t) => {
+t.test('a backup needs an empty folder, and an interrupted backup is refused', async (t) => {
   const folder = join(await openFolder(t), 'b')
   await written(folder)
   t.throws(() => new BackupWriter(folder), { message: /is not empty/ })

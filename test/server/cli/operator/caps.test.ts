@@ -30,51 +30,40 @@ const full = (what: string, limit: number) => ({
   stderr: `The organization may have at most ${limit} ${what}; this request would exceed the limit.\n`,
 })
 
-t.test(
-  'organizations caps shows what there is and may be, changes what is named, and gives it up again',
-  async (t) => {
-    const { store, organization, run, json } = await stand(t)
-    const shown = await json('organizations', 'caps', 'Acme')
-    t.match(shown, {
-      organization_id: organization.id,
-      workspaces: { cap: 100, used: 1, is_own: false },
-      secrets: { cap: 100_000, used: 0 },
-    })
-    const changed = await json(
-      'organizations',
-      'caps',
-      organization.id,
-      '--workspaces',
-      '1',
-      '--api-keys',
-      '0',
-    )
-    t.match(changed, {
-      workspaces: { cap: 1, is_own: true },
-      api_keys: { cap: 0, is_own: true },
-      interns: { is_own: false },
-    })
-    const by = {
-      operation: 'cli.organizations-caps',
-      before: { caps: {} },
-      after: { caps: { workspaces: 1, api_keys: 0 } },
-    }
-    t.match((await auditOf(store)).at(-1), by)
-    t.match(
-      (await run(['organizations', 'caps', 'Acme'])).stdout,
-      /^workspaces +1 +1 +own$[^]*^interns +0 +10000 +installation$/m,
-    )
-    t.match(await run(['workspaces', 'create', '--name', 'w', '--slug', 'w']), full('workspaces', 1))
-    t.match(await run(['keys', 'create', '--name', 'k', '--kind', 'inference']), full('API keys', 0))
-    t.same(
-      await json('organizations', 'caps', 'Acme', '--workspaces', 'default', '--api-keys', 'default'),
-      shown,
-    )
-    t.match(await run(['workspaces', 'create', '--name', 'w', '--slug', 'w']), { code: 0 })
-  },
-)
+t.test('organizations caps shows use and caps, changes the named caps, and resets them', async (t) => {
+  const { store, organization, run, json } = await stand(t)
+  const shown = await json('organizations', 'caps', 'Acme')
+  t.match(shown, {
+    organization_id: organization.id,
+    workspaces: { cap: 100, used: 1, is_own: false },
+    secrets: { cap: 100_000, used: 0 },
+  })
+  const changed = await json('organizations', 'caps', organization.id, '--workspaces', '1', '--api-keys', '0')
+  t.match(changed, {
+    workspaces: { cap: 1, is_own: true },
+    api_keys: { cap: 0, is_own: true },
+    interns: { is_own: false },
+  })
+  const by = {
+    operation: 'cli.organizations-caps',
+    before: { caps: {} },
+    after: { caps: { workspaces: 1, api_keys: 0 } },
+  }
+  t.match((await auditOf(store)).at(-1), by)
+  t.match(
+    (await run(['organizations', 'caps', 'Acme'])).stdout,
+    /^workspaces +1 +1 +own$[^]*^interns +0 +10000 +installation$/m,
+  )
+  t.match(await run(['workspaces', 'create', '--name', 'w', '--slug', 'w']), full('workspaces', 1))
+  t.match(await run(['keys', 'create', '--name', 'k', '--kind', 'inference']), full('API keys', 0))
+  t.same(
+    await json('organizations', 'caps', 'Acme', '--workspaces', 'default', '--api-keys', 'default'),
+    shown,
+  )
+  t.match(await run(['workspaces', 'create', '--name', 'w', '--slug', 'w']), { code: 0 })
+})
 
-t.test('organizations caps takes no cap that is none, and no organization that is not there', async (t) => {
+t.test('organizations caps refuses invalid caps and unknown organizations', async (t) => {
   const { run } = await stand(t)
   for (const wrong of ['-1', '1.5', 'none', '', String(CAP_MAX + 1)]) {
     t.equal((await run(['organizations', 'caps', 'Acme', `--interns=${wrong}`])).code, 2, wrong)

@@ -15,7 +15,7 @@ const scripts = { bash: await scriptOf('bash'), zsh: await scriptOf('zsh'), fish
 const missing = (program: string): string | false =>
   spawnSync(program, ['-c', 'exit'], { stdio: 'ignore' }).status === 0 ? false : `${program} is not installed`
 
-/** What bash offers for each line; the last word of a line is the one that is being typed. */
+/** Words that bash offers for each line. The last word of a line is being typed. */
 function offered(lines: readonly (readonly string[])[], cwd = '.'): readonly (readonly string[])[] {
   const asked = lines.map((words) => {
     const list = ['sluice', ...words].map((word) => `'${word}'`).join(' ')
@@ -49,7 +49,7 @@ t.test('every verb and every option of the program is offered at its place', inB
   t.ok(verbs.length > 60 && verbs.some(({ path }) => path === 'webhooks secret rotate'))
 })
 
-t.test('what begins as the word does is offered, and nothing that is hidden', inBash, async (t) => {
+t.test('offers the words that begin with the typed one, and no hidden command', inBash, async (t) => {
   t.same(offered([['ke'], ['keys', 'cr'], ['keys', 'create', '--na'], ['fro'], ['runn']]), [
     ['keys'],
     ['create'],
@@ -66,20 +66,20 @@ for (const { what, words, are } of [
     are: ['inference', 'management', 'intern'],
   },
   {
-    what: 'of an option, behind other options with values',
+    what: 'of an option, after other options with values',
     words: ['keys', 'create', '--name', 'keys', '--kind', 'in'],
     are: ['inference', 'intern'],
   },
-  { what: 'behind an equals sign', words: ['keys', 'create', '--kind', '=', 'man'], are: ['management'] },
+  { what: 'after an equals sign', words: ['keys', 'create', '--kind', '=', 'man'], are: ['management'] },
   {
-    what: 'behind an equals sign and nothing',
+    what: 'after an equals sign and nothing',
     words: ['keys', 'create', '--kind', '='],
     are: ['inference', 'management', 'intern'],
   },
   { what: 'of the first argument', words: ['completion', ''], are: ['bash', 'zsh', 'fish'] },
   { what: 'of the second argument', words: ['budgets', 'put', 'default', 'da'], are: ['daily'] },
   {
-    what: 'of an argument behind a flag',
+    what: 'of an argument after a flag',
     words: ['budgets', 'put', '--json', 'default', 'da'],
     are: ['daily'],
   },
@@ -90,7 +90,7 @@ for (const { what, words, are } of [
     are: ['--kind'],
   },
   {
-    what: 'behind an address, which bash takes apart',
+    what: 'after an address, which bash splits',
     words: ['budgets', 'put', 'http', ':', '//x', 'mon'],
     are: ['monthly'],
   },

@@ -13,10 +13,10 @@ t.setTimeout(600_000)
 const settingsIn = (file: string): Record<string, unknown> =>
   JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
 const modeOf = (file: string): number => statSync(file).mode & 0o777
-/** A shell may have the settings of somebody's node. */
+/** A developer's shell may have the settings of a real node. */
 const BARE = { DATABASE_URL: '', REDIS_URL: '', SLUICE_PORT: '', SLUICE_ROOT_KEY: '', CI: '' }
 
-t.test('without a terminal it asks nothing, and writes what a node starts with', async (t) => {
+t.test('without a terminal it asks nothing, and writes the settings that a node needs', async (t) => {
   const folder = t.testdir({})
   const file = join(folder, 'sluice.json')
   const { code, stdout, stderr } = await runVerb(BARE, [
@@ -76,7 +76,7 @@ t.test('a file that is there is replaced with --force alone, and its root key ne
   )
 })
 
-t.test('what holds passwords is taken from the environment, and shown nowhere', async (t) => {
+t.test('values that hold passwords are taken from the environment, and shown nowhere', async (t) => {
   const file = join(t.testdir({}), 'sluice.json')
   const given = {
     ...BARE,
@@ -89,7 +89,7 @@ t.test('what holds passwords is taken from the environment, and shown nowhere', 
   t.notMatch(stdout + stderr, 'hunter2')
 })
 
-t.test('every answer that the settings refuse is told at once, with nothing written', async (t) => {
+t.test('reports every refused answer at once, and writes nothing', async (t) => {
   const folder = t.testdir({})
   const args = [
     '--port',
@@ -125,21 +125,18 @@ t.test('a root key that cannot be one is refused, not replaced', async (t) => {
   t.same([readFileSync(join(folder, 'key'), 'utf8'), readdirSync(folder)], ['a slip', ['key']])
 })
 
-t.test(
-  'what somebody has laid where the root key is to be is not told to be the one that was made',
-  async (t) => {
-    const folder = t.testdir({})
-    symlinkSync(join(folder, 'elsewhere'), join(folder, 'sluice-root-key'))
-    const { code, stdout, stderr } = await runVerb(BARE, [
-      'init',
-      join(folder, 'sluice.json'),
-      '--data',
-      join(folder, 'data'),
-    ])
-    t.match([code, stdout, stderr], [1, '', /sluice-root-key already exists, so no root key was created/])
-    t.same(readdirSync(folder), ['sluice-root-key'])
-  },
-)
+t.test('does not report an existing file at the path of the root key as newly created', async (t) => {
+  const folder = t.testdir({})
+  symlinkSync(join(folder, 'elsewhere'), join(folder, 'sluice-root-key'))
+  const { code, stdout, stderr } = await runVerb(BARE, [
+    'init',
+    join(folder, 'sluice.json'),
+    '--data',
+    join(folder, 'data'),
+  ])
+  t.match([code, stdout, stderr], [1, '', /sluice-root-key already exists, so no root key was created/])
+  t.same(readdirSync(folder), ['sluice-root-key'])
+})
 
 t.test('an installation that has a root key keeps it', async (t) => {
   const folder = t.testdir({ data: {} })
@@ -155,7 +152,7 @@ t.test('an installation that has a root key keeps it', async (t) => {
   t.notOk('SLUICE_ROOT_KEY_FILE' in settingsIn(join(folder, 'sluice.json')))
 })
 
-t.test('a folder that is not there, or may not be written, is told in one line', async (t) => {
+t.test('reports a folder that is missing or not writable in one line', async (t) => {
   const folder = t.testdir({})
   const { code, stderr } = await runVerb(BARE, [
     'init',
@@ -179,7 +176,7 @@ t.test('settings of the environment that win over the file are named, not shown'
   t.equal(settingsIn(file)['SLUICE_PORT'], 8301)
 })
 
-/** Somebody who answers by a script; what is asked beyond it takes what is offered. */
+/** A user whose answers come from a script. Questions that it does not cover get the default. */
 function answering(script: Readonly<Record<string, string>>, asked: string[] = []): Asker {
   const answer = (
     message: string,
@@ -242,7 +239,7 @@ t.test('answers of a person become settings: TLS, stores, a bucket', async (t) =
 
 for (const { what, script, fault } of [
   {
-    what: 'a port that is none',
+    what: 'a port that is not a number',
     script: { 'Port for API calls': 'http' },
     fault: /Expected a port from 1 to 65535/,
   },
@@ -271,7 +268,7 @@ for (const { what, script, fault } of [
   })
 }
 
-t.test('on a terminal it asks, and Enter takes what is offered', { skip: noPty }, async (t) => {
+t.test('on a terminal it asks, and Enter accepts the default', { skip: noPty }, async (t) => {
   const folder = t.testdir({})
   const pty = openPty(t, { command: sluice('init'), env: BARE, cwd: folder, rows: 40, columns: 120 })
   let shown = await pty.until(/Data folder/)
@@ -314,7 +311,7 @@ t.test('a terminal that does not know its size is asked all the same', { skip: n
 })
 
 t.test(
-  'a URL is not shown while it is typed, and what is wrong is asked again',
+  'a URL is not shown while it is typed, and a wrong answer is asked for again',
   { skip: noPty },
   async (t) => {
     const folder = t.testdir({})

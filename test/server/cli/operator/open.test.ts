@@ -1,4 +1,4 @@
-/** `sluice open`, with a program of the test's own in the place of the system's. */
+/** `sluice open`, with a program of the test in place of the system's browser opener. */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -12,7 +12,9 @@ t.setTimeout(120_000)
 
 const ADDRESS = 'http://127.0.0.1:9123/dashboard/'
 
-/** A data directory whose node has told its addresses, and an opener that writes what it was given. */
+/**
+ * A data directory whose node has published its addresses, and an opener that writes its argument to a file.
+ */
 async function stand(t: Test): Promise<{ readonly settings: Settings; readonly opened: string }> {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const data = await openDataDirectory(settings['SLUICE_DATA'] ?? '', keptLog())
@@ -43,7 +45,7 @@ t.test('without a terminal it only prints the address, for people and for progra
   t.notOk(existsSync(opened))
 })
 
-t.test('without a node it says so', async (t) => {
+t.test('without a running node it reports that', async (t) => {
   const { code, stdout, stderr } = await runToEnd(await nodeSettings(t, { isEmbedded: true }), sluice('open'))
   t.match([code, stdout, stderr], [1, '', /^no running node uses /])
 })
@@ -64,7 +66,7 @@ t.test(
   },
 )
 
-t.test('on a terminal without such a program it tells the user', { skip: noPty }, async (t) => {
+t.test('on a terminal without a browser it reports that none was found', { skip: noPty }, async (t) => {
   const { settings } = await stand(t)
   const pty = openPty(t, { command: sluice('open'), env: { ...settings, PATH: '/nowhere' } })
   t.match(await pty.ended, { code: 0 })

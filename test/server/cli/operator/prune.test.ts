@@ -58,7 +58,7 @@ const NONE = {
   requests: 0,
 }
 
-t.test('prune counts what is due, then removes that and tells how long each is kept', async (t) => {
+t.test('prune counts the due rows, then removes them and shows how long each kind is kept', async (t) => {
   const { run, store } = await stand(t)
   const dry = await run('--dry-run', '--json')
   t.same([dry.code, rowsOf(dry.stdout)], [0, DUE])

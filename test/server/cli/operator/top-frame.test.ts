@@ -9,7 +9,7 @@ import { liveView } from '../../../support/operator/live-view.ts'
 const frame = (view: LiveView | null, more: Partial<Parameters<typeof frameOf>[0]> = {}): readonly string[] =>
   frameOf({ view, trouble: null, columns: 100, rows: null, hasColour: false, ...more })
 
-t.test('one look tells what the node does and what hurts, the worst first', async (t) => {
+t.test('one look shows the activity of the node and its problems, the worst first', async (t) => {
   const view = liveView({
     findings: [
       { severity: 'bad', text: 'Postgres is away', fix: 'look at it' },
@@ -45,7 +45,7 @@ t.test('one look tells what the node does and what hurts, the worst first', asyn
   ])
 })
 
-t.test('an open circuit breaker says since when, and when it is probed', async (t) => {
+t.test('an open circuit breaker shows since when it is open and when it is probed', async (t) => {
   const row = { provider: 'openai', per_second: 0, failed_per_second: 0, state: 'open' } as const
   const breaker = {
     endpoints: ['openai/a'],
@@ -91,7 +91,7 @@ t.test('no screen is too small: never a line more, never a column wider', async 
 })
 
 t.test(
-  'a low screen keeps figures, findings and stores, and tells how many things it leaves out',
+  'a low screen keeps figures, findings and stores, and shows how many items it leaves out',
   async (t) => {
     const findings = Array.from({ length: 6 }, (_, nth) => ({
       severity: 'warn' as const,
@@ -123,7 +123,7 @@ t.test('colour is added to the same text, and to nothing without it', async (t) 
   t.notMatch(frame(view).join('\n'), '\u001b')
 })
 
-t.test('what a node tells cannot steer the terminal', async (t) => {
+t.test('text from a node cannot control the terminal', async (t) => {
   const view = liveView({
     version: '1\u001b]0;owned\u0007',
     findings: [{ severity: 'bad', text: 'a\u001b[2J\r\nb\u009b1m\u202e', fix: '\u0008' }],
@@ -132,7 +132,7 @@ t.test('what a node tells cannot steer the terminal', async (t) => {
   t.equal(escapeControls('a\nb'), 'a?b')
 })
 
-t.test('a node that is away is told with its reason, above the last figures', async (t) => {
+t.test('a node that is down is shown with the reason, above the last figures', async (t) => {
   const [title, figures] = frame(liveView({}), { trouble: { reason: 'connect ECONNREFUSED', seconds: 130 } })
   t.same(title, 'Sluice 1.2.3  connect ECONNREFUSED; down for 2 min, retrying')
   t.match(figures, /^requests/)

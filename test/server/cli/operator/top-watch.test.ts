@@ -10,16 +10,16 @@ import { bytesServer } from '../../../support/wire/raw-server.ts'
 
 interface Kept {
   readonly parts: Terminal
-  /** What was drawn, without what moves the cursor. */
+  /** Drawn frames, without the sequences that move the cursor. */
   frames(): readonly string[]
-  /** How often somebody asked for its width: before each frame. */
+  /** How often the width was read: once before each frame. */
   looks(): number
   press(key: string): void
   drain(): void
   resize(): void
 }
 
-/** A terminal that keeps what is written, and when it is slow takes a frame only when a test says so. */
+/** A terminal that keeps all output. A slow one takes a frame only when the test says so. */
 function terminal(isSlow = false): Kept {
   const written: string[] = []
   const isFrame = (text: string): boolean => text.includes('\u001b[?2026h')
@@ -46,7 +46,7 @@ function terminal(isSlow = false): Kept {
 
 const STREAM = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n'
 
-t.test('a node that goes away is told, waited for, and shown again', async (t) => {
+t.test('shows that a node went away, waits for it, and shows it again', async (t) => {
   let calls = 0
   const port = await bytesServer(t, (socket) => {
     calls += 1
@@ -103,7 +103,7 @@ t.test('another size is drawn at once, and a terminal that was given back is lef
   t.equal(frames().length, 3)
 })
 
-t.test('a terminal that is behind gets the newest frame alone', async (t) => {
+t.test('a slow terminal gets only the newest frame', async (t) => {
   const sockets: Socket[] = []
   const port = await bytesServer(t, (socket) => {
     socket.write(STREAM)

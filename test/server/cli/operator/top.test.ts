@@ -31,7 +31,7 @@ const frameIn = (output: string): readonly string[] =>
       .findLast((frame) => frame.includes('\u001b[?2026l')) ?? '',
   ).split(/\r*\n/)
 
-/** A node whose fronts decide about no key in time cannot be watched for as long; a refusal is its answer. */
+/** A node whose fronts cannot check a key in time is not watched meanwhile; a refusal would be its answer. */
 async function watched(
   env: Settings,
   ...args: readonly string[]

@@ -156,7 +156,7 @@ t.test('bare `sluice` without a terminal still starts a node, whatever runs', as
   t.match(`${stdout}${stderr}`, /is running on .* already/)
 })
 
-t.test('a verb without its group is told with the groups that have it', async (t) => {
+t.test('a verb without its group is answered with the groups that have it', async (t) => {
   const { code, stderr } = await runToEnd({}, sluice('revoke'))
   t.equal(code, 2)
   t.match(stderr, /^Similar commands: .*`bin\/sluice keys revoke`/m)

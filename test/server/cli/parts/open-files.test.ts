@@ -1,4 +1,4 @@
-/** A process with too few open files says so, before its modules fail to load. */
+/** A process with too few open files reports that before its modules fail to load. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'

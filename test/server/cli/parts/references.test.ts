@@ -1,4 +1,4 @@
-/** What a verb takes for a hash or a UUID: a name, the whole, or the beginning of it. C39. */
+/** Values that a verb takes for a hash or a UUID: a name, the whole, or the beginning of it. C39. */
 import t from 'tap'
 import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
 import { PREFIX_DIGITS_MIN } from '../../../../src/server/store/operator/references.ts'
@@ -75,7 +75,7 @@ t.test('quotes and percent signs in a text are letters of a name', async (t) => 
     t.match(await run(`keys get ${text}`), { code: 1, stderr: /no such API key/ }, text)
 })
 
-t.test('several keys of one name are told with their hashes; a revoked key is none of them', async (t) => {
+t.test('lists several keys of one name with their hashes, without revoked ones', async (t) => {
   const [one, other] = [await keyNamed('twin'), await keyNamed('twin')]
   const { stderr } = await run('keys update twin --limit 1')
   for (const hash of [one, other]) t.match(stderr, `${hash.slice(0, 16)}… (twin)`)
@@ -93,7 +93,7 @@ t.test('verbs of keys take a name and a beginning: get, update, rotate, revoke',
   t.match(await run(`keys revoke ${String(rotated['hash']).slice(0, 12)}`), { code: 0 })
 })
 
-t.test('a misspelt name is told with the nearest', async (t) => {
+t.test('suggests the nearest name for a misspelt one', async (t) => {
   await keyNamed('workstation')
   const { code, stderr } = await run('keys get workstaton')
   t.equal(code, 1)
@@ -138,7 +138,7 @@ t.test('events of a key are found by its name, and those of a user by the user',
   t.same(await found('nobody-known'), ['nobody-known'])
 })
 
-t.test('calls of a key are found by its name; several keys of a name are told', async (t) => {
+t.test('finds calls of a key by its name, and reports when several keys have that name', async (t) => {
   await keyNamed('caller')
   t.match(await run('logs --key caller'), { code: 0 })
   await keyNamed('caller')

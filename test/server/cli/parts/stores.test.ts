@@ -10,7 +10,7 @@ import { openTlsServer } from '../../../support/wire/tls-server.ts'
 
 type Tap = Parameters<typeof temporaryFolder>[0]
 
-/** Runs `migrate`, which must fail. @returns what it prints */
+/** Runs `migrate`, which must fail. @returns its output */
 async function refusal(t: Tap, url: string): Promise<string> {
   const settings = { DATABASE_URL: url, SLUICE_DATA: temporaryFolder(t, 'data') }
   const { code, stderr } = await runVerb(settings, ['migrate'])

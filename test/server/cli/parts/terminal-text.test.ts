@@ -18,20 +18,17 @@ t.test('a name in a list cannot take over the terminal that shows it, nor make a
   t.end()
 })
 
-t.test(
-  'what a server or another process says of itself cannot take over the terminal that doctor runs in',
-  (t) => {
-    const { text } = reportOf([bad('port', `${HOSTILE} (pid 1) has it`, 'end it')])
-    t.match(text.split('\n'), [
-      new RegExp(`^problem +port +${SEEN.replaceAll(/[?[]/g, '\\$&')} \\(pid 1\\) has it$`),
-      /^ +fix: end it$/,
-      '1 problem, 0 warnings',
-    ])
-    t.end()
-  },
-)
+t.test('text from a server or another process cannot control the terminal that doctor runs in', (t) => {
+  const { text } = reportOf([bad('port', `${HOSTILE} (pid 1) has it`, 'end it')])
+  t.match(text.split('\n'), [
+    new RegExp(`^problem +port +${SEEN.replaceAll(/[?[]/g, '\\$&')} \\(pid 1\\) has it$`),
+    /^ +fix: end it$/,
+    '1 problem, 0 warnings',
+  ])
+  t.end()
+})
 
-/** What is written to a stream meanwhile. */
+/** Output to a stream during the call. */
 function written(t: Test, stream: 'stdout' | 'stderr', write: () => void): string {
   const captured = t.capture(process[stream], 'write')
   write()
@@ -42,23 +39,20 @@ function written(t: Test, stream: 'stdout' | 'stderr', write: () => void): strin
   return text
 }
 
-t.test(
-  'whatever verb prints it, a name cannot steer the terminal; lines stay lines, and JSON says the same',
-  (t) => {
-    const [line, json] = [false, true].map((json) =>
-      written(t, 'stdout', () => print({ json }, { name: HOSTILE }, `added ${HOSTILE}`)),
-    )
-    t.equal(line, 'added ?]0;title??[2J?2J?ok\nproblem\n')
-    t.notMatch(json?.trimEnd(), /[\p{Cc}\p{Cf}]/u)
-    t.same(JSON.parse(json ?? ''), { name: HOSTILE })
-    t.equal(
-      written(t, 'stderr', () => tell({}, null, HOSTILE)),
-      '?]0;title??[2J?2J?ok\nproblem\n',
-    )
-    t.equal(
-      written(t, 'stderr', () => stderrLog.warn('gone', { cause: new Error(HOSTILE), none: undefined })),
-      `warning: gone cause=${SEEN} none=undefined\n`,
-    )
-    t.end()
-  },
-)
+t.test('no verb lets a name control the terminal; lines stay lines, and JSON has the same name', (t) => {
+  const [line, json] = [false, true].map((json) =>
+    written(t, 'stdout', () => print({ json }, { name: HOSTILE }, `added ${HOSTILE}`)),
+  )
+  t.equal(line, 'added ?]0;title??[2J?2J?ok\nproblem\n')
+  t.notMatch(json?.trimEnd(), /[\p{Cc}\p{Cf}]/u)
+  t.same(JSON.parse(json ?? ''), { name: HOSTILE })
+  t.equal(
+    written(t, 'stderr', () => tell({}, null, HOSTILE)),
+    '?]0;title??[2J?2J?ok\nproblem\n',
+  )
+  t.equal(
+    written(t, 'stderr', () => stderrLog.warn('gone', { cause: new Error(HOSTILE), none: undefined })),
+    `warning: gone cause=${SEEN} none=undefined\n`,
+  )
+  t.end()
+})

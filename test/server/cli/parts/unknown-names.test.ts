@@ -1,4 +1,4 @@
-/** What the command line says to a slip of the pen. C39. */
+/** Answers of the command line to a misspelt name. C39. */
 import t from 'tap'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { must } from '../../../support/must.ts'
@@ -20,7 +20,7 @@ const settings = {
 const run = (line: string) => runVerb(settings, line.split(' '))
 
 t.test(
-  'what is not there is named with what is near, or with the verb that shows what is there',
+  'an unknown name is answered with the nearest name, or with the verb that lists the valid ones',
   async (t) => {
     for (const [line, says] of [
       ['workspaces get defualt', 'There is no such workspace. `defualt` was not found. Nearest: `default`.'],
@@ -42,7 +42,7 @@ t.test(
   },
 )
 
-t.test('a misspelt secret is told with those of its vault', async (t) => {
+t.test('suggests the secrets of the same vault for a misspelt one', async (t) => {
   const { stdout } = await run('vault create --workspace default --name v --json')
   const { id } = JSON.parse(stdout) as { id: string }
   await runVerb(settings, ['vault', 'put', 'openai_key', '--vault', id, '--host', 'api.openai.com'], 'value')
@@ -51,7 +51,7 @@ t.test('a misspelt secret is told with those of its vault', async (t) => {
   t.match(stderr, /`openai_kye` was not found\. Nearest: `openai_key`\./)
 })
 
-t.test('misspelt verbs and options are told with those that are meant', async (t) => {
+t.test('suggests the nearest verb or option for a misspelt one', async (t) => {
   for (const [line, says] of [
     ['workspace list', /Did you mean workspaces\?/],
     ['keys lst', /Did you mean list\?/],

@@ -44,7 +44,7 @@ t.test('migrate brings the embedded Postgres up for as long as it takes', async 
 t.test('doctor is content with a machine that can run a node', async (t) => {
   const { code, stdout } = await runVerb(await nodeSettings(t, { isEmbedded: true }), ['doctor', '--json'])
   const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: { level: string }[] }
-  // A machine may lack what a node does without: a warning.
+  // A missing feature that a node can do without is a warning.
   t.same([code, ok, findings.filter(({ level }) => level === 'problem')], [0, true, []])
   t.match(findings, [
     { check: 'platform', level: 'ok' },
@@ -97,37 +97,34 @@ t.test('config print shows every setting in force, secrets masked', async (t) =>
   t.notMatch(stdout, /hunter2/)
 })
 
-t.test(
-  'what a verb prints comes whole through a pipe that is read late, and a reader may leave early',
-  async (t) => {
-    const [file = '', ...args] = [`${ROOT}bin/sluice`, 'openapi']
-    const late = spawn(process.execPath, [file, ...args], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: plainEnvironment(),
-    })
-    // By then it would have ended, if it did not wait for its reader.
-    await pause(1_500)
-    const chunks: Buffer[] = []
-    for await (const chunk of late.stdout) chunks.push(chunk as Buffer)
-    const text = Buffer.concat(chunks).toString()
-    t.match(JSON.parse(text), { openapi: '3.1.0' })
-    t.ok(text.length > 128 * 1024)
-    const left = spawnSync('sh', ['-c', `"${process.execPath}" "${file}" openapi | head -c 10`], {
-      encoding: 'utf8',
-      env: plainEnvironment(),
-    })
-    t.same([left.stdout.length, left.stderr], [10, ''])
-  },
-)
+t.test('output arrives whole through a pipe that is read late, and a reader may leave early', async (t) => {
+  const [file = '', ...args] = [`${ROOT}bin/sluice`, 'openapi']
+  const late = spawn(process.execPath, [file, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: plainEnvironment(),
+  })
+  // By then it would have ended, if it did not wait for its reader.
+  await pause(1_500)
+  const chunks: Buffer[] = []
+  for await (const chunk of late.stdout) chunks.push(chunk as Buffer)
+  const text = Buffer.concat(chunks).toString()
+  t.match(JSON.parse(text), { openapi: '3.1.0' })
+  t.ok(text.length > 128 * 1024)
+  const left = spawnSync('sh', ['-c', `"${process.execPath}" "${file}" openapi | head -c 10`], {
+    encoding: 'utf8',
+    env: plainEnvironment(),
+  })
+  t.same([left.stdout.length, left.stderr], [10, ''])
+})
 
-t.test('reload says that there is no node to reload', async (t) => {
+t.test('reload reports that no node is running', async (t) => {
   const { code, stderr } = await runVerb(await nodeSettings(t), ['reload', '--json'])
   t.equal(code, 1)
   t.match(JSON.parse(stderr), { error: 'failed', message: /no running node uses/ })
 })
 
 t.test(
-  'reload and scale tell nothing to another command that uses the data directory: the signal would end it',
+  'reload and scale send no signal to another command that uses the data directory, because it would end',
   async (t) => {
     const settings = await nodeSettings(t, { isEmbedded: true })
     const data = await openDataDirectory(settings['SLUICE_DATA'] ?? '', keptLog(), { isVerb: true })
@@ -162,7 +159,7 @@ t.test('reload refuses a catalogue that the node would refuse', async (t) => {
   t.match(JSON.parse(stderr), { message: /the catalogue has mistakes/ })
 })
 
-t.test('a verb that reads makes no installation where there is none', async (t) => {
+t.test('a verb that reads creates no installation', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const dataDir = join(t.testdir(), 'absent')
   const { code, stderr } = await runVerb({ ...settings, SLUICE_DATA: dataDir }, ['keys', 'list', '--json'])
@@ -185,7 +182,7 @@ t.test('a verb that reads migrates no embedded database, as it migrates no other
   const dataDir = settings['SLUICE_DATA'] ?? ''
   await mkdir(dataDir, { mode: 0o700 })
   await (await startEmbeddedPostgres({ dataDir, log: keptLog() })).stop()
-  // What the node itself leaves in every data directory.
+  // The file that a node leaves in every data directory.
   await writeFile(join(dataDir, 'node-id'), 'n')
   const listed = await runToEnd(settings, sluice('keys', 'list', '--json'))
   t.match([listed.code, listed.stderr], [1, /not migrated yet/])

@@ -72,7 +72,7 @@ const UNEXPLAINED = [
   },
 ] as const
 
-t.test('logs shows why each call failed and what helps, also without a recorded reason', async (t) => {
+t.test('logs shows the reason and remedy of each failed call, recorded or not', async (t) => {
   const { stdout } = await (await stand(t))('--unauthenticated')
   t.match(stdout, / r2 +Invalid API key\. Fix: Check whether a key still in use was deleted/)
   t.match(stdout, / u0 +The provider failed \(status 503\)\. Fix: Check whether the provider has an outage/)
@@ -88,7 +88,7 @@ t.test('logs shows why each call failed and what helps, also without a recorded 
   )
 })
 
-t.test('logs refuses filters that are none, in words', async (t) => {
+t.test('logs explains why it refuses an invalid filter', async (t) => {
   const run = await stand(t)
   t.match(await run('--status', 'bad'), { code: 1, stderr: /--status takes a status such as 429/ })
   t.match(await run('--key', 'xyz'), { code: 1, stderr: /--key takes the hash of a key/ })

@@ -31,7 +31,7 @@ async function stand(t: Parameters<typeof openVaultStand>[0]) {
   const vaults = openVaults({ rows, jobs, keys: new VaultKeys({ rootKeys: first, rows }) })
   for (const name of ['a', 'b'])
     must(await vaults.put(scope, { name, hosts: [HOST], value: new Secret(`value of ${name}`) }, BY))
-  /** By a process that starts now, with what stands in the file now. */
+  /** As a process that starts now reads the file. */
   const release = async (name: string) => {
     const rootKeys = openRootKeys({ setting: null, file: null, dataDir })
     const keys = new VaultKeys({ rootKeys, rows })
@@ -43,7 +43,7 @@ async function stand(t: Parameters<typeof openVaultStand>[0]) {
 }
 
 t.test(
-  'rotate-root --new makes a key, wraps everything with it, and status tells when the old one can be destroyed',
+  'rotate-root --new makes a key and wraps everything with it; status shows that the old one may go',
   async (t) => {
     const { run, json, release, file, oldId } = await stand(t)
     t.match(await json('status'), {
@@ -103,7 +103,7 @@ t.test('rotate-root changes nothing while a front wraps with another root key', 
 })
 
 t.test(
-  'rotate-root refuses --new where the operator gives the keys, and a root key that is not here is told',
+  'rotate-root refuses --new where the operator sets the keys, and reports a missing root key',
   async (t) => {
     const { run, file, store, release } = await stand(t)
     const given = { SLUICE_ROOT_KEY: 'a'.repeat(64) }
@@ -128,7 +128,7 @@ t.test(
 )
 
 t.test(
-  'rotate-data seals anew what is asked for: everything, a workspace, a vault; and goes on with an interrupted run',
+  'rotate-data seals everything, a workspace or a vault again, and continues an interrupted run',
   async (t) => {
     const { store, run, json, release } = await stand(t)
     t.match(await json('rotate-data'), {
@@ -158,7 +158,7 @@ t.test(
   },
 )
 
-t.test('rotate-data names what does not open, ends with 1, and status counts it', async (t) => {
+t.test('rotate-data names secrets that it cannot decrypt and ends with 1; status counts them', async (t) => {
   const { store, run } = await stand(t)
   await store.sql`UPDATE secrets SET hosts = '{evil.example}' WHERE name = 'a'`
   t.match(await run(['rotate-data']), {

@@ -77,7 +77,7 @@ t.test('vault delete leaves the vaults of interns alone', async (t) => {
 })
 
 t.test(
-  'keys create --kind intern: the key acts in its intern’s workspace, and who made it is audited',
+  'keys create --kind intern: the key acts in its intern’s workspace, and its creator is audited',
   async (t) => {
     const { store, organization, workspace, run, json } = await stand(t)
     const input = {

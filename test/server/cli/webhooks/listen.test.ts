@@ -110,7 +110,7 @@ function listen(settings: Settings, ...args: readonly (string | number)[]) {
   return runToEnd(settings, sluice('listen', ...args.map(String)))
 }
 
-t.test('a forged event is forwarded, and said to be forged: exit code 1', async (t) => {
+t.test('forwards a forged event and reports the invalid signature: exit code 1', async (t) => {
   const { port, received } = await receiver(t)
   const genuine = event()
   const forged = { ...genuine, body: genuine.body.replace('completed', 'failed') }
@@ -130,7 +130,7 @@ t.test('one forged form is named alone', async (t) => {
   t.match(stdout, / INVALID SIGNATURE: webhook-signature$/m)
 })
 
-t.test('without the secret nothing is said to be genuine', async (t) => {
+t.test('without the secret no event is reported as genuine', async (t) => {
   const { port } = await receiver(t)
   const { origin } = await node(t, [{ events: [event()] }])
   const { code, stdout, stderr } = await listen(
@@ -155,7 +155,7 @@ t.test('the key and the secret are never shown, and the receiver gets neither', 
   }
 })
 
-t.test('a node that refuses the key ends it with the words of the node', async (t) => {
+t.test('a node that refuses the key ends it with the message of the node', async (t) => {
   const { port } = await receiver(t)
   for (const status of [401, 403, 404]) {
     const { origin } = await node(t, [{ status }])
@@ -164,7 +164,7 @@ t.test('a node that refuses the key ends it with the words of the node', async (
   }
 })
 
-t.test('an answer that is none of a node is told in a sentence', async (t) => {
+t.test('reports an answer that does not come from a node in one sentence', async (t) => {
   const { port } = await receiver(t)
   for (const text of ['<html>', '{}', '{"data":[{}],"has_more":false,"next":"1."}']) {
     const origin = `http://127.0.0.1:${await served(t, () => ({ status: 200, text }))}`
@@ -173,7 +173,7 @@ t.test('an answer that is none of a node is told in a sentence', async (t) => {
   }
 })
 
-t.test('a node that goes away is waited for, and told of once', async (t) => {
+t.test('waits for a node that goes away, and reports that once', async (t) => {
   const { port, received } = await receiver(t)
   const { origin } = await node(t, [{ status: 503 }, { status: 503 }, { events: [event()] }])
   const { code, stderr } = await listen(SETTINGS, port, '--url', origin, '--count', 1)
@@ -212,7 +212,7 @@ t.test('a named workspace is asked for on each page', async (t) => {
   t.match(stderr, /^forwarding webhooks of research to /)
 })
 
-t.test('a receiver that is down is told with its reason, and the next event is tried', async (t) => {
+t.test('reports why a receiver is down, and tries the next event', async (t) => {
   const { origin } = await node(t, [{ events: [event(), event()] }])
   const { code, stdout } = await listen(SETTINGS, 1, '--url', origin, '--count', 2)
   t.equal(code, 0)
@@ -228,7 +228,7 @@ t.test('texts of a node cannot take over the terminal', async (t) => {
   t.match(stdout, '?[2Jcleared')
 })
 
-t.test('receivers, seconds and secrets that are none are bad usage, without their text', async (t) => {
+t.test('refuses invalid receivers, seconds and secrets as bad usage, without quoting a secret', async (t) => {
   for (const args of [
     ['0'],
     ['65536'],
@@ -245,7 +245,7 @@ t.test('receivers, seconds and secrets that are none are bad usage, without thei
   t.notMatch(stderr, 'hunter2')
 })
 
-t.test('a real node: a job without a callback URL is told to a port of this machine', async (t) => {
+t.test('a real node: the event of a job without a callback URL reaches a port of this machine', async (t) => {
   const settings = await nodeSettings(t)
   const { ready, dataDir } = await startNode(t, settings)
   const { port, received } = await receiver(t)

@@ -17,7 +17,7 @@ const settings = {
 await startNode(t, settings)
 const run = (...args: readonly string[]) => runVerb(settings, ['test-webhook', ...args])
 
-t.test('without a receiver it tells what is missing', async (t) => {
+t.test('without a receiver it names the missing setting', async (t) => {
   t.match(await run(), { code: 1, stdout: '', stderr: /has no default_callback_url/ })
 })
 
@@ -33,14 +33,14 @@ t.test('an address inside the network is refused by the node', async (t) => {
   t.equal(receiver.received.length, 0)
 })
 
-t.test('a workspace that is none is told', async (t) => {
+t.test('reports an unknown workspace', async (t) => {
   t.match(await run('--workspace', 'defualt', '--to', `${receiver.origin}/in`), {
     code: 1,
     stderr: /no such workspace/,
   })
 })
 
-t.test('a receiver that does not want it is exit code 1, with what that means', async (t) => {
+t.test('a receiver that refuses the event is exit code 1, with the consequence of the status', async (t) => {
   t.match(await run('--to', `${receiver.origin}/gone`), {
     code: 1,
     stdout: /^not delivered to 127\.0\.0\.1 \(410\) after \d+ ms: .* 410: the node would stop/,

@@ -46,7 +46,7 @@ async function stand(t: Test): Promise<Stand> {
   }
 }
 
-t.test('webhooks list tells what became of deliveries, and of their addresses the host alone', async (t) => {
+t.test('webhooks list shows the state of deliveries, and only the host of their addresses', async (t) => {
   const { store, workspaceId, end, run } = await stand(t)
   await outboxed(store, [delivery(workspaceId)])
   const [id = ''] = await end(FAILED)
@@ -158,7 +158,7 @@ t.test('an overlap is a duration of up to 30 days', async (t) => {
     t.throws(() => overlapOf(text), text)
 })
 
-t.test('doctor tells of dead letters', async (t) => {
+t.test('doctor counts dead letters', async (t) => {
   const { store, workspaceId, end, run } = await stand(t)
   await outboxed(store, [delivery(workspaceId)])
   const told = async (): Promise<unknown> =>

@@ -86,7 +86,7 @@ t.test(
 )
 
 t.test(
-  'workspaces set audits what it does to provider keys, tells the fronts, and heeds neither programme nor vault writes',
+  'workspaces set audits provider keys, notifies the fronts, and ignores programme and vault writes',
   async (t) => {
     const { set, store, openai } = await stand(t)
     await set(['default', '--programme', 'off', '--vault-writes', 'off'])
@@ -119,7 +119,7 @@ t.test(
   },
 )
 
-t.test('workspaces set refuses what it cannot do, without showing a key', async (t) => {
+t.test('workspaces set refuses wrong providers and workspaces without showing a key', async (t) => {
   const { set } = await stand(t)
   const { status, text } = await set(['default', '--provider-key', 'local=sk-canary'])
   t.equal(status, 2)
@@ -153,7 +153,7 @@ t.test(
 
 const HOSTS = new Map([['openai', 'api.openai.com']])
 
-t.test('what is no provider key is refused without its text', async (t) => {
+t.test('refuses an invalid provider key without showing it', async (t) => {
   for (const wrong of [
     'sk-canary',
     'local=sk-canary',

@@ -105,7 +105,7 @@ t.test('organizations create is audited in the organization’s own chain, with 
   ])
 })
 
-t.test('members list says by which mapping somebody is a member', async (t) => {
+t.test('members list shows the mapping that makes a user a member', async (t) => {
   const { store, workspace, run } = await stand(t)
   const { organizationId } = workspace
   const [userId] = await plantUsers(store, organizationId, ['ann'])

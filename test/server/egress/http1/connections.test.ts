@@ -62,7 +62,7 @@ t.test('a connection that the margin would close at once is not kept', async (t)
   t.equal(connections.open, 0)
 })
 
-t.test('the time of a connection begins anew when it was in use', async (t) => {
+t.test('use of a connection resets its idle time', async (t) => {
   const { connections } = idle(1, '')
   connections.look(NOW)
   served(connections.take(), '')
@@ -87,7 +87,7 @@ t.test('the connection that was used last is taken first, and the oldest is clos
   t.ok(sockets.every(({ destroyed }) => destroyed))
 })
 
-t.test('a connection whose exchange has just ended is taken in the next turn', async (t) => {
+t.test('a connection whose exchange has just ended can be taken in the next turn', async (t) => {
   const { connections } = idle(1, '')
   served(connections.take(), '')
   t.same([connections.take(), connections.isResting], [null, true])

@@ -43,7 +43,7 @@ for (const [what, behaviour, more] of [
   ['in another encoding', answers({ contentEncoding: 'gzip', dimensions: 3_000 }), {}],
   ['of an error', refuses(429), {}],
 ] as readonly (readonly [string, Behaviour, Partial<EgressRequest>])[]) {
-  t.test(`a body ${what} is memory of its own`, async (t) => {
+  t.test(`a body ${what} has memory of its own`, async (t) => {
     const { call, provider } = await rigged(t)
     provider.usually(behaviour)
     const { body, release } = must(await call({ mayLend: true, ...more }))

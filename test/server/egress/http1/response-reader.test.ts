@@ -44,7 +44,7 @@ const TAKEN: readonly (readonly [string, string, string])[] = [
   ['status 204 and chunks', `HTTP/1.1 204 x\r\ntransfer-encoding: chunked\r\n\r\n${LAST}`, ''],
   ['status 304', 'HTTP/1.1 304 Not Modified\r\n\r\n', ''],
   ['status 500 without a type', 'HTTP/1.1 500 x\r\ncontent-length: 2\r\n\r\nab', 'ab'],
-  ['bytes behind it, which it does not have', `${OK}content-length: 2\r\n\r\nab${OK}`, 'ab'],
+  ['bytes after it, which are not part of it', `${OK}content-length: 2\r\n\r\nab${OK}`, 'ab'],
 ]
 for (const [what, text, body] of TAKEN) {
   t.test(`a response with ${what} is read, however its bytes come`, async (t) => {
@@ -61,7 +61,7 @@ for (const [what, text, body] of TAKEN) {
   })
 }
 
-/** What neither two readers nor one should guess at. */
+/** Responses that a reader must refuse rather than guess at. */
 const REFUSED: readonly (readonly [string, string])[] = [
   ['two equal lengths', `${OK}content-length: 2\r\ncontent-length: 2\r\n\r\nab`],
   ['two lengths', `${OK}content-length: 2\r\ncontent-length: 1\r\n\r\nab`],
@@ -70,14 +70,14 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['a negative length', `${OK}content-length: -2\r\n\r\nab`],
   ['a length in hexadecimal', `${OK}content-length: 0x2\r\n\r\nab`],
   ['a length with a space within', `${OK}content-length: 1 0\r\n\r\n0123456789`],
-  ['a tab behind a length', `${OK}content-length: 2 \t\r\n\r\nab`],
+  ['a tab after a length', `${OK}content-length: 2 \t\r\n\r\nab`],
   ['an empty length', `${OK}content-length:\r\n\r\nab`],
   ['a length of 2⁶⁴', `${OK}content-length: 18446744073709551616\r\n\r\nab`],
   ['a length and chunks', `${OK}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n${LAST}`],
   ['chunks and a length', `${OK}transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n2\r\nab\r\n${LAST}`],
   ['another coding', `${OK}transfer-encoding: gzip\r\n\r\nab`],
   ['two codings', `${OK}transfer-encoding: gzip, chunked\r\n\r\n2\r\nab\r\n${LAST}`],
-  ['a tab behind a coding', `${OK}transfer-encoding: chunked\t\r\n\r\n2\r\nab\r\n${LAST}`],
+  ['a tab after a coding', `${OK}transfer-encoding: chunked\t\r\n\r\n2\r\nab\r\n${LAST}`],
   ['chunks twice', `${OK}transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n${LAST}`],
   ['chunks and then not', `${OK}transfer-encoding: chunked, identity\r\n\r\n2\r\nab\r\n${LAST}`],
   ['chunks of HTTP/1.0', `HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n${LAST}`],
@@ -88,11 +88,11 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['a space before the colon', `${OK}content-length : 2\r\n\r\nab`],
   ['a space before a name', `${OK} x: a\r\ncontent-length: 2\r\n\r\nab`],
   ['a space within a name', `${OK}x y: a\r\ncontent-length: 2\r\n\r\nab`],
-  ['a bare LF behind a header', `${OK}content-length: 2\n\r\nab`],
+  ['a bare LF after a header', `${OK}content-length: 2\n\r\nab`],
   ['bare LFs', 'HTTP/1.1 200 OK\ncontent-length: 2\n\nab'],
-  ['a bare LF behind its head', `${OK}content-length: 2\r\n\nab`],
+  ['a bare LF after its head', `${OK}content-length: 2\r\n\nab`],
   ['a bare CR in a value', `${OK}x: a\rb\r\ncontent-length: 2\r\n\r\nab`],
-  ['a bare CR behind its head', `${OK}content-length: 2\r\n\rab`],
+  ['a bare CR after its head', `${OK}content-length: 2\r\n\rab`],
   ['two CRs', `${OK}x: a\r\r\ncontent-length: 2\r\n\r\nab`],
   ['a NUL in a value', `${OK}x: a\0b\r\ncontent-length: 2\r\n\r\nab`],
   ['a control character in a value', `${OK}x: a\x01b\r\ncontent-length: 2\r\n\r\nab`],
@@ -118,18 +118,18 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['a size with a prefix', `${CHUNKED}0x2\r\nab\r\n${LAST}`],
   ['a size with a sign', `${CHUNKED}+2\r\nab\r\n${LAST}`],
   ['a size with a space before it', `${CHUNKED} 2\r\nab\r\n${LAST}`],
-  ['a size with a space behind it', `${CHUNKED}2 \r\nab\r\n${LAST}`],
+  ['a size with a space after it', `${CHUNKED}2 \r\nab\r\n${LAST}`],
   ['a size of 2⁶⁴', `${CHUNKED}10000000000000002\r\nab\r\n${LAST}`],
   ['a size with junk', `${CHUNKED}2z\r\nab\r\n${LAST}`],
-  ['a bare LF behind a size', `${CHUNKED}2\nab\r\n${LAST}`],
-  ['a bare CR behind a size', `${CHUNKED}2\rab\r\n${LAST}`],
-  ['a bare LF behind a chunk', `${CHUNKED}2\r\nab\n${LAST}`],
-  ['nothing behind a chunk', `${CHUNKED}2\r\nab${LAST}`],
+  ['a bare LF after a size', `${CHUNKED}2\nab\r\n${LAST}`],
+  ['a bare CR after a size', `${CHUNKED}2\rab\r\n${LAST}`],
+  ['a bare LF after a chunk', `${CHUNKED}2\r\nab\n${LAST}`],
+  ['nothing after a chunk', `${CHUNKED}2\r\nab${LAST}`],
   ['a chunk that is longer than it says', `${CHUNKED}2\r\nabc\r\n${LAST}`],
   ['an extension without a name', `${CHUNKED}2;\r\nab\r\n${LAST}`],
   ['an extension with an open quote', `${CHUNKED}2;a="b\r\nab\r\n${LAST}`],
   ['an extension with a name in quotes', `${CHUNKED}2;"a"\r\nab\r\n${LAST}`],
-  ['an extension that goes on behind its quotes', `${CHUNKED}2;a="b"c\r\nab\r\n${LAST}`],
+  ['an extension that continues after its quotes', `${CHUNKED}2;a="b"c\r\nab\r\n${LAST}`],
   ['a quoted extension with a control character', `${CHUNKED}2;a="\x01"\r\nab\r\n${LAST}`],
   ['a quoted extension with a bare LF', `${CHUNKED}2;a="\\\n"\r\nab\r\n${LAST}`],
   ['an extension with a control character', `${CHUNKED}2;a\x01\r\nab\r\n${LAST}`],
@@ -191,7 +191,7 @@ t.test('a head may have so many bytes, and no more, in one read or in many', asy
   }
 })
 
-t.test('a connection serves one response after another, and forgets what the last one said', async (t) => {
+t.test('a connection serves one response after another, and keeps nothing of the last one', async (t) => {
   const rig = new LeanRig()
   const texts = [
     `${OK}content-length: 2\r\ncontent-encoding: gzip\r\nretry-after: 3\r\nkeep-alive: timeout=7\r\n\r\nab`,
@@ -213,7 +213,7 @@ for (const [what, text] of [
   ['says that it closes', `${OK}connection: close\r\ncontent-length: 2\r\n\r\nab`],
   ['says so among others', `${OK}connection: keep-alive, Close\r\ncontent-length: 2\r\n\r\nab`],
   ['is HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nab'],
-  ['has bytes behind it', `${OK}content-length: 2\r\n\r\nabc`],
+  ['has bytes after it', `${OK}content-length: 2\r\n\r\nabc`],
 ] as const) {
   t.test(`the connection of a response that ${what} serves no other`, async (t) => {
     const [rig, recorded] = [new LeanRig(), new Recorded()]
@@ -259,7 +259,7 @@ t.test('a handler that throws costs its exchange, and nothing else', async (t) =
   }
 })
 
-t.test('what a paused connection still reads comes in order, and its end after that', async (t) => {
+t.test('reads of a paused connection come in order, with its end after them', async (t) => {
   const [rig, recorded] = [new LeanRig(), new Recorded(undefined, (nth) => nth < 3)]
   rig.send(recorded)
   rig.read(bytes(`${OK}\r\nab`))

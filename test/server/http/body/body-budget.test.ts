@@ -24,7 +24,7 @@ t.test('a workspace and a key leave a share of the room to others of their organ
   t.notOk(budget.take(1, by('o', 'w3', 'k5')))
 })
 
-t.test('what is given back can be taken again, and a refusal takes nothing', async (t) => {
+t.test('returned room can be taken again, and a refusal takes nothing', async (t) => {
   const budget = new BodyBudget(1_000)
   const caller = by('o', 'w', 'k')
   t.ok(budget.take(300, null))

@@ -140,7 +140,7 @@ for (const [title, who, bytesMax] of [
   ['a body that is refused', authorized, REFUSED_BODY_BYTES_MAX],
   ['the body of a stranger', {}, UNKNOWN_CALLER_BODY_BYTES_MAX],
 ] as const) {
-  t.test(`of ${title} no more than a bound is read`, async (t) => {
+  t.test(`no more than a bound is read of ${title}`, async (t) => {
     const { port } = await open(t)
     const client = rawClient(port)
     client.send(requestText('POST /api/v1/echo', { ...who, 'content-length': String(1024 * MIB) }))
@@ -164,7 +164,7 @@ t.test('a body in more tiny chunks than a number is refused', async (t) => {
   t.match(await client.closed(), /^HTTP\/1\.1 400 [^]*tiny chunks/)
 })
 
-t.test('of a body in tiny chunks that is refused little is read', async (t) => {
+t.test('little is read of a refused body in tiny chunks', async (t) => {
   const { port } = await open(t)
   const client = rawClient(port)
   client.send(requestText('POST /api/v1/echo', { 'transfer-encoding': 'chunked' }))
@@ -277,7 +277,7 @@ t.test('the bodies of one key leave room to other keys', async (t) => {
   t.equal(front.load.bodyBytes, 0)
 })
 
-t.test('what is wrong with a body of some size is not looked for on the loop', async (t) => {
+t.test('the fault of a body above a size is not searched for on the loop', async (t) => {
   let jobs = 0
   const counted: HttpOptions['jobs'] = {
     here: (name, input) => threads().here(name, input),

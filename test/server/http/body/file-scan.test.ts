@@ -80,8 +80,7 @@ const begins = [
   '\0',
 ]
 /**
- * A whole delimiter within what was meant for the file ends it there: the rest is the epilogue, or is no
- * header.
+ * A whole delimiter within the intended file ends it there: the rest is the epilogue, or an invalid header.
  */
 const ends = [`${DELIMITER}--`, DELIMITER]
 const piece = fc.oneof(
@@ -92,7 +91,7 @@ const piece = fc.oneof(
 /** Small ones leave the work to busboy, large ones to the scan, and a mixture crosses between them. */
 const size = fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: DELIMITER.length - 1, max: 80 }))
 
-/** Our reader tells why, which busboy does not. */
+/** Our reader gives the reason, which busboy does not. */
 function refusedAs(failure: Failure): Failure | null {
   return failure.name === 'form_malformed' ? null : failure
 }
@@ -118,7 +117,7 @@ t.test('a file reads as busboy alone reads it, whatever the pieces are', async (
 })
 
 t.test(
-  'a delimiter ends the file wherever the pieces are cut, and nothing behind it is taken for the file',
+  'a delimiter ends the file wherever the pieces are cut, and the file has no bytes after it',
   async (t) => {
     const content = `${'x'.repeat(60)}${DELIMITER.slice(0, -1)}${'y'.repeat(30)}`
     const body = form([filePart(content), fieldPart('last', 'z'.repeat(50))], BOUNDARY)

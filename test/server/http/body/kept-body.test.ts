@@ -41,7 +41,7 @@ async function open(t: Test, more: Partial<HttpOptions> = {}) {
   return { ...opened, post, held }
 }
 
-t.test('an operation holds the bytes of its caller, which count as long as it does', async (t) => {
+t.test('an operation holds the bytes of its caller, which count until it ends', async (t) => {
   const { front, post, held } = await open(t)
   const values = `{${'"a":{},'.repeat(INLINE_JSON_VALUES_MAX)}"model":"m","messages":[{"role":"user","content":"x"}]}`
   for (const text of [
@@ -66,7 +66,7 @@ t.test('an operation holds the bytes of its caller, which count as long as it do
   }
 })
 
-t.test('bytes that an operation gives up no longer count, though its call goes on', async (t) => {
+t.test('released bytes no longer count, though the call goes on', async (t) => {
   const { front, post, held } = await open(t)
   for (const bytes of [1_000, 100_000, 3 * MIB]) {
     const coming = held()

@@ -217,7 +217,7 @@ t.test('so many fields, of so many bytes each, pass; one more of either is refus
   t.match(await sendForm(port, form([filePart('a'), large])), { status: 400, message: /too large/ })
 })
 
-t.test('what stands around the file is bounded', async (t) => {
+t.test('bounds the bytes around the file', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const body = Buffer.concat([
     Buffer.alloc(FORM_EXTRA_BYTES_MAX + 1, 'p'),
@@ -308,7 +308,7 @@ t.test('a control character in a name is refused as such, wherever the form is c
   t.same(wrong, [])
 })
 
-t.test('a malformed form is told what is wrong with it', async (t) => {
+t.test('the refusal of a malformed form names its fault', async (t) => {
   const { port } = await openFront(t, [uploadEcho('form')])
   const good = form([filePart('content')])
   const bare = good.toString().replaceAll('\r\n', '\n')

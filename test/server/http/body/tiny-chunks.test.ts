@@ -48,7 +48,7 @@ t.test('chunks of a fair size are never too many', async (t) => {
   stand.body.stop()
 })
 
-t.test('what takes a body gets few pieces, however many chunks it comes in', async (t) => {
+t.test('the receiver of a body gets few pieces, however many chunks it comes in', async (t) => {
   const stand = body()
   for (let nth = 0; nth < 85_000; nth++) stand.body.chunk(new ArrayBuffer(1), nth === 84_999)
   t.same(

@@ -95,7 +95,7 @@ t.test('a body stands still until it is received: at most one read of it is take
   t.match(await answerOf(client), { status: 200, body: { sha256: sha256(content) } })
 })
 
-t.test('an upload that is told to wait takes no more until it is resumed', async (t) => {
+t.test('a paused upload takes no more until it is resumed', async (t) => {
   let taken = 0
   const waiting: { upload: Upload | null } = { upload: null }
   const onPiece = (upload: Upload, bytes: Uint8Array): boolean => {
@@ -118,25 +118,22 @@ t.test('an upload that is told to wait takes no more until it is resumed', async
 })
 
 for (const size of [1_000, 60_000, 3_000_000]) {
-  t.test(
-    `a connection serves on behind an answer to an upload of ${size} bytes that nobody read`,
-    async (t) => {
-      const refusing = operation({
-        path: '/upload',
-        input: { upload: 'raw' },
-        run: () => ({ ok: false, failure: { name: 'busy' } }),
-      })
-      const { port } = await openFront(t, [refusing, operation({ method: 'get', path: '/next', input: {} })])
-      const client = beginUpload(port, size)
-      client.send(Buffer.alloc(size / 2))
-      if (size <= 60_000) await client.until(/503/)
-      client.send(Buffer.alloc(size / 2))
-      await client.until(/503/)
-      if (size > 60_000) return void t.match(await client.closed(), /connection: close/i)
-      client.send(`GET /api/v1/next HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${KEY}\r\n\r\n`)
-      t.match(await client.until(/200 OK/), /200 OK/)
-    },
-  )
+  t.test(`a connection serves on after an answer to an unread upload of ${size} bytes`, async (t) => {
+    const refusing = operation({
+      path: '/upload',
+      input: { upload: 'raw' },
+      run: () => ({ ok: false, failure: { name: 'busy' } }),
+    })
+    const { port } = await openFront(t, [refusing, operation({ method: 'get', path: '/next', input: {} })])
+    const client = beginUpload(port, size)
+    client.send(Buffer.alloc(size / 2))
+    if (size <= 60_000) await client.until(/503/)
+    client.send(Buffer.alloc(size / 2))
+    await client.until(/503/)
+    if (size > 60_000) return void t.match(await client.closed(), /connection: close/i)
+    client.send(`GET /api/v1/next HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${KEY}\r\n\r\n`)
+    t.match(await client.until(/200 OK/), /200 OK/)
+  })
 }
 
 t.test('an announced length beyond the limit is 413 before the operation', async (t) => {
@@ -245,7 +242,7 @@ for (const [kind, stage] of [
         if (way === 'end') client.destroy()
         else client.socket.resetAndDestroy()
         ready.open()
-        // A socket at rest does not tell of its end, and the upload waits once more for each piece on its way.
+        // A paused socket does not report its end, and the upload waits once more for each piece on its way.
         await until(() => {
           if (stage === 'while it waits') present(waiting.upload).resume()
           return settled.length === 1

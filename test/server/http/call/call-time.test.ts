@@ -1,4 +1,4 @@
-/** When a call is told that its time is over, with the timers fired by hand. */
+/** The instants at which a call is aborted for its time, with the timers fired by hand. */
 import t from 'tap'
 import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
 import { DEADLINE_GRACE_MS } from '../../../../src/schemas/limits/limits.ts'
@@ -28,22 +28,19 @@ function openTime() {
 
 const LONG_MS = 60_000
 
-t.test(
-  'the operation is told at its deadline, and has the whole grace from then on, however late that was',
-  (t) => {
-    const { time, exchange, armed } = openTime()
-    time.limit(0)
-    armed[0]?.fire()
-    t.match(time.signal.reason, new CallEnded('deadline'))
-    t.equal(exchange.expiries, 0)
-    t.equal(Math.round(armed[1]?.ms ?? 0), DEADLINE_GRACE_MS)
-    armed[1]?.fire()
-    t.equal(exchange.expiries, 1)
-    t.end()
-  },
-)
+t.test('an operation is aborted at its deadline, and has the whole grace from then on', (t) => {
+  const { time, exchange, armed } = openTime()
+  time.limit(0)
+  armed[0]?.fire()
+  t.match(time.signal.reason, new CallEnded('deadline'))
+  t.equal(exchange.expiries, 0)
+  t.equal(Math.round(armed[1]?.ms ?? 0), DEADLINE_GRACE_MS)
+  armed[1]?.fire()
+  t.equal(exchange.expiries, 1)
+  t.end()
+})
 
-t.test('a deadline that moved on starts its timer anew only when that fires', (t) => {
+t.test('a deadline that moved on restarts its timer only when that fires', (t) => {
   const { time, exchange, armed } = openTime()
   time.limit(0)
   time.allow(LONG_MS)
@@ -77,7 +74,7 @@ t.test('while the body comes the time begins again', (t) => {
   t.end()
 })
 
-t.test('a call that is over arms no timer, whoever restarts its time', (t) => {
+t.test('a call that is over arms no timer, even when its time is restarted', (t) => {
   const { time, armed } = openTime()
   time.limit(LONG_MS)
   time.stop()

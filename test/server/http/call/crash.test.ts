@@ -39,32 +39,29 @@ const cases: readonly [string, string, () => readonly Uint8Array[]][] = [
   ['in the next turn', chunked, () => [null as never]],
 ]
 for (const [when, request, parts] of cases) {
-  t.test(
-    `an answer that cannot be written ${when} ends its connection and is told as our failure`,
-    async (t) => {
-      let returned = 0
-      const value = (): Success => ({
-        kind: 'bytes',
-        parts: parts(),
-        contentType: 'application/json',
-        done: () => void returned++,
-      })
-      const { port, front, settled, untilSettled } = await openFront(t, [
-        operation({ run: () => ({ ok: true, value: value() }) }),
-      ])
-      const client = rawClient(port)
-      client.send(request)
-      await client.closed()
-      await untilSettled(1)
-      t.match(settled, [{ failure: 'internal', isClientGone: true, cause: Error }])
-      t.equal(settled.length, 1)
-      t.equal(returned, 1)
-      t.same(front.load, NOTHING)
-    },
-  )
+  t.test(`an answer that cannot be written ${when} ends its connection and counts as internal`, async (t) => {
+    let returned = 0
+    const value = (): Success => ({
+      kind: 'bytes',
+      parts: parts(),
+      contentType: 'application/json',
+      done: () => void returned++,
+    })
+    const { port, front, settled, untilSettled } = await openFront(t, [
+      operation({ run: () => ({ ok: true, value: value() }) }),
+    ])
+    const client = rawClient(port)
+    client.send(request)
+    await client.closed()
+    await untilSettled(1)
+    t.match(settled, [{ failure: 'internal', isClientGone: true, cause: Error }])
+    t.equal(settled.length, 1)
+    t.equal(returned, 1)
+    t.same(front.load, NOTHING)
+  })
 }
 
-t.test('an answer whose memory cannot be returned still reaches its reader, and settles', async (t) => {
+t.test('an answer whose memory release throws still reaches its reader, and settles', async (t) => {
   const value: Success = {
     kind: 'bytes',
     parts: [Buffer.from('{}')],

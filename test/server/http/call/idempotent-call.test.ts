@@ -195,32 +195,29 @@ t.test('a repetition waits for the first call with its body unread, and gets its
   t.equal(runs(), 1)
 })
 
-t.test(
-  'a repetition that has waited long enough is told to come back, with 503 where listed, else 500',
-  async (t) => {
-    for (const [statuses, status] of [
-      [[400, 503], 503],
-      [[400], 500],
-    ] as const) {
-      let release = (): void => undefined
-      const gate = new Promise<void>((go) => (release = go))
-      const { post, runs } = await openStand(
-        t,
-        async (call, count) => {
-          await gate
-          return answer(call, count)
-        },
-        { statuses },
-        0,
-      )
-      const first = post()
-      while (runs() === 0) await new Promise((next) => setImmediate(next))
-      t.match(await post(), { status, type: 'idempotency_running', retryAfter: '5' })
-      release()
-      await first
-    }
-  },
-)
+t.test('a repetition that has waited long enough gets 503 where listed, else 500', async (t) => {
+  for (const [statuses, status] of [
+    [[400, 503], 503],
+    [[400], 500],
+  ] as const) {
+    let release = (): void => undefined
+    const gate = new Promise<void>((go) => (release = go))
+    const { post, runs } = await openStand(
+      t,
+      async (call, count) => {
+        await gate
+        return answer(call, count)
+      },
+      { statuses },
+      0,
+    )
+    const first = post()
+    while (runs() === 0) await new Promise((next) => setImmediate(next))
+    t.match(await post(), { status, type: 'idempotency_running', retryAfter: '5' })
+    release()
+    await first
+  }
+})
 
 t.test(
   'waiting takes nothing from the time of the call, and an operation that misses its deadline keeps its key until it ends',
@@ -258,7 +255,7 @@ t.test('failures are not remembered: neither of validation, nor of the operation
   t.match(await post(), { status: 200, text: '{"nth":3}', replayed: 'true' })
 })
 
-t.test('who leaves before the body is whole leaves the key free', async (t) => {
+t.test('a client that leaves before its body is whole leaves the key free', async (t) => {
   const { port, post, store, untilSettled } = await openStand(t)
   const client = rawClient(port)
   client.send(
@@ -312,7 +309,7 @@ t.test(
   },
 )
 
-t.test('what ran on for a client that left is remembered', async (t) => {
+t.test('the answer of a call that continued after its client left is remembered', async (t) => {
   let release = (): void => undefined
   const gate = new Promise<void>((go) => (release = go))
   const { post, runs } = await openStand(t, async (call, count) => {
@@ -328,7 +325,7 @@ t.test('what ran on for a client that left is remembered', async (t) => {
   t.match(await post(), { text: '{"nth":1}', replayed: 'true' })
 })
 
-t.test('an operation is told its turn, for a store that keeps the answer itself', async (t) => {
+t.test('an operation gets its claim, for a store that keeps the answer itself', async (t) => {
   const turns: unknown[] = []
   const { post } = await openStand(t, (call, count) => {
     turns.push(call.claim, call.idempotency)
@@ -338,22 +335,19 @@ t.test('an operation is told its turn, for a store that keeps the answer itself'
   t.match(turns, [{ id: /^[0-9a-f]{64}$/, attempt: 1 }, { key: 'k' }])
 })
 
-t.test(
-  'the description of such an operation names the header, what a replay says, and the failures',
-  async (t) => {
-    const described = (more: Partial<Operation>) =>
-      JSON.stringify(openApiOf([operation({ statuses: [400, 409, 503], ...more })]))
-    for (const word of [
-      '"idempotency-key"',
-      '"idempotent-replayed"',
-      '`idempotency_mismatch`',
-      '`idempotency_running`',
-    ]) {
-      t.ok(described({ idempotent: true }).includes(word), word)
-      t.notOk(described({}).includes(word), word)
-    }
-  },
-)
+t.test('the description of such an operation names the header, the replay and the failures', async (t) => {
+  const described = (more: Partial<Operation>) =>
+    JSON.stringify(openApiOf([operation({ statuses: [400, 409, 503], ...more })]))
+  for (const word of [
+    '"idempotency-key"',
+    '"idempotent-replayed"',
+    '`idempotency_mismatch`',
+    '`idempotency_running`',
+  ]) {
+    t.ok(described({ idempotent: true }).includes(word), word)
+    t.notOk(described({}).includes(word), word)
+  }
+})
 
 t.test('neither a stream nor an answer without a body can be kept by the pipeline', async (t) => {
   t.throws(

@@ -37,7 +37,7 @@ const open = (t: Test, more: Partial<HttpOptions> = {}) =>
     more,
   )
 
-/** A client that does not read before it is told to. */
+/** A client that does not read until it is resumed. */
 async function silent(port: number): Promise<RawClient> {
   const client = rawClient(port)
   client.socket.pause()
@@ -57,11 +57,11 @@ t.test('pages that are asked for in a row and never read are not piled up', asyn
   while (settled.length < 300 && !settled.some((call) => call.isClientGone)) await new Promise(setImmediate)
   client.socket.resume()
   await client.closed()
-  t.ok(settled.length < 30, `${settled.length} pages were written for nobody`)
+  t.ok(settled.length < 30, `${settled.length} pages were written unread`)
   t.same(front.load, NOTHING)
 })
 
-t.test('small answers that nobody reads end their connection once the socket is full', async (t) => {
+t.test('small unread answers end their connection once the socket is full', async (t) => {
   const { port, settled, front } = await open(t)
   const client = await silent(port)
   const isOver = (): boolean => client.isClosed || settled.some((call) => call.isClientGone)
@@ -69,10 +69,10 @@ t.test('small answers that nobody reads end their connection once the socket is 
     client.send(second.repeat(20))
     sent += 20
     // One batch in one read: a request cut in its first line would end the connection by itself. The last of
-    // it may be the one that the socket did not take: it waits, until the next batch comes behind it.
+    // it may be the one that the socket did not take: it waits until the next batch comes.
     while (settled.length + front.load.calls < sent && !isOver()) await new Promise(setImmediate)
   }
-  t.ok(settled.length < 10_000, `${settled.length} answers were written for nobody`)
+  t.ok(settled.length < 10_000, `${settled.length} answers were written unread`)
   t.equal(settled.at(-1)?.isClientGone, true)
   t.same(front.load, NOTHING)
   client.destroy()
@@ -125,7 +125,7 @@ t.test('a slow reader gets the whole of the last answer of its connection', asyn
   t.match(settled, [{ status: 200, isClientGone: false }])
 })
 
-t.test('a request that comes late behind a chunked one never runs', async (t) => {
+t.test('a request that comes late after a chunked one never runs', async (t) => {
   for (const isRead of [true, false]) {
     const { port, settled, untilSettled } = await open(t)
     const client = await silent(port)
@@ -142,12 +142,12 @@ t.test('a request that comes late behind a chunked one never runs', async (t) =>
     t.same(
       settled.map((call) => call.operation),
       ['test.echo'],
-      isRead ? 'behind the answer' : 'before its end',
+      isRead ? 'after the answer' : 'before its end',
     )
   }
 })
 
-t.test('answers without a body that nobody may be reading end their connection now and then', async (t) => {
+t.test('answers without a body, which may be unread, end their connection now and then', async (t) => {
   const { port, settled } = await open(t, { random: () => 0 })
   const client = rawClient(port)
   client.send(requestText('HEAD /api/v1/second', authorized))
@@ -167,7 +167,7 @@ t.test('answers without a body that nobody may be reading end their connection n
   )
 })
 
-t.test('preflights whose answers nobody may be reading end their connection now and then', async (t) => {
+t.test('preflights, whose answers may be unread, end their connection now and then', async (t) => {
   const { port, settled } = await open(t, { random: () => 0, corsOrigins: ['*'] })
   const client = rawClient(port)
   const preflight = { origin: 'https://app.example', 'access-control-request-method': 'GET' }
@@ -181,7 +181,7 @@ t.test('preflights whose answers nobody may be reading end their connection now 
   t.equal(settled.length, 1)
 })
 
-t.test('of preflights that are sent in a row and never read only a few are answered', async (t) => {
+t.test('only a few preflights that are sent in a row and never read are answered', async (t) => {
   let asked = 0
   const { port, settled } = await open(t, { random: () => (asked++ % 32) / 32, corsOrigins: ['*'] })
   const client = await silent(port)
@@ -193,33 +193,30 @@ t.test('of preflights that are sent in a row and never read only a few are answe
   t.equal(settled.length, 32, `${settled.length}`)
 })
 
-t.test(
-  'a refusal does not wait for a body that is still on its way, which is read away behind it',
-  async (t) => {
-    for (const [line, authorization] of [
-      ['POST /nowhere', AUTHORIZATION],
-      ['POST /api/v1/echo', 'Bearer nobody'],
-    ] as const) {
-      const { port, front } = await open(t, { timers: patient() })
-      const client = rawClient(port)
-      client.send(
-        requestText(
-          line,
-          { authorization, connection: 'close', 'content-length': String(body.length) },
-          body.slice(0, 5),
-        ),
-      )
-      t.match(await client.until(/\}$/), /^HTTP\/1\.1 40[14] [\s\S]*connection: close/i)
-      for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
-      t.notOk(client.isClosed, 'who writes to a connection that is closed does not read what came before')
-      client.send(body.slice(5))
-      await client.closed()
-      t.same(front.load, NOTHING)
-    }
-  },
-)
+t.test('a refusal does not wait for a body still on its way, and discards it afterwards', async (t) => {
+  for (const [line, authorization] of [
+    ['POST /nowhere', AUTHORIZATION],
+    ['POST /api/v1/echo', 'Bearer nobody'],
+  ] as const) {
+    const { port, front } = await open(t, { timers: patient() })
+    const client = rawClient(port)
+    client.send(
+      requestText(
+        line,
+        { authorization, connection: 'close', 'content-length': String(body.length) },
+        body.slice(0, 5),
+      ),
+    )
+    t.match(await client.until(/\}$/), /^HTTP\/1\.1 40[14] [\s\S]*connection: close/i)
+    for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
+    t.notOk(client.isClosed, 'who writes to a connection that is closed does not read what came before')
+    client.send(body.slice(5))
+    await client.closed()
+    t.same(front.load, NOTHING)
+  }
+})
 
-t.test('what is left of a refused body is not waited for when the drain ends', async (t) => {
+t.test('the end of a drain does not wait for the rest of a refused body', async (t) => {
   const { port, front } = await open(t, { timers: patient() })
   const client = rawClient(port)
   const head = { authorization: 'Bearer nobody', connection: 'close', 'content-length': String(body.length) }

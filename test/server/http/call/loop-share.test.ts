@@ -1,4 +1,4 @@
-/** One organization whose calls hold the loop beside another one that calls now and then. */
+/** One organization whose calls hold the loop, and another one that calls now and then. */
 import t from 'tap'
 import { SHARED_CALLS_MAX } from '../../../../src/schemas/limits/share-limits.ts'
 import { LoopShare, type LoopClock } from '../../../../src/server/limits/loop-share.ts'
@@ -27,14 +27,14 @@ function steadyClock(): LoopClock {
       seen = real
       return at
     },
-    // Early is no harm: the account is looked at again.
+    // Firing early is harmless: the account is checked again.
     later: (ms, fire) => void setTimeout(fire, Math.min(ms, STEP_MS_MAX)),
   }
 }
 const CONNECTIONS = 8
 
 t.test(
-  'an organization whose calls hold the loop is interrupted by those of another one, and refused nothing',
+  'calls of another organization interrupt one that holds the loop, and nothing is refused',
   async (t) => {
     let heavy = 0
     const hold = () => {
@@ -93,7 +93,7 @@ t.test(
 )
 
 t.test(
-  'of calls that take their time those of another organization are begun, and a client that left gives its place on',
+  'slow calls leave turns to another organization, and a client that left frees its place',
   async (t) => {
     const ends: (() => void)[] = []
     const records = new Map(

@@ -108,7 +108,7 @@ t.test('a name in another spelling is refused, as SDKs and shells write it', asy
   )
 })
 
-t.test('what a key answered can be sent back', async (t) => {
+t.test('the answer for a key can be sent back', async (t) => {
   const { data } = await make({ limit: 7 })
   const answer = await call('PATCH', `/keys/${data.hash}`, { body: { ...data, name: 'renamed' } })
   t.equal(answer.status, 200)
@@ -131,7 +131,7 @@ t.test('a refusal for another reason names them too', async (t) => {
   t.equal(answer.headers.get(IGNORED), 'zebra')
 })
 
-t.test('of many the first are named, and a long name is cut', async (t) => {
+t.test('names the first of many, and cuts a long name', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, nth) => [`zebra${nth}`, nth]))
   const answer = await call('POST', '/keys', { body: { name: 'k', ...many } })
   t.equal(answer.headers.get(IGNORED)?.split(',').length, IGNORED_NAMES_MAX)
@@ -139,7 +139,7 @@ t.test('of many the first are named, and a long name is cut', async (t) => {
   t.match(long.headers.get(IGNORED), /^z{64}$/)
 })
 
-t.test('a slip behind many other names is refused, too', async (t) => {
+t.test('a slip after many other names is refused, too', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, nth) => [`zebra${nth}`, nth]))
   t.same(
     (await refused('POST', '/keys', { name: 'k', ...many, limt: 5 })).map(({ path }) => path),

@@ -121,7 +121,7 @@ t.test('a key over its limit gets 429 with the headers of the limit', async (t) 
   })
 })
 
-t.test('an operation whose statuses list no 429 is not limited', async (t) => {
+t.test('an operation that does not list 429 is not limited', async (t) => {
   const { url } = await openFront(t, [operation()])
   const answer = await post(`${url}/api/v1/echo`, {
     headers: { ...json, authorization: `Bearer ${LIMITED_KEY}` },
@@ -231,7 +231,7 @@ t.test(
   },
 )
 
-t.test('paths of inference that is not served say what is', async (t) => {
+t.test('the 404 of an inference path that is not served names those that are', async (t) => {
   const { url } = await openFront(t, [operation()])
   for (const path of ['/chat/completions', '/responses', '/completions', '/responses/abc']) {
     const answer = await fetch(`${url}/api/v1${path}`, { method: 'POST', body: '{}' })
@@ -257,7 +257,7 @@ t.test('a body must be JSON by its type, or of none', async (t) => {
   t.equal(await ask({ 'content-encoding': 'gzip' }), 400)
 })
 
-t.test('what an operation throws is 500 without its words', async (t) => {
+t.test('an exception of an operation is 500 without its message', async (t) => {
   const bug = (): never => {
     throw new Error('secret words')
   }

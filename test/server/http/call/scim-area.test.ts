@@ -60,28 +60,16 @@ t.test(
   },
 )
 
-t.test(
-  'what is not there is 404 in the form of SCIM: other paths, cases, slashes, and the root itself',
-  async (t) => {
-    const { ask } = await openScim(t, says({}))
-    for (const path of [
-      '',
-      '/',
-      '/things',
-      '/Things//',
-      '/Things/x',
-      '/chat/completions',
-      '/%ff',
-      '/../v2x',
-    ]) {
-      const { status, text, headers } = await ask(`/scim/v2${path}`)
-      if (path === '/../v2x') t.equal((JSON.parse(text) as { error: { code: number } }).error.code, 404)
-      else t.same([status, failureIn(text, { status, headers })], [404, 'scim_resource_unknown'], path)
-    }
-    const beside = await ask('/scim/v21/Things')
-    t.match(JSON.parse(beside.text), { error: { metadata: { error_type: 'route_unknown' } } })
-  },
-)
+t.test('unknown paths are 404 in the form of SCIM: other paths, cases, slashes, and the root', async (t) => {
+  const { ask } = await openScim(t, says({}))
+  for (const path of ['', '/', '/things', '/Things//', '/Things/x', '/chat/completions', '/%ff', '/../v2x']) {
+    const { status, text, headers } = await ask(`/scim/v2${path}`)
+    if (path === '/../v2x') t.equal((JSON.parse(text) as { error: { code: number } }).error.code, 404)
+    else t.same([status, failureIn(text, { status, headers })], [404, 'scim_resource_unknown'], path)
+  }
+  const beside = await ask('/scim/v21/Things')
+  t.match(JSON.parse(beside.text), { error: { metadata: { error_type: 'route_unknown' } } })
+})
 
 t.test('a known path with another method is 405 with Allow, in the form of SCIM', async (t) => {
   const { ask } = await openScim(t, says({}))
@@ -133,46 +121,43 @@ t.test('failures have the words of RFC 7644 for their kind, and their own status
   }
 })
 
-t.test(
-  'a bug, a body that is no JSON, one of another type, and a path that does not decode are told in the form of SCIM',
-  async (t) => {
-    const { ask } = await openScim(
-      t,
-      {
-        run: () => {
-          throw new Error('words of a bug')
-        },
+t.test('reports a bug, an invalid body or type, and an invalid path in the form of SCIM', async (t) => {
+  const { ask } = await openScim(
+    t,
+    {
+      run: () => {
+        throw new Error('words of a bug')
       },
-      { method: 'post', input: { body: 'embeddings' } },
-      { path: '/Things/{id}', input: { params: Type.Object({ id: Type.String() }) } },
-    )
-    const bug = await ask('/scim/v2/Things')
+    },
+    { method: 'post', input: { body: 'embeddings' } },
+    { path: '/Things/{id}', input: { params: Type.Object({ id: Type.String() }) } },
+  )
+  const bug = await ask('/scim/v2/Things')
+  t.same(
+    [bug.status, failureIn(bug.text, bug), bug.text.includes('words of a bug')],
+    [500, 'internal', false],
+  )
+  const post = (body: string, type: string) =>
+    ask('/scim/v2/Things', { method: 'POST', body, headers: { 'content-type': type } })
+  const cases = [
+    [await post('{', 'application/scim+json'), 'body_malformed', 'invalidSyntax'],
+    [await post('{}', 'application/json'), 'body_invalid', 'invalidValue'],
+    [await post('{}', 'text/plain'), 'content_type_unsupported', undefined],
+    [await ask('/scim/v2/Things/%ff'), 'params_invalid', undefined],
+  ] as const
+  t.match(cases[2][0].text, /expected application\/json, or a type that ends in \+json/)
+  for (const [told, failure, scimType] of cases) {
     t.same(
-      [bug.status, failureIn(bug.text, bug), bug.text.includes('words of a bug')],
-      [500, 'internal', false],
+      [told.status, failureIn(told.text, told), (JSON.parse(told.text) as { scimType?: string }).scimType],
+      [400, failure, scimType],
     )
-    const post = (body: string, type: string) =>
-      ask('/scim/v2/Things', { method: 'POST', body, headers: { 'content-type': type } })
-    const cases = [
-      [await post('{', 'application/scim+json'), 'body_malformed', 'invalidSyntax'],
-      [await post('{}', 'application/json'), 'body_invalid', 'invalidValue'],
-      [await post('{}', 'text/plain'), 'content_type_unsupported', undefined],
-      [await ask('/scim/v2/Things/%ff'), 'params_invalid', undefined],
-    ] as const
-    t.match(cases[2][0].text, /expected application\/json, or a type that ends in \+json/)
-    for (const [told, failure, scimType] of cases) {
-      t.same(
-        [told.status, failureIn(told.text, told), (JSON.parse(told.text) as { scimType?: string }).scimType],
-        [400, failure, scimType],
-      )
-    }
-    for (const type of ['application/scim+json; charset=utf-8', 'application/json']) {
-      t.equal((await post('{"model":"m","input":"x"}', type)).status, 200)
-    }
-  },
-)
+  }
+  for (const type of ['application/scim+json; charset=utf-8', 'application/json']) {
+    t.equal((await post('{"model":"m","input":"x"}', type)).status, 200)
+  }
+})
 
-t.test('a front that ends answers what is left in the form of SCIM', async (t) => {
+t.test('a draining front answers its last calls in the form of SCIM', async (t) => {
   const { ask, front } = await openScim(t, { run: () => new Promise(() => undefined) })
   const asked = ask('/scim/v2/Things')
   while (front.load.calls === 0) await new Promise((resolve) => setImmediate(resolve))

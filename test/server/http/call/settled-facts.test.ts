@@ -13,7 +13,7 @@ const ask = (url: string, authorization = AUTHORIZATION): Promise<Response> =>
     body,
   })
 
-t.test('a call without a valid key belongs to nobody', async (t) => {
+t.test('a call without a valid key has no organization, workspace or key', async (t) => {
   const { url, settled, untilSettled } = await openFront(t, [operation()])
   await ask(url, 'Bearer nobody')
   await untilSettled(1)
@@ -22,7 +22,7 @@ t.test('a call without a valid key belongs to nobody', async (t) => {
   ])
 })
 
-t.test('a call that a limit refused tells whose limit, and its interval', async (t) => {
+t.test('a call refused by a limit records the scope and interval of the limit', async (t) => {
   const metadata = { scope: 'workspace', interval: 'monthly', limit: 1 }
   const run = () => fail('budget_exceeded', { metadata })
   const { url, settled, untilSettled } = await openFront(t, [operation({ run, statuses: [402] })])
@@ -31,7 +31,7 @@ t.test('a call that a limit refused tells whose limit, and its interval', async 
   t.match(settled, [{ failure: 'budget_exceeded', limit: 'workspace monthly', organizationId: 'o' }])
 })
 
-t.test('a call tells the bytes of both bodies, also of a stream', async (t) => {
+t.test('a call records the bytes of both bodies, also of a stream', async (t) => {
   const text = 'data: {}\n\n'
   const run = (call: Call) => {
     const events = call.events({ headers: {}, silence: () => Buffer.from(':\n\n') })
@@ -72,7 +72,7 @@ t.test('an answer that leaves its body out has no bytes', async (t) => {
   t.same(bodiless, [0, 0])
 })
 
-t.test('of an answer whose client leaves within it the bytes that were written count', async (t) => {
+t.test('counts the written bytes of an answer whose client leaves within it', async (t) => {
   const parts = [Buffer.alloc(32 * MIB, 'a'), Buffer.alloc(32 * MIB, 'b')]
   const run = () => ({ ok: true, value: { kind: 'bytes', parts, contentType: 'text/plain' } }) as const
   const { port, settled, untilSettled } = await openFront(t, [operation({ run })])

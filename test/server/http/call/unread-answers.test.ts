@@ -1,4 +1,4 @@
-/** Answers that callers of one organization do not read: what they hold in a front, and whom it stops. */
+/** Answers that callers of one organization do not read: their memory in a front, and the calls it blocks. */
 import t, { type Test } from 'tap'
 import { STREAM_HELD_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
 import type { Call } from '../../../../src/server/operations/define.ts'
@@ -25,7 +25,7 @@ const access = { keys: ['inference', 'management'] } as const
 const answer = (bytes: Uint8Array, isShared = false) =>
   ({ ok: true, value: { kind: 'bytes', parts: [bytes], contentType: 'text/plain', isShared } }) as const
 
-/** A front with room for one large answer that nobody reads; a key of another organization is OTHER_KEY. */
+/** A front with room for one large unread answer; a key of another organization is OTHER_KEY. */
 async function openStand(t: Test) {
   let runs = 0
   const run =
@@ -99,33 +99,30 @@ async function idleReader(t: Test, port: number, path = '/large'): Promise<RawCl
   return client
 }
 
-t.test(
-  'who does not read is busy with further reads, and works again once the connection ends',
-  async (t) => {
-    const { port, call, status, untilSettled, runs } = await openStand(t)
-    const reader = await idleReader(t, port)
-    const before = runs()
-    const refused = await call('/small')
-    t.same([refused.status, refused.headers.get('retry-after')], [503, '1'])
-    t.match(await refused.json(), {
-      error: { metadata: { error_type: 'busy' }, message: /answers that its clients do not read/ },
-    })
-    t.equal(await status('/post', KEY, 'POST'), 503)
-    t.equal(runs(), before, 'refused before anything is done for it')
-    t.equal(await status('/removed', MANAGEMENT_KEY, 'DELETE'), 200, 'what changes something goes on')
-    t.equal(await status('/small', OTHER_KEY), 200, 'others read on')
-    reader.destroy()
-    await untilSettled(5)
-    t.equal(await status('/small'), 200)
-  },
-)
+t.test('an organization with unread answers is busy for reads until the connection ends', async (t) => {
+  const { port, call, status, untilSettled, runs } = await openStand(t)
+  const reader = await idleReader(t, port)
+  const before = runs()
+  const refused = await call('/small')
+  t.same([refused.status, refused.headers.get('retry-after')], [503, '1'])
+  t.match(await refused.json(), {
+    error: { metadata: { error_type: 'busy' }, message: /answers that its clients do not read/ },
+  })
+  t.equal(await status('/post', KEY, 'POST'), 503)
+  t.equal(runs(), before, 'refused before anything is done for it')
+  t.equal(await status('/removed', MANAGEMENT_KEY, 'DELETE'), 200, 'what changes something goes on')
+  t.equal(await status('/small', OTHER_KEY), 200, 'others read on')
+  reader.destroy()
+  await untilSettled(5)
+  t.equal(await status('/small'), 200)
+})
 
-t.test('what was read counts no more', async (t) => {
+t.test('answers that were read count no more', async (t) => {
   const { status } = await openStand(t)
   for (let nth = 0; nth < 4; nth++) t.equal(await status('/large'), 200)
 })
 
-t.test('of answers that were begun together, those that can be asked for again give way', async (t) => {
+t.test('repeatable calls give way when answers begin together', async (t) => {
   const waiting: (() => void)[] = []
   const late = () =>
     new Promise<ReturnType<typeof answer>>((resolve) => waiting.push(() => resolve(answer(LARGE))))
@@ -155,7 +152,7 @@ t.test('an answer that is shared by all takes no room', async (t) => {
   t.equal(await status('/small'), 200)
 })
 
-t.test('a stream whose client does not read counts until its client reads', async (t) => {
+t.test('a stream that its client does not read counts until it does', async (t) => {
   const [begun, finish] = [gate(), gate()]
   let stream: EventStream | null = null
   const { port, url } = await openFront(

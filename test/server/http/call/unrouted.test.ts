@@ -4,7 +4,7 @@ import { SCIM_PREFIX } from '../../../../src/schemas/api-prefix.ts'
 import { EQUIVALENTS, nearestPath } from '../../../../src/server/http/call/unrouted.ts'
 import { openFront } from '../../../support/front.ts'
 
-t.test('an unknown path is told with the one that was meant', async (t) => {
+t.test('the 404 of an unknown path names the nearest path', async (t) => {
   const { url } = await openFront(t, OPERATIONS)
   const messageOf = async (path: string) =>
     ((await (await fetch(url + path)).json()) as { error: { message: string } }).error.message

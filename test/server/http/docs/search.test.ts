@@ -70,7 +70,7 @@ const NAMES: readonly (readonly [name: string, pages: readonly string[]])[] = [
   ['azure', ['guides/models', 'guides/endpoints']],
 ]
 
-t.test('names of products find the page that says what works with them', async (t) => {
+t.test('names of products find the page about using them', async (t) => {
   for (const [name, pages] of NAMES) {
     const [first] = search(index, name, 1)
     t.ok(
@@ -100,11 +100,11 @@ t.test(
   },
 )
 
-t.test('a word that is still written finds what begins with it', async (t) => {
+t.test('an unfinished word finds words that begin with it', async (t) => {
   t.equal(search(index, 'webho')[0]?.page, 'Webhooks')
 })
 
-t.test('endings of English do not matter, and short words stay what they are', async (t) => {
+t.test('endings of English do not matter, and short words stay as they are', async (t) => {
   t.same(
     termsOf('Keys keys, embedding embedded embeds; retries retry'),
     termsOf('key key embed embed embed retry retry'),

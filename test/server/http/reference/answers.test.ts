@@ -72,7 +72,7 @@ t.test('an example belongs to the response with its status', async (t) => {
   t.equal(withExample(responses, { status: 204, mediaType: null }), responses)
 })
 
-t.test('what differs between runs is not in an example', async (t) => {
+t.test('an example has no values that differ between runs', async (t) => {
   const of = (seed: string): unknown =>
     exampleAnswer('keys.create', {
       status: 200,

@@ -60,21 +60,18 @@ t.test('every reference leads to a component and every component is used', async
   t.same([...used].sort(), Object.keys(document.components.schemas).sort())
 })
 
-t.test(
-  'embeddings tell the headers of limits and remarks, the bound of a session id, and units of prices',
-  async (t) => {
-    const { paths } = documentOf()
-    const found = paths['/embeddings']?.['post']
-    const limit = { RateLimit: {}, 'RateLimit-Policy': {}, 'X-RateLimit-Reset': {} }
-    t.match(found?.responses['200'], { headers: { ...limit, 'x-sluice-unpriced': {}, 'x-sluice-usage': {} } })
-    t.match(found?.responses['429'], { headers: limit })
-    t.match(found?.parameters, [{ name: 'x-session-id', schema: { maxLength: SESSION_ID_CHARS_MAX } }])
-    t.match(JSON.stringify(documentOf()), /USD per million tokens/)
-    t.notMatch(paths['/models']?.['get']?.responses['200'], { headers: limit })
-  },
-)
+t.test('embeddings list the headers of limits and remarks, and units of prices', async (t) => {
+  const { paths } = documentOf()
+  const found = paths['/embeddings']?.['post']
+  const limit = { RateLimit: {}, 'RateLimit-Policy': {}, 'X-RateLimit-Reset': {} }
+  t.match(found?.responses['200'], { headers: { ...limit, 'x-sluice-unpriced': {}, 'x-sluice-usage': {} } })
+  t.match(found?.responses['429'], { headers: limit })
+  t.match(found?.parameters, [{ name: 'x-session-id', schema: { maxLength: SESSION_ID_CHARS_MAX } }])
+  t.match(JSON.stringify(documentOf()), /USD per million tokens/)
+  t.notMatch(paths['/models']?.['get']?.responses['200'], { headers: limit })
+})
 
-t.test('files and containers tell their rules, and what a download carries', async (t) => {
+t.test('files and containers state their rules, and the headers of a download', async (t) => {
   const { paths } = documentOf()
   t.match(
     paths['/files']?.['post']?.description,

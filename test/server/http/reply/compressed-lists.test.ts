@@ -72,7 +72,7 @@ async function get(url: string, acceptEncoding: string | null, method = 'GET'): 
   return { headers: reply.headers, bytes: Buffer.concat(chunks) }
 }
 
-t.test('a large list comes in gzip to who takes it, and whole', async (t) => {
+t.test('a large list comes in gzip to a client that accepts it, and whole', async (t) => {
   const { url } = await open(t)
   for (const coding of ['gzip', 'br;q=1, gzip;q=0.5', 'GZIP']) {
     const { headers, bytes } = await get(`${url}/api/v1/large`, coding)
@@ -87,7 +87,7 @@ t.test('a large list comes in gzip to who takes it, and whole', async (t) => {
   }
 })
 
-t.test('it comes as it is to who does not take gzip, and says that it varies', async (t) => {
+t.test('a list comes as it is to a client that does not accept gzip, with Vary', async (t) => {
   const { url } = await open(t)
   for (const coding of [null, '', 'identity', 'br', 'gzip;q=0', 'gzip;q=0.00, br', 'x-gzip']) {
     const { headers, bytes } = await get(`${url}/api/v1/large`, coding)
@@ -96,7 +96,7 @@ t.test('it comes as it is to who does not take gzip, and says that it varies', a
   }
 })
 
-t.test('what is small, larger than a copy may be, or no list comes as it is', async (t) => {
+t.test('small lists, lists larger than a copy may be, and other answers come as they are', async (t) => {
   const { url } = await open(t)
   for (const path of ['small', 'huge', 'one']) {
     const { headers, bytes } = await get(`${url}/api/v1/${path}`, 'gzip')
@@ -105,7 +105,7 @@ t.test('what is small, larger than a copy may be, or no list comes as it is', as
   t.equal((await get(`${url}/api/v1/one`, 'gzip')).headers.vary, undefined)
 })
 
-t.test('HEAD says what GET would', async (t) => {
+t.test('HEAD has the headers of GET', async (t) => {
   const { url } = await open(t)
   const [whole, head] = [
     await get(`${url}/api/v1/large`, 'gzip'),

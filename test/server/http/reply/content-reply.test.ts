@@ -50,19 +50,19 @@ t.test('a prefix, a middle, an open end and a suffix are parts', async (t) => {
   t.same(of('Bytes= 0-9 '), part(0, 10))
 })
 
-t.test('what reaches beyond the end is cut to it', async (t) => {
+t.test('a range beyond the end is cut to it', async (t) => {
   t.same(of('bytes=900-99999999999999999999'), part(900, 1_000))
   t.same(of('bytes=-5000'), part(0, 1_000))
 })
 
-t.test('what begins behind the end, and an empty suffix, are not satisfiable', async (t) => {
+t.test('a range that begins after the end, and an empty suffix, are not satisfiable', async (t) => {
   for (const range of ['bytes=1000-', 'bytes=1000-1001', 'bytes=-0', 'bytes=99999999999999999999-']) {
     t.same(of(range), { kind: 'unsatisfiable' }, range)
   }
   t.same(select({ range: 'bytes=0-0' }, { sizeBytes: 0, etag: 'a' }, false), { kind: 'unsatisfiable' })
 })
 
-t.test('what is no single range of bytes is ignored', async (t) => {
+t.test('anything but a single range of bytes is ignored', async (t) => {
   for (const range of ['bytes=0-1,5-6', 'items=0-1', 'bytes=5-1', 'bytes=-', 'bytes=a-b', 'bytes=1', '']) {
     t.same(of(range), { kind: 'whole' }, range)
   }

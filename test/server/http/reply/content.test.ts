@@ -97,7 +97,7 @@ t.test('a whole download has every byte and says how to name, cache and continue
   t.match(front.told, { closedReaders: 1, closedContents: 1 })
 })
 
-t.test('a download counts its own bytes, HEAD none, and one that is cut what was written', async (t) => {
+t.test('a download counts its own bytes, HEAD none, and a cut one the bytes written', async (t) => {
   const front = await frontOf(t)
   await bytesOf(await get(front))
   await bytesOf(await get(front, { range: 'bytes=-7' }))
@@ -145,7 +145,7 @@ t.test('a known version answers 304 without reading anything', async (t) => {
   t.match(front.told, { reads: 0, closedContents: 1 })
 })
 
-t.test('HEAD tells the length and reads nothing', async (t) => {
+t.test('HEAD gives the length and reads nothing', async (t) => {
   const front = await frontOf(t)
   const response = await get(front, {}, 'HEAD')
   t.equal(response.headers.get('content-length'), '300000')
@@ -177,7 +177,7 @@ t.test('the last answer of a connection is whole too', async (t) => {
 })
 
 t.test(
-  'what cannot be opened, and a first piece that cannot be read, are errors with a status',
+  'content that cannot be opened, or whose first piece cannot be read, is an error status',
   async (t) => {
     const closedDoor = await frontOf(t, BYTES, { openFailure: { name: 'storage_unavailable' } })
     t.equal((await get(closedDoor)).status, 503)
@@ -189,7 +189,7 @@ t.test(
 )
 
 t.test(
-  'a failure behind sent bytes cuts the connection, is logged by its name, and closes everything once',
+  'a failure after sent bytes cuts the connection, is logged by its name, and closes all once',
   async (t) => {
     const front = await frontOf(t, BYTES, { failAt: 2 })
     const response = await get(front)

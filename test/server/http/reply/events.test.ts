@@ -70,7 +70,7 @@ async function open(t: Test, more: Partial<HttpOptions> = {}) {
   return { ...opened, client, begin, finish: () => finish.open() }
 }
 
-t.test('each event leaves before the next is written, behind the head of an unbuffered answer', async (t) => {
+t.test('each event leaves before the next is written, after the head of an unbuffered answer', async (t) => {
   const { client, begin, finish, untilSettled, settled } = await open(t)
   const { stream } = await begin()
   for (let nth = 0; nth < 20; nth++) {
@@ -168,7 +168,7 @@ t.test('an operation that returns while its stream is open has broken it', async
   t.notOk(stream.isOpen)
 })
 
-t.test('silence is covered by comments, each one STREAM_SILENCE_MS behind the last write', async (t) => {
+t.test('comments cover silence, each one STREAM_SILENCE_MS after the last write', async (t) => {
   let now = 0
   const { client, begin, finish } = await open(t, { timers: new Timers(() => now) })
   const { stream } = await begin()
@@ -218,7 +218,7 @@ t.test('a client that does not read stops its source, and gets every event in or
   )
 })
 
-t.test('a write that the socket does not take leaves no room beyond what a stream may keep', async (t) => {
+t.test('a write that the socket does not take leaves no room beyond the bound of a stream', async (t) => {
   const { client, begin, finish } = await open(t)
   const { stream } = await begin()
   client.socket.pause()
@@ -232,7 +232,7 @@ t.test('a write that the socket does not take leaves no room beyond what a strea
   await client.untilEnd(LAST_CHUNK)
 })
 
-t.test('a client that takes nothing for REPLY_STALL_MS is cut, and its source is told', async (t) => {
+t.test('a client that takes nothing for REPLY_STALL_MS is cut, and its source is aborted', async (t) => {
   let now = 0
   const { client, begin, finish, untilSettled, settled } = await open(t, { timers: new Timers(() => now) })
   const { stream } = await begin()

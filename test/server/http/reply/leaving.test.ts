@@ -1,6 +1,4 @@
-/**
- * What a call holds when its client leaves or reads slowly, and that it is given back once nobody uses it.
- */
+/** The memory of a call whose client leaves or reads slowly, and its release after the last use. */
 import { once } from 'node:events'
 import t from 'tap'
 import type { ExchangeHost } from '../../../../src/server/http/exchange-deps.ts'
@@ -158,7 +156,7 @@ const replyTold = (told: string[]) => ({
   done: () => void told.push('done'),
 })
 
-t.test('a reply whose refused body is read away is returned once when its client leaves', async (t) => {
+t.test('a reply whose refused body is discarded is returned once when its client leaves', async (t) => {
   const { exchange, told, timers, leave } = exchangeOf(MIB)
   exchange.receive(0)
   exchange.send(replyTold(told))
@@ -176,7 +174,7 @@ t.test('a reply that leaves in the next turn is returned once when its client le
   t.same(told, ['done', 'settled'])
 })
 
-t.test('a call that is answered behind promises of its own turn is not paused', async (t) => {
+t.test('a call that is answered after promises of its own turn is not paused', async (t) => {
   const { exchange, pauses } = exchangeOf(0)
   exchange.awaitAnswer()
   exchange.afterRead(() => {
@@ -194,7 +192,7 @@ t.test('a call that is not answered in its turn is paused before the loop polls 
   const { exchange, pauses } = exchangeOf(0)
   const polled = new Promise<number>((resolve) => {
     exchange.afterRead(() => {
-      // Runs behind the next poll.
+      // Runs after the next poll.
       setImmediate(() => resolve(pauses.count))
       exchange.awaitAnswer()
     })

@@ -120,7 +120,7 @@ function taken(
   return { bytes: Buffer.concat(got), calls, isOver: () => isOver, isCounted: !isCountRight.includes(false) }
 }
 
-t.test('what a client takes in a later turn is no lent memory any more', async (t) => {
+t.test('the rest that a client takes in a later turn no longer uses lent memory', async (t) => {
   for (const isLast of [true, false]) {
     const lent = lendingBuffer(Buffer.alloc(1_000)).fill('x')
     const parts = [Buffer.from('head'), lent.subarray(10, 990), Buffer.from('tail')]

@@ -35,7 +35,7 @@ t.test('names beyond those that are kept are written like all', (t) => {
   t.end()
 })
 
-t.test('a head without headers has only what ends its connection', (t) => {
+t.test('a head without headers has only the line that ends its connection', (t) => {
   t.equal(linesOf([]), '')
   t.equal(linesOf([], true), 'connection: close\r\n')
   t.end()

@@ -26,7 +26,7 @@ function front(t: Test) {
 const columnsOf = (figures: FrontFigures | null, by: keyof FrontFigures['counts'], name: string) =>
   figures?.counts[by].find((one) => one.name === name)?.columns
 
-t.test('a front that begins anew takes nothing away from the sums, and leaves no hole', async (t) => {
+t.test('a restarted front takes nothing away from the sums, and leaves no hole', async (t) => {
   const history = new History(START_S)
   const tell = ({ figures }: Metrics, second: number): void => {
     const grown = figures.read()
@@ -48,7 +48,7 @@ t.test('a front that begins anew takes nothing away from the sums, and leaves no
   }
 })
 
-t.test('a front without calls has nothing to tell', async (t) => {
+t.test('a front without calls reports nothing', async (t) => {
   const { metrics, call } = front(t)
   t.equal(metrics.figures.read(), null)
   call(200)
@@ -94,7 +94,7 @@ t.test(
   },
 )
 
-t.test('streams tell their tokens and first outputs, also of a call without an answer yet', async (t) => {
+t.test('streams report their tokens and first outputs, also of a call without an answer yet', async (t) => {
   const { metrics } = front(t)
   const by = { operation: 'chat.create', provider: 'acme', model: 'acme/one' }
   metrics.streams.of(by).committed({ ms: 20, ownMs: 1, failed: 0 })
@@ -108,7 +108,7 @@ t.test('streams tell their tokens and first outputs, also of a call without an a
   t.equal(columnsOf(figures, 'provider', ''), undefined)
 })
 
-t.test('breakers are told when they change, and when the last one closes', async (t) => {
+t.test('breakers are reported when they change, and when the last one closes', async (t) => {
   const { metrics } = front(t)
   let open: BreakerReading['open'] = []
   metrics.live.add({ breakers: () => [{ provider: 'acme', openings: 1, open }] })

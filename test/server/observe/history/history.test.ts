@@ -74,7 +74,7 @@ t.test('a clock that is set back by seconds adds to these seconds again', async 
   t.same(valuesOf(data), [1, 2, 2, 1])
 })
 
-t.test('an hour is kept by the second and a day by the minute, and what is older is gone', async (t) => {
+t.test('keeps an hour by the second and a day by the minute, and drops older figures', async (t) => {
   const history = new History(START_S)
   const daysEndS = START_S + HISTORY_MINUTES_KEPT * MINUTE_S
   for (let second = START_S; second < daysEndS; second += 30)
@@ -148,28 +148,25 @@ t.test('statuses are classes that add up to all calls', async (t) => {
   )
 })
 
-t.test(
-  'a key that becomes busy gets the line of one that is idle, and sums stay what they are',
-  async (t) => {
-    const history = new History(START_S)
-    const idle = Object.fromEntries(
-      Array.from({ length: HISTORY_KEYS_MAX }, (_, n) => [`idle${n}`, { calls: 1 }]),
-    )
-    history.take(came('key', idle), START_S)
-    for (let second = 0; second < 3 * MINUTE_S; second++)
-      history.take(came('key', { busy: { calls: 10 } }), START_S + second)
-    const range = { by: 'key' as const, grainS: MINUTE_S, sinceS: START_S, untilS: START_S + 3 * MINUTE_S }
-    const data = history.read(askedFor(range), range.untilS)
-    const busy = valuesOf(data, 'busy') ?? []
-    t.same(
-      busy,
-      [null, 10, 10].map((value) => value ?? 0),
-      'from the minute on in which it was found',
-    )
-    t.equal(total(data), HISTORY_KEYS_MAX + 3 * MINUTE_S * 10)
-    t.equal(data.lines[0]?.name, 'busy')
-  },
-)
+t.test('a key that becomes busy gets the line of an idle one, and sums stay the same', async (t) => {
+  const history = new History(START_S)
+  const idle = Object.fromEntries(
+    Array.from({ length: HISTORY_KEYS_MAX }, (_, n) => [`idle${n}`, { calls: 1 }]),
+  )
+  history.take(came('key', idle), START_S)
+  for (let second = 0; second < 3 * MINUTE_S; second++)
+    history.take(came('key', { busy: { calls: 10 } }), START_S + second)
+  const range = { by: 'key' as const, grainS: MINUTE_S, sinceS: START_S, untilS: START_S + 3 * MINUTE_S }
+  const data = history.read(askedFor(range), range.untilS)
+  const busy = valuesOf(data, 'busy') ?? []
+  t.same(
+    busy,
+    [null, 10, 10].map((value) => value ?? 0),
+    'from the minute on in which it was found',
+  )
+  t.equal(total(data), HISTORY_KEYS_MAX + 3 * MINUTE_S * 10)
+  t.equal(data.lines[0]?.name, 'busy')
+})
 
 t.test('cost and tokens have units of their own, and tiny costs are not rounded away', async (t) => {
   const history = new History(START_S)
@@ -181,7 +178,7 @@ t.test('cost and tokens have units of their own, and tiny costs are not rounded 
   t.match(tokens, { unit: 'per_second', lines: [{ values: [90] }] })
 })
 
-t.test('one name has its line alone: of zeros where nothing came, none where it has no series', async (t) => {
+t.test('a single name has its line alone: zeros without calls, and no line without a series', async (t) => {
   const history = new History(START_S)
   for (let name = 0; name < HISTORY_KEYS_MAX + 1; name++)
     history.take(came('key', { [`k${name}`]: { calls: name + 1 } }), START_S)

@@ -10,28 +10,25 @@ import { FIGURE, FIGURES, FLAG, UNKNOWN } from '../../../../src/schemas/requests
 import { GatheredCalls } from '../../../../src/server/observe/requests/gathered-calls.ts'
 import { batchOfCalls, settledCall } from '../../../support/requests/settled-call.ts'
 
-t.test(
-  'of the codes of a provider only known ones get into a batch: others may be words of a prompt',
-  async (t) => {
-    const unknown = [
-      'sk-live-4f1d',
-      'the prompt',
-      'zanzibar',
-      'ZANZIBAR',
-      'x'.repeat(41),
-      '{"a":1}',
-      'constructor',
-    ]
-    const known = ['quota_exceeded', 'RESOURCE_EXHAUSTED', 'ECONNRESET', 'UND_ERR_SOCKET', 'upstream_slow']
-    const failedAttempts = [...unknown, ...known].map((code) => ({ provider: 'acme', status: 500, code }))
-    const { failed } = batchOfCalls({ notes: { failedAttempts } })
-    const told = JSON.parse(failed[0] ?? '') as { readonly code: string }[]
-    t.same(
-      told.map(({ code }) => code),
-      [...unknown.map(() => 'other'), ...known],
-    )
-  },
-)
+t.test('only known codes of a provider get into a batch: others may be words of a prompt', async (t) => {
+  const unknown = [
+    'sk-live-4f1d',
+    'the prompt',
+    'zanzibar',
+    'ZANZIBAR',
+    'x'.repeat(41),
+    '{"a":1}',
+    'constructor',
+  ]
+  const known = ['quota_exceeded', 'RESOURCE_EXHAUSTED', 'ECONNRESET', 'UND_ERR_SOCKET', 'upstream_slow']
+  const failedAttempts = [...unknown, ...known].map((code) => ({ provider: 'acme', status: 500, code }))
+  const { failed } = batchOfCalls({ notes: { failedAttempts } })
+  const told = JSON.parse(failed[0] ?? '') as { readonly code: string }[]
+  t.same(
+    told.map(({ code }) => code),
+    [...unknown.map(() => 'other'), ...known],
+  )
+})
 
 t.test('neither the session nor the host of a call gets into a batch', async (t) => {
   const notes = { sessionId: 'canary-session', host: 'canary.example' }
@@ -82,7 +79,7 @@ t.test('a batch of a version without reasons is read', async (t) => {
   t.equal(batchesOf(Buffer.concat([damaged, figures])), null)
 })
 
-t.test('a batch is read from its bytes as it was written; half of them are none', async (t) => {
+t.test('a batch is read from its bytes as it was written; a part of the bytes is not a batch', async (t) => {
   const batch = batchOfCalls(
     { requestId: 'a', organizationId: 'o', notes: { model: 'm', costUsd: 0.000000003 } },
     { requestId: 'b', organizationId: 'o', failure: 'rate_limited', status: 429, weight: 10 },
@@ -99,7 +96,7 @@ t.test('a batch is read from its bytes as it was written; half of them are none'
     t.equal(batchesOf(Buffer.from(`${head}\n`)), null, head)
 })
 
-t.test('a call has its figures, and what it has not is unknown', async (t) => {
+t.test('a call has its figures, and missing ones are unknown', async (t) => {
   const limits = {
     isCreditLimited: true,
     isWorkspaceLimited: false,

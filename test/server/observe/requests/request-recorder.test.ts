@@ -37,26 +37,23 @@ t.test('calls are lost, and counted, while the disk is full or refuses; later on
   await recorder.close()
 })
 
-t.test(
-  'while a batch hangs one more is gathered, and what is over is lost: memory has a bound',
-  async (t) => {
-    const waiting: (() => void)[] = []
-    const batches: number[] = []
-    const { recorder, counts } = open(async ({ requestIds }) => {
-      await new Promise<void>((resolve) => waiting.push(resolve))
-      return batches.push(requestIds.length) && requestIds.length
-    })
-    for (let n = 0; n < 2 * REQUESTS_GATHERED_MAX + 5; n++)
-      recorder.settled(settledCall({ ...PAID, organizationId: `o${n % 8}` }))
-    t.same([waiting.length, counts.lost], [1, 5])
-    waiting.shift()?.()
-    await until(() => waiting.length === 1)
-    waiting.shift()?.()
-    await until(() => counts.spilled === 2 * REQUESTS_GATHERED_MAX)
-    t.same(batches, [REQUESTS_GATHERED_MAX, REQUESTS_GATHERED_MAX])
-    await recorder.close()
-  },
-)
+t.test('while a batch hangs one more is gathered, and the excess is lost, to bound the memory', async (t) => {
+  const waiting: (() => void)[] = []
+  const batches: number[] = []
+  const { recorder, counts } = open(async ({ requestIds }) => {
+    await new Promise<void>((resolve) => waiting.push(resolve))
+    return batches.push(requestIds.length) && requestIds.length
+  })
+  for (let n = 0; n < 2 * REQUESTS_GATHERED_MAX + 5; n++)
+    recorder.settled(settledCall({ ...PAID, organizationId: `o${n % 8}` }))
+  t.same([waiting.length, counts.lost], [1, 5])
+  waiting.shift()?.()
+  await until(() => waiting.length === 1)
+  waiting.shift()?.()
+  await until(() => counts.spilled === 2 * REQUESTS_GATHERED_MAX)
+  t.same(batches, [REQUESTS_GATHERED_MAX, REQUESTS_GATHERED_MAX])
+  await recorder.close()
+})
 
 t.test(
   `calls are written down REQUESTS_FLUSH_MS (${REQUESTS_FLUSH_MS}) after the first, and at the end`,
@@ -75,7 +72,7 @@ t.test(
   },
 )
 
-t.test('what was paid is kept however much it is; of refusals a share is', async (t) => {
+t.test('keeps every paid call, and a share of the refused ones', async (t) => {
   const rows = { paid: 0, refused: 0, weight: 0 }
   const { recorder } = open(async ({ figures, requestIds }) => {
     requestIds.forEach((id, nth) => {
@@ -108,7 +105,7 @@ t.test('a misspelt model stands where the model of a call does, and never in its
   t.same(models, ['a/oen', 'a/one', undefined])
 })
 
-t.test('of calls whose cost is 0 a share is kept, as of those that have none', async (t) => {
+t.test('keeps a share of the calls with cost 0, as of those without a cost', async (t) => {
   let rows = 0
   const { recorder } = open(({ requestIds }) => Promise.resolve((rows += requestIds.length)))
   for (let n = 0; n < 1_000; n++) recorder.settled(settledCall({ notes: { costUsd: 0 } }))
@@ -135,7 +132,7 @@ t.test('while a batch hangs, calls of one organization leave room for those of o
   t.equal(paid, Math.ceil(REQUESTS_GATHERED_MAX / 2 / (REQUESTS_GATHERED_SHARE - 1)))
 })
 
-t.test('of a batch for which there is room in part, the rest is lost and counted', async (t) => {
+t.test('the rest of a batch without room for all of it is lost and counted', async (t) => {
   const { recorder, counts } = open(() => Promise.resolve(1))
   for (const _ of [1, 2, 3]) recorder.settled(settledCall(PAID))
   await recorder.close()

@@ -22,7 +22,7 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0)
 }
 
-t.test('a flood of equal refusals leaves a few rows whose weights come to the number of calls', async (t) => {
+t.test('a flood of equal refusals leaves few rows, whose weights add up to the calls', async (t) => {
   const rows = weights(new Sampling(), 10_020)
   t.equal(sumOf(rows), 10_020)
   t.equal(rows.filter((weight) => weight === 1).length, REQUESTS_WHOLE_MAX)

@@ -47,7 +47,7 @@ t.test('a full disk refuses a batch whole, and leaves no part of it', { skip: NO
 })
 
 t.test(
-  `beyond REQUESTS_SPILL_FILES_MAX (${REQUESTS_SPILL_FILES_MAX}) files of other fronts there is no room`,
+  `beyond REQUESTS_SPILL_FILES_MAX (${REQUESTS_SPILL_FILES_MAX}) files of other fronts writes are refused`,
   async (t) => {
     const folder = await openFolder(t)
     const write = openSpillWriter(folder)
@@ -135,7 +135,7 @@ t.test('batches are found oldest first, read whole, and gone once they are remov
   t.same(await spill.list(), [])
 })
 
-t.test('damaged batches are told from whole ones, and foreign files are left alone', async (t) => {
+t.test('lists damaged batches, and leaves foreign files alone', async (t) => {
   const folder = await openFolder(t)
   await mkdir(folder, { recursive: true })
   const damaged = '0000000003e8-77.requests'
@@ -146,7 +146,7 @@ t.test('damaged batches are told from whole ones, and foreign files are left alo
   t.equal(await spill.read(damaged), null)
 })
 
-t.test('what a dead front did not complete goes after a minute, and not before', async (t) => {
+t.test('unfinished files of a dead front go after a minute, and not before', async (t) => {
   const folder = await openFolder(t)
   await mkdir(folder, { recursive: true })
   const draft = '0000000003e8-77.requests.new'
@@ -157,7 +157,7 @@ t.test('what a dead front did not complete goes after a minute, and not before',
   t.same(await readdir(folder), [])
 })
 
-t.test('nobody else may read a batch; a folder that went is made again', async (t) => {
+t.test('only the owner may read a batch; a folder that went is made again', async (t) => {
   const folder = await openFolder(t)
   const write = openSpillWriter(folder)
   await write(batchOfCalls({}))

@@ -11,7 +11,7 @@ type Page = {
   readonly data: readonly (Readonly<Record<string, unknown>> & { readonly n: number; readonly at: string })[]
 }
 
-t.test('audit.list 200: what a call changed, by whom and in which request, newest first', async (t) => {
+t.test('audit.list 200: the changes of a call, with actor and request id, newest first', async (t) => {
   const { call, organizationId } = await openInternsFront(t)
   const { body: made } = await call('POST', '/workspaces', {
     body: { name: 'A', slug: 'a' },
@@ -115,7 +115,7 @@ t.test('a page has a default size, and a largest one', async (t) => {
   t.equal(await sizeOf(`?limit=${AUDIT_PAGE_MAX}`), AUDIT_PAGE_MAX)
 })
 
-t.test('audit.list 400: instants, numbers, pages and words that are none', async (t) => {
+t.test('audit.list 400: invalid instants, numbers, pages and words', async (t) => {
   const { call } = await openInternsFront(t)
   for (const query of [
     'since=yesterday',
@@ -145,7 +145,7 @@ t.test('audit.list 400: instants, numbers, pages and words that are none', async
 })
 
 t.test(
-  "audit.list 404: a workspace that is unknown or another organization's; nobody sees another's events",
+  "audit.list 404: a workspace that is unknown or another organization's, whose events stay private",
   async (t) => {
     const front = await stand(t)
     const { call, workspace, foreignKey } = front

@@ -42,7 +42,7 @@ t.test('containers.promote 200: in the shape of its caller, again under the same
 })
 
 t.test(
-  'containers.promote 400: an empty file, a container that is none, and a key that is too long',
+  'containers.promote 400: an empty file, an invalid container id, and a key that is too long',
   async (t) => {
     const stand = await openFilesFront(t)
     const empty = await stand.write('empty', '')
@@ -60,7 +60,7 @@ t.test(
   },
 )
 
-t.test('containers.promote 404: a path that is not there, and ids that stand for none', async (t) => {
+t.test('containers.promote 404: a path that is not there, and invalid file ids', async (t) => {
   const { call } = await openFilesFront(t)
   const ids = ['missing', '../a', '/etc/passwd', 'a//b'].map(
     (path) => `cfile_${Buffer.from(path).toString('base64url')}`,

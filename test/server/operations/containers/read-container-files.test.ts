@@ -29,7 +29,7 @@ t.test('containers.list_files 200: in the order of the paths, page by page', asy
   t.same(seen, paths)
 })
 
-t.test('containers.list_files 200: a container that nobody wrote is empty', async (t) => {
+t.test('containers.list_files 200: a container without files is empty', async (t) => {
   const front = await openFilesFront(t)
   t.same(await (await front.call('/containers/gen_none/files')).json(), {
     object: 'list',
@@ -41,7 +41,7 @@ t.test('containers.list_files 200: a container that nobody wrote is empty', asyn
   t.same(await front.store.sql`SELECT * FROM container_uses`, [], 'and leaves no row')
 })
 
-t.test('containers.list_files 400: a container id or a place to continue at that is none', async (t) => {
+t.test('containers.list_files 400: an invalid container id, cursor or limit', async (t) => {
   const front = await openFilesFront(t)
   for (const path of [
     `/containers/${'a'.repeat(41)}/files`,
@@ -90,7 +90,7 @@ t.test(
 )
 
 t.test(
-  "containers.get_file 200: what OpenAI's clients expect, and a use that keeps the container",
+  "containers.get_file 200: the members that OpenAI's clients expect, and a use that keeps the container",
   async (t) => {
     const front = await openFilesFront(t)
     const path = await front.write('out/report.csv', 'a,b\n')
@@ -104,7 +104,7 @@ t.test(
       source: 'assistant',
     })
     let rows: readonly unknown[] = []
-    // Noted behind the answer, with nobody waiting for it.
+    // Recorded after the answer, which does not wait for it.
     await until('the use is noted', async () => {
       rows = await front.store.sql`SELECT container_id FROM container_uses`
       return rows.length > 0
@@ -113,36 +113,33 @@ t.test(
   },
 )
 
-t.test(
-  'containers.get_file 400, 404: a container id that is none; ids that stand for nothing that may be read',
-  async (t) => {
-    const front = await openFilesFront(t)
-    await front.write('a', 'a')
-    t.equal((await front.call('/containers/a.b/files/cfile_YQ')).status, 400)
-    const ids = [
-      idOf('b'),
-      idOf('../a'),
-      idOf('/etc/passwd'),
-      idOf('a/../a'),
-      idOf('a\0'),
-      idOf('./a'),
-      idOf('a/'),
-      'cfile_',
-      'cfile_YQ==',
-      'YQ',
-      'cfile_!!',
-    ]
-    const texts = []
-    for (const id of ids) {
-      const answer = await front.call(`/containers/sess_abc/files/${encodeURIComponent(id)}`, {
-        headers: { 'x-request-id': 'r' },
-      })
-      t.equal(answer.status, 404, id)
-      texts.push(await answer.text())
-    }
-    t.equal(new Set(texts).size, 1)
-  },
-)
+t.test('containers.get_file 400, 404: an invalid container id; ids without a readable file', async (t) => {
+  const front = await openFilesFront(t)
+  await front.write('a', 'a')
+  t.equal((await front.call('/containers/a.b/files/cfile_YQ')).status, 400)
+  const ids = [
+    idOf('b'),
+    idOf('../a'),
+    idOf('/etc/passwd'),
+    idOf('a/../a'),
+    idOf('a\0'),
+    idOf('./a'),
+    idOf('a/'),
+    'cfile_',
+    'cfile_YQ==',
+    'YQ',
+    'cfile_!!',
+  ]
+  const texts = []
+  for (const id of ids) {
+    const answer = await front.call(`/containers/sess_abc/files/${encodeURIComponent(id)}`, {
+      headers: { 'x-request-id': 'r' },
+    })
+    t.equal(answer.status, 404, id)
+    texts.push(await answer.text())
+  }
+  t.equal(new Set(texts).size, 1)
+})
 
 t.test('containers.get_file 503: storage is away', async (t) => {
   const { storage } = await openDisk(t)
@@ -181,7 +178,7 @@ t.test('a container file that changed has another version', async (t) => {
 })
 
 t.test(
-  'containers.file_content 400, 404: what is no container, no path, no file, a folder, or leads outside',
+  'containers.file_content 400, 404: invalid ids and paths, missing files, folders, and links to outside',
   async (t) => {
     const { storage, folder } = await openDisk(t)
     const front = await openFilesFront(t, { storage })

@@ -26,7 +26,7 @@ async function write(
   return answerOf(client)
 }
 
-t.test('containers.write_file 200: what is written is listed and read, and replaced', async (t) => {
+t.test('containers.write_file 200: a written file is listed, read and replaced', async (t) => {
   const stand = await openFilesFront(t)
   const id = `cfile_${Buffer.from('out/a b/ü.csv').toString('base64url')}`
   for (const content of ['one', 'another']) {
@@ -63,7 +63,7 @@ t.test(
 )
 
 t.test(
-  'containers.write_file 400: paths that lead elsewhere or nowhere, and containers that are none',
+  'containers.write_file 400: paths that leave the container or are malformed, and invalid container ids',
   async (t) => {
     const stand = await openFilesFront(t)
     for (const path of [
@@ -130,7 +130,7 @@ t.test('containers.write_file 400: a part of a file, and a condition, leave the 
   t.equal(await (await stand.call(`${FOLDER}cfile_YQ/content`)).text(), 'hello world')
 })
 
-t.test('containers.write_file 400: a path on which something else stands is told what', async (t) => {
+t.test('containers.write_file 400: a path that is taken is refused with the kind of its owner', async (t) => {
   const stand = await openFilesFront(t)
   await write(stand, 'out/a.csv')
   t.match(await write(stand, 'out'), {
@@ -162,16 +162,13 @@ t.test(
   },
 )
 
-t.test(
-  'containers.write_file 500: a write that stood still for so long that the sweep gave it up',
-  async (t) => {
-    const stand = await openFilesFront(t, {
-      wrap: (parts) => ({ ...parts, files: failing(parts.files, 'claimPath', { name: 'upload_lost' }) }),
-    })
-    t.match(await write(stand, 'a'), { status: 500, type: 'upload_lost' })
-    t.match(await (await stand.call('/containers/sess_abc/files')).json(), { data: [] })
-  },
-)
+t.test('containers.write_file 500: a write that stalled until the sweep gave it up', async (t) => {
+  const stand = await openFilesFront(t, {
+    wrap: (parts) => ({ ...parts, files: failing(parts.files, 'claimPath', { name: 'upload_lost' }) }),
+  })
+  t.match(await write(stand, 'a'), { status: 500, type: 'upload_lost' })
+  t.match(await (await stand.call('/containers/sess_abc/files')).json(), { data: [] })
+})
 
 t.test('containers.write_file 413: by the announced length alone', async (t) => {
   const { front } = await openFilesFront(t)
@@ -192,7 +189,7 @@ t.test('containers.write_file 503: storage that is away', async (t) => {
   t.match(await write(stand, 'a'), { status: 503, type: 'storage_unavailable' })
 })
 
-t.test('another method on a path of several segments is told which ones it takes', async (t) => {
+t.test('the refusal of another method on a path of several segments lists the allowed ones', async (t) => {
   const { front } = await openFilesFront(t)
   for (const [path, allowed] of [
     ['a/b/c', 'PUT'],

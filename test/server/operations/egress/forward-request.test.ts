@@ -1,4 +1,4 @@
-/** What of a request reaches its destination, what of the answer comes back, and what each failure is. */
+/** What a request sends to its destination, what comes back of the answer, and the failures. */
 import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
 import t from 'tap'
@@ -27,7 +27,7 @@ interface Seen {
   readonly body: string
 }
 
-/** A target that says what it saw. */
+/** A target that answers with the request that it received. */
 const echo: EgressFrontOptions['target'] = async (req, res) => {
   const seen: Seen = {
     method: req.method ?? '',
@@ -63,7 +63,7 @@ t.test('a base URL alone is the root of its host', async (t) => {
   t.equal((await seenBy(await ask('?a=b'))).url, '/?a=b')
 })
 
-t.test("what speaks of the way to us is not passed on, and the host is the target's", async (t) => {
+t.test('headers of the connection to Sluice are dropped, and `host` is that of the target', async (t) => {
   const { port, base } = await openEgressFront(t, { target: echo })
   const client = rawClient(port)
   client.send(
@@ -96,7 +96,7 @@ t.test("what speaks of the way to us is not passed on, and the host is the targe
 })
 
 t.test(
-  'an answer keeps its status, its own request id, and every cookie; what belongs to a connection does not pass',
+  'an answer keeps its status, its own request id and every cookie, but no header of the connection',
   async (t) => {
     const { ask } = await openEgressFront(t, {
       target: (_, res) => {
@@ -163,7 +163,7 @@ t.test('a compressed answer stays as it is', async (t) => {
   t.equal(await answer.text(), 'x-own')
 })
 
-t.test('an intern key is let in, and a key may stand behind its scheme', async (t) => {
+t.test('accepts an intern key, and a key after its scheme', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
   for (const key of [INTERN_KEY, `Bearer ${KEY}`])
     t.equal((await ask('/', { headers: { 'x-sluice-key': key } })).status, 200)
@@ -178,7 +178,7 @@ t.test('egress.forward 403: a management key', async (t) => {
   })
 })
 
-t.test('a key in `authorization` is for somebody else', async (t) => {
+t.test('a key in `authorization` is for the target and does not authenticate the call', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
   const answer = await ask('/', { headers: { 'x-sluice-key': '', authorization: `Bearer ${KEY}` } })
   const message = 'Send an API key as `x-sluice-key: <key>`.'
@@ -203,7 +203,7 @@ t.test('a key of this installation is passed on neither in a header nor in the q
 })
 
 t.test(
-  "egress.forward 429: a key over its limit, and the headers of its limit beside none of the target's",
+  'egress.forward 429: a key over its limit; limit headers of Sluice and the target do not mix',
   async (t) => {
     const { ask } = await openEgressFront(t, { target: echo })
     t.match(await errorOf(await ask('/', { headers: { 'x-sluice-key': LIMITED_KEY } })), {
@@ -213,7 +213,7 @@ t.test(
   },
 )
 
-t.test('egress.forward 400: destinations that the gate refuses, and what is none', async (t) => {
+t.test('egress.forward 400: destinations that the gate refuses, and malformed ones', async (t) => {
   const { url } = await openEgressFront(t, { target: echo })
   const hosts = [
     '10.0.0.1',
@@ -248,7 +248,7 @@ t.test('CONNECT and TRACE, which would show a request to its sender, are no meth
   )
 })
 
-t.test('egress.forward 502: nobody listens, and a target that speaks no HTTP', async (t) => {
+t.test('egress.forward 502: a port without a listener, and a target that speaks no HTTP', async (t) => {
   const { url, ask, target } = await openEgressFront(t, {
     target: (req) => void req.socket.end('garbage\r\n\r\n'),
   })
@@ -259,7 +259,7 @@ t.test('egress.forward 502: nobody listens, and a target that speaks no HTTP', a
     header: 'upstream_failed',
     message,
   })
-  // The near end of a connection: while it is open nobody else gets its port, and nobody listens there.
+  // The near end of a connection: while it is open no other process gets its port, and none listens there.
   const held = connect((target.address() as AddressInfo).port, '127.0.0.1')
   await once(held, 'connect')
   t.teardown(() => held.destroy())
@@ -292,28 +292,25 @@ t.test('egress.forward 503: the gate or the audit log has no room', async (t) =>
   t.match(await errorOf(await ask('/?k={{secret:k}}')), { status: 503, type: 'busy' })
 })
 
-t.test(
-  'a browser that asks ahead is answered by us, without a key, and what an answer says of origins is ours',
-  async (t) => {
-    const { ask, base } = await openEgressFront(t, {
-      target: (_, res) =>
-        void res.writeHead(200, { 'access-control-allow-origin': 'https://other.example' }).end(),
-      corsOrigins: ['https://app.example'],
-    })
-    const origin = 'https://app.example'
-    const preflight = await fetch(`${base}/x`, {
-      method: 'OPTIONS',
-      headers: { origin, 'access-control-request-method': 'PUT' },
-    })
-    t.equal(preflight.status, 204)
-    t.match(preflight.headers.get('access-control-allow-methods'), 'PUT')
-    const { headers } = await ask('/x', { headers: { origin } })
-    t.equal(headers.get('access-control-allow-origin'), origin)
-    t.match(headers.get('access-control-expose-headers'), 'x-sluice-error')
-  },
-)
+t.test('Sluice answers a preflight without a key, and replaces the CORS headers of an answer', async (t) => {
+  const { ask, base } = await openEgressFront(t, {
+    target: (_, res) =>
+      void res.writeHead(200, { 'access-control-allow-origin': 'https://other.example' }).end(),
+    corsOrigins: ['https://app.example'],
+  })
+  const origin = 'https://app.example'
+  const preflight = await fetch(`${base}/x`, {
+    method: 'OPTIONS',
+    headers: { origin, 'access-control-request-method': 'PUT' },
+  })
+  t.equal(preflight.status, 204)
+  t.match(preflight.headers.get('access-control-allow-methods'), 'PUT')
+  const { headers } = await ask('/x', { headers: { origin } })
+  t.equal(headers.get('access-control-allow-origin'), origin)
+  t.match(headers.get('access-control-expose-headers'), 'x-sluice-error')
+})
 
-t.test('the gate is told whose call it is', async (t) => {
+t.test('the gate gets the workspace of the caller', async (t) => {
   const asked: (string | undefined)[] = []
   const egress = { vetted: ({ workspaceId }: Destination) => (asked.push(workspaceId), fail('busy')) }
   const { ask } = await openEgressFront(t, { target: echo, ports: { egress } as unknown as Ports })

@@ -1,4 +1,4 @@
-/** Every place at which the client or the target may leave an exchange or stall, and what the other is told. */
+/** Every step at which the client or the target may leave or stall, and what the other side gets then. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import t from 'tap'
@@ -115,7 +115,7 @@ t.test('egress.forward 408: a body that stalls', async (t) => {
   await rest(stand)
 })
 
-t.test('egress.forward 504: what waits for the destination has ends of its own', async (t) => {
+t.test('egress.forward 504: a call that waits for its destination has time-outs of its own', async (t) => {
   let asked: EgressExchangeRequest | null = null
   const exchange = (request: EgressExchangeRequest) => {
     asked = request

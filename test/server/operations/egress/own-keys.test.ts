@@ -16,8 +16,8 @@ const FORMS: Readonly<Record<string, (key: string) => string>> = {
   'as it is': (key) => `Bearer ${key}`,
   'Basic, alone': (key) => `Basic ${base64(key)}`,
   'Basic, as the user': (key) => `Basic ${base64(`${key}:`)}`,
-  'Basic, behind a user of one letter': (key) => `Basic ${base64(`u:${key}`)}`,
-  'Basic, behind a user': (key) => `Basic ${base64(`api:${key}`)}`,
+  'Basic, as the password of a user of one letter': (key) => `Basic ${base64(`u:${key}`)}`,
+  'Basic, as the password': (key) => `Basic ${base64(`api:${key}`)}`,
   'base64url within other text': (key) =>
     `token=x.${Buffer.from(`{"key":"${key}"}`).toString('base64url')}.y`,
   'percent-encoded': escaped,
@@ -39,7 +39,7 @@ for (const [form, write] of Object.entries(FORMS)) {
   })
 }
 
-t.test('other keys, and words that are like ours, are none', async (t) => {
+t.test('does not take other keys, or similar words, for keys of Sluice', async (t) => {
   for (const text of [
     'sk-proj-abc',
     `Basic ${base64('user:sk-ant-123')}`,
@@ -100,10 +100,10 @@ t.test(
   },
 )
 
-/** Rounds for a machine that does other things: the best of each length is what the texts take. */
+/** Rounds on a busy machine: the best time of each length counts. */
 const ROUNDS_MAX = 50
 
-t.test('what a text takes grows with its length alone, whatever stands in it', async (t) => {
+t.test('the time to look at a text grows with its length only, whatever it holds', async (t) => {
   const timed = (text: string): number => {
     const from = performance.now()
     holdsKey(text)

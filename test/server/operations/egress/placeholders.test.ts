@@ -58,7 +58,7 @@ function cpuOf(runs: number, work: () => void): number {
   return process.cpuUsage(before).user
 }
 
-/** As `templateOf`, by decoding all that stands before each place anew. */
+/** As `templateOf`, but decodes the whole text before each place again. */
 function searchedSingly(text: string): { literals: string[]; names: string[] } | null {
   const escape = /%[0-9a-fA-F]{2}/y
   const characters: { readonly plain: string; readonly at: number }[] = []

@@ -1,4 +1,4 @@
-/** Where placeholders are replaced, by what, and when nothing is sent at all. */
+/** Where placeholders are replaced, by which values, and when nothing is sent. */
 import type { IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import {
@@ -29,7 +29,7 @@ const SECRETS = {
 }
 
 interface Stand extends EgressFront {
-  /** What arrived, in order. */
+  /** Requests that arrived, in order. */
   readonly seen: readonly { readonly req: IncomingMessage; readonly body: string }[]
 }
 
@@ -66,7 +66,7 @@ t.test('a placeholder in a header gives its value, wherever it stands and howeve
   t.equal(releases.length, 1)
 })
 
-t.test('a release says whose it is', async (t) => {
+t.test('a release names its actor, its scope and its request', async (t) => {
   const { ask, releases } = await open(t)
   await ask('/', { headers: { 'x-sluice-key': INTERN_KEY, 'x-request-id': 'mine', a: '{{secret:plain}}' } })
   t.match(releases, [
@@ -106,7 +106,7 @@ t.test(
   },
 )
 
-t.test('what begins like a placeholder and is none is refused, not sent', async (t) => {
+t.test('a malformed placeholder is refused, and nothing is sent', async (t) => {
   const { ask, seen } = await open(t)
   const texts = [
     '',
@@ -176,7 +176,7 @@ t.test('a value that would break out of its header is refused, and nothing is se
   t.equal(seen[0]?.req.url, '/?a=a%0D%0Ax-injected%3A%201')
 })
 
-t.test('a refusal of a header names the header, and tells neither its value nor the secret', async (t) => {
+t.test('a refusal of a header names the header, and neither its value nor the secret', async (t) => {
   const { ask } = await open(t)
   const messageOf = async (name: string, value: string) =>
     (await errorOf(await ask('/', { headers: { [name]: value } }))).message
@@ -202,7 +202,7 @@ t.test('a value is not looked into', async (t) => {
   )
 })
 
-t.test('placeholders that meet across two headers are none', async (t) => {
+t.test('halves of a placeholder in two headers do not make one', async (t) => {
   const { port, base, seen, releases } = await open(t)
   const client = rawClient(port)
   client.send(
@@ -213,7 +213,7 @@ t.test('placeholders that meet across two headers are none', async (t) => {
   t.equal(releases.length, 0)
 })
 
-t.test('a header folded over two lines reaches nobody', async (t) => {
+t.test('a header folded over two lines reaches no target', async (t) => {
   const { port, base, seen } = await open(t)
   const client = rawClient(port)
   client.send(egressText(`GET ${new URL(base).pathname}/`, ['a: {{secret:', ' plain}}', 'connection: close']))
@@ -224,7 +224,7 @@ t.test('a header folded over two lines reaches nobody', async (t) => {
 })
 
 t.test(
-  'a hundred placeholders of one secret are one release; more than EGRESS_SECRETS_MAX secrets are none',
+  'a hundred placeholders of one secret are one release; more than EGRESS_SECRETS_MAX secrets are refused',
   async (t) => {
     const { ask, seen, releases } = await open(t)
     await ask('/', { headers: { a: '{{secret:plain}}'.repeat(100) } })
@@ -242,7 +242,7 @@ t.test(
   },
 )
 
-t.test('what is refused by size is refused before a secret is opened', async (t) => {
+t.test('a request that is too large is refused before any secret is opened', async (t) => {
   const { ask, releases } = await open(t)
   const swollen = EGRESS_FILLED_HEAD_BYTES_MAX / SECRETS.long.length + 1
   t.match(await errorOf(await ask('/', { headers: { a: '{{secret:long}}'.repeat(swollen) } })), {
@@ -306,7 +306,7 @@ t.test('bytes around a placeholder in a body are not touched', async (t) => {
   t.equal(seen.length, 1)
 })
 
-t.test('egress.forward 413: a body with placeholders that is too large before or behind', async (t) => {
+t.test('egress.forward 413: a body that is too large before or after substitution', async (t) => {
   const { ask, seen } = await open(t)
   const most = 'x'.repeat(EGRESS_SUBSTITUTED_BODY_BYTES_MAX)
   t.equal((await ask('/', post(most))).status, 200)

@@ -51,7 +51,7 @@ t.test(
 )
 
 t.test(
-  'an answer in chunks without one that is the last of its connection is empty, and says so',
+  'a chunked answer without chunks that closes its connection is empty, with content-length 0',
   async (t) => {
     for (const header of ['connection: close', 'transfer-encoding: chunked']) {
       const { client, send } = await openRawEgress(
@@ -106,7 +106,7 @@ t.test('a body in chunks that comes with its head goes out with its length', asy
   await client.until(/5 undefined abcde/)
 })
 
-t.test('a HEAD keeps the length of what it leaves out, or says none', async (t) => {
+t.test('a HEAD keeps the length of the body that it leaves out, or has none', async (t) => {
   const { client, send, ask } = await openRawEgress(t, (req, res) => {
     if (req.url === '/x') res.setHeader('content-length', 5)
     res.end(req.method === 'HEAD' ? '' : 'hello')
@@ -225,8 +225,8 @@ for (const hasLength of [true, false]) {
 }
 
 /**
- * Far more than the system holds on its way: an answer that has ended ends the exchange, and its body is then
- * nobody's.
+ * Far more than the system buffers: an answer that ends also ends the exchange, and the rest of the body is
+ * dropped.
  */
 const ANSWER_MIB = 256
 
@@ -286,7 +286,7 @@ t.test('an early answer comes while the body is still on its way, which may then
   t.match(settled, [{ status: 401, failure: null }])
 })
 
-t.test('a target that answers in full and closes without reading is heard', async (t) => {
+t.test('the full answer of a target that closes without reading arrives', async (t) => {
   const { client, send } = await openRawEgress(
     t,
     (req, res) => {

@@ -70,7 +70,7 @@ async function stand(t: Test, limits: Limits = {}) {
 }
 
 t.test(
-  'the ledger has one row for each call that was answered, at the price of who answered, and none for one that failed',
+  'the ledger has one row for each answered call, at its endpoint’s price, and none for a failed one',
   async (t) => {
     const { call, first, second, url, authorization, untilSettled, books } = await stand(t)
     const { headers } = await call(ONE)
@@ -108,7 +108,7 @@ t.test(
 )
 
 t.test(
-  "a provider that tells more than the bound is paid the bound, and the rest is an overrun of the operator's",
+  'caps the charge when the provider reports more than the bound, and books the rest as an overrun',
   async (t) => {
     const { call, first, store, accounts, books } = await stand(t, { key: ['lifetime', 10 * BOUND] })
     first.script(answers({ usage: { prompt_tokens: 1_000, total_tokens: 1_000 } }))
@@ -146,7 +146,7 @@ const tightest = [
   ],
 ] as const
 for (const [kind, span, status, metadata] of tightest) {
-  t.test(`where the ${kind}'s limit is the tightest, it is spent and never exceeded, and told`, async (t) => {
+  t.test(`the ${kind}'s limit, if the tightest, is spent, never exceeded, and named`, async (t) => {
     const wide = {
       organization: ['lifetime', 1e9],
       key: ['monthly', 1e9],

@@ -15,8 +15,8 @@ import { waitLong } from '../../../support/stores/postgres.ts'
 waitLong()
 
 /**
- * Nano-USD of what `some text` comes to at the catalogue's price, and may come to: three tokens, one for each
- * byte and the marks around.
+ * Cost of `some text` at the catalogue's price, and its maximum, in nano-USD: three tokens, and one token per
+ * byte plus 16 around the text.
  */
 const COST = 3 * 500
 const BOUND = (9 + 16) * 500
@@ -69,7 +69,7 @@ async function stand(t: Test) {
       })
       t.equal(status, 200)
     },
-    /** Of each account, what it spent and what was paid by the workspace's own credentials. */
+    /** For each account its spend, and its spend by the workspace's own credentials. */
     counted: async () => {
       const rows = await store.sql<{ id: string; spent: number; byok: number }[]>`
         SELECT id, lifetime_spent_nano::int AS spent, lifetime_byok_nano::int AS byok FROM accounts`

@@ -1,4 +1,4 @@
-/** What a call is charged, and that it is charged once. C14, C24; design §6.4. */
+/** The charge of a call, and that it is charged once. C14, C24; design §6.4. */
 import t from 'tap'
 import { fail, ok, type FailureName, type Outcome } from '../../../../src/schemas/failures.ts'
 import {
@@ -21,7 +21,7 @@ const TOKEN = 1_000
 /** A token for each byte, and the marks around them. */
 const BOUND = (13 + 16) * TOKEN
 
-t.test('a call takes the dearest that it may come to, and pays what it came to', async (t) => {
+t.test('a call reserves its maximum cost, and pays its actual cost', async (t) => {
   const spend = recorder()
   const { post } = await openEmbeddings(t, { spend })
   const { headers, body } = await post({ ...ONE, model: 'acme/embed:floor' })
@@ -90,7 +90,7 @@ const refusals = [
   ['embeddings.create 402: credit that does not cover the call', 402, 'credit_exhausted'],
   ['embeddings.create 403: a limit of the key that does not cover the call', 403, 'key_limit_exceeded'],
   ['embeddings.create 403: a budget that does not cover the call', 403, 'budget_exceeded'],
-  ['embeddings.create 403: a call whose cost nobody can bound, under a limit', 403, 'cost_unbounded'],
+  ['embeddings.create 403: a call of unknown maximum cost, under a limit', 403, 'cost_unbounded'],
 ] as const satisfies readonly (readonly [string, number, FailureName])[]
 for (const [title, status, name] of refusals) {
   t.test(`${title}, is not sent`, async (t) => {
@@ -116,7 +116,7 @@ for (const [title, status, name] of refusals) {
   })
 }
 
-t.test('embeddings.create 503: a call whose take could not be written down, is not sent', async (t) => {
+t.test('embeddings.create 503: a call whose reservation cannot be written down, is not sent', async (t) => {
   const end = (): null => (t.fail('nothing was held'), null)
   const spend: Spend = {
     hold: () => ok({ written: () => false, progress: end, settle: end, release: end }),
@@ -162,7 +162,7 @@ for (const [what, behaviour] of failing) {
   })
 }
 
-t.test('what cannot be sent at all takes no money', async (t) => {
+t.test('a call that cannot be sent at all reserves no money', async (t) => {
   const spend = recorder()
   const { post } = await openEmbeddings(t, { spend })
   for (const model of ['acme/none', 'acme/chat', 'acme/unset']) await post({ ...ONE, model })
@@ -199,7 +199,7 @@ t.test('a call that is repeated on a new connection is charged once', async (t) 
 })
 
 t.test(
-  'a provider that tells more than the call may cost is paid its word by nobody: the reply charges the bound, and says so',
+  'caps the charge when the provider reports more than the bound, and marks the reply as capped',
   async (t) => {
     const spend = recorder()
     const { post, first, settled, untilSettled } = await openEmbeddings(t, { spend })
@@ -217,7 +217,7 @@ t.test(
   },
 )
 
-t.test('a provider that tells no usage is charged our estimate, and marked', async (t) => {
+t.test('charges our estimate when the provider reports no usage, and marks it', async (t) => {
   const spend = recorder()
   const { post, first } = await openEmbeddings(t, { spend })
   first.script(answers({ usage: null }))
@@ -296,7 +296,7 @@ t.test(
   },
 )
 
-t.test('a bug keeps no money from others', async (t) => {
+t.test('a bug during a call releases the reserved money', async (t) => {
   const spend = recorder()
   await t.rejects(Promise.resolve(ran(spend, () => Promise.reject(new Error('a bug')))), { message: 'a bug' })
   t.same(

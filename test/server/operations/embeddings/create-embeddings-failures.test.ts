@@ -140,7 +140,7 @@ for (const [title, behaviour, failure] of broken) {
   })
 }
 
-t.test('embeddings.create 502: gemini says with 400 that our key is wrong', async (t) => {
+t.test('embeddings.create 502: gemini reports with 400 that our key is wrong', async (t) => {
   const { post, foreign } = await openEmbeddings(t)
   const said = '{"error":{"code":400,"message":"API key not valid","details":[{"reason":"API_KEY_INVALID"}]}}'
   foreign.script(({ res }) => void res.writeHead(400).end(said))
@@ -173,7 +173,7 @@ t.test('embeddings.create 503: no room for another answer within the attempt', a
     const { post, first, rest } = await openEmbeddings(t, { answersBytesMax: 1000, timeoutMs })
     first.usually(answers({ dimensions: 2000 }))
     const failure = failureOf(await post(ONE))
-    // Before the headers have come nobody knows that there is no room.
+    // Before the headers have come the front does not know that there is no room.
     if (failure === '524 upstream_slow') return false
     t.equal(failure, '503 busy')
     t.same(await rest(), { heldBytes: 0, calls: 0 })

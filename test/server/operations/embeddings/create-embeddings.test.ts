@@ -55,7 +55,7 @@ t.test('embeddings.create 200: members that no endpoint got are named in one hea
 })
 
 t.test(
-  'embeddings.create 200: dimensions, encoding, input type and user are passed on, renamed where the provider says so',
+  'embeddings.create 200: passes on dimensions, encoding, input type and user, renamed where needed',
   async (t) => {
     const { post, first, second } = await openEmbeddings(t)
     const asked = {
@@ -205,14 +205,14 @@ t.test(
   },
 )
 
-t.test('embeddings.create 200: an unpriced model is free and says so', async (t) => {
+t.test('embeddings.create 200: an unpriced model is free and marked as unpriced', async (t) => {
   const { post } = await openEmbeddings(t)
   const { headers, body } = await post({ model: 'acme/free', input: 'x' })
   t.equal(body.usage?.cost, 0)
   t.equal(headers.get('x-sluice-unpriced'), 'true')
 })
 
-t.test('embeddings.create 200: what the catalogue calls free is not told to be unpriced', async (t) => {
+t.test('embeddings.create 200: a free model of the catalogue is not marked as unpriced', async (t) => {
   const { post } = await openEmbeddings(t)
   const { status, headers, body } = await post({ model: 'sluice/lexical-1', input: 'x' })
   t.match({ status, usage: body.usage }, { status: 200, usage: { cost: 0 } })
@@ -242,7 +242,7 @@ for (const usage of lies) {
 
 for (const contentEncoding of ['gzip', 'br', 'deflate'] as const) {
   t.test(
-    `embeddings.create 200: an answer in ${contentEncoding} that nobody asked for is decoded`,
+    `embeddings.create 200: decodes an answer in ${contentEncoding} that was not asked for`,
     async (t) => {
       const { post, first, rest } = await openEmbeddings(t)
       first.script(answers({ contentEncoding }))
@@ -310,7 +310,7 @@ function rounded(embedding: readonly number[] | string): readonly number[] {
 }
 
 t.test(
-  'embeddings.create: calls under way and tokens a minute are limited, by what the input has. D29',
+  'embeddings.create: calls under way and tokens a minute are limited, by the tokens of the input. D29',
   async (t) => {
     const { calls, counted } = openCountedCalls(t)
     const keys = { callLimits: limitsOf({ max_parallel: 1, rate_limit_tpm: 100 }) }

@@ -1,4 +1,4 @@
-/** Clients that leave: what was sent runs on and is charged, what was not sent yet is cancelled. C24. */
+/** Clients that leave: a sent call runs on and is charged, an unsent one is cancelled. C24. */
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { ok } from '../../../../src/schemas/failures.ts'
@@ -17,7 +17,9 @@ const body = (model: string): RequestInit => ({
 /** Nano-USD of a token at a price of one USD per million. */
 const TOKEN = 1_000
 
-/** With a deadline the front has timers, without which it hears of no leave while a call is not sent. */
+/**
+ * With a deadline the front has timers, without which it does not notice that a client left an unsent call.
+ */
 const LONG_MS = 600_000
 
 /** A host that answers no TLS handshake: a request to it can never be written. */

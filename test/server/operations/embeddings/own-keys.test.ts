@@ -7,7 +7,7 @@ import { answers, refuses } from '../../../support/embeddings/provider-behaviour
 const OWN = 'sk-own-canary-0123456789'
 const OPERATORS = 'shipped-key'
 
-/** Two callers of the workspace in turn: what one alone meets opens no breaker so soon. */
+/** Two callers of the workspace in turn: the failures of one alone open no breaker so soon. */
 const inTurn = (nth: number) => ({ key: nth % 2 === 0 ? KEY : INTERN_KEY })
 const put = ({ vault }: EndpointsStand, value = OWN, hosts: readonly string[] = ['localhost']) =>
   vault.put('keyed_api_key', value, hosts)
@@ -17,7 +17,7 @@ const keysAt = ({ keyed }: EndpointsStand): readonly unknown[] =>
   keyed.calls.map(({ headers }) => headers['authorization'])
 
 t.test(
-  "a workspace's own key is used in the place of the operator's, on every front and for no other workspace",
+  "a workspace's own key replaces the operator's on every front, and for no other workspace",
   async (t) => {
     const stand = await openEndpoints(t, { fronts: 2 })
     for (const nth of [0, 1]) t.match(usageOf(await stand.embed('acme/keyed', nth)), { is_byok: false })
@@ -86,7 +86,7 @@ t.test(
 )
 
 t.test(
-  "a refused key is told as the workspace's own, and neither the operator's key nor another endpoint is tried",
+  "reports a refused key as the workspace's own, and tries neither the operator's key nor another endpoint",
   async (t) => {
     const stand = await openEndpoints(t)
     await put(stand)
@@ -103,7 +103,7 @@ t.test(
   },
 )
 
-t.test('a refused key takes the provider from nobody, and its owner is told why each time', async (t) => {
+t.test('a refused key affects no other workspace, and its owner gets the reason each time', async (t) => {
   const stand = await openEndpoints(t)
   await put(stand)
   stand.keyed.usually((exchange) =>
@@ -117,7 +117,7 @@ t.test('a refused key takes the provider from nobody, and its owner is told why 
 })
 
 t.test(
-  "other failures under a workspace's own key count against nobody else either, and fall back as ever",
+  "other failures under a workspace's own key do not affect other workspaces, and fall back as usual",
   async (t) => {
     const stand = await openEndpoints(t)
     await put(stand)
@@ -158,26 +158,23 @@ t.test("a private endpoint of a model is tried before its catalogue's under an o
   t.same(keysAt(stand), [`Bearer ${OWN}`])
 })
 
-t.test(
-  "neither the workspace's key nor the operator's shows in replies or logs, whatever the provider says of it",
-  async (t) => {
-    const stand = await openEndpoints(t)
-    await put(stand)
-    const replies: string[] = []
-    for (const key of [undefined, OTHER_KEY]) {
-      for (const status of [400, 401, 429, 500]) {
-        stand.keyed.script(({ call, ...more }) =>
-          refuses(status, `no: ${String(call.headers['authorization'])}`)({ call, ...more }),
-        )
-        const { body, headers } = await stand.embed('acme/keyed', 0, {
-          ...(key !== undefined && { key }),
-          body: { provider: { only: ['keyed'] } },
-        })
-        replies.push(JSON.stringify([body, [...headers]]))
-      }
+t.test('no key appears in replies or logs, whatever the provider says about it', async (t) => {
+  const stand = await openEndpoints(t)
+  await put(stand)
+  const replies: string[] = []
+  for (const key of [undefined, OTHER_KEY]) {
+    for (const status of [400, 401, 429, 500]) {
+      stand.keyed.script(({ call, ...more }) =>
+        refuses(status, `no: ${String(call.headers['authorization'])}`)({ call, ...more }),
+      )
+      const { body, headers } = await stand.embed('acme/keyed', 0, {
+        ...(key !== undefined && { key }),
+        body: { provider: { only: ['keyed'] } },
+      })
+      replies.push(JSON.stringify([body, [...headers]]))
     }
-    t.equal(stand.keyed.calls.length, 8)
-    t.ok(stand.lines.length > 0)
-    t.notMatch(replies.join() + stand.lines.join(), new RegExp(`canary|${OPERATORS}`))
-  },
-)
+  }
+  t.equal(stand.keyed.calls.length, 8)
+  t.ok(stand.lines.length > 0)
+  t.notMatch(replies.join() + stand.lines.join(), new RegExp(`canary|${OPERATORS}`))
+})

@@ -1,4 +1,4 @@
-/** Embeddings answers that one organization does not read: what they leave to another one. */
+/** Embeddings answers that one organization does not read leave room for those of another. */
 import t, { type Test } from 'tap'
 import { accessTo, AUTHORIZATION, keyRecords, OTHER_KEY } from '../../../support/front.ts'
 import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'

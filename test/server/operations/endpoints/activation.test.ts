@@ -34,7 +34,7 @@ t.test('private_endpoints.activate 200: a validated draft is active, after one m
 })
 
 t.test(
-  'private_endpoints.activate 409: never validated, stale, already active: told before any probe',
+  'private_endpoints.activate 409: never validated, stale or already active: refused before any probe',
   async (t) => {
     const stand = await openEndpoints(t)
     const id = await stand.draft()
@@ -105,7 +105,7 @@ t.test('private_endpoints.activate 408: an upstream that is slower than a probe 
   t.equal((await activate(stand, id)).status, 200)
 })
 
-t.test('of 50 racing activations one is answered 200 and 49 are 409, and one probe is sent', async (t) => {
+t.test('one of 50 racing activations is answered 200 and 49 are 409, and one probe is sent', async (t) => {
   const stand = await openEndpoints(t, { fronts: 2 })
   const id = await stand.validated()
   const before = stand.upstream.calls.length
@@ -118,7 +118,7 @@ t.test('of 50 racing activations one is answered 200 and 49 are 409, and one pro
   t.equal(stand.upstream.calls.length, before + 1)
 })
 
-t.test('an activation whose endpoint was changed meanwhile is none', async (t) => {
+t.test('an activation fails when its endpoint changes meanwhile', async (t) => {
   const [began, go] = [gate(), gate()]
   let isHeld = false
   const stand = await openEndpoints(t, {
@@ -181,7 +181,7 @@ t.test('a create with `activate` gives an active endpoint', async (t) => {
 })
 
 t.test(
-  'private_endpoints.create 404, 422, 502: what `activate` failed with, beside the draft that stays',
+  'private_endpoints.create 404, 422, 502: the failure of `activate`, and the draft that stays',
   async (t) => {
     const stand = await openEndpoints(t)
     const create = (more: object, workspaceId = stand.workspaceId): Promise<Told> =>
@@ -221,7 +221,7 @@ t.test('private_endpoints.create 408: with `activate`, an upstream that is slow'
   t.same([told.status, errorTypeOf(told)], [408, 'probe_slow'])
 })
 
-t.test('a create whose activation fails behind a passing validation has both in its answer', async (t) => {
+t.test('a create whose activation fails after a passing validation returns both', async (t) => {
   const stand = await openEndpoints(t)
   stand.upstream.script(answers(), refuses(500))
   const told = await stand.call('post', '/private-endpoints', {

@@ -21,7 +21,7 @@ import { must } from '../../../support/must.ts'
 const pathsOf = ({ body }: Told): unknown =>
   (body.error?.metadata['issues'] as { path: string }[] | undefined)?.map(({ path }) => path)
 
-t.test('private_endpoints.create 201: a draft, told without its upstream', async (t) => {
+t.test('private_endpoints.create 201: a draft, returned without its upstream', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   const created = await call('post', '/private-endpoints', {
     ...endpointBody(baseUrl),
@@ -56,7 +56,7 @@ t.test('private_endpoints.create 201: a draft, told without its upstream', async
   ])
 })
 
-t.test('a model and a provider of the catalogue are told by their names', async (t) => {
+t.test('a model and a provider of the catalogue are returned with their names', async (t) => {
   const { call, draft } = await openEndpoints(t)
   const id = await draft({ model_permaslug: 'acme/embed-1', provider_slug: 'cohere' })
   t.match((await call('get', `/private-endpoints/${id}`)).body.data, {
@@ -68,7 +68,7 @@ t.test('a model and a provider of the catalogue are told by their names', async 
 
 const PRICED = { prompt: '0.000001', completion: '0.000002' }
 
-t.test('private_endpoints.create 400: what no endpoint can be is refused by its path', async (t) => {
+t.test('private_endpoints.create 400: names the path of each invalid member', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   const body = endpointBody(baseUrl)
   const long = 'x'.repeat(ENDPOINT_TEXT_CHARS_MAX + 1)
@@ -110,7 +110,7 @@ t.test('private_endpoints.create 400: what no endpoint can be is refused by its 
   t.same((await call('get', '/private-endpoints')).body.data, [])
 })
 
-t.test('what is expected of a slug, a price and a name is said in words', async (t) => {
+t.test('explains the expected form of a slug, a price and a name in words', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   const wrong = { model_permaslug: 'x', pricing: { prompt: '-1', completion: 'x' }, secret_name: 'X' }
   const { body } = await call('post', '/private-endpoints', { ...endpointBody(baseUrl), ...wrong })
@@ -124,7 +124,7 @@ t.test('what is expected of a slug, a price and a name is said in words', async 
   t.notMatch(issues.map(({ expected }) => expected).join(), /\^/)
 })
 
-t.test('private_endpoints.create 422: a base_url that nobody may call', async (t) => {
+t.test('private_endpoints.create 422: a base_url that must not be called', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   for (const url of [
     'http://models.acme.example/v1',
@@ -142,7 +142,7 @@ t.test('private_endpoints.create 422: a base_url that nobody may call', async (t
   }
 })
 
-t.test('a base_url of plain HTTP is told who decides where that is spoken', async (t) => {
+t.test('the refusal of a plain HTTP base_url names who may allow it', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   const told = await call('post', '/private-endpoints', {
     ...endpointBody(baseUrl),
@@ -179,29 +179,26 @@ t.test('private_endpoints.list 200: oldest first, of the organization alone', as
   t.equal((await call('get', `/private-endpoints/${NOBODY}`)).status, 404)
 })
 
-t.test(
-  'private_endpoints.get 200, 404: with its upstream and price; an unknown id, and one that is none',
-  async (t) => {
-    const { call, draft, baseUrl } = await openEndpoints(t)
-    const id = await draft()
-    t.match((await call('get', `/private-endpoints/${id}`)).body.data, {
-      id,
-      status: 'draft',
-      base_url: baseUrl,
-      provider_slug: 'openai-compatible',
-      upstream_model_id: 'bge-m3',
-      pricing: { prompt: '0.000001', completion: '0' },
-      secret_name: 'acme_key',
-      workspace_id: null,
-      declared_region: null,
-      declared_zdr: null,
-    })
-    for (const unknown of [NOBODY, 'x', '%ff'])
-      t.equal((await call('get', `/private-endpoints/${unknown}`)).status, 404, unknown)
-  },
-)
+t.test('private_endpoints.get 200, 404: with its upstream and price; unknown and invalid ids', async (t) => {
+  const { call, draft, baseUrl } = await openEndpoints(t)
+  const id = await draft()
+  t.match((await call('get', `/private-endpoints/${id}`)).body.data, {
+    id,
+    status: 'draft',
+    base_url: baseUrl,
+    provider_slug: 'openai-compatible',
+    upstream_model_id: 'bge-m3',
+    pricing: { prompt: '0.000001', completion: '0' },
+    secret_name: 'acme_key',
+    workspace_id: null,
+    declared_region: null,
+    declared_zdr: null,
+  })
+  for (const unknown of [NOBODY, 'x', '%ff'])
+    t.equal((await call('get', `/private-endpoints/${unknown}`)).status, 404, unknown)
+})
 
-t.test('private_endpoints.update 200: what is left out stays', async (t) => {
+t.test('private_endpoints.update 200: omitted members stay', async (t) => {
   const { call, draft, baseUrl } = await openEndpoints(t)
   const id = await draft({ declared_region: 'us', declared_zdr: true })
   const changed = await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'other' })
@@ -229,7 +226,7 @@ t.test('private_endpoints.update 200: what is left out stays', async (t) => {
 })
 
 t.test(
-  'private_endpoints.update 400, 404, 422: nothing to change it to, nobody to change, nowhere to call',
+  'private_endpoints.update 400, 404, 422: an empty change, an unknown endpoint, a forbidden address',
   async (t) => {
     const { call, draft } = await openEndpoints(t)
     const id = await draft()
@@ -277,7 +274,7 @@ t.test('private_endpoints.update 200, 400: a price of a draft is changed as the 
   )
 })
 
-t.test('private_endpoints.set_pricing 200, 400, 404: of any endpoint, whose validation stays', async (t) => {
+t.test('private_endpoints.set_pricing 200, 400, 404: any endpoint, without a new validation', async (t) => {
   const { call, validated } = await openEndpoints(t)
   const id = await validated()
   const pricing = {
@@ -321,7 +318,7 @@ t.test('private_endpoints.delete 400: draft_only is a boolean', async (t) => {
   t.equal((await call('delete', `/private-endpoints/${await draft()}?draft_only=maybe`)).status, 400)
 })
 
-t.test('private_endpoints.delete 409: what was ever activated is kept by draft_only', async (t) => {
+t.test('private_endpoints.delete 409: draft_only keeps an endpoint that was ever active', async (t) => {
   const { call, active } = await openEndpoints(t)
   const id = await active()
   await call('post', `/private-endpoints/${id}/disable`)
@@ -330,7 +327,7 @@ t.test('private_endpoints.delete 409: what was ever activated is kept by draft_o
   t.equal((await call('delete', `/private-endpoints/${id}`)).status, 200)
 })
 
-t.test('private_endpoints.create 409: an organization has so many endpoints', async (t) => {
+t.test('private_endpoints.create 409: an organization has a maximum of endpoints', async (t) => {
   const { call, baseUrl, store, organizationId } = await openEndpoints(t)
   await store.sql`
     INSERT INTO private_endpoints (id, organization_id, model_permaslug, provider_slug, upstream_model_id, base_url)

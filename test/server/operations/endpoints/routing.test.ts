@@ -155,7 +155,7 @@ t.test(
   async (t) => {
     const stand = await openEndpoints(t)
     const { hostname, port } = new URL(stand.fronts[0] ?? '')
-    // As through a load balancer: the gate cannot know whose address it is.
+    // As through a load balancer: the gate cannot know that the address is its own.
     const asked: (string | null)[] = []
     const balancer = createServer((req, res) => {
       asked.push(String(req.headers['x-sluice-hops'] ?? null))

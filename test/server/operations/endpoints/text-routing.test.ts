@@ -96,7 +96,7 @@ t.test('the audit log has the release of a credential under the operation that c
 })
 
 t.test(
-  'require_parameters leaves a private endpoint out for what its server would not get alone',
+  'require_parameters skips a private endpoint only for fields that its server would not get',
   async (t) => {
     const stand = await openTexts(t, servesChat())
     await stand.active()
@@ -150,7 +150,7 @@ t.test(
 )
 
 t.test(
-  'a caller who leaves ends the stream of the server, and a stream that breaks off is told',
+  'a caller who leaves ends the stream of the server, and a stream that breaks off ends with an error',
   async (t) => {
     const stand = await openTexts(t, servesChat())
     await stand.active()

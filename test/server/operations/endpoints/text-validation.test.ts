@@ -35,7 +35,7 @@ const neverEnds: FakeAnswer = async (call, reply) => {
 const failedOf = ({ body }: Told): readonly unknown[] =>
   body.data?.checks?.filter(({ passed }) => passed === false) ?? []
 
-t.test('a server that writes otherwise than its form says fails the check that tells how', async (t) => {
+t.test('a server that breaks the rules of its form fails the check for that rule', async (t) => {
   const stand = await openTexts(t, servesChat())
   const id = await stand.draft({ forms: ['chat'] })
   const cases: readonly (readonly [string, FakeAnswer, object])[] = [
@@ -85,7 +85,7 @@ t.test('a server that writes otherwise than its form says fails the check that t
   t.match((await validate(stand, id)).body.data, { passed: true })
 })
 
-t.test('a server that falls silent has the time of a probe, before and behind its first event', async (t) => {
+t.test('a server that falls silent gets the time of a probe, before and after its first event', async (t) => {
   const stand = await openTexts(t, servesChat())
   const [id, activated] = [await stand.draft({ forms: ['chat'] }), await stand.validated({ forms: ['chat'] })]
   const other = await stand.draft({ forms: ['messages'] })
@@ -176,7 +176,7 @@ async function draftOf(stand: TextStand): Promise<object> {
   return { model_permaslug: 'acme/own', base_url, upstream_model_id, provider_slug, secret_name }
 }
 
-t.test('where no form passed each is told with its own cause', async (t) => {
+t.test('where no form passed, each is listed with its own cause', async (t) => {
   const refused = refusesChat(401, { message: 'no such key' })
   const stand = await openTexts(
     t,

@@ -62,7 +62,7 @@ for (const [slug, path] of [
   })
 }
 
-t.test('each reason that a validation can fail for is told, and the draft stays one', async (t) => {
+t.test('reports each reason for which a validation can fail, and the endpoint stays a draft', async (t) => {
   const stand = await openEndpoints(t)
   const { upstream, vault } = stand
   const id = await stand.draft()
@@ -136,7 +136,7 @@ t.test('a dated version of the model that was asked for is that model', async (t
   }
 })
 
-t.test('what an upstream says is kept and told whatever characters it holds', async (t) => {
+t.test('keeps and returns words of an upstream with any characters', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.draft()
   const long = `${'x'.repeat(255)}\u{1f600}`
@@ -159,7 +159,7 @@ t.test('a provider without a protocol and an address that is not allowed fail th
   t.match(failedOf(await validate(stand, inside)), [{ name: 'base_url_ok', reason: 'invalid_base_url' }])
 })
 
-t.test('a workspace with as many active endpoints as it may have gets no more', async (t) => {
+t.test('a workspace at its maximum of active endpoints gets no more', async (t) => {
   const stand = await openEndpoints(t)
   const [id, off] = [await stand.validated(), await stand.active()]
   await stand.call('post', `/private-endpoints/${off}/disable`)
@@ -185,13 +185,13 @@ t.test('private_endpoints.validate 400, 404: no workspace, and no endpoint', asy
   t.equal((await validate(stand, NOBODY)).status, 404)
 })
 
-t.test('private_endpoints.validate 409: an active endpoint stays what it was validated as', async (t) => {
+t.test('private_endpoints.validate 409: an active endpoint stays as it was validated', async (t) => {
   const stand = await openEndpoints(t)
   const told = await validate(stand, await stand.active())
   t.same([told.status, errorTypeOf(told)], [409, 'endpoint_active'])
 })
 
-t.test('a validation whose endpoint was changed meanwhile says nothing of it', async (t) => {
+t.test('a validation does not count when its endpoint was changed meanwhile', async (t) => {
   const [began, go] = [gate(), gate()]
   const stand = await openEndpoints(t, { prober: held(began, go) })
   const id = await stand.draft()

@@ -33,7 +33,7 @@ t.test("Anthropic's client pages through all files, reads one and deletes it", a
 })
 
 t.test(
-  'a page before a file holds those in front of it, in order, and says whether there are more',
+  'a page before a file holds the files in front of it, in order, and whether there are more',
   async (t) => {
     const { url } = await openFilesFront(t)
     const ids: string[] = []
@@ -66,7 +66,7 @@ t.test(
 )
 
 t.test(
-  'what was begun behind or before a file goes on by the `page` that is added to its query',
+  'a list that began after or before a file goes on by the `page` that is added to its query',
   async (t) => {
     const { url } = await openFilesFront(t)
     const ids: string[] = []
@@ -85,18 +85,14 @@ t.test(
   },
 )
 
-t.test(
-  "x-api-key is no key where nothing says that the shape is Anthropic's, nor beside another",
-  async (t) => {
-    const { url } = await openFilesFront(t)
-    const status = async (headers: Record<string, string>) =>
-      (await fetch(`${url}/files`, { headers })).status
-    t.equal(await status({ 'x-api-key': KEY }), 401)
-    t.equal(await status({ 'x-api-key': KEY, 'anthropic-version': '2023-06-01' }), 200)
-    t.equal(await status({ 'x-api-key': 'no', 'anthropic-version': '2023-06-01' }), 401)
-    t.equal(
-      await status({ 'x-api-key': KEY, authorization: 'Bearer no', 'anthropic-version': '2023-06-01' }),
-      401,
-    )
-  },
-)
+t.test("x-api-key counts only in Anthropic's shape, and not next to another credential", async (t) => {
+  const { url } = await openFilesFront(t)
+  const status = async (headers: Record<string, string>) => (await fetch(`${url}/files`, { headers })).status
+  t.equal(await status({ 'x-api-key': KEY }), 401)
+  t.equal(await status({ 'x-api-key': KEY, 'anthropic-version': '2023-06-01' }), 200)
+  t.equal(await status({ 'x-api-key': 'no', 'anthropic-version': '2023-06-01' }), 401)
+  t.equal(
+    await status({ 'x-api-key': KEY, authorization: 'Bearer no', 'anthropic-version': '2023-06-01' }),
+    401,
+  )
+})

@@ -21,7 +21,7 @@ type Curl = (
   ...args: readonly string[]
 ) => Promise<{ readonly status: number; readonly text: string; readonly json: Record<string, unknown> }>
 
-/** Runs curl beside this process, which serves it. */
+/** Runs curl as a child process, because this process serves it. */
 function curlTo({ url }: FilesFront): Curl {
   return (path = '', ...args) =>
     new Promise((resolve, reject) => {
@@ -121,7 +121,7 @@ else {
     t.match(await front.census(), { ready: ways.length, objects: ways.length, reservedBytes: 0 })
   })
 
-  t.test('curl is told what is wrong', async (t) => {
+  t.test('curl gets a 400 for each invalid request', async (t) => {
     const { curl, file } = await stand(t)
     t.equal((await curl('/files', '-F', 'purpose=x')).status, 400)
     t.equal((await curl('/files', '-H', 'content-type: application/json', '-d', '{}')).status, 400)

@@ -90,7 +90,7 @@ t.test('files.content 503: storage is away', async (t) => {
 })
 
 t.test(
-  'files.content 500: a file whose object is missing or does not open sends no byte of it',
+  'files.content 500: a file whose object is missing or cannot be decrypted sends none of its bytes',
   async (t) => {
     const front = await promoted(t)
     const sealed = await readFile(front.object)
@@ -108,7 +108,7 @@ t.test(
 )
 
 t.test(
-  'a segment that does not verify behind sent ones cuts the connection without a byte of it',
+  'a damaged segment after intact ones cuts the connection, and none of its bytes are sent',
   async (t) => {
     const bytes = randomBytes(8 * 1024 * 1024)
     const front = await promoted(t, bytes)

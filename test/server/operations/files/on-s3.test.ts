@@ -69,7 +69,7 @@ t.test('containers.promote 200: the copy in the bucket is read whole and by rang
   t.equal((await front.call(`/files/${id}/content`, { headers: { range: 'bytes=600000-' } })).status, 416)
 })
 
-t.test('containers.write_file 200: what is written is listed and read, whole and by range', async (t) => {
+t.test('containers.write_file 200: a written file is listed and read, whole and by range', async (t) => {
   const front = await frontOn(t)
   const content = text(300_000)
   const written = await front.call('/containers/sess_abc/files/out/a%20b.txt', {
@@ -87,7 +87,7 @@ t.test('containers.write_file 200: what is written is listed and read, whole and
   t.equal(await (await front.call(path)).text(), 'new')
 })
 
-t.test('files.upload 503: wrong secrets are refused by the bucket, and nobody is shown them', async (t) => {
+t.test('files.upload 503: the bucket refuses wrong secrets, and no answer shows them', async (t) => {
   const front = await frontOn(t, { secretAccessKey: new Secret(WRONG_SECRET) })
   const file = await row(front)
   const answers = [

@@ -104,14 +104,14 @@ t.test('the list goes on by itself through all pages', async (t) => {
   t.same(seen, ids)
 })
 
-t.test('files.list 200: a page has FILES_PAGE_DEFAULT files when nothing is said', async (t) => {
+t.test('files.list 200: a page has FILES_PAGE_DEFAULT files without a limit', async (t) => {
   const { client, files, workspaceId, call } = await connected(t)
   for (let nth = 0; nth <= FILES_PAGE_DEFAULT; nth++) await storedFile(files, workspaceId)
   t.equal((await client.files.list()).data.length, FILES_PAGE_DEFAULT)
   t.match(await (await call('/files')).json(), { has_more: true })
 })
 
-t.test('what was promoted is fetched, what was uploaded is refused', async (t) => {
+t.test('a promoted file can be fetched, and an uploaded one is refused', async (t) => {
   const front = await connected(t)
   const path = await front.write('report.txt', 'a report')
   const promoted = (await (await front.call(`${path}/promote`, { method: 'POST' })).json()) as { id: string }
@@ -145,22 +145,19 @@ t.test('failures surface with status, code, message and request id', async (t) =
     t.match(await failureOf(call()), { status, code: status, message: /./, requestID: /./ })
 })
 
-t.test(
-  'an upload with `expires_after` says when it goes; one outside of the bounds is refused',
-  async (t) => {
-    const { client } = await connected(t)
-    const make = async (seconds: number) =>
-      client.files.create({
-        file: await toFile(Buffer.from('one,two\n1,2\n'), 'a.csv'),
-        purpose: 'assistants',
-        expires_after: { anchor: 'created_at', seconds },
-      })
-    for (const seconds of [FILE_EXPIRES_S_MIN, FILE_EXPIRES_S_MAX]) {
-      const made = await make(seconds)
-      t.equal((made.expires_at ?? 0) - made.created_at, seconds)
-      t.same(await client.files.retrieve(made.id), made)
-    }
-    for (const seconds of [FILE_EXPIRES_S_MIN - 1, FILE_EXPIRES_S_MAX + 1, 3_600.5])
-      t.equal((await failureOf(make(seconds))).status, 400, String(seconds))
-  },
-)
+t.test('an upload with `expires_after` has the time of its end; one out of bounds is refused', async (t) => {
+  const { client } = await connected(t)
+  const make = async (seconds: number) =>
+    client.files.create({
+      file: await toFile(Buffer.from('one,two\n1,2\n'), 'a.csv'),
+      purpose: 'assistants',
+      expires_after: { anchor: 'created_at', seconds },
+    })
+  for (const seconds of [FILE_EXPIRES_S_MIN, FILE_EXPIRES_S_MAX]) {
+    const made = await make(seconds)
+    t.equal((made.expires_at ?? 0) - made.created_at, seconds)
+    t.same(await client.files.retrieve(made.id), made)
+  }
+  for (const seconds of [FILE_EXPIRES_S_MIN - 1, FILE_EXPIRES_S_MAX + 1, 3_600.5])
+    t.equal((await failureOf(make(seconds))).status, 400, String(seconds))
+})

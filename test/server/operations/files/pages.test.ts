@@ -17,7 +17,7 @@ const BOUNDS = [
   ['?limit=1', 1],
 ] as const
 
-t.test('files.list 200, 400: FILES_PAGE_DEFAULT files unless said, FILES_PAGE_MAX at most', async (t) => {
+t.test('files.list 200, 400: FILES_PAGE_DEFAULT files without a limit, FILES_PAGE_MAX at most', async (t) => {
   const { call, store, files, workspaceId } = await openFilesFront(t)
   const id = await storedFile(files, workspaceId)
   await store.sql`
@@ -33,7 +33,7 @@ t.test('files.list 200, 400: FILES_PAGE_DEFAULT files unless said, FILES_PAGE_MA
 })
 
 t.test(
-  'containers.list_files 200, 400: FILES_PAGE_DEFAULT files unless said, FILES_PAGE_MAX at most',
+  'containers.list_files 200, 400: FILES_PAGE_DEFAULT files without a limit, FILES_PAGE_MAX at most',
   async (t) => {
     const { storage, folder } = await openDisk(t)
     const { call, workspaceId } = await openFilesFront(t, { storage })

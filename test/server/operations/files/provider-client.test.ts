@@ -64,7 +64,7 @@ t.test(
   },
 )
 
-t.test('the same file has every shape, whoever keeps it', async (t) => {
+t.test('the same file has every shape, in own storage and at a provider', async (t) => {
   const { ask } = await served(t)
   const own = await ask('/files?provider=anthropic', {
     method: 'POST',
@@ -166,7 +166,7 @@ t.test('a provider that is overloaded makes every operation 503 with its Retry-A
   t.same([answer.status, answer.headers.get('retry-after')], [503, '7'])
 })
 
-/** What an operation answers when its provider fails with a body that tells too much. */
+/** Answer of an operation whose provider fails with a body that reveals too much. */
 async function failing(t: Test, path: string, init: RequestInit): Promise<Readonly<Record<string, unknown>>> {
   const { ask, provider, lines } = await served(t)
   provider.behave(

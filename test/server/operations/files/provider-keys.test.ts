@@ -1,4 +1,4 @@
-/** Keys for providers of files come from the vault of whoever calls. §4.7, B1.7, B2.4, design §8. */
+/** Keys for providers of files come from the vault of the caller. §4.7, B1.7, B2.4, design §8. */
 import t, { type Test } from 'tap'
 import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
@@ -41,7 +41,7 @@ interface Stand extends TestFront {
 
 interface Options {
   readonly facts?: Partial<KeyRecord>
-  /** Held between its release and what it is for. */
+  /** Holds a key between its release and its use. */
   readonly held?: { readonly released: Gate; readonly go: Gate }
 }
 
@@ -214,7 +214,7 @@ t.test('a read whose client leaves while the key is released sends nothing to th
 })
 
 t.test(
-  'a key shows neither in replies nor in logs nor in the audit log, whatever the provider says of it',
+  'a key appears neither in replies nor in logs nor in the audit log, whatever the provider says about it',
   async (t) => {
     const { vault, put, ask, lines, events, settled } = await stand(t)
     await put(vault.workspace, 'sk-canary-0123456789')

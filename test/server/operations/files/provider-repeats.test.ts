@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('a repetition tells when the file goes as the first answer did', async (t) => {
+t.test('a repetition has the expiry of the first answer', async (t) => {
   const { upload, provider } = await openStand(t)
   const expiry = { 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '3600' }
   const first = await upload('hello', { fields: expiry })
@@ -97,7 +97,7 @@ t.test('another file and another provider under the key are refused, and nothing
   t.equal(provider.files.size, 2)
 })
 
-t.test('of uploads that race under a key one is sent, and all get its answer', async (t) => {
+t.test('one of several uploads that race under a key is sent, and all get its answer', async (t) => {
   const { upload, provider } = await openStand(t)
   const ends = await Promise.all(Array.from({ length: 5 }, () => upload('hello')))
   t.same(

@@ -8,7 +8,7 @@ const FILE_BYTES = 50_000
 const [FITTING, RACING] = [10, 50]
 
 async function full(t: Test): Promise<FilesFront> {
-  // Racers wait for each other to settle: the slack of a form must not decide who fits.
+  // Racers wait for each other to settle, so that the slack of a form does not decide which uploads fit.
   return openFilesFront(t, { files: { quotaBytes: FITTING * FILE_BYTES, quotaWaitMs: 300_000 } })
 }
 
@@ -18,7 +18,7 @@ function upload(front: FilesFront, sizeBytes: number, name = 'a.txt'): Promise<R
   return front.call('/files', { method: 'POST', body: form })
 }
 
-t.test('files.upload 403: of 50 racing uploads into room for 10 exactly 10 are stored', async (t) => {
+t.test('files.upload 403: with room for 10 of 50 racing uploads exactly 10 are stored', async (t) => {
   const front = await full(t)
   const answers = await Promise.all(
     Array.from({ length: RACING }, (_, nth) => upload(front, FILE_BYTES, `${nth}.txt`)),
@@ -41,7 +41,7 @@ t.test('files.upload 403: of 50 racing uploads into room for 10 exactly 10 are s
   }
 })
 
-t.test('a deleted file frees exactly what it took, and its room is taken again', async (t) => {
+t.test('a deleted file frees exactly the bytes that it took, and they can be taken again', async (t) => {
   const front = await full(t)
   const ids: string[] = []
   for (let nth = 0; nth < FITTING; nth++)

@@ -66,7 +66,7 @@ t.test('files.list 200: cursor, after and after_id walk through all files, oldes
 })
 
 t.test(
-  'files.list 400: a second place to continue at, a made-up cursor, and what own storage cannot do',
+  'files.list 400: two cursors, a made-up cursor, and queries that own storage does not support',
   async (t) => {
     const front = await frontWith(t, 1)
     for (const query of [
@@ -92,7 +92,7 @@ t.test(
   },
 )
 
-t.test('files.list 400: a place that is no id is told by the name that it was given', async (t) => {
+t.test('files.list 400: names the parameter of an invalid place', async (t) => {
   const front = await frontWith(t, 0)
   for (const query of [
     'after=file_nope',
@@ -132,7 +132,7 @@ t.test(
   },
 )
 
-t.test('files.list 400: more ids than a page has, and ids beside what they exclude', async (t) => {
+t.test('files.list 400: too many ids, and ids with parameters that they exclude', async (t) => {
   const front = await frontWith(t, 1)
   const id = front.ids[0] ?? ''
   const many = (count: number) =>

@@ -86,7 +86,7 @@ t.test("files.upload 200: OpenAI's client creates, retrieves, lists and deletes 
   t.same((await client.files.list()).data, [])
 })
 
-t.test('files.upload 200: the type is that of the content, whatever the caller says', async (t) => {
+t.test('files.upload 200: the type is that of the content, whatever the caller declares', async (t) => {
   const stand = await openFilesFront(t)
   t.match(await upload(stand, '{"a": [1]}\n'), { body: { mime_type: 'application/json' } })
   t.match(await upload(stand, 'a,b\n1,2\n'), { body: { mime_type: 'text/csv' } })
@@ -107,7 +107,7 @@ t.test('files.upload 200, 400: a purpose is kept as it is, or refused', async (t
   }
 })
 
-t.test('files.upload 200: a repetition under the same key gets the first answer and says so', async (t) => {
+t.test('files.upload 200: a repetition under a key gets the first answer, marked', async (t) => {
   const { call } = await openFilesFront(t)
   const send = async (content: string): Promise<Response> => {
     const body = new FormData()

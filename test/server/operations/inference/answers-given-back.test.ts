@@ -1,4 +1,7 @@
-/** What a caller gives back of an answer, in each dialect, is what the model wrote. Part D, mapping table. */
+/**
+ * Parts of an answer that a caller sends back, in each dialect, are those that the model wrote. Part D,
+ * mapping table.
+ */
 import t from 'tap'
 import type { AssistantPart } from '../../../../src/dialects/prompt/prompt.ts'
 import { SIGNATURE_FORMATS } from '../../../../src/dialects/prompt/signatures.ts'
@@ -47,7 +50,7 @@ function givenBack(dialect: Dialect, parts: readonly WrittenPart[]): readonly As
   return prompt.turns.flatMap((turn) => (turn.role === 'assistant' ? turn.parts : []))
 }
 
-/** Whose each signature is. */
+/** The part that each signature belongs to. */
 function signaturesOf(parts: readonly AssistantPart[]): readonly unknown[] {
   return parts.flatMap((part) => {
     if (part.kind === 'call') return [[part.id, JSON.parse(part.arguments), part.signature]]
@@ -56,7 +59,7 @@ function signaturesOf(parts: readonly AssistantPart[]): readonly unknown[] {
   })
 }
 
-t.test('signatures come back to what they belong to, in every dialect and of every format', async (t) => {
+t.test('signatures stay with the parts that they sign, in every dialect and of every format', async (t) => {
   const cases: readonly (readonly [readonly WrittenPart[], readonly unknown[]])[] = [
     [
       [

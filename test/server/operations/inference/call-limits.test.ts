@@ -61,7 +61,7 @@ t.test(
   },
 )
 
-t.test('however a call ends, its place and what it did not use are free', async (t) => {
+t.test('a call frees its place and its unused tokens, however it ends', async (t) => {
   const limits = { max_parallel: 1, rate_limit_tpm: 10_000 }
   const { post, first, counted } = await open(t, {}, { workspace: limits })
   const ask = async (stream: boolean): Promise<number> => {
@@ -105,7 +105,7 @@ t.test('a caller who leaves while the call waits for its admission gives the pla
 })
 
 t.test(
-  'chat.create 429: tokens that are used up say whose, and the wait; a reply says what is left',
+  'chat.create 429: names whose tokens are used up, and the wait; a reply has the tokens left',
   async (t) => {
     const { post, counted } = await open(t, { rate_limit_tpm: 1_000 })
     for (const stream of [true, false]) {
@@ -129,7 +129,7 @@ t.test(
   },
 )
 
-t.test('chat.create 400: a call that no wait lets in says so, with what it needs', async (t) => {
+t.test('chat.create 400: a call that no wait would admit has its estimate and the limit', async (t) => {
   const { post, first, counted } = await open(t, { rate_limit_tpm: ESTIMATE - 1 })
   const refused = await post(hello)
   t.equal(refused.status, 400)
@@ -143,7 +143,7 @@ t.test('chat.create 400: a call that no wait lets in says so, with what it needs
   t.equal(response.status, 200)
 })
 
-t.test('an estimate has what the request asks for, of each answer and up to a maximum', async (t) => {
+t.test('an estimate counts the requested output, per answer and up to a maximum', async (t) => {
   const { post } = await open(t, { rate_limit_tpm: 1 })
   const estimated = async (more: object): Promise<number> => {
     const { error } = (await (await post({ ...hello, ...more })).json()) as {

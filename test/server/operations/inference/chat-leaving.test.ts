@@ -1,4 +1,4 @@
-/** Callers who leave while a provider is silent, and who is told. D27. */
+/** Callers who leave while a provider is silent, and who learns of it. D27. */
 import t from 'tap'
 import type { CallCost } from '../../../../src/server/ports/money/money.ts'
 import type { Inference } from '../../../../src/server/ports/inference/inference.ts'
@@ -80,7 +80,7 @@ t.test('a call that is left when its output is over is charged as the provider r
   t.match(spend.holds[0]?.end, { isEstimated: false, tokens: 9, text: { outputTokens: 4 } })
 })
 
-t.test('a connection serves on behind a stream, and several streams', async (t) => {
+t.test('a connection serves more calls after a stream, and after several streams', async (t) => {
   const { post } = await openChatProvider(t)
   for (let nth = 0; nth < 5; nth++) {
     const response = await post({ model: 'acme/one', messages, stream: true })

@@ -1,4 +1,4 @@
-/** What the metrics of models that write say of calls. D36. */
+/** Metrics of calls to text models. D36. */
 import t from 'tap'
 import type {
   AnsweredInput,
@@ -41,7 +41,7 @@ class KeptMeters implements StreamMeters {
     }
   }
 
-  /** What was told since the last look. */
+  /** Counts since the last look. */
   take(): {
     readonly begun: unknown
     readonly ended: unknown
@@ -148,7 +148,7 @@ t.test('a whole answer and a call that fails are counted, and are no streams', a
   await until(() => streams.endedBy.length === 1)
 })
 
-t.test('what a provider had in its cache and what it did not get is told of each answer', async (t) => {
+t.test('the cached tokens and the dropped fields of each answer are counted', async (t) => {
   const streams = new KeptMeters()
   const { post, first, second } = await openChatProvider(t, { streams })
   const asked = { ...hello, transforms: ['middle-out'] }

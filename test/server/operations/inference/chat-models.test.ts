@@ -1,4 +1,4 @@
-/** Chats with `models`: which model is tried after which failure, and what is told and paid then. D11. */
+/** Chats with `models`: which model is tried after which failure, and what is reported and paid then. D11. */
 import t from 'tap'
 import { ATTEMPTS_MAX, FALLBACK_MODELS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { eventsOf } from '../../../support/inference/chat-front.ts'
@@ -88,7 +88,7 @@ t.test('200: the built-in model may stand among the others', async (t) => {
   )
 })
 
-t.test('400: a refusal that holds for the request is told, and no other model is tried', async (t) => {
+t.test('400: reports a refusal that holds for the request, and tries no other model', async (t) => {
   const { post, first, second } = await openChatProvider(t)
   first.script(refusesChat(400, { message: 'No such voice.' }))
   const response = await post({ ...hello, models: ['acme/other'] })
@@ -97,7 +97,7 @@ t.test('400: a refusal that holds for the request is told, and no other model is
   t.equal(second.calls.length, 0)
 })
 
-t.test('400: where every model refuses, the last one is told, and the others before it', async (t) => {
+t.test('400: where every model refuses, reports the last refusal, with the others before it', async (t) => {
   const { post, first, second } = await openChatProvider(t)
   first.usually(refusesChat(429))
   second.script(TOO_LONG, TOO_LONG)
@@ -196,7 +196,7 @@ t.test('200: a model without an endpoint for the call is left out', async (t) =>
   t.match(await none.json(), { error: { type: 'endpoint_excluded' } })
 })
 
-t.test('200: a stream that is cut behind its first output stays with its model', async (t) => {
+t.test('200: a stream that is cut after its first output stays with its model', async (t) => {
   const { post, first, second } = await openChatProvider(t)
   first.script(answersChat({}, { cutAt: 1_000, ending: 'rst' }))
   const response = await post({ ...hello, models: ['acme/other'], stream: true })

@@ -23,7 +23,7 @@ t.test('every whole call is paid once, and a refused one gives its money back', 
 })
 
 t.test(
-  'what was delivered before a break is paid; a whole answer that broke reached nobody. D26',
+  'output delivered before a break is paid; a whole answer that broke was not delivered. D26',
   async (t) => {
     const spend = keptSpend()
     const kept: Generation[] = []
@@ -54,7 +54,7 @@ t.test(
   },
 )
 
-t.test('chat.create 403: a refusal says how many tokens of an answer there is money for', async (t) => {
+t.test('chat.create 403: a refusal has the number of output tokens that the money covers', async (t) => {
   const limits = [100, 30].map((restNano) => ({
     kind: 'key' as const,
     limit: {
@@ -105,26 +105,23 @@ t.test('chat.create 403: a refusal names the default that stood for the maximum'
   }
 })
 
-t.test(
-  'every paid call tells the tokens of its prompt, of its answer, and those that a cache had',
-  async (t) => {
-    const spend = keptSpend()
-    const { post, first } = await openChatProvider(t, { spend })
-    const usage = {
-      ...{ prompt_tokens: 20, completion_tokens: 7, total_tokens: 27 },
-      prompt_tokens_details: { cached_tokens: 12 },
-      completion_tokens_details: { reasoning_tokens: 3 },
-    }
-    first.usually(answersChat({ usage }))
-    const messages = [{ role: 'user', content: 'Hi' }]
-    for (const stream of [true, false]) await (await post({ model: 'acme/one', messages, stream })).text()
-    const expected = { tokens: 20, text: { outputTokens: 7, cachedTokens: 12 } }
-    t.match(
-      spend.holds.map(({ end }) => end),
-      [expected, expected],
-    )
-  },
-)
+t.test('every paid call books its input, output and cached tokens', async (t) => {
+  const spend = keptSpend()
+  const { post, first } = await openChatProvider(t, { spend })
+  const usage = {
+    ...{ prompt_tokens: 20, completion_tokens: 7, total_tokens: 27 },
+    prompt_tokens_details: { cached_tokens: 12 },
+    completion_tokens_details: { reasoning_tokens: 3 },
+  }
+  first.usually(answersChat({ usage }))
+  const messages = [{ role: 'user', content: 'Hi' }]
+  for (const stream of [true, false]) await (await post({ model: 'acme/one', messages, stream })).text()
+  const expected = { tokens: 20, text: { outputTokens: 7, cachedTokens: 12 } }
+  t.match(
+    spend.holds.map(({ end }) => end),
+    [expected, expected],
+  )
+})
 
 t.test(
   'chat.create 403: a member that may raise the price is named under a limit, by operator keys alone',
@@ -155,7 +152,7 @@ t.test(
 )
 
 t.test(
-  'chat.create 403: what makes a provider search has no bound, is named, and passes without a limit',
+  'chat.create 403: a request that lets a provider search is named as unbounded, and passes without a limit',
   async (t) => {
     const body = { model: 'acme/one', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }
     const named = { type: 'function', function: { name: 'f' } }
@@ -187,7 +184,7 @@ t.test(
   },
 )
 
-t.test('searches that a provider of chat tells are paid, and stand in the usage', async (t) => {
+t.test('searches that a provider of chat reports are paid, and are part of the usage', async (t) => {
   const spend = keptSpend()
   const pricing = { prompt: '0.000001', completion: '0.000002', web_search: '0.005' }
   const { post, first } = await openChatProvider(t, { spend, firstFacts: { pricing } })

@@ -1,4 +1,6 @@
-/** Chats that a provider answers which speaks chat: what it gets, what the caller gets, and what is paid. */
+/**
+ * Chats at a provider that speaks chat: the request that it gets, the answer of the caller, and the charge.
+ */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { ATTEMPTS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
@@ -99,7 +101,7 @@ t.test('a whole answer passes with our id, its usage and cost', async (t) => {
   t.equal(await rest(), 0)
 })
 
-t.test('a caller who leaves ends the call at its provider, and pays what was delivered. D27', async (t) => {
+t.test('a caller who leaves ends the call at its provider, and pays the delivered output. D27', async (t) => {
   const spend = keptSpend()
   const { post, first, rest } = await openChatProvider(t, { spend })
   const steps = new Steps()
@@ -230,7 +232,7 @@ t.test('the latency of an endpoint is its first output, not the length of its an
   t.equal((await ask({ sort: 'throughput' })).headers.get('x-sluice-provider'), 'second')
 })
 
-t.test('the head waits for as long as the setting says, from not at all on', async (t) => {
+t.test('the setting limits how long the head waits, from 0 on', async (t) => {
   const read = (text?: string) => readFrom(text === undefined ? {} : { SLUICE_STREAM_HOLD_MS: text })
   t.match(read(), { generation: { config: { streamHoldMs: STREAM_HOLD_MS_DEFAULT } } })
   t.match(read('0'), { generation: { config: { streamHoldMs: 0 } } })
@@ -238,7 +240,7 @@ t.test('the head waits for as long as the setting says, from not at all on', asy
   t.match(read(most), { problems: [{ name: 'SLUICE_STREAM_HOLD_MS', got: most }] })
 })
 
-/** A refusal behind the head of the caller's answer: the timer of the head fires first. */
+/** A refusal after the head of the caller's answer: the timer of the head fires first. */
 const refusesLater: FakeAnswer = async (call, reply) => {
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   await refusesChat(500)(call, reply)

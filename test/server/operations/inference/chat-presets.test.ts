@@ -1,4 +1,7 @@
-/** Chats by presets: what the provider gets, what the built-in model sees, and what is refused. D10, C19. */
+/**
+ * Chats by presets: the request that the provider gets, that of the built-in model, and the refusals. D10,
+ * C19.
+ */
 import t from 'tap'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { fail } from '../../../../src/schemas/failures.ts'
@@ -34,7 +37,7 @@ const PRESETS: MemoryPresets = {
 const presetConfigs = memoryConfigs(PRESETS, 'w')
 const messages = [{ role: 'user', content: 'Hello there' }]
 
-t.test('200: a preset fills what the request lacks, by each form of its name', async (t) => {
+t.test('200: a preset fills members that the request lacks, by each form of its name', async (t) => {
   const { post, first, rest } = await openChatProvider(t, { presetConfigs })
   const names = [
     { model: '@preset/helper' },
@@ -59,7 +62,7 @@ t.test('200: a preset fills what the request lacks, by each form of its name', a
   t.equal(await rest(), 0)
 })
 
-t.test('200: what the request says wins, but for tools, which are joined', async (t) => {
+t.test('200: members of the request win, except tools, which are joined', async (t) => {
   const { post, first } = await openChatProvider(t, { presetConfigs })
   const own = { temperature: 0, max_completion_tokens: 9, tools: [tool('g'), tool('h')], stop: null }
   await post({ model: 'acme/chat@preset/helper', messages, ...own })
@@ -122,7 +125,7 @@ t.test('200: the models of a preset are tried after the model of the request', a
   t.match(await response.json(), { model: 'acme/one' })
 })
 
-t.test('400 404 503: what is refused, as in embeddings', async (t) => {
+t.test('400 404 503: the same refusals as in embeddings', async (t) => {
   const { post, first } = await openChatProvider(t, { presetConfigs })
   const refused = async (body: object): Promise<unknown> => {
     const response = await post({ messages, ...body })

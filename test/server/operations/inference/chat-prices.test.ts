@@ -32,7 +32,7 @@ async function opened(t: Test, isLimited = false) {
     generations,
     firstFacts: { pricing: PRICING, modifiers: MODIFIERS },
   })
-  /** Nano-USD of a call whose answer reports so much. */
+  /** Nano-USD of a call whose answer reports this usage. */
   const charged = async (prompt: number, reported: string | null, more: object = {}) => {
     const usage = { prompt_tokens: prompt, completion_tokens: 5, total_tokens: prompt + 5 }
     front.first.usually(answersChat({ usage, more: { service_tier: reported } }))

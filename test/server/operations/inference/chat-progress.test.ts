@@ -1,4 +1,4 @@
-/** What a front tells its journal of the streams that are open. D28. */
+/** Progress of open streams that a front reports to its journal. D28. */
 import t from 'tap'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { openChatProvider, type ChatProviderOptions } from '../../../support/inference/chat-provider-front.ts'
@@ -23,7 +23,7 @@ async function toldWords({ holds }: { readonly holds: readonly Held[] }): Promis
 
 const WORDS = ['One', ' two', ' three', ' four']
 
-t.test('an open stream tells what it would be charged; behind its end it tells nothing', async (t) => {
+t.test('an open stream reports its charge so far, and nothing after its end', async (t) => {
   const spend = keptSpend()
   const front = await openChatProvider(t, { spend, firstProvider: { on_leave: 'drain' } })
   const steps = new Steps()
@@ -57,7 +57,7 @@ t.test('an open stream tells what it would be charged; behind its end it tells n
   await (await another).text()
 })
 
-t.test('an id that the provider tells late is told as soon as it is known', async (t) => {
+t.test('reports an id that the provider sends late as soon as it is known', async (t) => {
   const spend = keptSpend()
   const front = await openChatProvider(t, { spend })
   const steps = new Steps()
@@ -79,7 +79,7 @@ t.test('an id that the provider tells late is told as soon as it is known', asyn
   await response.text()
 })
 
-t.test('the built-in model tells its own count, and a whole answer tells nothing', async (t) => {
+t.test('the built-in model reports its own count, and a whole answer reports nothing', async (t) => {
   const spend = keptSpend()
   const { post } = await openChatProvider(t, { spend })
   const messages = [{ role: 'user', content: 'word '.repeat(200) }]
@@ -117,7 +117,7 @@ const FORMS = [
 ]
 
 for (const { name, events, open, path, body } of FORMS) {
-  t.test(`an open stream of ${name} tells what it would be charged`, async (t) => {
+  t.test(`an open stream of ${name} reports its charge so far`, async (t) => {
     const spend = keptSpend()
     const { first, url } = await open(t, { spend })
     first.usually(streams(events, { ending: 'silent' }))

@@ -34,29 +34,26 @@ t.test('the built-in model counts words', async (t) => {
   t.same(await response.json(), { input_tokens: 3 })
 })
 
-t.test(
-  'messages.count_tokens 404: providers that count nothing, of which calls are none the worse',
-  async (t) => {
-    const { send, first, second, breakers } = await openMessagesProvider(t)
-    for (const provider of [first, second])
-      provider.usually((call, reply) =>
-        call.path.endsWith(BELOW)
-          ? refusesMessages(404, { type: 'not_found_error' })(call, reply)
-          : answersMessages()(call, reply),
-      )
-    const asked = Array.from({ length: 50 }, () => send(hello, {}, BELOW))
-    for (const response of await Promise.all(asked)) {
-      t.equal(response.status, 404)
-      t.match(await response.json(), {
-        type: 'error',
-        error: { type: 'not_found_error', metadata: { error_type: 'count_unavailable' } },
-      })
-    }
-    t.same(breakers(), [])
-    const answer = await send({ ...hello, max_tokens: 9 })
-    t.equal(answer.headers.get('x-sluice-provider'), 'first')
-  },
-)
+t.test('messages.count_tokens 404: no provider counts, and their calls are not affected', async (t) => {
+  const { send, first, second, breakers } = await openMessagesProvider(t)
+  for (const provider of [first, second])
+    provider.usually((call, reply) =>
+      call.path.endsWith(BELOW)
+        ? refusesMessages(404, { type: 'not_found_error' })(call, reply)
+        : answersMessages()(call, reply),
+    )
+  const asked = Array.from({ length: 50 }, () => send(hello, {}, BELOW))
+  for (const response of await Promise.all(asked)) {
+    t.equal(response.status, 404)
+    t.match(await response.json(), {
+      type: 'error',
+      error: { type: 'not_found_error', metadata: { error_type: 'count_unavailable' } },
+    })
+  }
+  t.same(breakers(), [])
+  const answer = await send({ ...hello, max_tokens: 9 })
+  t.equal(answer.headers.get('x-sluice-provider'), 'first')
+})
 
 t.test('another endpoint counts where one fails, and none is marked', async (t) => {
   const { send, first, second, breakers } = await openMessagesProvider(t)
@@ -77,7 +74,7 @@ t.test('another endpoint counts where one fails, and none is marked', async (t) 
 })
 
 t.test(
-  'messages.count_tokens 400, 502, 529: refusals and failures are told in the form of the caller',
+  'messages.count_tokens 400, 502, 529: refusals and failures have the form of the caller',
   async (t) => {
     const { send, first, second } = await openMessagesProvider(t)
     const told = async (body: object): Promise<unknown> => (await send(body, {}, BELOW)).json()

@@ -159,7 +159,7 @@ t.test('a tool that the request chooses is called in three fragments', async (t)
 })
 
 t.test(
-  'the slow variant writes a word at a time, and a caller that leaves is charged for what it got',
+  'the slow variant writes a word at a time, and charges a caller that leaves for the words sent',
   async (t) => {
     const spend = keptSpend()
     const { port, untilSettled, settled } = await openChat(t, { spend })
@@ -263,7 +263,7 @@ t.test('an answer has no more tokens than the model writes for a call', async (t
   }
 })
 
-t.test('a text that is longer than what the model repeats is cut', async (t) => {
+t.test('a text that is too long to repeat is cut', async (t) => {
   const { post } = await openChat(t)
   const content = 'x'.repeat(ECHO_UNITS_MAX + 1)
   const more = { messages: [{ role: 'user', content }], stop: ['y'.repeat(ECHO_UNITS_MAX + 1), 'never'] }

@@ -1,4 +1,4 @@
-/** Responses of the built-in model, and what is refused before any model is asked. */
+/** Responses of the built-in model, and refusals before any model is asked. */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { ASKED_MAX, MESSAGES_MAX, TOOLS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
@@ -88,7 +88,7 @@ t.test(
   },
 )
 
-t.test('a stream tells of each item from its begin to its end', async (t) => {
+t.test('a stream has the events of each item from its begin to its end', async (t) => {
   const { post } = await open(t)
   const response = await post({ ...hello, stream: true, reasoning: { effort: 'low' } })
   t.equal(response.headers.get('content-type'), 'text/event-stream')

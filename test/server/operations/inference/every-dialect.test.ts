@@ -1,4 +1,4 @@
-/** What chat, responses and messages have in common: each scenario runs in every dialect. */
+/** Behaviour common to chat, responses and messages: each scenario runs in every dialect. */
 import t, { type Test } from 'tap'
 import { fail } from '../../../../src/schemas/failures.ts'
 import { INFERENCE_DEADLINE_MS } from '../../../../src/schemas/inference/inference-limits.ts'
@@ -54,7 +54,7 @@ each('an endpoint that fails before its first output leaves no trace, another an
   t.equal(await rest(), 0)
 })
 
-each('a refusal of the request is told, and tried nowhere else', async (row, t) => {
+each('reports a refusal of the request, and tries no other endpoint', async (row, t) => {
   const { post, first, second } = await openDialect(t, row)
   for (const stream of [true, false]) {
     first.script(row.refuses(400, 'No such voice.'))
@@ -66,7 +66,7 @@ each('a refusal of the request is told, and tried nowhere else', async (row, t) 
   t.equal(second.calls.length, 0)
 })
 
-each('a stream that breaks behind its first output says so, and is paid for what came', async (row, t) => {
+each('a stream that breaks after its first output ends with an error, and is paid', async (row, t) => {
   const spend = keptSpend()
   const { post, first, second } = await openDialect(t, row, { spend })
   for (const ending of ['fin', 'rst'] as const) {
@@ -81,7 +81,7 @@ each('a stream that breaks behind its first output says so, and is paid for what
   for (const { end } of spend.holds) t.match(end, { isEstimated: true, provider: 'first' })
 })
 
-each('a usage that is not credible is replaced by an estimate, which the caller is told', async (row, t) => {
+each('replaces a usage that is not credible by an estimate, and marks the answer', async (row, t) => {
   const spend = keptSpend()
   const { post, first } = await openDialect(t, row, { spend })
   for (const usage of row.untold) {
@@ -95,7 +95,7 @@ each('a usage that is not credible is replaced by an estimate, which the caller 
   }
 })
 
-each('the head tells how long the stages took, until the first output. D32', async (row, t) => {
+each('the head has the duration of each stage until the first output. D32', async (row, t) => {
   const { post } = await openDialect(t, row)
   const [before, ms] = ['auth;dur=MS, limits;dur=MS, validate;dur=MS, ', '\\d+\\.\\d{3}']
   const timed = (stages: string): RegExp => new RegExp(`^${stages.replaceAll('MS', ms)}$`)

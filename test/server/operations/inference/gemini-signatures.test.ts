@@ -1,4 +1,4 @@
-/** What Gemini signs comes back to it through each dialect, as its callers write it. */
+/** Signatures of Gemini come back to it through each dialect, as its callers write them. */
 import t from 'tap'
 import { writeGemini } from '../../../../src/dialects/gemini/write-request.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
@@ -29,7 +29,7 @@ const BY = {
 }
 const SCHEMA = { type: 'object', properties: {} }
 
-/** A caller who gives back what it was given, with results of all calls. */
+/** A caller who sends back the answer that it got, with results of all calls. */
 interface Caller {
   readonly answer: () => WholeText
   readonly begun: readonly Members[]

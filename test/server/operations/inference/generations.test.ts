@@ -1,4 +1,4 @@
-/** Records of calls: what each call leaves, who reads it, and what never stands in it. */
+/** Records of calls: what each call leaves, who may read it, and what it never holds. */
 import t, { type Test } from 'tap'
 import { Compile } from 'typebox/compile'
 import { GENERATION_ID_CHARS_MAX } from '../../../../src/schemas/inference/generation-limits.ts'
@@ -75,7 +75,7 @@ async function open(t: Test, options: ChatProviderOptions = {}): Promise<Opened>
   }
 }
 
-/** @returns the id that the answer tells */
+/** @returns the id of the answer */
 async function drained(response: Response): Promise<string> {
   await response.text().catch(() => '')
   return present(response.headers.get('x-generation-id'))
@@ -164,7 +164,7 @@ t.test('a whole answer, and one that a second endpoint gave', async (t) => {
   })
 })
 
-t.test('searches that the provider told stand in the record', async (t) => {
+t.test('a record has the searches that the provider reported', async (t) => {
   const { post, first, recordOf } = await open(t)
   first.usually(answersChat({ usage: { ...USED, server_tool_use: { web_search_requests: 3 } } }))
   for (const body of [hello, stream]) t.equal((await recordOf(await drained(await post(body)))).x.searches, 3)
@@ -172,7 +172,7 @@ t.test('searches that the provider told stand in the record', async (t) => {
   t.equal((await recordOf(await drained(await post(hello)))).x.searches, 0)
 })
 
-t.test('what the built-in model wrote has a record too, with its own counts', async (t) => {
+t.test('an answer of the built-in model has a record too, with its own counts', async (t) => {
   const { post, recordOf } = await open(t)
   for (const isStream of [true, false]) {
     const body = { ...hello, model: 'sluice/echo-1', max_tokens: 1, stream: isStream }
@@ -243,7 +243,7 @@ t.test('a call that fails with a status leaves no record', async (t) => {
   t.same(kept, [])
 })
 
-t.test('generations.read 404: of another workspace, of another organization, of nobody', async (t) => {
+t.test('generations.read 404: foreign workspaces and organizations, and an unknown id', async (t) => {
   const { generations, read } = await open(t)
   const own = generation({ upstreamId: 'upstream-1' })
   const other = generation({ workspaceId: OTHER_WORKSPACE, upstreamId: 'upstream-2' })
@@ -262,7 +262,7 @@ t.test('generations.read 404: of another workspace, of another organization, of 
   })
 })
 
-t.test('generations.read 400: a query without an id, or with one that is none', (t) => refusesOdd(t, ''))
+t.test('generations.read 400: a query without an id, or with an invalid one', (t) => refusesOdd(t, ''))
 t.test('generations.content 400: the same', (t) => refusesOdd(t, '/content'))
 
 async function refusesOdd(t: Test, path: string): Promise<void> {
@@ -290,7 +290,7 @@ t.test('reads count against the limit of the key', async (t) => {
 })
 
 t.test(
-  'a row has nothing of the prompt, the answer, a tool, a key, or what a provider hides in names. D37',
+  'a row has nothing of the prompt, the answer, a tool, a key, or text that a provider hides in names. D37',
   async (t) => {
     const { post, first, recordOf, generations } = await open(t)
     const rows: unknown[] = []

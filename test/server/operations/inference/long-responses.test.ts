@@ -1,4 +1,4 @@
-/** Responses of models of another form whose text is long: what is kept of them, and what writing them costs. */
+/** Long responses of models of another form: how much is kept of them, and the cost of writing them. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import {
@@ -21,7 +21,7 @@ import type { WrittenPart } from '../../../../src/dialects/parts.ts'
 import { KeptParts } from '../../../../src/dialects/passed-parts.ts'
 import { JsonWriter, PreparedJson } from '../../../../src/dialects/responses/answer-items.ts'
 
-/** 64 KiB in UTF-8, with what JSON escapes. */
+/** 64 KiB in UTF-8, with characters that JSON escapes. */
 const WORD = 'say "é"\n'.padEnd(63, '-').repeat(1_024)
 const WORDS_OF_MIB = MIB / Buffer.byteLength(WORD)
 
@@ -56,7 +56,7 @@ type Event = Readonly<Record<string, unknown>>
 const textIn = (events: readonly Event[]): string =>
   events.flatMap(({ type, delta }) => (type === 'response.output_text.delta' ? [String(delta)] : [])).join('')
 
-t.test('5 MiB of text: the failure is the last event, and what was delivered is paid', async (t) => {
+t.test('5 MiB of text: the failure is the last event, and the delivered text is paid', async (t) => {
   const { ask, spend, rest } = await rigged(t)
   const events = eventsIn(Buffer.from(await readBroken(await ask(5)))) as readonly Event[]
   t.match(events.at(-1), { type: 'error', code: 'upstream_too_large', message: /4 MiB/ })

@@ -1,6 +1,6 @@
 /**
- * Messages that a provider answers which speaks messages: what it gets, what the caller gets, and what is
- * paid.
+ * Messages at a provider that speaks messages: the request that it gets, the answer of the caller, and the
+ * charge.
  */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
@@ -65,7 +65,7 @@ t.test('a whole answer passes with its usage and cost', async (t) => {
   t.equal(await rest(), 0)
 })
 
-t.test('the provider gets what the caller sent, but for what is for Sluice', async (t) => {
+t.test("the provider gets the caller's request without the members for Sluice", async (t) => {
   const { send, first } = await openMessagesProvider(t)
   const cached = { type: 'text', text: 'é', cache_control: { type: 'ephemeral', ttl: '1h' } }
   const turns = [
@@ -102,7 +102,7 @@ t.test('a header of the catalogue gives way to that of the call', async (t) => {
   t.match(call.headers, { 'anthropic-version': '2023-06-01', 'x-more': 'm' })
 })
 
-t.test('what a cache keeps for an hour has its own price', async (t) => {
+t.test('cache writes for an hour have their own price', async (t) => {
   const spend = keptSpend()
   const pricing = {
     ...{ prompt: '0.000001', completion: '0.000002', input_cache_read: '0.0000001' },
@@ -122,7 +122,7 @@ t.test('what a cache keeps for an hour has its own price', async (t) => {
 const SEARCHED = { prompt: '0.000001', completion: '0.000002', web_search: '0.01' }
 const SEARCH = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 }
 
-t.test('searches of the web are bounded by their maximum, and paid by what the provider tells', async (t) => {
+t.test('web searches are bounded by their maximum, and paid by the reported number', async (t) => {
   const spend = keptSpend()
   const facts = { firstFacts: { pricing: SEARCHED, context_length: 1_000 } }
   const { send, first, rest } = await openMessagesProvider(t, { spend, ...facts })
@@ -206,7 +206,7 @@ t.test("messages 400: the operator's account holds no state, the workspace's own
 })
 
 t.test(
-  'messages 403: searches without a maximum or a price are told, and pass without a limit',
+  'messages 403: searches without a maximum or a price are named, and pass without a limit',
   async (t) => {
     for (const [pricing, max_uses, path] of [
       [SEARCHED, undefined, '/tools/0/max_uses'],

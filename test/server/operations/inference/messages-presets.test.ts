@@ -1,4 +1,4 @@
-/** Messages that use a preset: what the provider gets of it, in the form of messages. */
+/** Messages that use a preset: the parts of it that the provider gets, in the form of messages. */
 import t from 'tap'
 import { bodyOf } from '../../../support/inference/fake-chat.ts'
 import { openMessagesProvider } from '../../../support/inference/messages-front.ts'
@@ -21,7 +21,7 @@ const presetConfigs = memoryConfigs(PRESETS, 'w')
 const messages = [{ role: 'user', content: 'Hello there' }]
 const brief = { type: 'text', text: 'Be "brief".' }
 
-t.test('a preset fills what the request lacks, also the maximum of tokens', async (t) => {
+t.test('a preset fills members that the request lacks, including max_tokens', async (t) => {
   const { send, first, rest } = await openMessagesProvider(t, { presetConfigs })
   for (const stream of [true, false]) {
     const response = await send({ model: '@preset/helper', messages, stream })
@@ -35,7 +35,7 @@ t.test('a preset fills what the request lacks, also the maximum of tokens', asyn
   t.equal(await rest(), 0)
 })
 
-t.test('what the request says wins, tools are joined, and the system prompts stand together', async (t) => {
+t.test('members of the request win, and tools and system prompts are joined', async (t) => {
   const { send, first } = await openMessagesProvider(t, { presetConfigs })
   const own = { preset: 'helper', messages, max_tokens: 9, temperature: 0, tools: [tool('g'), tool('h')] }
   const cached = { type: 'text', text: 'own', cache_control: { type: 'ephemeral' } }

@@ -42,7 +42,7 @@ t.test('a record has the provider’s id, its word for the end, and the caches o
 })
 
 t.test(
-  'a caller who leaves a stream pays its input as told and what came, and the provider is left',
+  "a caller who leaves a stream pays the reported input and the output so far, and the provider's call ends",
   async (t) => {
     const [spend, generations] = [keptSpend(), keptGenerations()]
     const { url, first, rest } = await openMessagesProvider(t, { spend, generations })
@@ -71,7 +71,7 @@ t.test(
   },
 )
 
-t.test('a stream that ends without its last event is an error, and tells what came', async (t) => {
+t.test('a stream that ends without its last event is an error, with the output that arrived', async (t) => {
   const generations = keptGenerations()
   const { send, first } = await openMessagesProvider(t, { generations })
   first.script(streams(messageEvents().slice(0, -1)))

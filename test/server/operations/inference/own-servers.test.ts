@@ -32,7 +32,7 @@ t.test(
     const inference = inferenceWith({ egress, credentials: new Map(), log })
     const { post } = await openChat(t, { inference, extra: JSON.parse(shown), log })
     const [vllm, ollama, llamacpp] = servers
-    // Conversations share servers that cost the same, unless the caller says an order.
+    // Conversations share servers that cost the same, unless the caller sets an order.
     const provider = { order: ['vllm', 'ollama', 'llamacpp'] }
     const messages = [{ role: 'user', content: 'Hello' }]
     const ask = { model: 'mine/qwen', messages, provider, top_k: 5, stream: true }

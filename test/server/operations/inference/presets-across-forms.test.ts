@@ -44,7 +44,7 @@ const presetConfigs = memoryConfigs(
   'w',
 )
 
-/** What a provider gets of all of them. */
+/** The request that a provider gets from each of them. */
 const ARRIVED: Readonly<Record<TextProtocol, object>> = {
   chat: {
     ...{ temperature: 0.5, max_tokens: 30, tools: [{ function: { name: 'find' } }] },
@@ -100,7 +100,7 @@ t.test('versions of one preset may be of several forms', async (t) => {
 })
 
 t.test(
-  '200: what no call of its form could have is left out of a preset of another form, and named',
+  '200: fields that no call of its form could have are left out of a preset of another form, and named',
   async (t) => {
     const { send, first } = await rigged(t, 'messages', { presetConfigs })
     const response = await send('messages', { model: '@preset/broken' })

@@ -89,7 +89,7 @@ t.test('a stream passes with the canonical model, its usage and cost in the last
   t.equal(await rest(), 0)
 })
 
-t.test('events above what one turn may copy arrive whole, the last with its cost', async (t) => {
+t.test('events too large to copy in one turn arrive whole, the last with its cost', async (t) => {
   const { post, first } = await open(t)
   const word = 'a "word" of é\n'.repeat(40_000)
   first.usually(answersResponses({ words: [word] }))
@@ -102,7 +102,7 @@ t.test('events above what one turn may copy arrive whole, the last with its cost
   t.match(events.at(-1), { type: 'response.completed', response: { model: 'acme/chat', usage: { cost } } })
 })
 
-t.test('what Codex sends arrives byte for byte, but for the model', async (t) => {
+t.test('a request of Codex arrives byte for byte, except the model', async (t) => {
   const { post, first } = await open(t)
   const message = (role: string, type: string, text: string): object => ({
     type: 'message',
@@ -207,7 +207,7 @@ t.test('a whole answer passes with its usage and cost', async (t) => {
   t.equal(await rest(), 0)
 })
 
-t.test('an answer above what the loop reads is read in a thread', async (t) => {
+t.test('an answer too large for the loop is read in a thread', async (t) => {
   const { post, first, rest } = await open(t)
   const text = 'é'.repeat(200_000)
   const output = [{ type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text }] }]
@@ -218,7 +218,7 @@ t.test('an answer above what the loop reads is read in a thread', async (t) => {
   t.equal(await rest(), 0)
 })
 
-t.test('a response that fails behind its first output is whole, and is paid', async (t) => {
+t.test('a response that fails after its first output is whole, and is paid', async (t) => {
   const spend = keptSpend()
   const { post, first } = await open(t, { spend })
   const failed = {
@@ -234,7 +234,7 @@ t.test('a response that fails behind its first output is whole, and is paid', as
   t.match(spend.holds[0]?.end, { costNano: COST * 1e9, isEstimated: false })
 })
 
-t.test('a model whose endpoints speak nothing is refused', async (t) => {
+t.test('a model whose endpoints speak no text form is refused', async (t) => {
   const { post } = await open(t, { providers: { speaks: [] } })
   const response = await post(hello)
   t.equal(response.status, 400)
@@ -243,7 +243,7 @@ t.test('a model whose endpoints speak nothing is refused', async (t) => {
   })
 })
 
-t.test('400 stateless: what an account would store, or has stored', async (t) => {
+t.test('400 stateless: requests to store at the account, or to use what it has stored', async (t) => {
   const { post, first } = await open(t)
   const cases: readonly (readonly [object, string])[] = [
     [{ store: true }, '/store'],

@@ -1,4 +1,4 @@
-/** Calls of responses by presets: what the provider gets. D10, C19. */
+/** Calls of responses by presets: the request that the provider gets. D10, C19. */
 import t from 'tap'
 import { openChatProvider, type ChatProviderFront } from '../../../support/inference/chat-provider-front.ts'
 import { bodyOf } from '../../../support/inference/fake-chat.ts'
@@ -67,7 +67,7 @@ async function open(t: Teardown): Promise<ChatProviderFront> {
   return front
 }
 
-t.test('a preset fills what the request lacks, and its prompt stands before the own one', async (t) => {
+t.test('a preset fills members that the request lacks, and its prompt comes first', async (t) => {
   const { post, first, rest } = await open(t)
   for (const stream of [true, false]) {
     for (const own of [{}, { instructions: null }, { instructions: 'In "English".' }]) {

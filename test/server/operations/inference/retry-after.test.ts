@@ -17,7 +17,7 @@ const retryInfo = (retryDelay: unknown): object => ({
 })
 const AFTER_7: Readonly<Record<string, string>> = { 'retry-after': '7' }
 
-/** What a provider answers, and the status and `Retry-After` that its callers get. */
+/** Answers of a provider, with the status and `Retry-After` that its callers get. */
 const WAITS: readonly (readonly [FakeAnswer, number, string | null])[] = [
   [refusesGemini(429, retryInfo('34.07s')), 529, '35'],
   [refusesGemini(503, retryInfo('3s')), 502, '3'],

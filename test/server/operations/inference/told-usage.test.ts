@@ -1,4 +1,4 @@
-/** Usage in the words of each dialect, where a caller is told more than sums. D24. */
+/** Usage in each dialect where a caller gets more than sums. D24. */
 import t from 'tap'
 import { messagesUsage } from '../../../../src/dialects/messages/answer.ts'
 import { chatUsage } from '../../../../src/dialects/chat/usage.ts'
@@ -8,7 +8,7 @@ const media = { audio: 3, image: 2, audioRead: 4, audioOutput: 1 }
 const toldBy = (usageOf: typeof chatUsage, more: object): unknown =>
   JSON.parse(usageOf({ usage: { ...TOKENS, ...more }, isByok: false, isEstimated: false }, 0).whole)
 
-t.test('chat tells sounds and pictures of the prompt and of the answer, where there are some', async (t) => {
+t.test('chat usage has the sounds and pictures of the prompt and the answer, if any', async (t) => {
   t.match(toldBy(chatUsage, { media }), {
     prompt_tokens: 30,
     prompt_tokens_details: { cached_tokens: 20, audio_tokens: 7, image_tokens: 2 },
@@ -17,7 +17,7 @@ t.test('chat tells sounds and pictures of the prompt and of the answer, where th
   t.match(toldBy(chatUsage, {}), { prompt_tokens_details: { audio_tokens: undefined } })
 })
 
-t.test('messages tells how long caches keep what they have written, and the thinking', async (t) => {
+t.test('messages usage has the cache writes by lifetime, and the thinking', async (t) => {
   t.match(toldBy(messagesUsage, { cacheWrite: 7, cacheWriteHour: 3, reasoning: 9 }), {
     ...{ input_tokens: 10, cache_creation_input_tokens: 7, output_tokens: 14 },
     cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 3 },

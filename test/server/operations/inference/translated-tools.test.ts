@@ -1,4 +1,4 @@
-/** Tools of Codex at providers that have functions alone: what each side gets. D6. */
+/** Tools of Codex at providers that have functions only: the messages of both sides. D6. */
 import t, { type Test } from 'tap'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'

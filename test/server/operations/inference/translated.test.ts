@@ -1,4 +1,4 @@
-/** Calls of one dialect at providers that speak another: what each side gets, and what is paid. */
+/** Calls of one dialect at providers that speak another: the messages of both sides, and the charge. */
 import t from 'tap'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
@@ -52,7 +52,7 @@ for (const [from, to] of PAIRS) {
 }
 
 t.test(
-  'what only tunes the answer is left out and named, or refused where parameters are required',
+  'fields that only tune the answer are dropped and named, or refused where parameters are required',
   async (t) => {
     const { send, first } = await rigged(t, 'messages')
     const response = await send('chat', { seed: 7, logit_bias: { 1: 2 }, n: 1 })
@@ -110,7 +110,7 @@ t.test('features of `anthropic-beta` are named where the provider speaks another
   t.equal(await ask('/chat/completions'), null)
 })
 
-t.test('what would make the answer another one is 400 with its path, and reaches no provider', async (t) => {
+t.test('a field that would change the answer is 400 with its path, and reaches no provider', async (t) => {
   for (const [from, to, body, path] of [
     ['chat', 'messages', { n: 2 }, '/n'],
     ['chat', 'gemini', { prediction: { type: 'content', content: 'x' } }, '/prediction'],
@@ -175,7 +175,7 @@ t.test('reasoning that another provider signed does not reach a provider of the 
   t.ok(first.calls[1]?.body.includes('"signature":"AAAA"'))
 })
 
-t.test('reasoning that nobody can go on from does not reach a provider that stores nothing', async (t) => {
+t.test('reasoning without content or signature does not reach a provider that stores nothing', async (t) => {
   const bare = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }] }
   const told = { ...bare, id: 'rs_2', content: [{ type: 'reasoning_text', text: 'hm' }] }
   const own = { ...bare, id: 'rs_3', encrypted_content: 'gAAA' }

@@ -76,7 +76,7 @@ t.test('keys.create 201: a disabled key is refused until it is enabled', async (
   t.equal(await works(key), 200)
 })
 
-t.test('a key has what it is made with: limit, resets, models, rate, expiry, workspace', async (t) => {
+t.test('a key keeps its values: limit, resets, models, rate, expiry, workspace', async (t) => {
   const { make, look, store, other } = shared
   const input = {
     limit: 0.1 + 0.2,

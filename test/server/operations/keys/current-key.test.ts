@@ -10,7 +10,7 @@ import { openKeysFront } from '../../../support/keys/keys-front.ts'
 import { must } from '../../../support/must.ts'
 
 const shared = await openKeysFront(t)
-// No day ends between what a key spends and the look at it.
+// No day ends between the spending of a key and the look at it.
 await turnTo(shared.store, '2024-02-28')
 
 t.test('keys.get_current 200: every member that existing clients require', async (t) => {
@@ -101,31 +101,28 @@ t.test('while the store is away keys answer 500, and say when to try again', asy
   }
 })
 
-t.test(
-  'a key that is made without a word on it has the rate of the operator, unless it says null',
-  async (t) => {
-    const { store, organizationId } = shared
-    const apiKeys = openApiKeys({ store, publish: () => Promise.resolve(), rateLimitRpm: 120 })
-    const input = {
-      kind: 'inference',
-      name: 'k',
-      organizationId,
-      workspace: 'default',
-      limitNano: null,
-      limitReset: null,
-      countsByok: false,
-      allowedModels: null,
-      scopes: null,
-      internId: null,
-      creatorUserId: null,
-      externalUser: null,
-      expiresAt: null,
-    } as const
-    const by = { ...CLI, operation: 'keys.create' }
-    t.match(await apiKeys.create(input, by), { ok: true, value: { apiKey: { rateLimitRpm: 120 } } })
-    t.match(await apiKeys.create({ ...input, rateLimitRpm: null }, by), {
-      ok: true,
-      value: { apiKey: { rateLimitRpm: null } },
-    })
-  },
-)
+t.test("a key made without a rate has the operator's, unless it says null", async (t) => {
+  const { store, organizationId } = shared
+  const apiKeys = openApiKeys({ store, publish: () => Promise.resolve(), rateLimitRpm: 120 })
+  const input = {
+    kind: 'inference',
+    name: 'k',
+    organizationId,
+    workspace: 'default',
+    limitNano: null,
+    limitReset: null,
+    countsByok: false,
+    allowedModels: null,
+    scopes: null,
+    internId: null,
+    creatorUserId: null,
+    externalUser: null,
+    expiresAt: null,
+  } as const
+  const by = { ...CLI, operation: 'keys.create' }
+  t.match(await apiKeys.create(input, by), { ok: true, value: { apiKey: { rateLimitRpm: 120 } } })
+  t.match(await apiKeys.create({ ...input, rateLimitRpm: null }, by), {
+    ok: true,
+    value: { apiKey: { rateLimitRpm: null } },
+  })
+})

@@ -107,7 +107,7 @@ t.test('keys.list 400: a workspace that is unknown or foreign, a number out of r
   }
 })
 
-t.test('keys.get 200: usage in the windows of today, and what is left of the limit', async (t) => {
+t.test('keys.get 200: usage in the windows of today, and the rest of the limit', async (t) => {
   const { make, look, store } = await openKeysFront(t)
   const {
     data: { hash },
@@ -130,19 +130,16 @@ t.test('keys.get 200: usage in the windows of today, and what is left of the lim
   )
 })
 
-t.test(
-  'what is left of a limit counts own credentials where it says so, and is never below nothing',
-  async (t) => {
-    const { make, look, store, call } = shared
-    const {
-      data: { hash },
-    } = await make({ limit: 3 })
-    await plantUsage(store, hash, { spent: 2_000_000_000, byok: 2_000_000_000 })
-    t.equal((await look(hash)).limit_remaining, 1)
-    await call('PATCH', `/keys/${hash}`, { body: { include_byok_in_limit: true } })
-    t.equal((await look(hash)).limit_remaining, 0)
-  },
-)
+t.test('the rest of a limit counts own credentials where it says so, and is never negative', async (t) => {
+  const { make, look, store, call } = shared
+  const {
+    data: { hash },
+  } = await make({ limit: 3 })
+  await plantUsage(store, hash, { spent: 2_000_000_000, byok: 2_000_000_000 })
+  t.equal((await look(hash)).limit_remaining, 1)
+  await call('PATCH', `/keys/${hash}`, { body: { include_byok_in_limit: true } })
+  t.equal((await look(hash)).limit_remaining, 0)
+})
 
 for (const title of [
   'keys.get 404: GET',
@@ -179,7 +176,7 @@ for (const title of [
 }
 
 t.test(
-  'keys.update 200: what is given changes, null takes away, the rest stays, and the front obeys',
+  'keys.update 200: given members change, null removes, the rest stays, and the front obeys',
   async (t) => {
     const { call, make, works, look } = shared
     const {
@@ -224,7 +221,7 @@ t.test(
   },
 )
 
-t.test('a limit moves with its resets, and its account says which change is the last', async (t) => {
+t.test('a limit moves with its resets, and its account records the newest change', async (t) => {
   const { call, make, store } = await openKeysFront(t)
   const {
     data: { hash },
@@ -296,31 +293,28 @@ t.test('keys.delete 200: the key is refused from then on, also the one that asks
   t.match(await call('GET', '/keys', { key: own.key }), { status: 401, type: 'key_unknown' })
 })
 
-t.test(
-  'every change is audited by whom, with what was before and after, and never with the key',
-  async (t) => {
-    const { call, make, rotate, store } = await openKeysFront(t)
-    const {
-      data: { hash },
-      key,
-    } = await make({ limit: 5 })
-    await call('PATCH', `/keys/${hash}`, { body: { limit: 6 } })
-    const rotated = await rotate(hash)
-    await call('DELETE', `/keys/${hash}`)
-    const events = await auditOf(store)
-    const by = { actor: { kind: 'key', id: /^[0-9a-f]{64}$/ }, object_kind: 'key', outcome: 'changed' }
-    t.match(events, [
-      { ...by, operation: 'keys.create', object_id: hash, before: null, after: { limit: 5 } },
-      { ...by, operation: 'keys.update', object_id: hash, before: { limit: 5 }, after: { limit: 6 } },
-      {
-        ...by,
-        operation: 'keys.rotate',
-        object_id: hash,
-        before: { expires_at: null },
-        after: { expires_at: rotated.previous.expires_at, successor: { hash: rotated.data.hash, limit: 6 } },
-      },
-      { ...by, operation: 'keys.delete', object_id: hash, after: null },
-    ])
-    for (const plain of [key, rotated.key]) t.notMatch(JSON.stringify(events), plain)
-  },
-)
+t.test('every change is audited with its actor, before and after, and never with the key', async (t) => {
+  const { call, make, rotate, store } = await openKeysFront(t)
+  const {
+    data: { hash },
+    key,
+  } = await make({ limit: 5 })
+  await call('PATCH', `/keys/${hash}`, { body: { limit: 6 } })
+  const rotated = await rotate(hash)
+  await call('DELETE', `/keys/${hash}`)
+  const events = await auditOf(store)
+  const by = { actor: { kind: 'key', id: /^[0-9a-f]{64}$/ }, object_kind: 'key', outcome: 'changed' }
+  t.match(events, [
+    { ...by, operation: 'keys.create', object_id: hash, before: null, after: { limit: 5 } },
+    { ...by, operation: 'keys.update', object_id: hash, before: { limit: 5 }, after: { limit: 6 } },
+    {
+      ...by,
+      operation: 'keys.rotate',
+      object_id: hash,
+      before: { expires_at: null },
+      after: { expires_at: rotated.previous.expires_at, successor: { hash: rotated.data.hash, limit: 6 } },
+    },
+    { ...by, operation: 'keys.delete', object_id: hash, after: null },
+  ])
+  for (const plain of [key, rotated.key]) t.notMatch(JSON.stringify(events), plain)
+})

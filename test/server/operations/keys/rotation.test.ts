@@ -7,7 +7,7 @@ import { openKeysFront, type KeysFront } from '../../../support/keys/keys-front.
 import { must } from '../../../support/must.ts'
 
 const shared = await openKeysFront(t)
-// No day ends between what a key spends and the look at it.
+// No day ends between the spending of a key and the look at it.
 await turnTo(shared.store, '2024-02-28')
 
 const WISH = {
@@ -70,7 +70,7 @@ t.test('usage and limit go on as one, and a change of the limit is one for both'
   )
 })
 
-/** Keys of which the caches heard by the last change. */
+/** Keys of the newest two invalidations, which caches obey. */
 async function told(store: KeysFront['store']): Promise<readonly unknown[]> {
   return store.sql`SELECT id FROM (SELECT * FROM invalidations ORDER BY n DESC LIMIT 2) newest ORDER BY id`
 }
@@ -89,7 +89,7 @@ t.test('keys are rotated on and on, and twice from the same one', async (t) => {
   )
 })
 
-t.test('a new key expires when it is said to, and an old one never later than it would', async (t) => {
+t.test('a new key has the requested expiry, and an old one never a later one', async (t) => {
   const { make, rotate } = shared
   const soon = new Date(Date.now() + 3_600_000).toISOString()
   const { data } = await make({ expires_at: soon })
@@ -133,7 +133,7 @@ t.test('an intern key is rotated for its intern, and ends with it', async (t) =>
   t.same([await works(made.key), await works(key)], [401, 401])
 })
 
-t.test('of a removal of the intern and a rotation meanwhile, none leaves a key that works', async (t) => {
+t.test('after a removal of the intern that races with a rotation, no key works', async (t) => {
   const { intern, store, call } = shared
   const interns: string[] = []
   for (let n = 0; n < 5; n++) {

@@ -1,4 +1,4 @@
-/** What a key may do beside its kind, and keys of interns that are made over the API. C34. */
+/** Rights of a key besides its kind, and keys of interns that are made over the API. C34. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { CreateKeyBody, UpdateKeyBody } from '../../../../src/schemas/keys/keys.ts'
@@ -15,7 +15,7 @@ import { runVerb } from '../../../support/operator/verbs.ts'
 
 const shared = await openKeysFront(t)
 
-t.test('a key does what its scopes say, and is told the one that it lacks', async (t) => {
+t.test('a key may do what its scopes allow, and a refusal names the missing scope', async (t) => {
   const { call, make } = shared
   const { data, key } = await make({ scopes: ['files:read'] })
   t.same(data.scopes, ['files:read'])
@@ -62,7 +62,7 @@ t.test('a scope that no operation needs is described as reserved, and no other i
 })
 
 t.test(
-  'scopes are checked before the body is looked at, and a key of the wrong kind is told of its kind',
+  'scopes are checked before the body is read, and a key of the wrong kind is refused for its kind',
   async (t) => {
     const { call, make } = shared
     const { key } = await make({ scopes: [] })
@@ -98,7 +98,7 @@ t.test('a change of scopes is obeyed, audited, goes with a rotation; null is all
   t.equal(await mayList(), true)
 })
 
-t.test('keys.create 400: scopes that are none, twice the same, or of a management key', async (t) => {
+t.test('keys.create 400: unknown scopes, repeated ones, or those of a management key', async (t) => {
   const { call, make } = shared
   for (const scopes of [['root'], ['videos', 'videos'], 'videos', [null]]) {
     t.match(
@@ -128,7 +128,7 @@ t.test("keys.create 201: with intern_id the key is the intern's, in its workspac
   t.match(rows, [{ kind: 'intern', intern_id: id, workspace_id: data.workspace_id }])
 })
 
-t.test('keys.create 404: an intern of nobody, or of another organization; no key is made', async (t) => {
+t.test('keys.create 404: an intern that is unknown or of another organization; no key is made', async (t) => {
   const { call, foreignKey, intern, store } = shared
   const id = await intern()
   const before = [...(await store.sql`SELECT count(*) FROM api_keys`)]

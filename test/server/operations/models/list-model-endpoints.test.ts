@@ -4,7 +4,7 @@ import { catalogueOf } from '../../../support/models/catalogue.ts'
 import { FOUR_MODELS, read } from '../../../support/keys/model-reads.ts'
 
 t.test(
-  'models.endpoints 200: every endpoint with every required member; what is not measured is null',
+  'models.endpoints 200: every endpoint with every required member; unmeasured figures are null',
   async (t) => {
     const { status, body } = await read(listModelEndpoints, catalogueOf(t, FOUR_MODELS), {
       params: { author: 'acme', slug: 'embed' },

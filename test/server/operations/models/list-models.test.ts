@@ -57,7 +57,7 @@ const FILTERS: readonly (readonly [object, readonly string[]])[] = [
   [{ min_tool_success_rate: 0 }, []],
 ]
 for (const [query, ids] of FILTERS) {
-  t.test(`models.list 200: ${JSON.stringify(query)} keeps what matches`, async (t) => {
+  t.test(`models.list 200: ${JSON.stringify(query)} keeps the models that match`, async (t) => {
     t.same(idsOf(await list(t, query)), ids)
   })
 }
@@ -121,7 +121,7 @@ t.test('models.list 200: a text that needs escaping survives in links.next', asy
   t.match(body, { links: { next: '/api/v1/models?q=chat&model_authors=acme%2Cother&limit=1&offset=1' } })
 })
 
-t.test('models.list 400: a list with an empty entry is told by its path', async (t) => {
+t.test('models.list 400: a list with an empty entry is named by its path', async (t) => {
   for (const member of [
     'category',
     'arch',
@@ -140,7 +140,7 @@ t.test('models.list 400: a list with an empty entry is told by its path', async 
   }
 })
 
-t.test('models.list 400: the query shape refuses what is no such value', async (t) => {
+t.test('models.list 400: the query shape refuses invalid values', async (t) => {
   const bad = [
     { limit: 0 },
     { limit: 1_001 },
@@ -157,7 +157,7 @@ t.test('models.list 400: the query shape refuses what is no such value', async (
   for (const query of bad) t.notOk(Value.Check(ListModelsQuery, query), JSON.stringify(query))
 })
 
-/** As the pipeline reads it: text becomes what the shape says. */
+/** As the pipeline reads it: text becomes the type of its member. */
 function queryOf(link: string): object {
   const { pathname, searchParams } = new URL(link, 'http://host')
   if (pathname !== '/api/v1/models') throw new Error(`the next page is at ${pathname}`)
@@ -196,7 +196,7 @@ t.test('models.list 200: a list longer than any page is whole, in its order', as
 })
 
 t.test(
-  'models.list 200: the loop has turns while a long list is made, and who asks meanwhile is sent the same bytes',
+  'models.list 200: the loop has turns while a long list is made, and a second caller gets the same bytes',
   async (t) => {
     const catalogue = catalogueOf(t, MANY)
     let turns = 0

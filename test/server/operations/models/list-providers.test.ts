@@ -6,7 +6,7 @@ import { frontOf } from '../../../support/models/model-front.ts'
 import { anyOpenRouterClient } from '../../../support/wire/foreign-clients.ts'
 
 t.test(
-  'providers.list 200: the providers of the catalogue in its order, and null for what it lacks',
+  'providers.list 200: the providers of the catalogue in its order, and null for missing facts',
   async (t) => {
     const { body } = await read(listProviders, catalogueOf(t, FOUR_MODELS))
     const untold = {
@@ -26,7 +26,7 @@ t.test(
 )
 
 t.test(
-  "OpenRouter's client takes the providers, and nothing tells their addresses and variables",
+  "OpenRouter's client takes the providers, and their addresses and variables are not returned",
   async (t) => {
     const providers = [
       {

@@ -9,7 +9,7 @@ import { catalogueOf } from '../../../support/models/catalogue.ts'
 import { frontOf } from '../../../support/models/model-front.ts'
 import { anyOpenRouterClient } from '../../../support/wire/foreign-clients.ts'
 
-/** Of each model one endpoint: it declares no retention, declares retention, or says nothing. */
+/** Of each model one endpoint: it declares no retention, declares retention, or declares nothing. */
 const MANY = {
   providers: [{ slug: 'here', protocol: 'local' }],
   models: [true, false, undefined, true].map((zdr, nth) => ({

@@ -165,7 +165,7 @@ t.test('HEAD of a model has the headers of GET and no body', async (t) => {
   t.same([status, body, headers.get('content-length')], [200, null, got.headers.get('content-length')])
 })
 
-t.test('every bad value of the list query is told by its path, never by its value', async (t) => {
+t.test('names every bad value of the list query by its path, never by its value', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
   for (const [name, value] of Object.entries({
     limit: '1001',

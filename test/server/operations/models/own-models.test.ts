@@ -102,7 +102,7 @@ t.test('models.endpoints 200: endpoints of the workspace stand before those of a
   t.match((await get('/model/acme/chat')).body.data, { name: 'Acme Chat', pricing: { prompt: '0.0000005' } })
 })
 
-t.test('a key that may call no private endpoint sees none of their models', async (t) => {
+t.test('a key that may not call private endpoints does not see their models', async (t) => {
   const { ids, get } = await open(t, { keys: { scopes: ['inference'] } })
   t.same(await ids('/models'), ['acme/chat'])
   t.equal((await get('/model/acme/llama')).status, 404)

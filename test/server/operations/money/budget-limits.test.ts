@@ -1,4 +1,4 @@
-/** What the limit of a budget may be, in which order the limits stand, and when a limit is in force. */
+/** Allowed limits of a budget, their order, and when a limit is in force. */
 import t from 'tap'
 import { workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
 import { USD_MAX } from '../../../../src/schemas/money/money-limits.ts'
@@ -11,7 +11,7 @@ import { must } from '../../../support/must.ts'
 import { openInternsFront } from '../../../support/workspaces/interns-front.ts'
 
 const NOBODY = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'
-/** For tests of what a window has spent: theirs does not end while they run. */
+/** For tests of the spend of a window: it does not end while they run. */
 const TODAY = '2024-02-28'
 const INTERVALS = ['daily', 'weekly', 'monthly', 'lifetime'] as const
 
@@ -38,7 +38,7 @@ t.test('budgets.put 400: a limit that is no amount above 0', async (t) => {
     t.match(dataOf(await put({ call }, 'daily', limit)), { limit_usd: limit })
 })
 
-t.test('a limit is the nearest whole nano-USD, and what else the body holds is ignored', async (t) => {
+t.test('a limit is rounded to whole nano-USD, and other members of the body are ignored', async (t) => {
   const front = await openInternsFront(t)
   t.match(dataOf(await put(front, 'daily', 0.1234567896, { id: NOBODY, reset_interval: 'weekly' })), {
     limit_usd: 0.12345679,
@@ -115,7 +115,7 @@ t.test('two changes that race leave the budgets in order', async (t) => {
 })
 
 t.test(
-  'a limit below what is spent and lent is pending until it is not, and one that is exactly met is in force',
+  'a limit below spent and lent money is pending until it covers them, and in force at exactly that amount',
   async (t) => {
     const front = await openInternsFront(t)
     const account = workspaceAccount(front.workspace.id)

@@ -8,7 +8,7 @@ import { openInternsFront, type Answered } from '../../../support/workspaces/int
 import { must } from '../../../support/must.ts'
 
 const NOBODY = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'
-/** For tests of what a window has spent: theirs does not end while they run. */
+/** For tests of the spend of a window: it does not end while they run. */
 const TODAY = '2024-02-28'
 const INTERVALS = ['daily', 'weekly', 'monthly', 'lifetime'] as const
 /** For tests that change nothing: their refusals need no store of their own. */
@@ -56,33 +56,30 @@ t.test('budgets.put 200: a budget is made and changed; budgets.get reads it by s
   t.ok(String(changed['updated_at']) > String(data['updated_at']))
 })
 
-t.test(
-  'budgets.get 200: what the window has spent, what fronts hold of it, and when it resets',
-  async (t) => {
-    const front = await openInternsFront(t)
-    await turnTo(front.store, '2024-02-29')
-    await setAccount(front.store, workspaceAccount(front.workspace.id), {
-      day: '2024-02-29',
-      daily_spent_nano: '1500000000',
-      weekly_spent_nano: '2500000000',
-      monthly_spent_nano: '3500000001',
-      lifetime_spent_nano: '1',
-      daily_byok_nano: '100',
-      daily_lent_nano: '20',
-    })
-    for (const [nth, interval] of INTERVALS.entries()) await put(front, interval, 100 * (nth + 1))
-    const read = async (interval: string): Promise<unknown> =>
-      dataOf(await front.call('GET', `/workspaces/default/budgets/${interval}`))
-    t.match(await read('daily'), { spent_usd: 1.5, lent_usd: 2e-8, resets_at: '2024-03-01T00:00:00.000Z' })
-    t.match(await read('weekly'), { spent_usd: 2.5, lent_usd: 0, resets_at: '2024-03-04T00:00:00.000Z' })
-    t.match(await read('monthly'), { spent_usd: 3.500000001, resets_at: '2024-03-01T00:00:00.000Z' })
-    t.match(await read('lifetime'), { spent_usd: 1e-9, resets_at: null })
-    await turnTo(front.store, '2024-03-01')
-    t.match(await read('daily'), { spent_usd: 0, lent_usd: 0, resets_at: '2024-03-02T00:00:00.000Z' })
-    t.match(await read('weekly'), { spent_usd: 2.5 })
-    t.match(await read('monthly'), { spent_usd: 0, resets_at: '2024-04-01T00:00:00.000Z' })
-  },
-)
+t.test('budgets.get 200: the spend of the window, the money that fronts hold, and the reset', async (t) => {
+  const front = await openInternsFront(t)
+  await turnTo(front.store, '2024-02-29')
+  await setAccount(front.store, workspaceAccount(front.workspace.id), {
+    day: '2024-02-29',
+    daily_spent_nano: '1500000000',
+    weekly_spent_nano: '2500000000',
+    monthly_spent_nano: '3500000001',
+    lifetime_spent_nano: '1',
+    daily_byok_nano: '100',
+    daily_lent_nano: '20',
+  })
+  for (const [nth, interval] of INTERVALS.entries()) await put(front, interval, 100 * (nth + 1))
+  const read = async (interval: string): Promise<unknown> =>
+    dataOf(await front.call('GET', `/workspaces/default/budgets/${interval}`))
+  t.match(await read('daily'), { spent_usd: 1.5, lent_usd: 2e-8, resets_at: '2024-03-01T00:00:00.000Z' })
+  t.match(await read('weekly'), { spent_usd: 2.5, lent_usd: 0, resets_at: '2024-03-04T00:00:00.000Z' })
+  t.match(await read('monthly'), { spent_usd: 3.500000001, resets_at: '2024-03-01T00:00:00.000Z' })
+  t.match(await read('lifetime'), { spent_usd: 1e-9, resets_at: null })
+  await turnTo(front.store, '2024-03-01')
+  t.match(await read('daily'), { spent_usd: 0, lent_usd: 0, resets_at: '2024-03-02T00:00:00.000Z' })
+  t.match(await read('weekly'), { spent_usd: 2.5 })
+  t.match(await read('monthly'), { spent_usd: 0, resets_at: '2024-04-01T00:00:00.000Z' })
+})
 
 t.test(
   'budgets.list 200: all of a workspace, from the shortest interval to the longest, and none of another',
@@ -114,7 +111,7 @@ t.test(
 )
 
 t.test(
-  'budgets.delete 200: gone, also when none was there; the same interval made again finds what was spent',
+  'budgets.delete 200: also when none was there; the same interval made again has its old spend',
   async (t) => {
     const front = await openInternsFront(t)
     const account = workspaceAccount(front.workspace.id)
@@ -241,7 +238,7 @@ t.test(
   },
 )
 
-t.test('every change stands in the audit log and in the epoch; what changes nothing does not', async (t) => {
+t.test('every change is in the audit log and in the epoch, and an empty change in neither', async (t) => {
   const front = await openInternsFront(t)
   const { store, workspace, call } = front
   const epoch = async (): Promise<number> => Number((await store.sql`SELECT n FROM epoch`)[0]?.['n'])

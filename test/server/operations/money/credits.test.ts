@@ -13,7 +13,7 @@ import {
 } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
 
-t.test('credits.get 200: unlimited until the first top-up, with what was spent', async (t) => {
+t.test('credits.get 200: unlimited until the first top-up, with the spend', async (t) => {
   const { call, store, organizationId } = await openInternsFront(t)
   const spent = { lifetime_spent_nano: '2500000000', lifetime_byok_nano: '1000000000', daily_spent_nano: '1' }
   await setAccount(store, organizationAccount(organizationId), spent)
@@ -37,7 +37,7 @@ t.test('credits.get 200: unlimited until the first top-up, with what was spent',
 })
 
 t.test(
-  'credits.add 200: the first top-up is preceded by what was spent, so that all of it remains; later ones add',
+  'credits.add 200: the first top-up opens with the spend so far, so that all of it remains; later ones add',
   async (t) => {
     const front = await openInternsFront(t)
     const { store, organizationId, call } = front
@@ -81,7 +81,7 @@ t.test(
 )
 
 t.test(
-  'a correction takes back with a reason, never below zero, and leaves nothing to spend below what was spent',
+  'a correction takes back with a reason, never below zero, and leaves nothing when the spend is higher',
   async (t) => {
     const front = await openInternsFront(t)
     await setAccount(front.store, organizationAccount(front.organizationId), {
@@ -109,7 +109,7 @@ t.test(
 )
 
 t.test(
-  'credits.add 400: what is no amount, beyond the range of credit, or has a note that is too long',
+  'credits.add 400: an invalid amount, one beyond the range of credit, or a note that is too long',
   async (t) => {
     const front = await openInternsFront(t)
     for (const body of [
@@ -198,7 +198,7 @@ t.test(
 )
 
 t.test(
-  'a top-up tells every key of the organization, stands in the audit log, and is pending until fronts have obeyed',
+  'a top-up is published to every key of the organization, audited, and pending until fronts have obeyed',
   async (t) => {
     const { store, organizationId, call } = await openInternsFront(t)
     await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${newId()}, 'n', 1, 0, clock_timestamp())`

@@ -1,4 +1,4 @@
-/** What an organization has at most, and who decides about it. C32, C33. */
+/** Caps of an organization, and who sets them. C32, C33. */
 import t from 'tap'
 import { CAPPED, CAPS_DEFAULT } from '../../../../src/schemas/operator/caps.ts'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
@@ -14,7 +14,7 @@ import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { BY, HOST, openVaultFront } from '../../../support/vault/vault-front.ts'
 
-/** Hundreds of other tests may run beside it. */
+/** Hundreds of other tests may run at the same time. */
 t.setTimeout(300_000)
 
 /** The oldest organization of two. Each test gives back the caps that it sets. */
@@ -32,7 +32,7 @@ async function used(front: KeysFront, what: string): Promise<number> {
   return (body['data'] as Record<string, { used: number }>)[what]?.used ?? -1
 }
 
-t.test('caps.get 200: those of a new installation, and what there is', async (t) => {
+t.test('caps.get 200: the caps of a new installation, and the use', async (t) => {
   const front = shared
   await front.intern()
   const { status, body } = await front.call('GET', '/caps')
@@ -51,7 +51,7 @@ t.test('caps.get 200: those of a new installation, and what there is', async (t)
   })
 })
 
-t.test('no more than its cap is made of anything, however many ask at once', async (t) => {
+t.test('concurrent calls make no more than the cap of any kind', async (t) => {
   const front = shared
   t.match(await cap(front, { workspaces: 5, api_keys: 6, interns: 4 }), {
     status: 200,
@@ -75,7 +75,7 @@ t.test('no more than its cap is made of anything, however many ask at once', asy
 })
 
 t.test(
-  'what is deleted, or has expired, leaves room; a full organization can still rotate a key without an overlap',
+  'deleted and expired keys leave room, and a full organization can still rotate a key without an overlap',
   async (t) => {
     const front = shared
     const { data } = await front.make()
@@ -160,14 +160,14 @@ t.test("caps.update 200: null is the installation's again, and each change is au
   })
 })
 
-t.test('caps.update 400: what is no cap, and an organization id that is none', async (t) => {
+t.test('caps.update 400: an invalid cap or organization id', async (t) => {
   const front = shared
   for (const body of [{ interns: -1 }, { interns: 1.5 }, { interns: '5' }, { organization_id: 'none' }]) {
     t.match(await cap(front, body), { status: 400, type: 'body_invalid' }, JSON.stringify(body))
   }
 })
 
-t.test('caps.get 400: an organization id that is none', async (t) => {
+t.test('caps.get 400: an invalid organization id', async (t) => {
   t.match(await shared.call('GET', '/caps?organization_id=none'), { status: 400, type: 'query_invalid' })
 })
 
@@ -279,7 +279,7 @@ t.test(
 )
 
 t.test(
-  "credits.add 403: a tenant books no credit; the operator books the tenant's, and the log of the tenant tells of it",
+  'credits.add 403: a tenant books no credit; the operator books it, in the log of the tenant',
   async (t) => {
     const front = shared
     const { call, foreignKey: key, organizationId, store } = front

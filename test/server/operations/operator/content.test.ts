@@ -113,7 +113,7 @@ t.test(
 )
 
 t.test(
-  'admin.get_job_content 400, 404, 410: an open job, what is nowhere or elsewhere, and a clip that is over; none is audited',
+  'admin.get_job_content 400, 404, 410: open, unknown or foreign jobs, and expired clips; none is audited',
   async (t) => {
     const { get, foreign, store } = await stand(t)
     const told = async (answer: Promise<VideoReply>): Promise<readonly [number, string | undefined]> => [
@@ -132,7 +132,7 @@ t.test(
   },
 )
 
-t.test('admin.get_job_content 500: a clip is shown to nobody while that cannot be audited', async (t) => {
+t.test('admin.get_job_content 500: no clip is shown while that cannot be audited', async (t) => {
   const { unaudited } = await stand(t)
   const told = await unaudited(`${DONE}/content`)
   t.same([told.status, typeOf(told)], [500, 'store_unavailable'])

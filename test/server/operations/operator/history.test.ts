@@ -15,7 +15,7 @@ function served() {
   return { read: (input: HistoryInput) => Promise.resolve(ok(history.read(input, nowS))) }
 }
 
-t.test('admin.get_history 200: lines of the last hour, with the events beside them', async (t) => {
+t.test('admin.get_history 200: lines of the last hour, with the events', async (t) => {
   const { call } = await openInternsFront(t, { history: served() })
   const { status, body } = await call('GET', '/admin/history?metric=requests&by=operation')
   t.equal(status, 200)
@@ -39,14 +39,14 @@ t.test('admin.get_history 200: lines of the last hour, with the events beside th
   })
 })
 
-t.test('admin.get_history 200: the line of one name, and none of a name that has no line', async (t) => {
+t.test('admin.get_history 200: the line of one name, or none for a name without a line', async (t) => {
   const { call } = await openInternsFront(t, { history: served() })
   const named = (name: string) => call('GET', `/admin/history?by=operation&name=${name}`)
   t.match((await named('chat.create')).body, { data: { lines: [{ name: 'chat.create' }] } })
   t.match(await named('files.list'), { status: 200, body: { data: { lines: [], events: [{}] } } })
 })
 
-t.test('admin.get_history 400: names and ranges that are none', async (t) => {
+t.test('admin.get_history 400: invalid names and ranges', async (t) => {
   const { call } = await openInternsFront(t, { history: served() })
   for (const query of [
     'metric=x',

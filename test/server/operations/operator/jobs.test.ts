@@ -7,52 +7,49 @@ import {
 } from '../../../../src/schemas/operator/admin-limits.ts'
 import { openAdminJobs } from '../../../support/operator/admin-jobs.ts'
 
-t.test(
-  'admin.list_jobs 200: jobs of all workspaces, newest first, each with what became of it',
-  async (t) => {
-    const { add, claim, complete, fail, call, workspace, other } = await openAdminJobs(t)
-    const made = await add({ costNano: 2_500_000, callbackUrl: 'https://hooks.example/in?token=t' })
-    await complete(await claim('acme'))
-    const failed = await add({ provider: 'best', workspaceId: other.id })
-    await fail(await claim('best'), 'provider_failed: moderated')
-    const open = await add({ provider: 'calm' })
-    const { status, body } = await call('GET', '/admin/jobs')
-    t.equal(status, 200)
-    const NOTHING = { error: null, delivery: null, ended_at: null, cost_usd: null }
-    t.match(body, {
-      data: [
-        {
-          ...NOTHING,
-          id: open,
-          provider: 'calm',
-          status: 'pending',
-          submissions: 0,
-          polls: 0,
-          workspace_id: workspace.id,
-          workspace_slug: 'default',
-        },
-        {
-          id: failed,
-          status: 'failed',
-          error: { code: 'provider_failed', message: 'moderated' },
-          cost_usd: null,
-          workspace_slug: 'other',
-        },
-        {
-          id: made,
-          model: 'acme/clip',
-          status: 'completed',
-          error: null,
-          cost_usd: 0.0025,
-          delivery: { id: /^[0-9a-f-]{36}$/, state: 'waiting' },
-        },
-      ],
-      total_count: 3,
-    })
-    const [, , ended] = body['data'] as { ended_at: string; updated_at: string }[]
-    t.equal(ended?.updated_at, ended?.ended_at)
-  },
-)
+t.test('admin.list_jobs 200: jobs of all workspaces, newest first, each with its result', async (t) => {
+  const { add, claim, complete, fail, call, workspace, other } = await openAdminJobs(t)
+  const made = await add({ costNano: 2_500_000, callbackUrl: 'https://hooks.example/in?token=t' })
+  await complete(await claim('acme'))
+  const failed = await add({ provider: 'best', workspaceId: other.id })
+  await fail(await claim('best'), 'provider_failed: moderated')
+  const open = await add({ provider: 'calm' })
+  const { status, body } = await call('GET', '/admin/jobs')
+  t.equal(status, 200)
+  const NOTHING = { error: null, delivery: null, ended_at: null, cost_usd: null }
+  t.match(body, {
+    data: [
+      {
+        ...NOTHING,
+        id: open,
+        provider: 'calm',
+        status: 'pending',
+        submissions: 0,
+        polls: 0,
+        workspace_id: workspace.id,
+        workspace_slug: 'default',
+      },
+      {
+        id: failed,
+        status: 'failed',
+        error: { code: 'provider_failed', message: 'moderated' },
+        cost_usd: null,
+        workspace_slug: 'other',
+      },
+      {
+        id: made,
+        model: 'acme/clip',
+        status: 'completed',
+        error: null,
+        cost_usd: 0.0025,
+        delivery: { id: /^[0-9a-f-]{36}$/, state: 'waiting' },
+      },
+    ],
+    total_count: 3,
+  })
+  const [, , ended] = body['data'] as { ended_at: string; updated_at: string }[]
+  t.equal(ended?.updated_at, ended?.ended_at)
+})
 
 t.test('jobs are found by workspace, status and provider, alone and together, page by page', async (t) => {
   const { add, claim, submit, complete, list, other } = await openAdminJobs(t)
@@ -84,7 +81,7 @@ t.test('jobs are found by workspace, status and provider, alone and together, pa
   t.same(await list('offset=4'), { ids: [], count: 4 })
 })
 
-t.test('admin.list_jobs 400: filters and pages that are none', async (t) => {
+t.test('admin.list_jobs 400: invalid filters and pages', async (t) => {
   const { call, list } = await openAdminJobs(t)
   t.same(await list(`limit=${ADMIN_PAGE_MAX}&offset=${ADMIN_LISTED_MAX}`), { ids: [], count: 0 })
   t.ok(ADMIN_PAGE_DEFAULT < ADMIN_PAGE_MAX)
@@ -94,7 +91,7 @@ t.test('admin.list_jobs 400: filters and pages that are none', async (t) => {
   }
 })
 
-t.test('admin.list_jobs 404: a workspace of nobody, and one of another organization', async (t) => {
+t.test('admin.list_jobs 404: an unknown workspace, and one of another organization', async (t) => {
   const { call, foreignKey, workspace } = await openAdminJobs(t)
   t.match(await call('GET', `/admin/jobs?workspace_id=${randomUUID()}`), {
     status: 404,
@@ -122,7 +119,7 @@ t.test("another organization is shown no job, and a deleted workspace's are foun
 })
 
 t.test(
-  "admin.get_job 200: an open job's way so far, who has it and what is held, and nothing of what was asked for",
+  'admin.get_job 200: the steps, the runner and the hold of an open job, and nothing of its request',
   async (t) => {
     const { add, claim, submit, call } = await openAdminJobs(t)
     const id = await add({ costNano: 7_000, callbackUrl: 'https://hooks.example/in?token=t' })
@@ -167,7 +164,7 @@ t.test(
   },
 )
 
-t.test('admin.get_job 200: of an ended one its clips, its end and who was told of it', async (t) => {
+t.test('admin.get_job 200: the clips, the end and the deliveries of an ended job', async (t) => {
   const { add, claim, submit, complete, call, workspace } = await openAdminJobs(t)
   const id = await add({ callbackUrl: 'https://hooks.example/in?token=t' })
   await complete(await submit(await claim('acme'), 'up-1'))

@@ -6,7 +6,7 @@ import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 
 t.test(
-  'admin.get_session 200: a management key of the oldest organization is told who it is, and by which version',
+  'admin.get_session 200: a management key of the oldest organization gets its identity and the version',
   async (t) => {
     const { call, organizationId } = await openInternsFront(t)
     const { status, body } = await call('GET', '/admin/session')
@@ -31,7 +31,7 @@ t.test('admin.get_session 403: keys of other organizations and of other kinds', 
 })
 
 t.test(
-  'the organization that operates the installation is the one that is set, by its id or its name, and nobody where that is none or several',
+  'the operating organization is the one set by id or name, and none when the name is unknown or ambiguous',
   async (t) => {
     const store = await openTestStore(t)
     const [first, second, third] = [
@@ -58,13 +58,13 @@ t.test(
   },
 )
 
-t.test('what the admin port alone serves is nowhere here, and its name is not told', async (t) => {
+t.test('routes of the admin port are unknown here, and are not suggested', async (t) => {
   const { call } = await openInternsFront(t)
   for (const method of ['GET', 'POST']) {
     for (const path of ['/admin/live', '/admin/liv']) {
       const { status, type, body } = await call(method, path, { headers: { 'x-request-id': 'r' } })
       t.same([status, type], [404, 'route_unknown'])
-      // The path that was asked for is told again; among those that are near it is none of the other port's.
+      // The message quotes the path that was asked for, but suggests none of the other port.
       t.notMatch(JSON.stringify(body).replace(`/api/v1${path}\``, ''), /live/)
     }
   }

@@ -66,7 +66,7 @@ async function stand(t: Test): Promise<Stand> {
 
 const testOf = (front: Stand, body: object) => front.call('POST', '/admin/webhooks/test', { body })
 
-t.test('admin.test_webhook 404: a workspace of nobody, and one of another organization', async (t) => {
+t.test('admin.test_webhook 404: an unknown workspace, and one of another organization', async (t) => {
   const front = await stand(t)
   const body = { workspace_id: front.workspace.id, url: front.receiver.url() }
   const call = (more: object) => front.call('POST', '/admin/webhooks/test', { body, ...more })
@@ -132,7 +132,7 @@ t.test('a call that names no workspace means the default one, whatever its slug'
   t.match(await listed(front, 'seconds=60'), { data: [{ job_id: id }] })
 })
 
-t.test('a receiver that refuses is told with its status, and is not tried again', async (t) => {
+t.test('a receiver that refuses is reported with its status, and is not tried again', async (t) => {
   const front = await stand(t)
   for (const [status, reason] of [
     [500, 'status'],
@@ -258,7 +258,7 @@ async function listed(front: Stand, query = ''): Promise<Listed> {
   return body as unknown as Listed
 }
 
-t.test('admin.list_webhook_events 404: workspaces of nobody and of others show nothing', async (t) => {
+t.test('admin.list_webhook_events 404: unknown workspaces and those of other organizations', async (t) => {
   const front = await stand(t)
   await ended(front, front.workspace.id, 1)
   const path = `/admin/webhooks/events?seconds=60&workspace_id=`
@@ -270,7 +270,7 @@ t.test('admin.list_webhook_events 404: workspaces of nobody and of others show n
   t.same((await listed(front, 'seconds=60&workspace_id=other')).data, [])
 })
 
-t.test('admin.list_webhook_events 400: places and numbers that are none', async (t) => {
+t.test('admin.list_webhook_events 400: invalid cursors and numbers', async (t) => {
   const front = await stand(t)
   for (const query of [
     'after=1',
@@ -321,7 +321,7 @@ t.test('an event that is delivered too has the id and the bytes of its delivery'
   t.match(await listed(front, 'seconds=60'), { data: [{ id: present(row).id, job_id: id, body }] })
 })
 
-t.test('pages miss no event and end; what is listed again has its id', async (t) => {
+t.test('pages miss no event and end; an event that is listed again has the same id', async (t) => {
   const front = await stand(t)
   const ids = []
   for (const agoS of [50, 40, 30, 20]) ids.push(await ended(front, front.workspace.id, agoS))
@@ -339,7 +339,7 @@ t.test('pages miss no event and end; what is listed again has its id', async (t)
   )
 })
 
-t.test('events of one instant are told apart', async (t) => {
+t.test('events of one instant are distinguished', async (t) => {
   const front = await stand(t)
   const ids = [await ended(front, front.workspace.id, 9), await ended(front, front.workspace.id, 9)]
   await front.store.sql`UPDATE video_jobs SET ended_at = (SELECT min(ended_at) FROM video_jobs)`
@@ -349,7 +349,7 @@ t.test('events of one instant are told apart', async (t) => {
   t.same(seen.toSorted(), ids.toSorted())
 })
 
-t.test('a place of long ago begins an hour ago, and without one only what comes counts', async (t) => {
+t.test('an old cursor begins an hour ago, and without one only new events are listed', async (t) => {
   const front = await stand(t)
   await ended(front, front.workspace.id, WEBHOOK_EVENTS_BACK_S_MAX + 60)
   const near = await ended(front, front.workspace.id, 60)

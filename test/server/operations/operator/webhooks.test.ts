@@ -105,7 +105,7 @@ t.test('deliveries are found by workspace and state, alone and together, page by
 })
 
 t.test(
-  'admin.list_webhooks 400, 404: filters that are none, workspaces of nobody and of others, who are shown nothing',
+  'admin.list_webhooks 400, 404: invalid filters; unknown workspaces and those of other organizations',
   async (t) => {
     const { put, call, workspace, foreignKey } = await stand(t)
     await put(workspace.id)
@@ -128,7 +128,7 @@ t.test(
 )
 
 t.test(
-  'admin.replay_webhook 200: a delivery is due again with all its attempts, runners are told, and it is audited',
+  'admin.replay_webhook 200: a delivery is due again with all attempts, runners are woken, and it is audited',
   async (t) => {
     const { put, call, store, woken, workspace, organizationId } = await stand(t)
     const id = await put(workspace.id, FAILED)
@@ -155,7 +155,7 @@ t.test(
 )
 
 t.test(
-  'admin.replay_webhook 404, 409: what is nowhere, elsewhere or of a deleted workspace, and what waits anyway',
+  'admin.replay_webhook 404, 409: unknown, foreign or of a deleted workspace; one that waits anyway',
   async (t) => {
     const { put, call, store, woken, workspace, other, foreignKey } = await stand(t)
     const [dead, waiting, gone] = [
@@ -178,7 +178,7 @@ t.test(
 )
 
 t.test(
-  'admin.replay_dead_webhooks 200: all dead letters of a workspace or of the organization, and of nobody else',
+  'admin.replay_dead_webhooks 200: all dead letters of a workspace or of the organization, and no others',
   async (t) => {
     const { put, call, list, store, workspace, other, foreignKey } = await stand(t)
     const [a, b] = [await put(workspace.id, FAILED), await put(other.id, FAILED)]
@@ -199,7 +199,7 @@ t.test(
 )
 
 t.test(
-  'admin.replay_dead_webhooks 400, 404: a workspace that can be none, and those of nobody and of others',
+  'admin.replay_dead_webhooks 400, 404: an invalid workspace, an unknown one, and a foreign one',
   async (t) => {
     const { call, workspace, foreignKey } = await stand(t)
     const replay = (body: unknown, key?: string) =>
@@ -214,7 +214,7 @@ t.test(
   },
 )
 
-t.test('one call replays so many dead letters, and says that there are more', async (t) => {
+t.test('one call replays a bounded number of dead letters, and reports whether there are more', async (t) => {
   const { call, store, workspace } = await stand(t)
   await store.sql`
     INSERT INTO webhook_deliveries (id, workspace_id, job_id, idempotency_key, url, host, body, state, ended_at)

@@ -1,4 +1,4 @@
-/** What differs between two versions of a preset. */
+/** Differences between two versions of a preset. */
 import t from 'tap'
 import { must } from '../../../support/must.ts'
 import { openPresetsFront } from '../../../support/presets/presets-front.ts'
@@ -11,7 +11,7 @@ const dataOf = ({ body }: Answered) => body['data'] as Readonly<Record<string, u
 const found = ({ status, type, body }: Answered) => (status < 300 ? body['data'] : [status, type])
 
 t.test(
-  'presets.diff 200: fields added, removed and changed, the system prompt, and what the last request had ignored',
+  'presets.diff 200: fields added, removed and changed, the system prompt, and the last ignored fields',
   async (t) => {
     const path = await saved('compared', ['a'], {
       input: {
@@ -63,7 +63,7 @@ t.test(
   },
 )
 
-t.test('presets.diff 404: a version that there is not, and a preset of nobody', async (t) => {
+t.test('presets.diff 404: an unknown version, and an unknown preset', async (t) => {
   const path = await saved('lacking', ['a', 'b'])
   for (const query of ['from=3', 'to=3', 'from=1&to=999999999999', `to=${Number.MAX_SAFE_INTEGER}`]) {
     t.same(found(await get(`${path}/diff?${query}`)), [404, 'preset_version_unknown'], query)
@@ -71,7 +71,7 @@ t.test('presets.diff 404: a version that there is not, and a preset of nobody', 
   t.same(found(await get('/presets/nothing/diff')), [404, 'preset_unknown'])
 })
 
-t.test('presets.diff 400: what is no number of a version', async (t) => {
+t.test('presets.diff 400: an invalid version number', async (t) => {
   const path = await saved('unnumbered', ['a'])
   for (const query of ['from=0', 'to=x', 'from=1.5', 'to='])
     t.equal((await get(`${path}/diff?${query}`)).status, 400, query)

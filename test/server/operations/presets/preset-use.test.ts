@@ -43,7 +43,7 @@ async function embeddings(
 }
 
 t.test(
-  'embeddings take model and provider of a preset by each form of its name, and what the request says wins',
+  'embeddings take model and provider of a preset by each form of its name, and members of the request win',
   async (t) => {
     const { send, first, second } = await embeddings(t)
     const calls = (): readonly number[] => [first.calls.length, second.calls.length]
@@ -74,7 +74,7 @@ t.test(
   },
 )
 
-t.test('what of a preset an operation cannot use is passed over', async (t) => {
+t.test('members of a preset that an operation cannot use are skipped', async (t) => {
   const { send } = await embeddings(t)
   t.same(await send({ model: '@preset/odd' }), [200, 'acme/embed'])
 })
@@ -99,7 +99,7 @@ t.test(
 )
 
 t.test(
-  'embeddings.create 400: two presets, a reference that is none, a preset without a model, and no model at all',
+  'embeddings.create 400: two presets, an invalid reference, a preset without a model, and no model at all',
   async (t) => {
     const { send, post } = await embeddings(t)
     t.same(await send({ model: '@preset/fast', preset: 'bare' }), [400, 'presets_differ'])
@@ -175,7 +175,7 @@ t.test('video jobs take the model of a preset, and nothing else of it', async (t
   t.same(await sent({}), [400, 'body_invalid'])
 })
 
-t.test('embeddings.create 503: the store cannot say what the preset is', async (t) => {
+t.test('embeddings.create 503: the store cannot return the preset', async (t) => {
   const { send } = await embeddings(t, 'w', {
     presetConfigs: { find: () => Promise.resolve(fail('store_unavailable', { retryAfterS: 1 })) },
   })

@@ -137,7 +137,7 @@ t.test('presets.list_versions 200: ascending by number, page by page', async (t)
   t.same(await list(`?offset=${PRESETS_OFFSET_MAX}`), [[], 4])
 })
 
-t.test('a page of large versions ends by its bytes, and the next one begins behind it', async (t) => {
+t.test('a page of large versions ends by its bytes, and the next one begins after it', async (t) => {
   const path = await saved('large', ['a', 'b', 'c'], {
     input: { systemPrompt: 'x'.repeat(LIST_PAGE_BYTES_MAX / 2) },
   })
@@ -162,7 +162,7 @@ t.test('presets.get_version 200: one version, whichever is designated', async (t
   })
 })
 
-t.test('presets.get_version 404: what is no number of a version, and a preset that is none', async (t) => {
+t.test('presets.get_version 404: an invalid version number, and an unknown preset', async (t) => {
   const path = await saved('numbers', ['a'])
   for (const version of ['0', '2', '-1', '01', '1.0', '1e0', 'latest', '9'.repeat(30), '%00']) {
     t.match(
@@ -174,7 +174,7 @@ t.test('presets.get_version 404: what is no number of a version, and a preset th
   t.match(await get('/presets/nothing/versions/1'), { status: 404, type: 'preset_unknown' })
 })
 
-t.test('presets.get 404: a preset of nobody, of another workspace and of another organization', async (t) => {
+t.test('presets.get 404: an unknown preset, and those of other workspaces and organizations', async (t) => {
   const path = await saved('mine', ['a'])
   t.match(await get('/presets/nothing'), { status: 404, type: 'preset_unknown' })
   t.match(await get(`${path}?workspace_id=other`), { status: 404, type: 'preset_unknown' })
@@ -185,7 +185,7 @@ t.test('presets.get 404: a preset of nobody, of another workspace and of another
   })
 })
 
-t.test('presets.list_versions 404: a preset that is none', async (t) => {
+t.test('presets.list_versions 404: an unknown preset', async (t) => {
   t.match(await get('/presets/nothing/versions'), { status: 404, type: 'preset_unknown' })
 })
 
@@ -207,7 +207,7 @@ t.test('presets.get_version 400: another workspace than the key’s', async (t) 
 })
 
 t.test(
-  'presets.designate 200: a roll back, which one row of the log of changes tells of; a second time changes nothing',
+  'presets.designate 200: a roll back, with one row in the log of changes; a repeat changes nothing',
   async (t) => {
     const path = await saved('rolled', ['a', 'b', 'c'])
     const count = async () => (await auditOf(store)).length
@@ -281,7 +281,7 @@ t.test('presets.archive 200: it stays to be read, and is active again with its n
   t.equal(events.filter((event) => (event as { after: { slug: string } }).after.slug === 'old').length, 1)
 })
 
-t.test('presets.archive 404: a preset of nobody', async (t) => {
+t.test('presets.archive 404: an unknown preset', async (t) => {
   t.match(await post('/presets/nothing/archive'), { status: 404, type: 'preset_unknown' })
 })
 
@@ -289,7 +289,7 @@ t.test('presets.archive 400: a slug that none can have', async (t) => {
   t.equal((await post('/presets/a%20b/archive')).status, 400)
 })
 
-t.test('presets.archive 409: somebody else holds the preset for longer than the store waits', async (t) => {
+t.test('presets.archive 409: another transaction holds the preset too long', async (t) => {
   const path = await saved('held', ['a'])
   await store.sql.begin(async (tx) => {
     await tx`SELECT 1 FROM presets WHERE slug = 'held' FOR UPDATE`

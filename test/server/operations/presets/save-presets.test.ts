@@ -173,7 +173,7 @@ t.test(
   },
 )
 
-t.test('what was kept is read as it was sent: its order, its NUL characters, its empty prompt', async (t) => {
+t.test('a preset reads back as it was sent: its order, its NUL characters, its empty prompt', async (t) => {
   const config =
     '{"tools":[{"type":"custom","z":"a\\u0000b","a":1}],"model":"a/b","metadata":{"z":"1","a":"2"}}'
   const made = await fetch(`${front.url}/presets/as-sent/responses`, {
@@ -355,7 +355,7 @@ t.test(
   },
 )
 
-t.test('what is no object, or no JSON, is refused', async (t) => {
+t.test('a body that is not a JSON object is refused', async (t) => {
   for (const body of [
     '[]',
     'null',

@@ -81,13 +81,13 @@ t.test(
   },
 )
 
-t.test('requests.list 503: an export whose first page finds no turn is refused', async (t) => {
+t.test('requests.list 503: an export is refused when its first page gets no turn', async (t) => {
   const requestLog = { find: async () => fail('busy', { retryAfterS: 1 }) }
   const front = await openInternsFront(t, { requestLog })
   t.equal((await download(front, 'all=true&format=csv')).status, 503)
 })
 
-t.test('a failure behind the first page cuts an export, so that its client notices', async (t) => {
+t.test('a failure after the first page cuts an export, so that its client notices', async (t) => {
   const row = await rowOf(t)
   const requestLog: RequestLog = {
     find: async ({ before }) =>

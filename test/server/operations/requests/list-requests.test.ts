@@ -53,7 +53,7 @@ function finder({ call }: Pick<InternsFront, 'call'>) {
   }
 }
 
-t.test('another organization sees none of the calls, whatever it asks for', async (t) => {
+t.test('another organization sees none of the calls with any filter', async (t) => {
   const { add, call, foreignKey, workspace } = await stand(t)
   await add({ keyHash: KEY_HASH, workspaceId: workspace.id }, { failure: 'internal', status: 500 })
   for (const query of ['', `key=${KEY_HASH}`, 'request_id=r0', 'failed=true', 'from=2020-01-01T00:00:00Z'])
@@ -111,7 +111,7 @@ t.test('requests.list 403: calls without a valid key are for the operator alone'
   })
 })
 
-t.test('requests.list 400: filters, pages and cursors that are none', async (t) => {
+t.test('requests.list 400: invalid filters, pages and cursors', async (t) => {
   const { call } = await stand(t)
   for (const query of [
     `key=${'a'.repeat(REQUESTS_KEY_PREFIX_MIN - 1)}`,
@@ -220,30 +220,27 @@ t.test('requests.list 200: each call with its parts, its cost and the page about
   })
 })
 
-t.test(
-  'an answer says once what its failures mean, and which models misspelt ones may stand for',
-  async (t) => {
-    const { add, call } = await stand(t)
-    const misspelt = { status: 404, failure: 'model_unknown' as const }
-    const asked = (nth: number) => ({ ...misspelt, notes: { model: `sluice/lexical-${nth + 2}` } })
-    await add(
-      { status: 403, failure: 'key_limit_exceeded' },
-      misspelt,
-      ...Array.from({ length: ASKED_MODELS_COMPARED_MAX + 1 }, (_, nth) => asked(nth)),
-    )
-    const { body } = await call('GET', '/admin/requests')
-    const { errors, nearest_models: nearest } = body as unknown as Words
-    t.same(Object.keys(errors).sort(), ['key_limit_exceeded', 'model_unknown'])
-    t.match(errors['key_limit_exceeded'], {
-      cause: FAILURE_CAUSES.key_limit_exceeded,
-      remedy: /^Have callers send `max_tokens`.* or raise the key's limit\.$/,
-      page: 'keys',
-    })
-    t.equal(Object.keys(nearest).length, ASKED_MODELS_COMPARED_MAX)
-    for (const near of Object.values(nearest)) t.ok(near.includes('sluice/lexical-1'))
-    t.match((await call('GET', '/admin/requests?failed=false')).body, { errors: {}, nearest_models: {} })
-  },
-)
+t.test('an answer explains each failure once, and suggests models for misspelt names', async (t) => {
+  const { add, call } = await stand(t)
+  const misspelt = { status: 404, failure: 'model_unknown' as const }
+  const asked = (nth: number) => ({ ...misspelt, notes: { model: `sluice/lexical-${nth + 2}` } })
+  await add(
+    { status: 403, failure: 'key_limit_exceeded' },
+    misspelt,
+    ...Array.from({ length: ASKED_MODELS_COMPARED_MAX + 1 }, (_, nth) => asked(nth)),
+  )
+  const { body } = await call('GET', '/admin/requests')
+  const { errors, nearest_models: nearest } = body as unknown as Words
+  t.same(Object.keys(errors).sort(), ['key_limit_exceeded', 'model_unknown'])
+  t.match(errors['key_limit_exceeded'], {
+    cause: FAILURE_CAUSES.key_limit_exceeded,
+    remedy: /^Have callers send `max_tokens`.* or raise the key's limit\.$/,
+    page: 'keys',
+  })
+  t.equal(Object.keys(nearest).length, ASKED_MODELS_COMPARED_MAX)
+  for (const near of Object.values(nearest)) t.ok(near.includes('sluice/lexical-1'))
+  t.match((await call('GET', '/admin/requests?failed=false')).body, { errors: {}, nearest_models: {} })
+})
 
 t.test('calls are found by each filter, alone and together', async (t) => {
   const front = await stand(t)

@@ -39,7 +39,7 @@ t.test('scim.search_groups 200, 400: the list by a body', async (t) => {
   })
 })
 
-t.test('scim.get_group 200, 404: a group with its version, and nothing for who has it', async (t) => {
+t.test('scim.get_group 200, 404: a group with its version, or an empty 304 for a known one', async (t) => {
   const { call, group, foreignToken } = await openScimFront(t)
   const path = `/Groups/${await group('one')}`
   const read = await call('GET', path)
@@ -57,7 +57,7 @@ t.test('scim.get_group 200, 404: a group with its version, and nothing for who h
     t.match(answer, { status: 404 })
 })
 
-t.test('scim.create_group 201, 400, 409: what a group must have, and who has its name', async (t) => {
+t.test('scim.create_group 201, 400, 409: the required members, and a name that is taken', async (t) => {
   const { call, user, events } = await openScimFront(t)
   const ann = await user('ann')
   const before = await events()
@@ -156,7 +156,7 @@ t.test('scim.patch_group 204, 400, 404, 409, 412: all of the operations or none'
   t.same(await members(id), [])
 })
 
-t.test('of several operations that name all members the last one counts', async (t) => {
+t.test('the last of several operations that name all members counts', async (t) => {
   const { patch, user, group, members } = await openScimFront(t)
   const [ann, bob] = [await user('ann'), await user('bob')]
   const id = await group('one', [ann])
@@ -182,7 +182,7 @@ t.test('scim.delete_group 204, 404, 412: a group goes once, and its name is free
 })
 
 t.test(
-  'twenty connections that each add one member lose nobody, and a thousand come in one request',
+  'twenty connections that add one member each lose none, and one request adds a thousand',
   async (t) => {
     const { store, patch, group, members, organizationId } = await openScimFront(t)
     const names = Array.from({ length: 1_000 }, (_, n) => `u${String(n).padStart(3, '0')}`)

@@ -145,7 +145,7 @@ const CHANGES: readonly (readonly [string, readonly object[], object])[] = [
     { attributes: { [ENTERPRISE_SCHEMA]: { manager: { value: 'm' } } } },
   ],
   [
-    'an extension that nobody knows',
+    'an unknown extension',
     [{ op: 'replace', path: 'urn:x:y:1.0:Ext:own', value: 2 }],
     { attributes: { 'urn:x:y:1.0:Ext': { Own: 2 } } },
   ],
@@ -230,7 +230,7 @@ t.test('a PATCH that cannot be is refused', async (t) => {
   t.match(await patched(...many.slice(1)), { ok: true })
 })
 
-t.test('what is refused says which operation it is of', async (t) => {
+t.test('a refusal names the operation that it is about', async (t) => {
   const fine = { op: 'replace', path: 'title', value: 'x' }
   const wrong: readonly object[] = [
     { op: 'x' },
@@ -246,7 +246,7 @@ t.test('what is refused says which operation it is of', async (t) => {
     )
 })
 
-t.test('no path and no name reaches what all objects share', async (t) => {
+t.test('no path and no name reaches the prototype of objects', async (t) => {
   const hostile = [
     { op: 'add', path: 'constructor.prototype', value: { polluted: 1 } },
     { op: 'add', path: '__proto__.polluted', value: 1 },

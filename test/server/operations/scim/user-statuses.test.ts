@@ -12,7 +12,7 @@ import { openScimFront } from '../../../support/scim/scim-front.ts'
 
 const NOBODY = '/Users/019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
 
-t.test('scim.list_users 200, 400: pages, orders and parts of users, and filters that are none', async (t) => {
+t.test('scim.list_users 200, 400: pages, orders and parts of users, and invalid filters', async (t) => {
   const { store, call, user, organizationId } = await openScimFront(t)
   const ann = await user('ann', {
     title: 'Z',
@@ -83,7 +83,7 @@ t.test('scim.search_users 200, 400: the list by a body', async (t) => {
   })
 })
 
-t.test('scim.get_user 200, 404: a user with its version, and nothing for who has it', async (t) => {
+t.test('scim.get_user 200, 404: a user with its version, or an empty 304 for a known one', async (t) => {
   const { call, user, foreignToken } = await openScimFront(t)
   const path = `/Users/${await user('ann')}`
   const read = await call('GET', path)
@@ -107,7 +107,7 @@ t.test('scim.get_user 200, 404: a user with its version, and nothing for who has
 })
 
 t.test(
-  'a user that joins a group, and one whose group is renamed, is read again; a change may still be conditional on what it was',
+  'joining or renaming a group gives a user a new tag; a change may still be conditional on the old one',
   async (t) => {
     const { call, user } = await openScimFront(t)
     const id = await user('ann')
@@ -140,7 +140,7 @@ t.test(
   },
 )
 
-t.test('scim.create_user 201, 400, 409: what a user must have, and who has its name', async (t) => {
+t.test('scim.create_user 201, 400, 409: the required members, and a name that is taken', async (t) => {
   const { call, events } = await openScimFront(t)
   const before = await events()
   const made = await call('POST', '/Users', {

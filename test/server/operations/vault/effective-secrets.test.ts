@@ -4,7 +4,7 @@ import { must } from '../../../support/must.ts'
 import { BY, HOST, openVaultFront } from '../../../support/vault/vault-front.ts'
 
 t.test(
-  'of one name the intern comes before the attached vault before the workspace, and each says where it is from',
+  "of one name the intern's secret wins over the attached vault's over the workspace's, each with its source",
   async (t) => {
     const { call, intern, store, vaults, workspace, addIntern, addVault, attach } = await openVaultFront(t)
     const put = async (scope: typeof workspace, name: string) =>

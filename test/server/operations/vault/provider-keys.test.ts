@@ -129,7 +129,7 @@ t.test('byok.create 400: no second key, no such provider, no such rule, no such 
   t.same(await wrong({}), [400, 'provider_key_exists'], 'a secret of the name is never overwritten')
 })
 
-t.test('of creates at once one makes the key', async (t) => {
+t.test('one of several creates at once makes the key', async (t) => {
   const { create } = await open(t)
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, nth) =>
@@ -188,7 +188,7 @@ t.test(
   },
 )
 
-t.test('byok.list 400: a page that is none, and a workspace of nobody or of others', async (t) => {
+t.test('byok.list 400: an invalid page, and an unknown or foreign workspace', async (t) => {
   const { call, workspace, foreignKey } = await open(t)
   for (const query of ['limit=0', 'limit=101', 'offset=-1', 'provider=', 'workspace_id='])
     t.equal((await call('GET', `/byok?${query}`)).status, 400, query)
@@ -221,7 +221,7 @@ t.test(
 )
 
 t.test(
-  'admin.list_secrets 400, 403, 404: pages that are none, keys that use the vault, workspaces of others',
+  'admin.list_secrets 400, 403, 404: invalid pages, keys that use the vault, foreign workspaces',
   async (t) => {
     const { call, key, workspace, foreignKey } = await open(t)
     for (const query of ['limit=0', 'limit=101', 'offset=-1', 'workspace_id='])
@@ -300,19 +300,16 @@ t.test('a secret that took the place of a key is replaced at the id that the ref
   t.match(await call('DELETE', path), { status: 200 })
 })
 
-t.test(
-  'of two slugs that make one name, the refusal names the key that is there, and neither takes it',
-  async (t) => {
-    const { create, call, id } = await open(t)
-    t.equal((await create({ provider: 'my-own', key: KEY })).status, 201)
-    const refused = await create({ provider: 'my.own', key: 'sk-new' })
-    t.match(refused, { status: 400, type: 'provider_key_exists' })
-    t.match(JSON.stringify(refused.body), `PATCH /api/v1/byok/${id('my-own')}`)
-    t.equal((await call('PATCH', `/byok/${id('my.own')}`, { body: { key: 'sk-new' } })).status, 404)
-    t.equal((await call('DELETE', `/byok/${id('my-own')}`)).status, 200)
-    t.equal((await create({ provider: 'my.own', key: 'sk-new' })).status, 201)
-  },
-)
+t.test('when two slugs make one name, the refusal names the existing key, and it stays', async (t) => {
+  const { create, call, id } = await open(t)
+  t.equal((await create({ provider: 'my-own', key: KEY })).status, 201)
+  const refused = await create({ provider: 'my.own', key: 'sk-new' })
+  t.match(refused, { status: 400, type: 'provider_key_exists' })
+  t.match(JSON.stringify(refused.body), `PATCH /api/v1/byok/${id('my-own')}`)
+  t.equal((await call('PATCH', `/byok/${id('my.own')}`, { body: { key: 'sk-new' } })).status, 404)
+  t.equal((await call('DELETE', `/byok/${id('my-own')}`)).status, 200)
+  t.equal((await create({ provider: 'my.own', key: 'sk-new' })).status, 201)
+})
 
 t.test('byok.update 400, 404, 503: no other rule, no other key, no write where none may be', async (t) => {
   const { create, call, id, workspace, foreignKey } = await open(t)

@@ -36,7 +36,7 @@ function ask({ call, intern }: VaultFront, { method, path, body }: Route) {
 }
 
 const GOOD: readonly (readonly [string, number, Route])[] = [
-  ['vault.put_secret 200: a secret is stored and told without its value', 200, PUT],
+  ['vault.put_secret 200: a secret is stored and returned without its value', 200, PUT],
   ['vault.list_secrets 200: the secrets of the workspace', 200, LIST],
   ['vault.copy_secrets 200: the copies', 200, COPY],
   ['vault.list_intern_secrets 200: the secrets of the intern', 200, LIST_INTERN],
@@ -203,7 +203,7 @@ for (const [title, route] of AWAY) {
   })
 }
 
-/** A vault whose every method but `see` does the same. */
+/** A vault whose methods all do the same, except `see`. */
 function everyCall(act: () => Promise<Outcome<never>>, deadlineMs?: number): VaultFrontOptions {
   return {
     vaults: (vaults: Vaults) => ({

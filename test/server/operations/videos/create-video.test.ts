@@ -66,7 +66,7 @@ t.test(
   },
 )
 
-t.test('video.create 202: a model without a price is free, and said to be so', async (t) => {
+t.test('video.create 202: a model without a price is free, and marked as unpriced', async (t) => {
   const front = await openVideosFront(t)
   const reply = await front.post({ ...BODY, model: 'acme/any' })
   t.equal(reply.headers.get('x-sluice-unpriced'), 'true')
@@ -102,7 +102,7 @@ t.test(
 )
 
 t.test(
-  'video.create 202: unknown fields are ignored, session_id wins over its header, trace is told',
+  'video.create 202: unknown fields are ignored, session_id wins over its header, trace is passed on',
   async (t) => {
     const front = await openVideosFront(t)
     const body = {
@@ -144,7 +144,7 @@ for (const url of REFUSED_CALLBACKS) {
   })
 }
 
-t.test('video.create 500: a job is not made once its caller was told that the time is over', async (t) => {
+t.test('video.create 500: no job is made after its caller got the time-out', async (t) => {
   let go: (looked: Outcome<null>) => void = () => undefined
   const looked = new Promise<Outcome<null>>((resolve) => (go = resolve))
   const egress: Pick<Egress, 'vetted'> = { vetted: () => ok({ check: () => looked } as never) }
@@ -162,7 +162,7 @@ t.test('video.create 500: a job is not made once its caller was told that the ti
   t.equal(front.videos.inputs.length, 0)
 })
 
-t.test('a job is not made once its caller was told that the node ends', async (t) => {
+t.test('no job is made after its caller was refused because the node ends', async (t) => {
   const [asked, looked] = [gate(), gate()]
   const check = async (): Promise<Outcome<null>> => {
     asked.open()
@@ -180,7 +180,7 @@ t.test('a job is not made once its caller was told that the node ends', async (t
   t.equal(front.videos.inputs.length, 0)
 })
 
-t.test('video.create 400: what is wrong is named, never shown', async (t) => {
+t.test('video.create 400: the wrong member is named, its value never shown', async (t) => {
   const front = await openVideosFront(t)
   const frame = { type: 'image_url', image_url: { url: 'https://a/b' }, frame_type: 'middle-canary' }
   const reply = await front.post({ ...BODY, duration: 5, resolution: '480p', frame_images: [frame] })
@@ -214,7 +214,7 @@ t.test('video.create 400: a body that is too large, since the operation lists no
   )
 })
 
-t.test('video.create 402, 429: what the store refuses for money, and for too many open jobs', async (t) => {
+t.test('video.create 402, 429: refusals of the store for money, and for too many open jobs', async (t) => {
   const front = await openVideosFront(t)
   for (const [name, status] of [
     ['credit_exhausted', 402],

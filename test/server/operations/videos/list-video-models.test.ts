@@ -91,7 +91,7 @@ t.test('video.list_models 200: none, in a catalogue without video', async (t) =>
   t.same((await read(listVideoModels, catalogueOf(t, FOUR_MODELS))).body, { data: [] })
 })
 
-t.test('what is nullable is never absent: clients refuse a video model without it', async (t) => {
+t.test('nullable members are never absent, because clients refuse a video model without them', async (t) => {
   const { data } = (await read(listVideoModels, catalogueOf(t, DOCUMENT))).body as { data: object[] }
   for (const name of NULLABLE) t.notOk(Value.Check(VideoModel, { ...data[1], [name]: undefined }), name)
 })

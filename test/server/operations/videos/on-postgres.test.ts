@@ -102,7 +102,7 @@ t.test("without an address of its own a job calls back to the workspace's defaul
 })
 
 t.test(
-  'video.create 402: a job whose cost nobody has told is refused under a limit, and its endpoint named',
+  'video.create 402: a job of unknown cost is refused under a limit, and its endpoint is named',
   async (t) => {
     const { front, store, owners } = await open(t)
     await limitCredit(store.sql, owners.organizationId, 1_000_000)
@@ -115,7 +115,7 @@ t.test(
   },
 )
 
-t.test('video.create 429: a workspace has at most so many open jobs', async (t) => {
+t.test('video.create 429: a workspace has a maximum of open jobs', async (t) => {
   const { front, store, owners } = await open(t)
   await store.sql`
     INSERT INTO video_jobs (id, organization_id, workspace_id, key_hash, key_account_id, request_id, model, provider, endpoint, upstream_model,

@@ -36,7 +36,7 @@ function complete(videos: MemoryVideos, isExpired = false): void {
   )
 }
 
-t.test('video.get 200: what there is to say, and nothing that is null', async (t) => {
+t.test('video.get 200: the known members, and none that is null', async (t) => {
   const front = await openVideosFront(t)
   const polling = { id: ID, polling_url: `/api/v1/videos/${ID}` }
   front.videos.put({ id: ID })
@@ -57,7 +57,7 @@ t.test('video.get 200: what there is to say, and nothing that is null', async (t
   })
 })
 
-t.test('video.get 200: a failed job, and a cost that nobody knows', async (t) => {
+t.test('video.get 200: a failed job, and an unknown cost', async (t) => {
   const front = await openVideosFront(t)
   front.videos.put({ id: ID, status: 'failed', error: 'provider_refused: it is not allowed' })
   t.match(await front.call(`/videos/${ID}`), {
@@ -71,7 +71,7 @@ t.test('video.get 200: a failed job, and a cost that nobody knows', async (t) =>
   })
 })
 
-t.test("video.get 404: unknown, another workspace's, and what is no id", async (t) => {
+t.test("video.get 404: unknown, another workspace's, and invalid ids", async (t) => {
   const front = await openVideosFront(t)
   front.videos.put({ id: ID, workspaceId: 'another' })
   for (const id of [ID, 'vid_nobody', '%ff', 'x'.repeat(VIDEO_ID_CHARS_MAX + 1)]) {
@@ -115,7 +115,7 @@ t.test('video.get_content 200: the clip, by range and by HEAD, as exactly video/
   t.equal((await front.call(`/videos/${ID}/content`, { headers: { range: 'bytes=999-' } })).status, 416)
 })
 
-t.test('video.get_content 400: before the job has completed, and an index that is none', async (t) => {
+t.test('video.get_content 400: before the job has completed, and an invalid index', async (t) => {
   const front = await openVideosFront(t)
   front.videos.put({ id: ID, status: 'in_progress' })
   t.match(await front.call(`/videos/${ID}/content`), refused(400, 'video_unfinished'))

@@ -101,7 +101,7 @@ t.test('a prompt alone becomes a whole request by the defaults of the model', as
   t.match(request({}), { seconds: 5, resolution: null, aspectRatio: null, size: null })
 })
 
-t.test('a value outside of what the model advertises is named, and all of them at once', async (t) => {
+t.test('names every value that the model does not advertise, all at once', async (t) => {
   t.same(refusal({ duration: 5, resolution: '480p', aspect_ratio: '1:1' }, SETS), [
     'video_unsupported',
     '/duration',
@@ -237,7 +237,7 @@ t.test('addresses of images are https or data of a picture, without credentials'
   )
 })
 
-t.test('sound is as asked, else as the model says, else none', async (t) => {
+t.test("sound is as requested, else by the model's default, else off", async (t) => {
   t.equal(request({}).hasAudio, false)
   t.equal(request({}, { generatesAudio: true }).hasAudio, true)
   t.equal(request({ generate_audio: false }, { generatesAudio: true }).hasAudio, false)
@@ -270,7 +270,7 @@ t.test('creativity and upscale_factor are for models that enlarge, within their 
   t.same(request({ upscale_factor: 100 }, { upscaleFactor: {} }).upscaleFactor, 100)
 })
 
-t.test('of provider.options only what the model lets through, for the provider that makes it', async (t) => {
+t.test('takes only provider.options that the model passes on, for its provider', async (t) => {
   const facts = { passthroughParameters: ['style', 'toString'] }
   const options = { acme: { style: { a: 1 }, secret: 'x' }, other: { style: 'b' } }
   t.same(request({ provider: { options } }, facts).passthrough, { style: { a: 1 } })

@@ -147,7 +147,7 @@ t.test('a repetition makes no second intern when the first filled the body that 
   t.match(await store.sql`SELECT count(*)::int AS count FROM interns`, [{ count: 1 }])
 })
 
-t.test('an intern that is made is audited by whom, without its instructions', async (t) => {
+t.test('a new intern is audited with its actor, and without its instructions', async (t) => {
   const { call, store, organizationId, workspace } = await openInternsFront(t)
   const made = await call('POST', '/interns', {
     body: { ...ADA, instructions: 'secret sauce' },

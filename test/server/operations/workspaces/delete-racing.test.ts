@@ -32,7 +32,7 @@ interface Outcome {
   readonly key: unknown
 }
 
-/** What somebody does with the keys of a workspace. */
+/** Changes to the keys of a workspace that race with its deletion. */
 const MOVES: Readonly<
   Record<
     string,
@@ -64,7 +64,7 @@ async function workspaceWithKey(front: KeysFront, slug: string) {
   return { workspace, slug, hash, key }
 }
 
-/** Keys of a workspace that anybody could still call with. */
+/** Keys of a workspace that could still be used for a call. */
 async function liveKeys({ sql }: Store, workspaceId: string): Promise<number> {
   return (await sql`SELECT 1 FROM api_keys WHERE workspace_id = ${workspaceId} AND revoked_at IS NULL`).length
 }
@@ -125,7 +125,7 @@ t.test(
 )
 
 t.test(
-  'whoever comes first, a deletion and all that is done to keys meanwhile come to an end, and no key outlives it',
+  'a deletion and racing changes of keys all end, whichever is first, and no key outlives the workspace',
   async (t) => {
     const front = await openKeysFront(t)
     for (let race = 0; race < RACES; race++) {

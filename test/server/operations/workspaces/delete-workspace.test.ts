@@ -58,7 +58,7 @@ t.test(
 )
 
 t.test(
-  'a front that never hears of a deletion refuses the keys once it looks: the store gives none of a deleted workspace',
+  'a front that misses a deletion refuses the keys at its next load, because the store returns none of them',
   async (t) => {
     const front = await openInternsFront(t)
     const { call, store, other } = front
@@ -274,7 +274,7 @@ t.test(
   },
 )
 
-t.test('what is made in a workspace while it is deleted is refused, and does not outlive it', async (t) => {
+t.test('changes in a workspace that is being deleted are refused, and do not outlive it', async (t) => {
   const front = await openInternsFront(t)
   const { call, store, organizationId, other } = front
   let made: Promise<unknown> = Promise.resolve()

@@ -15,7 +15,7 @@ import { must } from '../../../support/must.ts'
 
 const NOBODY = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'
 
-t.test('interns.get 200: what was made', async (t) => {
+t.test('interns.get 200: the intern as it was made', async (t) => {
   const { call } = await openInternsFront(t)
   const made = await call('POST', '/interns', { body: { name: 'Ada', provision: false } })
   t.same(
@@ -132,7 +132,7 @@ t.test('a page of interns has a default size', async (t) => {
   t.same([data.length, has_more], [INTERNS_PAGE_DEFAULT, true])
 })
 
-t.test('a page of interns with long texts ends early, and the pages behind it have the rest', async (t) => {
+t.test('a page of interns with long texts ends early, and the pages after it have the rest', async (t) => {
   const { call, intern } = await openInternsFront(t)
   const instructions = 'i'.repeat(LIST_PAGE_BYTES_MAX / 2 - 100)
   const made: string[] = []
@@ -206,7 +206,7 @@ t.test('interns.list 404: an unknown workspace', async (t) => {
   t.match(await call('GET', '/interns?workspace_id=nowhere'), { status: 404, type: 'workspace_unknown' })
 })
 
-t.test('interns.update 200: what is given changes, null takes away, the rest stays', async (t) => {
+t.test('interns.update 200: given members change, null removes, the rest stays', async (t) => {
   const { call, store, workspace, organizationId, intern } = await openInternsFront(t)
   const vaultId = must(
     await createAttachableVault(store, { organizationId, workspaceId: workspace.id, name: 'team' }, CLI),
@@ -312,7 +312,7 @@ t.test('an intern is not deleted while vault writes are disabled, since its secr
   t.match(await call('PATCH', `/interns/${id}`, { body: { name: 'Bob' } }), { status: 200 })
 })
 
-t.test('of a removal and a key that is made meanwhile, none leaves a key that works', async (t) => {
+t.test('after a removal that races with a new key, no key works', async (t) => {
   const front = await openInternsFront(t)
   const { store, call, intern } = front
   for (let n = 0; n < 10; n++) {
@@ -327,7 +327,7 @@ t.test('of a removal and a key that is made meanwhile, none leaves a key that wo
 })
 
 for (const title of ['interns.provision 400: /provision', 'interns.suspend 400: /suspend']) {
-  t.test(`${title} is not supported, and says so`, async (t) => {
+  t.test(`${title} is not supported, with a message that explains it`, async (t) => {
     const { call, intern } = await openInternsFront(t)
     const refused = await call('POST', `/interns/${await intern()}${title.split(': ')[1] ?? ''}`)
     t.match(refused, {
@@ -378,7 +378,7 @@ async function internKey({ store }: InternsFront, internId: string): Promise<str
   ).key
 }
 
-/** A row as the vault keeps it; nobody opens it here. */
+/** A row as the vault keeps it. No test decrypts it. */
 async function plantSecret({ store }: InternsFront, vaultId: string): Promise<void> {
   await store.sql.begin(async (tx) => {
     const [key] = await tx<{ id: string }[]>`

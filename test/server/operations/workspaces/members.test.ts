@@ -43,7 +43,7 @@ const pathsOf = (answer: { readonly body: object }) =>
     ({ path }) => path,
   )
 
-t.test('workspaces.add_members 200: users are members by hand, each told in the log once', async (t) => {
+t.test('workspaces.add_members 200: users are members by hand, each logged once', async (t) => {
   const [id, [ann = '', bob = '']] = [await place(), await users('ann', 'bob')]
   const added = await add(id, [ann, bob, ann.toUpperCase()])
   t.match(added, {
@@ -81,7 +81,7 @@ t.test('a user of a mapped group who is added by hand stays a member when the gr
   t.match(await membersOf(id), [{ user_id: ann, role: 'member', grants: [{ source: 'manual' }] }])
 })
 
-t.test('workspaces.add_members 400: nobody is added when one is nobody, foreign or inactive', async (t) => {
+t.test('workspaces.add_members 400: no user is added when one is unknown, foreign or inactive', async (t) => {
   const [id, [ann = '', gone = '']] = [await place(), await users('ann', 'gone')]
   const made = await call('POST', '/Users', { body: { userName: 'theirs' }, token: foreignToken })
   await call('PUT', `/Users/${gone}`, { body: { userName: 'gone', active: false } })
@@ -115,7 +115,7 @@ t.test('workspaces.add_members 404: a workspace that is not there', async (t) =>
   t.match(await add(randomUUID(), await users('ann')), { status: 404, type: 'workspace_unknown' })
 })
 
-t.test('workspaces.remove_members 200: memberships by hand end; who has none is passed over', async (t) => {
+t.test('workspaces.remove_members 200: memberships by hand end; users without one are skipped', async (t) => {
   const [id, [ann = '', bob = '']] = [await place(), await users('ann', 'bob')]
   await add(id, [ann])
   t.match(await remove(id, [ann, bob, ann]), { status: 200, body: { removed_count: 1 } })
@@ -153,7 +153,7 @@ t.test('workspaces.remove_members 400: members by a mapping, and creators of liv
   t.match(await remove(id, [bob, cid]), { status: 200, body: { removed_count: 2 } })
 })
 
-t.test('workspaces.remove_members 404: a workspace of nobody, and a foreign one', async (t) => {
+t.test('workspaces.remove_members 404: an unknown workspace, and a foreign one', async (t) => {
   const [id, ids] = [await place(), await users('ann')]
   t.match(await remove(randomUUID(), ids), { status: 404, type: 'workspace_unknown' })
   const path = `/workspaces/${id}/members/remove`

@@ -93,46 +93,43 @@ t.test('workspaces.create 201: a workspace with every key that existing clients 
   })
 })
 
-t.test(
-  'what is set at the birth of a workspace or later is read again, and the log of changes has it',
-  async (t) => {
-    t.match(dataOf(await make('born-set', SET)), SET)
-    const { id } = dataOf(await make('later-set'))
-    const path = `/workspaces/${String(id)}`
-    t.match(dataOf(await call('PATCH', path, { body: SET })), { ...SET, updated_at: INSTANT })
-    t.match(
-      dataOf(
-        await call('PATCH', path, {
-          body: { default_callback_url: null, storage_quota_bytes: null, description: null },
-        }),
-      ),
-      {
-        ...SET,
-        default_callback_url: null,
-        storage_quota_bytes: null,
-        description: null,
-      },
-    )
-    const events = (await auditOf(store)).filter((event) => (event as { object_id: string }).object_id === id)
-    t.match(events, [
-      {
-        operation: 'workspaces.create',
-        object_kind: 'workspace',
-        before: null,
-        after: { slug: 'later-set' },
-      },
-      {
-        operation: 'workspaces.update',
-        before: { programme: true },
-        after: { programme: false, default_text_model: 'acme/text' },
-      },
-      { operation: 'workspaces.update', after: { description: null } },
-    ])
-  },
-)
+t.test('settings made with a workspace or later are read back, and are in the log of changes', async (t) => {
+  t.match(dataOf(await make('born-set', SET)), SET)
+  const { id } = dataOf(await make('later-set'))
+  const path = `/workspaces/${String(id)}`
+  t.match(dataOf(await call('PATCH', path, { body: SET })), { ...SET, updated_at: INSTANT })
+  t.match(
+    dataOf(
+      await call('PATCH', path, {
+        body: { default_callback_url: null, storage_quota_bytes: null, description: null },
+      }),
+    ),
+    {
+      ...SET,
+      default_callback_url: null,
+      storage_quota_bytes: null,
+      description: null,
+    },
+  )
+  const events = (await auditOf(store)).filter((event) => (event as { object_id: string }).object_id === id)
+  t.match(events, [
+    {
+      operation: 'workspaces.create',
+      object_kind: 'workspace',
+      before: null,
+      after: { slug: 'later-set' },
+    },
+    {
+      operation: 'workspaces.update',
+      before: { programme: true },
+      after: { programme: false, default_text_model: 'acme/text' },
+    },
+    { operation: 'workspaces.update', after: { description: null } },
+  ])
+})
 
 t.test(
-  'a change of the byok rule is the account’s, and is in force when fronts have heard of it',
+  'a change of the byok rule goes to the account, and is in force when fronts have obeyed it',
   async (t) => {
     const { id } = dataOf(await make('byok'))
     await call('PATCH', '/workspaces/byok', { body: { include_byok_in_budgets: true } })
@@ -246,7 +243,7 @@ t.test('workspaces.get 400: a name that is not UTF-8', async (t) => {
   t.match(await call('GET', '/workspaces/x%E0%A4'), { status: 400, type: 'params_invalid' })
 })
 
-t.test('workspaces.update 200: what is left out stays, and a new slug frees the old one', async (t) => {
+t.test('workspaces.update 200: omitted members stay, and a new slug frees the old one', async (t) => {
   const made = dataOf(await make('before', { description: 'd' }))
   t.same(dataOf(await call('PATCH', '/workspaces/before', { body: {} })), made)
   t.match(dataOf(await call('PATCH', '/workspaces/before', { body: { slug: 'after' } })), {
@@ -270,7 +267,7 @@ t.test('workspaces.update 400: a wrong member by its path, and a slug that is ta
   })
 })
 
-/** What was asked for is named; which others there are is not. */
+/** The name that was asked for is in the message; names of existing workspaces are not. */
 const withoutName = (message: string): string => message.replace(/ `[^`]*` was not found\.$/, '')
 
 for (const title of [
@@ -304,7 +301,7 @@ for (const title of [
 }
 
 t.test(
-  'only management keys see workspaces, whatever the route and whoever the workspace belongs to',
+  'only management keys see workspaces, whatever the route and the owner of the workspace',
   async (t) => {
     const intern = must(
       await createInternKey(

@@ -42,7 +42,7 @@ function stand({ isOn = true } = {}) {
   return { files, log, counts, state, writer }
 }
 
-t.test('while the store is away batches stay, and one line of the log tells it', async (t) => {
+t.test('while the store is away batches stay, and the log has one line about it', async (t) => {
   const { files, counts, state, log, writer } = stand()
   files.set('a', batchOfCalls({}, {})).set('b', batchOfCalls({}))
   state.insert = () => {
@@ -77,7 +77,7 @@ t.test('a batch that is damaged, or that the store will never take, does not hol
   )
 })
 
-t.test('the log is compared with the ledger now and then, and not right behind an outage', async (t) => {
+t.test('the log is compared with the ledger now and then, but not right after an outage', async (t) => {
   const { files, state, counts, writer } = stand()
   await writer.look()
   t.equal(state.compared, 0)
@@ -98,7 +98,7 @@ t.test('the log is compared with the ledger now and then, and not right behind a
   t.equal(state.compared, 2)
 })
 
-t.test('a log that is off takes nothing from the ledger, and writes what is left', async (t) => {
+t.test('a log that is off takes nothing from the ledger, and writes the rest', async (t) => {
   const { files, state, counts, writer } = stand({ isOn: false })
   files.set('a', batchOfCalls({}))
   state.nowMs = REQUESTS_COMPARE_MS

@@ -39,7 +39,7 @@ t.test('a runner comes to a sync by itself, and two runners end each one once', 
   t.equal((await grantsIn(store, workspace.id)).length, 1)
 })
 
-t.test('a sync goes on when the store is back', async (t) => {
+t.test('a sync continues when the store is back', async (t) => {
   const { work, startSync, ended } = await openDirectory(t)
   const left = { claims: 2, steps: 2 }
   const away = { ok: false, failure: { name: 'store_unavailable' } } as const
@@ -52,7 +52,7 @@ t.test('a sync goes on when the store is back', async (t) => {
 })
 
 t.test(
-  'an error of ours ends the sync with a message that tells nothing of it, and the runner goes on',
+  'an internal error ends the sync with a message without its details, and the runner goes on',
   async (t) => {
     const { work, startSync, ended } = await openDirectory(t)
     let isBroken = true
@@ -71,7 +71,7 @@ t.test(
   },
 )
 
-t.test('a runner that ends gives back what it is at, and waits for the step under way', async (t) => {
+t.test('an ending runner gives its sync back, and waits for the step under way', async (t) => {
   const { work, startSync, ended } = await openDirectory(t)
   const id = await startSync()
   const stop = await new Promise<() => Promise<void>>((resolve) => {

@@ -20,7 +20,7 @@ t.test('a lease counts from its asking, and is over by a margin before its end',
   t.equal(job.mayWrite(over), false)
 })
 
-t.test('a lease is prolonged by what ends later, and shortened by what ends earlier', async (t) => {
+t.test('a later end prolongs a lease, and an earlier one shortens it', async (t) => {
   const job = await held()
   job.prolong(500, VIDEO_LEASE_MS)
   t.equal(job.leaseEndsAt, 1_000 + VIDEO_LEASE_MS)

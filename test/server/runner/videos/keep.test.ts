@@ -32,7 +32,7 @@ for (const name of ['upstream_failed', 'upstream_slow'] as const) {
 }
 
 for (const name of ['upstream_invalid', 'destination_refused', 'video_clip_gone'] satisfies FailureName[]) {
-  t.test(`a result that no try makes better fails the job: ${name}`, async (t) => {
+  t.test(`a result that no retry can fix fails the job: ${name}`, async (t) => {
     const { provider, world } = madeWorld()
     provider.onDownload = () => fail(name)
     world.runner()
@@ -57,7 +57,7 @@ for (const name of ['deadline_exceeded', 'internal'] satisfies FailureName[]) {
 }
 
 for (const name of ['video_clip_invalid', 'file_too_large', 'file_empty'] satisfies FailureName[]) {
-  t.test(`bytes that are no clip fail the job: ${name}`, async (t) => {
+  t.test(`bytes that are not a clip fail the job: ${name}`, async (t) => {
     const { world } = madeWorld()
     world.onStore = () => fail(name)
     world.runner()
@@ -72,7 +72,7 @@ for (const name of [
   'busy',
   'data_key_unavailable',
 ] satisfies FailureName[]) {
-  t.test(`trouble of ours fails no job: ${name}`, async (t) => {
+  t.test(`a failure of ours does not fail the job: ${name}`, async (t) => {
     const { world } = madeWorld()
     let tries = 0
     const stored = world.onStore
@@ -92,7 +92,7 @@ t.test('a clip that breaks off again and again fails its job', async (t) => {
   t.match(world.rows.get('a')?.end, { kind: 'failed', error: /^result_invalid: .*is incomplete$/ })
 })
 
-t.test('each try has an object of its own, and what is stored is not stored again', async (t) => {
+t.test('each try has an object of its own, and a stored clip is not stored again', async (t) => {
   const { world } = madeWorld(SOURCES)
   const stored = world.onStore
   let tries = 0
@@ -117,7 +117,7 @@ t.test('another runner that takes the job over stores under other names', async 
   t.equal(new Set(world.stored).size, world.stored.length)
 })
 
-t.test('an end that was booked and not heard of is not undone, and its pollers see it', async (t) => {
+t.test('an end that was booked without an answer is not undone, and its pollers see it', async (t) => {
   const { world } = madeWorld()
   let ends = 0
   world.fault = (method) => (method === 'end' && ends++ === 0 ? 'unheard' : 'none')

@@ -13,25 +13,25 @@ function running() {
   return { provider, world, row }
 }
 
-t.test('a job that is held stays held as long as the store answers', async (t) => {
+t.test('a held job stays held as long as the store answers', async (t) => {
   const { world, row } = running()
   world.runner()
   for (let second = 0; second < 100; second++) {
     await world.clock.advance(1_000)
-    t.ok(row.leaseUntil > world.clock.now(), 'nobody else may take it')
+    t.ok(row.leaseUntil > world.clock.now(), 'no other runner may take it')
   }
   t.equal(row.attempt, 1)
 })
 
 t.test(
-  'a process that stood still beyond its lease calls nobody and writes nothing for the job, and another has it',
+  'a process stopped beyond its lease makes no call and no write, and another has the job',
   async (t) => {
     const { provider, world, row } = running()
     world.runner()
     await world.clock.advance(3_000)
     const calls = provider.calls.length
     world.clock.stall(20_000)
-    // Somebody else has taken it meanwhile.
+    // Another runner has taken it meanwhile.
     Object.assign(row, { attempt: 2, leaseUntil: Infinity })
     world.calls.length = 0
     await world.clock.advance(30_000)
@@ -45,7 +45,7 @@ t.test(
   },
 )
 
-t.test('a process that stood still finds its jobs again when nobody took them', async (t) => {
+t.test('a process that was stopped finds its jobs again when no other runner took them', async (t) => {
   const { world, row } = running()
   const runner = world.runner()
   await world.clock.advance(3_000)
@@ -83,7 +83,7 @@ t.test('a store that does not renew has its jobs left alone before their leases 
   t.ok(latest <= leaseUntil - 7_777_777 - limits.VIDEO_LEASE_MARGIN_MS)
 })
 
-t.test("a renewal that says a job is another's lets go of it", async (t) => {
+t.test('releases a job when its renewal reports another holder', async (t) => {
   const { provider, world, row } = running()
   const runner = world.runner()
   await world.clock.advance(1_000)
@@ -95,7 +95,7 @@ t.test("a renewal that says a job is another's lets go of it", async (t) => {
   t.equal(runner.held.running, 0)
 })
 
-t.test('an answer to a claim that took as long as the lease is not used', async (t) => {
+t.test('ignores an answer to a claim that took as long as the lease', async (t) => {
   const { provider, world } = running()
   const claim = world.work.claim.bind(world.work)
   let claims = 0
@@ -117,7 +117,7 @@ for (const [state, more] of [
   ['running', { upstreamId: 'up-a' }],
   ['storing', { upstreamId: 'up-a', made: { sources: [{ kind: 'content', index: 0 }] } }],
 ] as const) {
-  t.test(`a job whose time is over expires, and its provider is told: ${state}`, async (t) => {
+  t.test(`a job whose time is over expires, and its provider is asked to stop it: ${state}`, async (t) => {
     const provider = scripted('tokens', { submit: 'lookup' })
     const world = videoWorld([provider])
     provider.onSubmit = () => ({ kind: 'unsent', retryInMs: 600_000, error: '' })
@@ -135,7 +135,7 @@ for (const [state, more] of [
     t.equal(world.views.get('a')?.status, 'expired')
   })
 
-  t.test(`a job that its caller cancels is let go of, and its provider is told: ${state}`, async (t) => {
+  t.test(`a cancelled job is released, and its provider is asked to stop it: ${state}`, async (t) => {
     const provider = scripted('tokens', { submit: 'lookup' })
     const world = videoWorld([provider])
     provider.onSubmit = () => ({ kind: 'unsent', retryInMs: 600_000, error: '' })
@@ -197,7 +197,7 @@ t.test('a provider that cannot even be asked to stop ends no process', async (t)
   t.equal(asked, 1)
 })
 
-t.test('a cancel of which no wake-up told is found out, and the provider is told', async (t) => {
+t.test('a cancel without a wake-up is found, and the provider is asked to stop the job', async (t) => {
   const { provider, world } = running()
   world.runner()
   await world.clock.advance(1_000)
@@ -206,7 +206,7 @@ t.test('a cancel of which no wake-up told is found out, and the provider is told
   t.ok(provider.calls.includes('cancel up-a'))
 })
 
-t.test('a runner that closes gives back what it holds, lets calls end, and begins nothing', async (t) => {
+t.test('a closing runner gives back its jobs, lets calls end, and begins nothing', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   provider.onPoll = () => RUNNING
@@ -235,7 +235,7 @@ t.test('a runner that closes gives back what it holds, lets calls end, and begin
   t.equal(world.rows.get('c')?.attempt, 0)
 })
 
-t.test('a runner that closes does not wait longer than it is told', async (t) => {
+t.test('a closing runner does not wait longer than its limit', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   provider.onSubmit = () => new Promise(() => undefined)
@@ -250,7 +250,7 @@ t.test('a runner that closes does not wait longer than it is told', async (t) =>
   t.ok(isClosed)
 })
 
-t.test('two runners share the jobs, and neither does what the other one does', async (t) => {
+t.test('two runners share the jobs, and no job is done twice', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   for (let n = 0; n < 500; n++) world.add({ id: `job-${n}` })
@@ -273,7 +273,7 @@ t.test('a young job of a provider that this runner does not know waits for one t
   t.ok(row.attempt > 1)
 })
 
-t.test('an old job of a provider that nobody knows fails', async (t) => {
+t.test('an old job of an unknown provider fails', async (t) => {
   const world = videoWorld([scripted('tokens')])
   const row = world.add({ id: 'a', provider: 'gone' })
   world.runner()
@@ -315,7 +315,7 @@ t.test('a renewal that was answered late counts from its asking', async (t) => {
   t.ok(latest <= askedAt + limits.VIDEO_LEASE_MS - limits.VIDEO_LEASE_MARGIN_MS)
 })
 
-t.test('a claim that was answered when its lease was as good as over is worth nothing', async (t) => {
+t.test('a claim that was answered at the end of its lease is worth nothing', async (t) => {
   const { provider, world } = running()
   world.fault = (method) => {
     if (method === 'claim' && world.counted.length === 0)
@@ -333,7 +333,7 @@ for (const [method, polled] of [
   ['made', { kind: 'made', sources: [{ kind: 'content', index: 0 }] }],
   ['end', { kind: 'failed', error: 'e' }],
 ] as const) {
-  t.test(`a store that is away is not asked for a job whose lease is over: ${method}`, async (t) => {
+  t.test(`makes no store call for a job whose lease ended while the store was away: ${method}`, async (t) => {
     const { provider, world, row } = running()
     world.runner()
     await world.clock.advance(500)
@@ -363,7 +363,7 @@ t.test("an expired job that is another's by now is not stopped at its provider",
   t.notOk(provider.calls.includes('cancel up-a'))
 })
 
-t.test('a job that expired unheard is stopped at its provider all the same', async (t) => {
+t.test('a job that expired without an answer of the store is still stopped at its provider', async (t) => {
   const { provider, world, row } = running()
   Object.assign(row, { expiresAtMs: row.createdAtMs + 5_000 })
   world.fault = (method) => (method === 'end' ? 'unheard' : 'none')
@@ -373,7 +373,7 @@ t.test('a job that expired unheard is stopped at its provider all the same', asy
   t.ok(provider.calls.includes('cancel up-a'))
 })
 
-t.test('a job whose write was not heard of goes on at once, not when its lease is over', async (t) => {
+t.test('a job with an unanswered write continues at once, not when its lease is over', async (t) => {
   const { provider, world, row } = running()
   provider.onPoll = () => ({ kind: 'made', sources: [{ kind: 'content', index: 0 }] })
   let writes = 0

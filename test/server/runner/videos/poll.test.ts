@@ -65,7 +65,7 @@ t.test('a row counts the polls of its job, also those of the runner before', asy
   t.equal(world.rows.get('a')?.polls, 15)
 })
 
-t.test('what is not available is asked less and less often, and the job goes on', async (t) => {
+t.test('an unavailable job is polled less and less often, and continues', async (t) => {
   const provider = scripted('tokens')
   let polls = 0
   provider.onPoll = () =>
@@ -79,7 +79,7 @@ t.test('what is not available is asked less and less often, and the job goes on'
   t.equal(world.rows.get('a')?.state, 'completed')
 })
 
-t.test('what the provider says has failed fails, and costs nothing', async (t) => {
+t.test('a job that the provider reports as failed fails, at no cost', async (t) => {
   const provider = scripted('tokens')
   provider.onPoll = () => ({ kind: 'failed', error: 'provider_failed: moderated' })
   const world = videoWorld([provider])
@@ -131,7 +131,7 @@ t.test('only polls that were granted are made, and the next ones when they are f
   t.equal(polls(), 8)
 })
 
-t.test('when polls are short, jobs of a small workspace do not wait behind those of a big one', async (t) => {
+t.test('when polls are short, jobs of a small workspace do not wait for those of a big one', async (t) => {
   const provider = scripted('tokens', { concurrency: 100 })
   provider.onPoll = () => RUNNING
   const world = videoWorld([provider])
@@ -160,7 +160,7 @@ t.test('with more jobs than the provider lets us poll, each is polled less often
   t.equal(provider.calls.length, 80)
 })
 
-t.test("a provider that never answers delays nobody else's jobs", async (t) => {
+t.test('a provider that never answers does not delay the jobs of others', async (t) => {
   const hanging = scripted('hangs', { concurrency: 8 })
   const good = scripted('tokens')
   const world = videoWorld([hanging, good])
@@ -219,7 +219,7 @@ t.test(
   },
 )
 
-t.test('a clip whose address is longer than any is not kept: rows and runners would carry it', async (t) => {
+t.test('a clip whose address exceeds the maximum is not kept: rows and runners would carry it', async (t) => {
   const provider = scripted('tokens')
   provider.onPoll = () => ({
     kind: 'made',

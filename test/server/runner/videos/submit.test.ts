@@ -7,7 +7,7 @@ import { bytesOf, POSTGRES_AHEAD_MS, scripted, videoWorld } from '../../../suppo
 
 const submits = (calls: readonly string[]): number => calls.filter((call) => call.startsWith('submit')).length
 
-t.test("what the provider refuses fails at once, with the provider's words and no cost", async (t) => {
+t.test('a refusal of the provider fails the job at once, with its message and without cost', async (t) => {
   const provider = scripted('tokens')
   provider.onSubmit = () => ({ kind: 'refused', error: 'moderated: the prompt is not allowed' })
   const world = videoWorld([provider])
@@ -37,7 +37,7 @@ t.test('a long text of a provider is cut', async (t) => {
 
 for (const submit of ['token', 'lookup', 'blind'] as const) {
   t.test(
-    `what was surely not sent is sent again after as long as the provider asks: ${submit}`,
+    `a submission surely not sent is repeated after the wait that the provider asks: ${submit}`,
     async (t) => {
       const provider = scripted('tokens', { submit })
       let tries = 0
@@ -57,7 +57,7 @@ for (const submit of ['token', 'lookup', 'blind'] as const) {
   )
 }
 
-t.test('a provider that asks for a year is not waited for so long', async (t) => {
+t.test('a Retry-After of a year is cut to the maximum', async (t) => {
   const provider = scripted('tokens')
   let tries = 0
   provider.onSubmit = () =>
@@ -87,7 +87,7 @@ t.test('token: an unknown outcome repeats the same token until the provider answ
 })
 
 t.test(
-  'blind: an unknown outcome ends the job, never submits again, and tells the operator of the cost',
+  'blind: an unknown outcome ends the job, never submits again, and is marked as a possible cost',
   async (t) => {
     const provider = scripted('tokens', { submit: 'blind' })
     provider.onSubmit = () => ({
@@ -200,7 +200,7 @@ t.test('no more calls are under way at a provider than it takes', async (t) => {
   t.ok([...world.rows.values()].every(({ state }) => state === 'running'))
 })
 
-t.test('the clock of Postgres is another one: nothing is compared with ours', async (t) => {
+t.test('the clock of Postgres may differ: it is never compared with ours', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   const row = world.add({ id: 'a' })
@@ -211,7 +211,7 @@ t.test('the clock of Postgres is another one: nothing is compared with ours', as
   t.equal(world.rows.get('a')?.state, 'running')
 })
 
-t.test('what is large of a request is read for the calls that send it, and held for no other', async (t) => {
+t.test('large parts of a request are read for the call that sends them, and held for no other', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
   const attached = {
@@ -271,15 +271,55 @@ t.test('a call that is still prepared when the runner has ended is not made', as
   t.same(provider.calls, [])
 })
 
-t.test(
-  'a call that is still prepared when a runner that closes cuts off is left to another runner: its answer might not be heard',
-  async (t) => {
-    const provider = scripted('tokens', { submit: 'blind' })
+t.test('a call still being prepared when its runner is cut off is left to another runner', async (t) => {
+  const provider = scripted('tokens', { submit: 'blind' })
+  const world = videoWorld([provider])
+  const { submit } = provider
+  provider.submit = async (order, times) => {
+    await new Promise<void>((resolve) => void world.clock.after(8_000, resolve))
+    return submit(order, times)
+  }
+  world.add({
+    id: 'a',
+    attached: {
+      frames: [{ frame: 'first_frame', url: 'https://images.test/slow.png' }],
+      references: [],
+      passthrough: {},
+    },
+  })
+  const runner = world.runner()
+  await world.clock.advance(100)
+  const closed = runner.close(10_000)
+  await world.clock.advance(9_000)
+  t.same(provider.calls, [])
+  await closed
+  t.match(world.rows.get('a'), { state: 'accepted', end: null })
+})
+
+for (const submit of ['token', 'lookup', 'blind'] as const) {
+  t.test(`a submission is made although the answer to its write is lost: ${submit}`, async (t) => {
+    const provider = scripted('tokens', { submit })
     const world = videoWorld([provider])
-    const { submit } = provider
+    let tries = 0
+    world.fault = (method) => (method === 'submitting' && tries++ === 0 ? 'unheard' : 'none')
+    world.add({ id: 'a' })
+    world.runner()
+    await world.clock.advance(20_000)
+    t.equal(submits(provider.calls), 1)
+    t.equal(world.rows.get('a')?.state, 'completed')
+  })
+}
+
+for (const submit of ['token', 'lookup', 'blind'] as const) {
+  t.test(`a job with late images is submitted with the full time of the call: ${submit}`, async (t) => {
+    const provider = scripted('tokens', { submit })
+    const world = videoWorld([provider])
+    const { submit: send } = provider
+    let leftMs = 0
     provider.submit = async (order, times) => {
-      await new Promise<void>((resolve) => void world.clock.after(8_000, resolve))
-      return submit(order, times)
+      await new Promise<void>((resolve) => void world.clock.after(VIDEO_IMAGES_MS, resolve))
+      leftMs = times.endsAt - world.clock.now()
+      return send(order, times)
     }
     world.add({
       id: 'a',
@@ -289,81 +329,29 @@ t.test(
         passthrough: {},
       },
     })
-    const runner = world.runner()
-    await world.clock.advance(100)
-    const closed = runner.close(10_000)
-    await world.clock.advance(9_000)
-    t.same(provider.calls, [])
-    await closed
-    t.match(world.rows.get('a'), { state: 'accepted', end: null })
-  },
-)
+    world.runner()
+    await world.clock.advance(2 * VIDEO_IMAGES_MS)
+    t.equal(submits(provider.calls), 1)
+    t.equal(world.rows.get('a')?.state, 'completed')
+    t.ok(leftMs > provider.video.submitTimeoutMs - limits.VIDEO_LEASE_MS)
+  })
 
-for (const submit of ['token', 'lookup', 'blind'] as const) {
-  t.test(
-    `a submission of which nobody heard that it was written is made all the same: ${submit}`,
-    async (t) => {
-      const provider = scripted('tokens', { submit })
-      const world = videoWorld([provider])
-      let tries = 0
-      world.fault = (method) => (method === 'submitting' && tries++ === 0 ? 'unheard' : 'none')
-      world.add({ id: 'a' })
-      world.runner()
-      await world.clock.advance(20_000)
-      t.equal(submits(provider.calls), 1)
-      t.equal(world.rows.get('a')?.state, 'completed')
-    },
-  )
-}
-
-for (const submit of ['token', 'lookup', 'blind'] as const) {
-  t.test(
-    `a job whose images come as late as they may is submitted, with all of the call's time: ${submit}`,
-    async (t) => {
-      const provider = scripted('tokens', { submit })
-      const world = videoWorld([provider])
-      const { submit: send } = provider
-      let leftMs = 0
-      provider.submit = async (order, times) => {
-        await new Promise<void>((resolve) => void world.clock.after(VIDEO_IMAGES_MS, resolve))
-        leftMs = times.endsAt - world.clock.now()
-        return send(order, times)
-      }
-      world.add({
-        id: 'a',
-        attached: {
-          frames: [{ frame: 'first_frame', url: 'https://images.test/slow.png' }],
-          references: [],
-          passthrough: {},
-        },
-      })
-      world.runner()
-      await world.clock.advance(2 * VIDEO_IMAGES_MS)
-      t.equal(submits(provider.calls), 1)
-      t.equal(world.rows.get('a')?.state, 'completed')
-      t.ok(leftMs > provider.video.submitTimeoutMs - limits.VIDEO_LEASE_MS)
-    },
-  )
-
-  t.test(
-    `a taken job whose id the store cannot be told for a while is nobody else's so long, and told when it can: ${submit}`,
-    async (t) => {
-      const provider = scripted('tokens', { submit })
-      provider.onPoll = () => ({ kind: 'running', retryInMs: null })
-      const world = videoWorld([provider])
-      let isAway = false
-      provider.onSubmit = () => {
-        isAway = true
-        return { kind: 'taken', upstreamId: 'up' }
-      }
-      world.fault = () => (isAway ? 'lost' : 'none')
-      world.add({ id: 'a' })
-      world.runner()
-      await world.clock.advance(limits.VIDEO_LEASE_MS + 2_000)
-      isAway = false
-      await world.clock.advance(60_000)
-      t.match(world.rows.get('a'), { state: 'running', upstreamId: 'up', submissions: 1, end: null })
-      t.equal(submits(provider.calls), 1)
-    },
-  )
+  t.test(`keeps the lease while the provider id cannot be saved, then saves it: ${submit}`, async (t) => {
+    const provider = scripted('tokens', { submit })
+    provider.onPoll = () => ({ kind: 'running', retryInMs: null })
+    const world = videoWorld([provider])
+    let isAway = false
+    provider.onSubmit = () => {
+      isAway = true
+      return { kind: 'taken', upstreamId: 'up' }
+    }
+    world.fault = () => (isAway ? 'lost' : 'none')
+    world.add({ id: 'a' })
+    world.runner()
+    await world.clock.advance(limits.VIDEO_LEASE_MS + 2_000)
+    isAway = false
+    await world.clock.advance(60_000)
+    t.match(world.rows.get('a'), { state: 'running', upstreamId: 'up', submissions: 1, end: null })
+    t.equal(submits(provider.calls), 1)
+  })
 }

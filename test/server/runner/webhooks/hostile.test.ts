@@ -27,7 +27,7 @@ async function outcomeOf(
   return outcomes[0]
 }
 
-/** Writes without end, as fast as somebody reads. @returns bytes that were taken */
+/** Writes without end, as fast as the client reads them. @returns bytes that were taken */
 function endless(res: ServerResponse): () => number {
   const piece = Buffer.alloc(16_384)
   let bytes = 0
@@ -55,7 +55,7 @@ t.test('2xx with a body that never ends is delivered, and its connection is give
   t.equal(stand.egress.load.calls, 0)
 })
 
-t.test('2xx whose body stalls is delivered, and holds its place no longer than an attempt', async (t) => {
+t.test('a 2xx with a stalled body is delivered, and holds its place no longer than an attempt', async (t) => {
   const stand = await openWebhookStand(t)
   t.equal(await outcomeOf(stand, (res) => void res.writeHead(200).write('a'), HEAD_MS), 'delivered')
   t.match(await stand.rows(), [{ state: 'delivered' }])
@@ -91,7 +91,7 @@ t.test('headers without end are no answer', async (t) => {
   )
 })
 
-t.test('informational answers without end are none', async (t) => {
+t.test('endless informational answers are not an answer', async (t) => {
   let going: NodeJS.Timeout | undefined
   t.teardown(() => clearInterval(going))
   const stand = await openWebhookStand(t)
@@ -105,7 +105,7 @@ t.test('informational answers without end are none', async (t) => {
   t.match(outcome, /^(timeout|unreachable)$/)
 })
 
-t.test('a reset, an answer that is no HTTP and a closed port are no answer', async (t) => {
+t.test('a reset, an answer that is not HTTP and a closed port are no answer', async (t) => {
   t.equal(await outcomeOf(await openWebhookStand(t), (res) => void res.socket?.destroy()), 'unreachable')
   t.equal(
     await outcomeOf(await openWebhookStand(t), (res) => void res.socket?.end('SSH-2.0-hello\r\n')),
@@ -116,7 +116,7 @@ t.test('a reset, an answer that is no HTTP and a closed port are no answer', asy
   t.equal(await outcomeOf(closed, () => undefined), 'unreachable')
 })
 
-t.test('a redirect is a failure, and nobody comes to where it leads', async (t) => {
+t.test('a redirect is a failure, and its target is not called', async (t) => {
   const trap = await startTarget()
   t.teardown(() => trap.close())
   for (const status of [301, 302, 303, 307, 308, 304, 300]) {
@@ -133,7 +133,7 @@ t.test('a redirect is a failure, and nobody comes to where it leads', async (t) 
   t.equal(trap.connections, 0)
 })
 
-t.test('a certificate of another name or of nobody is refused before anything is sent', async (t) => {
+t.test('a certificate of another name or issuer is refused before anything is sent', async (t) => {
   const stand = await openWebhookStand(t)
   await stand.tell({ url: `https://other.example:${stand.receiver.port}/` })
   const sender = stand.start()
@@ -161,7 +161,7 @@ t.test(
   },
 )
 
-t.test('what is no address for webhooks is refused without a connection', async (t) => {
+t.test('an address that webhooks may not use is refused without a connection', async (t) => {
   const stand = await openWebhookStand(t, { allow: ['http:127.0.0.0/8'] })
   const { port } = stand.receiver
   const urls = [

@@ -19,7 +19,7 @@ import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhooks/webh
 
 t.setTimeout(600_000)
 
-t.test('a receiver gets what was written, and verifies it in either form', async (t) => {
+t.test('a receiver gets the written body, and verifies it in either form', async (t) => {
   const { receiver, secrets, workspaceId, start, tell, settled } = await openWebhookStand(t)
   const told = await tell()
   start()
@@ -52,7 +52,7 @@ t.test('every attempt has the same id, key and bytes', async (t) => {
   t.equal(new Set(seen).size, 1)
 })
 
-t.test('after eight failed attempts it is a dead letter that is told of', async (t) => {
+t.test('after eight failed attempts it is a dead letter, with a line in the log', async (t) => {
   const { receiver, start, tell, settled, log, outcomes } = await openWebhookStand(t)
   receiver.answerWith((res) => res.writeHead(503).end())
   await tell()
@@ -66,7 +66,7 @@ t.test('after eight failed attempts it is a dead letter that is told of', async 
   t.equal(outcomes.filter((outcome) => outcome === 'status').length, 8)
 })
 
-t.test('410 ends a delivery, and what else waits for that address is not sent', async (t) => {
+t.test('410 ends a delivery, and later ones for that address are not sent', async (t) => {
   const { receiver, start, tell, settled } = await openWebhookStand(t)
   receiver.answerWith((res, _nth, { path }) => res.writeHead(path === '/gone' ? 410 : 200).end())
   await tell({ url: receiver.url('a', '/gone') })
@@ -127,7 +127,7 @@ t.test('one workspace and a runner have no more attempts under way than their li
   await sender.close()
 })
 
-t.test('while a secret is replaced receivers with either verify what comes', async (t) => {
+t.test('while a secret is replaced, receivers with either one verify deliveries', async (t) => {
   const { receiver, secrets, workspaceId, start, tell, settled } = await openWebhookStand(t)
   must(await secrets.current(workspaceId))
   const both = must(await secrets.rotate(workspaceId, 60_000, CLI))
@@ -214,7 +214,7 @@ t.test('an answer is booked when the store is back, and nothing is sent twice', 
   t.equal(receiver.received.length, 1)
 })
 
-t.test('a store that is away is asked again, and told of once', async (t) => {
+t.test('a store that is away is asked again, and logged once', async (t) => {
   const { start, tell, settled, store, log } = await openWebhookStand(t)
   const deliveries = openDeliveries({ store })
   let failures = 0
@@ -229,7 +229,7 @@ t.test('a store that is away is asked again, and told of once', async (t) => {
   t.equal(log.events.filter(({ event }) => event === 'webhook_claim_failed').length, 1)
 })
 
-t.test('what cannot be signed or sent for a reason of ours counts for no attempt', async (t) => {
+t.test('a delivery that we cannot sign or send does not count as an attempt', async (t) => {
   const { receiver, start, tell, settled, secrets, egress } = await openWebhookStand(t)
   let asked = 0
   await tell()
@@ -255,7 +255,7 @@ t.test('what cannot be signed or sent for a reason of ours counts for no attempt
   t.equal(receiver.received.length, 1)
 })
 
-t.test('an end waits for what is under way, and takes no more', async (t) => {
+t.test('an ending sender waits for the attempt under way, and takes no more', async (t) => {
   const { receiver, start, tell, rows } = await openWebhookStand(t)
   let answer: () => void = () => undefined
   receiver.answerWith((res) => void (answer = () => res.end()))
@@ -270,7 +270,7 @@ t.test('an end waits for what is under way, and takes no more', async (t) => {
   t.equal(receiver.received.length, 1)
 })
 
-t.test('what was claimed while a sender ends, or stood still, is given back unsent', async (t) => {
+t.test('claims of an ending or stopped sender are given back unsent', async (t) => {
   const { receiver, start, tell, store, rows } = await openWebhookStand(t)
   const deliveries = openDeliveries({ store })
   let release = 0
@@ -285,7 +285,7 @@ t.test('what was claimed while a sender ends, or stood still, is given back unse
   t.equal(receiver.received.length, 0)
 })
 
-t.test('a sender that ends while it begins what it has claimed gives the rest back', async (t) => {
+t.test('a sender that ends while it begins its claims gives the rest back', async (t) => {
   const { start, tell, store, rows } = await openWebhookStand(t)
   const deliveries = openDeliveries({ store })
   for (let nth = 0; nth < 10; nth++) await tell()
@@ -331,7 +331,7 @@ t.test('the times are those of the contract', async (t) => {
   t.equal(WEBHOOK_ATTEMPT_MS_MAX, 15_000)
 })
 
-t.test('what was not ready to be sent before its lease was as good as over is left to others', async (t) => {
+t.test('a delivery not ready before the end of its lease is left to others', async (t) => {
   const { receiver, secrets, start, tell, settled, log } = await openWebhookStand(t)
   const timing = { ...COMPRESSED, leaseMs: 20_500, attemptMs: 20_000 }
   let asked = 0

@@ -28,7 +28,7 @@ async function fill({ sql }: Store, organizationId: string, count: number): Prom
 }
 
 t.test(
-  'a search that finds little looks at so many rows, says where it ended, and finds the rest from there',
+  'a search with few hits reads a bounded number of rows, and finds the rest from where it stopped',
   async (t) => {
     const { store, organizationId } = await stand(t)
     await fill(store, organizationId, AUDIT_LOOKED_MAX + 5)
@@ -48,7 +48,7 @@ t.test(
   },
 )
 
-t.test('of two organizations each finds its own events, whatever it looks for', async (t) => {
+t.test('each of two organizations finds only its own events with any filter', async (t) => {
   const { store, organizationId } = await stand(t)
   const foreign = must(await createOrganization(store, { name: 'foreign' })).organization.id
   const more = {
@@ -105,7 +105,7 @@ t.test('the time of the log does not go back with the clock', async (t) => {
   t.same(must(await verifyAudit(store, organizationId)), { checked: 3, faults: [] })
 })
 
-t.test('a page of large events ends early, with one at least, and the next begins behind it', async (t) => {
+t.test('a page of large events ends early, with at least one, and the next begins after it', async (t) => {
   const { store, organizationId } = await stand(t)
   const large = (share: number): object => ({ text: 'x'.repeat(LIST_PAGE_BYTES_MAX * share) })
   for (const share of [0.1, 2, 0.6, 0.6, 0.6])

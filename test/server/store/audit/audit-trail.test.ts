@@ -49,7 +49,7 @@ t.test(
   },
 )
 
-t.test('an event that the store will never take is told, and holds back none behind it', async (t) => {
+t.test('an event that the store will never take is logged, and does not hold up later ones', async (t) => {
   const { store, organizationId } = await organization(t)
   const log = keptLog()
   const trail = openAuditTrail(store, log)

@@ -27,7 +27,7 @@ async function faultsOf(store: Store, organizationId: string): Promise<readonly 
   return must(await verifyAudit(store, organizationId)).faults
 }
 
-t.test('a chain that nobody touched is whole, and tells all that it was told', async (t) => {
+t.test('an untouched chain is whole, and returns every event as it was appended', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   t.same(must(await verifyAudit(store, null)), { checked: 10, faults: [] })
   const rows: AuditRow[] = []
@@ -50,7 +50,7 @@ const TAMPERINGS: readonly (readonly [string, string, number, AuditFault['proble
   ['a byte of white space', `UPDATE audit SET text = text || ' ' WHERE n = 4`, 4, 'edited'],
   ['the hash', `UPDATE audit SET hash = sha256('x') WHERE n = 4`, 4, 'edited'],
   [
-    'an event with its own hash made anew',
+    'an event together with its own hash',
     `
     UPDATE audit a SET text = replace(a.text, 'o4', 'o9'), object_id = 'o9', hash = sha256(p.hash || convert_to(replace(a.text, 'o4', 'o9'), 'UTF8'))
     FROM audit p WHERE a.n = 4 AND p.n = 3`,
@@ -80,7 +80,7 @@ for (const [what, where, n] of [
   ['last', 'n = 10', 10],
   ['last three', 'n > 7', 8],
 ] as const) {
-  t.test(`dropping the ${what} of the events is found there`, async (t) => {
+  t.test(`detects that the ${what} of the events was dropped`, async (t) => {
     const { store, organizationId } = await chainOfTen(t)
     await store.sql.unsafe(`DELETE FROM audit WHERE ${where}`)
     t.same(await faultsOf(store, organizationId), [{ organizationId, n, problem: 'missing' }])
@@ -99,7 +99,7 @@ t.test('dropping the head of a chain is found where it begins', async (t) => {
   t.same(await faultsOf(store, organizationId), [{ organizationId, n: 1, problem: 'edited' }])
 })
 
-t.test('numbering the events behind a dropped one anew is found', async (t) => {
+t.test('renumbering the events after a dropped one is found', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   await store.sql`DELETE FROM audit WHERE n = 5`
   for (let n = 6; n <= 10; n++) await store.sql`UPDATE audit SET n = ${n - 1} WHERE n = ${n}`
@@ -130,7 +130,7 @@ t.test('moving an event to another organization is found in both', async (t) => 
   )
 })
 
-t.test('adding an event in SQL behind the newest is found there', async (t) => {
+t.test('adding an event in SQL after the newest is found there', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   await store.sql`
     INSERT INTO audit SELECT organization_id, 11, at, workspace_id, operation, outcome, object_kind, object_id, actor_id, text, hash FROM audit WHERE n = 10`
@@ -160,7 +160,7 @@ t.test('many that append at once make one chain without gaps', async (t) => {
   t.same(must(await verifyAudit(store, null)), { checked: 210, faults: [] })
 })
 
-t.test('the log is read page by page, newest first, by what an event is of', async (t) => {
+t.test('the log is read page by page, newest first, and by the properties of events', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   const first = must(await findAudit(store, { organizationId, limit: 6 }))
   t.match(first, { nextBefore: 5, rows: [{ n: 10 }, { n: 9 }] })

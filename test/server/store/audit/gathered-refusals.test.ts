@@ -26,7 +26,7 @@ const refusal = (name: string, more: Partial<AuditEvent> = {}): AuditEvent =>
     ...more,
   })
 
-/** What was appended, and when the next row is. */
+/** The rows that were appended, and a promise of the next one. */
 function gathering(t: Test, everyMs = NEVER_MS) {
   const rows: AuditEvent[] = []
   const room = { has: true }
@@ -82,7 +82,7 @@ t.test('refusals that differ in secret, host, reason, key or operation are not e
 })
 
 t.test(
-  'each row counts what came since the one before; what is not repeated is a first one again',
+  'each row counts the refusals since the one before; without repetition the next is a first one again',
   async (t) => {
     const { refusals, counts, next } = gathering(t, 30)
     refusals.note(refusal('a'))
@@ -104,7 +104,7 @@ t.test(
   },
 )
 
-t.test('one actor has so many different ones; further ones are counted together, by reason', async (t) => {
+t.test('distinct refusals of an actor are bounded; others are counted together, by reason', async (t) => {
   const { refusals, rows, counts } = gathering(t)
   for (let n = 0; n < REFUSALS_DISTINCT_MAX + 500; n++) refusals.note(refusal(`s${n}`))
   t.equal(rows.length, REFUSALS_DISTINCT_MAX + 1)

@@ -17,7 +17,7 @@ t.test('time in which nothing is awaited is no silence', async (t) => {
   t.equal(clock.silentMs, 5)
 })
 
-t.test('silence begins anew with each answer, and ends with the last that was awaited', async (t) => {
+t.test('silence restarts with each answer, and ends with the last answer that was awaited', async (t) => {
   const { time, clock } = open()
   const [one, two] = [gate(), gate()]
   for (const { opened } of [one, two]) clock.awaits(opened)

@@ -29,7 +29,7 @@ t.test('an IPv6 address is connected to, not looked up', async (t) => {
   t.match(problem, /^E(CONNREFUSED|ADDRNOTAVAIL|AFNOSUPPORT|NETUNREACH)/)
 })
 
-t.test('settings of a database do not change what is read from it', async (t) => {
+t.test('settings of a database do not change the values that are read from it', async (t) => {
   const { url } = await openTestDatabase(t)
   const plain = opened(t, url)
   const name = new URL(url).pathname.slice(1)

@@ -19,7 +19,7 @@ interface Followed {
   readonly heard: Change[]
 }
 
-/** Never by its timer: the test says when it polls. */
+/** Never by its timer: the test decides when it polls. */
 const NEVER_MS = 2 ** 30
 
 async function follow(t: Tap, store: Store, hints: Hints | null = null): Promise<Followed> {
@@ -35,7 +35,9 @@ function change(store: Store, id: string): Promise<Invalidation> {
   return store.sql.begin((tx) => bump(tx, 'key', id))
 }
 
-/** Until one is good: one that a machine at a standstill makes late is given up, and tells nothing. */
+/**
+ * Until a poll is good: a machine at a standstill makes polls late, and those are given up without a result.
+ */
 async function poll(feed: RunningEpochFeed): Promise<void> {
   while (!(await feed.poll())) continue
 }
@@ -43,7 +45,7 @@ async function poll(feed: RunningEpochFeed): Promise<void> {
 const idsOf = (heard: readonly Change[]): string[] =>
   heard.map((change) => (change.kind === 'everything' ? '*' : change.id))
 
-t.test('two changes that commit in the opposite order of their start are both heard', async (t) => {
+t.test('delivers two changes that commit in the opposite order of their start', async (t) => {
   const store = await openTestStore(t)
   const { feed, heard } = await follow(t, store)
   const firstMayCommit = gate()
@@ -84,7 +86,7 @@ t.test('a change that took its number is never overtaken by a later number', asy
   t.same(idsOf(heard), ['slow', 'fast'])
 })
 
-t.test('every change of many parallel writers is heard by one that polls meanwhile', async (t) => {
+t.test('delivers every change of many parallel writers while it polls', async (t) => {
   const store = await openTestStore(t, 8)
   const { feed, heard } = await follow(t, store)
   const ids = Array.from({ length: 200 }, (_, index) => `k${index}`)
@@ -161,7 +163,7 @@ t.test('more changes than one poll reads drop everything', async (t) => {
 
 for (const away of ['cut', 'freeze'] as const) {
   t.test(
-    `polls of a store behind a ${away} fail in time, and the first good one tells what was missed`,
+    `polls of a store fail in time after a ${away}, and the first good one delivers the missed changes`,
     async (t) => {
       const { direct, store, relay } = await openFarStore(t)
       const { feed, heard } = await follow(t, store)
@@ -219,7 +221,7 @@ t.test('a store that is away from the start was away since then, and not since 1
   t.ok(Number(back?.fields?.['awayMs']) <= Date.now() - openedAtMs)
 })
 
-t.test('the first poll drops what was loaded before it', async (t) => {
+t.test('the first poll drops everything that was loaded before it', async (t) => {
   const store = await openTestStore(t)
   const feed = openEpochFeed({ store, hints: null, log: keptLog(), pollMs: NEVER_MS })
   t.teardown(() => feed.close())

@@ -8,7 +8,7 @@ type Tap = Parameters<typeof openTestStore>[0]
 type State = 'queued' | 'running' | 'done'
 
 const LONG_MS = 3_600_000
-/** A lease that has run out before anybody can look. */
+/** A lease that has already run out. */
 const SPENT_MS = -1
 
 const rows = guardedRows<State>({ table: 'chores', claimable: ['queued', 'running'] })
@@ -21,7 +21,7 @@ async function chores(t: Tap, ...ids: readonly string[]): Promise<Store> {
   return store
 }
 
-t.test('of many claimers of one row one gets it', async (t) => {
+t.test('one of many claimers gets the row', async (t) => {
   const { sql } = await chores(t, 'a')
   const claims = await Promise.all(Array.from({ length: 20 }, () => rows.claim(sql, 'a', LONG_MS)))
   t.same(
@@ -30,7 +30,7 @@ t.test('of many claimers of one row one gets it', async (t) => {
   )
 })
 
-t.test('a claimer whose lease ran out and was taken over cannot write any more', async (t) => {
+t.test('a claimer whose lease ran out and was taken over can no longer write', async (t) => {
   const { sql } = await chores(t, 'a')
   const stale = present(await rows.claim(sql, 'a', SPENT_MS))
   const fresh = present(await rows.claim(sql, 'a', LONG_MS))
@@ -41,7 +41,7 @@ t.test('a claimer whose lease ran out and was taken over cannot write any more',
   t.same(await sql`SELECT state, note FROM chores`, [{ state: 'done', note: 'fresh' }])
 })
 
-t.test('a claimer whose lease ran out goes on as long as nobody took over', async (t) => {
+t.test('a claimer whose lease ran out goes on until another one takes over', async (t) => {
   const { sql } = await chores(t, 'a')
   const claim = present(await rows.claim(sql, 'a', SPENT_MS))
   t.equal(await rows.renew(sql, claim, LONG_MS), true)
@@ -76,7 +76,7 @@ t.test('a released row is due again at its time, and its giver is fenced off', a
   t.same(await rows.due(sql, 10), ['now'])
 })
 
-t.test('an advance is part of the transaction that it stands in', async (t) => {
+t.test('an advance is part of its transaction', async (t) => {
   const { sql } = await chores(t, 'a')
   const claim = present(await rows.claim(sql, 'a', LONG_MS))
   await t.rejects(
@@ -89,7 +89,7 @@ t.test('an advance is part of the transaction that it stands in', async (t) => {
   t.ok(await rows.advance(sql, claim, 'running'))
 })
 
-t.test('claims that are renewed together keep what each has counted, where the table keeps it', async (t) => {
+t.test('claims that are renewed together keep their counts, where the table has such a column', async (t) => {
   const { sql } = await chores(t, 'a', 'b', 'c')
   await sql`ALTER TABLE chores ADD COLUMN looks integer NOT NULL DEFAULT 9`
   const counted = guardedRows<State>({ table: 'chores', claimable: ['queued', 'running'], kept: 'looks' })

@@ -51,7 +51,7 @@ t.test('a host that takes writes is chosen, before one that is read-only by a se
   t.equal(await chosen(null, [STANDBY, PRIMARY]), 0)
 })
 
-t.test('where no host is what is asked for, each is named with its reason', async (t) => {
+t.test('where no host fits, each is named with its reason', async (t) => {
   const coded = (code: string, message = ''): Error => Object.assign(new Error(message), { code })
   const states = [
     AWAY,

@@ -86,7 +86,7 @@ t.test(
   },
 )
 
-t.test('of many that race in two processes one is the first, and the others get its answer', async (t) => {
+t.test('one of many calls that race in two processes is first, and the others get its answer', async (t) => {
   const { answers, openAnswers } = await openStand(t, { waitMs: NEVER_MS })
   const processes = [answers, openAnswers()]
   let firsts = 0
@@ -111,7 +111,7 @@ t.test('a repetition waits for a bounded time, and one whose caller leaves ends 
   t.match(await answers.begin({ idempotency: KEY, holder: 'w', signal: AbortSignal.abort() }), { ok: false })
 })
 
-t.test('repetitions beyond a number are told at once that too many wait', async (t) => {
+t.test('refuses repetitions beyond the number that may wait, at once', async (t) => {
   const { answers, begin, first } = await openStand(t, { waitMs: NEVER_MS })
   const claim = await first()
   const ends = Array.from({ length: WAITING_REPEATS_MAX + 2 }, () => begin())
@@ -122,7 +122,7 @@ t.test('repetitions beyond a number are told at once that too many wait', async 
 })
 
 t.test(
-  'when the first call fails the next one is the first, and what the failed one still says is not heard',
+  'when the first call fails the next one becomes the first, and late answers of the failed one are ignored',
   async (t) => {
     const { store, answers, begin, first } = await openStand(t, { waitMs: NEVER_MS })
     const claim = await first()
@@ -136,7 +136,7 @@ t.test(
   },
 )
 
-t.test('a caller that left while it became the first leaves no claim behind', async (t) => {
+t.test('a caller that leaves while it becomes the first leaves no claim', async (t) => {
   const { answers, begin } = await openStand(t, { waitMs: NEVER_MS })
   const leaving = new AbortController()
   const begun = answers.begin({ idempotency: KEY, holder: 'w', signal: leaving.signal })
@@ -145,18 +145,15 @@ t.test('a caller that left while it became the first leaves no claim behind', as
   t.match(await begin(), { value: { kind: 'first' } })
 })
 
-t.test(
-  'a key whose process died is taken over when its lease has run out, within the time that a repetition waits',
-  async (t) => {
-    const { store, first, openAnswers } = await openStand(t, { waitMs: NEVER_MS })
-    const dead = await first()
-    await store.sql`UPDATE idempotency SET lease_until = clock_timestamp() + interval '50 ms'`
-    const next = claimOf(await openAnswers().begin({ idempotency: KEY, holder: 'w' }))
-    t.equal(next.attempt, dead.attempt + 1)
-    t.notOk(await keepAnswer(store.sql, dead, ANSWER))
-    t.ok(TURN_RENEW_MS * 2 < TURN_LEASE_MS)
-  },
-)
+t.test('a key whose process died is taken over after its lease, while a repetition waits', async (t) => {
+  const { store, first, openAnswers } = await openStand(t, { waitMs: NEVER_MS })
+  const dead = await first()
+  await store.sql`UPDATE idempotency SET lease_until = clock_timestamp() + interval '50 ms'`
+  const next = claimOf(await openAnswers().begin({ idempotency: KEY, holder: 'w' }))
+  t.equal(next.attempt, dead.attempt + 1)
+  t.notOk(await keepAnswer(store.sql, dead, ANSWER))
+  t.ok(TURN_RENEW_MS * 2 < TURN_LEASE_MS)
+})
 
 t.test('a call that takes longer than a lease keeps its key', async (t) => {
   const { store, answers } = await openStand(t, { leaseMs: 60_000, renewMs: 5 })
@@ -195,7 +192,7 @@ t.test('an answer that comes while the store is away is kept when it is back', a
 })
 
 t.test(
-  'an answer can be kept in the transaction that makes what it tells of, and is then not written over',
+  'an answer can be kept in the transaction that it describes, and is then not overwritten',
   async (t) => {
     const { store, answers, begin, first } = await openStand(t)
     const claim = await first()
@@ -227,7 +224,7 @@ t.test('after a day a key is new again, whether or not it was pruned', async (t)
   }
 })
 
-t.test('the sweep leaves what runs and what was answered within a day', async (t) => {
+t.test('the sweep leaves calls that run and answers of the last day', async (t) => {
   const { store, answers, begin, first } = await openStand(t)
   await answers.remember(await first(), ANSWER)
   claimOf(await begin({ key: 'runs' }))

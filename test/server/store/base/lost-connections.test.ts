@@ -18,7 +18,7 @@ t.test(
   'transactions whose backend is ended in any of their steps reject, and the process lives',
   async (t) => {
     const { options } = await openTestStore(t)
-    // What nobody can catch would end this process too.
+    // An error that no code can catch would end this process too.
     const program = fileURLToPath(new URL('../../../support/stores/lost-transactions.js', import.meta.url))
     const child = fork(program, [options.url], { env: plainEnvironment(), silent: true })
     let said = ''
@@ -28,31 +28,28 @@ t.test(
   },
 )
 
-t.test(
-  'a transaction that asks for more behind the loss of its connection rejects with the loss',
-  async (t) => {
-    const { store, relay } = await openFarStore(t)
-    let later: Promise<unknown> = Promise.resolve()
-    const problem = await problemOf(
-      store.sql.begin(async (tx) => {
-        await tx`SELECT 1`
-        await relay.cut()
-        later = new Promise((resolve) => setTimeout(resolve, 20)).then(() =>
-          problemOf(Promise.race([tx`SELECT 2`, 'nothing'])),
-        )
-        await later
-        return tx`SELECT 3`
-      }),
-    )
-    t.ok(isAway(problem))
-    await later
-    await relay.restore()
-    while ((await problemOf(store.within(2_000, (sql) => sql.begin((tx) => tx`SELECT 1`)))) !== null) continue
-    t.pass('the pool is whole')
-  },
-)
+t.test('a transaction that continues after the loss of its connection rejects with the loss', async (t) => {
+  const { store, relay } = await openFarStore(t)
+  let later: Promise<unknown> = Promise.resolve()
+  const problem = await problemOf(
+    store.sql.begin(async (tx) => {
+      await tx`SELECT 1`
+      await relay.cut()
+      later = new Promise((resolve) => setTimeout(resolve, 20)).then(() =>
+        problemOf(Promise.race([tx`SELECT 2`, 'nothing'])),
+      )
+      await later
+      return tx`SELECT 3`
+    }),
+  )
+  t.ok(isAway(problem))
+  await later
+  await relay.restore()
+  while ((await problemOf(store.within(2_000, (sql) => sql.begin((tx) => tx`SELECT 1`)))) !== null) continue
+  t.pass('the pool is whole')
+})
 
-t.test("a transaction that fails by a code of somebody else's connection is rolled back", async (t) => {
+t.test('a transaction that fails with the code of a foreign connection is rolled back', async (t) => {
   const { sql } = await openTestStore(t)
   const left = Object.assign(new Error('left'), { code: 'EPIPE' })
   t.equal(await problemOf(sql.begin(() => Promise.reject(left))), left)

@@ -27,7 +27,7 @@ t.test('connections that are opened while a partition is made find it', async (t
       return makingPartitions({ sql }, TABLE, () => [day.toISOString().slice(0, 10)], write)
     })
     const results = await Promise.allSettled(writes)
-    // What a connection does not know by now, it never learns.
+    // A connection that does not know the partition by now never learns of it.
     results.push(...(await Promise.allSettled(Array.from({ length: WRITES }, write))))
     await sql.end()
     t.same(

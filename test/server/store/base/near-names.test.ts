@@ -1,4 +1,4 @@
-/** What is told of a name that is not there: the name, and those near it that the asker may see. C39. */
+/** Messages for an unknown name: the name, and near names that the caller may see. C39. */
 import t from 'tap'
 import { textOf, type Outcome } from '../../../../src/schemas/failures.ts'
 import {
@@ -24,7 +24,7 @@ for (const [{ id: organizationId }, slug] of [
   must(await createWorkspace(store, { organizationId, name: slug, slug }))
 }
 
-t.test('an organization hears of its own workspaces alone, the command line of all', async (t) => {
+t.test('suggests only own workspaces to an organization, and all to the command line', async (t) => {
   const own1 = 'There is no such workspace. `prodction` was not found. Nearest: `production`.'
   t.equal(told(await findWorkspace(store.sql, 'prodction', own.id)), own1)
   t.equal(told(await workspaceIdOf(store.sql, own.id, 'prodction')), own1)
@@ -42,14 +42,14 @@ t.test('an organization hears of its own workspaces alone, the command line of a
   )
 })
 
-t.test('an organization that is misspelt is told with those near', async (t) => {
+t.test('suggests near names for a misspelt organization', async (t) => {
   t.equal(
     told(await findOrganization(store.sql, 'Amce')),
     'There is no such organization. `Amce` was not found. Nearest: `Acme`.',
   )
 })
 
-t.test('a preset that is not there is told with those of its workspace that can be used', async (t) => {
+t.test('suggests usable presets of the same workspace for an unknown one', async (t) => {
   const by = {
     actor: { kind: 'cli', id: null },
     requestId: null,

@@ -28,7 +28,7 @@ async function clientOf(store: Store): Promise<Sql> {
   })
 }
 
-t.test('of several hosts the next is asked when one does not answer', async (t) => {
+t.test('the next of several hosts is tried when one does not answer', async (t) => {
   const { url } = await openTestDatabase(t)
   const store = openStore({
     url: url.replace('@', '@127.0.0.1:1,'),
@@ -39,7 +39,7 @@ t.test('of several hosts the next is asked when one does not answer', async (t) 
   t.same(await store.sql`SELECT 1 AS one`, [{ one: 1 }])
 })
 
-t.test('of several hosts that all refuse: what waits for a connection is away', async (t) => {
+t.test('when all of several hosts refuse, statements that wait for a connection fail as away', async (t) => {
   const store = openStore({
     url: 'postgres://u:p@127.0.0.1:1,127.0.0.1:2/d',
     poolMax: 2,
@@ -51,7 +51,7 @@ t.test('of several hosts that all refuse: what waits for a connection is away', 
   for (const work of works) t.ok(isAway(await problemOf(work())))
 })
 
-t.test('of several hosts one that no longer answers: what waits for it is away', async (t) => {
+t.test('when one of several hosts no longer answers, statements that wait for it fail as away', async (t) => {
   const far = await openFarStore(t)
   const url = far.store.options.url.replace('@', '@127.0.0.1:1,')
   const store = openStore({ ...far.store.options, url, silenceMsMax: 1 })
@@ -141,15 +141,15 @@ t.test('a transaction in the midst of which its connection swallows everything i
 t.test('connections that all wait for a lock are alive', async (t) => {
   const { options } = await openTestStore(t)
   let cuts = 0
-  // What is wrong is so each time; a machine that stands still for what the silence is longer than a lock is
-  // so now and then.
+  // A defect shows each time. A machine that stalls for the time by which the silence exceeds a lock wait
+  // shows it now and then.
   for (let tried = 0; tried < 3 && cuts === tried; tried++) if (await isCutByLock(t, options)) cuts += 1
   t.ok(cuts < 3, 'nobody was cut')
 })
 
 /**
- * @returns whether connections that all waited for a lock, until Postgres told each that it was for too long,
- * were replaced
+ * @returns whether connections were replaced that all waited for a lock until Postgres ended each by its lock
+ * time-out
  */
 async function isCutByLock(t: Test, patient: StoreOptions): Promise<boolean> {
   const options = { ...patient, lockMsMax: LOCK_WAIT_MS_MAX }
@@ -174,7 +174,7 @@ async function isCutByLock(t: Test, patient: StoreOptions): Promise<boolean> {
   return isOdd || (await clientOf(store)) !== client || !waiters.every((problem) => isLockSlow(problem))
 }
 
-/** What keeps the only connection of a store busy, each for longer than the silence. */
+/** Work that keeps the only connection of a store busy, each for longer than the silence. */
 const BUSY: Readonly<Record<string, (store: Store) => readonly Promise<unknown>[]>> = {
   'transactions that end': (store) => dozen(() => store.sql.begin((tx) => tx`SELECT pg_sleep(0.1)`)),
   'transactions that end and fail': (store) =>
@@ -200,8 +200,7 @@ for (const [what, begin] of Object.entries(BUSY)) {
   t.test(`connections with ${what} are alive, though nothing of \`within\` gets its turn`, async (t) => {
     const { options } = await openTestStore(t)
     const cuts: number[] = []
-    // What is wrong is so each time; a machine that stands still for longer than the silence is so now and
-    // then.
+    // A defect shows each time. A machine that stalls for longer than the silence shows it now and then.
     for (let tried = 0; tried < 3 && cuts.length === tried; tried++) {
       const cut = await cutOf(openStore({ ...options, poolMax: 1, silenceMsMax: 400 }), begin)
       if (cut > 0) cuts.push(cut)
@@ -217,7 +216,7 @@ async function cutOf(store: Store, begin: (store: Store) => readonly Promise<unk
     const busy = Promise.all(begin(store).map(problemOf))
     let isBusy = true
     void busy.then(() => (isBusy = false))
-    // Each asks behind all of the work, and is late.
+    // Each statement waits for all of the work, and is late.
     while (isBusy) await problemOf(store.within(30, (sql) => sql`SELECT 1`))
     return (await busy).filter((one) => isAway(one)).length + ((await clientOf(store)) === client ? 0 : 1)
   } finally {
@@ -225,10 +224,10 @@ async function cutOf(store: Store, begin: (store: Store) => readonly Promise<unk
   }
 }
 
-t.test('connections that nobody used for a while are not replaced for one slow statement', async (t) => {
+t.test('connections that were idle for a while are not replaced for one slow statement', async (t) => {
   const { options } = await openTestStore(t)
   let replaced = 0
-  // What is wrong is so each time; a machine that stands still for a part of it is so now and then.
+  // A defect shows each time. A machine that stalls for part of that time shows it now and then.
   for (let tried = 0; tried < 3 && replaced === tried; tried++)
     if (await isReplacedAfterRest(openStore({ ...options, silenceMsMax: REST_MS }))) replaced += 1
   t.ok(replaced < 3, 'nobody was cut')
@@ -237,7 +236,7 @@ t.test('connections that nobody used for a while are not replaced for one slow s
 /** Milliseconds of a rest, as long as the longest silence. */
 const REST_MS = 1_500
 
-/** @returns whether another statement was cut when one was slow behind a rest, or none was slow */
+/** @returns whether another statement was cut when one was slow after a rest, or none was slow */
 async function isReplacedAfterRest(store: Store): Promise<boolean> {
   try {
     await store.warm()

@@ -71,7 +71,7 @@ t.test('a pooler in session mode needs the time-outs at the role too', async (t)
   t.same(await open(t, url).sql`SELECT 1 AS one`, [{ one: 1 }])
 })
 
-t.test('a pooler that forgets the settings of a session is refused by what the role lacks', async (t) => {
+t.test('a pooler that forgets session settings is refused with those that the role lacks', async (t) => {
   const { sql, pooler } = await pooled(t, { mode: 'session', ignores: true })
   t.equal((await commandsOf(throughPooler(pooler.url))).length, 3)
   await sql.unsafe(`ALTER DATABASE "${new URL(pooler.url).pathname.slice(1)}" SET DateStyle = 'German, DMY'`)
@@ -79,7 +79,7 @@ t.test('a pooler that forgets the settings of a session is refused by what the r
   t.match((await commandsOf(throughPooler(pooler.url))).at(-1), /SET DateStyle = 'ISO';/)
 })
 
-t.test('a pooler whose only connection serves everyone is one in transaction mode', async (t) => {
+t.test('a pooler with one connection for all clients is recognized as transaction mode', async (t) => {
   const { pooler } = await pooled(t, { mode: 'transaction', ignores: true, connectionsMax: 1 })
   t.ok((await commandsOf(throughPooler(pooler.url))).length > 0)
 })

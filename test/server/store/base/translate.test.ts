@@ -13,13 +13,13 @@ for (const code of ['ENOENT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNREFUSED']) {
 }
 
 for (const code of ['53300', '57P03']) {
-  t.test(`a Postgres that says ${code} may be coming up`, async (t) => {
+  t.test(`a Postgres that reports ${code} may be coming up`, async (t) => {
     t.ok(isComingUp(said(code)))
   })
 }
 
 for (const code of ['28P01', '3D000', '42501']) {
-  t.test(`no waiting mends what Postgres says with ${code}`, async (t) => {
+  t.test(`a Postgres that reports ${code} is not coming up`, async (t) => {
     t.notOk(isComingUp(said(code)))
   })
 }

@@ -6,7 +6,7 @@ import {
 import { Waiters } from '../../../../src/server/store/base/waiters.ts'
 
 t.test(
-  'of one front so many uploads wait, of all workspaces, and one that leaves makes room once',
+  'a front bounds the waiting uploads of all workspaces, and one that leaves makes room once',
   async (t) => {
     const waiters = new Waiters()
     const inputOf = (nth: number) => ({

@@ -50,7 +50,7 @@ function flood(files: Files, workspaceIds: readonly string[]) {
 }
 
 t.test(
-  'writes that wait for a row of their workspace keep no other organization from reading and writing',
+  'writes that wait for a row of their workspace do not hold up reads and writes of other organizations',
   async (t) => {
     const { files, store, beside, workspaceId, neighbourId } = await openFront(t)
     const letGo = await holdStorage(beside, [workspaceId])

@@ -29,7 +29,7 @@ function endpoint({ store, workspace }: VaultStand, secretName: string, status =
     VALUES (${newId()}, ${workspace.organizationId}, ${workspace.workspaceId}, ${status}, 'a/b', 'custom', 'm', 'https://a.example', ${secretName})`
 }
 
-t.test('fronts hear of every change of a secret that an active endpoint uses', async (t) => {
+t.test('fronts get every change of a secret that an active endpoint uses', async (t) => {
   const stand = await opened(t)
   await endpoint(stand, 'used')
   await stand.put('used')
@@ -43,22 +43,19 @@ t.test('fronts hear of every change of a secret that an active endpoint uses', a
   t.equal(rows.length, 3, 'also those who hear no hint')
 })
 
-t.test(
-  "fronts hear of every change of a workspace's key for a provider, and of none in other vaults",
-  async (t) => {
-    const stand = await opened(t)
-    await stand.put('openai_api_key')
-    must(await stand.vaults.remove(stand.workspace, 'openai_api_key', BY))
-    await stand.put('openai_api_key', stand.intern)
-    await stand.put('openai_api_key', { ...stand.workspace, attachableId: await stand.addVault('team') })
-    t.match(
-      stand.told,
-      [1, 2].map(() => ({ kind: 'vault', id: stand.workspace.workspaceId })),
-    )
-  },
-)
+t.test("fronts get every change of a workspace's key for a provider, and none of other vaults", async (t) => {
+  const stand = await opened(t)
+  await stand.put('openai_api_key')
+  must(await stand.vaults.remove(stand.workspace, 'openai_api_key', BY))
+  await stand.put('openai_api_key', stand.intern)
+  await stand.put('openai_api_key', { ...stand.workspace, attachableId: await stand.addVault('team') })
+  t.match(
+    stand.told,
+    [1, 2].map(() => ({ kind: 'vault', id: stand.workspace.workspaceId })),
+  )
+})
 
-t.test("secrets that no active endpoint uses are nobody's news", async (t) => {
+t.test('changes of secrets that no active endpoint uses are not sent to fronts', async (t) => {
   const stand = await opened(t)
   await endpoint(stand, 'draft', 'draft')
   await endpoint(stand, 'disabled', 'disabled')
@@ -67,7 +64,7 @@ t.test("secrets that no active endpoint uses are nobody's news", async (t) => {
   t.same(stand.told, [])
 })
 
-t.test('a change that failed is none', async (t) => {
+t.test('a change that failed is not sent to fronts', async (t) => {
   const stand = await opened(t)
   await endpoint(stand, 'used')
   t.match(await stand.vaults.remove(stand.workspace, 'used', BY), {
@@ -77,33 +74,28 @@ t.test('a change that failed is none', async (t) => {
   t.same(stand.told, [])
 })
 
-t.test(
-  'an endpoint cannot become active beside a change of its secret: it is before it, or after it',
-  async (t) => {
-    const stand = await opened(t)
-    const { store, workspace: scope } = stand
-    await endpoint(stand, 'used', 'disabled')
-    const [row] = await store.sql<{ id: string }[]>`SELECT id FROM private_endpoints`
-    const ref = { organizationId: scope.organizationId, id: row?.id ?? '' }
-    const endpoints = openPrivateEndpoints({ store, hints: { publish: () => Promise.resolve() } })
-    const [began, go] = [gate(), gate()]
-    const changing = changingSecrets({ store, publish: null }, { scope, names: ['used'] }, async () => {
-      began.open()
-      await go.opened
-      return ok(null)
-    })
-    await began.opened
-    let isEnabled = false
-    const enabling = endpoints
-      .enable(ref, { ...BY, operation: 'private_endpoints.enable' })
-      .then((outcome) => {
-        isEnabled = true
-        return outcome
-      })
-    while (!isEnabled && (await lockWaiters(store.sql)) === 0) continue
-    t.equal(isEnabled, false)
-    go.open()
-    must(await changing)
-    t.equal(must(await enabling).status, 'active')
-  },
-)
+t.test('an endpoint becomes active before or after a change of its secret, never during it', async (t) => {
+  const stand = await opened(t)
+  const { store, workspace: scope } = stand
+  await endpoint(stand, 'used', 'disabled')
+  const [row] = await store.sql<{ id: string }[]>`SELECT id FROM private_endpoints`
+  const ref = { organizationId: scope.organizationId, id: row?.id ?? '' }
+  const endpoints = openPrivateEndpoints({ store, hints: { publish: () => Promise.resolve() } })
+  const [began, go] = [gate(), gate()]
+  const changing = changingSecrets({ store, publish: null }, { scope, names: ['used'] }, async () => {
+    began.open()
+    await go.opened
+    return ok(null)
+  })
+  await began.opened
+  let isEnabled = false
+  const enabling = endpoints.enable(ref, { ...BY, operation: 'private_endpoints.enable' }).then((outcome) => {
+    isEnabled = true
+    return outcome
+  })
+  while (!isEnabled && (await lockWaiters(store.sql)) === 0) continue
+  t.equal(isEnabled, false)
+  go.open()
+  must(await changing)
+  t.equal(must(await enabling).status, 'active')
+})

@@ -54,7 +54,7 @@ async function standOf(t: Test, options: Partial<FilesOptions> = {}): Promise<St
 }
 
 t.test(
-  'a container file of 1 byte ten folders deep counts 44 KiB beside the folder of its container, and 4 KiB where they are',
+  'a container file of 1 byte ten folders deep counts 44 KiB, and 4 KiB where the folders exist',
   async (t) => {
     const { put, used } = await standOf(t)
     await put(TEN_DEEP, 1)
@@ -93,7 +93,7 @@ t.test('folders are given back with the last file below them, whichever that is'
   t.same(await used(), [0, 0])
 })
 
-t.test('of writes that race into one new folder one counts it', async (t) => {
+t.test('a new folder is counted by one of the writes that race into it', async (t) => {
   const { put, takeAway, used } = await standOf(t)
   const paths = Array.from({ length: 12 }, (_, nth) => `new/deep/${nth}`)
   await Promise.all(paths.map((path) => put(path, 1)))
@@ -102,7 +102,7 @@ t.test('of writes that race into one new folder one counts it', async (t) => {
   t.same(await used(), [3 * COUNTED_BYTES_MIN, 0])
 })
 
-t.test('a stored file counts 4 KiB at least, and gives back what it counted', async (t) => {
+t.test('a stored file counts 4 KiB at least, and frees the bytes that it counted', async (t) => {
   const { files, workspaceId, used } = await standOf(t, { quotaBytes: 3 * COUNTED_BYTES_MIN - 1 })
   const id = await storedFile(files, workspaceId, { sizeBytes: 1 })
   await storedFile(files, workspaceId, { sizeBytes: COUNTED_BYTES_MIN })

@@ -38,7 +38,7 @@ t.test('another request under the key is a mismatch, another key or API key is n
   t.match(await begin({ apiKeyHash: 'b'.repeat(64) }), { value: { kind: 'new' } })
 })
 
-t.test('of many that race under one key one begins, and the others get its answer', async (t) => {
+t.test('one of many uploads that race under one key begins, and the others get its answer', async (t) => {
   const stand = await openFileStand(t, { idempotencyWaitMs: 60_000 })
   const begin = beginOf(stand)
   const ends = await Promise.all(
@@ -58,7 +58,7 @@ t.test('a repetition waits for a bounded time', async (t) => {
 })
 
 t.test(
-  'repetitions beyond a number are told at once that too many wait, and the others keep waiting',
+  'refuses repetitions beyond the number that may wait at once, and the others keep waiting',
   async (t) => {
     const stand = await openFileStand(t, { idempotencyWaitMs: 60_000 })
     const begin = beginOf(stand)

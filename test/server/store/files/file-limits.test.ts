@@ -20,7 +20,7 @@ import { openFiles } from '../../../../src/server/store/files/files.ts'
 import { begun, FACTS, openFileStand } from '../../../support/files/files.ts'
 import { must, present } from '../../../support/must.ts'
 
-/** Tells these times, one at each look. */
+/** Returns these times, one for each call. */
 function clock(...times: number[]): { readonly now: () => number; readonly left: readonly number[] } {
   return { now: () => times.shift() ?? Number.POSITIVE_INFINITY, left: times }
 }
@@ -133,7 +133,7 @@ t.test(
   },
 )
 
-t.test('what lies at a path is counted again after CONTAINER_RECOUNT_MS and not before', async (t) => {
+t.test('recounts the bytes at a path after CONTAINER_RECOUNT_MS and not before', async (t) => {
   const { files, store, workspaceId } = await openFileStand(t)
   const sizes = openContainerSizes(store)
   const claim = must(

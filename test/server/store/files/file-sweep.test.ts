@@ -32,7 +32,7 @@ t.test('an upload under way and a stored file are not swept', async (t) => {
   t.same(must(await openFileSweep(store).claimStale(10)), [])
 })
 
-t.test('of many sweeps one gets an upload, and a crashed sweep leaves it to the next', async (t) => {
+t.test('one of many sweeps gets an upload, and a crashed sweep leaves it to the next', async (t) => {
   const { files, store, workspaceId } = await openFileStand(t, SPENT)
   for (let nth = 0; nth < 5; nth++) await begun(files, workspaceId, 100)
   const sweep = openFileSweep(store)
@@ -62,7 +62,7 @@ t.test('a commit that races the sweep ends in exactly one of two ways, and quota
   })
 })
 
-t.test('objects that no row stands for are told apart', async (t) => {
+t.test('finds the objects that have no row', async (t) => {
   const { files, store, workspaceId } = await openFileStand(t)
   const sweep = openFileSweep(store)
   const ready = await storedFile(files, workspaceId)
@@ -103,7 +103,7 @@ t.test('stored files of all workspaces are paged by id', async (t) => {
   )
 })
 
-t.test('uses that keep nothing any more go, also of containers that have long gone', async (t) => {
+t.test('expired uses go, even those of containers that are long gone', async (t) => {
   const { store, workspaceId } = await openFileStand(t)
   const uses = openContainerUses(store)
   must(await uses.touch(workspaceId, 'sess_old'))

@@ -71,7 +71,7 @@ t.test(
   },
 )
 
-t.test('of many deletions of one file one frees its bytes', async (t) => {
+t.test('one of many deletions of a file frees its bytes', async (t) => {
   const { files, workspaceId } = await openFileStand(t)
   const id = await storedFile(files, workspaceId, { sizeBytes: 30_000 })
   await storedFile(files, workspaceId, { sizeBytes: 50_000 })
@@ -134,7 +134,7 @@ t.test('first uploads of a workspace that begin together reserve their whole for
 })
 
 t.test(
-  'of uploads that wait for what each other has reserved, and lose patience together, only so many give way as must',
+  "when uploads wait for each other's reservations and all time out, only as many fail as must",
   async (t) => {
     let now = 0
     const { files, workspaceId } = await openFileStand(t, {
@@ -169,7 +169,7 @@ t.test('a refusal waits for uploads under way to settle, and not when they could
   })
 })
 
-t.test('of a workspace so many uploads wait for room and no more; another one is not held up', async (t) => {
+t.test('a workspace has a maximum of uploads that wait for room; others are not held up', async (t) => {
   const { files, workspaceId, otherWorkspaceId, open } = await openFileStand(t, { quotaBytes: 100_000 })
   const patient = open({ quotaWaitMs: 60_000 })
   for (const id of [workspaceId, otherWorkspaceId]) await begun(files, id, 90_000)
@@ -253,7 +253,7 @@ t.test(
   },
 )
 
-t.test('to abandon what is committed changes nothing', async (t) => {
+t.test('abandoning a committed upload changes nothing', async (t) => {
   const { files, workspaceId } = await openFileStand(t)
   const upload = await begun(files, workspaceId, 10)
   must(await files.commit(upload, FACTS))
@@ -267,7 +267,7 @@ t.test('a renewal of several leases and the end of their workspace do not wait f
   const files = open({ renewMs: 20 })
   const first = await begun(files, workspaceId, 1)
   await begun(files, workspaceId, 1)
-  // Now the table has it behind the second one.
+  // Now the table has it after the second one.
   must(await files.extend(first, 10))
   await store.sql`UPDATE files SET lease_until = lease_until + interval '1 s' WHERE id = ${first.id}`
   const ended = await store.sql.begin(async (tx) => {
@@ -312,7 +312,7 @@ t.test('a store that is away is a failure', async (t) => {
 })
 
 t.test(
-  'a workspace with a quota of its own holds that much, and the others what the installation says',
+  'a workspace with its own quota may fill that, and others the quota of the installation',
   async (t) => {
     const { files, store, workspaceId, otherWorkspaceId } = await openFileStand(t, { quotaBytes: 100_000 })
     const setQuota = (bytes: number | null) =>

@@ -66,7 +66,7 @@ t.test('days of the table of older versions go too', async (t) => {
   t.same(await store.sql`SELECT FROM generations`, [])
 })
 
-t.test('they are kept for as long as the setting says, up to as long as others', async (t) => {
+t.test('SLUICE_KEEP_GENERATIONS sets the days, up to the most of other rows', async (t) => {
   const read = (days?: number) =>
     readFrom(days === undefined ? {} : { SLUICE_KEEP_GENERATIONS: String(days) })
   const kept = (generationDays: number) => ({ generation: { config: { kept: { generationDays } } } })

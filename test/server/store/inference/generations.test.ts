@@ -90,7 +90,7 @@ t.test('another workspace and another organization do not find it, by either id'
 })
 
 t.test(
-  "of several calls with one id of a provider the newest is found, and a call's own id comes first",
+  "the newest of several calls with one id of a provider is found, and a call's own id comes first",
   async (t) => {
     const { keep, find, close } = await open(t)
     const first = generation({ upstreamId: 'same' })
@@ -158,7 +158,7 @@ t.test('each member of a record comes back as it was, also where others of the b
   }
 })
 
-t.test("of an endpoint's price the record has what the call cost, and no conditions", async (t) => {
+t.test('a record has the prices of its call, without the conditions of the endpoint', async (t) => {
   const { keep, find, close } = await open(t)
   const price = flatPrices()
   const kept = generation({ facts: { ...FACTS, price } })
@@ -198,7 +198,7 @@ t.test('a day without a partition gets one, and a record that was written twice 
   )
 })
 
-t.test('a record that the store never takes is told, and holds back none beside it', async (t) => {
+t.test('a record that the store never takes is logged, and does not hold up others', async (t) => {
   const { keep, find, counts, log, close } = await open(t)
   const kept = [generation(), generation({ facts: { ...FACTS, sessionId: 'a\n"b' } })]
   keep(present(kept[0]))
@@ -214,7 +214,7 @@ t.test('a record that the store never takes is told, and holds back none beside 
 })
 
 t.test(
-  'while the store is away an organization loses what is beyond its places, and the rest is written after',
+  'while the store is away an organization loses records beyond its places, and the rest is written after',
   async (t) => {
     const store = await openTestStore(t)
     const away = Object.create(store) as Store
@@ -242,7 +242,7 @@ t.test(
   },
 )
 
-t.test('a store that never comes back loses them all at the end, and tells how many', async (t) => {
+t.test('a store that never comes back loses all records at the end, and logs their number', async (t) => {
   const store = openStore({
     url: 'postgres://nobody@127.0.0.1:1/none',
     poolMax: 1,

@@ -49,7 +49,7 @@ for (const kind of ['inference', 'management'] as const) {
   })
 }
 
-t.test('a front loads what the key was made with', async (t) => {
+t.test('a front loads the properties that the key was made with', async (t) => {
   const expiresAt = new Date('2030-01-01T00:00:00Z')
   const { store, created, workspaceId } = await makeKey(t, { rateLimitRpm: 600, expiresAt })
   const loaded = await openKeyStore(store).load([created.apiKey.hash, 'f'.repeat(64)])
@@ -72,7 +72,7 @@ t.test('a front loads what the key was made with', async (t) => {
   t.equal(must(loaded).length, 1, 'one that does not exist is left out')
 })
 
-t.test('a revoked key is loaded as none, and caches are told', async (t) => {
+t.test('a revoked key is not loaded, and its change is published to caches', async (t) => {
   const { store, created } = await makeKey(t)
   const { hash } = created.apiKey
   const revoked = await revokeKey(store, hash, CLI)

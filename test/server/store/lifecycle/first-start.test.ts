@@ -24,7 +24,7 @@ t.test('a fresh store gets an organization, its workspace and two keys that work
   })
 })
 
-t.test('of nodes that start at once on one store one makes the first keys', async (t) => {
+t.test('one of several nodes that start at once on one store makes the first keys', async (t) => {
   const store = await openTestStore(t)
   const made = await Promise.all([1, 2, 3].map(() => seedFirst(store, forget)))
   t.equal(made.filter((outcome) => must(outcome) !== null).length, 1)

@@ -25,7 +25,7 @@ t.test('each kind of rows is seen while one is open, due or not, and no longer',
   t.same(await seen(), [])
 })
 
-t.test('looks of one turn are one statement, and a later look sees what came since', async (t) => {
+t.test('looks of one turn are one statement, and a later look sees newer rows', async (t) => {
   const { store, accept } = await openVideoStand(t)
   let statements = 0
   const counting = {

@@ -12,7 +12,7 @@ async function storeWith(t: Test, rows: number): Promise<Store> {
   return store
 }
 
-// About what is read at once (16 KiB), what comes at once (64 KiB), and far more of both.
+// About one read (16 KiB), about one chunk (64 KiB), and far more than both.
 for (const rows of [0, 1, 155, 160, 400, 620, 20_000]) {
   t.test(`a table of ${rows} rows is read whole, and its connection answers afterwards`, async (t) => {
     const store = await storeWith(t, rows)

@@ -53,7 +53,7 @@ t.test('an empty database gets every step once, and a second run changes nothing
 })
 
 t.test(
-  'deliveries of an older version get their organization, those that it writes beside this one too',
+  'deliveries of an older version get their organization, even those that it writes after the migration',
   async (t) => {
     const store = await emptyStore(t)
     const before = MIGRATIONS.slice(

@@ -52,7 +52,7 @@ t.test("a reader sees the counters of today's windows, and turns no day", async 
   )
 })
 
-t.test('byok counts where the account says so, and what is lent counts always', async (t) => {
+t.test('byok counts only where the account says so, and lent money always counts', async (t) => {
   const store = await openTestStore(t)
   const id = await account(store, { ...SPENT, ...LENT, daily_byok_nano: '100' })
   const plain = await read(store, id)

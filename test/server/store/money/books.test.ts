@@ -33,34 +33,29 @@ t.test('however settlements are mixed, each account and day gets the sum of its 
   t.same(new Map([...found].sort()), new Map([...expected].sort()))
 })
 
-t.test(
-  'activity is told per key, model and day, with what was spent apart from own credentials',
-  async (t) => {
-    const all = mixed(500)
-    const books = new Books()
-    for (const { settle, isLate } of all) books.add(settle, { isLate })
-    for (const row of books.activity) {
-      const own = all
-        .map(({ settle }) => settle)
-        .filter(
-          ({ keyHash, model, day }) => keyHash === row.key_hash && model === row.model && day === row.day,
-        )
-      const sum = (name: keyof TextTokens) => own.reduce((all, { text }) => all + (text?.[name] ?? 0), 0)
-      const nano = (isByok: boolean) =>
-        own.filter((one) => one.isByok === isByok).reduce((sum, { costNano }) => sum + BigInt(costNano), 0n)
-      t.same(
-        [row.requests, row.tokens, row.output_tokens, row.cached_tokens, row.spent, row.byok],
-        [own.length, own.length * 3, sum('outputTokens'), sum('cachedTokens'), nano(false), nano(true)],
-      )
-    }
-    t.equal(
-      books.activity.reduce((sum, { requests }) => sum + requests, 0),
-      all.length,
+t.test('activity is summed per key, model and day, with own credentials apart', async (t) => {
+  const all = mixed(500)
+  const books = new Books()
+  for (const { settle, isLate } of all) books.add(settle, { isLate })
+  for (const row of books.activity) {
+    const own = all
+      .map(({ settle }) => settle)
+      .filter(({ keyHash, model, day }) => keyHash === row.key_hash && model === row.model && day === row.day)
+    const sum = (name: keyof TextTokens) => own.reduce((all, { text }) => all + (text?.[name] ?? 0), 0)
+    const nano = (isByok: boolean) =>
+      own.filter((one) => one.isByok === isByok).reduce((sum, { costNano }) => sum + BigInt(costNano), 0n)
+    t.same(
+      [row.requests, row.tokens, row.output_tokens, row.cached_tokens, row.spent, row.byok],
+      [own.length, own.length * 3, sum('outputTokens'), sum('cachedTokens'), nano(false), nano(true)],
     )
-  },
-)
+  }
+  t.equal(
+    books.activity.reduce((sum, { requests }) => sum + requests, 0),
+    all.length,
+  )
+})
 
-t.test('costs beyond what a number counts exactly are summed exactly', async (t) => {
+t.test('costs beyond the integers of a double are summed exactly', async (t) => {
   const [owners] = WHOSE
   if (owners === undefined) throw new Error('nobody')
   const books = new Books()

@@ -9,7 +9,7 @@ import { openTestStore } from '../../../support/stores/postgres.ts'
 
 const DAY = new Date().toISOString().slice(0, 10)
 
-t.test('rows of many keys and models in any order each keep what is theirs', async (t) => {
+t.test('rows of many keys and models in any order keep their own values', async (t) => {
   const store = await openTestStore(t)
   const rows = Array.from({ length: 400 }, (_, at): LedgerRow => {
     const owners = ownersOf(at % 7 === 0 ? at : at % 5)
@@ -26,43 +26,37 @@ t.test('rows of many keys and models in any order each keep what is theirs', asy
   t.same(await read(store), rows.map(told).sort(byId))
 })
 
-t.test(
-  'what is not known stays NULL, in a batch of one row and beside rows in which it is known',
-  async (t) => {
-    const store = await openTestStore(t)
-    const known = ledgerRow(settlement(ownersOf(1), DAY, 7), 'usage', 7)
-    const bare: LedgerRow = {
-      ...known,
-      request_id: 'bare',
-      kind: 'forfeit',
-      workspace_id: null,
-      key_hash: null,
-      operation: null,
-      model: null,
-      provider: null,
-      tokens: null,
-      output_tokens: null,
-      cached_tokens: null,
-      milliseconds: null,
-      account_id: 'w1',
-    }
-    await insert(store, [bare])
-    await insert(store, [known, { ...bare, request_id: 'last' }])
-    t.same(await read(store), [bare, known, { ...bare, request_id: 'last' }].map(told).sort(byId))
-  },
-)
+t.test('unknown values stay NULL, in a batch of one row and next to rows that have them', async (t) => {
+  const store = await openTestStore(t)
+  const known = ledgerRow(settlement(ownersOf(1), DAY, 7), 'usage', 7)
+  const bare: LedgerRow = {
+    ...known,
+    request_id: 'bare',
+    kind: 'forfeit',
+    workspace_id: null,
+    key_hash: null,
+    operation: null,
+    model: null,
+    provider: null,
+    tokens: null,
+    output_tokens: null,
+    cached_tokens: null,
+    milliseconds: null,
+    account_id: 'w1',
+  }
+  await insert(store, [bare])
+  await insert(store, [known, { ...bare, request_id: 'last' }])
+  t.same(await read(store), [bare, known, { ...bare, request_id: 'last' }].map(told).sort(byId))
+})
 
-t.test(
-  'an amount beyond what a number of JSON holds, and an instant of a fraction of a millisecond, are kept',
-  async (t) => {
-    const store = await openTestStore(t)
-    const row = ledgerRow(settlement(ownersOf(1), DAY, 0), 'usage', '9007199254740993')
-    await insert(store, [{ ...row, at_ms: Date.parse(`${DAY}T00:00:00Z`) + 0.25 }])
-    const [found] =
-      await store.sql`SELECT cost_nano, (extract(epoch FROM at) * 1000000)::bigint % 1000 AS micros FROM ledger`
-    t.same(found, { cost_nano: '9007199254740993', micros: '250' })
-  },
-)
+t.test('keeps an amount beyond a JSON number, and an instant with a fraction of a millisecond', async (t) => {
+  const store = await openTestStore(t)
+  const row = ledgerRow(settlement(ownersOf(1), DAY, 0), 'usage', '9007199254740993')
+  await insert(store, [{ ...row, at_ms: Date.parse(`${DAY}T00:00:00Z`) + 0.25 }])
+  const [found] =
+    await store.sql`SELECT cost_nano, (extract(epoch FROM at) * 1000000)::bigint % 1000 AS micros FROM ledger`
+  t.same(found, { cost_nano: '9007199254740993', micros: '250' })
+})
 
 t.test(
   'no request id moves another one: not an empty one, nor one with commas, quotes or the mark between two',
@@ -89,7 +83,7 @@ async function insert(store: Store, rows: readonly LedgerRow[]): Promise<void> {
   await store.sql.begin((tx) => insertLedger(tx, null, columns))
 }
 
-/** As `told` tells a row. */
+/** Reads rows in the form of `told`. */
 async function read(store: Store) {
   const rows = await store.sql`
     SELECT day::text, extract(epoch FROM at)::float8 * 1000 AS at_ms, request_id, kind, organization_id, workspace_id, key_hash, account_id,

@@ -37,7 +37,7 @@ async function stand(t: Tap) {
 }
 
 t.test(
-  'a dead front spends what it settled and forfeits its open calls, but not of credit; the rest returns',
+  "a dead front's settled money is spent and its open calls are forfeited, except credit; the rest returns",
   async (t) => {
     const { store, owners, front, counters, lender } = await stand(t)
     const rest = { from: 0, to: 10, entries: [settlement(owners, DAY, 100)] }
@@ -62,7 +62,7 @@ t.test(
   },
 )
 
-t.test('what nobody can explain is forfeited, but not of credit', async (t) => {
+t.test('money without a record is forfeited, except credit', async (t) => {
   const { store, owners, front, counters, lender, workspace, key } = await stand(t)
   const closing = { journalId: front.id, rest: null, open: [openTake(owners, DAY, 30)], isComplete: false }
   t.same(await lender.close(closing), {
@@ -84,7 +84,7 @@ t.test('what nobody can explain is forfeited, but not of credit', async (t) => {
 })
 
 t.test(
-  'a call that counts more in one account than in another is forfeited in each with what was taken of it',
+  'a call that counts differently in its accounts is forfeited in each with the amount taken there',
   async (t) => {
     const { store, owners, front, counters, lender } = await stand(t)
     const open = [openTake(owners, DAY, 0, { amounts: { organization: 10, workspace: 70, key: 10 } })]
@@ -124,7 +124,7 @@ t.test(
   },
 )
 
-t.test('late records turn what was forfeited into usage, once, and only credit grows', async (t) => {
+t.test('late records turn forfeits into usage, once, and only credit grows', async (t) => {
   const { store, owners, front, counters, lender } = await stand(t)
   const known = openTake(owners, DAY, 30)
   await lender.close({ journalId: front.id, rest: null, open: [known], isComplete: false })
@@ -143,28 +143,25 @@ t.test('late records turn what was forfeited into usage, once, and only credit g
   t.same(await imbalances(store.sql), [])
 })
 
-t.test(
-  'a late record releases nothing of a call of somebody else who sent the same request id',
-  async (t) => {
-    const { store, owners, lender } = await stand(t)
-    const neighbour = await makeOwners(store, 'p')
-    const front = await openJournal(store)
-    const unpaid = { requestId: 'mine', paid: { organization: false, workspace: false, key: false } }
-    const open = [openTake(owners, DAY, 100, unpaid), openTake(neighbour, DAY, 100, unpaid)]
-    await lender.close({ journalId: front.id, rest: null, open, isComplete: true })
-    const entries = [settlement(neighbour, DAY, 80, { requestId: 'mine' })]
-    await lender.close({
-      journalId: front.id,
-      rest: { from: 0, to: 10, entries },
-      open: [],
-      isComplete: true,
-    })
-    const held =
-      await store.sql`SELECT key_hash, released_nano::int AS released FROM ledger WHERE kind = 'forfeit' AND released_nano > 0`
-    t.same(held, [{ key_hash: neighbour.keyHash, released: 80 }])
-    t.same(await imbalances(store.sql), [])
-  },
-)
+t.test('a late record releases no forfeit of another caller with the same request id', async (t) => {
+  const { store, owners, lender } = await stand(t)
+  const neighbour = await makeOwners(store, 'p')
+  const front = await openJournal(store)
+  const unpaid = { requestId: 'mine', paid: { organization: false, workspace: false, key: false } }
+  const open = [openTake(owners, DAY, 100, unpaid), openTake(neighbour, DAY, 100, unpaid)]
+  await lender.close({ journalId: front.id, rest: null, open, isComplete: true })
+  const entries = [settlement(neighbour, DAY, 80, { requestId: 'mine' })]
+  await lender.close({
+    journalId: front.id,
+    rest: { from: 0, to: 10, entries },
+    open: [],
+    isComplete: true,
+  })
+  const held =
+    await store.sql`SELECT key_hash, released_nano::int AS released FROM ledger WHERE kind = 'forfeit' AND released_nano > 0`
+  t.same(held, [{ key_hash: neighbour.keyHash, released: 80 }])
+  t.same(await imbalances(store.sql), [])
+})
 
 t.test('late records of money that was given back return it', async (t) => {
   const { store, front, counters, lender, key } = await stand(t)
@@ -188,40 +185,31 @@ t.test('late usage that no forfeit covers is counted, so that the books balance'
   t.same(await imbalances(store.sql), [])
 })
 
-t.test(
-  'a part that does not follow on what is in the books is refused, in a flush and in a closing',
-  async (t) => {
-    const { owners, front, lender } = await stand(t)
-    const part = { from: 3, to: 9, entries: [settlement(owners, DAY, 1)] }
-    await t.rejects(
-      lender.flush({ journalId: front.id, ...part }),
-      /applied up to 0, got a batch from 3 to 9/,
-    )
-    await t.rejects(
-      lender.close({ journalId: front.id, rest: part, open: [], isComplete: true }),
-      /applied up to 0, got entries from 3 to 9/,
-    )
-  },
-)
+t.test('a batch that does not follow the books is refused, in a flush and in a closing', async (t) => {
+  const { owners, front, lender } = await stand(t)
+  const part = { from: 3, to: 9, entries: [settlement(owners, DAY, 1)] }
+  await t.rejects(lender.flush({ journalId: front.id, ...part }), /applied up to 0, got a batch from 3 to 9/)
+  await t.rejects(
+    lender.close({ journalId: front.id, rest: part, open: [], isComplete: true }),
+    /applied up to 0, got entries from 3 to 9/,
+  )
+})
 
-t.test(
-  'more than a lease holds is counted as spent, takes no more than the lease, and is told',
-  async (t) => {
-    const { store, owners, counters, key } = await stand(t)
-    const log = keptLog()
-    const front = await openJournal(store, log)
-    await front.lend({ [key]: 100 })
-    await front.flush(
-      settlement(owners, DAY, 300, { paid: { organization: false, workspace: false, key: true } }),
-    )
-    t.same((await counters())['key'], [300, 500])
-    t.same(
-      log.events.map(({ event, fields }) => [event, fields['fromLease'], fields['lentNano']]),
-      [['lease.exceeded', 300n, 100n]],
-    )
-    t.same(await imbalances(store.sql), [])
-  },
-)
+t.test('spend beyond a lease counts as spent, takes no more than the lease, and is logged', async (t) => {
+  const { store, owners, counters, key } = await stand(t)
+  const log = keptLog()
+  const front = await openJournal(store, log)
+  await front.lend({ [key]: 100 })
+  await front.flush(
+    settlement(owners, DAY, 300, { paid: { organization: false, workspace: false, key: true } }),
+  )
+  t.same((await counters())['key'], [300, 500])
+  t.same(
+    log.events.map(({ event, fields }) => [event, fields['fromLease'], fields['lentNano']]),
+    [['lease.exceeded', 300n, 100n]],
+  )
+  t.same(await imbalances(store.sql), [])
+})
 
 t.test(
   'a month without a partition gets one when it is written to, and two months stand ready',
@@ -247,7 +235,7 @@ t.test(
   },
 )
 
-t.test('many who miss the same month make it once', async (t) => {
+t.test('many writers that miss the same month create it once', async (t) => {
   const store = await openTestStore(t, 8)
   const owners = await makeOwners(store)
   const fronts = await Promise.all(Array.from({ length: 8 }, () => openJournal(store)))
@@ -257,7 +245,7 @@ t.test('many who miss the same month make it once', async (t) => {
 })
 
 t.test(
-  'that a month has no partition is seen in whatever language the server says so, and any other check fails as it is',
+  'recognizes a missing partition in any language of the server, and passes on any other failed check',
   async (t) => {
     const store = await openTestStore(t)
     const raise = (more: string) =>

@@ -9,7 +9,7 @@ import { makeOwners, openJournal, openTake, setLimit, settlement } from '../../.
 import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
 import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
-t.test('what took too long may have happened, and is done once when it is asked again', async (t) => {
+t.test('a request that took too long is done once when it is repeated', async (t) => {
   const store = await openTestStore(t, 8)
   const owners = await makeOwners(store)
   const [lender, { key }] = [openLender(store, { log: SILENT }), owners.accounts]
@@ -36,7 +36,7 @@ t.test('what took too long may have happened, and is done once when it is asked 
 })
 
 t.test(
-  'late records that wait for an account hold no forfeit meanwhile, which whoever has the account may be about to forgive',
+  'late records that wait for an account lock no forfeit, because the holder may be about to forgive it',
   async (t) => {
     const store = await openTestStore(t)
     const owners = await makeOwners(store)
@@ -59,7 +59,9 @@ t.test(
   },
 )
 
-/** Locks an account from a client of its own: one that hears nothing for so long replaces its connections. */
+/**
+ * Locks an account from a separate client: one that gets no answer for that long replaces its connections.
+ */
 async function block(
   t: Parameters<typeof openTestStore>[0],
   store: Store,

@@ -21,7 +21,7 @@ waitLong()
 
 type Tap = Parameters<typeof openTestStore>[0]
 
-/** A lender behind a relay that loses the answer to the next commit. */
+/** A lender whose relay loses the answer to the next commit. */
 async function stand(t: Tap) {
   const store = await openTestStore(t)
   const owners = await makeOwners(store)

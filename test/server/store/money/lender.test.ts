@@ -23,60 +23,54 @@ async function stand(t: Tap, day = '2026-11-18') {
   return { store, owners, lender: openLender(store, { log: SILENT }), ...owners.accounts }
 }
 
-t.test(
-  'what is lent is never more than the rest of the tightest span, for any number of fronts',
-  async (t) => {
-    const { store, workspace, organization } = await stand(t)
-    await setLimit(store.sql, workspace, 'daily', 1_000)
-    await setLimit(store.sql, workspace, 'monthly', 700)
-    const fronts = await Promise.all(Array.from({ length: 8 }, () => openJournal(store)))
-    const replies = await Promise.all(
-      fronts.map((front) => front.lend({ [workspace]: 100, [organization]: 50 })),
-    )
-    const lent = replies.map(({ accounts }) => accounts[0]?.lentNano ?? 0)
-    t.equal(
-      lent.reduce((sum, nano) => sum + nano),
-      700,
-    )
-    t.same(new Set(lent), new Set([0, 100]))
-    t.ok(replies.every(({ accounts }) => accounts[1]?.isUnlimited === true && accounts[1].lentNano === 0))
-    t.same(await imbalances(store.sql), [])
-  },
-)
+t.test('all fronts together are lent no more than the rest of the tightest span', async (t) => {
+  const { store, workspace, organization } = await stand(t)
+  await setLimit(store.sql, workspace, 'daily', 1_000)
+  await setLimit(store.sql, workspace, 'monthly', 700)
+  const fronts = await Promise.all(Array.from({ length: 8 }, () => openJournal(store)))
+  const replies = await Promise.all(
+    fronts.map((front) => front.lend({ [workspace]: 100, [organization]: 50 })),
+  )
+  const lent = replies.map(({ accounts }) => accounts[0]?.lentNano ?? 0)
+  t.equal(
+    lent.reduce((sum, nano) => sum + nano),
+    700,
+  )
+  t.same(new Set(lent), new Set([0, 100]))
+  t.ok(replies.every(({ accounts }) => accounts[1]?.isUnlimited === true && accounts[1].lentNano === 0))
+  t.same(await imbalances(store.sql), [])
+})
 
-t.test(
-  'a reply tells the limits as they are after the grant, with the instants at which they begin anew',
-  async (t) => {
-    const { store, workspace } = await stand(t, '2026-12-31')
-    for (const [span, nano] of [
-      ['daily', 100],
-      ['weekly', 200],
-      ['monthly', 300],
-      ['lifetime', 400],
-    ] as const) {
-      await setLimit(store.sql, workspace, span, nano)
-    }
-    const front = await openJournal(store)
-    const {
-      day,
-      accounts: [grant],
-    } = await front.lend({ [workspace]: 40 })
-    t.equal(day, '2026-12-31')
-    t.same(
-      grant?.limits.map(({ span, restNano, resetsAtMs }) => [
-        span,
-        restNano,
-        resetsAtMs === null ? null : new Date(resetsAtMs).toISOString(),
-      ]),
-      [
-        ['daily', 60, '2027-01-01T00:00:00.000Z'],
-        ['weekly', 160, '2027-01-04T00:00:00.000Z'],
-        ['monthly', 260, '2027-01-01T00:00:00.000Z'],
-        ['lifetime', 360, null],
-      ],
-    )
-  },
-)
+t.test('a reply has the limits after the grant, and the instants at which they reset', async (t) => {
+  const { store, workspace } = await stand(t, '2026-12-31')
+  for (const [span, nano] of [
+    ['daily', 100],
+    ['weekly', 200],
+    ['monthly', 300],
+    ['lifetime', 400],
+  ] as const) {
+    await setLimit(store.sql, workspace, span, nano)
+  }
+  const front = await openJournal(store)
+  const {
+    day,
+    accounts: [grant],
+  } = await front.lend({ [workspace]: 40 })
+  t.equal(day, '2026-12-31')
+  t.same(
+    grant?.limits.map(({ span, restNano, resetsAtMs }) => [
+      span,
+      restNano,
+      resetsAtMs === null ? null : new Date(resetsAtMs).toISOString(),
+    ]),
+    [
+      ['daily', 60, '2027-01-01T00:00:00.000Z'],
+      ['weekly', 160, '2027-01-04T00:00:00.000Z'],
+      ['monthly', 260, '2027-01-01T00:00:00.000Z'],
+      ['lifetime', 360, null],
+    ],
+  )
+})
 
 t.test('a request that is repeated gets the same answer, and is lent once', async (t) => {
   const { store, lender, key } = await stand(t)
@@ -88,7 +82,7 @@ t.test('a request that is repeated gets the same answer, and is lent once', asyn
   t.equal((await front.lend({ [key]: 300 })).accounts[0]?.limits[0]?.restNano, 400)
 })
 
-t.test('who needs less than there is gets it all when it is enough for one call, else nothing', async (t) => {
+t.test('a front gets the whole rest if that is enough for one call, else nothing', async (t) => {
   const { store, lender, key } = await stand(t)
   await setLimit(store.sql, key, 'lifetime', 100)
   const front = await openJournal(store)
@@ -101,7 +95,7 @@ t.test('who needs less than there is gets it all when it is enough for one call,
 })
 
 t.test(
-  'a busy front is lent what it used in a second, but half of its share of the rest at most',
+  'a busy front is lent what it used in a second, but at most half of its share of the rest',
   async (t) => {
     const { store, lender, key } = await stand(t)
     await setLimit(store.sql, key, 'lifetime', 10_000)
@@ -135,32 +129,29 @@ t.test('a grant fits a number, whatever the limit', async (t) => {
   )
 })
 
-t.test(
-  'a grant for calls that need more together than a number holds is what its lease says, and comes back whole',
-  async (t) => {
-    const { store, lender, key } = await stand(t)
-    // As a double this is the next even one: the lease would be of more than the account has lent.
-    await store.sql`INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${key}, 'lifetime', gen_random_uuid(), 27021597764222975)`
-    const front = await openJournal(store)
-    const input = {
-      accountId: key,
-      needNano: 4 * Number.MAX_SAFE_INTEGER,
-      leastNano: Number.MAX_SAFE_INTEGER,
-      useNano: 4 * Number.MAX_SAFE_INTEGER,
-    }
-    const reply = await lender.lend(front.ask({}, { accounts: [input] }))
-    const amountNano = reply?.accounts[0]?.lentNano ?? 0
-    t.equal(amountNano, Number.MAX_SAFE_INTEGER)
-    t.same(await imbalances(store.sql), [])
-    t.equal(
-      await front.flush({ kind: 'give_back', day: reply?.day ?? '', accountId: key, amountNano }),
-      'applied',
-    )
-    t.same(await imbalances(store.sql), [])
-  },
-)
+t.test('a grant beyond the integers of a double equals its lease, and returns whole', async (t) => {
+  const { store, lender, key } = await stand(t)
+  // As a double this is the next even one: the lease would be of more than the account has lent.
+  await store.sql`INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${key}, 'lifetime', gen_random_uuid(), 27021597764222975)`
+  const front = await openJournal(store)
+  const input = {
+    accountId: key,
+    needNano: 4 * Number.MAX_SAFE_INTEGER,
+    leastNano: Number.MAX_SAFE_INTEGER,
+    useNano: 4 * Number.MAX_SAFE_INTEGER,
+  }
+  const reply = await lender.lend(front.ask({}, { accounts: [input] }))
+  const amountNano = reply?.accounts[0]?.lentNano ?? 0
+  t.equal(amountNano, Number.MAX_SAFE_INTEGER)
+  t.same(await imbalances(store.sql), [])
+  t.equal(
+    await front.flush({ kind: 'give_back', day: reply?.day ?? '', accountId: key, amountNano }),
+    'applied',
+  )
+  t.same(await imbalances(store.sql), [])
+})
 
-t.test('money that others hold is called in for whoever was refused, and only for so long', async (t) => {
+t.test('calls in money of other fronts for a refused one, but only for a while', async (t) => {
   const { store, lender, key, workspace } = await stand(t)
   await setLimit(store.sql, key, 'lifetime', 100)
   await setLimit(store.sql, workspace, 'lifetime', 100)
@@ -182,7 +173,7 @@ t.test('money that others hold is called in for whoever was refused, and only fo
   }
 })
 
-t.test('nobody waits for money that would come back to a window that has ended', async (t) => {
+t.test('money that would return to a window that has ended is not waited for', async (t) => {
   const { store, lender, key } = await stand(t)
   await setLimit(store.sql, key, 'daily', 100)
   const [holder, other] = [await openJournal(store), await openJournal(store)]
@@ -215,7 +206,7 @@ t.test(
   },
 )
 
-t.test('a batch counts once in all three accounts, limited or not, and takes what was lent', async (t) => {
+t.test('a batch counts once in all three accounts, limited or not, and reduces the lease', async (t) => {
   const { store, owners, lender, key } = await stand(t)
   await setLimit(store.sql, key, 'lifetime', 1_000)
   const front = await openJournal(store)
@@ -249,7 +240,7 @@ t.test('a batch counts once in all three accounts, limited or not, and takes wha
   t.same(await imbalances(store.sql), [])
 })
 
-t.test('calls by own credentials count apart, and against a limit only where it says so', async (t) => {
+t.test('calls by own credentials count apart, and against a limit only if the account says so', async (t) => {
   const { store, owners, key, workspace } = await stand(t)
   for (const id of [key, workspace]) await setLimit(store.sql, id, 'daily', 100)
   await store.sql`UPDATE accounts SET counts_byok = true WHERE id = ${key}`

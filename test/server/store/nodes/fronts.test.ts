@@ -102,7 +102,7 @@ t.test('a front that fell silent is not live, and is pruned later', async (t) =>
 })
 
 t.test(
-  'a front is behind until it has obeyed and reported, then not any more, without its timer',
+  'a front is behind until it has obeyed and reported a change, and reports without waiting for its timer',
   async (t) => {
     const store = await openTestStore(t, 6)
     const hints = testHints()
@@ -141,14 +141,14 @@ t.test('a front that has not obeyed anything yet is behind every change', async 
   t.same(await frontsAt(store.sql, 0), { behind: 1, silent: 0 })
 })
 
-t.test('a silent front is told apart from one that is behind', async (t) => {
+t.test('distinguishes a silent front from one that is behind', async (t) => {
   const store = await openTestStore(t)
   await store.sql`INSERT INTO fronts VALUES (gen_random_uuid(), 'n', 1, 0, now() - interval '1 min')`
   t.same(await frontsAt(store.sql, 1), { behind: 0, silent: 1 })
 })
 
 t.test(
-  'the connection budget counts what other nodes may hold in all, once for each, and not ours',
+  'the connection budget counts each other node once, with the most that it may hold, and not our own',
   async (t) => {
     const store = await openTestStore(t)
     for (const node of ['here', 'elsewhere', 'elsewhere']) await front(t, store, node)
@@ -174,7 +174,7 @@ t.test('the connection budget is the least that server, role and database give',
   })
 })
 
-t.test('a front tells the root key that it wraps with, and again when that has changed', async (t) => {
+t.test('a front reports the root key that it wraps with, and again after a change', async (t) => {
   const store = await openTestStore(t)
   const feed = openEpochFeed({ store, hints: null, log: SILENT, pollMs: NEVER_MS })
   let rootKeyId = 'one'
@@ -235,7 +235,7 @@ t.test(
   },
 )
 
-t.test('a node that has another number of children tells the others at once, and counts them', async (t) => {
+t.test('a node with a new number of children reports it at once, and counts the live fronts', async (t) => {
   const store = await openTestStore(t)
   const [one, two] = [await front(t, store), await front(t, store)]
   await one.heartbeat.scaled(40)

@@ -38,7 +38,7 @@ async function stand(t: Test) {
 }
 
 t.test(
-  'a supervisor that starts again in an hour adds to it, and what it wrote before is not counted twice',
+  'a supervisor that restarts within an hour adds to it, and hours written before are not counted twice',
   async (t) => {
     const { keep, read } = await stand(t)
     const first = new History(HOUR_S)
@@ -77,7 +77,7 @@ t.test('nodes are added up, and quantiles are of the histograms of all of them',
   t.match((await read()).lines, [{ values: [0.028, null] }])
 })
 
-t.test('of many names the largest have lines, and all others one', async (t) => {
+t.test('the largest of many names have lines, and all others share one', async (t) => {
   const { keep, read } = await stand(t)
   const history = new History(HOUR_S)
   const names = 2 * HISTORY_LINES_MAX
@@ -112,7 +112,7 @@ t.test('the hours of one name are read alone, though others are larger', async (
   t.same(await linesOf("' OR ''='"), [])
 })
 
-t.test('events of all nodes stand beside the hours, once each', async (t) => {
+t.test('returns the events of all nodes with the hours, once each', async (t) => {
   const { keep, read } = await stand(t)
   for (const [nth, node] of NODES.entries()) {
     const history = new History(HOUR_S)

@@ -53,7 +53,7 @@ async function fillDeliveries({ sql }: Store, { workspaceId }: Owner, count: num
     FROM generate_series(1, ${count}::int) n`
 }
 
-/** How a statement is carried out, and what it reads. */
+/** How a statement is executed, and what it reads. */
 async function planOf(sql: Queryable, query: Fragment): Promise<readonly PlanNode[]> {
   return nodesOf(await sql<ToldPlan[]>`EXPLAIN (ANALYZE, FORMAT JSON) ${query}`)
 }
@@ -140,7 +140,7 @@ t.test('the rows of a page are found one by one, each with its workspace and its
 })
 
 t.test(
-  'a list reaches the newest rows of its first filter, and of other filters what is among those',
+  'a list searches the newest rows of its first filter, and applies other filters among those',
   async (t) => {
     const store = await openTestStore(t)
     const { organizationId } = await owner(store, 'own')

@@ -79,7 +79,7 @@ t.test('a preset is read at its first use, and known at once from then on', asyn
 })
 
 t.test(
-  'a version beyond the latest is refused without asking, and one that came since is found after the change is told',
+  'refuses a version beyond the latest without a query, and finds a new one after its change',
   async (t) => {
     const { find, rows, changed } = stand()
     await find('s')
@@ -120,7 +120,7 @@ t.test(
   },
 )
 
-t.test('a slug that is none is asked for once, until a change of it is told', async (t) => {
+t.test('asks for an unknown slug once, until it changes', async (t) => {
   const { find, rows, changed } = stand()
   const there = rows.head
   rows.head = null
@@ -164,7 +164,7 @@ t.test(
   },
 )
 
-t.test('whoever comes while a load reads for the last time is not told what that finds', async (t) => {
+t.test('a caller that arrives during the last read of a load gets the newer value', async (t) => {
   const { find, rows, tell } = stand()
   const [reads, last] = [gate(), gate()]
   rows.during = async () => {
@@ -185,7 +185,7 @@ t.test('whoever comes while a load reads for the last time is not told what that
 })
 
 t.test(
-  'when everything may have changed, slugs that were none are asked for again, and loads under way are read again',
+  'when everything may have changed, unknown slugs are asked for again, and loads under way are read again',
   async (t) => {
     const { find, rows, tell } = stand()
     const there = rows.head
@@ -215,7 +215,7 @@ t.test('beyond the grace the store is asked each time, and its failure is the an
   t.same(find('s'), ok({ model: 's@2' }), 'within it what is known is served')
 })
 
-t.test('those who want one version at once ask once, and too many at once are refused', async (t) => {
+t.test('concurrent callers of one version share one query, and too many at once are refused', async (t) => {
   const { find, rows } = stand()
   const held = gate()
   rows.during = () => held.opened
@@ -243,7 +243,7 @@ t.test('a workspace that asks for many at once leaves room to others', async (t)
   t.same(await find('one-more'), ok({ model: 'one-more@2' }))
 })
 
-t.test('slugs that are none do not drive out presets, and are bounded themselves', async (t) => {
+t.test('unknown slugs do not evict presets, and are bounded themselves', async (t) => {
   const { find, rows } = stand()
   await find('s')
   rows.head = null
@@ -264,7 +264,7 @@ t.test('presets and versions end at their numbers and at their size', async (t) 
   t.notOk(find('y') instanceof Promise)
 })
 
-t.test('a cache that is closed listens no more', async (t) => {
+t.test('a closed cache no longer listens', async (t) => {
   const { configs, listeners } = stand()
   t.equal(listeners.size, 1)
   configs.close()

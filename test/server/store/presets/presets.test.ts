@@ -69,34 +69,31 @@ t.test(
   },
 )
 
-t.test(
-  'a version keeps what its body came to: order of members, U+0000, names of what was ignored',
-  async (t) => {
-    const stand = await presetStand(await openTestStore(t))
-    const input = presetInput('m', {
-      config: { z: 1, model: 'm\0', a: { b: [null] } },
-      systemPrompt: 'a\0b\ud800',
-      source: 'chat',
-      ignored: ['x\0'],
-    })
-    const put = must(await stand.presets.put(stand.ref('s'), input, stand.by))
-    t.match(put, {
-      slug: 's',
-      name: 's',
-      status: 'active',
-      statusUpdatedAt: null,
-      description: null,
-      creatorId: stand.by.actor.id,
-    })
-    const version = must(await stand.presets.version(stand.ref('s'), 1))
-    t.same(version, put.designated)
-    t.match(version, { ...input, version: 1, presetId: put.id })
-    t.equal(JSON.stringify(version.config), '{"z":1,"model":"m\\u0000","a":{"b":[null]}}')
-  },
-)
+t.test('a version keeps the order of members, U+0000 and the names of ignored fields', async (t) => {
+  const stand = await presetStand(await openTestStore(t))
+  const input = presetInput('m', {
+    config: { z: 1, model: 'm\0', a: { b: [null] } },
+    systemPrompt: 'a\0b\ud800',
+    source: 'chat',
+    ignored: ['x\0'],
+  })
+  const put = must(await stand.presets.put(stand.ref('s'), input, stand.by))
+  t.match(put, {
+    slug: 's',
+    name: 's',
+    status: 'active',
+    statusUpdatedAt: null,
+    description: null,
+    creatorId: stand.by.actor.id,
+  })
+  const version = must(await stand.presets.version(stand.ref('s'), 1))
+  t.same(version, put.designated)
+  t.match(version, { ...input, version: 1, presetId: put.id })
+  t.equal(JSON.stringify(version.config), '{"z":1,"model":"m\\u0000","a":{"b":[null]}}')
+})
 
 t.test(
-  'a roll back designates an older version, is audited and told once, and the newest number goes on',
+  'a roll back designates an older version, is audited and published once, and numbers go on from the newest',
   async (t) => {
     const store = await openTestStore(t)
     const stand = await presetStand(store)
@@ -124,7 +121,7 @@ t.test(
   },
 )
 
-t.test('what is no version of the preset designates nothing and is not found', async (t) => {
+t.test('an unknown version number designates nothing and is not found', async (t) => {
   const { presets, ref, by } = await presetStand(await openTestStore(t))
   must(await presets.put(ref('s'), presetInput('m'), by))
   for (const version of [0, -1, 2, 1.5, 2 ** 31, 2 ** 53, Number.NaN]) {
@@ -172,7 +169,7 @@ t.test(
 )
 
 t.test(
-  'a workspace has at most so many presets, archived ones counted, however many are made at once',
+  'a workspace has a maximum of presets, including archived ones, even for concurrent calls',
   async (t) => {
     const store = await openTestStore(t)
     const stand = await presetStand(store)
@@ -231,7 +228,7 @@ t.test('a workspace takes its presets with it, those too that are being saved', 
   t.match(await store.sql`SELECT count(*)::int AS count FROM preset_versions`, [{ count: 0 }])
 })
 
-t.test('whoever loses the lock of a preset for too long is told of the conflict', async (t) => {
+t.test('a writer that waits too long for the lock of a preset gets the conflict', async (t) => {
   const { url } = await openTestDatabase(t)
   const store = openStore({ url, poolMax: 4, applicationName: 'test' })
   t.teardown(() => store.close())

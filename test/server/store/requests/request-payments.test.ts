@@ -45,7 +45,7 @@ t.test('calls of a second whose sums are those of the ledger are not compared on
   t.same(left, { rows: 0 }, 'what was compared is not kept')
 })
 
-t.test('sums of what a batch has paid are those of the ledger', async (t) => {
+t.test('sums of the payments in a batch equal those of the ledger', async (t) => {
   const books = await openLate(t)
   const { store } = books
   const costs = [7, 1_000_000_000, 12_000_000_345]

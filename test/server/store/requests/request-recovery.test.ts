@@ -116,7 +116,7 @@ t.test('calls of the same id under another key, at another cost or instant take 
   t.same(await recoveredCosts(books), [7])
 })
 
-t.test('a row of another instant, or none of a job, keeps no lost call away', async (t) => {
+t.test('a row of another instant, or of no job, does not stop the recovery of a call', async (t) => {
   const books = await openLate(t)
   const { store } = books
   const row = (requestId: string, paidMs: number) =>
@@ -144,7 +144,7 @@ t.test('each lost call of one request id gets its row, whatever free call has th
 })
 
 t.test(
-  'of equal calls of one request id so many get rows as were lost; a late one takes the place of one',
+  'equal calls of one request id get as many rows as were lost; a late one replaces one of them',
   async (t) => {
     const books = await openLate(t)
     const { store } = books
@@ -169,7 +169,7 @@ t.test('each of equal late calls of one batch takes the place of a recovered row
   t.same(await recoveredCosts(books), [7])
 })
 
-t.test('a job that is paid long behind its call has the row of its call alone', async (t) => {
+t.test('a job that is paid long after its call has only the row of its call', async (t) => {
   const books = await openLate(t)
   const { store } = books
   const call = (requestId: string) =>
@@ -185,7 +185,7 @@ t.test('a job that is paid long behind its call has the row of its call alone', 
   t.same(await recoveredCosts(books), [])
 })
 
-t.test('a call whose answer went on for minutes behind its payment is not recovered', async (t) => {
+t.test('a call whose answer went on for minutes after its payment is not recovered', async (t) => {
   const books = await openBooks(t, TODAY)
   const { store } = books
   await markAt(store, 700_000)
@@ -200,7 +200,7 @@ t.test('a call whose answer went on for minutes behind its payment is not recove
   t.same(new Set(await idsOf(books)), new Set(['slow', 'lost recovered']))
 })
 
-t.test('what was known of the cost of a call that died, and its forfeit, are one row', async (t) => {
+t.test('the known cost of a call that died, and its forfeit, are one row', async (t) => {
   const books = await openLate(t)
   const died = { requestId: 'died' }
   await books.book({ ...died, kind: 'forfeit', cost: 5 }, { ...died, kind: 'estimated', cost: 3 })
@@ -208,7 +208,7 @@ t.test('what was known of the cost of a call that died, and its forfeit, are one
   t.same(await recoveredCosts(books), [3])
 })
 
-t.test('a forfeit of a call that died is one row, an overrun beside a call is none', async (t) => {
+t.test('a forfeit of a call that died is one row, and an overrun next to a call adds none', async (t) => {
   const books = await openLate(t)
   const { store } = books
   await books.book(
@@ -234,7 +234,7 @@ t.test(
 )
 
 t.test(
-  'a part of the ledger without payments is behind at once, one with payments in its turn',
+  'skips a part of the ledger without payments at once, and compares one with payments in its turn',
   async (t) => {
     const books = await openBooks(t, TODAY)
     const { store } = books
@@ -247,7 +247,7 @@ t.test(
   },
 )
 
-t.test('what was paid while the log is off gets no row later', async (t) => {
+t.test('payments made while the log is off get no row later', async (t) => {
   const books = await openBooks(t, TODAY)
   const { store } = books
   await markAt(store, 600_000)
@@ -325,7 +325,7 @@ async function plantedMany(t: Teardown, requestId: string): Promise<Store> {
   return store
 }
 
-t.test('a batch of one request id is written beside thousands of recovered rows of that id', async (t) => {
+t.test('a batch of one request id is written next to thousands of recovered rows of that id', async (t) => {
   const books = await openBooks(t, TODAY)
   const { store, organizationId, keyHash } = books
   await plantMany(

@@ -126,7 +126,7 @@ t.test('a row has every figure of its call', async (t) => {
   ])
 })
 
-t.test('what is not known of a call is null, and its failed attempts are told', async (t) => {
+t.test('unknown values of a call are null, and its failed attempts are kept', async (t) => {
   const store = await openTestStore(t)
   const failed = [{ provider: 'acme', status: null, code: 'ECONNRESET' }]
   await insertRequests(
@@ -139,7 +139,7 @@ t.test('what is not known of a call is null, and its failed attempts are told', 
   ])
 })
 
-t.test('each organization has its own rows; those without a key are of nobody', async (t) => {
+t.test('each organization has its own rows; calls without a key belong to none', async (t) => {
   const store = await openTestStore(t)
   await insertRequests(
     store,

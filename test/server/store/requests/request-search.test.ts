@@ -85,7 +85,7 @@ t.test('searches that find no room to wait are busy, and those of others wait', 
   t.ok(LONG_READ_WAIT_MS < CONTROL_DEADLINE_MS, 'a call learns of it before its deadline')
 })
 
-t.test('a search whose caller leaves gives its turn to the next one, and asks nothing more', async (t) => {
+t.test('a search whose caller leaves gives its turn to the next one, and runs no more queries', async (t) => {
   const { store, find, letGo, searching, untilSearching } = await openHeldLog(t)
   const left = new AbortController()
   const first = find(ORGANIZATION, left.signal)
@@ -103,7 +103,7 @@ t.test('a search whose caller leaves gives its turn to the next one, and asks no
 })
 
 t.test(
-  `a search that finds nothing among REQUESTS_LOOKED_MAX (${REQUESTS_LOOKED_MAX}) rows says where it goes on`,
+  `a search that finds nothing among REQUESTS_LOOKED_MAX (${REQUESTS_LOOKED_MAX}) rows returns its place`,
   async (t) => {
     const store = await openTestStore(t)
     const of = { organizationId: ORGANIZATION }

@@ -129,7 +129,7 @@ t.test('calls of segments are found as if each had a row, page by page', async (
     }
 })
 
-t.test('a call of a segment is found by its request id, and by none of another organization', async (t) => {
+t.test('a call of a segment is found by its request id, within its organization only', async (t) => {
   const store = await openBoth(t)
   for (const number of [0, CALLS - 1, CALLS, BATCHES * CALLS - 1]) {
     const query = { requestId: ownId(number), limit: 10 }
@@ -158,7 +158,7 @@ t.test('segments and rows of one organization come in one order', async (t) => {
 })
 
 t.test(
-  `a search that finds nothing among REQUESTS_LOOKED_MAX (${REQUESTS_LOOKED_MAX}) calls of segments says where it goes on`,
+  `a search that finds nothing among REQUESTS_LOOKED_MAX (${REQUESTS_LOOKED_MAX}) calls returns its place`,
   async (t) => {
     const store = await openTestStore(t)
     const of = { organizationId: ORGANIZATION }

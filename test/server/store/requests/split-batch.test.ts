@@ -57,13 +57,13 @@ for (const [what, odd] of [
     { endedMs: END_MS - REQUESTS_PACKED_MS_MAX - 1 },
   ],
 ] as const)
-  t.test(`a call is a row beside a segment: ${what}`, async (t) => {
+  t.test(`writes a call as a row of its own: ${what}`, async (t) => {
     const batch = batchOfCalls(...calls(REQUESTS_PACKED_MIN), ...calls(1, odd))
     const { segments, rows } = splitBatch(batch)
     t.same([segments.length, rows], [1, [REQUESTS_PACKED_MIN]])
   })
 
-t.test('a segment tells between which ends and numbers its calls are, and how many failed', async (t) => {
+t.test('a segment has the range of its ends and numbers, and the number of failures', async (t) => {
   const batch = batchOfCalls(
     ...calls(REQUESTS_PACKED_MIN),
     ...calls(1, { endedMs: END_MS - REQUESTS_PACKED_MS_MAX, requestId: ownId(900), failure: 'busy' }),

@@ -44,30 +44,27 @@ t.test(
   },
 )
 
-t.test(
-  'whoever is no member of the group gets nothing, and what another mapping or a hand gave stays',
-  async (t) => {
-    const {
-      store,
-      within,
-      users: [ann, bob],
-      mapped,
-      grants,
-      workspace,
-    } = await openDirectory(t, ['ann', 'bob'])
-    const [[one], [two, kept]] = [await mapped('admin'), await mapped('member')]
-    must(await addMember(store, { workspace, userName: 'ann', role: 'member' }, CLI))
-    for (const group of [one, two]) {
-      await plantMembers(store, group, [ann])
-      await within((tx) => membersJoined(tx, group, [ann, bob]))
-    }
-    await within((tx) => membersLeft(tx, one, [ann]))
-    t.same(await grants(), ['ann member manual', `ann member ${kept}`].sort())
-  },
-)
+t.test('only members of the group get its grant, and grants of other mappings or by hand stay', async (t) => {
+  const {
+    store,
+    within,
+    users: [ann, bob],
+    mapped,
+    grants,
+    workspace,
+  } = await openDirectory(t, ['ann', 'bob'])
+  const [[one], [two, kept]] = [await mapped('admin'), await mapped('member')]
+  must(await addMember(store, { workspace, userName: 'ann', role: 'member' }, CLI))
+  for (const group of [one, two]) {
+    await plantMembers(store, group, [ann])
+    await within((tx) => membersJoined(tx, group, [ann, bob]))
+  }
+  await within((tx) => membersLeft(tx, one, [ann]))
+  t.same(await grants(), ['ann member manual', `ann member ${kept}`].sort())
+})
 
 t.test(
-  'an inactive user is no member; active again it has what its groups grant now, and what was given by hand',
+  'an inactive user is no member; an activated one gets the current grants and those given by hand',
   async (t) => {
     const {
       store,
@@ -97,7 +94,7 @@ t.test(
   },
 )
 
-t.test('nothing of a user or a group that was removed is left, and nobody else loses anything', async (t) => {
+t.test('removes all grants of a removed user or group, and no others', async (t) => {
   const {
     store,
     within,

@@ -15,11 +15,11 @@ import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
-/** `npm test` runs a tenth of what is wanted of a proof. */
+/** `npm test` runs a tenth of the races of the proof. */
 const RACES = 100
 
 t.test(
-  'of a change of the role and a deletion at once both happen, or the deletion alone: never half of one',
+  'a role change and a deletion at once both happen, or only the deletion: never half of one',
   async (t) => {
     const { store, mappings, by, input, workspace, group, users } = await openDirectory(t, ['ann'])
     must(await addMember(store, { workspace, userName: 'bob', role: 'member' }, CLI))
@@ -42,7 +42,7 @@ t.test(
   },
 )
 
-t.test('many who map one pair at once make one mapping, with one row of the log', async (t) => {
+t.test('many callers that map one pair at once make one mapping, with one row of the log', async (t) => {
   const { store, mappings, by, input, group } = await openDirectory(t, ['ann'], 8)
   const told = await Promise.all(
     Array.from({ length: 12 }, (_, n) =>
@@ -61,7 +61,7 @@ t.test('many who map one pair at once make one mapping, with one row of the log'
 })
 
 t.test(
-  'without members only what came from this mapping alone goes; another mapping and a hand keep theirs',
+  'a removal without members takes only grants of this mapping; those of others and by hand stay',
   async (t) => {
     const { store, mappings, by, input, workspace, organizationId, users } = await openDirectory(t, [
       'ann',
@@ -107,7 +107,7 @@ t.test(
   },
 )
 
-t.test('a new mapping reaches groups larger than one portion, and passes over who is inactive', async (t) => {
+t.test('a new mapping reaches groups larger than one portion, and skips inactive users', async (t) => {
   const { store, mappings, by, input, workspace, organizationId } = await openDirectory(t, [])
   const many = await plantUsers(
     store,
@@ -147,7 +147,7 @@ t.test(
 )
 
 t.test(
-  "a change of a mapping, and the end of its workspace, wait for who changes the group's members, and miss none of them",
+  'a changed mapping, or the end of its workspace, waits for changes of the members, and misses none',
   async (t) => {
     const {
       store,

@@ -7,7 +7,7 @@ import { openStore } from '../../../../src/server/store/base/open.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'
 
-t.test('an organization whose changes wait for its lock leaves connections to everybody else', async (t) => {
+t.test('an organization whose changes wait for its lock leaves connections to others', async (t) => {
   const { store, groups, group, user, by, organizationId, foreign, users } = await openScimStand(t, 4)
   const [{ id }, ann] = [await group('all'), await user()]
   const beside = openStore({ ...store.options, poolMax: 1 })
@@ -35,7 +35,7 @@ t.test('an organization whose changes wait for its lock leaves connections to ev
 })
 
 t.test(
-  'calls of a kind and an organization come one after another, whatever becomes of each; others beside them',
+  'calls of one kind and organization run one after another, failed or not, and those of others meanwhile',
   async (t) => {
     const store = await openTestStore(t)
     const first = signal()
@@ -69,7 +69,7 @@ t.test(
   },
 )
 
-t.test('a line that is full says so at once', async (t) => {
+t.test('a full line refuses at once', async (t) => {
   const store = await openTestStore(t)
   const end = signal()
   const call = () =>

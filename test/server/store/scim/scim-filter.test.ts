@@ -30,7 +30,7 @@ const OPERATORS = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'] as cons
 type Test = (user: ScimUser) => boolean
 type Asked = readonly [string, Test]
 
-/** What an operator says of two texts. A value that is missing differs from all, and is nothing else. */
+/** Result of an operator for two texts. A missing value differs from all, and matches nothing else. */
 function compared(op: (typeof OPERATORS)[number], have: unknown, wanted: string): boolean {
   if (typeof have !== 'string') return op === 'ne'
   switch (op) {
@@ -138,7 +138,7 @@ const { filter } = fc.letrec<{ filter: Asked }>((tie) => ({
   ),
 }))
 
-t.test('a filter finds whom an oracle in memory finds', async (t) => {
+t.test('a filter finds the same users as an oracle in memory', async (t) => {
   const { users, user, organizationId } = await openScimStand(t)
   const some = <T>(of: readonly T[], n: number): T | undefined => of[n % of.length]
   const texts = ['a', 'AB', undefined, 'a"b', 'a\\b', '%', undefined, "a'b", 'or', 'a.b', 'Ba']
@@ -240,7 +240,7 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   [Array.from({ length: SCIM_FILTER_TERMS_MAX + 1 }, () => 'title pr').join(' or '), /comparisons/],
 ]
 
-t.test('a filter that is not understood is refused, and says which attribute it is about', async (t) => {
+t.test('an invalid filter is refused with the attribute that it is about', async (t) => {
   const { users, organizationId } = await openScimStand(t)
   for (const [filter, detail] of WRONG) {
     const answer = await users.list(organizationId, { ...EVERYTHING, filter })
@@ -256,7 +256,7 @@ t.test('the longest filters that are allowed are answered', async (t) => {
     t.match(await users.list(organizationId, { ...EVERYTHING, filter }), { ok: true })
 })
 
-t.test('however many filters there were, none of them stays in the memory of Postgres', async (t) => {
+t.test('filters do not accumulate in the memory of Postgres', async (t) => {
   const { store, users, groups, organizationId } = await openScimStand(t, 1)
   const prepared = async () =>
     (

@@ -13,7 +13,7 @@ import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'
 import { plantMany } from '../../../support/stores/postgres.ts'
 
 t.test(
-  'twenty who add one member each at once lose nobody, and each is a version and an event',
+  'twenty connections that add one member each lose none, and each makes a version and an event',
   async (t) => {
     const { store, groups, group, members, by, organizationId } = await openScimStand(t, 20)
     const { id } = await group('all')
@@ -36,7 +36,7 @@ t.test(
   },
 )
 
-t.test('of a change that fails in a later step nothing stays, its grants neither', async (t) => {
+t.test('a change that fails in a later step leaves nothing, and no grants', async (t) => {
   const { store, groups, group, user, members, by, organizationId, workspaceId } = await openScimStand(t)
   const [ann, bob] = [await user({ userName: 'ann' }), await user({ userName: 'bob' })]
   const { id } = await group('all', [ann.id])
@@ -67,7 +67,7 @@ t.test('of a change that fails in a later step nothing stays, its grants neither
   t.same(await auditOf(store), before)
 })
 
-t.test('a user of another organization is no member, and its groups are nobody else’s', async (t) => {
+t.test('refuses members of another organization, and hides groups from it', async (t) => {
   const { users, groups, group, foreign, by, organizationId } = await openScimStand(t)
   const stranger = must(
     await users.create(
@@ -131,7 +131,7 @@ t.test('members that join, leave or are replaced are each a version and an event
   }
 })
 
-t.test('only who knows the version changes a group that was changed meanwhile', async (t) => {
+t.test('only a client with the new version can change a group that was changed meanwhile', async (t) => {
   const { groups, group, by, organizationId } = await openScimStand(t)
   const { id } = await group('all')
   const rename = (displayName: string, ifMatch: readonly number[] | null) =>
@@ -177,7 +177,7 @@ t.test('members follow into the workspaces of the group’s mappings, and out of
   t.same(await grants(), [])
 })
 
-t.test('the log has the counts of who joined and left, and the first of their ids', async (t) => {
+t.test('the log has the counts of members that joined and left, and the first of their ids', async (t) => {
   const { store, groups, group, by, organizationId } = await openScimStand(t)
   const ids = await plantUsers(
     store,

@@ -47,7 +47,7 @@ t.test('a plain token has its prefix and 256 bits, and the store has only its ha
   t.match(token, { name: 'Okta', label: /^sk-sluice-scim-v1-.{3}\.\.\..{3}$/, expiresAt: null })
 })
 
-t.test('a front loads tokens and API keys by one statement, each as what it is', async (t) => {
+t.test('a front loads tokens and API keys by one statement, each with its kind', async (t) => {
   const { store, organizationId, workspace, make } = await openTokens(t)
   const expiresAt = new Date('2099-01-01T00:00:00Z')
   const { key } = must(await make({ expiresAt }))
@@ -94,27 +94,24 @@ t.test('no token is among the keys that are managed, and none is found there by 
   })
 })
 
-t.test(
-  'a revoked token is loaded as none, is listed no more, and fronts that know it are told',
-  async (t) => {
-    const { store, organizationId, make } = await openTokens(t)
-    const { key, token, change } = must(await make())
-    const hints = testHints()
-    const feed = openEpochFeed({ store, hints, log: SILENT, pollMs: 60_000 })
-    const access = createAccess({ keys: openKeyStore(store), feed, graceMs: 300_000, now: Date.now })
-    t.teardown(async () => {
-      access.close()
-      await feed.close()
-    })
-    await feed.poll()
-    t.match(await access.authenticate(`Bearer ${key}`), { ok: true, value: { kind: 'scim' } })
-    const revoked = must(await revokeScimToken(store, token.id, CLI))
-    t.match(revoked, { n: change.n + 1, kind: 'key', id: hashOfKey(key) })
-    await hints.publish(revoked)
-    t.match(await access.authenticate(`Bearer ${key}`), { failure: { name: 'key_unknown' } })
-    t.same(must(await listScimTokens(store, organizationId)), [])
-  },
-)
+t.test('a revoked token is not loaded or listed, and fronts that know it drop it', async (t) => {
+  const { store, organizationId, make } = await openTokens(t)
+  const { key, token, change } = must(await make())
+  const hints = testHints()
+  const feed = openEpochFeed({ store, hints, log: SILENT, pollMs: 60_000 })
+  const access = createAccess({ keys: openKeyStore(store), feed, graceMs: 300_000, now: Date.now })
+  t.teardown(async () => {
+    access.close()
+    await feed.close()
+  })
+  await feed.poll()
+  t.match(await access.authenticate(`Bearer ${key}`), { ok: true, value: { kind: 'scim' } })
+  const revoked = must(await revokeScimToken(store, token.id, CLI))
+  t.match(revoked, { n: change.n + 1, kind: 'key', id: hashOfKey(key) })
+  await hints.publish(revoked)
+  t.match(await access.authenticate(`Bearer ${key}`), { failure: { name: 'key_unknown' } })
+  t.same(must(await listScimTokens(store, organizationId)), [])
+})
 
 t.test('tokens are listed newest first, of one organization or of all', async (t) => {
   const { store, organizationId, make } = await openTokens(t)
@@ -164,7 +161,7 @@ t.test(
 )
 
 t.test(
-  'an organization has so many live tokens, however many are asked for at once; expired and revoked ones make room',
+  'an organization has a maximum of live tokens, even for racing calls; expired and revoked ones make room',
   async (t) => {
     const { store, organizationId, make } = await openTokens(t)
     must(await make({ expiresAt: new Date(0) }))

@@ -8,7 +8,7 @@ import { grantsIn } from '../../../support/scim/directory.ts'
 import { must } from '../../../support/must.ts'
 import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'
 
-t.test('of twenty who make one user at once one does, whatever the case of the name', async (t) => {
+t.test('one of twenty concurrent creates of a user succeeds, whatever the case of the name', async (t) => {
   const { store, users, by, organizationId } = await openScimStand(t, 20)
   const before = (await auditOf(store)).length
   const input = { externalId: null, displayName: null, isActive: true, attributes: {} }
@@ -23,7 +23,7 @@ t.test('of twenty who make one user at once one does, whatever the case of the n
   t.equal((await auditOf(store)).length, before + 1)
 })
 
-t.test('a change that is refused, or is none, leaves version and log', async (t) => {
+t.test('a refused or empty change leaves version and log as they are', async (t) => {
   const { store, users, user, by, organizationId } = await openScimStand(t)
   const [ann, bob] = [
     await user({ userName: 'ann', attributes: { title: 't', name: { givenName: 'A' } } }),
@@ -110,7 +110,7 @@ t.test('users of another organization are unknown', async (t) => {
   t.equal(must(await users.list(foreign.organizationId, EVERYTHING)).totalResults, 0)
 })
 
-t.test('whoever names what is another organization’s waits for nobody there', async (t) => {
+t.test('a change of a user of another organization waits for no lock there', async (t) => {
   const { store, users, groups, user, group, foreign } = await openScimStand(t)
   const [{ id }, all] = [await user(), await group('all')]
   await store.sql.begin(async (tx) => {
@@ -141,7 +141,7 @@ t.test('the log has no attributes but the names of those that changed', async (t
   t.notMatch(JSON.stringify(event), 'secret-title')
 })
 
-t.test('the log has so many names of attributes that changed, however many there are', async (t) => {
+t.test('the log has a bounded number of names of changed attributes', async (t) => {
   const { store, users, user, by } = await openScimStand(t)
   const { id } = await user({ userName: 'ann' })
   const attributes = Object.fromEntries(

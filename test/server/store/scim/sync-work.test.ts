@@ -23,7 +23,7 @@ import { must, present } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 
 t.test(
-  'a sync mends what is missing, what nobody has a right to and what has the wrong role, and writes nothing else',
+  'a sync adds missing grants, removes wrong ones and corrects roles, and writes nothing else',
   async (t) => {
     const {
       store,
@@ -82,7 +82,7 @@ t.test(
   },
 )
 
-t.test('a sync passes by what is another organization’s', async (t) => {
+t.test('a sync leaves other organizations alone', async (t) => {
   const {
     store,
     users: [ann],
@@ -108,7 +108,7 @@ t.test('a sync passes by what is another organization’s', async (t) => {
 })
 
 t.test(
-  'a runner that dies in the middle of a group is followed by another, and can write nothing any more',
+  'a runner that dies in the middle of a group is followed by another, and can no longer write',
   async (t) => {
     const { store, workspace, organizationId, mapped, work, mappings, by, steps } = await openDirectory(t, [])
     const many = await plantUsers(
@@ -141,7 +141,7 @@ t.test(
   },
 )
 
-t.test('what changes between two steps of a sync stays changed', async (t) => {
+t.test('a change between two steps of a sync stays', async (t) => {
   const { store, workspace, organizationId, mapped, work, mappings, by, steps } = await openDirectory(t, [])
   const many = await plantUsers(
     store,
@@ -183,7 +183,7 @@ t.test(
   },
 )
 
-t.test('a sync that nobody brings to its end has failed in the end, and says so', async (t) => {
+t.test('a sync whose runners all die has failed in the end, with a message', async (t) => {
   const { store, work, mappings, by, organizationId } = await openDirectory(t, [])
   const { id } = must(await mappings.startSync(by))
   for (let attempt = 0; attempt < SYNC_ATTEMPTS_MAX; attempt++) {

@@ -23,7 +23,7 @@ async function batches({ sql }: Store): Promise<readonly number[]> {
 
 const wide = (chars: number) => ({ ...VIDEO_REQUEST, prompt: 'x'.repeat(chars) })
 
-t.test('what comes while a transaction runs goes with the next, as many as one takes', async (t) => {
+t.test('jobs that arrive during a transaction go with the next, as many as one takes', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   await Promise.all(
     Array.from({ length: 2 * VIDEO_BATCH_JOBS_MAX + 2 }, () => jobs.accept(videoInput(owners))),
@@ -41,7 +41,7 @@ t.test('large jobs share a transaction up to its bytes, and one that is larger h
   t.same(await batches(store), [2, 1, 1, 1])
 })
 
-t.test('beyond so many waiting jobs, or bytes of them, a front is busy; and then no more', async (t) => {
+t.test('a front refuses jobs beyond a number, or bytes, of waiting ones, and recovers', async (t) => {
   const { jobs, owners } = await openVideoStand(t)
   const many = Array.from({ length: VIDEO_ACCEPTS_WAITING_MAX + 1 }, () => jobs.accept(videoInput(owners)))
   t.match(await many.at(-1), { ok: false, failure: { name: 'busy', retryAfterS: 1 } })
@@ -53,7 +53,7 @@ t.test('beyond so many waiting jobs, or bytes of them, a front is busy; and then
   t.equal(nameOf(await jobs.accept(videoInput(owners))), 'ok')
 })
 
-t.test('a workspace has so many open jobs at most, and room again when one has ended', async (t) => {
+t.test('a workspace has a maximum of open jobs, and room again when one has ended', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   await store.sql`
     INSERT INTO video_jobs (id, organization_id, workspace_id, key_hash, key_account_id, request_id, model, provider, endpoint, upstream_model,
@@ -68,7 +68,7 @@ t.test('a workspace has so many open jobs at most, and room again when one has e
 })
 
 t.test(
-  'what open jobs of a workspace ask for has a size, and one job may be larger where none is open',
+  "the requests of a workspace's open jobs have a total size, and one job may exceed it when none is open",
   async (t) => {
     const { jobs, open, store, owners } = await openVideoStand(t)
     t.equal(nameOf(await jobs.accept(videoInput(owners, { request: wide(1_000_000) }))), 'ok')
@@ -90,7 +90,7 @@ t.test(
   },
 )
 
-t.test('open jobs are counted anew when a count is old, and so many are remembered', async (t) => {
+t.test('open jobs are recounted when a count is old, and the number of kept counts is bounded', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   await jobs.accept(videoInput(owners))
   let now = 0
@@ -111,21 +111,18 @@ t.test('open jobs are counted anew when a count is old, and so many are remember
   t.equal(await count(owners.workspaceId), 0)
 })
 
-t.test(
-  'a transaction has its time; a workspace that somebody has locked keeps no other waiting',
-  async (t) => {
-    const { jobs, store, owners } = await openVideoStand(t)
-    const [other] = await store.sql<{ id: string }[]>`
+t.test('a transaction has a time limit; a locked workspace does not hold up others', async (t) => {
+  const { jobs, store, owners } = await openVideoStand(t)
+  const [other] = await store.sql<{ id: string }[]>`
     INSERT INTO workspaces (id, organization_id, name, slug) VALUES (gen_random_uuid(), ${owners.organizationId}, 'b', 'b') RETURNING id`
-    let late = Promise.resolve('')
-    await store.sql.begin(async (tx) => {
-      await tx`SELECT FROM workspaces WHERE id = ${other?.id ?? ''} FOR UPDATE`
-      const input = videoInput(owners, { workspaceId: other?.id ?? '' })
-      late = jobs.accept(input).then(nameOf)
-      const outcomes = await Promise.all(Array.from({ length: 5 }, () => jobs.accept(videoInput(owners))))
-      t.same(new Set(outcomes.map(nameOf)), new Set(['ok']))
-    })
-    t.equal(await late, 'ok')
-    t.ok(VIDEO_ACCEPT_MS_MAX >= 1_000)
-  },
-)
+  let late = Promise.resolve('')
+  await store.sql.begin(async (tx) => {
+    await tx`SELECT FROM workspaces WHERE id = ${other?.id ?? ''} FOR UPDATE`
+    const input = videoInput(owners, { workspaceId: other?.id ?? '' })
+    late = jobs.accept(input).then(nameOf)
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => jobs.accept(videoInput(owners))))
+    t.same(new Set(outcomes.map(nameOf)), new Set(['ok']))
+  })
+  t.equal(await late, 'ok')
+  t.ok(VIDEO_ACCEPT_MS_MAX >= 1_000)
+})

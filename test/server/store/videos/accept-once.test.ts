@@ -34,7 +34,7 @@ async function firstTurn(answers: IdempotencyStore, key = 'k'): Promise<Idempote
   return begun.claim
 }
 
-/** As a front serves a call under a key. @returns what the caller gets */
+/** Serves a call under a key as a front does. @returns the answer of the caller */
 async function call(
   { owners }: VideoStand,
   answers: IdempotencyStore,
@@ -68,7 +68,7 @@ function losing(store: Store, when: 'before' | 'after', problem: Error, nth = 1)
   } as Store
 }
 
-t.test('of fifty equal calls on two fronts one makes the job, and all get its answer', async (t) => {
+t.test('one of fifty equal calls on two fronts makes the job, and all get its answer', async (t) => {
   const stand = await openVideoStand(t)
   const fronts = [0, 1].map(() => ({ jobs: stand.open(), answers: stand.openAnswers() }))
   const calls = Array.from({ length: 25 }, (_, nth) => fronts[nth % 2]).flatMap((front) =>
@@ -93,7 +93,7 @@ t.test(
   },
 )
 
-t.test('whose claim was taken over makes no second job, and gets the one that the other made', async (t) => {
+t.test('a caller whose claim was taken over makes no second job, and gets the first', async (t) => {
   const stand = await openVideoStand(t)
   const late = await firstTurn(stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }))
   const claim = await firstTurn(stand.openAnswers())
@@ -122,22 +122,19 @@ t.test('two fronts that believe to have the claim race: one job, never two', asy
   t.equal(await stand.count(), 20)
 })
 
-t.test(
-  'an answer that is lost behind the commit makes no second job when the call is tried again',
-  async (t) => {
-    const stand = await openVideoStand(t)
-    const claim = await firstTurn(stand.openAnswers())
-    const jobs = stand.open({ store: losing(stand.store, 'after', new StoreSlow()) })
-    const input = videoInput(stand.owners, { once: once(claim) })
-    t.equal(nameOf(await jobs.accept(input)), 'store_unavailable')
-    const again = must(await jobs.accept(input))
-    const [row] = await stand.store.sql`SELECT id FROM video_jobs`
-    t.equal(again.id, row?.['id'])
-    t.equal(await stand.count(), 1)
-  },
-)
+t.test('an answer that is lost after the commit makes no second job when the call is repeated', async (t) => {
+  const stand = await openVideoStand(t)
+  const claim = await firstTurn(stand.openAnswers())
+  const jobs = stand.open({ store: losing(stand.store, 'after', new StoreSlow()) })
+  const input = videoInput(stand.owners, { once: once(claim) })
+  t.equal(nameOf(await jobs.accept(input)), 'store_unavailable')
+  const again = must(await jobs.accept(input))
+  const [row] = await stand.store.sql`SELECT id FROM video_jobs`
+  t.equal(again.id, row?.['id'])
+  t.equal(await stand.count(), 1)
+})
 
-t.test('what a transaction did not begin is begun again by the next try', async (t) => {
+t.test('a job that a transaction did not begin is begun by the next try', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await firstTurn(stand.openAnswers())
   const jobs = stand.open({ store: losing(stand.store, 'before', new StoreSlow()) })
@@ -147,29 +144,24 @@ t.test('what a transaction did not begin is begun again by the next try', async 
   t.equal(await stand.count(), 1)
 })
 
-t.test(
-  'a batch whose commit is not known is tried one by one, and each of its jobs is there once',
-  async (t) => {
-    const stand = await openVideoStand(t)
-    await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 1_000_000)
-    const answers = stand.openAnswers()
-    // The first call goes alone; the others are the second transaction.
-    const jobs = stand.open({ store: losing(stand.store, 'after', new Error('lost'), 2) })
-    const inputs = await Promise.all(
-      Array.from({ length: 9 }, async (_, nth) =>
-        videoInput(stand.owners, nth % 2 === 0 ? {} : { once: once(await firstTurn(answers, String(nth))) }),
-      ),
-    )
-    const outcomes: readonly Outcome<VideoView>[] = await Promise.all(
-      inputs.map((input) => jobs.accept(input)),
-    )
-    t.same(new Set(outcomes.map(nameOf)), new Set(['ok']))
-    t.equal(await stand.count(), 9)
-    t.same(must(await checkLedger(stand.store)).differences, [])
-  },
-)
+t.test('a batch of unknown outcome is tried job by job, and each of its jobs is there once', async (t) => {
+  const stand = await openVideoStand(t)
+  await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 1_000_000)
+  const answers = stand.openAnswers()
+  // The first call goes alone; the others are the second transaction.
+  const jobs = stand.open({ store: losing(stand.store, 'after', new Error('lost'), 2) })
+  const inputs = await Promise.all(
+    Array.from({ length: 9 }, async (_, nth) =>
+      videoInput(stand.owners, nth % 2 === 0 ? {} : { once: once(await firstTurn(answers, String(nth))) }),
+    ),
+  )
+  const outcomes: readonly Outcome<VideoView>[] = await Promise.all(inputs.map((input) => jobs.accept(input)))
+  t.same(new Set(outcomes.map(nameOf)), new Set(['ok']))
+  t.equal(await stand.count(), 9)
+  t.same(must(await checkLedger(stand.store)).differences, [])
+})
 
-t.test('another body under the same key is refused, whoever made the first job', async (t) => {
+t.test('another body under the same key is refused on the first front and on others', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await firstTurn(stand.openAnswers())
   must(await stand.jobs.accept(videoInput(stand.owners, { once: once(claim) })))
@@ -193,7 +185,7 @@ t.test('a claim that was lost spoils no other job of its batch', async (t) => {
   t.equal(await stand.count(), 4)
 })
 
-t.test('whose own hold leaves too little for a second one gets the job that it made', async (t) => {
+t.test('a repetition for which its own hold leaves too little money gets the first job', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await firstTurn(stand.openAnswers())
   await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 150)
@@ -214,7 +206,7 @@ t.test('two jobs of one batch under one claim are one', async (t) => {
   t.equal(await stand.count(), 3)
 })
 
-t.test('a job that is refused keeps no answer: the next call under its key may succeed', async (t) => {
+t.test('a refused job keeps no answer, so that the next call under its key may succeed', async (t) => {
   const stand = await openVideoStand(t)
   const answers = stand.openAnswers()
   await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 10)

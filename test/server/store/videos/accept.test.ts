@@ -52,7 +52,7 @@ t.test('an accepted job has a row that is due, with all that it was asked for', 
   t.same({ ...JSON.parse(String(row?.['request'])), ...JSON.parse(String(row?.['attached'])) }, request)
 })
 
-t.test('whoever looks for work is told, and the view is there for pollers', async (t) => {
+t.test('runners are woken, and the view is there for pollers', async (t) => {
   const { jobs, views, owners } = await openVideoStand(t)
   const id = await accepted(jobs, videoInput(owners))
   t.same(views.woken, [{ kind: 'jobs', provider: 'acme' }])
@@ -66,7 +66,7 @@ t.test('jobs that come together are each accepted once', async (t) => {
   t.equal(await count(), 200)
 })
 
-t.test('a job without an address of its own is told of at that of its workspace', async (t) => {
+t.test('a job without an address of its own gets that of its workspace', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   await store.sql`UPDATE workspaces SET default_callback_url = 'https://w.test/' WHERE id = ${owners.workspaceId}`
   const own = await accepted(jobs, videoInput(owners, { callbackUrl: 'https://own.test/' }))
@@ -116,7 +116,7 @@ t.test('one job that the store cannot take fails alone', async (t) => {
   t.equal(await count(), 3)
 })
 
-t.test('without the store nothing is accepted, and the caller is told to come again', async (t) => {
+t.test('without the store no job is accepted, and the refusal has Retry-After', async (t) => {
   const { open, store, owners } = await openVideoStand(t)
   const jobs = open({ store })
   await store.close()

@@ -30,7 +30,7 @@ async function claim({ work }: Awaited<ReturnType<typeof open>>) {
   return present((await work.claim(new Map([['acme', 1]]), LEASE_MS))[0])
 }
 
-t.test('a cancelled job tells its view, its runner and its receiver, and its hold returns', async (t) => {
+t.test('a cancelled job updates its view, wakes its runner and webhooks, and frees its hold', async (t) => {
   const stand = await open(t)
   const id = await stand.accept({ heldNano: 1_000, callbackUrl: 'https://hooks.test/in' })
   const view = must(await stand.cancel(id))
@@ -48,7 +48,7 @@ t.test('a cancelled job tells its view, its runner and its receiver, and its hol
   t.same(await imbalances(stand.store.sql), [])
 })
 
-t.test('whoever works on a job that is cancelled writes nothing any more', async (t) => {
+t.test('the runner of a cancelled job can write no more', async (t) => {
   const stand = await open(t)
   const id = await stand.accept()
   const held = await claim(stand)
@@ -59,7 +59,7 @@ t.test('whoever works on a job that is cancelled writes nothing any more', async
   t.match(await stand.row(id), { state: 'cancelled', attempt: 2 })
 })
 
-t.test('what a provider may have made when its job was cancelled is an overrun', async (t) => {
+t.test('a cancelled job that the provider may have made is an overrun', async (t) => {
   const stand = await open(t)
   await stand.accept()
   const submitting = present(
@@ -87,7 +87,7 @@ t.test('a job that has ended, of another workspace, or that never was cannot be 
   t.match(await stand.cancel(id), { failure: { name: 'video_ended' } })
 })
 
-t.test('whoever is told that a job has ended is not shown an open one afterwards', async (t) => {
+t.test('a cancel that finds the job ended updates its view, so that none shows it open', async (t) => {
   const stand = await open(t)
   const id = await stand.accept()
   await stand.store
@@ -97,7 +97,7 @@ t.test('whoever is told that a job has ended is not shown an open one afterwards
   t.same(stand.woken, [])
 })
 
-t.test('a job that ended behind the look of who cancels it ends no second time', async (t) => {
+t.test('a job that ended after its canceller looked does not end a second time', async (t) => {
   const stand = await open(t)
   const id = await stand.accept({ heldNano: 1_000, callbackUrl: 'https://hooks.test/in' })
   const held = present(await stand.work.submitting(await claim(stand), { leaseMs: LEASE_MS, callMs: 1 }))

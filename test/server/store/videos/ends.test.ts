@@ -49,7 +49,7 @@ async function balances(t: Pick<Tap, 'same'>, { store }: VideoStand) {
 type Tap = typeof t
 
 t.test(
-  'a completed job costs what it was held for, in the window of its acceptance, with its seconds',
+  'a completed job costs the amount held, in the window of its acceptance, with its seconds',
   async (t) => {
     const stand = await openVideoStand(t)
     const day = '2026-01-15'
@@ -100,7 +100,7 @@ t.test(
   },
 )
 
-t.test('an end and what is told of it are one: the body names the job, its clips and its cost', async (t) => {
+t.test('an end and its delivery are one: the body has the job, its clips and its cost', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await running(stand, { callbackUrl: CALLBACK, costNano: 1_500_000_000 })
   await stand.work.end(claim, { kind: 'completed', clips: [clip('clip_a')] })
@@ -149,7 +149,7 @@ t.test('a failed job costs nothing: all of its hold returns', async (t) => {
   await balances(t, stand)
 })
 
-t.test('what a provider may ask for though nobody pays it is an overrun of the operator', async (t) => {
+t.test('an amount that a provider may charge for an unpaid job is an overrun of the operator', async (t) => {
   const stand = await openVideoStand(t)
   await stand.work.end(await claimed(stand), { ...FAILED, mayHaveCost: true })
   await stand.work.end(await claimed(stand), { kind: 'expired', error: 'too late' })
@@ -193,7 +193,7 @@ t.test('a job by a secret of the workspace, and one without a price, are booked 
   await balances(t, stand)
 })
 
-t.test('of many ends of one job one is booked', async (t) => {
+t.test('one of many ends of a job is booked', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await running(stand, { callbackUrl: CALLBACK })
   const views = await Promise.all(
@@ -251,7 +251,7 @@ t.test('the booking of ends has a bound of its own', async (t) => {
   )
 })
 
-t.test('one end that cannot be booked keeps no other one from it', async (t) => {
+t.test('an end that cannot be booked does not hold up others', async (t) => {
   const stand = await openVideoStand(t)
   const claims = [await running(stand), await running(stand), await running(stand), await running(stand)]
   const ends = claims.map((claim, nth) =>

@@ -25,7 +25,7 @@ const KINDS = ['organization', 'workspace', 'key'] as const satisfies readonly A
 /** Two months and weeks, and steps back. */
 const DAYS = ['2026-11-28', '2026-11-29', '2026-11-30', '2026-12-01', '2026-12-07']
 
-/** What is known of money, kept as a list of events instead of counters. */
+/** The state of the money, kept as a list of events instead of counters. */
 class Model {
   today: Day = DAYS[0] ?? ''
   readonly limits = new Map<string, number>()
@@ -125,7 +125,7 @@ async function taken({ stand: { store }, jobs, journal, owners, model }: Run, in
 }
 
 t.test(
-  'a job is accepted when all of its limits have room for it, and only then: as a list of events says',
+  'a job is accepted if and only if all of its limits have room, as a model of events predicts',
   async (t) => {
     const stand = await openVideoStand(t)
     const jobs = stand.open({ after: () => t.fail('nobody holds anything that may come back') })

@@ -12,7 +12,7 @@ import {
   type VideoStand,
 } from '../../../support/videos/video-jobs.ts'
 
-/** What an account has lent in its lifetime window. */
+/** The amount that an account has lent in its lifetime window. */
 async function lentOf({ store }: VideoStand, id: string): Promise<number> {
   const [row] = await store.sql<
     { lent: number }[]
@@ -75,7 +75,7 @@ t.test(
 )
 
 t.test(
-  'who is refused is told credit first, then the key, then the broadest budget; and holds nothing',
+  'a refusal names credit first, then the key, then the broadest budget, and holds nothing',
   async (t) => {
     const stand = await openVideoStand(t)
     const { store, jobs, owners } = stand
@@ -124,7 +124,7 @@ t.test('by own credentials a job holds only where such are counted', async (t) =
 })
 
 t.test(
-  'a job whose cost nobody has told is refused by every finite limit that counts it, however much is left',
+  'a job of unknown cost is refused by every finite limit that counts it, however much is left',
   async (t) => {
     const stand = await openVideoStand(t)
     const { store, jobs, owners } = stand
@@ -150,7 +150,7 @@ t.test(
   },
 )
 
-t.test('what costs nothing is accepted however little is left', async (t) => {
+t.test('a free job is accepted however little is left', async (t) => {
   const { store, jobs, owners } = await openVideoStand(t)
   await limitCredit(store.sql, owners.organizationId, 0)
   t.equal(nameOf(await jobs.accept(videoInput(owners, { costNano: 0 }))), 'ok')
@@ -188,7 +188,7 @@ t.test('without any limit no account is locked, nor waited for', async (t) => {
   t.pass('it was accepted')
 })
 
-t.test('a job waits for money that a front gives back, which is told that it is wanted', async (t) => {
+t.test('a job waits for money that a front returns after it was called in', async (t) => {
   const { store, open, owners } = await openVideoStand(t)
   await setLimit(store.sql, owners.accounts.key, 'lifetime', 150)
   const front = await openJournal(store)
@@ -227,7 +227,7 @@ t.test('a job is refused when money that fronts hold has not come back in time',
   t.equal(now, 525)
 })
 
-t.test('nobody waits for what other jobs hold, neither jobs nor fronts', async (t) => {
+t.test('money that other jobs hold is not waited for, by jobs or by fronts', async (t) => {
   const { store, jobs, open, owners } = await openVideoStand(t)
   await setLimit(store.sql, owners.accounts.key, 'lifetime', 150)
   await accepted(jobs, videoInput(owners))

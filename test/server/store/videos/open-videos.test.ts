@@ -10,7 +10,7 @@ import {
   type VideoStand,
 } from '../../../support/videos/video-jobs.ts'
 
-/** Moves the row of a job, as a runner does; nobody is told. */
+/** Moves the row of a job as a runner does, without publishing it. */
 async function move({ store }: VideoStand, id: string, columns: object): Promise<void> {
   await store.sql`UPDATE video_jobs SET ${store.sql(columns)} WHERE id = ${id}`
 }
@@ -21,32 +21,29 @@ async function addClip({ store, owners }: VideoStand, id: string, index: number)
     VALUES (${id}, ${index}, ${`o${index}`}, ${owners.workspaceId}, ${newId()}, 5000000000, ${'c'.repeat(64)})`
 }
 
-t.test(
-  'whoever has read the row is never shown an earlier view, neither by this front nor by others',
-  async (t) => {
-    const stand = await openVideoStand(t)
-    const { jobs, views, owners } = stand
-    const id = await accepted(jobs, videoInput(owners))
-    await move(stand, id, { state: 'running', generation_id: 'gen_1' })
-    t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'pending', 'the view is behind')
-    const { videos } = must(await jobs.list(owners.workspaceId, { after: null, limit: 10 }))
-    t.match(videos, [{ id, status: 'in_progress', generationId: 'gen_1' }])
-    t.equal(must(await stand.open().get(owners.workspaceId, id)).status, 'in_progress')
-    views.kept.delete(id)
-    await move(stand, id, { state: 'failed', error: 'e' })
-    t.match(must(await jobs.get(owners.workspaceId, id)), { status: 'failed', error: 'e', usage: null })
-    await views.put({
-      id,
-      workspaceId: owners.workspaceId,
-      status: 'in_progress',
-      generationId: 'gen_1',
-      error: null,
-      outputs: 0,
-      usage: null,
-    })
-    t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'failed')
-  },
-)
+t.test('after the row was read no earlier view is shown, by this front or by others', async (t) => {
+  const stand = await openVideoStand(t)
+  const { jobs, views, owners } = stand
+  const id = await accepted(jobs, videoInput(owners))
+  await move(stand, id, { state: 'running', generation_id: 'gen_1' })
+  t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'pending', 'the view is behind')
+  const { videos } = must(await jobs.list(owners.workspaceId, { after: null, limit: 10 }))
+  t.match(videos, [{ id, status: 'in_progress', generationId: 'gen_1' }])
+  t.equal(must(await stand.open().get(owners.workspaceId, id)).status, 'in_progress')
+  views.kept.delete(id)
+  await move(stand, id, { state: 'failed', error: 'e' })
+  t.match(must(await jobs.get(owners.workspaceId, id)), { status: 'failed', error: 'e', usage: null })
+  await views.put({
+    id,
+    workspaceId: owners.workspaceId,
+    status: 'in_progress',
+    generationId: 'gen_1',
+    error: null,
+    outputs: 0,
+    usage: null,
+  })
+  t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'failed')
+})
 
 t.test('without Redis jobs are accepted, read and listed', async (t) => {
   const stand = await openVideoStand(t)
@@ -66,7 +63,7 @@ t.test('while Redis is there, polls cost Postgres nothing', async (t) => {
   await stand.store.sql`ALTER TABLE away RENAME TO video_jobs`
 })
 
-t.test('a completed job says what it cost, or that nobody knows, and who paid', async (t) => {
+t.test('a completed job has its cost, or null when unknown, and the payer', async (t) => {
   const stand = await openVideoStand(t)
   const { jobs, views, owners } = stand
   const ids = [
@@ -87,7 +84,7 @@ t.test('a completed job says what it cost, or that nobody knows, and who paid', 
   )
 })
 
-t.test('jobs are listed the newest first, page by page, also behind a job that is gone', async (t) => {
+t.test('lists jobs newest first, page by page, even after a job that is gone', async (t) => {
   const stand = await openVideoStand(t)
   const { jobs, store, owners } = stand
   const ids = (await Promise.all(Array.from({ length: 7 }, () => accepted(jobs, videoInput(owners)))))

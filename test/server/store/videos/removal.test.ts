@@ -89,7 +89,7 @@ t.test(
   },
 )
 
-t.test('a clip whose time is over loses its row, and is told for its bytes to be removed', async (t) => {
+t.test('an expired clip loses its row, and its id is returned for its bytes to be removed', async (t) => {
   const stand = await openVideoStand(t, 8, { clipsKeptMs: 60_000 })
   const [old, young] = [await completed(stand), await completed(stand)]
   await stand.store.sql`UPDATE video_jobs SET clips_expire_at = now() - interval '1 s' WHERE id = ${old}`
@@ -103,7 +103,7 @@ t.test('a clip whose time is over loses its row, and is told for its bytes to be
   t.match(await stand.row(old), { state: 'completed', outputs: 2, clips_expire_at: null })
 })
 
-t.test('all clips whose time is over go in one round, however few clips each job has', async (t) => {
+t.test('all expired clips go in one round, however few clips each job has', async (t) => {
   const stand = await openVideoStand(t)
   const jobCount = VIDEO_CLIPS_EXPIRED_AT_ONCE / VIDEO_CLIPS_MAX + 5
   await Promise.all(Array.from({ length: jobCount }, () => stand.accept()))

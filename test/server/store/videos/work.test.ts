@@ -28,7 +28,7 @@ async function running(stand: VideoStand, upstreamId: string): Promise<ClaimedVi
   return taken
 }
 
-t.test('a claimed job says all that a runner needs', async (t) => {
+t.test('a claimed job has everything that a runner needs', async (t) => {
   const stand = await openVideoStand(t)
   const id = await stand.accept({ ownSecret: 'mine' })
   const claim = await claimOne(stand)
@@ -61,7 +61,7 @@ t.test('a claimed job says all that a runner needs', async (t) => {
   t.equal(await stand.work.view('vid_none'), null)
 })
 
-t.test('of many runners one gets each job', async (t) => {
+t.test('each job goes to one of many runners', async (t) => {
   const stand = await openVideoStand(t, 8)
   for (let nth = 0; nth < 40; nth++) await stand.accept({ provider: nth % 2 === 0 ? 'acme' : 'best' })
   const rounds = await Promise.all(
@@ -93,7 +93,7 @@ t.test('of many runners one gets each job', async (t) => {
   t.equal(ids.length, 40)
 })
 
-t.test('no more than there is room for is claimed, and of providers without room nothing', async (t) => {
+t.test('no more jobs are claimed than there is room for, and none for providers without room', async (t) => {
   const stand = await openVideoStand(t)
   for (const provider of ['acme', 'acme', 'acme', 'best', 'calm']) await stand.accept({ provider })
   const claimed = await stand.work.claim(
@@ -120,7 +120,7 @@ t.test('no more than there is room for is claimed, and of providers without room
 })
 
 t.test(
-  'one workspace with many jobs keeps no other one waiting, and within one the longest due go first',
+  'one workspace with many jobs does not hold up others, and within one the longest due go first',
   async (t) => {
     const stand = await openVideoStand(t)
     for (let nth = 0; nth < 30; nth++) await stand.accept({ dueMs: 10_000 * (nth + 1) })
@@ -140,7 +140,7 @@ t.test(
   },
 )
 
-t.test('a job whose time is over can be claimed, for its end to be booked', async (t) => {
+t.test('an expired job can be claimed, for its end to be booked', async (t) => {
   const stand = await openVideoStand(t)
   await stand.accept({ expiresInMs: -1 })
   t.ok((await claimOne(stand)).expiresAtMs < Date.now() + 1)
@@ -160,7 +160,7 @@ t.test('renewing many leases names those that are lost, and prolongs the others'
 })
 
 t.test(
-  'a row tells when its steps were and how often its provider was asked, as renewals and steps said last',
+  'a row has the times of its steps and the polls of its provider, as last reported by renewals and steps',
   async (t) => {
     const stand = await openVideoStand(t)
     const taken = await running(stand, 'up-1')
@@ -177,7 +177,7 @@ t.test(
   },
 )
 
-t.test('a job that is cancelled keeps what was counted of its polls', async (t) => {
+t.test('a cancelled job keeps its count of polls', async (t) => {
   const stand = await openVideoStand(t)
   const taken = await running(stand, 'up-1')
   await stand.work.renew([{ ...taken, polls: 3 }], LEASE_MS)
@@ -211,7 +211,7 @@ t.test('a released job is due at its time, and its giver is fenced off', async (
 })
 
 t.test(
-  'nobody takes over a submission before its lease and its call are over, whatever its lease is renewed or released to',
+  'a submission is not taken over before its lease and its call are over, even after renewals and releases',
   async (t) => {
     const stand = await openVideoStand(t)
     const id = await stand.accept()
@@ -249,7 +249,7 @@ t.test('a submission that surely did not arrive is begun again with the same tok
   })
 })
 
-t.test('what a provider has taken and made is kept, with a generation id of our own', async (t) => {
+t.test("the provider's id and results are kept, with a generation id of our own", async (t) => {
   const stand = await openVideoStand(t)
   const taken = await running(stand, 'up-1')
   t.match(taken, { state: 'running', upstreamId: 'up-1', generationId: /^gen_[0-9a-f]{32}$/ })
@@ -288,7 +288,7 @@ t.test('an id of a provider belongs to one job of an account of the provider', a
   t.match(await stand.work.submitted(own, 'up-1'), { upstreamId: 'up-1' })
 })
 
-t.test('whoever was overtaken writes nothing', async (t) => {
+t.test('a runner that was overtaken writes nothing', async (t) => {
   const stand = await openVideoStand(t)
   const id = await stand.accept()
   const stale = await claimOne(stand, SPENT_MS)

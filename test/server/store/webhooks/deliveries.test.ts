@@ -27,7 +27,7 @@ function tally(
   return counts
 }
 
-t.test("a claimed delivery carries what was written, and is nobody else's", async (t) => {
+t.test('a claimed delivery has the values written, and no other claimer gets it', async (t) => {
   const { store, workspaceId, deliveries } = await stand(t)
   const written = delivery(workspaceId, { url: 'https://Hooks.Example.:8443/a?b=c' })
   await outboxed(store, [written])
@@ -36,7 +36,7 @@ t.test("a claimed delivery carries what was written, and is nobody else's", asyn
   t.same(await openDeliveries({ store }).claim(input()), [])
 })
 
-t.test('ten thousand due deliveries of one receiver keep nobody else waiting', async (t) => {
+t.test('ten thousand due deliveries of one receiver do not hold up others', async (t) => {
   const { store, workspaceId, otherWorkspaceId, put, deliveries } = await stand(t)
   for (let batch = 0; batch < 5; batch++) await put(2_000, 'https://dead.example/')
   await put(1, 'https://live.example/')
@@ -64,7 +64,7 @@ t.test('at one receiver the workspaces take turns', async (t) => {
 })
 
 t.test(
-  'what was claimed before the store went away is handed out, and does not lie until its lease is over',
+  'hands out what was claimed before the store went away, instead of letting the leases run out',
   async (t) => {
     const { store, put } = await stand(t)
     for (const host of ['a', 'b', 'c']) await put(1, `https://${host}.example/`)
@@ -86,7 +86,7 @@ t.test(
   },
 )
 
-t.test('what is under way counts for its receiver and its workspace', async (t) => {
+t.test('deliveries under way count for their receiver and their workspace', async (t) => {
   const { workspaceId, put, deliveries } = await stand(t)
   for (const host of ['a', 'b', 'c']) await put(4, `https://${host}.example/`)
   const busy = {
@@ -105,7 +105,7 @@ t.test('what is under way counts for its receiver and its workspace', async (t) 
   t.ok((tally(claims, ({ host }) => host)['a.example'] ?? 0) <= 1)
 })
 
-t.test('no more are claimed than are wished for, each receiver once before one has two', async (t) => {
+t.test('no more are claimed than asked for, each receiver once before any gets two', async (t) => {
   const { put, deliveries } = await stand(t)
   for (const host of ['a', 'b', 'c']) await put(3, `https://${host}.example/`)
   const claims = await deliveries.claim(input({ countMax: 4 }))
@@ -122,7 +122,7 @@ t.test('claims go round all receivers, however many wait', async (t) => {
   t.equal(hosts.size, 7)
 })
 
-t.test('claimers at once share what is due, and none gets what another has', async (t) => {
+t.test('concurrent claimers share the due deliveries, and none gets one of another', async (t) => {
   const { store, put } = await stand(t)
   for (let nth = 0; nth < 20; nth++) await put(3, `https://r${nth}.example/`)
   const runners = Array.from({ length: 6 }, () => openDeliveries({ store }))
@@ -143,7 +143,7 @@ t.test('a failed attempt is due again when it is to be, and the last one leaves 
   t.same(await deliveries.counts(), { waiting: 1, dead: 0 })
 })
 
-t.test('a dead letter counts its attempts and says what the last one came to', async (t) => {
+t.test('a dead letter has the number of its attempts and the result of the last one', async (t) => {
   const { store, put, deliveries } = await stand(t)
   await put(1, 'https://a.example/')
   t.ok(await deliveries.book(present((await deliveries.claim(input()))[0]), FAILED, -1))
@@ -156,7 +156,7 @@ t.test('a dead letter counts its attempts and says what the last one came to', a
   t.same(await deliveries.counts(), { waiting: 0, dead: 1 })
 })
 
-t.test('who was overtaken books nothing, and the same attempt is booked once', async (t) => {
+t.test('a claimer that was overtaken books nothing, and the same attempt is booked once', async (t) => {
   const { store, put, deliveries } = await stand(t)
   await put(1, 'https://a.example/')
   const slow = present((await deliveries.claim(input({ leaseMs: -1 })))[0])
@@ -167,7 +167,7 @@ t.test('who was overtaken books nothing, and the same attempt is booked once', a
   t.match(await store.sql`SELECT state, tries FROM webhook_deliveries`, [{ state: 'waiting', tries: 1 }])
 })
 
-t.test('attempts that end together are booked together, each as what it came to', async (t) => {
+t.test('attempts that end together are booked together, each with its own result', async (t) => {
   const { store, put, deliveries } = await stand(t)
   for (let nth = 0; nth < 4; nth++) await put(1, `https://a${nth}.example/`)
   const claims = [...(await deliveries.claim(input()))].sort((a, b) => a.host.localeCompare(b.host))
@@ -203,7 +203,7 @@ t.test('a store that fails a booking fails it, and takes the next', async (t) =>
   t.equal((await store.sql`SELECT 1 FROM webhook_deliveries WHERE state = 'dead'`).count, 1)
 })
 
-t.test('what was given back is due again, and counts for no attempt', async (t) => {
+t.test('a released delivery is due again, and its claim counts as no attempt', async (t) => {
   const { put, deliveries } = await stand(t)
   await put(2, 'https://a.example/')
   const claims = await deliveries.claim(input())
@@ -233,7 +233,7 @@ t.test('410 ends the delivery and disables its URL for its workspace alone', asy
   t.equal(claims.length, 3)
 })
 
-t.test('deliveries of a deleted workspace stop, and go with what it signed with', async (t) => {
+t.test('deliveries of a deleted workspace stop, and are pruned', async (t) => {
   const { store, workspaceId, otherWorkspaceId, put, deliveries } = await stand(t)
   await put(3, 'https://a.example/')
   await put(1, 'https://a.example/', otherWorkspaceId)

@@ -3,7 +3,7 @@ import { insertDeliveries } from '../../../../src/server/store/webhooks/outbox.t
 import { openFileStand } from '../../../support/files/files.ts'
 import { delivery, outboxed } from '../../../support/webhooks/webhooks.ts'
 
-t.test('a delivery is written once, however often its end is told', async (t) => {
+t.test('a delivery is written once, however often its job ends', async (t) => {
   const { store, workspaceId } = await openFileStand(t)
   const first = delivery(workspaceId)
   await outboxed(store, [first, delivery(workspaceId)])
@@ -29,7 +29,7 @@ t.test('a delivery goes with the transaction that it is of', async (t) => {
   t.equal((await store.sql`SELECT 1 FROM webhook_deliveries`).count, 0)
 })
 
-t.test('nothing to tell and an address that is none break no transaction', async (t) => {
+t.test('an empty batch, and an invalid address, break no transaction', async (t) => {
   const { store, workspaceId } = await openFileStand(t)
   await outboxed(store, [])
   await outboxed(store, [delivery(workspaceId, { url: 'nowhere' })])

@@ -18,7 +18,7 @@ async function organization(store: Store, name: string): Promise<string> {
   return must(await createOrganization(store, { name })).organization.id
 }
 
-t.test('of two workspaces made at once with one slug one is refused', async (t) => {
+t.test('one of two workspaces made at once with one slug is refused', async (t) => {
   const store = await openTestStore(t)
   const organizationId = await organization(store, 'o')
   const made = await Promise.all(
@@ -51,7 +51,7 @@ t.test('a workspace is found by its id and by its slug, and not by anything else
 })
 
 t.test(
-  'a workspace is in the programme with vault writes until an operator says otherwise, which is audited',
+  'a workspace is in the programme with vault writes until an operator changes that, which is audited',
   async (t) => {
     const store = await openTestStore(t)
     const organizationId = await organization(store, 'o')

@@ -35,7 +35,7 @@ for (const [path, type] of Object.entries({
   'style.css': 'text/css; charset=utf-8',
 })) {
   t.test(
-    `/dashboard/${path} is served without a key, and allows a browser nothing else than what is ours`,
+    `/dashboard/${path} is served without a key, and its headers restrict the browser to our own resources`,
     async (t) => {
       const { status, headers } = await stand.ask(`/dashboard/${path}`, NO_KEY)
       t.equal(status, 200)
@@ -64,7 +64,7 @@ for (const [path, type] of Object.entries({
   )
 }
 
-t.test('of the scripts that stand in the page only its import map is allowed, by its digest', async (t) => {
+t.test('the only script allowed in the page is its import map, by its digest', async (t) => {
   const { headers } = await stand.ask('/dashboard/', NO_KEY)
   const digest = createHash('sha256').update(MAP).digest('base64')
   t.ok(
@@ -74,7 +74,7 @@ t.test('of the scripts that stand in the page only its import map is allowed, by
   t.ok(String(script.headers['content-security-policy']).split('; ').includes("script-src 'self'"))
 })
 
-t.test('what is long is sent compressed to who takes it, under a tag of its own, and once', async (t) => {
+t.test('sends long files compressed to clients that accept it, with their own ETag', async (t) => {
   const packed = await stand.ask('/dashboard/main.js', { headers: { 'accept-encoding': 'gzip, br' } })
   t.equal(packed.headers['content-encoding'], 'br')
   t.equal(brotliDecompressSync(packed.body).toString(), SCRIPT)
@@ -87,7 +87,7 @@ t.test('what is long is sent compressed to who takes it, under a tag of its own,
   t.match(known, { status: 304, body: { length: 0 } })
 })
 
-t.test('what the build has compressed is sent as it is, and is no file of the page by itself', async (t) => {
+t.test('sends files that the build has compressed as they are, and not under their own names', async (t) => {
   const packed = await stand.ask('/dashboard/built.js', { headers: { 'accept-encoding': 'br' } })
   t.equal(packed.headers['content-encoding'], 'br')
   t.equal(brotliDecompressSync(packed.body).toString(), '// by the build')
@@ -135,7 +135,7 @@ t.test('the page takes nothing but reads', async (t) => {
   })
 })
 
-t.test('a page elsewhere whose name leads here gets neither the dashboard nor an answer', async (t) => {
+t.test('a foreign page whose name resolves here gets neither the dashboard nor an answer', async (t) => {
   const headers = { host: 'evil.example' }
   for (const path of ['/', '/dashboard/', '/dashboard/main.js', '/api/v1/models', '/metrics', '/elsewhere']) {
     t.match(await stand.ask(path, { headers }), { status: 403, error: 'admin_host_refused' })

@@ -49,7 +49,7 @@ function feedStand(more: { looks?: () => Promise<readonly ChildLook[]>; lookMs?:
 
 const parsed = (json: string | null): LiveView => JSON.parse(json ?? 'null') as LiveView
 
-t.test('however many listen, the processes are asked once a look, and nobody while none does', async (t) => {
+t.test('asks the processes once a look for all listeners, and not at all without any', async (t) => {
   const stand = feedStand()
   t.equal(stand.looks, 0)
   const [one, other]: [string[], string[]] = [[], []]
@@ -69,7 +69,7 @@ t.test('the first view waits for no whole look', async (t) => {
   t.match(parsed(await feed.once()), { requests_per_second: 1 })
 })
 
-t.test('who comes while the feed runs gets its last view at once', async (t) => {
+t.test('a listener that joins a running feed gets the last view at once', async (t) => {
   const { feed } = feedStand()
   const [one, late]: [(string | null)[], (string | null)[]] = [[], []]
   const leave = feed.subscribe((view) => one.push(view))
@@ -101,7 +101,7 @@ t.test('a node that drains, and a feed that is closed, have no more views', asyn
   t.equal(await waiting, null)
 })
 
-t.test('what cannot be looked at is told in the log, and ends the views', async (t) => {
+t.test('logs a look that fails, and ends the views', async (t) => {
   const stand = feedStand({ looks: () => Promise.reject(new Error('broken')) })
   t.equal(await stand.feed.once(), null)
   t.match(stand.log.events, [{ event: 'live_view_failed' }])

@@ -21,7 +21,7 @@ const look = (pid: number, reading: LiveReading | null, role: ChildLook['role'] 
   reading,
 })
 
-/** What is seen after these looks, a second apart. */
+/** The view after these looks, a second apart. */
 function seen(...looks: readonly (readonly ChildLook[])[]): LiveView {
   return seenWith([], ...looks)
 }
@@ -43,7 +43,7 @@ function seenWith(advice: readonly Advice[], ...looks: readonly (readonly ChildL
   })
 }
 
-t.test('calls are told by operation and second, over all processes, the most called first', (t) => {
+t.test('counts calls by operation and second over all processes, the most called first', (t) => {
   const first = (pid: number) =>
     look(pid, readingAt(0, { calls: [callsOf('a', { 0: 100 }), callsOf('b', { 0: 5 })] }))
   const later = (pid: number) =>
@@ -106,7 +106,7 @@ t.test('a process that comes or goes takes nothing of the others along', (t) => 
   t.end()
 })
 
-t.test('a provider whose breaker is open says so, since when and until when, though nobody asks it', (t) => {
+t.test('a provider with an open breaker shows since when and until when, even without calls', (t) => {
   const reading = (atMs: number, openForMs: number, probeInMs: number) =>
     readingAt(atMs, {
       providers: [{ provider: 'acme', attempts: 10, failed: 10 }],
@@ -168,7 +168,7 @@ t.test(
   },
 )
 
-t.test('what is advised names the program as it was called', (t) => {
+t.test('advice names the program by the command that started it', (t) => {
   const view = seenWith(
     [{ detail: 'no backup', fix: 'run `sluice backup FOLDER`', page: 'keys' }],
     [look(1, readingAt(0))],
@@ -197,7 +197,7 @@ t.test('a quantile lies within its bucket', (t) => {
   t.end()
 })
 
-t.test('a front is told with its loop and its pools', (t) => {
+t.test('a front has its loop and its pools', (t) => {
   const delay = { p50Ms: 0.1, p99Ms: 2, maxMs: 9 }
   const load = {
     loop: { active: 800, idle: 200 },
@@ -284,7 +284,7 @@ t.test('videos, webhooks and money are those of all processes', (t) => {
   t.end()
 })
 
-t.test('streams are told over all fronts, and what calls cost at the rate of the longer time', (t) => {
+t.test('sums streams over all fronts, and shows cost at the rate of the longer time', (t) => {
   const at = (atMs: number, streams: LiveReading['streams'], spentNano: number) =>
     readingAt(atMs, { streams, money: { ...MONEY, spentNano } })
   const firstCounts = (count: number) => [0, 0, 0, 0, count]
@@ -303,44 +303,41 @@ t.test('streams are told over all fronts, and what calls cost at the rate of the
   t.end()
 })
 
-t.test(
-  'answered models are told over all fronts since they started, those with the most input first',
-  (t) => {
-    const model = (name: string, inputTokens: number, dropped: Readonly<Record<string, number>> = {}) => ({
-      ...{ model: name, inputTokens, cachedTokens: inputTokens / 4, dropped },
-    })
-    const one = {
-      ...NO_ANSWERS,
-      cuts: { client_gone: 1, upstream_slow: 2 },
-      models: [model('a', 4, { seed: 1, top_k: 2 }), model('b', 100), model('c', 0, { seed: 1 })],
-    }
-    const other = { ...NO_ANSWERS, cuts: { client_gone: 4 }, models: [model('a', 400, { seed: 4 })] }
-    const looks = (atMs: number) => [
-      look(1, readingAt(atMs, { streams: one })),
-      look(2, readingAt(atMs, { streams: other })),
-      look(3, readingAt(atMs), 'runner'),
-    ]
-    const { cut, models } = seen(looks(0), looks(1_000)).streams
-    t.same(cut, [
-      { cause: 'client_gone', streams: 5 },
-      { cause: 'upstream_slow', streams: 2 },
-    ])
-    const dropped = [
-      { field: 'seed', calls: 5 },
-      { field: 'top_k', calls: 2 },
-    ]
-    t.same(models, [
-      { model: 'a', input_tokens: 404, cached_share: 0.25, dropped },
-      { model: 'b', input_tokens: 100, cached_share: 0.25, dropped: [] },
-      { model: 'c', input_tokens: 0, cached_share: null, dropped: [{ field: 'seed', calls: 1 }] },
-    ])
-    const many = Array.from({ length: LIVE_MODELS_MAX + 5 }, (_, nth) => model(`m${nth}`, nth))
-    const busy = [look(1, readingAt(0, { streams: { ...NO_ANSWERS, models: many } }))]
-    const shown = seen(busy, busy).streams.models
-    t.same([shown.length, shown[0]?.model], [LIVE_MODELS_MAX, many.at(-1)?.model])
-    t.end()
-  },
-)
+t.test('sums answered models over all fronts since their start, those with the most input first', (t) => {
+  const model = (name: string, inputTokens: number, dropped: Readonly<Record<string, number>> = {}) => ({
+    ...{ model: name, inputTokens, cachedTokens: inputTokens / 4, dropped },
+  })
+  const one = {
+    ...NO_ANSWERS,
+    cuts: { client_gone: 1, upstream_slow: 2 },
+    models: [model('a', 4, { seed: 1, top_k: 2 }), model('b', 100), model('c', 0, { seed: 1 })],
+  }
+  const other = { ...NO_ANSWERS, cuts: { client_gone: 4 }, models: [model('a', 400, { seed: 4 })] }
+  const looks = (atMs: number) => [
+    look(1, readingAt(atMs, { streams: one })),
+    look(2, readingAt(atMs, { streams: other })),
+    look(3, readingAt(atMs), 'runner'),
+  ]
+  const { cut, models } = seen(looks(0), looks(1_000)).streams
+  t.same(cut, [
+    { cause: 'client_gone', streams: 5 },
+    { cause: 'upstream_slow', streams: 2 },
+  ])
+  const dropped = [
+    { field: 'seed', calls: 5 },
+    { field: 'top_k', calls: 2 },
+  ]
+  t.same(models, [
+    { model: 'a', input_tokens: 404, cached_share: 0.25, dropped },
+    { model: 'b', input_tokens: 100, cached_share: 0.25, dropped: [] },
+    { model: 'c', input_tokens: 0, cached_share: null, dropped: [{ field: 'seed', calls: 1 }] },
+  ])
+  const many = Array.from({ length: LIVE_MODELS_MAX + 5 }, (_, nth) => model(`m${nth}`, nth))
+  const busy = [look(1, readingAt(0, { streams: { ...NO_ANSWERS, models: many } }))]
+  const shown = seen(busy, busy).streams.models
+  t.same([shown.length, shown[0]?.model], [LIVE_MODELS_MAX, many.at(-1)?.model])
+  t.end()
+})
 
 t.test('tiers without a price are a finding, over all fronts since they started', (t) => {
   const tier = (calls: number, model: string) => ({

@@ -53,7 +53,7 @@ async function follow(
   return { end, versions, head }
 }
 
-t.test('each event is a look, however it is cut into packets; comments are none', async (t) => {
+t.test('each event is a look, however it is cut into packets; comments are skipped', async (t) => {
   const [first, second] = [eventOf(liveView({ version: 'a' })), eventOf(liveView({ version: 'ö' }))]
   const whole = `${first}: beat\n\n${second}`
   const { versions, end, head } = await follow(t, [
@@ -65,7 +65,7 @@ t.test('each event is a look, however it is cut into packets; comments are none'
   t.match(head, /^GET \/api\/v1\/admin\/live HTTP\/1\.1\r\n[^]*authorization: Bearer sk-secret/i)
 })
 
-t.test('what was seen enough of is left', async (t) => {
+t.test('leaves the stream after enough views', async (t) => {
   const { versions } = await follow(
     t,
     [HEAD, eventOf(liveView({})), eventOf(liveView({})), eventOf(liveView({}))],
@@ -76,12 +76,12 @@ t.test('what was seen enough of is left', async (t) => {
 
 for (const { what, pieces, isReset = false, end } of [
   {
-    what: 'a refusal of the key is told in its own words',
+    what: 'a refusal of the key is reported in its own words',
     end: { kind: 'refused', reason: 'Not for this organization.' },
     pieces: [refusal('403 Forbidden', '{"error":{"code":403,"message":"Not for this organization."}}')],
   },
   {
-    what: 'a refusal without words is told by its number',
+    what: 'a refusal without a message is reported by its status',
     pieces: [refusal('401 Unauthorized', 'no')],
     end: { kind: 'refused', reason: 'the node answered 401' },
   },
@@ -129,7 +129,7 @@ for (const { what, pieces, isReset = false, end } of [
   })
 }
 
-t.test('a node that says nothing any more is away', async (t) => {
+t.test('a node that has fallen silent is away', async (t) => {
   const port = await bytesServer(t, (socket) => void socket.write(HEAD))
   const end = await followLive({
     adminUrl: `http://127.0.0.1:${port}`,
@@ -142,7 +142,7 @@ t.test('a node that says nothing any more is away', async (t) => {
   t.equal(LIVE_SILENCE_MS_MAX, 5_000)
 })
 
-t.test('a port that nobody listens on', async (t) => {
+t.test('a port without a listener', async (t) => {
   const port = await freePort()
   const end = await followLive({
     adminUrl: `http://127.0.0.1:${port}`,

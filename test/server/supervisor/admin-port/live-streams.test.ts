@@ -77,7 +77,7 @@ async function streamStand(t: { teardown(done: () => void): unknown }) {
   }
 }
 
-t.test('every view is an event of its own to everybody who has the page open', async (t) => {
+t.test('every page that is open gets every view as an event of its own', async (t) => {
   const stand = await streamStand(t)
   const pages = [await stand.open(), await stand.open()]
   stand.tell('{"a":1}')
@@ -92,7 +92,7 @@ t.test('every view is an event of its own to everybody who has the page open', a
   }
 })
 
-t.test('a page that is closed is listened for no more', async (t) => {
+t.test('a closed page stops listening', async (t) => {
   const stand = await streamStand(t)
   const page = await stand.open()
   page.destroy()
@@ -119,7 +119,7 @@ t.test(
   },
 )
 
-t.test('the end of the session behind a view ends the view with its next event', async (t) => {
+t.test("the end of a page's session ends its view at the next event", async (t) => {
   const stand = await streamStand(t)
   const page = await stand.open()
   stand.tell('{"a":1}')
@@ -130,7 +130,7 @@ t.test('the end of the session behind a view ends the view with its next event',
 })
 
 t.test(
-  'while no front can tell whose a key is the view goes on, for as long as fronts serve without the store',
+  'while no front can check the key the view goes on, for as long as fronts serve without the store',
   async (t) => {
     const stand = await streamStand(t)
     const page = await stand.open()
@@ -148,7 +148,7 @@ t.test(
 )
 
 t.test(
-  'who does not read misses views, gets the newest one later, and is cut when it never reads',
+  'a reader that does not read misses views, gets the newest one later, and is cut when it never reads',
   async (t) => {
     const stand = await streamStand(t)
     const page = await stand.open()
@@ -180,7 +180,7 @@ t.test(
   },
 )
 
-t.test('so many views are open at once, and one that is closed makes room', async (t) => {
+t.test('the number of open views is bounded, and one that is closed makes room', async (t) => {
   const stand = await streamStand(t)
   const pages = await Promise.all(Array.from({ length: LIVE_STREAMS_MAX }, () => stand.open()))
   await until('all listen', () => stand.listeners.size === LIVE_STREAMS_MAX)
@@ -193,7 +193,7 @@ t.test('so many views are open at once, and one that is closed makes room', asyn
   await next.until(/"a":1/)
 })
 
-t.test('the end of the node ends every stream, and answers who waits for one view', async (t) => {
+t.test('the end of the node ends every stream, and answers requests for one view', async (t) => {
   const stand = await streamStand(t)
   const page = await stand.open()
   const waiting = await stand.open('/once')

@@ -28,7 +28,7 @@ function ask(path: string, key: string | null = operatorKey, more: AskMore = {})
   return served(() => askPort(port, path, { ...more, headers }))
 }
 
-/** A verb of the command line; what it printed. */
+/** Runs a verb of the command line. @returns its output */
 async function verb(...args: readonly string[]): Promise<Record<string, string>> {
   const { code, stdout, stderr } = await runToEnd(settings, sluice(...args, '--json'))
   if (code !== 0) throw new Error(stderr)
@@ -122,7 +122,7 @@ t.test(
   },
 )
 
-t.test('one live view has the form that the dashboard reads, and sees what is called', async (t) => {
+t.test('one live view has the form that the dashboard reads, and counts a call', async (t) => {
   const check = Compile(LiveView)
   const page = stream(operatorKey)
   await page.until(/data: \{/)
@@ -138,7 +138,7 @@ t.test('one live view has the form that the dashboard reads, and sees what is ca
 })
 
 t.test(
-  'a new node is told what doctor says of its keys: nobody has a copy of the root key, and the first keys lie open',
+  'a new node shows the findings of doctor: no backup of the root key, and readable first keys',
   async (t) => {
     let found: LiveView['findings'] = []
     /** A machine that is busy has more of them for a moment. */
@@ -175,7 +175,7 @@ t.test('the public port does not serve the live view', async (t) => {
   t.equal(status, 404)
 })
 
-t.test('what Prometheus reads is the same whether or not somebody looks at the live view', async () => {
+t.test('the metrics for Prometheus are the same with and without a viewer of the live view', async () => {
   const page = stream(operatorKey)
   await page.until(/data: \{/)
   await until('the front has told', async () =>

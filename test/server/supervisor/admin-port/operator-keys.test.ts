@@ -15,7 +15,7 @@ const answerOf = (status: number): SmallAnswer => ({
   body: Buffer.from(`{"status":${status}}`),
 })
 
-/** Keys whose front answers as the test says. */
+/** Keys whose front gives the answer of the test. */
 function keysWith(answer: () => Promise<SmallAnswer | null>) {
   const asked: { readonly path: string; readonly headers: readonly string[]; readonly msMax: number }[] = []
   let nowMs = 0
@@ -28,7 +28,7 @@ function keysWith(answer: () => Promise<SmallAnswer | null>) {
   return { keys: new OperatorKeys(port, () => nowMs), asked, pass: (ms: number) => void (nowMs += ms) }
 }
 
-t.test('an operator key is asked for once, until what is known of it is too old', async (t) => {
+t.test('asks for an operator key once, until the answer is too old', async (t) => {
   const { keys, asked, pass } = keysWith(() => Promise.resolve(answerOf(200)))
   const key = bearer()
   t.same(await keys.check(key), { kind: 'operator' })
@@ -57,7 +57,7 @@ for (const status of [401, 403]) {
   })
 }
 
-t.test('a key that is refused after it was known is known no more', async (t) => {
+t.test('a known key that is refused is forgotten', async (t) => {
   let status = 200
   const { keys } = keysWith(() => Promise.resolve(answerOf(status)))
   const key = bearer()
@@ -87,7 +87,7 @@ t.test('a refusal of the port itself names its request where clients look for it
   t.match(JSON.parse(String(body)), { error: { metadata: { request_id: headers['x-request-id'] } } })
 })
 
-t.test('what cannot be a key is not asked of a front', async (t) => {
+t.test('does not ask a front about text that cannot be a key', async (t) => {
   const { keys, asked } = keysWith(() => Promise.resolve(answerOf(200)))
   t.match(await keys.check('Bearer sk-sluice-mgmt-v1-short'), {
     kind: 'refused',
@@ -96,7 +96,7 @@ t.test('what cannot be a key is not asked of a front', async (t) => {
   t.same(asked, [])
 })
 
-t.test('while no front answers, or one cannot tell, nothing is decided', async (t) => {
+t.test('decides nothing while no front answers, or none can check the key', async (t) => {
   t.match(await keysWith(() => Promise.resolve(null)).keys.check(bearer()), {
     kind: 'undecided',
     answer: { status: 503 },
@@ -107,7 +107,7 @@ t.test('while no front answers, or one cannot tell, nothing is decided', async (
   })
 })
 
-t.test('looks at one key are one, and so many keys are looked at at once', async (t) => {
+t.test('concurrent checks of one key share one look, and the keys at once are bounded', async (t) => {
   let answer: (answer: SmallAnswer) => void = () => undefined
   const answered = new Promise<SmallAnswer>((resolve) => {
     answer = resolve
@@ -121,7 +121,7 @@ t.test('looks at one key are one, and so many keys are looked at at once', async
   t.equal(asked.length, ADMIN_KEYS_MAX)
 })
 
-t.test('of more keys than are remembered the oldest is asked for again', async (t) => {
+t.test('the oldest key is asked for again when more are used than are remembered', async (t) => {
   const { keys, asked } = keysWith(() => Promise.resolve(answerOf(200)))
   const all = Array.from({ length: ADMIN_KEYS_MAX + 1 }, bearer)
   for (const key of all) await keys.check(key)

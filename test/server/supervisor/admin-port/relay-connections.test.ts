@@ -34,25 +34,22 @@ function holding() {
   return { held, script }
 }
 
-t.test(
-  'calls that are sent behind one another end their connection, and keep nobody else from being served',
-  async (t) => {
-    const { front, stand } = await relayStands(t, echo)
-    for (const path of ['/api/v1/clip', '/api/v1/admin/live']) {
-      const sender = rawClient(stand.port)
-      sender.send(
-        `GET /api/v1/admin/live HTTP/1.1\r\n${AUTHORIZED}\r\n` +
-          `GET ${path} HTTP/1.1\r\n${AUTHORIZED}\r\n`.repeat(ADMIN_RELAYS_MAX),
-      )
-      await until('it is closed', () => sender.isClosed)
-    }
-    t.same(
-      front.asked.filter((one) => !one.endsWith('/admin/session')),
-      [],
+t.test('pipelined calls end their own connection, and other clients are still served', async (t) => {
+  const { front, stand } = await relayStands(t, echo)
+  for (const path of ['/api/v1/clip', '/api/v1/admin/live']) {
+    const sender = rawClient(stand.port)
+    sender.send(
+      `GET /api/v1/admin/live HTTP/1.1\r\n${AUTHORIZED}\r\n` +
+        `GET ${path} HTTP/1.1\r\n${AUTHORIZED}\r\n`.repeat(ADMIN_RELAYS_MAX),
     )
-    t.equal((await stand.ask('/api/v1/keys')).status, 201)
-  },
-)
+    await until('it is closed', () => sender.isClosed)
+  }
+  t.same(
+    front.asked.filter((one) => !one.endsWith('/admin/session')),
+    [],
+  )
+  t.equal((await stand.ask('/api/v1/keys')).status, 201)
+})
 
 t.test(
   'when a caller leaves, the call to the front ends, and when a front breaks off, so does the answer',
@@ -75,7 +72,7 @@ t.test(
   },
 )
 
-t.test('who reads slowly makes the front wait', async (t) => {
+t.test('a slow reader makes the front wait', async (t) => {
   let sent = 0
   const { stand } = await relayStands(t, (_, response) => {
     response.writeHead(200)
@@ -95,7 +92,7 @@ t.test('who reads slowly makes the front wait', async (t) => {
   client.destroy()
 })
 
-t.test('so many calls are relayed at once, and their end makes room', async (t) => {
+t.test('the number of relayed calls is bounded, and their end makes room', async (t) => {
   const { held, script } = holding()
   const { stand } = await relayStands(t, script)
   const all = Array.from({ length: ADMIN_RELAYS_MAX }, () => stand.ask('/api/v1/keys'))
@@ -124,7 +121,7 @@ t.test('calls share connections, and one that the front has ended meanwhile is m
   t.match(await stand.ask('/api/v1/keys', { method: 'POST', body: '{}' }), { status: 503, error: 'busy' })
 })
 
-t.test('while no front listens, and while the node is not up, calls are told so', async (t) => {
+t.test('while no front listens, and while the node is starting, calls are answered with 503', async (t) => {
   const { front, stand } = await relayStands(t, echo)
   await stand.ask('/api/v1/keys')
   front.close()
@@ -152,7 +149,7 @@ t.test('a front that does not answer is not waited for without end', async (t) =
 })
 
 t.test(
-  'of connections beyond the most those go that ask nothing, the oldest first: a probe is answered',
+  'beyond the most connections idle ones are closed, the oldest first: a probe is answered',
   async (t) => {
     const { stand } = await relayStands(t, echo)
     const reader = rawClient(stand.port)

@@ -67,7 +67,7 @@ t.test(
 )
 
 t.test(
-  'what is of the connection, of a browser or of a proxy is not relayed, and one credential is',
+  'headers of the connection, of browsers and of proxies are not relayed, and only one credential is',
   async (t) => {
     const { stand } = await relayStands(t, echo)
     const client = rawClient(stand.port)
@@ -89,11 +89,11 @@ t.test(
 )
 
 for (const [who, headers, status] of [
-  ['nobody', {}, 401],
+  ['a caller without credentials', {}, 401],
   ["another organization's key", { authorization: `Bearer ${FOREIGN_KEY}` }, 403],
-  ['no key at all', { authorization: 'Bearer x' }, 401],
+  ['a caller with an invalid key', { authorization: 'Bearer x' }, 401],
 ] as const) {
-  t.test(`what ${who} asks for never reaches the public port`, async (t) => {
+  t.test(`requests of ${who} never reach the public port`, async (t) => {
     const { front, stand } = await relayStands(t, echo)
     for (const path of ['/api/v1/keys', '/api/v1/admin/live', '/api/v1/admin/live?once'])
       t.equal((await stand.ask(path, { headers })).status, status)
@@ -149,7 +149,7 @@ t.test('a clip comes whole, in parts, and as its head', async (t) => {
 })
 
 t.test(
-  'a body that says, or turns out, to be too large is refused, and the connection goes on',
+  'refuses a body whose announced or actual length is too large, and keeps the connection',
   async (t) => {
     const { front, stand } = await relayStands(t, echo)
     t.match(

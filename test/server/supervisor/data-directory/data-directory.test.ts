@@ -47,7 +47,7 @@ t.test('a new directory is made for its owner alone, and found again with its na
   t.equal(second.node, first.node)
 })
 
-t.test('a directory that a verb has is not said to be that of a node', async (t) => {
+t.test('a directory that a verb holds is reported as used by a command, not by a node', async (t) => {
   const path = join(folder(t), 'data')
   const data = await openDataDirectory(path, SILENT, { isVerb: true })
   t.match(await refusal(path), { why: /^another command is using .* already \(pid \d+\)$/ })
@@ -108,7 +108,7 @@ t.test('a directory that another user marked as ours is refused', asRoot, async 
   t.match(await refusal(path), { why: /contains other files/, isUntouched: true })
 })
 
-t.test('files are written beside what was laid in their way, never through it', async (t) => {
+t.test('files are written next to planted links, never through them', async (t) => {
   const path = join(folder(t), 'data')
   const data = await openDataDirectory(path, SILENT)
   const target = join(path, '../target')

@@ -7,7 +7,7 @@ import { SILENT } from '../../../support/log.ts'
 import { NO_MOUNT, tinyDisk } from '../../../support/files/tiny-disk.ts'
 import { until } from '../../../support/wait.ts'
 
-t.test('whatever a full disk stopped a start by, it is told in one sentence that says where', async (t) => {
+t.test('a start that fails on a full disk reports that in one sentence with the place', async (t) => {
   const disks = { dataDir: '/data of a node', objects: null }
   const sentence = 'the disk of /data of a node is full: free space on it and start again'
   const system = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
@@ -25,7 +25,7 @@ t.test('whatever a full disk stopped a start by, it is told in one sentence that
   }
 })
 
-t.test('what else stops a start is left as it is', async (t) => {
+t.test('leaves other errors of a start unchanged', async (t) => {
   const problem = new StartRefused('a node runs on /data already')
   t.equal(explainFullDisk(problem, { dataDir: '/data', objects: null }), problem)
 })
@@ -59,7 +59,7 @@ async function isToldFull(t: Test, objects: string): Promise<void> {
   })
 }
 
-t.test('readiness names storage among what the node goes on without', async (t) => {
+t.test('readiness reports a full storage as degraded', async (t) => {
   let isFull = true
   const up = { mode: 'external', isUp: () => Promise.resolve(true) }
   const watch = new ReadinessWatch({

@@ -12,7 +12,7 @@ const MISSING = '0123456789abcdef'
 
 t.setTimeout(300_000)
 
-t.test('a node whose rows need a root key that is gone ends with a sentence, and makes none', async (t) => {
+t.test('a node whose rows need a missing root key ends with a sentence, and makes no key', async (t) => {
   const settings = await nodeSettings(t)
   await needRootKey(settings)
   const { code, stdout, stderr } = await runToEnd(settings)
@@ -24,7 +24,7 @@ t.test('a node whose rows need a root key that is gone ends with a sentence, and
   )
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'first-keys.json')))
-  await t.test('another key in its stead is none, and one that is given up is not waited for', async (t) => {
+  await t.test('another root key does not replace it, and a lost one can be given up', async (t) => {
     const other = { ...settings, SLUICE_ROOT_KEY: 'ab'.repeat(32) }
     t.match(await runToEnd(other), { code: 1, stderr: `root key ${MISSING} is missing` })
     const node = await startNode(t, { ...other, SLUICE_ROOT_KEYS_LOST: MISSING })

@@ -11,7 +11,7 @@ import {
 const SPARING = { isSparing: true } as const
 
 t.test(
-  'more fronts with the same threads: those that serve stay, and are told the connections of the node',
+  'more fronts with the same threads: serving fronts stay, and learn the connections of the node',
   async (t) => {
     const { fleet, serving, readyAtOnce } = scriptedFleet(t)
     readyAtOnce()
@@ -56,20 +56,17 @@ t.test('fewer fronts: those that go drain as replaced ones do', async (t) => {
   t.equal(fleet.countWanted('front'), 1)
 })
 
-t.test(
-  'those that serve are told when a replaced one has gone: their shares are larger from then on',
-  async (t) => {
-    const { fleet, serving, readyAtOnce } = scriptedFleet(t)
-    readyAtOnce()
-    await fleet.start(partsOf(2, 'old'))
-    const [first, second] = serving()
-    await fleet.roll(partsOf(1, 'new'), SPARING)
-    t.same(first?.scalings, [1])
-    second?.end('exit code 0')
-    await turnOfLoop()
-    t.same([first?.scalings, second?.scalings], [[1, 1], []])
-  },
-)
+t.test('serving fronts learn when a replaced one has gone, because their shares grow', async (t) => {
+  const { fleet, serving, readyAtOnce } = scriptedFleet(t)
+  readyAtOnce()
+  await fleet.start(partsOf(2, 'old'))
+  const [first, second] = serving()
+  await fleet.roll(partsOf(1, 'new'), SPARING)
+  t.same(first?.scalings, [1])
+  second?.end('exit code 0')
+  await turnOfLoop()
+  t.same([first?.scalings, second?.scalings], [[1, 1], []])
+})
 
 t.test('an added front counts only when it is ready', async (t) => {
   const { fleet, starting } = await grown(t)
@@ -81,7 +78,7 @@ t.test('an added front counts only when it is ready', async (t) => {
   t.same([fleet.countReady('front'), fleet.countWanted('front')], [2, 2])
 })
 
-t.test('a front that cannot be added takes those before it along: the number is what it was', async (t) => {
+t.test('when a front cannot be added, those added before it go too, and the number stays', async (t) => {
   const { fleet, serving, starting, crashLoops } = await grown(t)
   const rolled = fleet.roll(partsOf(3, 'new'), SPARING)
   const second = await starting()
@@ -128,7 +125,7 @@ t.test('an added front that dies at once is brought back', async (t) => {
   )
 })
 
-t.test('only what Postgres has no connections for waits until replaced fronts are gone', async (t) => {
+t.test('only fronts that Postgres has no connections for wait until replaced fronts are gone', async (t) => {
   const { fleet, forked, log, readyAtOnce, serving } = scriptedFleet(t)
   readyAtOnce()
   await fleet.start(partsOf(2, 'old'))
@@ -154,7 +151,7 @@ t.test('only what Postgres has no connections for waits until replaced fronts ar
   t.same(generationsOf(serving()), ['0:newest'])
 })
 
-t.test('a node that ends while it grows drains what it has once', async (t) => {
+t.test('a node that ends while it grows drains all of its fronts, once each', async (t) => {
   const { fleet, forked, starting } = await grown(t)
   const rolled = fleet.roll(partsOf(3, 'new'), SPARING)
   rolled.catch(() => undefined)

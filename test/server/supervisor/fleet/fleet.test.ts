@@ -29,7 +29,7 @@ t.test('a roll that is asked for during the start leaves one front in each slot'
 })
 
 t.test(
-  'a new front begins with the keys that its predecessor knows, and without any where that says nothing',
+  'a new front begins with the keys of its predecessor, or without keys when it reports none',
   async (t) => {
     const { fleet, forked, readyAtOnce } = scriptedFleet(t)
     const newest = (slot: number) => forked.findLast(({ part }) => part?.slot === slot)
@@ -143,7 +143,7 @@ t.test('a front that is being restarted when its slot is taken away does not sta
   t.equal(fleet.countReady('front'), 1)
 })
 
-t.test('a replaced front that does not end is killed, and the log says so', async (t) => {
+t.test('a replaced front that does not end is killed, and that is logged', async (t) => {
   const { fleet, forked, log, readyAtOnce } = scriptedFleet(t, { retiredMsMax: 1 })
   readyAtOnce()
   await fleet.start(partsOf(1, 'old'))
@@ -172,7 +172,7 @@ t.test('a roll waits until those that the one before it replaced are gone', asyn
 })
 
 t.test(
-  'lost spares are logged, no more than five are made, and a good front has one made again',
+  'lost spares are logged, and after five the next one is made only when a front takes over',
   async (t) => {
     const { fleet, forked, serving, log, readyAtOnce } = scriptedFleet(t)
     const spare = (): (typeof forked)[number] | undefined =>
@@ -197,7 +197,7 @@ t.test(
 )
 
 t.test(
-  'a spare is loaded some time after the first calls, and none of a node that ended meanwhile',
+  'a spare is loaded some time after the first calls, unless the node has ended meanwhile',
   async (t) => {
     const spares: readonly ScriptedFleet[] = [
       scriptedFleet(t, { spareDelayMs: 20 }),
@@ -259,7 +259,7 @@ t.test('a front that cannot be brought back five times stops the node', async (t
   t.match(crashLoops, [/front 0 ended 5 times in a row/])
 })
 
-t.test('what a dead front has left is swept by one runner that serves, and by no front', async (t) => {
+t.test('the leftovers of a dead front are swept by one serving runner, and by no front', async (t) => {
   const { fleet, forked, readyAtOnce } = scriptedFleet(t)
   fleet.sweep()
   readyAtOnce()

@@ -47,7 +47,7 @@ t.test('the heap of a front has its own bound, and those of its threads have the
   t.ok(thread >= 1_500 && thread < 1_532, `${thread} MiB`)
 })
 
-t.test('a front whose heap is full ends with the signal that its end is told by', async (t) => {
+t.test('a front whose heap is full ends with the signal that its end is recognized by', async (t) => {
   t.equal(
     run(
       [...YOUNG_HEAP, '--max-old-space-size=32'],
@@ -78,7 +78,7 @@ t.test(
 )
 
 t.test(
-  'what a front takes at most is what the page on deployment adds up, and what deployments allow',
+  'the most memory of a front is the sum on the page on deployment, and fits in the deployments',
   async (t) => {
     const [, part = ''] =
       /## Memory\n([\s\S]*?)\n## /.exec(readFileSync(`${ROOT}docs/operate/deployment.md`, 'utf8')) ?? []

@@ -29,8 +29,7 @@ t.test('a reload under load replaces every front and fails no request', async (t
     port: stand.port,
     connections: 8,
     durationMs: 120_000,
-    // A closed loop, or a higher rate, would take the cores from what comes up, for as long as old fronts
-    // stay.
+    // A closed loop, or a higher rate, would take the cores from starting fronts while the old ones stay.
     pace: { kind: 'open', ratePerS: 40 },
     requests: [stand.embeddings()],
   })
@@ -64,7 +63,7 @@ t.test('a node with a catalogue of its own', async (t) => {
 
   await t.test('a front that is killed', (t) => killed(t, { node, settings, catalogue }))
 
-  await t.test('sluice reload waits for the end of the roll and says how it ended', async (t) => {
+  await t.test('sluice reload waits for the end of the roll and reports how it ended', async (t) => {
     const [before] = copiesIn(node.dataDir)
     writeFileSync(catalogue, '{"models":[] }')
     const done = await runToEnd({ ...settings, SLUICE_LOG_LEVEL: 'warn' }, sluice('reload', '--json'))
@@ -91,8 +90,7 @@ t.test('a node with a catalogue of its own', async (t) => {
     'a front that cannot come up five times in a row stops the node with the reason',
     async (t) => {
       await untilOneFront()
-      // What a front reads while it comes up; the node's own copy, since the operator's file is not looked at
-      // again.
+      // A starting front reads this copy of the node, because the operator's file is not read again.
       const [copy = ''] = copiesIn(node.dataDir)
       writeFileSync(join(node.dataDir, copy), '{')
       await node.signal('front', 'SIGKILL')
@@ -120,7 +118,7 @@ async function killed(t: Test, { node, settings, catalogue }: OwnCatalogue): Pro
     t.match(eventOf(node, 'child_ended'), { role: 'supervisor', child: 'front', slot: 0, how: 'SIGKILL' })
   })
 
-  await t.test('keeps nobody waiting: its row in the store goes at once', async (t) => {
+  await t.test('loses its row in the store at once, so that no revocation waits for it', async (t) => {
     const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'test' })
     t.teardown(() => store.close())
     const rows = async (): Promise<string[]> =>
@@ -148,7 +146,7 @@ t.test('a reload of a configuration file', async (t) => {
   const settings = { ...others, SLUICE_CONFIG: file }
   const node = await startNode(t, settings)
 
-  await t.test('that is bad changes nothing and says what is wrong', async (t) => {
+  await t.test('with a mistake changes nothing, and the mistake is logged', async (t) => {
     const before = node.pidsOf('front')
     writeFileSync(file, '{"SLUICE_FRONTS":"many"}')
     process.kill(node.pid, 'SIGHUP')

@@ -19,7 +19,7 @@ const THREE: ScaleInput = { fronts: 3, workers: null }
 const DONE: ScaleEnd = { state: 'done', before: { fronts: 1, workers: 1 }, now: { fronts: 3, workers: 3 } }
 
 t.test(
-  'a wish is taken once, however often the node looks, answered, and taken away by who wished',
+  'a request is taken once, however often the node looks, answered, and removed by its requester',
   async (t) => {
     const { data, desk, inputs, end } = await openDesk(t)
     const name = leaveScaleRequest(data.path, THREE)
@@ -36,7 +36,7 @@ t.test(
   },
 )
 
-t.test('what is no wish is left alone, and keeps no other one from being taken', async (t) => {
+t.test('a malformed request is left alone, and does not block others', async (t) => {
   const { data, desk, inputs } = await openDesk(t)
   const odd = ['', '{', 'null', '[]', '{"state":"asked","fronts":"3","workers":null}', '{"state":"done"}']
   for (const [at, text] of odd.entries())
@@ -47,7 +47,7 @@ t.test('what is no wish is left alone, and keeps no other one from being taken',
   t.same(inputs, [THREE])
 })
 
-t.test('no more wishes wait than the limit, and answers that nobody reads do not pile up', async (t) => {
+t.test('no more requests wait than the limit, and unread answers do not pile up', async (t) => {
   const { data, desk, inputs, end } = await openDesk(t)
   const names = Array.from({ length: SCALE_REQUESTS_MAX + 2 }, () => leaveScaleRequest(data.path, THREE))
   desk.look()
@@ -61,7 +61,7 @@ t.test('no more wishes wait than the limit, and answers that nobody reads do not
   t.equal(data.names('scale-').length, SCALE_REQUESTS_MAX)
 })
 
-t.test('a folder that cannot be written keeps nobody else waiting', async (t) => {
+t.test('answers that cannot be written are logged', async (t) => {
   const log = keptLog()
   const { data } = await openDesk(t)
   const full = {
@@ -77,7 +77,7 @@ t.test('a folder that cannot be written keeps nobody else waiting', async (t) =>
   t.match(log.events, [{ event: 'scale_not_told' }, { event: 'scale_not_told' }])
 })
 
-t.test('a node that ends takes wishes along, and a start finds none', async (t) => {
+t.test('a node that ends removes requests, and a start finds none', async (t) => {
   const path = join(t.testdir(), 'data')
   const data = await openDataDirectory(path, SILENT)
   const name = leaveScaleRequest(path, THREE)
@@ -91,7 +91,7 @@ t.test('a node that ends takes wishes along, and a start finds none', async (t) 
 })
 
 t.test(
-  'a wish of root can be read by the user whose node it is',
+  'a request of root can be read by the user of the node',
   { skip: process.geteuid?.() === 0 ? false : 'only root' },
   (t) => {
     const path = t.testdir()
@@ -102,7 +102,7 @@ t.test(
   },
 )
 
-/** A desk whose wishes end when the test says so. */
+/** A desk whose requests end when the test decides. */
 async function openDesk(
   t: Test,
 ): Promise<{ data: DataDirectory; desk: ScaleDesk; inputs: ScaleInput[]; end: () => void }> {

@@ -20,20 +20,20 @@ t.setTimeout(600_000)
 t.test('a running node', async (t) => {
   const running = await startRunning(t)
   await t.test('gets more fronts and threads, and shows them', (t) => grows(t, running))
-  await t.test('is not changed by what it cannot have, and says why', (t) => refuses(t, running))
-  await t.test('brings back a front that is killed while it grows, and then says that it serves', (t) =>
+  await t.test('refuses a number that it cannot have, and gives the reason', (t) => refuses(t, running))
+  await t.test('brings back a front that is killed while it grows, and then reports that all serve', (t) =>
     bringsBack(t, running),
   )
-  await t.test('does a wish that comes during a reload after it, whoever else hangs up', (t) =>
+  await t.test('does a request that arrives during a reload after it, whatever signals come', (t) =>
     waitsForReload(t, running),
   )
   await t.test(
-    'keeps its number over a reload until the file says another one, and what a restart takes is named',
+    'keeps its number over a reload until the file changes it, and names settings that need a restart',
     (t) => keepsOverReload(t, running),
   )
 })
 
-t.test('a node that is killed while it grows leaves nobody waiting', async (t) => {
+t.test('a node that is killed while it grows ends the waiting command', async (t) => {
   const settings = await nodeSettings(t)
   const node = await startNode(t, settings)
   const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
@@ -51,7 +51,7 @@ t.test('a node that is killed while it grows leaves nobody waiting', async (t) =
 })
 
 interface Running {
-  /** The file of settings, which the node reads anew at a reload. */
+  /** The file of settings, which the node reads again at a reload. */
   readonly file: string
   readonly settings: Settings
   readonly node: TestNode

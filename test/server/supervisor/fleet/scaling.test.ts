@@ -6,7 +6,7 @@ import { scriptedReload } from '../../../support/nodes/scripted-reload.ts'
 
 const TWO = { SLUICE_FRONTS: '2', SLUICE_WORKERS: '2' }
 
-t.test('a wish changes the numbers of the settings and of the config, and spares what it can', async (t) => {
+t.test('a request changes settings and config, and restarts as few fronts as it can', async (t) => {
   const { reloader, rolls, endRoll, adopted } = scriptedReload(TWO)
   const scaled = reloader.scale({ fronts: 4, workers: null })
   await turnOfLoop()
@@ -20,7 +20,7 @@ t.test('a wish changes the numbers of the settings and of the config, and spares
   t.same(adopted, [], 'nothing was read anew')
 })
 
-t.test('a wish for the number that serves is done at once', async (t) => {
+t.test('a request for the numbers that already serve is done at once', async (t) => {
   const { reloader, rolls } = scriptedReload(TWO)
   const counts = { fronts: 2, workers: 2 }
   t.same(await reloader.scale({ fronts: 2, workers: 2 }), { state: 'done', before: counts, now: counts })
@@ -55,7 +55,7 @@ t.test('more than Postgres has connections for is refused; fewer are not even co
   t.same(checked, [3])
 })
 
-t.test('what only the log may know is not answered', async (t) => {
+t.test('an error that only the log may have is not in the answer', async (t) => {
   const { reloader, refuse, log } = scriptedReload(TWO)
   refuse(new Error('connect ECONNREFUSED 10.0.0.7'))
   t.same(await reloader.scale({ fronts: 3, workers: null }), {
@@ -65,7 +65,7 @@ t.test('what only the log may know is not answered', async (t) => {
   t.match(log.events.at(-1), { event: 'scale_refused' })
 })
 
-t.test('a wish during a reload is done after it, on what it read', async (t) => {
+t.test('a request during a reload is done after it, with the settings that it read', async (t) => {
   const { reloader, rolls, endRoll, next } = scriptedReload(TWO)
   next({ ...TWO, SLUICE_LOG_LEVEL: 'warn' })
   void reloader.ask()
@@ -80,7 +80,7 @@ t.test('a wish during a reload is done after it, on what it read', async (t) => 
   t.match(reloader.current.config, { fronts: 3, logLevel: 'warn' })
 })
 
-t.test('a roll that fails leaves the numbers as they were, and the next wish is done', async (t) => {
+t.test('a roll that fails leaves the numbers as they were, and the next request is done', async (t) => {
   const { reloader, endRoll, first } = scriptedReload(TWO)
   const failed = reloader.scale({ fronts: 3, workers: null })
   await turnOfLoop()
@@ -93,7 +93,7 @@ t.test('a roll that fails leaves the numbers as they were, and the next wish is 
   t.match(await scaled, { state: 'done', before: { fronts: 2 }, now: { fronts: 1 } })
 })
 
-t.test('a reload keeps the wished number until somebody changes its setting', async (t) => {
+t.test('a reload keeps the requested number until its setting changes', async (t) => {
   const { reloader, endRoll, next } = scriptedReload(TWO)
   const scaled = reloader.scale({ fronts: 4, workers: 8 })
   await turnOfLoop()
@@ -113,7 +113,7 @@ t.test('a reload keeps the wished number until somebody changes its setting', as
   t.same(await frontsAfter(TWO), [2, 8], 'the setting is what counts from then on')
 })
 
-t.test('a node that drains scales no more', async (t) => {
+t.test('a node that drains does not scale', async (t) => {
   const { reloader, rolls } = scriptedReload(TWO)
   reloader.end()
   t.same(await reloader.scale({ fronts: 3, workers: null }), {

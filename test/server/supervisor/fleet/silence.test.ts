@@ -36,7 +36,7 @@ t.test(
 )
 
 t.test(
-  'a front without a heartbeat for 10 s is killed and replaced; the event and the count tell it',
+  'a front without a heartbeat for 10 s is killed and replaced, with an event and a count',
   async (t) => {
     const { fleet, serving, log } = await twoFronts(t)
     const [still, lively] = serving()
@@ -52,7 +52,7 @@ t.test(
   },
 )
 
-t.test('a supervisor that stood still itself has no front killed for what it did not hear', async (t) => {
+t.test('a supervisor that stalled itself kills no front for missing heartbeats', async (t) => {
   const { fleet, serving } = await twoFronts(t)
   look({ fleet, beating: [] }, 1)
   // However long it stood: its timer comes once, before the heartbeats that wait for it.
@@ -84,7 +84,7 @@ t.test('a front that hangs while it is replaced is killed too: it may listen sti
   t.equal(first?.isGone, true)
 })
 
-t.test('with no front left the spare comes back first, alone, and the others behind it', async (t) => {
+t.test('with no front left the spare comes back first and alone, and the others follow', async (t) => {
   const scripted = scriptedFleet(t)
   const { fleet, forked, serving, starting } = scripted
   const started = fleet.start(partsOf(3, 'old'))

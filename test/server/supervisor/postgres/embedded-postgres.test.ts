@@ -72,7 +72,7 @@ async function untilGone(pid: number): Promise<void> {
   await until(() => identityOf(pid) === null)
 }
 
-t.test('the server takes its own password alone, and nobody else may read that', async (t) => {
+t.test('the server accepts only its own password, in files that only their owner may read', async (t) => {
   const { url, clusterFolder } = await started(t)
   await t.rejects(ask(url.replace(/:[^:@/]+@/, ':wrong@'), 'SELECT 1'), { code: '28P01' })
   t.equal(statSync(join(clusterFolder, 'password')).mode & 0o777, 0o600)
@@ -161,7 +161,7 @@ t.test('a server that is killed is up again on the same address', async (t) => {
   t.not(postmasterOf(clusterFolder), pid)
 })
 
-t.test('the log tells with what last words a server died', async (t) => {
+t.test('the log has the last words of a server that died', async (t) => {
   const [{ dataDir, outsideDir }, log] = [made, keptLog()]
   const server = await startEmbeddedPostgres({ dataDir, outsideDir, log, settings: { fsync: 'off' } })
   t.teardown(() => server.stop())
@@ -171,7 +171,7 @@ t.test('the log tells with what last words a server died', async (t) => {
   t.match(died?.fields['lastWords'], /LOG: {2}received immediate shutdown request/)
 })
 
-t.test("a claim of the cluster that was cut short is nobody's", async (t) => {
+t.test('a truncated claim of the cluster counts as no claim', async (t) => {
   const { clusterFolder, stop } = await started(t)
   await stop()
   writeFileSync(join(clusterFolder, 'supervisor.json'), '{"pid":1')

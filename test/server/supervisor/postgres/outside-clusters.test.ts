@@ -13,7 +13,7 @@ import { placeCluster } from '../../../../src/server/supervisor/postgres/postgre
 import { identityOf } from '../../../../src/server/supervisor/fleet/process-state.ts'
 import { deployFile } from '../../../support/nodes/deploy.ts'
 
-/** What a start as root leaves: a data directory whose record names a cluster elsewhere, and that cluster. */
+/** Result of a start as root: a data directory whose record names a cluster elsewhere, and that cluster. */
 function tried(t: Test): ReturnType<typeof makeTried> {
   return makeTried(t.testdir(), 'data')
 }
@@ -47,7 +47,7 @@ t.test('a cluster is named by its folder, or by the last part of it', async (t) 
     t.notOk(isNamed(cluster, name), name)
 })
 
-t.test('a data directory that was made anew in the same place uses its own cluster alone', async (t) => {
+t.test('a data directory that was created again in the same place uses only its own cluster', async (t) => {
   const { home, dataDir, outsideDir, folder } = await tried(t)
   renameSync(dataDir, join(home, 'moved'))
   const again = await makeTried(home, basename(dataDir))
@@ -82,7 +82,7 @@ t.test('a cluster goes whole, the programs with the last one, and one that is ru
 })
 
 t.test(
-  'a cluster that a stopped node uses stays unless that is forced, and is told with what it is used by',
+  'a cluster of a stopped node stays unless removal is forced, and the refusal names its data directory',
   async (t) => {
     const { dataDir, outsideDir } = await tried(t)
     const remove = async (force: boolean) =>
@@ -97,7 +97,7 @@ t.test(
 )
 
 t.test(
-  'a cluster that does not say whose it is counts as unused, and a folder that is none is left',
+  'a cluster without a readable owner counts as unused, and a folder that is not a cluster is left alone',
   async (t) => {
     const { outsideDir, folder } = await tried(t)
     writeFileSync(join(folder, 'data-directory.json'), 'half a wri')

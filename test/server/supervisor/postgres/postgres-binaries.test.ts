@@ -53,7 +53,7 @@ t.test(
   },
 )
 
-t.test('programs that cannot run are refused with what they said', async (t) => {
+t.test('programs that cannot run are refused with their error', async (t) => {
   const { shipped, cacheDir } = install(t)
   const lib = join(shipped.native, 'lib')
   for (const name of readdirSync(lib)) rmSync(join(lib, name), { recursive: true })

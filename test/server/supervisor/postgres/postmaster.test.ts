@@ -19,7 +19,7 @@ import { keptLog } from '../../../support/log.ts'
 import { until } from '../../../support/wait.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
-/** What Postgres leaves behind, with a pid of the test's choice. */
+/** The lock file that Postgres leaves, with a pid that the test chose. */
 function lock(data: string, pid: number): void {
   writeFileSync(
     join(data, 'postmaster.pid'),
@@ -28,8 +28,8 @@ function lock(data: string, pid: number): void {
 }
 
 /**
- * Under the account of the server: of another user's process Postgres knows by itself that it is none of its
- * own.
+ * Runs under the account of the server, because Postgres itself recognizes a process of another user as
+ * foreign.
  */
 function asServer(
   t: Parameters<typeof clusterHome>[0],
@@ -48,8 +48,8 @@ async function zombie(t: Parameters<typeof clusterHome>[0]): Promise<number> {
 }
 
 /**
- * A program that is killed; behind it, when we have seen its end, its lock file says that it is ready, as a
- * child of it may still write.
+ * A program that is killed. After we have seen its end, its lock file still says ready, as a child may write
+ * it late.
  */
 function deadServer(t: { teardown(done: () => void): unknown }): {
   readonly home: string
@@ -140,7 +140,7 @@ t.test('a server that was killed as soon as it was ready has not started', async
   await t.rejects(startPostmaster(input), /the server exited during startup \(exit SIGKILL\)/)
 })
 
-t.test('a stop signals nobody who has the pid of a server that is gone', async (t) => {
+t.test('a stop does not signal another process that has the pid of a server that is gone', async (t) => {
   const stranger = asServer(t, 'echo up; exec sleep 600')
   await once(stranger.stdout, 'data')
   const { pid = 0 } = stranger

@@ -43,7 +43,7 @@ for (const kind of REDIS_KINDS) {
   })
 
   t.test(
-    `${kind}: it is given none of our environment`,
+    `${kind}: it gets none of our environment`,
     { skip: !existsSync('/proc/self/environ') && 'needs /proc' },
     async (t) => {
       process.env['OPENAI_API_KEY'] = 'sk-of-a-provider'
@@ -116,20 +116,16 @@ t.test('an append-only file cut in the middle of a command does not stop the sta
   t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
 })
 
-t.test(
-  'a damaged append-only file is put aside, said in the log, and the start goes on',
-  hasReal,
-  async (t) => {
-    const dataDir = await damagedFolder(t, (bytes) => Buffer.concat([Buffer.from('*9\r\n$bad\r\n'), bytes]))
-    const events: string[] = []
-    const log: Log = { ...NOTHING, error: (event) => void events.push(event) }
-    const redis = await startRedis({ dataDir, log, servers: ['redis-server'] })
-    t.teardown(() => redis.stop())
-    t.same(events, ['redis_file_damaged'])
-    t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
-    t.ok(readdirSync(join(dataDir, 'redis')).some((name) => name.startsWith('damaged-')))
-  },
-)
+t.test('a damaged append-only file is put aside and logged, and the start goes on', hasReal, async (t) => {
+  const dataDir = await damagedFolder(t, (bytes) => Buffer.concat([Buffer.from('*9\r\n$bad\r\n'), bytes]))
+  const events: string[] = []
+  const log: Log = { ...NOTHING, error: (event) => void events.push(event) }
+  const redis = await startRedis({ dataDir, log, servers: ['redis-server'] })
+  t.teardown(() => redis.stop())
+  t.same(events, ['redis_file_damaged'])
+  t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
+  t.ok(readdirSync(join(dataDir, 'redis')).some((name) => name.startsWith('damaged-')))
+})
 
 t.test('a data directory deeper than a socket path may be works', async (t) => {
   const dataDir = join(folder(t), 'd'.repeat(120), 'e'.repeat(60))

@@ -30,7 +30,7 @@ t.test('a server rests after a while without calls, and wakes with the first one
   t.same(set, [RESTING_REDIS_HZ, REDIS_HZ])
 })
 
-t.test('a server that did not take it, or is another one, is asked again', async (t) => {
+t.test('a server that did not take the setting, or was replaced, is asked again', async (t) => {
   let isTaken = false
   const { rest, set, look } = open(() => isTaken)
   await look(false, MANY_LOOKS)

@@ -1,4 +1,4 @@
-/** What a call may cost at most, told before anything of it is sent. Design §6.4. */
+/** The maximum cost of a call, known before anything of it is sent. Design §6.4. */
 import fc from 'fast-check'
 import t from 'tap'
 import { BulkBytes } from '../../../../src/schemas/bodies.ts'
@@ -16,7 +16,7 @@ import { at as bounded, type FlatPrices } from '../../../support/inference/bound
 type Facts = Partial<Pick<Endpoint, 'isUnpriced' | 'contextLength' | 'tag'>> &
   Pick<FlatPrices, 'promptNanoPerMillion' | 'requestNano'>
 
-/** One USD per million tokens, unless told otherwise. */
+/** One USD per million tokens by default. */
 const at = (facts: Facts = {}, isOwn = false): { readonly endpoint: Endpoint } => {
   const { promptNanoPerMillion = 1_000_000_000 } = facts
   return bounded(
@@ -60,7 +60,7 @@ t.test('no vector takes more than the context of its endpoint', async (t) => {
   t.equal(most([{ ...PICTURE, content: [...PICTURE.content] }], 8_192), 8_192)
 })
 
-t.test('a picture where nobody knows the context has no bound; at a price per request it has', async (t) => {
+t.test('a picture without a known context has no bound, except at a price per request', async (t) => {
   const pictures: EmbeddingInput = [{ content: [...PICTURE.content] }]
   t.same(bound(pictures, at()), { paidNano: null, anyNano: null })
   t.same(mostTokens(bulk(pictures), shapeOf(bulk(pictures)), null), null)

@@ -55,7 +55,7 @@ function opened(test: Test, answersBytesMax = 2 ** 28) {
 const bulk = (texts: readonly string[]): BulkBytes =>
   new BulkBytes(Buffer.from(JSON.stringify(texts)), { kind: 'strings', count: texts.length })
 
-t.test('what would hold a thread for long is refused before a job is made of it', async (t) => {
+t.test('refuses an input that would hold a thread for long before making a job of it', async (t) => {
   const { embed } = opened(t)
   const many = Array.from({ length: LEXICAL_NUMBERS_MAX / LEXICAL_DIMENSIONS_MAX + 1 }, () => 'x')
   const cases: readonly (readonly [EmbeddingsRequest['input'], number, string])[] = [
@@ -106,7 +106,7 @@ t.test(
   },
 )
 
-t.test('a call whose answer finds no room in the budget is busy and holds nothing', async (t) => {
+t.test('a call without room for its answer is busy and holds nothing', async (t) => {
   const { embed, egress } = opened(t, 1_000)
   t.match(await embed('x', 4096), { ok: false, failure: { name: 'busy' } })
   const texts = Array.from({ length: 3 }, () => 'word '.repeat(LEXICAL_SLICE_UNITS / 5))
@@ -115,7 +115,7 @@ t.test('a call whose answer finds no room in the budget is busy and holds nothin
 })
 
 t.test(
-  'an organization whose answers are not read is refused before a job is made, and another one is answered',
+  'refuses an organization with unread answers before making a job, and answers another one',
   async (t) => {
     const { embed, egress, ran } = opened(t, 60_000)
     const unread = await Promise.all([embed('x', 4096, 'flood'), embed('x', 4096, 'flood')])

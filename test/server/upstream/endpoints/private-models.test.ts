@@ -78,7 +78,7 @@ const CALLED = {
   endpoints: [AT, { ...AT, tag: 'b' }],
 } as unknown as ResolvedModel
 
-/** To whom credentials are released. */
+/** The call for which credentials are released. */
 const CALL = { key: 'k', requestId: null, operation: 'chat.create' }
 
 function stand(
@@ -172,7 +172,7 @@ t.test('rows are read as often as changes of the workspace come, and of no other
   t.equal(made.asked.rows, 11)
 })
 
-t.test('rows that change at every read until the time is over are no answer', async (t) => {
+t.test('rows that change at every read until the time is over give no answer', async (t) => {
   const made = stand(() => {
     made.tell('private_endpoint')
     made.clock.ms += RELOADS_MS_MAX / 10
@@ -182,7 +182,7 @@ t.test('rows that change at every read until the time is over are no answer', as
 })
 
 t.test(
-  'of a feed that loses track again and again calls are served, and their credentials end at once',
+  'serves calls while a feed loses track again and again, and ends their credentials at once',
   async (t) => {
     const made = stand(() => {
       made.feed.tell({ kind: 'everything' })
@@ -195,7 +195,7 @@ t.test(
   },
 )
 
-t.test('what a front knows ends with the grace, and with the feed having lost anything', async (t) => {
+t.test('cached endpoints end with the grace, and when the feed loses track', async (t) => {
   const { models, known, asked, feed, clock } = stand(() => Promise.resolve(ok([endpoint('1')])))
   await known()
   clock.ms = GRACE_MS
@@ -209,7 +209,7 @@ t.test('what a front knows ends with the grace, and with the feed having lost an
   t.equal(asked.rows, 3)
 })
 
-t.test('a store that is away is told, and asked again', async (t) => {
+t.test('reports a store that is away, and asks it again', async (t) => {
   let isAway = true
   const { models, known } = stand(() =>
     Promise.resolve(isAway ? fail('store_unavailable') : ok([endpoint('1')])),
@@ -220,11 +220,11 @@ t.test('a store that is away is told, and asked again', async (t) => {
 })
 
 t.test(
-  'a credential is released once for the calls of a minute, and not again by those who come together',
+  'a credential is released once for the calls of a minute, also for calls that come together',
   async (t) => {
     const { known, asked, clock, setValue } = stand(() => Promise.resolve(ok([endpoint('1')])))
     const way = wayOf(await known())
-    t.equal(way.destination?.workspaceId, 'w', 'and the gate is told whose it is')
+    t.equal(way.destination?.workspaceId, 'w', 'and the gate gets its workspace')
     t.equal(way.released, null)
     const [one, other] = await Promise.all([way.release(CALL), way.release(CALL)])
     t.equal(must(one), must(other))
@@ -309,32 +309,29 @@ t.test('so many workspaces are remembered, the least used forgotten first', asyn
   t.equal(asked.rows, WORKSPACE_MODELS_CACHED_MAX + 2)
 })
 
-t.test(
-  'a workspace with a key for a provider calls its endpoints under it, as long as it is there',
-  async (t) => {
-    let bindings: readonly SecretBinding[] = []
-    const { models, known, tell } = stand(
-      () => Promise.resolve(ok([])),
-      () => bindings,
-    )
-    for (const hosts of [['api.shipped.example.'], ['shipped.example'], ['eu.api.shipped.example']]) {
-      bindings = [{ name: 'shipped_api_key', hosts }]
-      tell('vault')
-      t.equal(await known(), null, `not when it is bound to ${String(hosts)}`)
-    }
-    bindings = [{ name: 'shipped_api_key', hosts: ['a.example', 'api.shipped.example'] }]
-    t.equal(models.of(KEY), null, 'nobody has told yet')
+t.test('a workspace with a key for a provider uses it, as long as it exists', async (t) => {
+  let bindings: readonly SecretBinding[] = []
+  const { models, known, tell } = stand(
+    () => Promise.resolve(ok([])),
+    () => bindings,
+  )
+  for (const hosts of [['api.shipped.example.'], ['shipped.example'], ['eu.api.shipped.example']]) {
+    bindings = [{ name: 'shipped_api_key', hosts }]
     tell('vault')
-    const own = await known()
-    const ways = own?.resolve(CALLED.id)?.endpoints.map(({ ownWay }) => ownWay)
-    t.match(ways, [{ destination: null, secretName: 'shipped_api_key' }, {}])
-    t.equal(ways?.[0], ways?.[1], 'one release for all of its endpoints')
-    t.equal(own?.resolve(CALLED.id), own?.resolve(CALLED.id))
-    bindings = []
-    tell('vault')
-    t.equal(await known(), null)
-  },
-)
+    t.equal(await known(), null, `not when it is bound to ${String(hosts)}`)
+  }
+  bindings = [{ name: 'shipped_api_key', hosts: ['a.example', 'api.shipped.example'] }]
+  t.equal(models.of(KEY), null, 'no change has been published yet')
+  tell('vault')
+  const own = await known()
+  const ways = own?.resolve(CALLED.id)?.endpoints.map(({ ownWay }) => ownWay)
+  t.match(ways, [{ destination: null, secretName: 'shipped_api_key' }, {}])
+  t.equal(ways?.[0], ways?.[1], 'one release for all of its endpoints')
+  t.equal(own?.resolve(CALLED.id), own?.resolve(CALLED.id))
+  bindings = []
+  tell('vault')
+  t.equal(await known(), null)
+})
 
 t.test('a front that has lost the feed asks the store whether a workspace has a key by now', async (t) => {
   let bindings: readonly SecretBinding[] = []

@@ -92,7 +92,7 @@ t.test('a credential that calls would refuse fails the validation, unsent', asyn
   ])
 })
 
-t.test('what says nothing of the upstream is no check', async (t) => {
+t.test("a failure that is not the upstream's is not a check", async (t) => {
   for (const name of ['busy', 'client_gone', 'draining'] as const) {
     t.match(await proberOver(() => Promise.resolve(fail(name))).probe(WISH), { ok: false, failure: { name } })
   }
@@ -103,7 +103,7 @@ t.test('what says nothing of the upstream is no check', async (t) => {
   t.match(await away.probe(WISH), { ok: false, failure: { name: 'store_unavailable' } })
 })
 
-t.test('a form without room for its probe is told as such, and the others by what they found', async (t) => {
+t.test('a form without room for its probe is marked unprobed, the others have checks', async (t) => {
   const calls = (call: 'busy' | 'upstream_failed', exchange: 'busy' | 'upstream_failed'): VettedOrigin =>
     ({
       call: () => Promise.resolve(fail(call)),
@@ -126,7 +126,7 @@ t.test('a form without room for its probe is told as such, and the others by wha
   t.match(one, { ok: false, failure: { name: 'busy' } }, 'each of them is wanted')
 })
 
-t.test('an upstream that repeats the credential is told without it', async (t) => {
+t.test('an upstream that repeats the credential is quoted without it', async (t) => {
   const told = (status: number, body: string) =>
     proberOver(() =>
       Promise.resolve(

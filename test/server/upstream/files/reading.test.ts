@@ -93,7 +93,7 @@ async function download(host: FileHost, from = 0, to = CONTENT.length): Promise<
   return read
 }
 
-t.test('a workspace without a key is told both ways to set it', async (t) => {
+t.test('a workspace without a key gets both ways to set it', async (t) => {
   const { providerFiles } = await openFilesStand(t, { key: null })
   const answer = await providerFiles.of(CALLER, 'anthropic')
   t.match(answer, { failure: { name: 'provider_key_missing', fields: { provider: 'Anthropic' } } })
@@ -134,7 +134,7 @@ t.test('order goes to OpenAI and before_id to Anthropic; the other way round the
   t.equal(nameOf(await other.list({ ...WISH, order: 'desc' })), 'query_invalid')
 })
 
-t.test('an id stays one segment of the path, and what is none is unknown', async (t) => {
+t.test('an id stays one segment of the path, and an invalid one is unknown', async (t) => {
   const { stand, host } = await open(t)
   for (const id of ['../models', 'a?b#c', 'ü 1']) t.equal(nameOf(await host.get(id, SIGNAL)), 'file_unknown')
   t.same(stand.provider.calls, [
@@ -183,7 +183,7 @@ t.test('a part is asked for as a part, and cut out where the provider sends all'
   await stand.rest()
 })
 
-t.test('an answer that is not the file its record tells of is refused before a byte of it', async (t) => {
+t.test('an answer that differs from the record of its file is refused before its first byte', async (t) => {
   const { stand, host } = await open(t)
   const answers: readonly FilesBehaviour[] = [
     ({ res }) => void res.end(CONTENT.subarray(1)),
@@ -237,7 +237,7 @@ t.test('a refusal to give content keeps its reason', async (t) => {
   await stand.rest()
 })
 
-t.test('answers that are no files, no pages and no JSON are invalid', async (t) => {
+t.test('answers that are not files, pages or JSON are invalid', async (t) => {
   const { stand, host } = await open(t)
   const dateless = { id: 'file-a', filename: 'a.txt', bytes: 1, created_at: 1e13 }
   for (const body of [
@@ -261,7 +261,7 @@ t.test('answers that are no files, no pages and no JSON are invalid', async (t) 
   await stand.rest()
 })
 
-t.test('of a file that nobody reads only a window leaves the provider', async (t) => {
+t.test('only a window of an unread file leaves the provider', async (t) => {
   const { stand, host } = await open(t)
   const whole = text(64 * 1024 * 1024)
   keep(stand, 'file-a', whole)
@@ -290,7 +290,7 @@ t.test('of a file that nobody reads only a window leaves the provider', async (t
   await stand.rest()
 })
 
-t.test('a reader that closes early lets go of the connection', async (t) => {
+t.test('a reader that closes early releases the connection', async (t) => {
   const { stand, host } = await open(t)
   let isCut = false
   stand.provider.behave(

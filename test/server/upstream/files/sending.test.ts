@@ -122,7 +122,7 @@ t.test('an upload without a purpose gets one at OpenAI and none at Anthropic', a
 })
 
 t.test(
-  'OpenAI hears when a file goes, and tells it; Anthropic, which knows no such end, gets no file',
+  'OpenAI gets the expiry of a file and returns it; Anthropic, which has none, gets no file',
   async (t) => {
     const stand = await openFilesStand(t)
     const fields = {
@@ -183,7 +183,7 @@ t.test('content that is refused at its last byte never completes at the provider
   await stand.rest()
 })
 
-t.test('of a small file that is refused, or is empty, the provider hears nothing', async (t) => {
+t.test('a small file that is refused, or is empty, is never sent to the provider', async (t) => {
   const stand = await openFilesStand(t)
   t.equal(
     nameOf(await store(stand, new PushedUpload({ pieces: [Buffer.from([0x4d, 0x5a, 0, 1, 2, 3])] }))),
@@ -233,7 +233,7 @@ t.test('a call that ends while its bytes wait cuts the request too', async (t) =
   await stand.rest()
 })
 
-t.test('a client that leaves behind its last byte leaves no file at the provider', async (t) => {
+t.test('a client that leaves after its last byte leaves no file at the provider', async (t) => {
   const stand = await openFilesStand(t)
   const call = new AbortController()
   stand.provider.behave(({ req, honest }) => {
@@ -259,7 +259,7 @@ t.test('a provider that hangs up mid-upload is a failure of the provider', async
   await stand.rest()
 })
 
-t.test('a refusal that comes before the body was read is told with its reason', async (t) => {
+t.test('a refusal that comes before the body was read is passed on with its reason', async (t) => {
   const stand = await openFilesStand(t)
   stand.provider.behave(({ res }) =>
     send(res, 413, { error: { message: `Too large for ${PROVIDER_KEY}`, code: 'too_large' } }),
@@ -274,7 +274,7 @@ t.test('a refusal that comes before the body was read is told with its reason', 
   await stand.rest()
 })
 
-t.test('a provider that says yes before it has the file is not believed', async (t) => {
+t.test('a success that comes before the provider has the file is not believed', async (t) => {
   const stand = await openFilesStand(t)
   stand.provider.behave(({ res }) => send(res, 200, { id: 'file-1', filename: 'a', created_at: 1, bytes: 5 }))
   const outcome = await store(stand, new PushedUpload({ pieces: pieces(MIB), isEndless: true }))
@@ -282,7 +282,7 @@ t.test('a provider that says yes before it has the file is not believed', async 
   await stand.rest()
 })
 
-t.test('a provider that stored another number of bytes is told to delete them', async (t) => {
+t.test('a provider that stored another number of bytes is asked to delete the file', async (t) => {
   const stand = await openFilesStand(t)
   stand.provider.behave(({ req, res, honest }) => {
     if (req.method !== 'POST') return honest()

@@ -89,7 +89,7 @@ t.test('a body that does not end in time is given up, and holds nothing', async 
   t.equal(egress.load.heldBytes, 0)
 })
 
-t.test('what was fetched in vain holds no room while the call goes on', async (t) => {
+t.test('media fetched in vain hold no room while the call continues', async (t) => {
   const { target, egress, rest } = await rigged(t)
   target.answer((_, res) => void res.end('<html>'))
   const media = mediaOf(egress, Infinity)
@@ -100,7 +100,7 @@ t.test('what was fetched in vain holds no room while the call goes on', async (t
   media.release()
 })
 
-t.test('the first failure ends what is fetched beside, and the next endpoint may want that', async (t) => {
+t.test('the first failure ends the other fetches, and the next endpoint may repeat them', async (t) => {
   const { target, egress, rest } = await rigged(t)
   const open: ServerResponse[] = []
   let isServed = false
@@ -175,7 +175,7 @@ t.test('a front without room for it is busy', async (t) => {
     const media = mediaOf(egress, performance.now() + ms)
     const loaded = await media.load([wanted(address)])
     media.release()
-    // Before its bytes have come nobody knows that there is no room.
+    // Until its bytes arrive, the lack of room is unknown.
     if (!loaded.ok && loaded.failure.name === 'media_unavailable') return false
     t.match(loaded, { failure: { name: 'busy' } })
     return true
@@ -188,13 +188,13 @@ t.test('a front without room for it is busy', async (t) => {
   t.equal(egress.load.heldBytes, 0)
 })
 
-t.test('the first bytes tell what a medium is', (t) => {
+t.test('the first bytes determine the type of a medium', (t) => {
   const cases: readonly (readonly [string, Buffer, string | null])[] = [
     ['PNG', png(), 'image/png'],
     ['JPEG', jpeg(), 'image/jpeg'],
     ['GIF', gif(), 'image/gif'],
     ['PDF', pdf(), 'application/pdf'],
-    ['PDF behind a mark', Buffer.concat([Buffer.from('\uFEFF \n'), pdf()]), 'application/pdf'],
+    ['PDF after a mark', Buffer.concat([Buffer.from('\uFEFF \n'), pdf()]), 'application/pdf'],
     ['WAV', Buffer.from('RIFF\0\0\0\0WAVEfmt '), 'audio/wav'],
     ['AVI', Buffer.from('RIFF\0\0\0\0AVI LIST'), null],
     ['MP3', frames(1), 'audio/mpeg'],

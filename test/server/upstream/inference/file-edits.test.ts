@@ -148,7 +148,7 @@ t.test('several files of a large body go out in their order', (t) => {
   t.end()
 })
 
-t.test('what only looks like the id of a file passes as it came', (t) => {
+t.test('a value that only looks like the id of a file passes as it came', (t) => {
   const named = `{"type":"file","file":{"file_id":"${ID}"}}`
   const bodies: readonly (readonly [Dialect, string])[] = [
     ['chat', AROUND.chat('{"type":"file","file":{"file_id":"file-abc"}}')],

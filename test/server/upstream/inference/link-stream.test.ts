@@ -83,7 +83,7 @@ async function turn(): Promise<void> {
 }
 
 t.test(
-  'a stream is asked for with the headers of the link and one more hop, and it is told as sent',
+  'a stream is requested with the headers of the link and one more hop, and marked as sent',
   async (t) => {
     const { provider, stream } = await open(t)
     const sent: boolean[] = []
@@ -135,7 +135,7 @@ t.test(
   },
 )
 
-t.test('the type of a body is nothing to the link: its bytes say what it is', async (t) => {
+t.test('the link ignores the content type of a body and recognizes it by its bytes', async (t) => {
   const { provider, stream } = await open(t)
   for (const type of ['application/json', ' text/html', 'text/plain', '', 'text/event-stream']) {
     provider.script(answersChat({}, { headers: { 'content-type': type } }))
@@ -158,7 +158,7 @@ t.test('the text of a refusal is read for its failure, and its connection serves
   t.equal(provider.connections.total, 1)
 })
 
-t.test('of a refusal so many bytes are read and no more, decoded ones too', async (t) => {
+t.test('a bounded number of bytes is read of a refusal, decoded ones too', async (t) => {
   const { provider, stream, rest } = await open(t)
   const endless: FakeAnswer = async (call, reply) => {
     await reply.head(500, {})
@@ -188,7 +188,7 @@ for (const [how, ending] of [
   ['is late', 'silent'],
   ['breaks off', 'rst'],
 ] as const) {
-  t.test(`a refusal whose text ${how} is that refusal, with what came of it`, async (t) => {
+  t.test(`a refusal whose text ${how} is still that refusal, with the part that came`, async (t) => {
     const { provider, stream, rest } = await open(t)
     provider.script(streams([{ data: 'some' }], { status: 503, ending, isTerminated: false }))
     const answer = await readRefusal(must(await stream()), how === 'is late' ? 20 : UPSTREAM_ERROR_MS)
@@ -199,7 +199,7 @@ for (const [how, ending] of [
 }
 
 t.test(
-  'what follows the last event is read, so that the connection serves on, and a response without end is cut',
+  'the rest after the last event is read for the next call, and an endless response is cut',
   async (t) => {
     const { provider, stream, rest } = await open(t)
     const { body } = must(await stream())

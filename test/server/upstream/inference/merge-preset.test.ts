@@ -29,7 +29,7 @@ t.test('the room of a body is given back once, with the merged bytes', async (t)
   }
 })
 
-t.test('400: what a preset makes of a request is refused with a word on the preset', async (t) => {
+t.test('400: a request that its preset makes invalid is refused with a hint at the preset', async (t) => {
   const { digest, body } = keptChat('{"preset":"p","messages":[{"role":"user","content":"x"}]}')
   const bad: PresetContent = { config: { stop: [''] }, systemPrompt: null, source: 'chat' }
   const by = { jobs: threads(), caller, signal: new AbortController().signal }

@@ -113,7 +113,7 @@ t.test('a text is written as JSON writes it', (t) => {
   t.end()
 })
 
-t.test('a text whose escapes exceed the request is not sent', async (t) => {
+t.test('a text that exceeds the maximum by its escapes is not sent', async (t) => {
   const source = new Source(Buffer.alloc(INFERENCE_BODY_BYTES_MAX / 6 + 1), 1_048_576)
   const outcome = await openBody([source.hole('text')], SENDING)
   t.match(outcome, fail('body_too_large'))

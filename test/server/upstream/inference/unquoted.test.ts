@@ -1,4 +1,4 @@
-/** What of a request a provider's failure may tell. D37. */
+/** The parts of a request that a provider's failure may quote. D37. */
 import t from 'tap'
 import { QUOTED_CHARS_MIN, SEARCHED_BYTES_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { unquoted } from '../../../../src/server/upstream/inference/unquoted.ts'
@@ -25,7 +25,7 @@ t.test('shorter quotations and other texts stay', async (t) => {
   t.same(unquoted({ name: 'upstream_failed' }, REQUEST), { name: 'upstream_failed' })
 })
 
-t.test('of a large request the text of the provider is not told', async (t) => {
+t.test("does not quote the provider's text for a large request", async (t) => {
   const large = Buffer.alloc(SEARCHED_BYTES_MAX + 1, 'x')
   t.equal(textOf(`The provider answered 400: ${PROMPT}`, large), 'The provider answered 400.')
   t.equal(textOf('The provider answered 400.', large), 'The provider answered 400.')
@@ -56,7 +56,7 @@ t.test('a path that quotes the request, or that cannot be compared, is left out'
     t.same(unquoted(blamed('metadata.abcdefghijklmnopqrstuvwxyz'), request).metadata, { provider_name: 'P' })
 })
 
-t.test('a quotation is known however the caller has escaped what is quoted', async (t) => {
+t.test('recognizes a quotation however the caller has escaped the quoted text', async (t) => {
   const escaped = (text: string): string =>
     text.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
   const words = 'Привет,\n"мир" 😀: niemand\tsoll das im Log sehen'

@@ -12,7 +12,7 @@ import {
 const STARTED_AT = 1_000
 const DEADLINE_AT = 601_000
 
-/** @returns what is told, and what the health was told */
+/** @returns the failure of the call, and the reports to the endpoint's health */
 function learned(name: FailureName, endsAt: number, hasBegun: boolean): readonly string[] {
   const told: string[] = []
   const health = {
@@ -46,7 +46,7 @@ t.test('a time-out is the endpoint’s, unless the deadline of the call came fir
   t.end()
 })
 
-t.test('a stall behind the first output is the endpoint’s, however long its first output may take', (t) => {
+t.test("a stall after the first output is the endpoint's, however long its first output may take", (t) => {
   for (const endsAt of [STARTED_AT + 30_000, DEADLINE_AT, DEADLINE_AT + 1])
     t.same(learned('upstream_slow', endsAt, true), ['upstream_slow', 'strike'])
   t.end()
@@ -77,7 +77,7 @@ async function mayChange(restsMs: readonly number[], models: string, attemptsMax
   return asked[0] === true
 }
 
-t.test('a call may change its model while another one has an endpoint that takes it now. D11', async (t) => {
+t.test('a call may change its model while another model has a free endpoint. D11', async (t) => {
   t.equal(await mayChange([0, 0], 'ab'), true)
   t.equal(await mayChange([0], 'a'), false)
   t.equal(await mayChange([0, 0], 'aa'), false, 'the endpoints of one model')

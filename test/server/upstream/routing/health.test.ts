@@ -53,7 +53,7 @@ t.test('after its rest one probe of each caller goes out, and a success closes t
   t.equal(health.admit(1_001, 'a'), true)
 })
 
-t.test('a hostile probe that fails keeps nobody else from probing', async (t) => {
+t.test('a hostile probe that fails stops no other caller from probing', async (t) => {
   const health = opened()
   health.admit(1_000, 'hostile')
   health.strike(1_000, STRIKES_OF_FAILURE, 'hostile')
@@ -65,7 +65,7 @@ t.test('a hostile probe that fails keeps nobody else from probing', async (t) =>
   t.equal(health.isOpen, false)
 })
 
-t.test('a round in which all probes failed makes everybody wait', async (t) => {
+t.test('a round in which all probes failed makes all callers wait', async (t) => {
   const health = opened()
   for (let nth = 0; nth < PROBES_MAX; nth++) {
     t.equal(health.admit(1_000, String(nth)), true)
@@ -87,7 +87,7 @@ t.test('a failed probe doubles the rest, up to thirty seconds', async (t) => {
   }
 })
 
-t.test('a probe that ends without a verdict makes room for another one', async (t) => {
+t.test('a probe that ends without a verdict makes room for another', async (t) => {
   const health = opened()
   health.admit(1_000, 'a')
   health.unknown('a')
@@ -123,7 +123,7 @@ t.test('an open breaker says since when it is open and when the next probe may g
   t.equal(health.breaker(1_500), null)
 })
 
-t.test('an endpoint without another one beside it rests shortly, however many probes fail', async (t) => {
+t.test('an endpoint without an alternative rests shortly, however many probes fail', async (t) => {
   const health = new EndpointHealth(() => 0)
   for (let nth = 0; nth < 10; nth++) health.strike(0, STRIKES_OF_FAILURE, nth % 2 === 0 ? 'a' : 'b', true)
   let now = 0

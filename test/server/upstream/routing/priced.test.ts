@@ -17,7 +17,7 @@ const left = (choices: readonly (typeof known)[], limits: LimitFlags | null): re
     ({ tag }) => tag === 'known',
   ).map(({ target }) => target.endpoint.tag)
 
-t.test('under a limit endpoints without a known price are left out where another one is there', async (t) => {
+t.test('under a limit endpoints without a known price are left out where another exists', async (t) => {
   t.same(left([unknown, known], CREDIT), ['known'])
   t.same(left([unknown, known], null), ['unknown', 'known'])
   t.same(left([unknown], CREDIT), ['unknown'], 'the refusal of the only one says why')

@@ -34,7 +34,7 @@ function modelAt(promptNanoPerMillion: number, requestNano: number): CallableMod
   }
 }
 
-t.test('an endpoint whose price is exactly the highest that is wanted may be used', async (t) => {
+t.test('an endpoint priced exactly at the maximum may be used', async (t) => {
   for (const usd of ['0.02', '1.005', '2.01', '4.1', '8.2']) {
     const price = Math.round(Number(usd) * 1_000) * 1_000_000
     for (const most of [usd, Number(usd)]) {
@@ -104,7 +104,7 @@ t.test('endpoints of other prices keep the order of the catalogue', async (t) =>
   t.equal(firstOf([endpoint('paid'), unpriced], 'x'), 'paid')
 })
 
-t.test('what a caller asks for comes first', async (t) => {
+t.test('preferences of the caller come first', async (t) => {
   const model = { id: 'maker/model-1', endpoints: THREE } as unknown as CallableModel
   const routed = (preferences: ProviderPreferences | null, conversation: string): readonly string[] => {
     const call: RoutedCall = {

@@ -16,7 +16,7 @@ const PROVIDER: Provider = {
 }
 const NAMES = Object.keys(FAILURES) as FailureName[]
 
-/** The failure that is told when every endpoint failed, each with one of the names. */
+/** The failure that is reported when every endpoint failed, each with one of the names. */
 function toldOf(names: readonly FailureName[]): string {
   const trail = new Trail()
   for (const name of names) {
@@ -26,7 +26,7 @@ function toldOf(names: readonly FailureName[]): string {
   return trail.last().name
 }
 
-t.test('of several models the last one that was tried is told, before it the others. D11', async (t) => {
+t.test('of several models the failure of the last one tried is reported, with the others. D11', async (t) => {
   const trail = new Trail()
   trail.add({ name: 'upstream_overloaded' }, PROVIDER, 'one')
   trail.add({ name: 'upstream_refused', fields: { refusal: 'context' } }, PROVIDER, 'two')
@@ -42,7 +42,7 @@ t.test('of several models the last one that was tried is told, before it the oth
 })
 
 t.test(
-  'an overloaded provider is told before every other failure that led on, whatever their order',
+  'an overloaded provider is reported before every other failure that led on, in any order',
   async (t) => {
     const others = NAMES.filter((name) => name !== 'upstream_overloaded' && mayFallBack({ name }))
     t.ok(others.length > 0)
@@ -54,6 +54,6 @@ t.test(
   },
 )
 
-t.test('what counts against an endpoint leads on to the next one', async (t) => {
+t.test('a failure that counts against an endpoint leads on to the next one', async (t) => {
   for (const name of NAMES) if (isStrike({ name })) t.ok(mayFallBack({ name }), name)
 })

@@ -37,7 +37,7 @@ async function downloaded(
   return read
 }
 
-t.test('a clip is what the provider sends, byte for byte', async (t) => {
+t.test('a clip has the bytes of the provider', async (t) => {
   t.same(await downloaded(t, 'a fox'), CLIP)
 })
 
@@ -50,7 +50,7 @@ for (const [word, failure] of [
   ['broken', 'upstream_failed'],
   ['announce', 'upstream_too_large'],
 ] as const) {
-  t.test(`what is no clip is none: ${word}`, async (t) => {
+  t.test(`an answer that is not a clip fails: ${word}`, async (t) => {
     t.equal(await downloaded(t, `a fox [${word}]`), failure)
   })
 }
@@ -60,7 +60,7 @@ t.test('a clip that stalls is given up when the call ends', async (t) => {
   t.ok(VIDEO_DOWNLOAD_STALL_MS > 0 && VIDEO_DOWNLOAD_BEGIN_MS > 0)
 })
 
-t.test('a clip without an end is cut at the size that one may have', async (t) => {
+t.test('an endless clip is cut at the maximum size', async (t) => {
   let left = 5
   const endless = {
     next: () => Promise.resolve({ ok: true as const, value: left-- > 0 ? Buffer.alloc(100) : null }),
@@ -181,7 +181,7 @@ for (const [why, url] of [
   ['a credential in it', 'https://me:secret@cdn.example/clip'],
   ['a port of a database', 'https://cdn.example:5432/clip'],
 ] as const) {
-  t.test(`an address that nobody should fetch is refused: ${why}`, async (t) => {
+  t.test(`an address that may not be fetched is refused: ${why}`, async (t) => {
     const { fetch } = await withElsewhere(t)
     t.equal(await fetch(url), 'destination_refused')
   })
@@ -214,7 +214,7 @@ t.test('a name that leads to a private address is refused', async (t) => {
   )
 })
 
-t.test('from elsewhere nobody is sent on to another host, nor round and round', async (t) => {
+t.test('a redirect from elsewhere to another host, or in a circle, is not followed', async (t) => {
   const { elsewhere, fetch } = await withElsewhere(t)
   let asked = 0
   elsewhere.answer((req, res) => {
@@ -243,7 +243,7 @@ t.test('a redirect within a host is followed', async (t) => {
   t.same(await fetch(`https://cdn.example:${elsewhere.port}/here`), CLIP)
 })
 
-t.test('an encoding that nobody asked for is no clip', async (t) => {
+t.test('a clip in an encoding that was not requested is invalid', async (t) => {
   const { elsewhere, fetch } = await withElsewhere(t)
   elsewhere.answer(
     (_, res) => void res.writeHead(200, { 'content-type': 'video/mp4', 'content-encoding': 'gzip' }).end('x'),

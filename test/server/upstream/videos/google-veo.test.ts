@@ -124,7 +124,7 @@ t.test('an operation runs until it is done', async (t) => {
   t.same(await provider.poll(order, id, timesOf()), { kind: 'running', retryInMs: null })
 })
 
-t.test('a job goes on from the clip of an earlier one, which is looked for first', async (t) => {
+t.test('a job continues the clip of an earlier one, which is looked for first', async (t) => {
   const { fake, provider, id } = await taken(t, 'a fox')
   t.equal(
     (await provider.submit(orderOf('it runs', { request: { previousUpstreamId: id } }), timesOf())).kind,
@@ -138,7 +138,7 @@ t.test('a job goes on from the clip of an earlier one, which is looked for first
   t.equal(gone.kind === 'taken', false)
 })
 
-t.test('a job goes on from a clip that cannot be asked for now once it can: it is not refused', async (t) => {
+t.test('a job waits for an earlier clip that cannot be requested now, and is not refused', async (t) => {
   const { fake, provider, id } = await taken(t, 'a fox')
   const order = orderOf('it runs', { request: { previousUpstreamId: id } })
   fake.set({ key: 'another' })
@@ -147,7 +147,7 @@ t.test('a job goes on from a clip that cannot be asked for now once it can: it i
   t.equal((await provider.submit(order, timesOf())).kind, 'taken')
 })
 
-t.test('a submission whose answer is lost is never known: there is no list', async (t) => {
+t.test('a submission with a lost answer is never found: there is no list', async (t) => {
   const { fake, provider } = await taken(t, 'a fox')
   t.equal((await provider.submit(orderOf('a cat [hang-up-after]'), timesOf())).kind, 'unknown')
   t.match(await provider.lookup(orderOf('a cat [hang-up-after]'), 0, timesOf()), { kind: 'unavailable' })
@@ -160,7 +160,7 @@ t.test('Google says with 400 that our key is wrong: the job waits', async (t) =>
   t.equal((await provider.submit(orderOf('a cat'), timesOf())).kind, 'unsent')
 })
 
-t.test('a name that leads elsewhere is no name of an operation', async (t) => {
+t.test('a name that leads elsewhere is not the name of an operation', async (t) => {
   for (const id of [
     '../files/secret',
     'models/../x',
@@ -177,7 +177,7 @@ t.test('a name that leads elsewhere is no name of an operation', async (t) => {
   t.equal(isUpstreamId(7), false)
 })
 
-t.test('cancelling asks nobody: there is no call for it', async (t) => {
+t.test('cancelling calls no provider: there is no call for it', async (t) => {
   const { fake, provider, order, id } = await taken(t, 'a fox')
   const before = fake.heads.length
   await provider.cancel(order, id, timesOf())

@@ -6,7 +6,7 @@ const REDACTED = { credential: 'sk-secret-0123456789', host: 'video.example' }
 const escaped = (text: string): string =>
   [...text].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 
-t.test('a prompt is struck from what a provider says, however it was escaped', (t) => {
+t.test("strikes the prompt out of a provider's text, however it was escaped", (t) => {
   const prompt = 'A "quiet" fox / café'
   const order = orderOf(prompt)
   for (const quoted of [
@@ -21,7 +21,7 @@ t.test('a prompt is struck from what a provider says, however it was escaped', (
   t.end()
 })
 
-t.test('what is nested deeper than it can be written says nothing, and is no crash', async (t) => {
+t.test('an error nested too deep to be written gives no reason, and does not crash', async (t) => {
   const error = JSON.parse(`{"message":"no","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`) as unknown
   t.equal(reasonOf({ error }, { redacted: REDACTED, order: orderOf('a fox') }), null)
 })

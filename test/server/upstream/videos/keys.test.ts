@@ -83,7 +83,7 @@ t.test('an own key that cannot be had now leaves the job waiting', async (t) => 
   })
 })
 
-t.test('a key is released once for many calls, and anew when its time is over', async (t) => {
+t.test('a key is released once for many calls, and again when its time is over', async (t) => {
   let now = 0
   const { releases, asked } = vault(OWN_KEY)
   const keys = new VideoKeys({ credentials: new Map(), releases, now: () => now })
@@ -97,7 +97,7 @@ t.test('a key is released once for many calls, and anew when its time is over', 
   t.equal(asked.length, 2)
 })
 
-t.test('a release that throws is asked for anew by the next call', async (t) => {
+t.test('a release that throws is asked for again by the next call', async (t) => {
   const { releases } = vault(OWN_KEY)
   let tries = 0
   const release: SecretReleases['release'] = (request) =>
@@ -119,7 +119,7 @@ t.test('keys of two workspaces are two, and only so many are held', async (t) =>
   t.equal(asked.length, VIDEO_OWN_KEYS_MAX + 2)
 })
 
-t.test('a secret that no header can carry is no key', async (t) => {
+t.test('a secret that no header can carry is not a key', async (t) => {
   const keys = new VideoKeys({
     credentials: new Map(),
     releases: vault('two\r\nlines').releases,

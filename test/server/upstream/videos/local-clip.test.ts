@@ -76,20 +76,17 @@ t.test('without a seed a job has one of its own, the same in each try', async (t
   })
 })
 
-t.test(
-  'workspaces get the threads by turns, and a job that nobody needs any more is not begun',
-  async (t) => {
-    const rendered: Rendered[] = []
-    const times = timesOf()
-    await local(t, noting(rendered)).download(orderOf('a fox'), '', CONTENT, times)
-    t.match(rendered[0]?.more, {
-      caller: { organizationId: 'org-1', workspaceId: 'ws-1', key: 'hash-1' },
-      endsAt: times.endsAt,
-    })
-  },
-)
+t.test('workspaces get the threads by turns, and a job no longer needed is not begun', async (t) => {
+  const rendered: Rendered[] = []
+  const times = timesOf()
+  await local(t, noting(rendered)).download(orderOf('a fox'), '', CONTENT, times)
+  t.match(rendered[0]?.more, {
+    caller: { organizationId: 'org-1', workspaceId: 'ws-1', key: 'hash-1' },
+    endsAt: times.endsAt,
+  })
+})
 
-t.test('frames and references are what the scene is made of', async (t) => {
+t.test('the scene is made of frames and references', async (t) => {
   const rendered: Rendered[] = []
   const url = `data:image/png;base64,${PNG.toString('base64')}`
   const provider = local(t, noting(rendered))

@@ -40,7 +40,7 @@ async function listed(t: Test, jobs: readonly Partial<VideoJob>[]): Promise<List
   }
 }
 
-t.test('a job that looks like ours is found, whoever answered for it', async (t) => {
+t.test('finds a job that looks like ours, although its submission had no answer', async (t) => {
   const { fake, provider } = await openVideos(t, LOOKUP)
   const order = orderOf('a fox [hang-up-after]')
   const sinceMs = Date.now() - 1_000
@@ -79,7 +79,7 @@ t.test('a prompt that came back trimmed or mended is still ours', async (t) => {
   }
 })
 
-t.test('a remix is known by its prompt and by what it is of', async (t) => {
+t.test('a remix is recognized by its prompt and its source', async (t) => {
   const fields = { seconds: '12', size: '720x1280' }
   const { provider, sinceMs } = await listed(t, [
     { remixOf: 'video_9', model: 'film-2', fields },
@@ -122,7 +122,7 @@ t.test('a list that is too long to be read is not complete', async (t) => {
   t.equal(fake.log.lists, VIDEO_LOOKUP_PAGES_MAX)
 })
 
-t.test('a list that tells no prompts cannot say that ours is not there', async (t) => {
+t.test('a list without prompts cannot show that ours is not there', async (t) => {
   const { look } = await listed(t, [{ prompt: null as unknown as string }])
   t.same(await look(), { kind: 'partial', upstreamIds: [] })
 })
@@ -149,7 +149,7 @@ t.test('a job that the list does not have yet is found when it has', async (t) =
   })
 })
 
-t.test('a provider without a list, or that hangs up, has told nothing', async (t) => {
+t.test('a provider without a list, or that hangs up, gives no result', async (t) => {
   const { fake, provider } = await openVideos(t, { ...LOOKUP, settings: { lists: false } })
   t.match(await provider.lookup(orderOf('a'), 0, timesOf()), { kind: 'unavailable' })
   await fake.close()

@@ -33,7 +33,7 @@ t.test('a job runs until the provider says that it is made', async (t) => {
   t.same(await other.poll(made, at, timesOf()), { kind: 'made', sources: [{ kind: 'content', index: 0 }] })
 })
 
-t.test('what a provider says of costs changes nothing', async (t) => {
+t.test('the cost that a provider reports changes nothing', async (t) => {
   for (const cost of ['-5', 'NaN', '1e308']) {
     const { provider, order, id } = await taken(t, `a fox [make=0 cost=${cost}]`)
     t.equal((await provider.poll(order, id, timesOf())).kind, 'made')
@@ -50,7 +50,7 @@ t.test('a failed job says why, without its prompt', async (t) => {
   t.notMatch(polled, { error: /fox/ })
 })
 
-t.test('a provider that hangs has told nothing, and the next poll may', async (t) => {
+t.test('a provider that hangs gives no result, and the next poll may', async (t) => {
   const { fake, provider, order, id } = await taken(t, 'a fox [make=0]')
   fake.set({ hangs: true })
   t.match(await provider.poll(order, id, timesOf({ ms: 100 })), { kind: 'unavailable', retryInMs: null })
@@ -58,7 +58,7 @@ t.test('a provider that hangs has told nothing, and the next poll may', async (t
   t.equal((await provider.poll(order, id, timesOf())).kind, 'made')
 })
 
-t.test('nobody is asked about a job that is not ours any more', async (t) => {
+t.test('makes no call for a job that is not ours any more', async (t) => {
   const { fake, provider, order, id } = await taken(t, 'a fox')
   const before = fake.heads.length
   t.equal((await provider.poll(order, id, timesOf({ mayWrite: () => false }))).kind, 'unavailable')

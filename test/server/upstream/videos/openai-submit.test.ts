@@ -48,7 +48,7 @@ t.test('nothing is sent for an order that was ended before', async (t) => {
   t.equal(fake.heads.length, 0)
 })
 
-t.test('a provider that nobody reaches has not taken the job', async (t) => {
+t.test('a provider that cannot be reached has not taken the job', async (t) => {
   const { fake, provider } = await openVideos(t)
   await fake.close()
   const error = /^provider_unavailable: Fake could not be reached\. The server refused the connection\.$/
@@ -82,7 +82,7 @@ for (const word of [
   'error-after status=502',
   'error-after status=302',
 ] as const) {
-  t.test(`nobody knows whether the job was taken: ${word}`, async (t) => {
+  t.test(`it is unknown whether the job was taken: ${word}`, async (t) => {
     const { fake, provider } = await openVideos(t, { video: { submit: 'blind', tokenHeader: null } })
     const submitted = await provider.submit(orderOf(`a fox [${word}]`), timesOf())
     t.match(submitted, { kind: 'unknown', error: /^provider_outcome_unknown: Fake / })
@@ -91,7 +91,7 @@ for (const word of [
   })
 }
 
-t.test('nobody knows whether the job was taken: hang-after', async (t) => {
+t.test('it is unknown whether the job was taken: hang-after', async (t) => {
   await atPace(200, async (ms) => {
     const { fake, provider } = await openVideos(t, { video: { submit: 'blind', tokenHeader: null } })
     const submitted = await provider.submit(orderOf('a fox [hang-after]'), timesOf({ ms }))
@@ -104,7 +104,7 @@ t.test('nobody knows whether the job was taken: hang-after', async (t) => {
   })
 })
 
-t.test('503 without a time to come back may be a proxy that lost the answer: nobody knows', async (t) => {
+t.test('503 without Retry-After may be a proxy that lost the answer: the outcome is unknown', async (t) => {
   const { provider } = await openVideos(t)
   t.equal((await provider.submit(orderOf('a [busy status=503]'), timesOf())).kind, 'unknown')
 })
@@ -158,7 +158,7 @@ t.test("without the operator's key nothing is sent", async (t) => {
   t.equal(fake.heads.length, 0)
 })
 
-t.test('what a caller passes through cannot change what is paid for', async (t) => {
+t.test('passthrough members cannot change the parts that are paid for', async (t) => {
   const { fake, provider } = await openVideos(t)
   const passthrough = { seconds: '60', model: 'dearest', size: '9x9', quality: 'high', shots: [1] }
   await provider.submit(orderOf('a fox', { request: { passthrough } }), timesOf())
@@ -189,13 +189,13 @@ t.test(
   },
 )
 
-t.test('a job that goes on from another is a remix of it', async (t) => {
+t.test('a job that continues another is a remix of it', async (t) => {
   const { fake, provider } = await openVideos(t)
   await provider.submit(orderOf('at night', { request: { previousUpstreamId: 'video_1' } }), timesOf())
   t.match(fake.log.submissions[0], { path: '/v1/videos/video_1/remix', prompt: 'at night' })
 })
 
-t.test('what a failed job says is bounded', async (t) => {
+t.test('bounds the text of a failed job', async (t) => {
   const { provider } = await openVideos(t, { provider: { name: 'N'.repeat(2 * VIDEO_ERROR_CHARS_MAX) } })
   const submitted = await provider.submit(orderOf('a fox [refuse]'), timesOf())
   t.equal(submitted.kind === 'refused' ? submitted.error.length : 0, VIDEO_ERROR_CHARS_MAX)

@@ -78,7 +78,7 @@ const step = fc
   .map(([parts, [one, signed, other], results, answer, calls]): readonly Body[] => {
     const uses = [one, ...(signed === null ? [] : [signed]), other].slice(0, calls === 0 ? 0 : undefined)
     const content = calls === 0 ? answer : [...results, ...(typeof answer === 'string' ? [] : answer)]
-    // Beside a budget, Anthropic takes no step with calls that begins otherwise.
+    // With a budget, Anthropic takes no step with calls that begins otherwise.
     const model = calls === 0 ? parts : [THOUGHT, ...parts, ...uses]
     return [...(model.length === 0 ? [] : [{ role: 'assistant', content: model }]), { role: 'user', content }]
   })
@@ -100,7 +100,7 @@ const choice = value.joined(
   value.some({ disable_parallel_tool_use: fc.boolean() }),
 )
 
-/** Members that Anthropic takes beside reasoning, and those that it takes without alone. */
+/** Members that Anthropic takes with reasoning, and those that it takes only without. */
 const sampled = fc.oneof(
   value.some({
     thinking: fc.constantFrom<Body>(

@@ -41,7 +41,7 @@ export function roundTrip(dialect: Dialect, body: Body): RoundTrip {
   const prompt = PROMPT_READERS[dialect](body)
   const { body: written } = PROMPT_WRITERS[dialect](prompt, ALL_TERMS)
   const [before, after] = [carriedOf(prompt), carriedOf(PROMPT_READERS[dialect](written))]
-  // The place of a message that says nothing is none.
+  // The place of an empty message does not count.
   const others = prompt.others.filter(({ name }) => name !== 'cache_control').map(({ path }) => path)
   return { before, after, isSame: isDeepStrictEqual(before, after), others }
 }

@@ -143,7 +143,7 @@ function calledOf(call: Body): Body {
 const OUTPUT = /_output$/
 const CALL = /_call$/
 
-/** Results stand behind all that the model wrote in one turn. */
+/** Results follow everything that the model wrote in one turn. */
 function itemsOf(input: unknown): unknown {
   if (!Array.isArray(input)) return input
   const all = listOf(input)
@@ -178,7 +178,7 @@ function itemsOf(input: unknown): unknown {
 function messageTurns(messages: readonly Body[]): readonly Body[] {
   return messages.map((message, at) => {
     if (typeof message['content'] === 'string') return message
-    // A step is a turn of the model, and the results behind it.
+    // A step is a turn of the model with the results after it.
     const step = message['role'] === 'assistant' ? at : at - 1
     const content = listOf(message['content']).map((block) => {
       if (block['type'] === 'tool_use')

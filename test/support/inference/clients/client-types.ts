@@ -229,7 +229,7 @@ class RequestReader {
     return type.isUnionType() ? type.getTypes().flatMap((one) => this.#alternatives(one)) : [type]
   }
 
-  /** True for an object that is no list and no map. */
+  /** True for an object that is neither a list nor a map. */
   #isPlain(type: Type): boolean {
     return (
       type.isObjectType() &&

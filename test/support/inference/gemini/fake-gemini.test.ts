@@ -60,7 +60,7 @@ const WRONG: readonly (readonly [object, RegExp])[] = [
   [tools({ mode: 'ANY' }, '1f'), /Invalid function name/],
 ]
 
-t.test('what Google refuses is refused in its words', async (t) => {
+t.test('a request that Google refuses is refused in its words', async (t) => {
   for (const [body, message] of WRONG)
     t.match(wrongGemini(body as Record<string, unknown>, whole, new Map()), message, JSON.stringify(body))
   const right = [

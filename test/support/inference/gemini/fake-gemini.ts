@@ -9,12 +9,12 @@ export interface GeminiWords {
   readonly words?: readonly string[]
   /** Summaries of thoughts before the words. */
   readonly thoughts?: readonly string[]
-  /** Behind the words. The first is signed, or without calls an empty text behind the words. */
+  /** After the words. The first is signed, or without calls an empty text after the words. */
   readonly calls?: readonly { readonly name: string; readonly args: object }[]
   readonly finish?: string
   /** What the provider says of its tokens: the truth, nothing, or anything else in place of the object. */
   readonly usage?: 'honest' | 'missing' | object
-  /** Members beside the usual ones of each chunk, or in place of them. */
+  /** Members besides the usual ones of each chunk, or instead of them. */
   readonly more?: object
 }
 

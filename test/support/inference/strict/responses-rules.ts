@@ -97,7 +97,7 @@ function wrongParts(content: unknown, known: Readonly<Record<string, string>>, p
   })
 }
 
-/** Each call has its result behind it, and each result its call before it. */
+/** Each call has its result after it, and each result its call before it. */
 function wrongOrder(items: readonly Members[]): string | null {
   const open = new Set<unknown>()
   for (const { type, call_id: id } of items) {

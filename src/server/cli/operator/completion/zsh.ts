@@ -19,7 +19,7 @@ export function zshScript(tree: VerbNode): string {
   })
 }
 
-/** A word with its description, which zsh shows beside it; the first colon ends the word. */
+/** A word with its description, which zsh shows next to it; the first colon ends the word. */
 function described({ name, about }: { readonly name: string; readonly about: string }): string {
   return quoted(`${name}:${about}`)
 }

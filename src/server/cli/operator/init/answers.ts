@@ -97,7 +97,7 @@ export function checkAnswers(answers: Answers): void {
   if (problems.length > 0) throw new ConfigInvalid(problems)
 }
 
-/** The problems that a start would find; a root key that is created later is none. */
+/** The problems that a start would find; a root key that is created later is not one of them. */
 function problemsOf(answers: Answers): readonly Problem[] {
   const { SLUICE_ROOT_KEY_FILE: keyFile, ...others } = answers
   const isToBeMade = keyFile !== undefined && !existsSync(keyFile)
@@ -128,8 +128,8 @@ function keyFaults(
 }
 
 /**
- * File of the root key: the given one, else beside the file of settings. Undefined where a key exists
- * already, in the environment or in the data folder.
+ * File of the root key: the given one, else one next to the settings file. Undefined if a key exists already,
+ * in the environment or in the data folder.
  */
 export function rootKeyFileFor(configFile: string, answers: Answers): string | undefined {
   const { SLUICE_ROOT_KEY_FILE: said, SLUICE_DATA: dataDir = defaultOf('SLUICE_DATA') } = answers

@@ -3,13 +3,13 @@
 export type Interval = 'daily' | 'weekly' | 'monthly' | 'lifetime'
 
 const DAY_MS = 86_400_000
-/** Days behind the rate of a forecast, today among them. Decision. */
+/** Days that the rate of a forecast covers, including today. Decision. */
 const RATE_DAYS = 7
-/** Milliseconds behind a rate at least: the first call of a day tells no rate. Decision. */
+/** Least milliseconds that a rate covers: the first call of a day gives no useful rate. Decision. */
 const RATE_MS_MIN = 3_600_000
 /** Days drawn before and after now for a limit that never resets. */
 const OPEN_DAYS = 30
-/** Milliseconds behind which nothing is forecast. */
+/** Milliseconds from now after which nothing is forecast. */
 const FORESEEN_MS = 3_650 * DAY_MS
 
 /** The rule of a forecast, in words. */

@@ -370,7 +370,7 @@ export function ticksOf(
   return ticks
 }
 
-/** Seconds by which the person's clock is behind UTC: round times are round on that clock. */
+/** Seconds that UTC is ahead of the user's clock: round times are round on that clock. */
 function zoneS(atS: number): number {
   return new Date(atS * 1_000).getTimezoneOffset() * MINUTE_S
 }

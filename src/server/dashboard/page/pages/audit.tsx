@@ -139,7 +139,7 @@ function columnsOf(query: URLSearchParams, names: AuditNames): readonly Column<A
   ]
 }
 
-/** Ids of calls begin alike: their ends tell them apart. */
+/** Call ids share a prefix, so their ends are shown. */
 function CallLink({ id }: { readonly id: string }): ComponentChild {
   return (
     <a class="mono" href={hashOf('requests', { request_id: id })} title={id}>

@@ -122,7 +122,7 @@ type Force = 'now' | 'overdrawn' | 'pending'
 
 /**
  * How far a limit applies. When an overdrawn limit has no borrowed money left, no more money is spent: the
- * API's `pending` then means only that the limit must start anew or be raised.
+ * API's `pending` then means only that the limit must reset or be raised.
  */
 export function forceOf(budget: Pick<Budget, 'effective' | 'lent_usd' | 'spent_usd' | 'limit_usd'>): Force {
   if (budget.effective === 'now') return 'now'

@@ -36,7 +36,7 @@ interface BudgetsProps {
   /** Below the table. */
   readonly children?: ComponentChildren
 }
-/** What workspaces may spend in each interval, how much of it is gone, and when it begins anew. */
+/** Spending limits of workspaces by interval: the part used, and when they reset. */
 export function Budgets({
   context,
   workspaces,

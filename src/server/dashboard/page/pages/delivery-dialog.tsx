@@ -12,11 +12,11 @@ interface DeliveryDialogProps {
   onClose(): void
 }
 
-/** A webhook: to whom, what became of it, and a way to send it again. */
+/** A webhook delivery: its receiver, its result, and a way to send it again. */
 export function DeliveryDialog({ delivery, replay, onClose }: DeliveryDialogProps): ComponentChild {
   const { id, host, state, job_id: job, workspace_slug: workspace, attempts } = delivery
   const [due, ended] = [delivery.due_at, delivery.ended_at]
-  // The message about it, or a question, is behind a dialog that is still open.
+  // An open dialog would cover the message about it, or a question.
   const again = (): void => (onClose(), replay(delivery))
   return (
     <Dialog title={`Webhook to ${host}`} onClose={onClose}>

@@ -97,7 +97,7 @@ function EndpointFacts({ endpoint }: { readonly endpoint: WholeEndpoint }): Comp
 }
 
 type Turn = 'activate' | 'enable' | 'disable'
-/** What is offered in each state, beside a validation of what is not in use. */
+/** The action offered in each state, in addition to validating an endpoint that is not in use. */
 const TURNS: Readonly<Record<EndpointStatus, Turn>> = {
   draft: 'activate',
   disabled: 'enable',
@@ -208,7 +208,7 @@ interface ValidationProps {
   onValidated(): void
 }
 
-/** Sends a real request to the upstream, as a workspace would, and tells what was found. */
+/** Sends a real request to the upstream, as a workspace would, and shows the result. */
 function Validation({ context: { api }, endpoint, onValidated }: ValidationProps): ComponentChild {
   const workspaces = useWorkspaces(api)
   const [chosen, setChosen] = useState(endpoint.workspace_id ?? '')

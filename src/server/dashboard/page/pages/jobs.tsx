@@ -158,7 +158,7 @@ function columnsOf(query: URLSearchParams): readonly Column<AdminJobShape>[] {
   ]
 }
 
-/** Characters that tell two ids apart for the eye. */
+/** Characters that distinguish two ids at a glance. */
 const SHOWN_CHARS = 14
 
 function shortId(id: string): string {

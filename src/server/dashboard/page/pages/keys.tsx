@@ -25,9 +25,9 @@ export const keysPage: Page = {
   view: (context) => <Keys {...context} />,
 }
 
-/** What tells keys of one kind apart: the ends of their random part, as their labels have it. */
+/** Characters at the end of a key's random part, as labels show them: they distinguish keys of one kind. */
 const ENDS_CHARS = 9
-/** Keys of one answer of the list, which does not tell how many there are. */
+/** Keys on one page of the list, which has no total. */
 const PAGE = 100
 
 /** API keys: who may call, what for, and how much of it. */

@@ -287,7 +287,7 @@ interface Busiest {
   readonly busiest: string | undefined
 }
 
-/** Lines of what was kept of the stream; drawn anew with each look. */
+/** Plots of the looks kept from the stream; redrawn with each look. */
 function Plots({ looks, busiest }: Busiest & { readonly looks: readonly LiveView[] }): ComponentChild {
   const drawn = useMemo(() => {
     const line = (name: string, colour: string, value: (look: LiveView) => number | null): PlotLine => ({

@@ -280,7 +280,7 @@ type FirstCall =
   /** `operation` is null for a call before the page was there, or at another node. */
   | { readonly kind: 'seen'; readonly operation: string | null }
 
-/** Looks for which a refusal is told: there is one a second. */
+/** Looks for which a refusal is shown: there is one a second. */
 const LOOKS_TOLD = 10
 /** Calls a second below which a rate is a difference of rounded figures. */
 const NO_RATE = 0.01

@@ -1,10 +1,10 @@
 /** What the commands lead to, or do. */
 export interface Entry {
-  /** Tells it from all others. */
+  /** Unique among all entries. */
   readonly id: string
   readonly kind: 'Page' | 'Action' | 'Request' | 'Job' | 'Key' | 'Model' | 'Provider' | 'Workspace'
   readonly text: string
-  /** What tells it from others of its name; is searched too. */
+  /** Distinguishes entries of one name; is searched too. */
   readonly note?: string
   /** An id that is searched and not shown. */
   readonly hidden?: string

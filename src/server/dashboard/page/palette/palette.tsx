@@ -156,7 +156,7 @@ function useWaitingEnter(
 const TYPING_MS = 150
 /** Models that are asked for at once. */
 const MODELS_SHOWN = 8
-/** Characters of a hash that tell keys apart for the eye. */
+/** Characters of a hash that distinguish keys at a glance. */
 const HASH_CHARS = 12
 
 interface Found {
@@ -179,7 +179,7 @@ function useFound(api: Api, typed: string): Found {
   const workspaces = useWorkspaces(api).loaded
   const providers = useLoaded((signal) => rowsOf<ProviderShape>(api, ['providers'], {}, signal), [api])
   const asked = useLoaded((signal) => askedFor(api, settled, signal), [api, settled])
-  // An answer to what was typed before is none to this text.
+  // An answer to an earlier text does not count for this one.
   const isLate = asked.value?.text !== text
   const named = [
     ...(keys.value ?? []).map(keyEntry),

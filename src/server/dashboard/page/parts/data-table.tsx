@@ -80,7 +80,7 @@ export function DataTable<Row>({
   )
 }
 
-/** A click beside the links and buttons of a row does what the link or button of its name does. */
+/** A click on a row, outside its links and buttons, acts like the link or button of its name. */
 function openRow({ target, currentTarget }: Event): void {
   const isOwn = target instanceof Element && target.closest('a, button, input, select, label') !== null
   // Who marks a text to copy it opens nothing.
@@ -135,7 +135,7 @@ export function LoadedTable<Row>({ loaded, found, ...props }: LoadedTableProps<R
   )
 }
 
-/** Whether each of the words stands somewhere in a row: its names, ids and states as the node told them. */
+/** Whether each word occurs somewhere in a row: its names, ids and states as the node sent them. */
 export function hasWords(row: unknown, words: string): boolean {
   const text = JSON.stringify(row).toLowerCase()
   return words
@@ -176,7 +176,7 @@ export function classOf<Row>({ isNumber, isText, kind }: Column<Row>): string | 
 function cell<Row>(column: Column<Row>, row: Row): ComponentChild {
   const { title, isName, cell } = column
   const props = { key: title, 'data-title': title, class: classOf(column) }
-  // Inside one element of its own: on a card the title of the column stands beside it.
+  // Inside one element of its own: on a card the title of the column stands next to it.
   return isName === true ? (
     <th {...props} scope="row" role="rowheader">
       {cell(row)}

@@ -27,7 +27,7 @@ export function DeliveryBadge({ state }: { readonly state: DeliveryState }): Com
   return <Badge text={state} tone={TONES[state]} />
 }
 
-/** What each row of a table of deliveries tells; its name opens the delivery. */
+/** Columns of a table of deliveries; the name opens the delivery. */
 export function deliveryColumns(
   open: (delivery: AdminDeliveryShape) => void,
   isOfOneJob = false,
@@ -75,7 +75,7 @@ export function deliveryColumns(
   ]
 }
 
-/** Characters that tell two ids apart for the eye. */
+/** Characters that distinguish two ids at a glance. */
 const SHOWN_CHARS = 18
 
 /** In words. */

@@ -61,7 +61,7 @@ export const share = (value: number | null | undefined): string =>
     ? NONE
     : `${value < 0.1 ? short.format(value * 100) : whole.format(value * 100)} %`
 
-/** `3 minutes ago`, with the exact instant behind it. It is of when it was drawn. */
+/** `3 minutes ago`, with the exact instant as its tooltip. It is relative to the time of drawing. */
 export function Time({ at }: { readonly at: string | null | undefined }): ComponentChild {
   if (at === null || at === undefined) return <span>{NONE}</span>
   return (

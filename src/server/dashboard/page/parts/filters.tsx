@@ -27,7 +27,7 @@ export function SearchField({ value, onSearch, ...field }: SearchFieldProps): Co
   useEffect(() => {
     if (text === told.current) return undefined
     const timer = setTimeout(() => {
-      // As the value comes back: the space behind a word stays in the field while typing goes on.
+      // As the value comes back: the field keeps the space after a word while typing goes on.
       told.current = text.trim()
       onSearch(told.current)
     }, TYPING_MS)

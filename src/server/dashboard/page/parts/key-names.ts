@@ -4,9 +4,9 @@ import type { Api } from '../api.ts'
 import type { PageContext } from '../page.ts'
 import { useLoaded } from './loaded.tsx'
 
-/** Characters of a hash that tell keys apart for the eye. */
+/** Characters of a hash that distinguish keys at a glance. */
 const HASH_CHARS = 12
-/** Last characters of a key that its label has, which tell apart keys of one name. */
+/** Last characters of a key that its label has, which distinguish keys of one name. */
 const END_CHARS = 3
 /** Keys that are known by their names at most, and those of one answer. */
 const KEYS_MAX = 500

@@ -54,7 +54,6 @@ export function linkWith(
   return hashOf(path, { ...Object.fromEntries(query), ...change })
 }
 
-/** Asks anew for what a page shows. */
 export function Reload({ loaded: { reload } }: { readonly loaded: Loaded<unknown> }): ComponentChild {
   return (
     <button type="button" onClick={reload}>

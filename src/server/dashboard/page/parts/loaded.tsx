@@ -38,10 +38,7 @@ export function useLoaded<T>(
   return { ...state, reload: () => setRound((last) => last + 1) }
 }
 
-/**
- * What stands in the place of a value that is not there: that it is on its way, or why it is not. Null when
- * it is there.
- */
+/** Shown instead of a missing value: that it is loading, or why it failed. Null when the value is there. */
 export function Awaited({ value, problem, reload }: Loaded<unknown>): ComponentChild | null {
   if (problem !== null)
     return (

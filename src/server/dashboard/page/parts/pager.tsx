@@ -6,7 +6,7 @@ export interface PagerProps {
   readonly limit: number
   /** Rows of this page. */
   readonly shown: number
-  /** Rows of all pages; null where the list does not tell. */
+  /** Rows of all pages; null if the list has no total. */
   readonly total: number | null
   onMove(offset: number): void
 }

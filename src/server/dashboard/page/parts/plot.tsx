@@ -23,7 +23,7 @@ const TIME_AXIS = 26
 const TIME_SPACE = 80
 const MINUTE_S = 60
 const FONT = '11px system-ui, sans-serif'
-/** Told to plots by the switch of the page. */
+/** Sent to plots by the theme switch of the page. */
 export const THEME_EVENT = 'sluice-theme'
 
 /** A plot over time in the colours of the page; what it shows last is said in its text. */

@@ -73,7 +73,7 @@ function pricesOf(members: object): readonly (readonly [string, string])[] {
   )
 }
 
-/** What prices depend on besides the model: `length, hour, tier`; empty: nothing. */
+/** Conditions of a price besides the model: `length, hour, tier`; empty: none. */
 export function dependenciesOf({ overrides = [], modifiers = [] }: Conditional): string {
   const all = [
     ...overrides,

@@ -6,7 +6,7 @@ import { dependenciesOf, type PriceChange } from './price-changes.ts'
 /** What nothing is asked for, said alike wherever it is shown. */
 export const FREE = 'free'
 const MILLION = 1_000_000
-/** A price is told as it is, an amount only as far as it matters. */
+/** Prices are shown exactly, amounts only as far as they matter. */
 const exact = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 9 })
 
 /** USD of a million tokens, of a price for one; nothing where nothing is asked. */

@@ -9,7 +9,7 @@ const PAGE = 100
 
 export interface Workspaces {
   readonly loaded: Loaded<readonly WorkspaceShape[]>
-  /** For a select: each by its id, behind what stands for none. */
+  /** For a select: each by its id, after the entry for none. */
   options(none?: string): readonly (readonly [value: string, text: string])[]
   /** Its name, or the first characters of an id that is not known. */
   nameOf(id: string): string

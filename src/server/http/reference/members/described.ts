@@ -31,7 +31,7 @@ function membersOf(properties: Json, place: Place, owner: string): Json {
   )
 }
 
-/** The description of a schema: its own, or that of its one alternative beside null. */
+/** The description of a schema: its own, or that of its only alternative to null. */
 export function descriptionOf(schema: unknown): string | undefined {
   if (!isObject(schema)) return undefined
   const { description, anyOf } = schema

@@ -8,7 +8,7 @@ import { blockOf } from './highlight.ts'
 import { escaped, inline, tableOf } from './html.ts'
 import { tryOf } from './try.ts'
 
-/** An operation as the OpenAPI document tells it, with the document that its references lead into. */
+/** An operation of the OpenAPI document, with the document that its references point into. */
 export interface Told {
   readonly document: Json
   readonly operation: Json

@@ -6,9 +6,9 @@ export interface PageParts {
   readonly title: string
   /** HTML with one `h1`. */
   readonly body: string
-  /** The pages beside it, as HTML; empty: none are listed. */
+  /** The list of pages next to the body, as HTML; empty: no list. */
   readonly all?: string
-  /** Scripts beside the one of every page, by their paths. */
+  /** Paths of scripts, in addition to the one of every page. */
   readonly scripts?: readonly string[]
 }
 
@@ -58,7 +58,7 @@ ${all === '' ? '' : `<nav class="all" aria-label="Pages">\n${all}\n</nav>\n`}${c
 const LISTED_MIN = 3
 const HEADING = /<h2 id="([^"]*)">([^]*?)(?: <a class="anchor"[^]*?)?<\/h2>/g
 
-/** The headings of a page, as a list beside its text. */
+/** The headings of a page, as a list next to its text. */
 function contentsOf(body: string): string {
   const items = [...body.matchAll(HEADING)].map(
     ([, id = '', text = '']) => `<li><a href="#${id}">${text.replace(/<[^>]*>/g, '')}</a></li>`,

@@ -9,7 +9,7 @@ import { renewLease } from '../../base/retention-lease.ts'
 
 export interface AuditRetention {
   readonly store: Store
-  /** Whole months beside the current one; 0 = without end. */
+  /** Whole months in addition to the current one; 0 = without end. */
   readonly keptMonths: number
   readonly log: Log
 }

@@ -3,7 +3,7 @@ import type { Day } from '../../../ports/money/money.ts'
 
 /** The end of a request id in the text of all. No id contains it: an id that did would shift those after it. */
 const ID_END = '\x1f'
-/** In place of a figure that is not known; no figure is negative. */
+/** Stands for an unknown figure; no figure is negative. */
 const UNKNOWN = -1
 
 export type LedgerKind = 'usage' | 'estimated' | 'forfeit' | 'overrun'
@@ -29,7 +29,7 @@ export interface LedgerRow {
   readonly is_byok: boolean
 }
 
-/** The figures of a row whose call told none. */
+/** The figures of a row whose call reported none. */
 export const NO_FIGURES = {
   tokens: null,
   output_tokens: null,
@@ -133,8 +133,9 @@ export class LedgerColumns {
 const NO_TEXT = { output: [], cached: [] }
 
 /**
- * Sends columns as arrays, and reads them by their index beside one list of request ids: a list for each column
- * costs Postgres a third more for a row (2.9 and 2.2 µs), and binary `COPY` as much in batches of this size.
+ * Sends columns as arrays, and reads them by their index along one list of request ids: a list for each
+ * column costs Postgres a third more for a row (2.9 and 2.2 µs), and binary `COPY` as much in batches of this
+ * size.
  */
 export async function insertLedger(
   tx: Transaction,

@@ -2,7 +2,7 @@ import type { Day } from '../../../ports/money/money.ts'
 import { makingPartitions, tellOfPartitions, type PartitionedTable } from '../../base/missing-partition.ts'
 import type { Queryable, Store } from '../../base/open.ts'
 
-/** Months with partitions made in advance, beside the current one. */
+/** Months with partitions made in advance, in addition to the current one. */
 const MONTHS_AHEAD = 2
 const LEDGER: PartitionedTable = { table: 'ledger', keyColumn: 'day' }
 

@@ -12,7 +12,7 @@ import { appendAudit } from '../../base/append-audit.ts'
 import { capped, CONTRIBUTIONS, factsOf, inWindow, MONTHS } from './sums.ts'
 
 /**
- * Times that the sums of a month are begun anew in one run, when another transaction writes to it meanwhile.
+ * Times that the sums of a month are restarted in one run, when another transaction writes to it meanwhile.
  * Decision.
  */
 const CLOSED_ANEW_MAX = 3
@@ -182,7 +182,7 @@ function rowsOf(store: Store, partition: string): Promise<number> {
 }
 
 /**
- * Milliseconds that the drop of a month waits for readers of the ledger, while all writers wait behind it.
+ * Milliseconds that the drop of a month waits for readers of the ledger, while all writers wait for the drop.
  * Decision.
  */
 const DROP_WAIT_MS = 500
@@ -204,9 +204,9 @@ export interface Closing {
 }
 
 /**
- * Begins to sum a month up, or continues an earlier run. From here on a trigger of the partition records
- * writes to it: the sums, made piece by piece, are those of one moment, or they are begun anew.
- * @returns false when the month is gone, or the lease
+ * Begins to sum up a month, or continues an earlier run. From here on a trigger of the partition records
+ * writes to it: the sums, made piece by piece, are those of one moment, or are restarted.
+ * @returns false when the month or the lease is gone
  */
 export function beginClosing({ store, month: { partition }, hold }: Closing): Promise<boolean> {
   return store.sql.begin(async (tx) => {

@@ -44,7 +44,7 @@ export class CallMedia {
   }
 
   /**
-   * Fetches all of them, or those that an earlier attempt has not. The first failure ends what is fetched beside.
+   * Fetches all of them, or those that an earlier attempt has not. The first failure ends the other fetches.
    * Failures: media_unavailable, input_unsupported (too many, or another content than is taken),
    * body_too_large, busy, client_gone, draining, deadline_exceeded.
    */
@@ -163,7 +163,7 @@ const NO_MEDIUM = {
 }
 const NO_IMAGE = { message: 'does not refer to an image', expected: 'a PNG, JPEG, GIF or WebP image' }
 
-/** The address itself is not told: it may have a secret. */
+/** The address itself is not shown: it may have a secret. */
 function failed({ name, ...failure }: Failure, wanted: MediumUrl): Outcome<never> {
   switch (name) {
     case 'media_unavailable':
@@ -210,7 +210,7 @@ function readerOf(pieces: readonly Buffer[]): ByteReader {
   return { next: () => Promise.resolve(ok(pieces[at++] ?? null)), close: () => undefined }
 }
 
-/** The end of the path, where it is a plain name. Behind the path there may be a secret. */
+/** The end of the path, if it is a plain name. A secret may follow the path. */
 function nameIn(url: string): string {
   return /\/([\w.-]{1,128})$/.exec(new URL(url).pathname)?.[1] ?? FILENAME
 }

@@ -29,8 +29,8 @@ export type FileEdit = BodyEdit | HoleEdit<FileHole>
 const NONE: readonly FileEdit[] = []
 
 /**
- * Puts the content of files in place of their ids, in the form that each protocol has for inline content.
- * All other members of their parts stay as they are.
+ * Replaces the ids of files by their content, in the form that each protocol has for inline content. All
+ * other members of their parts stay as they are.
  * @param files of the request, in the order of its references
  */
 export function fileEdits(body: KeptBody, files: readonly InlineFile[] = []): readonly FileEdit[] {
@@ -128,7 +128,7 @@ class Members {
     return mark === undefined ? NONE : [{ kind: 'set_mark', mark, json }, ...this.repeated(name)]
   }
 
-  /** Puts members in place of the last one of the name; the others are cut. */
+  /** Replaces the last member of the name; the others are cut. */
   hole(name: string, edit: Omit<HoleEdit<FileHole>, 'kind' | 'mark'>): readonly FileEdit[] {
     const mark = this.#last(name)
     if (mark === undefined) throw new Error(`the file object has no ${name}`)

@@ -9,7 +9,7 @@ import { FairSemaphore } from '../../../structures/fair-semaphore.ts'
 import type { RequestPiece } from '../protocol.ts'
 import type { ContentHole } from './file-edits.ts'
 
-/** Bytes of a request that are given to the socket at once, beside those of a file. */
+/** Bytes of a request that are given to the socket at once, apart from those of a file. */
 const PIECE_BYTES = 256 * 1024
 /** Bytes of a file that one turn of the loop writes: two milliseconds where each needs a long escape. */
 const TURN_BYTES = 32 * 1024
@@ -81,7 +81,7 @@ export async function openBody(
         for await (const more of reading.partsOf(piece.file, jsonTextBytes)) {
           bytes += more
           if (bytes > INFERENCE_BODY_BYTES_MAX) break
-          // Nothing was sent so far, and no socket tells that the caller has left.
+          // Nothing was sent so far, so no socket reports that the caller has left.
           if (sending.signal.aborted) return { ok: false, failure: endedBy(sending.signal) }
         }
       if (bytes > INFERENCE_BODY_BYTES_MAX)

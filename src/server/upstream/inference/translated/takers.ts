@@ -18,7 +18,7 @@ import { refusalsOf, type RefusalsJob } from '../../../../dialects/refusals.ts'
 import { nativeRequest } from '../native-wire.ts'
 
 /**
- * Kinds of endpoints that one call is judged for before it is routed; what others refuse their attempts tell.
+ * Kinds of endpoints that one call is checked against before routing; further refusals show in the attempts.
  * Decision.
  */
 export const JUDGED_MAX = 16
@@ -66,7 +66,7 @@ type Known = Outcome<Takers | null>
  */
 export function takersOf(job: JudgedJob, jobs: ShortJobs): Known | Promise<Known> {
   const native = isDropRefused(job.request) ? lostNatively(job) : NO_ISSUES
-  // The attempt at the only endpoint reads the request anyway, and tells what is refused.
+  // The attempt at the only endpoint reads the request anyway, and reports refused members.
   const kinds = isAlone(job) ? null : kindsOf(job)
   if (kinds === null) return native.size === 0 ? ALL_TAKE : ok(new Takers(native))
   const { sent, targets } = kinds.input

@@ -68,7 +68,7 @@ export function isThere(body: unknown, pointer: string): boolean {
   return true
 }
 
-/** The body without a member; a text stands in the place of a part. */
+/** The body without a member; a text replaces a part. */
 export function without(body: Members, pointer: string): Members {
   const made = structuredClone(body) as Record<string, unknown>
   const names = pointer.split('/').slice(1)

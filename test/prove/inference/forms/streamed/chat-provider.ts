@@ -1,4 +1,4 @@
-/** Chat: calls in any order of their fragments, before or behind the text, with or without an index. */
+/** Chat: calls in any order of their fragments, before or after the text, with or without an index. */
 import { eventsIn, type Members } from '../../../../support/inference/accumulated.ts'
 import { naturalOf } from '../../../../support/inference/random-parts.ts'
 import { streamOfParts, wholeOfParts } from '../../../../support/inference/written-answers.ts'
@@ -84,7 +84,7 @@ function callEvents(calls: readonly WholeCall[], chance: Chance): readonly objec
   return chance.merged(calls.map((call, index) => indexed(call, index, chance)))
 }
 
-/** The name comes with the id, or behind some of the arguments. */
+/** The name comes with the id, or after some of the arguments. */
 function indexed({ id, name, json }: WholeCall, index: number, chance: Chance): readonly object[] {
   const begin = { index, id, type: 'function' }
   const args = chance.pieces(json).map((piece) => ({ index, function: { arguments: piece } }))

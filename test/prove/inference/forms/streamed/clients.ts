@@ -1,4 +1,4 @@
-/** What the answer of each form says, whoever put it together. */
+/** The content of each form's answer, whichever client assembled it. */
 import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
 import type { Members } from '../../../../support/inference/accumulated.ts'
 import type { WrittenPart } from '../../../../../src/dialects/parts.ts'

@@ -6,7 +6,7 @@ import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
 export interface ProviderAnswer {
   readonly stream: Buffer
   readonly whole: Members
-  /** The stream tells what the answer has in the order of the whole one. */
+  /** The stream has its parts in the order of the whole answer. */
   readonly isInOrder: boolean
 }
 

@@ -25,7 +25,7 @@ function itemsOf(events: readonly Members[]): readonly (readonly Members[])[] {
 const DELTA = /\.delta$/
 const REPEATED = /(?:text|refusal|arguments)\.done$/
 
-/** Small servers tell a text once: in fragments, in an event of its own, or in the item alone. */
+/** Small servers send a text once: in fragments, in an event of its own, or in the item alone. */
 function told(events: readonly Members[], chance: Chance): readonly Members[] {
   const isLeft = (name: RegExp): boolean =>
     chance.once(3) && events.some(({ type }) => name.test(String(type)))

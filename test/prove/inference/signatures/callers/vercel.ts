@@ -66,7 +66,7 @@ export const VERCEL: readonly Converser[] = PACKAGES.map((one) => ({
   ...(one.only && { only: one.only }),
   async begin(reach) {
     const ai = (await load('ai')) as Ai
-    // It tells of entries without a signature, which it leaves out.
+    // It warns of entries without a signature, which it leaves out.
     Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
     const modelOf = await modelsOf(one, reach)
     const history: object[] = []

@@ -57,39 +57,36 @@ t.test('a Node of another ABI, a glibc that is too old for it, and none at all',
   t.match(of({ glibc: null }), { level: 'problem', detail: /musl/, fix })
 })
 
-t.test(
-  'a binary of the front end that does not load is told in the words of the loader, and a package that is not there',
-  async (t) => {
-    const root = t.testdir({})
-    const folder = join(root, 'node_modules/uWebSockets.js')
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(join(folder, 'package.json'), '{"name":"uWebSockets.js","main":"uws.js"}')
-    writeFileSync(join(folder, 'uws.js'), "module.exports = require('./uws.node')")
-    writeFileSync(join(folder, 'uws.node'), 'of another machine')
-    const fix = /reinstall Sluice with this Node.js version/
-    t.match(await frontEnd({ root }), {
-      check: 'front_end',
-      level: 'problem',
-      detail: /^Error: .*uws\.node: /,
-      fix,
-    })
-    writeFileSync(join(folder, 'uws.js'), "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)")
-    t.match(await frontEnd({ root }), {
-      level: 'problem',
-      detail: 'the process exited while loading the binary (SIGSEGV)',
-      fix,
-    })
-    t.match(await frontEnd({ root: '/' }), {
-      level: 'problem',
-      detail: /Cannot find package 'uWebSockets\.js'/,
-      fix,
-    })
-    t.match(await frontEnd(), { level: 'ok' })
-  },
-)
+t.test("reports the loader's error for a front end binary that does not load, or is missing", async (t) => {
+  const root = t.testdir({})
+  const folder = join(root, 'node_modules/uWebSockets.js')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{"name":"uWebSockets.js","main":"uws.js"}')
+  writeFileSync(join(folder, 'uws.js'), "module.exports = require('./uws.node')")
+  writeFileSync(join(folder, 'uws.node'), 'of another machine')
+  const fix = /reinstall Sluice with this Node.js version/
+  t.match(await frontEnd({ root }), {
+    check: 'front_end',
+    level: 'problem',
+    detail: /^Error: .*uws\.node: /,
+    fix,
+  })
+  writeFileSync(join(folder, 'uws.js'), "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)")
+  t.match(await frontEnd({ root }), {
+    level: 'problem',
+    detail: 'the process exited while loading the binary (SIGSEGV)',
+    fix,
+  })
+  t.match(await frontEnd({ root: '/' }), {
+    level: 'problem',
+    detail: /Cannot find package 'uWebSockets\.js'/,
+    fix,
+  })
+  t.match(await frontEnd(), { level: 'ok' })
+})
 
 t.test(
-  'who listens on a port is told by name and pid',
+  'names the program that listens on a port, with its pid',
   { skip: process.platform !== 'linux' && 'only Linux tells it' },
   async (t) => {
     const server = createServer()
@@ -138,7 +135,7 @@ t.test('an admin port that the internet reaches, not one of a network of one’s
   t.match(admin('127.0.0.1', ['8.8.8.8']), { level: 'ok' })
 })
 
-t.test('a public origin of https says that a proxy has the certificate', async (t) => {
+t.test('reports that a proxy holds the certificate when the public origin is https', async (t) => {
   const open = { host: '0.0.0.0', adminHost: '127.0.0.1', tls: null }
   t.match(addresses({ ...open, publicOrigin: 'https://sluice.example' }, [])[0], {
     check: 'tls',
@@ -219,7 +216,7 @@ t.test('a Postgres that takes connections and answers nothing is given up', asyn
   ])
 })
 
-t.test('a table that somebody has locked is told of, and Postgres is not called away', async (t) => {
+t.test('reports a table that is locked, and does not call Postgres unreachable', async (t) => {
   const store = await openTestStore(t)
   const look = lookFor({ DATABASE_URL: store.options.url }, { storeMsMax: 2 * STORE_MS_MAX })
   const found = await store.sql.begin(async (tx) => {
@@ -257,7 +254,7 @@ for (const kind of REDIS_KINDS) {
     })
     server.thaw()
     await server.kill()
-    // It is told at once, and may take its time: this is not about how long.
+    // Tested is the report, not how long it takes.
     t.match(await redis(lookFor({}, { runtime })), {
       level: 'warning',
       detail: /ENOENT|ECONNREFUSED/,

@@ -18,7 +18,7 @@ const { condition } = base
 
 t.test('an installation that lacks nothing is well', async (t) => {
   const { all, found, isWell, text } = base.told
-  // What this machine has not got is no fault of the installation.
+  // Features that this machine lacks are no fault of the installation.
   t.same(
     found.filter(
       ({ check }) =>
@@ -33,7 +33,7 @@ t.test('an installation that lacks nothing is well', async (t) => {
 
 for (const setting of ['SLUICE_PORT', 'SLUICE_ADMIN_PORT']) {
   condition({
-    what: `somebody else listens on ${setting}`,
+    what: `another program listens on ${setting}`,
     check: 'port',
     detail: /another program uses the port/,
     fix: new RegExp(`set ${setting} to another port`),
@@ -190,7 +190,7 @@ t.test('a node that runs without listening is found for each of its ports', asyn
 })
 
 t.test(
-  'a look leaves nothing behind, in the data directory, in storage and in a bucket, also of a server that knows no conditions',
+  'a look leaves nothing in the data directory, in storage or in a bucket, even without conditional writes',
   async (t) => {
     const s3 = await FakeS3.start(t)
     s3.knowsIfMatch = false
@@ -222,7 +222,7 @@ function namesBelow(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true }).map(String).sort()
 }
 
-/** What findings are called where they are made. */
+/** Names of the findings in the source of the checks. */
 function namesInSource(): ReadonlySet<string> {
   const folder = join(ROOT, 'src/server/cli/operator/doctor')
   const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))

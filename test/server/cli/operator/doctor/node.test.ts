@@ -15,7 +15,7 @@ import { runVerb } from '../../../../support/operator/verbs.ts'
 
 t.setTimeout(600_000)
 
-/** What a machine itself may lack beside a node that is well. */
+/** Features that the machine may lack even when the node is well. */
 const whyNeverWell =
   [
     REDIS_KINDS.includes('child') ? '' : 'this machine has no redis-server',
@@ -58,7 +58,7 @@ async function toldAtRest(settings: Settings): ReturnType<typeof told> {
 }
 
 t.test(
-  'a fresh node is told of its first keys and its root key; when both are seen to, it is well',
+  "warns of a fresh node's first keys and root key, and reports no problem once both are handled",
   { skip: whyNeverWell },
   async (t) => {
     const settings = await nodeSettings(t)
@@ -96,7 +96,7 @@ t.test(
 )
 
 t.test(
-  'what another user finds, with few descriptors and no right to change the kernel',
+  'findings for another user, with few descriptors and no right to change the kernel',
   { skip: !mayTry && 'only root can try, with unshare' },
   async (t) => {
     const folder = await openFolder(t)

@@ -37,7 +37,7 @@ t.test('journals of live fronts, of other live nodes, and those with a file are 
   t.same([finding?.level, more], ['ok', []])
 })
 
-t.test('a journal of this node without its front and without a file is named, with what to do', async (t) => {
+t.test('a journal of this node without its front and without a file is named, with the remedy', async (t) => {
   const { store, look } = await stand(t)
   await openRow(store, 'this-node')
   const [finding] = await look()

@@ -136,7 +136,7 @@ condition({
 })
 
 condition({
-  what: 'a root key that nobody has backed up',
+  what: 'a root key without a backup',
   check: 'root_key',
   detail: /\/root-key; no backup of root key [0-9a-f]{16}/,
   fix: /sluice vault confirm-root/,

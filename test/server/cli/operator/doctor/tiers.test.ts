@@ -32,7 +32,7 @@ const catalogue = {
 
 type Test = Parameters<typeof catalogueFile>[0]
 
-/** What doctor finds of a node with these metrics. */
+/** The finding of doctor for a node with these metrics. */
 async function found(t: Test, ...samples: readonly string[]): Promise<Finding | undefined> {
   const text = ['sluice_fronts_wanted 1', ...samples].join('\n')
   const server = createServer((_, response) => void response.end(`${text}\n`))

@@ -28,7 +28,7 @@ const node = (front: Partial<FrontLoad>, fronts = 2) => ({
   each: [QUIET, { ...QUIET, slot: 1, ...front }],
 })
 
-t.test('a node that has enough of everything is told so in one line', (t) => {
+t.test('reports in one line that a node has enough of everything', (t) => {
   t.same(adviceOn(node({}), IDLE), [
     { check: 'workers', level: 'ok', detail: 'fronts: 2, worker threads: 2, runners: 1' },
     {
@@ -93,7 +93,7 @@ for (const { what, front, cores, fronts = 2, detail, fix } of [
   })
 }
 
-t.test('numbers in force that the settings do not say are told with what those say', (t) => {
+t.test('shows the configured numbers next to the actual ones where they differ', (t) => {
   const load = loadFrom(
     'sluice_fronts_wanted 4\nsluice_workers_wanted 4\nsluice_runners_wanted 1\nsluice_fronts_configured 2\nsluice_workers_configured 4\n',
   )
@@ -106,7 +106,7 @@ t.test('numbers in force that the settings do not say are told with what those s
   t.end()
 })
 
-t.test('what a node does not tell, or tells oddly, is 0', (t) => {
+t.test('a figure that a node does not report, or reports as no number, is 0', (t) => {
   t.same(loadFrom(''), { fronts: 0, workers: 0, runners: 0, each: [] })
   const text =
     'sluice_fronts_wanted 3\nsluice_front_event_loop_utilization{front="2"} 0.5\nsluice_workers_wanted NaN\n# HELP\n'
@@ -115,21 +115,18 @@ t.test('what a node does not tell, or tells oddly, is 0', (t) => {
   t.end()
 })
 
-t.test(
-  'of a running node doctor tells what it does now, not what the settings of the shell say',
-  async (t) => {
-    const settings = await nodeSettings(t)
-    await startNode(t, settings)
-    let findings: readonly { check: string; detail: string }[] = []
-    // A node that does not tell its metrics within three seconds is not judged by them.
-    await until('the node tells its load', async () => {
-      const { stdout } = await runToEnd({ ...settings, SLUICE_FRONTS: '7' }, sluice('doctor', '--json'))
-      ;({ findings } = JSON.parse(stdout) as { findings: typeof findings })
-      return findings.some(({ check }) => check === 'load')
-    })
-    t.match(
-      findings.find(({ check }) => check === 'workers'),
-      { level: 'ok', detail: 'fronts: 1, worker threads: 1, runners: 1' },
-    )
-  },
-)
+t.test('for a running node doctor reports its actual numbers, not the settings of the shell', async (t) => {
+  const settings = await nodeSettings(t)
+  await startNode(t, settings)
+  let findings: readonly { check: string; detail: string }[] = []
+  // doctor skips a node whose metrics do not arrive within three seconds.
+  await until('the node tells its load', async () => {
+    const { stdout } = await runToEnd({ ...settings, SLUICE_FRONTS: '7' }, sluice('doctor', '--json'))
+    ;({ findings } = JSON.parse(stdout) as { findings: typeof findings })
+    return findings.some(({ check }) => check === 'load')
+  })
+  t.match(
+    findings.find(({ check }) => check === 'workers'),
+    { level: 'ok', detail: 'fronts: 1, worker threads: 1, runners: 1' },
+  )
+})

@@ -33,7 +33,7 @@ t.setTimeout(900_000)
 
 const FIRST_ERROR = 400
 const UPLOADED_TEXT = 'name,value\none,1\n'
-/** The body of an answer whose recorded example is no text. */
+/** The body of an answer whose recorded example is not a text. */
 const CLIP = Buffer.from([0, 1, 2, 0xfe, 0xff])
 const answers = JSON.parse(
   readFileSync(`${ROOT}src/server/http/reference/answers.json`, 'utf8'),
@@ -270,7 +270,7 @@ t.test('the samples of every operation send the request of the page, in every la
   }
 })
 
-t.test('a sample whose call is refused fails, and shows why', async (t) => {
+t.test('the sample of a refused call fails and prints the message', async (t) => {
   const recorder = await startRecorder(t)
   const folder = temporaryFolder(t, 'samples')
   const operation = OPERATIONS.find(({ id }) => id === 'keys.list')

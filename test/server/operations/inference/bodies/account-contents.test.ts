@@ -1,4 +1,4 @@
-/** Ids and addresses of what a provider's account holds: the operator's account serves many workspaces. */
+/** Ids and addresses in a provider's account: the operator's account serves many workspaces. */
 import t from 'tap'
 import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS } from '../../../../../src/schemas/models/text-models.ts'
@@ -175,7 +175,7 @@ function deepCache(): object {
 }
 
 for (const to of TEXT_PROTOCOLS)
-  t.test(`400 stateless: what the operator's account holds cannot be named, at ${to}`, async (t) => {
+  t.test(`400 stateless: contents of the operator's account cannot be named, at ${to}`, async (t) => {
     const { send, first } = await rigged(t, to)
     for (const [from, path, body] of NAMED) {
       const refused = await send(from, body)
@@ -205,7 +205,7 @@ for (const row of DIALECT_ROWS)
     },
   )
 
-t.test('what is the caller’s own, and what anybody may read, passes under the operator’s key', async (t) => {
+t.test('the caller’s own contents, and public ones, pass under the operator’s key', async (t) => {
   const passing: readonly (readonly [Dialect, object])[] = [
     ['chat', chat({ type: 'text', text: 'gs://bucket/x' })],
     ['chat', { messages: [{ role: 'user', content: 'files/abc' }] }],

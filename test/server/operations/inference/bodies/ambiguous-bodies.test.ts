@@ -1,4 +1,7 @@
-/** Bodies that another parser reads as another request: what goes out, and what a limit refuses. */
+/**
+ * Bodies that another parser reads as another request: the request that goes out, and the refusals under a
+ * limit.
+ */
 import t from 'tap'
 import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS } from '../../../../../src/schemas/models/text-models.ts'

@@ -14,7 +14,7 @@ t.test('a call names few models to fall back to', async (t) => {
   })
 })
 
-t.test('what is not offered is refused by its name', async (t) => {
+t.test('an unsupported feature is refused by its name', async (t) => {
   const { post } = await openChat(t)
   const plugged = await post({ ...hello, plugins: [{ id: 'web' }] })
   t.match(await plugged.json(), {

@@ -1,4 +1,4 @@
-/** Providers that mean harm: what they cost the front, and what the caller gets instead. */
+/** Hostile providers: their cost to the front, and the answer of the caller. */
 import t from 'tap'
 import { STREAM_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
 import { Timers } from '../../../../../src/server/http/timers.ts'
@@ -47,7 +47,7 @@ t.test('comments and empty events without an end are cut, and nothing is paid fo
   t.equal(await rest(), 0)
 })
 
-t.test('an answer of more than STREAM_BYTES_MAX is cut, told and paid for', async (t) => {
+t.test('cuts an answer of more than STREAM_BYTES_MAX, reports that, and charges for it', async (t) => {
   const spend = keptSpend()
   const { post, first, rest } = await openChatProvider(t, { ...SLOW, spend })
   const word = `data: {"choices":[{"index":0,"delta":{"content":"${'y'.repeat(MIB)}"}}]}\n\n`

@@ -1,6 +1,6 @@
 /**
- * Whole answers that lie where the connection of their provider was read, for one turn of the loop: the bytes
- * are overwritten behind it here. What needs them later has a copy.
+ * Whole answers stay in the read buffer of their provider's connection for one turn of the loop. These tests
+ * overwrite the bytes after that turn, so that later readers need a copy.
  */
 import t from 'tap'
 import { TRANSLATED_INLINE_PARTS_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
@@ -16,7 +16,7 @@ import { until } from '../../../../support/wait.ts'
 import { rawClient, requestText } from '../../../../support/wire/raw-http.ts'
 
 const HEADERS = { authorization: AUTHORIZATION, 'content-type': 'application/json' }
-/** Comes in one read of a connection, and tells answers apart. */
+/** A text that arrives in one read of a connection, and differs for each answer. */
 const textOf = (nth: number): string => String(nth).padStart(5, '0').repeat(1_400)
 const says = (text: string): FakeAnswer => wholeChat({ words: [text] })
 /** More objects than are translated on the loop. */
@@ -53,7 +53,7 @@ for (const row of DIALECT_ROWS)
     t.ok(text.includes(row.name === 'chat' ? textOf(1) : 'Hello there, you'))
   })
 
-t.test('answers whose reader is behind are the provider’s', async (t) => {
+t.test('answers to a slow reader are the provider’s', async (t) => {
   const { port, first, egress } = await openChatProvider(t)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
@@ -78,7 +78,7 @@ t.test('answers whose reader is behind are the provider’s', async (t) => {
   t.equal(egress.load.heldBytes, 0)
 })
 
-t.test('an answer whose caller has left is paid by what the provider told', async (t) => {
+t.test("an answer whose caller has left is charged by the provider's usage", async (t) => {
   const spend = keptSpend()
   const { port, first, rest } = await openChatProvider(t, { spend })
   let answer = (): void => undefined

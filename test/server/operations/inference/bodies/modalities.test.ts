@@ -13,7 +13,7 @@ const TEXT = { type: 'text', text: 'Hi' }
 
 type Part = Readonly<Record<string, unknown>>
 
-/** A prompt of each dialect with a part behind a text, and the path of the part. */
+/** A prompt of each dialect with a part after a text, and the path of the part. */
 const WITH: Readonly<Record<Dialect, (part: Part) => readonly [body: object, path: string]>> = {
   chat: (part) => [{ messages: [{ role: 'user', content: [TEXT, part] }] }, '/messages/0/content/1'],
   responses: (part) => [
@@ -116,7 +116,7 @@ t.test('a large prompt is judged, too', async (t) => {
   t.match(await response.json(), { error: { param: memberPath(path) } })
 })
 
-t.test('what the architecture has, a text as a document, and what it does not say, pass', async (t) => {
+t.test('listed modalities, text as a document, and any modality without a list pass', async (t) => {
   const picture = WITH.chat({ type: 'image_url', image_url: { url: PICTURE } })[0]
   for (const architecture of [
     null,
@@ -167,7 +167,7 @@ t.test('the built-in model reads and writes texts alone', async (t) => {
   t.match(await output.json(), { error: { code: 400, param: 'modalities[0]' } })
 })
 
-t.test('another model of `models` takes what the first one lacks', async (t) => {
+t.test('another model of `models` takes the modality that the first one lacks', async (t) => {
   const { ask } = await rigged(t, { input_modalities: ['text', 'image'] })
   const [picture] = WITH.chat({ type: 'image_url', image_url: { url: PICTURE } })
   const response = await ask('chat', { ...picture, model: 'sluice/echo-1', models: ['acme/chat'] })

@@ -14,7 +14,7 @@ interface Told {
 }
 
 for (const to of ['chat', 'responses'] as const)
-  t.test(`400 upstream_refused: names what a provider of ${to} refuses, streamed and whole`, async (t) => {
+  t.test(`400 upstream_refused: names members that ${to} refuses, streamed and whole`, async (t) => {
     const { send, first } = await rigged(t, to)
     const told = async (from: Dialect, stream: boolean): Promise<Told> => {
       const response = await send(from, { stream })
@@ -40,7 +40,7 @@ t.test('chat 400 upstream_refused: an error event before the first output names 
   t.match(await refused.json(), { error: { param: PARAM, metadata: { provider_param: PARAM } } })
 })
 
-t.test('502 upstream_credential: what blames the key of the operator names no member', async (t) => {
+t.test("502 upstream_credential: a refusal of the operator's key names no member", async (t) => {
   const { send, first } = await rigged(t, 'chat')
   first.script(refusesChat(401, { ...REFUSAL, param: 'api_key' }))
   const { error } = (await (await send('chat')).json()) as Told

@@ -138,7 +138,7 @@ t.test('a count of tokens has the medium', async (t) => {
   t.equal(await rest(), 0)
 })
 
-t.test('what cannot be fetched is 400 with its path, costs nothing and blames no provider', async (t) => {
+t.test('a medium that cannot be fetched is 400 with its path, free, and blames no provider', async (t) => {
   const rig = await rigged(t)
   const { post, serve, at, host } = rig
   serve((req, res) => {
@@ -183,7 +183,7 @@ t.test('what cannot be fetched is 400 with its path, costs nothing and blames no
   t.equal(await rig.rest(), 0)
 })
 
-t.test('what Google reads at the place of a picture is bounded as what it may be', async (t) => {
+t.test('a picture address that Google may read as a video is bounded as one', async (t) => {
   const { post, first, spend } = await rigged(t)
   const longer = ['https://youtu.be/x', `data:video/mp4;base64,${png().toString('base64')}`]
   for (const part of [image('data:image/png;base64,AAAA'), ...longer.map(image), file(longer[0] ?? '')])
@@ -193,7 +193,7 @@ t.test('what Google reads at the place of a picture is bounded as what it may be
   for (const one of others) t.ok(one > picture, `${one} is more than ${picture}`)
 })
 
-t.test('what the media take to be fetched is none of the time of their endpoint', async (t) => {
+t.test('the time to fetch media does not count against their endpoint', async (t) => {
   let behindMs = FIRST_OUTPUT_MS_DEFAULT + 1
   const clock = { ...GEMINI, now: () => performance.now() - behindMs }
   const { post, first, serve, at, breakers, spend } = await rigged(t, clock)
@@ -211,7 +211,7 @@ t.test('what the media take to be fetched is none of the time of their endpoint'
   t.ok(milliseconds < FIRST_OUTPUT_MS_DEFAULT, `${milliseconds} ms are its own`)
 })
 
-t.test('a provider that quotes a medium is not told in its words', async (t) => {
+t.test('the words of a provider that quotes a medium are not passed on', async (t) => {
   const { post, first, second, serve, at, rest } = await rigged(t)
   const words = 'The harvest of the northern field was poor.'
   serve(bytes(Buffer.concat([PDF, Buffer.from(words)])))
@@ -293,7 +293,7 @@ t.test('a strict provider of chat gets a document in place of its address', asyn
   })
 })
 
-t.test('a caller who leaves ends what is fetched', async (t) => {
+t.test('a caller who leaves ends the fetch', async (t) => {
   const { post, serve, at, rest } = await rigged(t)
   const leaving = new AbortController()
   const begun = new Promise<{ readonly closed: Promise<unknown> }>((resolve) =>

@@ -1,4 +1,4 @@
-/** Files of the workspace that calls name by their ids: what providers get, and what is refused. */
+/** Files of the workspace that calls name by their ids: the content that providers get, and the refusals. */
 import OpenAI, { toFile } from 'openai'
 import t from 'tap'
 import { memberPath } from '../../../../../src/schemas/issues.ts'
@@ -26,7 +26,7 @@ t.setTimeout(600_000)
 
 const KIB = 1_024
 const base64 = (content: string): string => Buffer.from(content).toString('base64')
-/** A text in the form of the dialect: a part with the id of a file, and what goes out in place of it. */
+/** A text in the form of the dialect: a part with the id of a file, and the part that replaces it. */
 const PARTS: Readonly<
   Record<Dialect, { readonly named: (id: string) => object; readonly inline: (text: string) => object }>
 > = {
@@ -83,7 +83,7 @@ t.test('the provider gets the content in place of the id, byte for byte, with it
   }
 })
 
-t.test('streams, large bodies and files beside each other go out alike', async (t) => {
+t.test('streams, large bodies and several files go out alike', async (t) => {
   const { post, first, store } = await openInlineFiles(t, 'chat')
   const { named, inline } = PARTS.chat
   const picture = await store(png(), 'p.png')
@@ -99,7 +99,7 @@ t.test('streams, large bodies and files beside each other go out alike', async (
   t.equal(present(first.calls[0]).body.toString(), wanted)
 })
 
-t.test('files go out behind what a preset adds', async (t) => {
+t.test('files go out after the members of a preset', async (t) => {
   const presets = { one: [new MemoryVersion({ model: 'acme/chat' }, { systemPrompt: 'Be "brief".' })] }
   const presetConfigs: ReturnType<typeof memoryConfigs> = {
     find: (workspaceId, named) => memoryConfigs(presets, workspaceId).find(workspaceId, named),
@@ -142,7 +142,7 @@ t.test('another endpoint, and a count of tokens, get the content too', async (t)
   t.equal(present(messages.first.calls[0]).body.toString(), went(inline))
 })
 
-t.test('what may not be sent is refused with its path, and nothing reaches a provider', async (t) => {
+t.test('a file that may not be sent is refused with its path, and nothing reaches a provider', async (t) => {
   const front = await openInlineFiles(t, 'chat')
   const { files, workspaceId, otherWorkspaceId } = front.stand
   const row = (facts: object, owner = workspaceId): Promise<string> => storedFile(files, owner, facts)
@@ -188,7 +188,7 @@ t.test('what may not be sent is refused with its path, and nothing reaches a pro
   t.equal(front.first.calls.length, 0)
 })
 
-t.test('who may not download a file sends none', async (t) => {
+t.test('a key that may not download files cannot send one', async (t) => {
   const cases = [
     [{ keys: { scopes: ['inference'] } }, 'scope_missing', /files:read/],
     [{ regionalHosts: ['127.0.0.1'] }, 'regional_refused', /regional/],
@@ -203,7 +203,7 @@ t.test('who may not download a file sends none', async (t) => {
   }
 })
 
-/** Files whose content does what a test wants; counts what is open, and the bytes that were read. */
+/** Files whose content the test controls. Counts open contents and the bytes read. */
 class Watched {
   open = 0
   opened = 0
@@ -250,7 +250,7 @@ class Watched {
   }
 }
 
-/** The content breaks off behind its first piece. */
+/** The content breaks off after its first piece. */
 const damaged = (content: Content): Outcome<Content> =>
   ok({
     ...content,
@@ -354,7 +354,7 @@ t.test('a provider that takes nothing stops the reading, and a caller who leaves
   }
 })
 
-t.test('a refusal of the provider does not tell what stands in a file', async (t) => {
+t.test('a refusal of the provider is returned without the content of a file', async (t) => {
   const { post, store, first, log, lines, settled } = await openInlineFiles(t, 'chat')
   const content = 'the quick brown fox jumps over the lazy dog'
   const { id } = await store(content, 'a.txt')

@@ -1,4 +1,6 @@
-/** Files of the workspace that calls name, at providers that speak another form: what they get, and what is refused. */
+/**
+ * Files that calls name, at providers that speak another form: the content that they get, and the refusals.
+ */
 import t from 'tap'
 import { INLINE_FILE_BYTES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
 import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
@@ -58,7 +60,7 @@ async function rigged(
   return front
 }
 
-/** A text with what JSON escapes. */
+/** A text with characters that JSON escapes. */
 const TEXT = 'a,"b"\n\\ü\u2028,\t'
 /** A content in base64 within the value of each member that has such. */
 const base64s = (json: string): readonly string[] =>
@@ -116,7 +118,7 @@ t.test('the tokens of a prompt with a file are counted by Google', async (t) => 
   t.ok(base64s(present(first.calls[0]).body.toString()).includes(png().toString('base64')))
 })
 
-t.test('what may not be sent is refused with its path, and nothing reaches a provider', async (t) => {
+t.test('a file that may not be sent is refused with its path, and nothing reaches a provider', async (t) => {
   const front = await rigged(t, ['chat', 'messages'])
   const { files, workspaceId, otherWorkspaceId } = front.stand
   const [word, sound, foreign, large] = await Promise.all([
@@ -142,7 +144,7 @@ t.test('what may not be sent is refused with its path, and nothing reaches a pro
   t.same(front.breakers(), [])
 })
 
-t.test('a refusal of the provider does not tell what stands in a file', async (t) => {
+t.test('a refusal of the provider is returned without the content of a file', async (t) => {
   const { post, store, first, log, lines } = await rigged(t, ['messages', 'chat'])
   const { id } = await store('the quick brown fox jumps over the lazy dog', 'a.txt')
   first.script(refusesChat(400, { message: 'I cannot read: the quick brown fox jumps over', code: 'quick' }))

@@ -1,4 +1,4 @@
-/** Providers, or the proxies before them, that compress what was asked for as it is: D14, D22. */
+/** Providers, or proxies before them, that compress an answer although none was asked for: D14, D22. */
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { DIALECTS } from '../../../../../src/schemas/inference/text-request.ts'
@@ -60,7 +60,7 @@ t.test('a compressed refusal keeps its words, and a compressed answer to a strea
   t.match(await (await post({ ...HELLO, stream: true })).text(), /"content":"Hi"[^]*\[DONE\]/)
 })
 
-t.test('the bounds of a body count what it is decoded to', async (t) => {
+t.test('the bounds of a body count its decoded bytes', async (t) => {
   const { post, first, rest } = await openChatProvider(t)
   const failed = async (answer: FakeAnswer): Promise<unknown> => {
     first.script(answer)

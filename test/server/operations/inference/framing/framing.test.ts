@@ -127,7 +127,7 @@ t.test('a call to several models, n answers and a call of a tool keep their form
 
 const HELLO = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello there' }] }
 
-t.test('a body that is no answer leads to the next endpoint, and is told by its name', async (t) => {
+t.test('an invalid body leads to the next endpoint, and is reported by its failure', async (t) => {
   const { post, first, rest } = await openChatProvider(t)
   const error = JSON.stringify({ error: { message: 'Slow down.', code: 429 } })
   const [invalid, broken] = ['upstream_invalid', 'upstream_failed']

@@ -10,7 +10,7 @@ const USAGE = { promptTokenCount: PROMPT_TOKENS, totalTokenCount: PROMPT_TOKENS 
 const BLOCK = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: USAGE }
 const BLOCKED = answersGemini({ more: { candidates: undefined, ...BLOCK } })
 
-/** What the caller of a dialect sees of an answer that a filter ended. */
+/** The answer that a caller of each dialect gets when a filter ended it. */
 const FILTERED: Readonly<Record<Dialect, readonly [whole: object, streamed: RegExp]>> = {
   chat: [{ choices: [{ finish_reason: 'content_filter' }] }, /"finish_reason":"content_filter"/],
   responses: [
@@ -92,7 +92,7 @@ each(
   },
 )
 
-t.test('a block behind an output ends the answer', async (t) => {
+t.test('a block after an output ends the answer', async (t) => {
   const rig = await rigged(t, 'gemini')
   const events = [...geminiEvents().slice(0, 1), { data: JSON.stringify(BLOCK) }]
   t.match(bodyOf(events).toString(), /Hello/)

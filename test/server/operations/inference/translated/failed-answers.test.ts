@@ -27,7 +27,7 @@ async function toldBy({ send }: TextRig, dialect: Dialect, body: object): Promis
   return { status: response.status, error: { ...error, metadata } }
 }
 
-/** What callers of a dialect get of the answer, which has to be the same streamed. */
+/** The answer that callers of a dialect get, which has to be the same streamed. */
 async function failureOf(rig: TextRig, dialect: Dialect, answers: Pair): Promise<Told | undefined> {
   const told: Told[] = []
   for (const [nth, answer] of answers.entries()) {
@@ -89,7 +89,7 @@ t.test('a response that failed reports its code and message, whole as streamed',
   for (const { end } of rig.spend.holds) t.equal(end, 'released', 'nothing is charged')
 })
 
-t.test("a failed response's message does not repeat the request, nor what is the operator's", async (t) => {
+t.test("a failed response's message repeats neither the request nor facts about the operator", async (t) => {
   const said = `${SENT_TEXT}, said at some length`
   const rig = await rigged(t, 'responses')
   for (const dialect of DIALECTS) {
@@ -119,7 +119,7 @@ t.test('a chat that ended with an error reports it, whole as streamed', async (t
     )
 })
 
-t.test('an error in the place of a whole answer stays an invalid one. D14', async (t) => {
+t.test('an error in place of a whole answer stays an invalid answer. D14', async (t) => {
   const body = saysResponse({ error: { code: 'server_error', message: 'boom' } })
   for (const [protocol, dialect] of [
     ['gemini', 'chat'],

@@ -95,7 +95,7 @@ t.test(
   },
 )
 
-t.test('a preference for endpoints that refuse is told as the refusal', async (t) => {
+t.test('a preference for endpoints that refuse gets that refusal', async (t) => {
   const { post } = await rigged(t)
   const response = await post({ ...ASKED, ...JSON_OBJECT, provider: { only: ['first'] } })
   t.equal(response.status, 400)
@@ -145,7 +145,7 @@ t.test('so is a provider of the same form that refuses a member which it does no
   t.equal(second.calls.length, 1)
 })
 
-t.test('another model takes what the first one refuses', async (t) => {
+t.test('another model takes a field that the first one refuses', async (t) => {
   const { post, second } = await rigged(t)
   const response = await post({ ...ASKED, model: 'acme/one', models: ['acme/other'], ...JSON_OBJECT })
   t.match(await response.json(), { model: 'acme/other' })

@@ -133,7 +133,7 @@ t.test('an answer without a tier shows none, and natively nothing is added', asy
   t.equal(SHOWN.chat(LAST.chat(events)), undefined)
 })
 
-t.test("Gemini's header decides what is paid, and is in the record", async (t) => {
+t.test("Gemini's header decides the price, and is in the record", async (t) => {
   const spend = keptSpend()
   const front = await openChatProvider(t, {
     spend,

@@ -28,7 +28,7 @@ const give = async (userId: string, workspaceId: string, role: string): Promise<
     INSERT INTO member_grants (workspace_id, user_id, source, role) VALUES (${workspaceId}, ${userId}, 'manual', ${role})`
 }
 
-t.test('admin.preview_mapping 404: groups and workspaces of others, and those of nobody', async (t) => {
+t.test('admin.preview_mapping 404: foreign and unknown groups and workspaces', async (t) => {
   const group = await plantGroup(store, organizationId, 'seen by its own alone')
   for (const asked of [
     { scim_group_id: NOBODY },
@@ -48,7 +48,7 @@ t.test('admin.preview_mapping 404: groups and workspaces of others, and those of
   t.equal((await preview({ scim_group_id: group })).status, 404, 'a deleted group')
 })
 
-t.test('admin.preview_mapping 400: what is missing, and a role that is none', async (t) => {
+t.test('admin.preview_mapping 400: a missing group, and an unknown role', async (t) => {
   const group = await plantGroup(store, organizationId, 'asked for wrongly')
   t.match(await call('GET', '/admin/mapping-preview'), { status: 400, type: 'query_invalid' })
   t.match(await preview({ scim_group_id: group, role: 'owner' }), { status: 400, type: 'query_invalid' })
@@ -60,7 +60,7 @@ t.test('admin.preview_mapping 403: a key that calls models', async (t) => {
 })
 
 t.test(
-  'admin.preview_mapping 200: whom a mapping would add, promote and leave, without doing it',
+  'admin.preview_mapping 200: counts the users that a mapping would add, promote and leave, without doing it',
   async (t) => {
     const [stranger = '', member = '', admin = '', gone = ''] = await plantUsers(store, organizationId, [
       'preview stranger',
@@ -100,14 +100,14 @@ t.test(
   },
 )
 
-t.test('a group of nobody does nothing', async (t) => {
+t.test('an empty group changes nothing', async (t) => {
   const group = await plantGroup(store, organizationId, 'empty')
   t.same((await preview({ scim_group_id: group })).body, {
     data: { joining: 0, promoted: 0, unchanged: 0, inactive: 0, is_cut: false },
   })
 })
 
-t.test('a group is counted up to a number of its members, and that is said', async (t) => {
+t.test('a group is counted up to a number of its members, and the answer says that it was cut', async (t) => {
   const group = await plantGroup(store, organizationId, 'everybody')
   await plantMany(
     store,

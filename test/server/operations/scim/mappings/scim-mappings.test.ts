@@ -35,7 +35,7 @@ const eventsOf = async (id: unknown) =>
   (await auditOf(store)).filter((event) => (event as { object_id: string }).object_id === id)
 
 t.test(
-  'scim.create_mapping 201: a mapping with all of its keys, and the same again for whoever asks again',
+  'scim.create_mapping 201: a mapping with all of its keys, and the same again for a repeated request',
   async (t) => {
     const input = { ...(await pair()), role: 'member' }
     const first = await map({ ...input, unknown: 1 })
@@ -68,7 +68,7 @@ t.test('a repeated Idempotency-Key gets the first answer again', async (t) => {
   t.same([again.status, again.body, again.headers.get('idempotent-replayed')], [201, first.body, 'true'])
 })
 
-t.test('scim.create_mapping 400: what is missing or no UUID is named by its path', async (t) => {
+t.test('scim.create_mapping 400: names the path of a missing member or an invalid UUID', async (t) => {
   const whole = { ...(await pair()), role: 'member' }
   const wrong = {
     role: ['owner', null, 1],
@@ -163,7 +163,7 @@ t.test('scim.list_groups 200: by name, those that are there', async (t) => {
   t.ok(rows.length <= SCIM_PAGE_DEFAULT)
 })
 
-t.test('scim.get_mapping 200, 404: the organization’s own; what is no UUID is unknown', async (t) => {
+t.test('scim.get_mapping 200, 404: the organization’s own; an invalid UUID is unknown', async (t) => {
   const input = { ...(await pair()), role: 'admin' }
   const id = await idOf(input)
   t.match(await call('GET', `/scim/group-mappings/${id}`), { status: 200, body: { data: { id, ...input } } })
@@ -211,7 +211,7 @@ t.test('scim.update_mapping 400, 404: no role, no such role, no UUID; not of the
   t.equal((await eventsOf(id)).length, 1, 'refusals leave no row')
 })
 
-t.test('scim.delete_mapping 200: without or with its members, and the log says how many', async (t) => {
+t.test('scim.delete_mapping 200: with or without its members, and the log has their number', async (t) => {
   for (const [keep, left, more] of [
     ['false', [], { grants_removed: 1 }],
     ['true', ['user of kept-true member manual'], { grants_kept: 1 }],
@@ -277,7 +277,7 @@ t.test(
   },
 )
 
-t.test('scim.start_sync 202: a queued sync, which is the answer of the next who ask', async (t) => {
+t.test('scim.start_sync 202: a queued sync, which later callers get too', async (t) => {
   const syncs = async () =>
     (await auditOf(store)).filter((event) => (event as { operation: string }).operation === 'scim.start_sync')
       .length
@@ -312,7 +312,7 @@ t.test('scim.start_sync 202: a queued sync, which is the answer of the next who 
   )
 })
 
-t.test('scim.get_sync 200, 404: the organization’s own; what is no UUID is unknown', async (t) => {
+t.test('scim.get_sync 200, 404: the organization’s own; an invalid UUID is unknown', async (t) => {
   const { id } = dataOf(await call('POST', '/scim/sync-jobs'))
   t.match(await call('GET', `/scim/sync-jobs/${String(id)}`), { status: 200, body: { data: { id } } })
   for (const other of [NOBODY, 'x'])

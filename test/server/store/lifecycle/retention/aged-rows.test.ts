@@ -32,7 +32,7 @@ async function ids(store: Store, table: string): Promise<readonly string[]> {
   return (await store.sql.unsafe<{ id: string }[]>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => id)
 }
 
-t.test('answers go after a day and not before, and what still runs stays', async (t) => {
+t.test('answers go after a day and not before, and running calls stay', async (t) => {
   const { store } = await stand(t)
   await plantAnswers(store.sql, { name: 'old', count: 3, fromDays: 3, toDays: 1.01 })
   await plantAnswers(store.sql, { name: 'young', count: 2, fromDays: 0.99, toDays: 0 })
@@ -56,53 +56,50 @@ t.test('the answer that an open job was accepted with stays until the job has en
   t.match(await runStep(store, step), { rows: 1 })
 })
 
-t.test(
-  'deliveries that were made and dead letters go by times of their own, and what waits never',
-  async (t) => {
-    const { store, owned } = await stand(t)
-    for (const state of ['delivered', 'dead'] as const) {
-      await plantDeliveries(store.sql, {
-        ...owned,
-        state,
-        name: `${state}-old-`,
-        count: 2,
-        fromDays: 9,
-        toDays: 7.01,
-      })
-      await plantDeliveries(store.sql, {
-        ...owned,
-        state,
-        name: `${state}-young-`,
-        count: 2,
-        fromDays: 6.99,
-        toDays: 0,
-      })
-    }
+t.test('made deliveries and dead letters go after times of their own, and waiting ones never', async (t) => {
+  const { store, owned } = await stand(t)
+  for (const state of ['delivered', 'dead'] as const) {
     await plantDeliveries(store.sql, {
       ...owned,
-      state: 'dead',
-      name: 'waiting-',
-      count: 1,
-      fromDays: 99,
-      toDays: 99,
+      state,
+      name: `${state}-old-`,
+      count: 2,
+      fromDays: 9,
+      toDays: 7.01,
     })
-    await store.sql`UPDATE webhook_deliveries SET state = 'waiting', ended_at = NULL WHERE job_id = 'waiting-1'`
-    t.match(await runStep(store, agedRows(store, WEBHOOKS, WEEK)), { rows: 2 })
-    t.match(await runStep(store, agedRows(store, DEAD_LETTERS, null)), NONE, 'for ever')
-    t.match(await runStep(store, agedRows(store, DEAD_LETTERS, { count: 8, unit: 'days' })), { rows: 1 })
-    const left = (
-      await store.sql<{ job: string }[]>`SELECT job_id AS job FROM webhook_deliveries ORDER BY job`
-    ).map(({ job }) => job)
-    t.same(left, [
-      'dead-old-2',
-      'dead-young-1',
-      'dead-young-2',
-      'delivered-young-1',
-      'delivered-young-2',
-      'waiting-1',
-    ])
-  },
-)
+    await plantDeliveries(store.sql, {
+      ...owned,
+      state,
+      name: `${state}-young-`,
+      count: 2,
+      fromDays: 6.99,
+      toDays: 0,
+    })
+  }
+  await plantDeliveries(store.sql, {
+    ...owned,
+    state: 'dead',
+    name: 'waiting-',
+    count: 1,
+    fromDays: 99,
+    toDays: 99,
+  })
+  await store.sql`UPDATE webhook_deliveries SET state = 'waiting', ended_at = NULL WHERE job_id = 'waiting-1'`
+  t.match(await runStep(store, agedRows(store, WEBHOOKS, WEEK)), { rows: 2 })
+  t.match(await runStep(store, agedRows(store, DEAD_LETTERS, null)), NONE, 'for ever')
+  t.match(await runStep(store, agedRows(store, DEAD_LETTERS, { count: 8, unit: 'days' })), { rows: 1 })
+  const left = (
+    await store.sql<{ job: string }[]>`SELECT job_id AS job FROM webhook_deliveries ORDER BY job`
+  ).map(({ job }) => job)
+  t.same(left, [
+    'dead-old-2',
+    'dead-young-1',
+    'dead-young-2',
+    'delivered-young-1',
+    'delivered-young-2',
+    'waiting-1',
+  ])
+})
 
 t.test(
   'a job goes after its time, and stays while it has clips or a delivery that waits or is dead',
@@ -139,7 +136,7 @@ t.test('a run goes batch after batch, and one that is broken off goes on in the 
   t.same(await runOut(killed), { rows: 0, batches: 0, end: 'lost' }, 'who lost the turn removes no more')
 })
 
-t.test('rows that stay, more of them than a batch looks at, keep nobody behind them', async (t) => {
+t.test('rows that stay, more than a batch reads, do not hold up those after them', async (t) => {
   const { store, owned } = await stand(t)
   const kept = PRUNED_AT_ONCE + 50
   await plantJobs(store.sql, { ...owned, name: 'kept', count: kept, fromDays: 20, toDays: 15 })
@@ -155,7 +152,7 @@ t.test('rows that stay, more of them than a batch looks at, keep nobody behind t
   t.same(await runStep(store, agedRows(store, JOBS, WEEK)), { rows: 5, batches: 2, end: 'done' })
 })
 
-t.test('what somebody has locked keeps no other row, and goes with the next run', async (t) => {
+t.test('a locked row does not hold up others, and goes with the next run', async (t) => {
   const { store } = await stand(t)
   await plantAnswers(store.sql, { name: 'a', count: 5, fromDays: 9, toDays: 2 })
   const step: PruneStep = agedRows(store, IDEMPOTENCY, IDEMPOTENCY_KEPT)
@@ -166,7 +163,7 @@ t.test('what somebody has locked keeps no other row, and goes with the next run'
   t.match(await runStep(store, step), { rows: 1 })
 })
 
-t.test('the oldest row is told, whether or not it is due', async (t) => {
+t.test('reports the oldest row, due or not', async (t) => {
   const { store, owned } = await stand(t)
   const day = 86_400_000
   t.equal(await agedRows(store, JOBS, WEEK).oldest(), null)

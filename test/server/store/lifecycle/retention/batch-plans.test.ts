@@ -46,7 +46,7 @@ async function planOf(store: Store, rows: AgedRows, place: readonly string[]): P
 async function filled(t: Test): Promise<Store> {
   const { store, organizationId, workspaceId } = await openFileStand(t)
   const plant = { organizationId, workspaceId, count: ROWS, fromDays: 9, toDays: 2 }
-  // The planner's figures are those of empty tables: it is not told.
+  // The planner keeps its figures of empty tables, because no ANALYZE runs.
   await plantAnswers(store.sql, { ...plant, name: 'a' })
   await plantJobs(store.sql, { ...plant, name: 'j' })
   for (const state of ['delivered', 'dead'] as const)

@@ -3,7 +3,7 @@ import { PRUNE_EVERY_MS, PRUNE_LEASE_MS } from '../../../../../src/schemas/opera
 import { renewLease, openRetentionLeases } from '../../../../../src/server/store/base/retention-lease.ts'
 import { openTestStore } from '../../../../support/stores/postgres.ts'
 
-t.test('of many that look at once one gets the turn, and nobody else until it ends', async (t) => {
+t.test('one of many processes that look at once gets the turn, and no other until it ends', async (t) => {
   const turns = openRetentionLeases(await openTestStore(t))
   const begun = (await Promise.all(Array.from({ length: 8 }, () => turns.begin()))).filter(
     (turn) => turn !== null,
@@ -14,7 +14,7 @@ t.test('of many that look at once one gets the turn, and nobody else until it en
   t.not(await turns.begin(), null)
 })
 
-t.test('a turn that ended is due after its time, or when somebody hastens it', async (t) => {
+t.test('a turn that ended is due after its time, or when it is hastened', async (t) => {
   const turns = openRetentionLeases(await openTestStore(t))
   const turn = await turns.begin()
   if (turn === null) throw new Error('it is due')
@@ -27,7 +27,7 @@ t.test('a turn that ended is due after its time, or when somebody hastens it', a
 })
 
 t.test(
-  'a process that was killed loses its turn PRUNE_LEASE_MS after its last batch, and does nothing in it any more',
+  'a killed process loses its turn PRUNE_LEASE_MS after its last batch, and can do nothing more in it',
   async (t) => {
     const store = await openTestStore(t)
     const turns = openRetentionLeases(store)

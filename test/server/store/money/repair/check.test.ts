@@ -22,7 +22,7 @@ async function filled(books: Books): Promise<void> {
   )
 }
 
-t.test('books that balance have no differences, and say what they hold', async (t) => {
+t.test('books that balance have no differences, and the report has their sums', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   const { sums, differences, count } = must(await checkLedger(books.store))
@@ -85,7 +85,7 @@ t.test('every column of activity is compared, both ways', async (t) => {
 })
 
 t.test(
-  'what is lent is what the leases of the window come to, and a lease needs an open journal and an account',
+  'lent money equals the leases of the window, and a lease needs an open journal and an account',
   async (t) => {
     const { store, accounts } = await openBooks(t)
     const journal = newId()
@@ -105,7 +105,7 @@ t.test(
   },
 )
 
-t.test('an organization may spend what its credits come to', async (t) => {
+t.test("an organization's limit equals the sum of its credits", async (t) => {
   const { store, organizationId, accounts } = await openBooks(t)
   const limit = (nano: number) => store.sql`
     INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${accounts.organization}, 'lifetime', ${newId()}, ${nano})
@@ -124,7 +124,7 @@ t.test('an organization may spend what its credits come to', async (t) => {
   ])
 })
 
-t.test('rows of a key, a workspace or an account that nobody knows are found', async (t) => {
+t.test('finds rows of unknown keys, workspaces and accounts', async (t) => {
   const books = await openBooks(t)
   await books.book({ cost: 1 }, { cost: 1 }, { cost: 1, kind: 'forfeit', accountId: 'kx' })
   await books.store.sql`UPDATE ledger SET key_hash = 'gone' WHERE request_id = 'r0' AND account_id IS NULL`
@@ -138,7 +138,7 @@ t.test('rows of a key, a workspace or an account that nobody knows are found', a
   )
 })
 
-t.test(`of each kind the first ${DIFFERENCES_MAX} differences are told, and all are counted`, async (t) => {
+t.test(`lists the first ${DIFFERENCES_MAX} differences of each kind, and counts all`, async (t) => {
   const { store, organizationId } = await openBooks(t)
   await store.sql`
     INSERT INTO accounts (id, owner_kind, organization_id, daily_spent_nano)

@@ -73,7 +73,7 @@ t.test(
 )
 
 t.test(
-  'a row that is written while a month is added up begins it anew: none is lost and none counts twice',
+  'a row that is written while a month is summed restarts the sum: no row is lost or counted twice',
   async (t) => {
     const books = await openBooks(t)
     const closing = await months(books, 2)
@@ -97,7 +97,7 @@ t.test(
 )
 
 t.test(
-  'a row of a writer who came when the sums were stale already, and is not done when they begin anew, is among them',
+  'a sum that restarts includes the row of a writer who began while the old sum was stale',
   async (t) => {
     const books = await openBooks(t)
     const { store, organizationId, workspaceId, keyHash } = books

@@ -50,7 +50,7 @@ t.test('an export begins and ends with the days asked for, and may be of one org
   t.same(days(await exported(t, store, { organizationId: newId() })), [])
 })
 
-t.test('what is no day and no id never becomes part of a statement', async (t) => {
+t.test('an invalid day or id never becomes part of a statement', async (t) => {
   const { store } = await openBooks(t)
   await t.rejects(exportLedger(store, { from: `2026-01-01' OR true --` }, new PassThrough()), TypeError)
   await t.rejects(exportLedger(store, { organizationId: `x' OR true --` }, new PassThrough()), TypeError)

@@ -44,7 +44,7 @@ t.test('a forgiven journal counts no more, in all windows that go on', async (t)
   t.same(must(await checkLedger(books.store)).differences, [])
 })
 
-t.test('a forfeit of a window that has ended frees what of it goes on', async (t) => {
+t.test('a forfeit of a window that has ended is freed in the windows that go on', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   must(await forgive(books.store, { requestId: 'february', note: '' }, CLI))
@@ -78,14 +78,14 @@ t.test('two that forgive the same at once let it go once', async (t) => {
   t.same(must(await checkLedger(books.store)).differences, [])
 })
 
-t.test('what was released before is not let go twice', async (t) => {
+t.test('an amount that was released before is not released twice', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   await books.store.sql`UPDATE ledger SET released_nano = 2 WHERE request_id = 'today'`
   t.equal(must(await forgive(books.store, { requestId: 'today', note: '' }, CLI)).amountNano, 1n)
 })
 
-t.test('the audit log says who forgave what, and why', async (t) => {
+t.test('the audit log has the actor, the amount and the note of a forgiven forfeit', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   must(await forgive(books.store, { requestId: 'monday', note: 'the node was replaced' }, CLI))

@@ -45,7 +45,7 @@ t.test('0 keeps the ledger for ever', async (t) => {
   t.same(await months(books), before)
 })
 
-t.test('an account that nobody has used since is turned to the present windows', async (t) => {
+t.test('turns an unused account to the present windows', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   await books.turnTo('2026-08-01')
@@ -55,7 +55,7 @@ t.test('an account that nobody has used since is turned to the present windows',
   t.same(must(await checkLedger(books.store)).differences, [])
 })
 
-t.test('a dropped month that is booked to again is added to what was dropped of it', async (t) => {
+t.test('entries booked to a dropped month are added to its dropped sums', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   await books.turnTo('2026-08-01')

@@ -71,7 +71,7 @@ t.test(
 )
 
 t.test(
-  'a node that is gone is closed once: what it held is forfeited, to credit it returns, and its organization is told',
+  "a dead node is closed once: its money is forfeited or returns to credit, in its organization's audit log",
   async (t) => {
     const { store, owners, lender, workspace, organization } = await stand(t)
     await setLimit(store.sql, organization, 'lifetime', 1_000)
@@ -131,7 +131,7 @@ t.test('old months are dropped while calls of today are booked', async (t) => {
 })
 
 t.test(
-  'costs beyond all reason hold up nobody: counters and roll-ups stop above every limit, and the books still balance',
+  'absurd costs hold up no call: counters stop above every limit, and the books still balance',
   async (t) => {
     const { store, owners, lender, workspace } = await stand(t)
     const neighbour = await makeOwners(store, 'p')

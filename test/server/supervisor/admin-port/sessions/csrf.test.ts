@@ -28,7 +28,7 @@ t.test(
   },
 )
 
-t.test('no page is told that it may send the token from elsewhere', async (t) => {
+t.test('no preflight allows another page to send the token', async (t) => {
   const stand = await sessionStand(t)
   const { cookie } = await stand.signIn()
   const preflight = {

@@ -26,7 +26,7 @@ t.test('a use renews a session', async (t) => {
   }
 })
 
-t.test('what is refused is no use', async (t) => {
+t.test('a refused call does not count as use', async (t) => {
   const stand = await sessionStand(t)
   const { cookie, pageToken } = await stand.signIn()
   stand.pass(SESSION_IDLE_MS - 1)

@@ -1,4 +1,4 @@
-/** A session that an attacker chose never becomes the session of somebody else. */
+/** A session that an attacker chose never becomes the session of another user. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { headersOf, sessionStand } from '../../../../support/operator/session-stand.ts'

@@ -1,4 +1,4 @@
-/** Both halves of a session are refused when the browser says that another page sends them. */
+/** Both halves of a session are refused when the browser reports that another page sends them. */
 import t from 'tap'
 import { relayedTo, sessionStand } from '../../../../support/operator/session-stand.ts'
 
@@ -27,7 +27,7 @@ for (const [who, of] of [
 }
 
 for (const site of ['cross-site', 'same-site', 'none']) {
-  t.test(`what a browser calls ${site} is refused, whatever the origin`, async (t) => {
+  t.test(`refuses requests that a browser marks as ${site}, whatever the origin`, async (t) => {
     const stand = await sessionStand(t)
     const browsing = await stand.signIn()
     const headers = { 'sec-fetch-site': site }
@@ -45,7 +45,7 @@ t.test('a page whose own name leads to the port is refused by that name', async 
   t.match(await stand.change(browsing, headers), { status: 403, error: 'admin_host_refused' })
 })
 
-t.test('a browser that says nothing of sites is judged by the origin', async (t) => {
+t.test('the origin decides for a browser that sends no Sec-Fetch-Site', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn({ 'sec-fetch-site': '' })
   t.equal((await stand.read(browsing, { 'sec-fetch-site': '' })).status, 201)

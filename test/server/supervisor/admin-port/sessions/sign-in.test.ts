@@ -72,7 +72,7 @@ t.test('the path of the session takes nothing but a sign-in and a sign-out', asy
     })
 })
 
-t.test('while the node is not up, the page is told so and keeps its session', async (t) => {
+t.test('while the node is not up, the page gets 503 and keeps its session', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn()
   stand.front.close()

@@ -49,7 +49,7 @@ t.test('a sign-out at another address of the port ends nothing', async (t) => {
   t.equal((await stand.read(browsing)).status, 201)
 })
 
-t.test('a sign-out of a session that is over by its time is told so', async (t) => {
+t.test('a sign-out of an expired session is refused', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn()
   stand.pass(SESSION_IDLE_MS)
@@ -73,7 +73,7 @@ t.test('a key that is revoked ends all of its sessions', async (t) => {
   const stand = await sessionStand(t)
   const all = [await stand.signIn(), await stand.signIn()]
   stand.front.revoke()
-  // A sign-in asks anew, so that the node learns of it now.
+  // A sign-in asks the front again, so that the node learns of the end now.
   await stand.askForSession()
   t.equal((await stand.read(all[0] ?? { cookie: '', pageToken: '' })).status, 401)
   t.equal(stand.sessions.kept.size, 0)
@@ -92,7 +92,7 @@ t.test(
   },
 )
 
-t.test('a key that nobody signed in by ends no session of others', async (t) => {
+t.test('the end of a key without sessions ends no session of other keys', async (t) => {
   const stand = await sessionStand(t)
   const browsing = await stand.signIn()
   stand.sessions.endAllOf(`${OPERATOR_KEY}x`)

@@ -65,7 +65,7 @@ t.test('cookies that another service of the host has set do not shut the owner o
   t.equal((await stand.read({ cookie: `${planted}; ${cookie}`, pageToken })).status, 201)
 })
 
-t.test('what the node keeps of a session has neither the key nor a half of it', async (t) => {
+t.test('the node keeps neither the key nor a half of the session', async (t) => {
   const stand = await sessionStand(t)
   const { cookie, pageToken } = await stand.signIn()
   const seen = new Set<unknown>()

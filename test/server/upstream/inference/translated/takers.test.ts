@@ -56,7 +56,7 @@ t.test('a request for one endpoint alone is read by its attempt alone', (t) => {
   t.end()
 })
 
-t.test('endpoints that refuse are left out, and those that are not set up are no way out', (t) => {
+t.test('endpoints that refuse are left out, and those not set up are no alternative', (t) => {
   const native = speaking('chat')
   const others = [speaking('messages'), speaking('messages'), speaking('gemini')]
   const { job } = callOf([native, ...others], { response_format: { type: 'json_object' } })
@@ -97,14 +97,14 @@ t.test('any number of endpoints of one form is judged, since they are judged as 
   t.end()
 })
 
-t.test('what is left out hangs on the model, and so many models are judged', (t) => {
+t.test('dropped fields depend on the model, and a bounded number of models is judged', (t) => {
   const models = Array.from({ length: JUDGED_MAX + 1 }, (_, nth) => ({
     ...speaking('messages'),
     upstreamModel: `model-${nth}`,
   }))
   const { job } = callOf(models, { seed: 7 })
   const request = { ...job.request, provider: { require_parameters: true } }
-  t.same(takingOf({ ...job, request }), models.slice(-1), 'the attempt at the last one tells')
+  t.same(takingOf({ ...job, request }), models.slice(-1), 'the attempt at the last one decides')
   t.end()
 })
 
@@ -135,7 +135,7 @@ function takingOf(job: Job): readonly Endpoint[] {
   return taking.ok ? taking.value : []
 }
 
-t.test('what a form refuses of a file of the workspace is known before the file is read', (t) => {
+t.test('a file that a form refuses is refused before it is read', (t) => {
   const id = 'file_01k0abcdefghjkmnpqrstvwxyz'
   const endpoints = [speaking('gemini'), speaking('messages')]
   const part = { type: 'file', file: { file_id: id } }

@@ -22,7 +22,7 @@ t.test('a thread translates long texts, many messages and many parts', (t) => {
   t.end()
 })
 
-t.test('what is translated for several endpoints counts for each of them', (t) => {
+t.test('a text that is translated for several endpoints counts for each of them', (t) => {
   t.ok(isTranslatedHere(json('x'.repeat(TRANSLATED_INLINE_BYTES_MAX / 2 - 2)), 2))
   t.notOk(isTranslatedHere(json('x'.repeat(TRANSLATED_INLINE_BYTES_MAX / 2)), 2))
   t.notOk(isTranslatedHere(messages(TRANSLATED_INLINE_PARTS_MAX + 1), 2))

@@ -189,7 +189,7 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
       )}
       <p>{withCode(remedy)}</p>
       {place !== null && <a href={place[1]}>{`View ${place[0]}`}</a>}
-      {/* The pages about errors stand beside the dashboard, and need no key. */}
+      {/* Error pages are served apart from the dashboard, and need no key. */}
       <a href={docs} target="_blank" rel="noreferrer">
         Cause and fix
       </a>

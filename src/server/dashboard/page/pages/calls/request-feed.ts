@@ -45,7 +45,7 @@ export interface RequestFeed {
 /** What has been found. */
 export interface Found {
   readonly rows: readonly RequestShape[]
-  /** Of the rows behind the last one. */
+  /** Of the rows after the last one. */
   readonly cursor: string | null
   /** Unix milliseconds of the node as of the last look; null before the first answer. */
   readonly lookedMs: number | null
@@ -58,7 +58,7 @@ interface State extends Found {
   readonly problem: string | null
 }
 
-/** Asks with what a read names beside the search. */
+/** Queries the log with parameters in addition to the search. */
 type Find = (more: Query) => Promise<Pick<Answer, 'data' | 'next_cursor'>>
 
 const NOTHING: State = { rows: [], cursor: null, lookedMs: null, nextMs: 0, isLoading: true, problem: null }
@@ -165,7 +165,7 @@ export async function lookAgain(
     next = answer.next_cursor
   }
   const looked = { lookedMs: atMs, nextMs: atMs + found.length * ROW_REST_MS }
-  // Between these calls and the older rows are calls that no look has read: they are behind the cursor.
+  // Calls that no look has read lie between these calls and the older rows: the cursor leads to them.
   if (next !== null) return { rows: found, cursor: next, ...looked }
   return { rows: joined(found, rows), cursor, ...looked }
 }

@@ -58,7 +58,7 @@ export const REPEATABLE: Readonly<Record<string, string>> = {
   'video.create': '/videos',
 }
 
-/** The command that makes such a call again; null: it is none that a command repeats. */
+/** The command that makes such a call again; null: no command repeats it. */
 export function commandFor({ operation }: Pick<RequestShape, 'operation'>): string | null {
   const path = REPEATABLE[operation]
   if (path === undefined) return null

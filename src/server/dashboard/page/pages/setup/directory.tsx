@@ -27,7 +27,7 @@ export const directoryPage: Page = {
 
 /** Groups and mappings that are shown. */
 const SHOWN_MAX = 500
-/** Characters of an id that tell groups apart for the eye. */
+/** Characters of an id that distinguish groups at a glance. */
 const ID_CHARS = 8
 
 /** Groups of the identity provider, the roles that they have in workspaces, and who is a member by which. */
@@ -184,7 +184,7 @@ function groupColumns(
 
 const REFRESH_MS = 1_000
 
-/** Has all grants computed again, and tells how far that is. */
+/** Starts the recomputation of all grants, and shows its progress. */
 function Sync({ context: { api } }: { readonly context: PageContext }): ComponentChild {
   const [isAsking, setAsking] = useState(false)
   const [id, setId] = useState<string | null>(null)

@@ -30,7 +30,7 @@ interface MappingDialogProps {
   onClose(): void
 }
 
-/** A mapping: whom it made members, why else they are, and what a change of it would do to each. */
+/** A mapping: its members, their other grants, and the effect of a change on each. */
 export function MappingDialog({
   context,
   mapping,
@@ -187,7 +187,7 @@ interface Previewed {
   readonly effect: Effect
 }
 
-/** Those whom a mapping makes members, among those of a workspace. */
+/** The members of a workspace with a grant of this mapping. */
 function membersBy(mappingId: string, members: readonly MemberShape[]): readonly MemberShape[] {
   return members.filter(({ grants }) => grants.some((grant) => grant.mapping_id === mappingId))
 }

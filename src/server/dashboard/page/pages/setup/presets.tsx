@@ -173,7 +173,7 @@ function PresetFacts({
   )
 }
 
-/** Two versions beside each other, and the deeds that a look at them leads to. */
+/** Two versions side by side, with the actions on them. */
 function Versions({
   context,
   slug,

@@ -39,7 +39,7 @@ export interface SpentProps {
   readonly context: PageContext
   readonly workspaces: Workspaces
   readonly spend: Spend
-  /** What spend can be told apart by. */
+  /** Breakdowns of spend to choose from. */
   readonly choices: readonly Breakdown[]
   /** Further filters. */
   readonly children?: ComponentChildren

@@ -254,7 +254,7 @@ interface ListPanelProps<Row> {
   readonly empty: ComponentChildren
   /** Address of the page with the whole list. */
   readonly all?: string
-  /** Beside the heading. */
+  /** Next to the heading. */
   readonly children?: ComponentChildren
 }
 
