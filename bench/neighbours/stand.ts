@@ -1,5 +1,5 @@
 /** A node with two organizations: one that is attacked and one that attacks. */
-import { ask, FORM, type Ask, type Told } from '../../test/prove/keys/isolation/owners.ts'
+import { ask, FORM, type Ask, type Answer } from '../../test/prove/keys/isolation/owners.ts'
 import { startStand, type Stand } from '../../test/support/nodes/stand.ts'
 import { addFloodEndpoints, startFloodProvider, type FloodProvider } from './floods.ts'
 
@@ -94,7 +94,7 @@ async function makeTenant(stand: Stand, name: string): Promise<Tenant> {
   }
 }
 
-async function askFor(stand: Stand, input: Ask): Promise<Told['body']> {
+async function askFor(stand: Stand, input: Ask): Promise<Answer['body']> {
   const answer = await ask(stand, input)
   if (answer.status >= 300)
     throw new Error(`${input.method} ${input.path}: ${answer.status} ${answer.text.slice(0, 300)}`)

@@ -117,8 +117,8 @@ function ticksOf(all: readonly Share[]): readonly Pick<Share, 'percent' | 'place
 
 function labelOf(title: string, curves: readonly Curve[]): string {
   const texts = curves.map(({ name, shares }) => {
-    const told = shares.filter(({ percent }) => FEW.some(([known]) => known === percent))
-    return `${name} ${told.map(({ percent, ms }) => `${shareText(percent)} ${figure(ms.median)} ms`).join(', ')}`
+    const reported = shares.filter(({ percent }) => FEW.some(([known]) => known === percent))
+    return `${name} ${reported.map(({ percent, ms }) => `${shareText(percent)} ${figure(ms.median)} ms`).join(', ')}`
   })
   return `Latency, ${title}: ${texts.join('; ')}`
 }

@@ -55,10 +55,10 @@ function beyond({ found, at_most, at_least }: CheckRecord): number {
 function comparedLines(peers: readonly Comparison[], verdict: Verdict): readonly Markup[] {
   const strength = ({ ratio }: Comparison): number => Math.abs(Math.log(ratio.median))
   const found = peers.filter((one) => one.verdict === verdict).toSorted((a, b) => strength(b) - strength(a))
-  const told = sentences(found, peers)
+  const reported = sentences(found, peers)
   const rankOf = (at: number): number =>
-    told.slice(0, at).filter(({ metric }) => metric === told[at]?.metric).length
-  return told
+    reported.slice(0, at).filter(({ metric }) => metric === reported[at]?.metric).length
+  return reported
     .map((one, at) => ({ ...one, rank: rankOf(at) }))
     .toSorted((a, b) => a.rank - b.rank)
     .map(

@@ -217,14 +217,14 @@ export function helpText(
   named: readonly Scenario[] = [],
 ): string {
   const isOfAll = named.length === 0
-  const told = isOfAll ? scenarios : named
-  const widest = Math.max(...told.map(({ name }) => name.length))
+  const reported = isOfAll ? scenarios : named
+  const widest = Math.max(...reported.map(({ name }) => name.length))
   const whole = scenarios.filter(({ suite }) => suite !== null)
-  const helps = [...new Set(told.map(({ help }) => help))]
+  const helps = [...new Set(reported.map(({ help }) => help))]
   return [
-    `npm run bench -- ${isOfAll ? '[<scenario>…]' : told.map(({ name }) => name).join(' ')} [options]`,
+    `npm run bench -- ${isOfAll ? '[<scenario>…]' : reported.map(({ name }) => name).join(' ')} [options]`,
     '',
-    ...told.map(({ name, text }) => `  ${name.padEnd(widest)}  ${text}`),
+    ...reported.map(({ name, text }) => `  ${name.padEnd(widest)}  ${text}`),
     '',
     ...(isOfAll
       ? [
@@ -238,6 +238,6 @@ export function helpText(
     '--report FILE FILE  makes a page with two saved runs side by side, in the folder of the first file',
     '--publish FILE  writes docs/operate/figures.md and the chart of the README from a saved results.json, and runs nothing',
     '--record FILE  puts the record of a single scenario there as well',
-    ...helps.flatMap((help) => ['', `${names(told.filter((one) => one.help === help))} ${help}`]),
+    ...helps.flatMap((help) => ['', `${names(reported.filter((one) => one.help === help))} ${help}`]),
   ].join('\n')
 }

@@ -122,6 +122,6 @@ export function limitText({ pair, repeats }: PairFound): string {
 export function doctorText({ pair, repeats }: PairFound): string {
   const last = repeats.at(-1)
   if (last === undefined) return `${textOf(pair)}: not run`
-  const said = adviceOn(last.ceiling.load, last.ceiling.cores).filter(({ check }) => check === 'load')
-  return `doctor at the ceiling of ${textOf(pair)}: ${said.map(({ detail, fix }) => (fix === undefined ? detail : `${detail} (${fix})`)).join('; ')}`
+  const text = adviceOn(last.ceiling.load, last.ceiling.cores).filter(({ check }) => check === 'load')
+  return `doctor at the ceiling of ${textOf(pair)}: ${text.map(({ detail, fix }) => (fix === undefined ? detail : `${detail} (${fix})`)).join('; ')}`
 }

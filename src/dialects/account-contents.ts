@@ -244,7 +244,7 @@ function isContent(text: string): boolean {
 }
 
 /** Members that are texts and names, which may begin as an address does. */
-const SAID: ReadonlySet<string> = new Set([
+const TEXT_MEMBERS: ReadonlySet<string> = new Set([
   ...['type', 'role', 'name', 'title', 'filename', 'model', 'id', 'call_id', 'tool_call_id'],
   ...['content', 'text', 'summary', 'thinking', 'reasoning', 'reasoning_content', 'refusal', 'output'],
 ])
@@ -263,7 +263,7 @@ export function namesContentBeside(object: Members, read = NOTHING_READ): boolea
 }
 
 function isContentIn(name: string, value: unknown): boolean {
-  if (typeof value === 'string') return !SAID.has(name) && isContent(value)
+  if (typeof value === 'string') return !TEXT_MEMBERS.has(name) && isContent(value)
   if (typeof value !== 'object' || value === null || UNREAD.has(name) || CALLS.has(name)) return false
   return Array.isArray(value)
     ? value.some((one) => isContentIn(name, one))

@@ -58,24 +58,24 @@ export function joinedAnswer({ dialect, answer, head }: Unread): JoinedAnswer {
   const read = readAs(dialect, answer, head)
   if (!read.ok) return read
   const { pieces, ...figures } = read.value
-  const { before, told, after } = pieces
+  const { before, usageMembers: usageMembers, after } = pieces
   return {
     ok: true,
     ...figures,
-    answer: joined([...before, ...(told ?? []), ...after]),
+    answer: joined([...before, ...(usageMembers ?? []), ...after]),
     beforeBytes: bytesOf(before),
-    toldBytes: told === null ? null : bytesOf(told),
+    usageBytes: usageMembers === null ? null : bytesOf(usageMembers),
   }
 }
 
 /** What a worker thread gave, as `nativeAnswer` gives it. */
 export function answerOfJob(out: JoinedAnswer): WholeRead<NativeAnswer> {
   if (!out.ok) return out
-  const { ok: _, answer, beforeBytes, toldBytes, ...figures } = out
-  const afterAt = beforeBytes + (toldBytes ?? 0)
+  const { ok: _, answer, beforeBytes, usageBytes: usageBytes, ...figures } = out
+  const afterAt = beforeBytes + (usageBytes ?? 0)
   const pieces = {
     before: [answer.subarray(0, beforeBytes)],
-    told: toldBytes === null ? null : [answer.subarray(beforeBytes, afterAt)],
+    usageMembers: usageBytes === null ? null : [answer.subarray(beforeBytes, afterAt)],
     after: [answer.subarray(afterAt)],
   }
   return ok({ withUsage: (shown) => usageBetween(pieces, shown), ...figures })

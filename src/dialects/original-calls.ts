@@ -75,7 +75,7 @@ export class FreeformInput {
       if (!this.#begins(json.charAt(at))) return this.#other(json.slice(at))
     if (this.#state === 'other') return json
     let text = ''
-    for (; this.#state === 'text' && at < json.length; at++) text += this.#said(json.charAt(at))
+    for (; this.#state === 'text' && at < json.length; at++) text += this.#inText(json.charAt(at))
     return text
   }
 
@@ -93,7 +93,7 @@ export class FreeformInput {
     return isEmpty ? '' : BEGIN.slice(0, this.#begun) + rest
   }
 
-  #said(unit: string): string {
+  #inText(unit: string): string {
     if (this.#escape !== '') return this.#escaped(unit)
     if (unit === '"') this.#state = 'over'
     else if (unit === '\\') this.#escape = unit

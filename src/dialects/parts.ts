@@ -203,7 +203,7 @@ export interface AnswerPieces {
    * Members of the provider's own usage, without its braces and without those that Sluice adds; null: the
    * place gets the whole object.
    */
-  readonly told: readonly Uint8Array[] | null
+  readonly usageMembers: readonly Uint8Array[] | null
   readonly after: readonly Uint8Array[]
 }
 
@@ -245,7 +245,7 @@ export type JoinedAnswer =
       readonly answer: Uint8Array
       readonly beforeBytes: number
       /** Null: the place of the usage is empty. */
-      readonly toldBytes: number | null
+      readonly usageBytes: number | null
       readonly usage: TokenUsage | null
       readonly outputBytes: number
       readonly finishReason: string | null

@@ -91,9 +91,9 @@ function isError(protocol: TextProtocol, { error, type, object, status }: Member
 
 function chatEvents({ choices, object: _, ...top }: Members): readonly MadeEvent[] | null {
   if (!Array.isArray(choices) || choices.length === 0) return null
-  const said = choices.map((choice: unknown) => chatChoice(membersOf(choice)))
-  if (said.some((choice) => choice === null)) return null
-  return [{ data: { ...top, object: 'chat.completion.chunk', choices: said } }]
+  const deltas = choices.map((choice: unknown) => chatChoice(membersOf(choice)))
+  if (deltas.some((choice) => choice === null)) return null
+  return [{ data: { ...top, object: 'chat.completion.chunk', choices: deltas } }]
 }
 
 /** A whole answer has come to its end, whether it says so or not. */
@@ -119,12 +119,12 @@ function messageEvents(message: Members): readonly MadeEvent[] | null {
   ])
   const usual = content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn'
   const begin = { ...head, content: [], stop_reason: null, stop_sequence: null }
-  const told = isObject(usage) ? { usage } : null
-  const start = told === null ? null : { usage: { ...told.usage, output_tokens: 0 } }
+  const usageMember = isObject(usage) ? { usage } : null
+  const start = usageMember === null ? null : { usage: { ...usageMember.usage, output_tokens: 0 } }
   return [
     named('message_start', { message: { ...begin, ...start } }),
     ...blocks,
-    named('message_delta', { delta: { stop_reason: reason ?? usual, stop_sequence }, ...told }),
+    named('message_delta', { delta: { stop_reason: reason ?? usual, stop_sequence }, ...usageMember }),
     named('message_stop', {}),
   ]
 }
@@ -143,7 +143,7 @@ function begun(block: Members): Members {
 }
 
 function deltasOf({ type, text, citations, thinking, signature, input }: Members): readonly Members[] {
-  const said = (kind: string, name: string, value: unknown): readonly Members[] =>
+  const textDelta = (kind: string, name: string, value: unknown): readonly Members[] =>
     typeof value === 'string' && value !== '' ? [{ type: kind, [name]: value }] : []
   switch (type) {
     case 'text':
@@ -152,16 +152,16 @@ function deltasOf({ type, text, citations, thinking, signature, input }: Members
           type: 'citations_delta',
           citation,
         })),
-        ...said('text_delta', 'text', text),
+        ...textDelta('text_delta', 'text', text),
       ]
     case 'thinking':
       return [
-        ...said('thinking_delta', 'thinking', thinking),
-        ...said('signature_delta', 'signature', signature),
+        ...textDelta('thinking_delta', 'thinking', thinking),
+        ...textDelta('signature_delta', 'signature', signature),
       ]
     default:
       return isObject(input) && Object.keys(input).length > 0
-        ? said('input_json_delta', 'partial_json', writtenJson(input))
+        ? textDelta('input_json_delta', 'partial_json', writtenJson(input))
         : []
   }
 }
@@ -208,8 +208,8 @@ class GatheredResponse implements GatheredAnswer {
   }
 
   take(event: Members, name: string): Failure | 'failed' | null {
-    const { type: told, response, item, output_index: index, error } = event
-    const type = typeof told === 'string' && told !== '' ? told : name
+    const { type: declaredType, response, item, output_index: index, error } = event
+    const type = typeof declaredType === 'string' && declaredType !== '' ? declaredType : name
     if (type === 'error' || (isObject(error) && !type.startsWith('response.'))) return 'failed'
     if (type === 'response.output_item.done' && isObject(item))
       this.#items.set(typeof index === 'number' ? index : this.#items.size, item)

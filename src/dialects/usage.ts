@@ -1,7 +1,7 @@
 import { TIER_CHARS_MAX, TIER_MEMBERS } from '../schemas/models/price-conditions.ts'
 import type { Members } from '../schemas/values/members.ts'
 import type { ReportedTiers, TokenUsage, ShownUsage, AnswerPieces } from './parts.ts'
-import { SEARCHES_TOLD_MAX, TOKENS_TOLD_MAX } from '../schemas/inference/token-limits.ts'
+import { REPORTED_SEARCHES_MAX, REPORTED_TOKENS_MAX } from '../schemas/inference/token-limits.ts'
 import { bytesOf } from '../schemas/values/json-bytes.ts'
 import { MEDIA_KINDS, type MediaFigures } from '../schemas/money/costs.ts'
 
@@ -22,11 +22,11 @@ export function reportedWith(reported: ReportedTiers, members: Members): Reporte
 }
 
 /**
- * Searches of the web that a provider reports, or that its answer shows: at most SEARCHES_TOLD_MAX, which
+ * Searches of the web that a provider reports, or that its answer shows: at most REPORTED_SEARCHES_MAX, which
  * exceeds the bound of any call. 0 for a missing figure or one that is not a count.
  */
 export function searchesOf(figure: unknown): number {
-  return Number.isSafeInteger(figure) ? Math.min(Math.max(0, Number(figure)), SEARCHES_TOLD_MAX) : 0
+  return Number.isSafeInteger(figure) ? Math.min(Math.max(0, Number(figure)), REPORTED_SEARCHES_MAX) : 0
 }
 
 /** The figures with so many searches, if there were any. */
@@ -36,7 +36,7 @@ export function withSearches(usage: TokenUsage, searches: number): TokenUsage {
 
 /** A count of tokens that a provider reports; null for a missing figure or one that is not a count. */
 export function countOf(figure: unknown): number | null {
-  const isCount = Number.isSafeInteger(figure) && Number(figure) >= 0 && Number(figure) <= TOKENS_TOLD_MAX
+  const isCount = Number.isSafeInteger(figure) && Number(figure) >= 0 && Number(figure) <= REPORTED_TOKENS_MAX
   return isCount ? Number(figure) : null
 }
 
@@ -44,14 +44,14 @@ export function countOf(figure: unknown): number | null {
  * The usage with its audio and image tokens, if any. Each figure is capped at the bucket that it is a part
  * of, whatever the provider reports.
  */
-export function withMedia(usage: TokenUsage, told: MediaFigures): TokenUsage {
+export function withMedia(usage: TokenUsage, reportedMedia: MediaFigures): TokenUsage {
   const { input, cacheRead, output } = usage
-  const audio = Math.min(told.audio, input)
+  const audio = Math.min(reportedMedia.audio, input)
   const media = {
     audio,
-    image: Math.min(told.image, input - audio),
-    audioRead: Math.min(told.audioRead, cacheRead),
-    audioOutput: Math.min(told.audioOutput, output),
+    image: Math.min(reportedMedia.image, input - audio),
+    audioRead: Math.min(reportedMedia.audioRead, cacheRead),
+    audioOutput: Math.min(reportedMedia.audioOutput, output),
   }
   return MEDIA_KINDS.some((kind) => media[kind] > 0) ? { ...usage, media } : usage
 }
@@ -67,10 +67,10 @@ const OPEN = Buffer.from('{')
 
 /** An answer, or an event, with its usage. */
 export function usageBetween(
-  { before, told, after }: AnswerPieces,
+  { before, usageMembers, after }: AnswerPieces,
   { whole, added }: ShownUsage,
 ): readonly Uint8Array[] {
-  if (told === null || added === null) return [...before, Buffer.from(whole), ...after]
-  const comma = bytesOf(told) === 0 ? '' : ','
-  return [...before, OPEN, ...told, Buffer.from(`${comma}${added}}`), ...after]
+  if (usageMembers === null || added === null) return [...before, Buffer.from(whole), ...after]
+  const comma = bytesOf(usageMembers) === 0 ? '' : ','
+  return [...before, OPEN, ...usageMembers, Buffer.from(`${comma}${added}}`), ...after]
 }

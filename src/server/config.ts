@@ -85,7 +85,10 @@ export class ConfigInvalid extends Error {
   constructor(problems: readonly Problem[]) {
     super(
       problems
-        .map(({ name, said, expected, got }) => `${name}: ${said ?? `expected ${expected}, got ${got}`}`)
+        .map(
+          ({ name, said: fullText, expected, got }) =>
+            `${name}: ${fullText ?? `expected ${expected}, got ${got}`}`,
+        )
         .join('\n'),
     )
     this.problems = problems

@@ -17,5 +17,5 @@ export function translatedAnswer({ dialect, head, isEncryptedAsked, ...read }: J
   const { before, after } = aroundUsage(text, shownTier(whole.value.reported))
   const pieces = [Buffer.from(before), Buffer.from(after)] as const
   const [{ length: beforeBytes }] = pieces
-  return { ok: true, ...figures, answer: joined(pieces), beforeBytes, toldBytes: null }
+  return { ok: true, ...figures, answer: joined(pieces), beforeBytes, usageBytes: null }
 }

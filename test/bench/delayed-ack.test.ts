@@ -149,14 +149,16 @@ t.test('no way of asking the product takes some 40 ms', async (t) => {
   ])
   t.teardown(() => Promise.all([stand.stop(), bigStand.stop()]))
   for (const [name, [{ port }, request]] of Object.entries(modes(stand, bigStand))) {
-    const told: string[] = []
-    for (let tried = 0; tried < TRIES && told.length === tried; tried++) {
+    const reported: string[] = []
+    for (let tried = 0; tried < TRIES && reported.length === tried; tried++) {
       const histogram = await drive(port, request)
       const found = clusterAt(histogram, HELD_MS)
       if (found.isCluster)
-        told.push(`${JSON.stringify(found)}, p50 ${(histogram.getValueAtPercentile(50) / 1e3).toFixed(2)} ms`)
+        reported.push(
+          `${JSON.stringify(found)}, p50 ${(histogram.getValueAtPercentile(50) / 1e3).toFixed(2)} ms`,
+        )
       t.equal(histogram.totalCount, REQUESTS)
     }
-    t.ok(told.length < TRIES, `${name}: ${told.join('; ')}`)
+    t.ok(reported.length < TRIES, `${name}: ${reported.join('; ')}`)
   }
 })

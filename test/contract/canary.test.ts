@@ -117,12 +117,12 @@ t.test('no prompt, address or webhook secret of a video job is in a reply, a log
     { ...job, callback_url: `https://hooks.invalid:22/${CALLBACK_CANARY}` },
     { ...job, prompt: [PROMPT_CANARY], [PROMPT_CANARY]: 1 },
   ]
-  const said = await Promise.all(bodies.map((body) => videos('', body)))
+  const stated = await Promise.all(bodies.map((body) => videos('', body)))
   t.same(
-    said.map(({ status }) => status),
+    stated.map(({ status }) => status),
     [202, 202, 400, 400, 400],
   )
-  const ids = said.slice(0, 2).map(({ body }) => String(body['id']))
+  const ids = stated.slice(0, 2).map(({ body }) => String(body['id']))
   const ends = await Promise.all(ids.map(untilEnded))
   t.same(
     ends.map(({ body }) => body['status']),
@@ -141,7 +141,7 @@ t.test('no prompt, address or webhook secret of a video job is in a reply, a log
   const outputs = [
     stand.output(),
     JSON.stringify([pages, printed]),
-    ...[...said, ...ends, listed].map(({ text }) => text),
+    ...[...stated, ...ends, listed].map(({ text }) => text),
   ]
   for (const canary of [PROMPT_CANARY, CALLBACK_CANARY, IMAGE_CANARY, secret]) {
     t.same(
@@ -169,8 +169,8 @@ t.test('no SCIM token is in a reply, a log, a page, a list or the audit log', as
     '/api/v1/models',
     `/scim/v2/${made.token}`,
   ]
-  const said = await Promise.all(paths.map((path) => call(path, made.token)))
-  t.match(said, [/^200 .*"patch":\{"supported":true\}/, /^404 /, /^403 .*needs an inference/, /^404 /])
+  const stated = await Promise.all(paths.map((path) => call(path, made.token)))
+  t.match(stated, [/^200 .*"patch":\{"supported":true\}/, /^404 /, /^403 .*needs an inference/, /^404 /])
   const printed = await Promise.all(
     [
       ['scim', 'tokens', 'list'],
@@ -183,7 +183,7 @@ t.test('no SCIM token is in a reply, a log, a page, a list or the audit log', as
   const pages = await Promise.all(['/metrics', '/readyz'].map((path) => stand.admin(path)))
   const outputs = [
     stand.output(),
-    ...said,
+    ...stated,
     ...printed.map((one) => JSON.stringify(one)),
     ...pages.map(({ text }) => text),
   ]
@@ -193,28 +193,28 @@ t.test('no SCIM token is in a reply, a log, a page, a list or the audit log', as
   )
 })
 
-interface Said {
+interface Stated {
   readonly status: number
   readonly text: string
   readonly body: Readonly<Record<string, unknown>>
 }
 
-async function videos(path: string, body?: object): Promise<Said> {
+async function videos(path: string, body?: object): Promise<Stated> {
   const answer = await fetch(`${stand.keys.base_url}/videos${path}`, {
     headers: { authorization: `Bearer ${stand.keys.inference_key}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
   })
   const text = `${JSON.stringify([...answer.headers])} ${await answer.clone().text()}`
-  return { status: answer.status, text, body: (await answer.json()) as Said['body'] }
+  return { status: answer.status, text, body: (await answer.json()) as Stated['body'] }
 }
 
-async function untilEnded(id: string): Promise<Said> {
-  let said = await videos(`/${id}`)
+async function untilEnded(id: string): Promise<Stated> {
+  let text = await videos(`/${id}`)
   await until('the job has ended', async () => {
-    said = await videos(`/${id}`)
-    return said.body['status'] === 'completed' || said.body['status'] === 'failed'
+    text = await videos(`/${id}`)
+    return text.body['status'] === 'completed' || text.body['status'] === 'failed'
   })
-  return said
+  return text
 }
 
 /** An attempt of each has failed: what is logged of it has been. */

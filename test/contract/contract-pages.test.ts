@@ -33,17 +33,17 @@ function compared(text: string): { readonly wrong: readonly string[]; readonly c
     .filter((line) => line.startsWith('|'))
     .flatMap((line) => {
       const cells = line.split('|').slice(1, -1)
-      const told = textOf(
+      const reported = textOf(
         [...(cells.at(-1) ?? '').matchAll(/\b[45]\d\d\b/g)].map(([status]) => Number(status)),
       )
       return [...(cells[0] ?? '').matchAll(/`((?:GET|POST|PUT|PATCH|DELETE) \/[^`]+)`/g)].map(
-        ([, name = '']) => ({ name, told }),
+        ([, name = '']) => ({ name, reported }),
       )
     })
-  const wrong = rows.flatMap(({ name, told }) => {
+  const wrong = rows.flatMap(({ name, reported }) => {
     const answered = ANSWERED.get(name)
     if (answered === undefined) return [`${name} is no operation`]
-    return answered === told ? [] : [`${name} answers ${answered}, and the page says ${told}`]
+    return answered === reported ? [] : [`${name} answers ${answered}, and the page says ${reported}`]
   })
   return { wrong, count: rows.length }
 }

@@ -43,14 +43,14 @@ t.test(
   { skip },
   async (t) => {
     const created = OPERATIONS.find(({ id }) => id === 'embeddings.create')
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const echo = operation({
       ...(created as object),
       id: 'embeddings.create',
       path: '/embeddings',
       run: (call) => {
-        heard.push(call.body)
-        return { ok: true, value: { kind: 'json', value: { said: '<b>not bold</b>' } } }
+        received.push(call.body)
+        return { ok: true, value: { kind: 'json', value: { stated: '<b>not bold</b>' } } }
       },
     })
     const { url } = await openFront(t, [echo])
@@ -65,7 +65,7 @@ t.test(
     await form.getByRole('button', { name: 'Send POST' }).click()
     await form.getByRole('status').getByText('200').waitFor()
     t.match(await form.locator('pre').innerText(), '<b>not bold</b>')
-    t.match(heard, [{ model: 'sluice/lexical-1' }])
+    t.match(received, [{ model: 'sluice/lexical-1' }])
     const kept = await page.evaluate<string>(
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, document.documentElement.outerHTML])',
     )

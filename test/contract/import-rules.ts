@@ -91,12 +91,12 @@ const HOLDS: Readonly<Record<string, string>> = {
 
 /** The table as ARCHITECTURE.md shows it; tools/generated-pages.mjs writes it there. */
 export function importTable(): string {
-  const told = (names: readonly string[] | 'all'): string => {
+  const reported = (names: readonly string[] | 'all'): string => {
     if (names === 'all') return 'everything'
     return names.length === 0 ? 'nothing' : names.map((name) => `\`${name}\``).join(', ')
   }
   const rows = Object.entries(MAY_IMPORT).map(
-    ([folder, names]) => `| \`${folder}\` | ${HOLDS[folder] ?? ''} | ${told(names)} |`,
+    ([folder, names]) => `| \`${folder}\` | ${HOLDS[folder] ?? ''} | ${reported(names)} |`,
   )
   return ['| Folder | What it holds | May import |', '| --- | --- | --- |', ...rows].join('\n')
 }

@@ -64,8 +64,8 @@ t.test('every reference in the document resolves', async (t) => {
 })
 
 for (const operation of OPERATIONS) {
-  const told = document.paths[operation.path]?.[operation.method === 'any' ? 'post' : operation.method]
-  if (told === undefined) continue
+  const answer = document.paths[operation.path]?.[operation.method === 'any' ? 'post' : operation.method]
+  if (answer === undefined) continue
 
   t.test(`${operation.id}: the document has its statuses and no other`, async (t) => {
     const ofContent = operation.success.content === undefined ? [] : [206, 304, 416]
@@ -79,13 +79,13 @@ for (const operation of OPERATIONS) {
       ...ofQuery,
       ...ofCondition,
     ].map(String)
-    t.same(Object.keys(told.responses).sort(), [...new Set(statuses)].sort())
+    t.same(Object.keys(answer.responses).sort(), [...new Set(statuses)].sort())
   })
 
   t.test(`${operation.id}: the document has its shapes`, async (t) => {
     const json = operation.area === 'scim' ? 'application/scim+json' : 'application/json'
     const type = operation.success.isRelayed === true ? '*/*' : (operation.success.content ?? json)
-    const success = told.responses[String(operation.success.status)]?.content?.[type]?.schema
+    const success = answer.responses[String(operation.success.status)]?.content?.[type]?.schema
     // One that only ever refuses is described by its error.
     const isRefusal = operation.statuses.includes(operation.success.status)
     const place = { subject: operation.tag, operation: operation.id, side: 'answer' } as const
@@ -94,7 +94,7 @@ for (const operation of OPERATIONS) {
         deref(success),
         operation.success.body === null ? undefined : plain(operation.success.body, place),
       )
-    const body = told.requestBody?.content[json]?.schema
+    const body = answer.requestBody?.content[json]?.schema
     t.same(
       body === undefined ? undefined : deref(body),
       operation.input.body === undefined
@@ -105,7 +105,7 @@ for (const operation of OPERATIONS) {
 
   t.test(`${operation.id}: the document has its parameters`, async (t) => {
     const named = (place: string): readonly string[] =>
-      (told.parameters ?? [])
+      (answer.parameters ?? [])
         .filter((one) => one.in === place)
         .map((one) => one.name)
         .sort()

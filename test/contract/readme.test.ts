@@ -131,7 +131,7 @@ t.test('each folder of the code that a page for developers names is there', asyn
 })
 
 t.test('pages for developers name words that the file has: `a.ts` (`word`), `word` in `a.ts`', async (t) => {
-  const told = INSIDE.flatMap(({ path, text }) => [
+  const reported = INSIDE.flatMap(({ path, text }) => [
     ...[...text.matchAll(/`([\w/.-]+\.ts)` \(`([#\w]+)`\)/g)].map(([, file = '', word = '']) => ({
       path,
       file,
@@ -149,9 +149,9 @@ t.test('pages for developers name words that the file has: `a.ts` (`word`), `wor
       .find((one) => existsSync(one))
     return at === undefined ? '' : readFileSync(at, 'utf8')
   }
-  t.ok(told.length > 15, `${told.length} words`)
+  t.ok(reported.length > 15, `${reported.length} words`)
   t.same(
-    told
+    reported
       .filter(({ file, word }) => !new RegExp(`${word}\\b`).test(textOf(file)))
       .map(({ path, file, word }) => `${path}: ${word} in ${file}`),
     [],

@@ -124,8 +124,8 @@ for (const operation of ONE_OF_EACH_KIND) {
     })
 
     t.test(`${operation.id} ${listed(415, 400)}: a body of another type`, async (t) => {
-      const told = await ask(crashed, operation, keyFor(operation), { type: 'text/plain' })
-      t.match(told, { status: listed(415, 400), type: 'content_type_unsupported' })
+      const answer = await ask(crashed, operation, keyFor(operation), { type: 'text/plain' })
+      t.match(answer, { status: listed(415, 400), type: 'content_type_unsupported' })
     })
 
     t.test(`${operation.id} ${listed(408, 400)}: a body that does not come`, async (t) => {
@@ -190,7 +190,7 @@ function crashing(operation: AnyOperation): AnyOperation {
   }
 }
 
-interface Told {
+interface Answer {
   readonly status: number
   readonly type: string
   readonly challenge: string | null
@@ -203,7 +203,7 @@ async function ask(
   operation: AnyOperation,
   key: string | null,
   more: { readonly body?: string; readonly type?: string } = {},
-): Promise<Told> {
+): Promise<Answer> {
   const type = operation.input.upload === 'form' ? 'multipart/form-data; boundary=b' : 'application/json'
   const answer = await fetch(`${url}${pathOf(operation)}`, {
     method: operation.method === 'any' ? 'POST' : operation.method.toUpperCase(),

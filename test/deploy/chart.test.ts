@@ -26,7 +26,7 @@ import {
   listAt,
   membersAt,
   plantedSecrets,
-  told,
+  reported,
   yamlOf,
   type Member,
 } from '../support/nodes/deploy.ts'
@@ -293,26 +293,26 @@ t.test(
 
 t.test(
   'Helm lints the chart cleanly, and renders and refuses the same as these tests',
-  { skip: told('helm', ['version']) === null && 'helm is not installed' },
+  { skip: reported('helm', ['version']) === null && 'helm is not installed' },
   async (t) => {
     const folder = temporaryFolder(t, 'helm')
     const file = join(folder, 'values.json')
     const helm = (
       verb: readonly string[],
       values: Values,
-    ): { readonly code: number; readonly said: string } => {
+    ): { readonly code: number; readonly stated: string } => {
       writeFileSync(file, JSON.stringify(values))
-      return told('helm', [...verb, DEPLOY + CHART, `--values=${file}`]) ?? { code: 1, said: '' }
+      return reported('helm', [...verb, DEPLOY + CHART, `--values=${file}`]) ?? { code: 1, stated: '' }
     }
     const template = ['template', 'sluice', '--namespace=sluice', '--kube-version=1.31.0']
     const sorted = (documents: readonly Member[]): readonly Member[] =>
       documents.filter((one) => one !== null).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
     for (const values of [{}, ALL]) {
       const linted = helm(['lint', '--strict'], values)
-      t.equal(linted.code, 0, linted.said)
+      t.equal(linted.code, 0, linted.stated)
       const rendered = helm(template, values)
       t.equal(rendered.code, 0)
-      t.same(sorted(yamlOf(rendered.said)), sorted(renderChart({ values })))
+      t.same(sorted(yamlOf(rendered.stated)), sorted(renderChart({ values })))
     }
     for (const [what, values] of REFUSED) t.not(helm(template, values).code, 0, what)
   },

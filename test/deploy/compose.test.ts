@@ -8,7 +8,7 @@ import {
   listAt,
   membersAt,
   secretFile,
-  told,
+  reported,
   yamlOf,
 } from '../support/nodes/deploy.ts'
 import { makeSecrets } from '../support/nodes/nodes.ts'
@@ -22,16 +22,18 @@ const ONCE = new Set(['migrate', 'bucket'])
 
 t.test(
   'docker compose takes the file',
-  { skip: (told('docker', ['compose', 'version'])?.code ?? 1) !== 0 && 'docker compose is not installed' },
+  {
+    skip: (reported('docker', ['compose', 'version'])?.code ?? 1) !== 0 && 'docker compose is not installed',
+  },
   async (t) => {
-    const { code, said } = told('docker', [
+    const { code, stated } = reported('docker', [
       'compose',
       '-f',
       `${DEPLOY}compose.yaml`,
       'config',
       '--quiet',
-    ]) ?? { code: 1, said: '' }
-    t.equal(code, 0, said)
+    ]) ?? { code: 1, stated: '' }
+    t.equal(code, 0, stated)
   },
 )
 

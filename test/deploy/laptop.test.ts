@@ -13,7 +13,7 @@ import {
   environmentOf,
   listAt,
   membersAt,
-  told,
+  reported,
   yamlOf,
 } from '../support/nodes/deploy.ts'
 import { pairsOf, parseDockerfile } from '../support/nodes/dockerfile.ts'
@@ -34,10 +34,12 @@ const portOf = (setting: object): number => Number('default' in setting ? settin
 
 t.test(
   'docker compose takes the file for a laptop',
-  { skip: (told('docker', ['compose', 'version'])?.code ?? 1) !== 0 && 'docker compose is not installed' },
+  {
+    skip: (reported('docker', ['compose', 'version'])?.code ?? 1) !== 0 && 'docker compose is not installed',
+  },
   async (t) => {
-    const config = told('docker', ['compose', '-f', DEPLOY + FILE, 'config', '--quiet'])
-    t.equal(config?.code, 0, config?.said ?? '')
+    const config = reported('docker', ['compose', '-f', DEPLOY + FILE, 'config', '--quiet'])
+    t.equal(config?.code, 0, config?.stated ?? '')
   },
 )
 

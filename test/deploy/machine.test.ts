@@ -4,7 +4,7 @@ import t from 'tap'
 import { FILE_BYTES_MAX } from '../../src/schemas/files/file-limits.ts'
 import { EGRESS_DEADLINE_MS } from '../../src/schemas/egress/egress-limits.ts'
 import { EMBEDDINGS_BODY_BYTES_MAX } from '../../src/schemas/embeddings/embedding-limits.ts'
-import { deployFile, told } from '../support/nodes/deploy.ts'
+import { deployFile, reported } from '../support/nodes/deploy.ts'
 import { balancerConfig } from '../support/nodes/nodes.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -13,19 +13,19 @@ const EXPOSURE_MAX = 2
 
 t.test(
   'nginx takes the configuration of the load balancer',
-  { skip: told('nginx', ['-v']) === null && 'nginx is not installed' },
+  { skip: reported('nginx', ['-v']) === null && 'nginx is not installed' },
   async (t) => {
     const folder = temporaryFolder(t, 'nginx')
     writeFileSync(join(folder, 'nginx.conf'), balancerConfig({ folder, port: 1, nodes: [2, 3] }))
-    const { code, said } = told('nginx', [
+    const { code, stated } = reported('nginx', [
       '-t',
       '-c',
       join(folder, 'nginx.conf'),
       '-e',
       join(folder, 'error.log'),
-    ]) ?? { code: 1, said: '' }
-    t.equal(code, 0, said)
-    t.notMatch(said, /warn/)
+    ]) ?? { code: 1, stated: '' }
+    t.equal(code, 0, stated)
+    t.notMatch(stated, /warn/)
   },
 )
 
@@ -39,7 +39,7 @@ t.test('the load balancer allows the largest bodies and the longest answers of a
   t.ok(Number(/keepalive_timeout (\d+)s/.exec(text)?.[1]) < 10, 'a node ends what idles for 10 s')
 })
 
-const hasSystemd = told('systemd-analyze', ['--version'])?.code === 0
+const hasSystemd = reported('systemd-analyze', ['--version'])?.code === 0
 t.test(
   'systemd takes the unit, and rates its exposure as low',
   { skip: !hasSystemd && 'systemd-analyze is not installed' },
@@ -48,15 +48,15 @@ t.test(
     const unit = join(folder, 'sluice.service')
     // Nothing is installed where the unit says.
     writeFileSync(unit, deployFile('systemd/sluice.service').replaceAll('/usr/bin/node', process.execPath))
-    const verified = told('systemd-analyze', ['verify', '--man=no', unit])
-    t.notMatch(verified?.said ?? '', /sluice\.service.*(Unknown|Failed to parse|ignoring|invalid)/i)
-    const judged = told('systemd-analyze', [
+    const verified = reported('systemd-analyze', ['verify', '--man=no', unit])
+    t.notMatch(verified?.stated ?? '', /sluice\.service.*(Unknown|Failed to parse|ignoring|invalid)/i)
+    const judged = reported('systemd-analyze', [
       'security',
       '--offline=true',
       `--threshold=${EXPOSURE_MAX * 10}`,
       unit,
     ])
-    t.equal(judged?.code, 0, judged?.said.trim().split('\n').at(-1) ?? 'no answer')
+    t.equal(judged?.code, 0, judged?.stated.trim().split('\n').at(-1) ?? 'no answer')
   },
 )
 

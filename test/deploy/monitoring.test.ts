@@ -7,7 +7,7 @@ import { CLOCK_SKEW_MS_MAX } from '../../src/server/cli/operator/doctor/clock.ts
 import { FAILED_SHARE_MAX, JOURNAL_LAG_MS_MAX } from '../../src/server/observe/findings.ts'
 import { BUSY_SHARE_MAX, THREAD_WAIT_MS_MAX } from '../../src/server/observe/load-advice.ts'
 import { aggregate } from '../../src/server/observe/metrics.ts'
-import { DEPLOY, deployFile, told, yamlOf } from '../support/nodes/deploy.ts'
+import { DEPLOY, deployFile, reported, yamlOf } from '../support/nodes/deploy.ts'
 import { metricFamilies, NODE_FACTS } from '../support/nodes/metric-families.ts'
 import { nodeSettings, startNode } from '../support/nodes/node.ts'
 import { ROOT } from '../support/source.ts'
@@ -275,15 +275,15 @@ t.test('alerts judge by the limits of doctor and of the live view', async (t) =>
 
 t.test(
   'promtool takes the rules',
-  { skip: told('promtool', ['--version']) === null && 'promtool is not installed' },
+  { skip: reported('promtool', ['--version']) === null && 'promtool is not installed' },
   async (t) => {
-    const { code, said } = told('promtool', [
+    const { code, stated } = reported('promtool', [
       'check',
       'rules',
       '--lint=all',
       '--lint-fatal',
       `${DEPLOY}${RULES_FILE}`,
-    ]) ?? { code: 1, said: '' }
-    t.equal(code, 0, said)
+    ]) ?? { code: 1, stated: '' }
+    t.equal(code, 0, stated)
   },
 )

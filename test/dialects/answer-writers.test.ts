@@ -23,8 +23,8 @@ t.test("a client assembles the whole answer from a stream, valid for OpenRouter'
         const parts = isOriginal ? made.map(asOriginal) : made
         const stream = streamOfParts(dialect, parts)
         const answer = wholeOfParts(dialect, parts)
-        const { put, said } = await bothOf(dialect, stream, answer)
-        t.hasStrict({ ...put, content: put['content'] ?? '' }, said)
+        const { put, stated } = await bothOf(dialect, stream, answer)
+        t.hasStrict({ ...put, content: put['content'] ?? '' }, stated)
         // S knows functions alone in chat.
         const [checkEvent, checkAnswer] = isOriginal && dialect === 'chat' ? [] : checks[dialect]
         if (checkAnswer !== undefined) checkAnswer(answer)
@@ -155,19 +155,19 @@ t.test('responses: signatures only where the request asks for them', (t) => {
     ...[summary('b'), signed(CLAUDE, 'S', 'reasoning')],
     ...[tool('c1'), signed(GEMINI, 'G', 'call'), finish({ reason: 'tool_calls' })],
   ]
-  const said = (text: string): object[] => [{ type: 'summary_text', text }]
+  const stated = (text: string): object[] => [{ type: 'summary_text', text }]
   const asked = wholeOfParts('responses', parts)
   t.match(asked['output'], [
-    { type: 'reasoning', summary: said('a'), encrypted_content: `sl1.${OPENAI}.E` },
+    { type: 'reasoning', summary: stated('a'), encrypted_content: `sl1.${OPENAI}.E` },
     { type: 'reasoning', summary: [], encrypted_content: `sl1.${CLAUDE}+redacted.R` },
-    { type: 'reasoning', summary: said('b'), encrypted_content: `sl1.${CLAUDE}.S` },
+    { type: 'reasoning', summary: stated('b'), encrypted_content: `sl1.${CLAUDE}.S` },
     { type: 'function_call', call_id: 'c1' },
     { type: 'reasoning', summary: [], encrypted_content: `sl1.${GEMINI}+call.G` },
   ])
   const plain = wholeOfParts('responses', parts, {})
   t.match(plain['output'], [
-    { type: 'reasoning', summary: said('a') },
-    { type: 'reasoning', summary: said('b') },
+    { type: 'reasoning', summary: stated('a') },
+    { type: 'reasoning', summary: stated('b') },
     { type: 'function_call', call_id: 'c1' },
   ])
   t.notOk(JSON.stringify(plain).includes('encrypted_content'))

@@ -127,12 +127,12 @@ t.test('calls of a whole answer that share an index have indexes of their own', 
 })
 
 t.test('reasoning goes out under the names of both its families of clients', async (t) => {
-  const said = (members: string): string => {
+  const stated = (members: string): string => {
     const text = given(`{"choices":[{"message":{"role":"assistant"${members}}}]}`)
     return /"message":(\{[^}]*\})/.exec(text)?.[1] ?? ''
   }
   t.equal(
-    said(',"reasoning_content":"\\u00e9 é","content":"x"'),
+    stated(',"reasoning_content":"\\u00e9 é","content":"x"'),
     '{"role":"assistant","reasoning_content":"\\u00e9 é","content":"x","reasoning":"\\u00e9 é"}',
   )
   for (const members of [
@@ -142,9 +142,9 @@ t.test('reasoning goes out under the names of both its families of clients', asy
     ',"reasoning_content":null',
     ',"reasoning":"b"',
   ])
-    t.equal(said(members), `{"role":"assistant"${members}}`)
+    t.equal(stated(members), `{"role":"assistant"${members}}`)
   t.equal(
-    said(',"reasoning_content":"a","audio":null'),
+    stated(',"reasoning_content":"a","audio":null'),
     '{"role":"assistant","reasoning_content":"a","reasoning":"a"}',
   )
   const long = 'x'.repeat(100_000)

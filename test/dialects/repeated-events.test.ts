@@ -86,17 +86,17 @@ t.test('random texts, each event after the last', async (t) => {
   const letters = ['a', ' ', '"', '\\', '\n', 'é', '😀', '}', ']', ',', ':', '\u2028', '\0']
   let bytes = 0
   for (let nth = 0; nth < 2_000; nth++) {
-    const said = Array.from(
+    const stated = Array.from(
       { length: random() * 12 },
       () => letters[Math.floor(random() * letters.length)] ?? '',
     ).join('')
-    bytes += Buffer.byteLength(said)
+    bytes += Buffer.byteLength(stated)
     const [data = ''] = dataOf(
-      stream.read(Buffer.from(`data: ${event(text(JSON.stringify(said)))}\n\n`)).events,
+      stream.read(Buffer.from(`data: ${event(text(JSON.stringify(stated)))}\n\n`)).events,
     )
     t.equal(
       (JSON.parse(data) as { choices: [{ delta: { content: string } }] }).choices[0].delta.content,
-      said,
+      stated,
     )
   }
   t.equal(stream.outputBytes, bytes)

@@ -51,10 +51,10 @@ function failUnlessOver(name: string): () => void {
  * and of some that stood for killed processes it waits for ever, at full speed.
  */
 function endItself(): void {
-  let isTold = false
+  let isReported = false
   process.on('beforeExit', () => {
-    if (isTold) process.exit()
-    isTold = true
+    if (isReported) process.exit()
+    isReported = true
     // tap prints its sums in an event of its own kind.
     setImmediate(() => undefined)
   })

@@ -164,10 +164,10 @@ function endGroup(pid = 0): void {
  * Steps that failed, were refused without the text saying so, or answered something else than the text shows.
  */
 function failuresOf(steps: readonly Step[], ran: Ran, mapped: (text: string) => string): string[] {
-  const [printed, told] = [byStep(ran.stdout), byStep(ran.stderr)]
+  const [printed, logged] = [byStep(ran.stdout), byStep(ran.stderr)]
   const reached = steps.filter((_, at) => printed.has(String(at)))
   const failures = reached.flatMap((step, at) => {
-    const [body = '', errors = ''] = [printed.get(String(at)), told.get(String(at))]
+    const [body = '', errors = ''] = [printed.get(String(at)), logged.get(String(at))]
     const isLast = at === reached.length - 1
     const problems =
       isLast && ran.code !== 0

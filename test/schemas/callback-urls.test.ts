@@ -6,7 +6,7 @@ import { LOOKUPS_MAX } from '../../src/schemas/egress/egress-limits.ts'
 import { openEgress } from '../../src/server/egress/egress.ts'
 
 /** @param looked result of looking up the name */
-async function said(url: string, looked: Outcome<null> = ok(null)): Promise<unknown> {
+async function text(url: string, looked: Outcome<null> = ok(null)): Promise<unknown> {
   const gate = {
     vetted: ({ port }: { readonly port: number | null }) =>
       port === 22 ? fail('destination_refused') : ok({ check: () => Promise.resolve(looked) }),
@@ -16,22 +16,22 @@ async function said(url: string, looked: Outcome<null> = ok(null)): Promise<unkn
 }
 
 t.test('a refusal names the invalid part of the address, and never the address itself', async (t) => {
-  t.equal(await said('hooks.example/in'), 'is not a URL')
-  t.equal(await said('https://hooks.example/\u00e9'), 'is not a URL')
-  t.equal(await said('http://hooks.example/in?token=hush'), 'is not HTTPS')
-  t.equal(await said('https:///hooks.example/in'), 'is not a URL')
-  t.equal(await said('https://hooks.example\\@127.0.0.1/in'), 'is not a URL')
-  t.equal(await said('https://user:hush@hooks.example/in'), 'contains a user name or password')
-  t.equal(await said('https://hooks.example:22/in'), 'has a port or a host that is not allowed')
+  t.equal(await text('hooks.example/in'), 'is not a URL')
+  t.equal(await text('https://hooks.example/\u00e9'), 'is not a URL')
+  t.equal(await text('http://hooks.example/in?token=hush'), 'is not HTTPS')
+  t.equal(await text('https:///hooks.example/in'), 'is not a URL')
+  t.equal(await text('https://hooks.example\\@127.0.0.1/in'), 'is not a URL')
+  t.equal(await text('https://user:hush@hooks.example/in'), 'contains a user name or password')
+  t.equal(await text('https://hooks.example:22/in'), 'has a port or a host that is not allowed')
   t.equal(
-    await said('https://hooks.example/in', fail('destination_refused')),
+    await text('https://hooks.example/in', fail('destination_refused')),
     'resolves to an address that is not allowed',
   )
 })
 
 t.test('accepts a name that cannot be looked up now, because every delivery looks it up again', async (t) => {
-  t.equal(await said('https://hooks.example/in', fail('busy')), 'accepted')
-  t.equal(await said('https://hooks.example:8443/in'), 'accepted')
+  t.equal(await text('https://hooks.example/in', fail('busy')), 'accepted')
+  t.equal(await text('https://hooks.example:8443/in'), 'accepted')
 })
 
 t.test('names that never resolve take lookups of one workspace only', async (t) => {

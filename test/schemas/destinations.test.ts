@@ -109,5 +109,5 @@ t.test('explains what is wrong with an entry', async (t) => {
       '',
     ].map((text) => [text, /^a comma-separated list of/] as const),
   ]
-  for (const [text, said] of wrong) t.match(parseAllowEntry(text), said, text)
+  for (const [text, stated] of wrong) t.match(parseAllowEntry(text), stated, text)
 })

@@ -132,20 +132,20 @@ t.test('the cures fit the maximum that the call has, and the money that is left'
   )
   t.equal(cures({ affordable: 0 }, 0), "Raise the key's limit, or use another key.")
   const budget = failureOf(limitOf('workspace', 'monthly'))
-  const told = withAffordable(budget, 1, {
+  const answer = withAffordable(budget, 1, {
     member: 'max_tokens',
     affordable: 85,
     asked: 300,
     byDefault: null,
   })
-  t.match(textOf(told), /, raise the budget, or wait until the limit resets\.$/)
+  t.match(textOf(answer), /, raise the budget, or wait until the limit resets\.$/)
   const none = withAffordable(budget, 1, { member: 'max_tokens', affordable: 0, asked: 1, byDefault: null })
   t.match(
     textOf(none),
     /one output token\. Raise the budget, or wait until the limit resets\.$/,
     'another key has the same budget',
   )
-  t.equal(told.metadata?.affordable_output_tokens, 85)
+  t.equal(answer.metadata?.affordable_output_tokens, 85)
   t.end()
 })
 

@@ -113,8 +113,8 @@ t.test('more seconds never cost less, and a known resolution never more than an 
   const resolution = fc.constantFrom('480p', '720p', '4K')
   fc.assert(
     fc.property(pricing, seconds, seconds, resolution, fc.boolean(), (prices, a, b, known, hasAudio) => {
-      const cost = (time: number, said: string | null) =>
-        videoCostNano(prices, { seconds: time, resolution: said, hasAudio })
+      const cost = (time: number, text: string | null) =>
+        videoCostNano(prices, { seconds: time, resolution: text, hasAudio })
       const [short, long] = [Math.min(a, b), Math.max(a, b)]
       return cost(short, known) <= cost(long, known) && cost(long, known) <= cost(long, null)
     }),

@@ -15,14 +15,14 @@ const ENDED: EndedVideo = {
 }
 const ORIGIN = 'https://sluice.test:8443'
 
-function told(
+function reported(
   more: Partial<EndedVideo>,
 ): Record<string, unknown> & { readonly data: Record<string, unknown> } {
-  return JSON.parse(webhookBody({ ...ENDED, ...more }, ORIGIN)) as ReturnType<typeof told>
+  return JSON.parse(webhookBody({ ...ENDED, ...more }, ORIGIN)) as ReturnType<typeof reported>
 }
 
 t.test('the body of a completed job has its clips and its cost, and no error', async (t) => {
-  t.same(told({}), {
+  t.same(reported({}), {
     type: 'video.generation.completed',
     created_at: '2026-11-20T12:00:00.250Z',
     data: {
@@ -40,19 +40,19 @@ t.test('the body of a completed job has its clips and its cost, and no error', a
 
 t.test('the body of every other end has its error, and neither clips nor cost', async (t) => {
   for (const status of VIDEO_ENDINGS.filter((ending) => ending !== 'completed')) {
-    const { type, data } = told({ status, error: 'acme: no', outputs: 0 })
+    const { type, data } = reported({ status, error: 'acme: no', outputs: 0 })
     t.equal(type, `video.generation.${status}`)
     t.same(data, { id: 'vid_1', status, generation_id: 'gen_1', model: 'acme/clip', error: 'acme: no' })
   }
 })
 
 t.test('a job that no provider has taken has neither generation nor model', async (t) => {
-  t.match(told({ status: 'failed', generationId: null, error: 'e' }).data, {
+  t.match(reported({ status: 'failed', generationId: null, error: 'e' }).data, {
     generation_id: null,
     model: null,
   })
 })
 
 t.test('the cost of a job without a price is null', async (t) => {
-  t.same(told({ costNano: null }).data['usage'], { cost: null, is_byok: true })
+  t.same(reported({ costNano: null }).data['usage'], { cost: null, is_byok: true })
 })

@@ -61,7 +61,7 @@ function fieldsOf(dialect: Dialect): string {
   const alike: Record<'mapped' | 'dropped' | 'refused', string[]> = { mapped: [], dropped: [], refused: [] }
   const rows = first.flatMap(({ field }, nth) => {
     const cells = columns.flatMap((rows) => rows[nth] ?? [])
-    if (!cells.some(isTold)) return []
+    if (!cells.some(isReported)) return []
     const [only, ...others] = new Set(cells.map(cellOf))
     const { class: of, to = [], limit } = cells[0] ?? {}
     if (only !== undefined && others.length === 0 && limit === undefined && to.length === 0) {
@@ -99,7 +99,7 @@ function treatmentOf(protocols: readonly string[], cells: readonly FieldRow[]): 
  * Members that each provider gets have a row for strict providers of the caller's own form alone; a row for the
  * marks of each object would say the same each time.
  */
-function isTold({ field, class: of, limit }: FieldRow): boolean {
+function isReported({ field, class: of, limit }: FieldRow): boolean {
   if (!field.includes('].')) return of !== 'ours'
   const isMark = STRICT_CUT_INSIDE.some((name) => field.endsWith(`.${name}`))
   return !isMark && (of !== 'mapped' || limit !== undefined)
@@ -107,7 +107,7 @@ function isTold({ field, class: of, limit }: FieldRow): boolean {
 
 function cellOf({ class: of, to = [], limit, defaults = [] }: FieldRow): string {
   const usual = of === 'refused' ? defaults.map((one) => `\`${JSON.stringify(one)}\``).join(', ') : ''
-  const said = to.length > 0 ? `sent as ${to.map((name) => `\`${name}\``).join(', ')}` : of
-  const but = usual === '' ? said : `${said} (except ${usual})`
+  const text = to.length > 0 ? `sent as ${to.map((name) => `\`${name}\``).join(', ')}` : of
+  const but = usual === '' ? text : `${text} (except ${usual})`
   return limit === undefined ? but : `${but} (${limit})`
 }

@@ -12,7 +12,7 @@ const { joinModules } = (await import(pathToFileURL(join(ROOT, 'tools/join-modul
 }
 
 /** The value that the last module leaves in `globalThis.told`. */
-async function told(modules: Readonly<Record<string, string>>): Promise<unknown> {
+async function reported(modules: Readonly<Record<string, string>>): Promise<unknown> {
   const text = joinModules(new Map(Object.entries(modules)), 'main.js')
   await import(`data:text/javascript,${encodeURIComponent(text)}`)
   return Reflect.get(globalThis, 'told')
@@ -27,7 +27,7 @@ t.test('each module has names of its own, and those that it imports', async (t) 
       "import { one } from './parts/one.js';\nconst name = `two after ${one()}`;\nexport const two = name;\nexport class Two {\n    name = name;\n}\n",
     'parts/one.js': "const name = 'one';\nexport function one() {\n    return name;\n}\n",
   }
-  t.same(await told(modules), ['main', 'one', 'two after one', 'two after one'])
+  t.same(await reported(modules), ['main', 'one', 'two after one', 'two after one'])
 })
 
 t.test('modules are joined in a clone whose lint tools are not installed', async (t) => {
@@ -61,7 +61,7 @@ t.test('a module runs once, though many need it', async (t) => {
   const needs = "import { times } from './once.js';\nexport const seen = times;\n"
   const main =
     "import { seen } from './a.js';\nimport { seen as again } from './b.js';\nglobalThis.told = [seen(), again()];\n"
-  t.same(await told({ 'main.js': main, 'a.js': needs, 'b.js': needs, 'once.js': once }), [1, 1])
+  t.same(await reported({ 'main.js': main, 'a.js': needs, 'b.js': needs, 'once.js': once }), [1, 1])
 })
 
 t.test('names that two modules export, and names of browsers, are kept apart', async (t) => {
@@ -72,14 +72,14 @@ t.test('names that two modules export, and names of browsers, are kept apart', a
     'a.js': 'export const one = 1;\nexport const Range = 3;\n',
     'b.js': 'export const one = 2;\nexport const kind = typeof URL;\n',
   }
-  t.same(await told(modules), [1, 2, 3, 4])
+  t.same(await reported(modules), [1, 2, 3, 4])
   const hiding = {
     'main.js':
       "import { seen } from './b.js';\nimport { URL } from './a.js';\nglobalThis.told = [seen, URL];\n",
     'a.js': 'export const URL = 1;\n',
     'b.js': 'export const seen = typeof URL;\n',
   }
-  t.same(await told(hiding), ['function', 1], 'a module that does not import the name sees the global')
+  t.same(await reported(hiding), ['function', 1], 'a module that does not import the name sees the global')
 })
 
 t.test('refuses modules that could not run as they were meant', async (t) => {

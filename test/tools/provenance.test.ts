@@ -33,7 +33,7 @@ function released(t: Test): string {
   return folder
 }
 
-for (const [what, damage, said] of [
+for (const [what, damage, stated] of [
   [
     'a file that was changed',
     (folder) => writeFileSync(join(folder, 'a b.json'), '{} '),
@@ -74,7 +74,7 @@ for (const [what, damage, said] of [
     damage(folder)
     const { status, stdout } = provenance(folder, '--check')
     t.equal(status, 1)
-    t.match(stdout, said)
+    t.match(stdout, stated)
   })
 }
 

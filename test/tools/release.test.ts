@@ -58,7 +58,7 @@ t.test('a clean commit with its part of the changelog can be released', async (t
   t.same(problems({ from: COMMIT }), [])
 })
 
-for (const [what, more, said] of [
+for (const [what, more, stated] of [
   [
     'files that differ from the commit',
     { git: (...args) => (args[0] === 'status' ? ' M a' : null) },
@@ -82,7 +82,7 @@ for (const [what, more, said] of [
   ['a folder with files in it', { out: ROOT }, /is not empty/],
 ] as const satisfies readonly (readonly [string, Partial<Parameters<typeof problemsOf>[0]>, RegExp])[]) {
   t.test(`no release of ${what}`, async (t) => {
-    t.match(problems(more).join('\n'), said)
+    t.match(problems(more).join('\n'), stated)
   })
 }
 

@@ -178,7 +178,7 @@ t.test(
 )
 
 /** A copy of what names images, and a `docker` that says `digest` of each. */
-function pin(folder: string, digest: string): { readonly status: number | null; readonly said: string } {
+function pin(folder: string, digest: string): { readonly status: number | null; readonly stated: string } {
   mkdirSync(join(folder, 'deploy'), { recursive: true })
   mkdirSync(join(folder, 'bin'), { recursive: true })
   for (const file of ['Dockerfile', 'compose.yaml', 'pin-images.sh'])
@@ -190,7 +190,7 @@ function pin(folder: string, digest: string): { readonly status: number | null; 
     env,
     encoding: 'utf8',
   })
-  return { status, said: stderr }
+  return { status, stated: stderr }
 }
 
 t.test(
@@ -198,7 +198,7 @@ t.test(
   async (t) => {
     const folder = t.testdir()
     const digest = `sha256:${'ab'.repeat(32)}`
-    t.same(pin(folder, digest), { status: 0, said: '' })
+    t.same(pin(folder, digest), { status: 0, written: '' })
     const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
     t.match(read('deploy/Dockerfile'), `ARG NODE_IMAGE=node:20.20.2-bookworm-slim@${digest}\n`)
     const images = [...read('deploy/compose.yaml').matchAll(/^ *image: (.*)$/gm)].map(
@@ -210,7 +210,7 @@ t.test(
     )
     t.equal(read('asked').trim().split('\n').length, 5, 'each image once')
     const other = t.testdir({ other: {} })
-    t.match(pin(join(other, 'other'), 'not found'), { status: 1, said: /no digest of / })
+    t.match(pin(join(other, 'other'), 'not found'), { status: 1, reported: /no digest of / })
     t.equal(readFileSync(join(other, 'other/deploy/compose.yaml'), 'utf8'), deployFile('compose.yaml'))
   },
 )

@@ -112,8 +112,8 @@ for (const [from, to] of PAIRS) {
       const own = { ...LEAST[to], ...some(OWN[to], random) }
       const config = some(callable(SAVED_FIELDS[from]), random)
       const { body } = merged(to, own, { source: from, config })
-      const { tools, ...told } = own as Members & { readonly tools?: readonly unknown[] }
-      for (const [name, value] of Object.entries(told))
+      const { tools, ...reported } = own as Members & { readonly tools?: readonly unknown[] }
+      for (const [name, value] of Object.entries(reported))
         assert.deepEqual(body[name], value, `${seed}: ${name}`)
       const joined = (body['tools'] ?? []) as readonly unknown[]
       if (tools !== undefined) assert.deepEqual(joined.slice(0, tools.length), tools, `${seed}: tools`)
@@ -133,13 +133,13 @@ for (const [from, to] of PAIRS) {
   t.test(
     `the prompt of a preset of ${from} stands before all else that a system of ${to} says`,
     async (t) => {
-      for (const [own, told] of SYSTEMS[to]) {
+      for (const [own, shown] of SYSTEMS[to]) {
         const { body } = merged(
           to,
           { ...LEAST[to], ...own },
           { source: from, config: {}, systemPrompt: BRIEF },
         )
-        t.match(body, told)
+        t.match(body, shown)
       }
     },
   )
@@ -150,7 +150,7 @@ for (const [from, to] of PAIRS.filter(([from, to]) => from !== to))
     for (let seed = 0; seed < CASES; seed++) {
       const random = randomOf(seed)
       const config = some(SAVED_FIELDS[from], random, 0.5)
-      merged(to, LEAST[to], { source: from, config: { ...config, unheard_of: seed } })
+      merged(to, LEAST[to], { source: from, config: { ...config, unseen_of: seed } })
     }
   })
 

@@ -64,7 +64,7 @@ const ENDLESS = {
   encoding: 'base64',
 } as const
 
-const said = (outcome: Outcome<unknown>): string => (outcome.ok ? 'done' : outcome.failure.name)
+const text = (outcome: Outcome<unknown>): string => (outcome.ok ? 'done' : outcome.failure.name)
 
 t.test(
   'organizations get the thread by turns: one that waits with many keeps no other one waiting',
@@ -88,7 +88,7 @@ t.test('an organization that has its share of the queue is busy, and others are 
   const outcomes = await Promise.all(
     callers.map((caller) => jobs.run('read_body', job(), { caller: callerBy(caller) })),
   )
-  t.same(outcomes.map(said), ['done', 'done', 'done', 'busy', 'done'])
+  t.same(outcomes.map(text), ['done', 'done', 'done', 'busy', 'done'])
 })
 
 t.test(
@@ -99,7 +99,7 @@ t.test(
     const outcomes = await Promise.all(
       callers.map((caller) => jobs.run('read_body', job(), { caller: callerBy(caller) })),
     )
-    t.same(outcomes.map(said), ['done', 'done', 'done', 'busy', 'done', 'done', 'busy', 'busy'])
+    t.same(outcomes.map(text), ['done', 'done', 'done', 'busy', 'done', 'done', 'busy', 'busy'])
     t.match(await jobs.run('read_body', job(), BY), { ok: true }, 'and no place is lost')
   },
 )
@@ -248,9 +248,9 @@ t.test('a secret is opened while a body is read', async (t) => {
   let isReading = true
   const body = jobs.run('embed_lexical', ENDLESS, BY).then((read) => {
     isReading = false
-    return said(read)
+    return text(read)
   })
-  t.equal(said(await jobs.run('open_secret', secretJob(), { caller: callerBy('other') })), 'done')
+  t.equal(text(await jobs.run('open_secret', secretJob(), { caller: callerBy('other') })), 'done')
   t.ok(isReading)
   await close()
   t.equal(await body, 'draining')

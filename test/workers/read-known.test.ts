@@ -17,7 +17,7 @@ const onLoop = (text: string, body: BodyName = 'embeddings') =>
   readBody({ body, bytes: Buffer.from(text), isOnLoop: true })
 type Verdict = ReturnType<typeof readBody>
 
-function told(verdict: Verdict): unknown {
+function reported(verdict: Verdict): unknown {
   if (!verdict.ok) return verdict.failure
   const { value, bulk } = verdict
   return {
@@ -27,8 +27,8 @@ function told(verdict: Verdict): unknown {
 }
 
 const KNOWN = ['model', 'input', 'dimensions', 'trace', 'user']
-function knownOf(told: unknown): unknown {
-  const known = Object.entries(told as object).filter(([name]) => KNOWN.includes(name))
+function knownOf(reported: unknown): unknown {
+  const known = Object.entries(reported as object).filter(([name]) => KNOWN.includes(name))
   return JSON.stringify(Object.fromEntries(known.sort(([a], [b]) => (a < b ? -1 : 1))))
 }
 
@@ -87,7 +87,7 @@ t.test('a thread judges a body as the loop does, and reads the same known member
         return known.failure.name === 'body_malformed' && /"model".*"model"/s.test(text)
       return (
         known.ok === whole.ok &&
-        (known.ok ? knownOf(told(known)) === knownOf(told(whole)) : told(known) !== null)
+        (known.ok ? knownOf(reported(known)) === knownOf(reported(whole)) : reported(known) !== null)
       )
     }),
     { numRuns: 3_000 },
@@ -106,13 +106,13 @@ t.test('a preset of a body with other members is the same in a thread', async (t
     '': 1,
     seed: 7,
   })
-  t.same(told(inThread(text, 'preset_chat')), told(onLoop(text, 'preset_chat')))
+  t.same(reported(inThread(text, 'preset_chat')), reported(onLoop(text, 'preset_chat')))
   t.match(inThread(text, 'preset_chat'), { ok: true, value: { ignored: ['', 'messages', 'zebra'] } })
 })
 
 t.test('a shape that takes no other members names those that come, in a thread too', async (t) => {
   const text = '{"value":"v","hosts":["a.example"],"extra":{"a":[1]},"other":1}'
-  t.same(told(inThread(text, 'secret')), told(onLoop(text, 'secret')))
+  t.same(reported(inThread(text, 'secret')), reported(onLoop(text, 'secret')))
   t.match(inThread('{"value":"v","hosts":["a.example"],"__proto__":1}', 'secret'), {
     failure: { metadata: { issues: [{ path: '/__proto__' }] } },
   })
@@ -120,7 +120,7 @@ t.test('a shape that takes no other members names those that come, in a thread t
 
 t.test('a body that is not an object is refused by its kind', async (t) => {
   for (const text of ['[]', '[{},{}]', '"x"', '1', 'true', 'null'])
-    t.same(told(inThread(text)), told(onLoop(text)), text)
+    t.same(reported(inThread(text)), reported(onLoop(text)), text)
 })
 
 /** The texts that are parsed while `work` runs. */

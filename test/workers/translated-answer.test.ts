@@ -22,20 +22,20 @@ const USAGE = { whole: '{"cost":1}', added: null }
 const ARGUMENTS = '{"n":9007199254740993,"text":"é\\ud83d"}'
 
 function answersOf(text: string): Readonly<Record<TextProtocol, string>> {
-  const said = JSON.stringify(text)
+  const stated = JSON.stringify(text)
   const args = JSON.stringify(ARGUMENTS)
   return {
     chat:
-      `{"id":"a","choices":[{"message":{"content":${said},"tool_calls":[{"id":"c","type":"function",` +
+      `{"id":"a","choices":[{"message":{"content":${stated},"tool_calls":[{"id":"c","type":"function",` +
       `"function":{"name":"f","arguments":${args}}}]},"finish_reason":"tool_calls"}]}`,
     responses:
-      `{"id":"a","output":[{"type":"message","content":[{"type":"output_text","text":${said}}]},` +
+      `{"id":"a","output":[{"type":"message","content":[{"type":"output_text","text":${stated}}]},` +
       `{"type":"function_call","call_id":"c","name":"f","arguments":${args}}],"status":"completed"}`,
     messages:
-      `{"id":"a","type":"message","content":[{"type":"text","text":${said}},` +
+      `{"id":"a","type":"message","content":[{"type":"text","text":${stated}},` +
       `{"type":"tool_use","id":"c","name":"f","input":${ARGUMENTS}}],"stop_reason":"tool_use"}`,
     gemini:
-      `{"responseId":"a","candidates":[{"content":{"parts":[{"text":${said}},` +
+      `{"responseId":"a","candidates":[{"content":{"parts":[{"text":${stated}},` +
       `{"functionCall":{"name":"f","args":${ARGUMENTS}}}]},"finishReason":"STOP"}]}`,
   }
 }

@@ -94,7 +94,7 @@ class GatheredChoice {
       for (const [name, list] of Object.entries(logprobs))
         addItems(madeIn(this.#choice, 'logprobs'), name, list)
     if (delta === null || delta === undefined) return true
-    return isObject(delta) && Object.entries(delta).every(([name, value]) => this.#said(name, value))
+    return isObject(delta) && Object.entries(delta).every(([name, value]) => this.#addMember(name, value))
   }
 
   whole(): Members {
@@ -109,7 +109,7 @@ class GatheredChoice {
     return { ...this.#choice, message }
   }
 
-  #said(name: string, value: unknown): boolean {
+  #addMember(name: string, value: unknown): boolean {
     if (value === null || value === undefined || name === 'role') return true
     const message = this.#message
     if (name === 'content') return this.#content(value)
@@ -247,10 +247,10 @@ function addPart(parts: Made[], part: Members): void {
     else addText(before, 'text', text)
   } else if (type === 'thinking') {
     const thoughts = Array.isArray(thinking) ? (thinking as readonly unknown[]) : [thinking]
-    const said = thoughts
+    const joined = thoughts
       .map((one) => textOf(typeof one === 'string' ? one : membersOf(one)['text']))
       .join('')
-    if (before === null) parts.push({ type, thinking: said })
-    else addText(before, 'thinking', said)
+    if (before === null) parts.push({ type, thinking: joined })
+    else addText(before, 'thinking', joined)
   } else parts.push({ ...part })
 }

@@ -90,18 +90,18 @@ export class ChatParts extends PartEvents {
     // One was asked for.
     if (index !== this.#index) return INVALID
     this.#tell((choice as Members)['usage'])
-    const failure = delta === null || delta === undefined ? null : this.#said(delta)
+    const failure = delta === null || delta === undefined ? null : this.#addDelta(delta)
     if (failure !== null) return failure
     if ((finish ?? '') !== '') this.#finished(choice, finish ?? '')
     return null
   }
 
-  #said(delta: NonNullable<ChatChoice['delta']>): Failure | null {
+  #addDelta(delta: NonNullable<ChatChoice['delta']>): Failure | null {
     for (const name of ['reasoning', 'reasoning_content'] as const)
       if (typeof delta[name] === 'string' && delta[name] !== '') this.thinksIn = thinksIn(this.thinksIn, name)
-    const said = saidIn(delta)
+    const parts = deltaParts(delta)
     const calls = callsIn(delta)
-    for (const one of said) {
+    for (const one of parts) {
       const failure = 'id' in one ? this.#calls.sign(one, calls) : this.#queue.say(one.part)
       if (failure !== null) return failure
     }
@@ -141,7 +141,7 @@ export class ChatParts extends PartEvents {
 }
 
 /** The call of the form that tools replaced has neither id nor index; servers that write both mean one call. */
-function callsIn({ tool_calls: calls, function_call: call }: Said): readonly CallFragment[] {
+function callsIn({ tool_calls: calls, function_call: call }: ChoiceDelta): readonly CallFragment[] {
   if (calls !== null && calls !== undefined && calls.length > 0) return calls
   return call === null || call === undefined ? [] : [{ index: 0, function: call }]
 }
@@ -151,12 +151,12 @@ export function chatWhole(body: Buffer): WholeRead<WholeParts> {
   const { choices, ...head } = parsed(body) ?? {}
   if (!Array.isArray(choices) || !choices.every((choice) => isObject(membersOf(choice)['message'])))
     return NO_ANSWER
-  const said = choices.map((choice) => {
+  const asDeltas = choices.map((choice) => {
     const { message, finish_reason: finish, ...more } = membersOf(choice)
     // A whole answer has come to its end, whether it says so or not.
     return { ...more, delta: message, finish_reason: (finish ?? '') === '' ? 'stop' : finish }
   })
-  return new ChatParts(CLEANED_LATER).whole([{ ...head, choices: said }])
+  return new ChatParts(CLEANED_LATER).whole([{ ...head, choices: asDeltas }])
 }
 
 type SignedPart = Extract<ChatPart, { id: string | null }>
@@ -229,13 +229,13 @@ export type ChatPart =
   { readonly part: Exclude<WrittenPart, Signed> } | { readonly part: Signed; readonly id: string | null }
 
 /** In the order in which models write. */
-export function saidIn({
+export function deltaParts({
   reasoning_details: details,
   reasoning,
   reasoning_content,
   content,
   refusal,
-}: Said): readonly ChatPart[] {
+}: ChoiceDelta): readonly ChatPart[] {
   const entries = details ?? []
   return [
     // The entries already contain this text.
@@ -249,7 +249,7 @@ function textOf(kind: 'text' | 'reasoning' | 'refusal', text: unknown): readonly
   return typeof text === 'string' && text !== '' ? [{ part: { kind, choice: 0, text } }] : []
 }
 
-function partIn(part: SaidPart): readonly ChatPart[] {
+function partIn(part: DeltaPart): readonly ChatPart[] {
   if (typeof part === 'string') return textOf('text', part)
   const { type, text, thinking } = part
   if ((type ?? 'text') === 'text') return textOf('text', text)
@@ -315,7 +315,7 @@ const Part = Type.Object(
   OPEN,
 )
 
-const Said = Type.Object(
+const ChoiceDelta = Type.Object(
   {
     content: maybe(Type.Union([Type.String(), Type.Array(Type.Union([Type.String(), Part]))])),
     reasoning: Text,
@@ -329,12 +329,12 @@ const Said = Type.Object(
 )
 
 /** What a choice says, in a stream or in a whole answer. */
-export type Said = Static<typeof Said>
+export type ChoiceDelta = Static<typeof ChoiceDelta>
 
-export type SaidPart = string | Static<typeof Part>
+export type DeltaPart = string | Static<typeof Part>
 
 const Choice = Type.Object(
-  { index: Index, delta: maybe(Said), finish_reason: Text, native_finish_reason: Text },
+  { index: Index, delta: maybe(ChoiceDelta), finish_reason: Text, native_finish_reason: Text },
   OPEN,
 )
 

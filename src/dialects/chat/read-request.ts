@@ -83,9 +83,9 @@ function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | n
 
 function readChoice(choice: unknown, others: Others): ToolChoice | null {
   if (choice === null || typeof choice === 'string') return choiceOfWord(choice)
-  const told = membersOf(choice)
-  const { type, allowed_tools: allowed } = told
-  const name = namedTool(told)
+  const choiceMembers = membersOf(choice)
+  const { type, allowed_tools: allowed } = choiceMembers
+  const name = namedTool(choiceMembers)
   if (name !== null) return { kind: 'tool', name }
   const some = type === 'allowed_tools' ? allowedChoice(membersOf(allowed), namedTool) : null
   if (some === null) others.add('tool_choice', ['tool_choice'])
@@ -101,14 +101,14 @@ const FORMAT: ReadonlySet<string> = new Set(['type', 'json_schema'])
 const SCHEMA: ReadonlySet<string> = new Set(['name', 'description', 'schema', 'strict'])
 
 function readFormat(format: ChatBody['response_format'], others: Others): AnswerFormat | null {
-  const { type = 'text', json_schema: told } = membersOf(format)
+  const { type = 'text', json_schema: jsonSchema } = membersOf(format)
   const path = ['response_format']
   if (type === 'text') return null
   if (type === 'json_object') return readJsonObject(membersOf(format), { path, others })
   others.addRest(membersOf(format), FORMAT, { path, prefix: 'response_format.' })
-  if (type === JSON_SCHEMA && isObject(told)) {
-    others.addRest(told, SCHEMA, { path: [...path, JSON_SCHEMA], prefix: 'response_format.' })
-    return schemaFormat(told)
+  if (type === JSON_SCHEMA && isObject(jsonSchema)) {
+    others.addRest(jsonSchema, SCHEMA, { path: [...path, JSON_SCHEMA], prefix: 'response_format.' })
+    return schemaFormat(jsonSchema)
   }
   others.add('response_format', path)
   return null

@@ -158,14 +158,14 @@ export function readDetails(
   const ofCalls = new Map<string, Signature>()
   const all = joinedFragments(details.map(membersOf))
   const read = all.filter(({ type }) => TYPES.has(type))
-  const isTold = read.some((one) => textIn(one) !== '')
-  const parts: PromptReasoning[] = isTold || text === '' ? [] : [reasoningOf(text)]
+  const hasText = read.some((one) => textIn(one) !== '')
+  const parts: PromptReasoning[] = hasText || text === '' ? [] : [reasoningOf(text)]
   for (const detail of read) {
     const id = textOf(detail['id'])
     const data = textOf(detail['data'])
     const format = textOf(detail['format']) ?? UNKNOWN_FORMAT
     if (detail['type'] !== 'reasoning.encrypted') {
-      const part = toldPart(detail, format)
+      const part = textPart(detail, format)
       if (part !== null) parts.push(part)
     } else if (data !== null && id !== null && callIds.has(id)) ofCalls.set(id, { format, data })
     else if (data !== null) addEncrypted(parts, { signature: { format, data }, id })
@@ -216,7 +216,7 @@ function textIn(detail: Members): string {
   return textOf(detail['text']) ?? textOf(detail['summary']) ?? ''
 }
 
-function toldPart(detail: Members, format: string): PromptReasoning | null {
+function textPart(detail: Members, format: string): PromptReasoning | null {
   const isSummary = detail['type'] === 'reasoning.summary'
   const data = isSummary ? null : textOf(detail['signature'])
   const text = textIn(detail)

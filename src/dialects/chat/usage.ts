@@ -33,10 +33,10 @@ export function chatTokensOf(usage: Members, hasOutput: boolean): TokenUsage | n
     usage['cached_tokens'],
   ])
   const cacheWrite = firstCount([cached['cache_write_tokens'], usage['cache_creation_input_tokens']])
-  const told = firstCount([written['reasoning_tokens'], usage['reasoning_tokens']])
+  const reportedReasoning = firstCount([written['reasoning_tokens'], usage['reasoning_tokens']])
   const beside = (countOf(usage['total_tokens']) ?? 0) - prompt - completion
-  const isBeside = beside > 0 && (told === 0 || told === beside)
-  const reasoning = isBeside ? beside : Math.min(told, completion)
+  const isBeside = beside > 0 && (reportedReasoning === 0 || reportedReasoning === beside)
+  const reasoning = isBeside ? beside : Math.min(reportedReasoning, completion)
   const output = isBeside ? completion : completion - reasoning
   if (hasOutput && output + reasoning === 0) return null
   const read = Math.min(cacheRead, prompt)

@@ -17,7 +17,7 @@ export function readChatAnswer(body: Buffer, head: NativeHead): ReadAnswer | nul
     finishReason: choices.at(-1)?.finish ?? null,
     upstreamId: walk.upstreamId,
     reported: reportedWith(NOTHING_REPORTED, { service_tier: walk.serviceTier }),
-    pieces: { before: [...walk.unclosed, USAGE], told: null, after: [END] },
+    pieces: { before: [...walk.unclosed, USAGE], usageMembers: null, after: [END] },
   }
 }
 

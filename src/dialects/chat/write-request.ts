@@ -60,13 +60,13 @@ function toolMember({ isSameForm, terms }: PromptDraft, tool: PromptTool): Membe
   const cut = terms.isStrict ? {} : cacheControl(cache)
   if (isSameForm && origin?.isFreeform === true)
     return { type: 'custom', custom: freeformMembers(origin), ...cut }
-  const told = {
+  const definition = {
     name,
     ...(description !== null && { description }),
     ...(schema !== null && { parameters: schema }),
     ...(isStrict !== null && { strict: isStrict }),
   }
-  return { type: 'function', function: told, ...cut }
+  return { type: 'function', function: definition, ...cut }
 }
 
 function choiceMember({ isSameForm, prompt }: PromptDraft, choice: ToolChoice): unknown {
@@ -104,8 +104,8 @@ function commonEffort(effort: string | null, { efforts = [] }: Pick<WriteTerms, 
 function formatMember(format: AnswerFormat): Members {
   if (format.kind === 'json_object') return { type: format.kind }
   const { kind, name, description, schema, isStrict } = format
-  const told = { name, ...(description !== null && { description }), schema }
-  return { type: kind, json_schema: { ...told, ...(isStrict !== null && { strict: isStrict }) } }
+  const jsonSchema = { name, ...(description !== null && { description }), schema }
+  return { type: kind, json_schema: { ...jsonSchema, ...(isStrict !== null && { strict: isStrict }) } }
 }
 
 type ToolTurn = Extract<Turn, { readonly role: 'tool' }>
@@ -202,10 +202,10 @@ function writeResult(draft: PromptDraft, turn: ToolTurn, media: Members[]): Memb
 }
 
 function writeAssistant(draft: PromptDraft, parts: readonly AssistantPart[]): Members {
-  const said = parts.filter((part) => part.kind === 'text')
+  const textParts = parts.filter((part) => part.kind === 'text')
   const calls = parts.filter((part) => part.kind === 'call')
   const refusal = parts.flatMap((part) => (part.kind === 'refusal' ? part.text : []))
-  const content = said.length === 0 && calls.length > 0 ? null : writeContent(draft, said)
+  const content = textParts.length === 0 && calls.length > 0 ? null : writeContent(draft, textParts)
   const last = parts.at(-1)
   // A message has the mark of its last part, and those of its texts.
   const isMarkLost = parts.some((part) => part !== last && part.kind !== 'text' && part.cache !== null)

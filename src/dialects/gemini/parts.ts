@@ -102,11 +102,11 @@ export class GeminiPartStream extends PartEvents {
   #finished(native: unknown): Failure | null {
     if (!isThere(native)) return null
     if (!isWord(native)) return INVALID
-    const told = geminiFinish(native, this.#calls > 0)
-    if (told.kind === 'finish') this.#ended(told.reason, native)
-    if (told.kind !== 'failure') return null
+    const ending = geminiFinish(native, this.#calls > 0)
+    if (ending.kind === 'finish') this.#ended(ending.reason, native)
+    if (ending.kind !== 'failure') return null
     this.finishReason = native
-    return told.failure
+    return ending.failure
   }
 
   #ended(reason: Finish['reason'], native: string): void {
@@ -150,14 +150,14 @@ export function geminiPart(part: unknown, idOf: (name: string) => string): reado
 
 function textParts({ text, thought }: Members, data: string | null): readonly WrittenPart[] | null {
   if (isThere(text) && typeof text !== 'string') return null
-  const said = typeof text === 'string' ? text : ''
+  const plainText = typeof text === 'string' ? text : ''
   if (thought === true) {
-    const summary = { kind: 'reasoning', choice: 0, text: said, isSummary: true } as const
-    return [...(said === '' ? [] : [summary]), ...signed(data, 'reasoning')]
+    const summary = { kind: 'reasoning', choice: 0, text: plainText, isSummary: true } as const
+    return [...(plainText === '' ? [] : [summary]), ...signed(data, 'reasoning')]
   }
   // The signature of a text covers hidden reasoning.
-  const written = { kind: 'text', choice: 0, text: said } as const
-  return [...(said === '' ? [] : [written]), ...signed(data, 'redacted')]
+  const written = { kind: 'text', choice: 0, text: plainText } as const
+  return [...(plainText === '' ? [] : [written]), ...signed(data, 'redacted')]
 }
 
 function callParts(
@@ -255,16 +255,16 @@ export function geminiFinish(native: string, hasCalls: boolean): GeminiFinish {
  * @returns null: a figure is no count, or the prompt has no figure
  */
 export function geminiUsageOf(usage: unknown): TokenUsage | null {
-  const told = membersOf(usage)
-  const figure = (name: string): number | null => (name in told ? countOf(told[name]) : 0)
-  const prompt = countOf(told['promptTokenCount'])
+  const figures = membersOf(usage)
+  const figure = (name: string): number | null => (name in figures ? countOf(figures[name]) : 0)
+  const prompt = countOf(figures['promptTokenCount'])
   const ofTools = figure('toolUsePromptTokenCount')
   const cached = figure('cachedContentTokenCount')
   const answer = figure('candidatesTokenCount')
   const thoughts = figure('thoughtsTokenCount')
   if (prompt === null || ofTools === null || cached === null || answer === null || thoughts === null)
     return null
-  const isWithin = countOf(told['totalTokenCount']) === prompt + ofTools + answer && thoughts <= answer
+  const isWithin = countOf(figures['totalTokenCount']) === prompt + ofTools + answer && thoughts <= answer
   const cacheRead = Math.min(cached, prompt)
   const tokens = {
     input: prompt - cacheRead + ofTools,
@@ -273,16 +273,16 @@ export function geminiUsageOf(usage: unknown): TokenUsage | null {
     output: isWithin ? answer - thoughts : answer,
     reasoning: thoughts,
   }
-  return withMedia(tokens, mediaIn(told))
+  return withMedia(tokens, mediaIn(figures))
 }
 
 const SOUND = 'AUDIO'
 const PICTURE = 'IMAGE'
 
 /** Google reports counts by media type in addition to its sums; those of the prompt include cached tokens. */
-function mediaIn(told: Members): MediaFigures {
-  const [prompt, ofTools] = [told['promptTokensDetails'], told['toolUsePromptTokensDetails']]
-  const [cached, answer] = [told['cacheTokensDetails'], told['candidatesTokensDetails']]
+function mediaIn(figures: Members): MediaFigures {
+  const [prompt, ofTools] = [figures['promptTokensDetails'], figures['toolUsePromptTokensDetails']]
+  const [cached, answer] = [figures['cacheTokensDetails'], figures['candidatesTokensDetails']]
   const fresh = (kind: string): number =>
     Math.max(0, tokensOf(prompt, kind) - tokensOf(cached, kind)) + tokensOf(ofTools, kind)
   return {

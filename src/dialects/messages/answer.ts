@@ -254,18 +254,20 @@ export class MessageBlocks {
   add(part: WrittenPart): readonly MessageEvent[] {
     switch (part.kind) {
       case 'text':
-        return [...this.#within('text'), this.#said('text_delta', 'text', part.text)]
+        return [...this.#within('text'), this.#textDelta('text_delta', 'text', part.text)]
       case 'refusal':
         this.#hasRefusal = true
-        return [...this.#within('text'), this.#said('text_delta', 'text', part.text)]
+        return [...this.#within('text'), this.#textDelta('text_delta', 'text', part.text)]
       case 'reasoning':
-        return [...this.#within('reasoning'), this.#said('thinking_delta', 'thinking', part.text)]
+        return [...this.#within('reasoning'), this.#textDelta('thinking_delta', 'thinking', part.text)]
       case 'signature':
         return this.#signed(part)
       case 'tool':
         return this.#begin('tool', { id: part.id, name: part.name })
       case 'arguments':
-        return this.#open?.kind === 'tool' ? [this.#said('input_json_delta', 'partial_json', part.text)] : []
+        return this.#open?.kind === 'tool'
+          ? [this.#textDelta('input_json_delta', 'partial_json', part.text)]
+          : []
       case 'finish':
         this.end = endOf(part, this.#hasRefusal)
         return this.#close()
@@ -300,7 +302,7 @@ export class MessageBlocks {
   }
 
   /** @param member of the delta that has the text */
-  #said(type: string, member: string, text: string): MessageEvent {
+  #textDelta(type: string, member: string, text: string): MessageEvent {
     if (this.#isWhole && this.#open !== null) this.#open.text += text
     return this.#delta({ type, [member]: text })
   }

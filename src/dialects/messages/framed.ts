@@ -50,8 +50,8 @@ export class GatheredMessage implements GatheredAnswer {
   #usage: Members = {}
 
   take(event: Members, name: string): Failure | 'failed' | null {
-    const { type: told, message, index, content_block: block, delta, usage, error } = event
-    const type = typeof told === 'string' && told !== '' ? told : name
+    const { type: declaredType, message, index, content_block: block, delta, usage, error } = event
+    const type = typeof declaredType === 'string' && declaredType !== '' ? declaredType : name
     if (type === 'error' || (error ?? null) !== null) return 'failed'
     switch (type) {
       case 'message_start':
@@ -81,7 +81,7 @@ export class GatheredMessage implements GatheredAnswer {
   answer(): Members | null {
     if (!this.isDone) return null
     const content = [...this.#blocks.values()].map((block) => block.whole())
-    const isTold = Object.keys(this.#usage).length > 0
+    const hasUsage = Object.keys(this.#usage).length > 0
     return {
       type: 'message',
       role: 'assistant',
@@ -89,7 +89,7 @@ export class GatheredMessage implements GatheredAnswer {
       ...this.#delta,
       // One unreadable block makes the whole message invalid.
       content: content.includes(null) ? null : content,
-      ...(isTold && { usage: this.#usage }),
+      ...(hasUsage && { usage: this.#usage }),
     }
   }
 
@@ -102,8 +102,8 @@ export class GatheredMessage implements GatheredAnswer {
 
   /** Later figures replace earlier ones; null says nothing. */
   #tell(usage: unknown): void {
-    const told = Object.entries(objectOf(usage) ?? {}).filter(([, figure]) => figure !== null)
-    this.#usage = { ...this.#usage, ...(Object.fromEntries(told) as Members) }
+    const figures = Object.entries(objectOf(usage) ?? {}).filter(([, figure]) => figure !== null)
+    this.#usage = { ...this.#usage, ...(Object.fromEntries(figures) as Members) }
   }
 }
 

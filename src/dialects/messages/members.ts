@@ -78,8 +78,8 @@ export class MessageMembers implements Members {
         if (isAt(json.bytes, key, 'id')) return this.#id(at, depth)
         break
       case 4:
-        if (isAt(json.bytes, key, 'type')) return this.#said(TYPE, at, depth)
-        if (isAt(json.bytes, key, 'role')) return this.#said(ROLE, at, depth)
+        if (isAt(json.bytes, key, 'type')) return this.#fixedMember(TYPE, at, depth)
+        if (isAt(json.bytes, key, 'role')) return this.#fixedMember(ROLE, at, depth)
         break
       case 5:
         if (isAt(json.bytes, key, 'model'))
@@ -135,7 +135,7 @@ export class MessageMembers implements Members {
   }
 
   /** `type` and `role` have one value each. */
-  #said(member: number, at: number, depth: number): number {
+  #fixedMember(member: number, at: number, depth: number): number {
     if (!this.#seen.isFirst(member)) return ODD
     const { bytes } = this.#walk.json
     if (member === TYPE && isAt(bytes, at, '"error"')) this.hasError = true
@@ -333,7 +333,7 @@ function isText(bytes: Buffer, key: number, length: number): boolean {
  * @param usage one JSON object, without white space around it
  * @returns null: it cannot be read
  */
-export function toldMembers(usage: Buffer): readonly Uint8Array[] | null {
+export function usageMembersOf(usage: Buffer): readonly Uint8Array[] | null {
   const read = membersOf(usage)
   if (read !== null) return read
   const written = writtenAnew(usage, (top) => {

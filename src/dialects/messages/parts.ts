@@ -43,8 +43,8 @@ export class MessagesParts extends PartEvents {
   }
 
   protected override take(members: Members, name: string): Failure | 'failed' | null {
-    const { type: told } = members
-    const type = typeof told === 'string' && told !== '' ? told : name
+    const { type: declaredType } = members
+    const type = typeof declaredType === 'string' && declaredType !== '' ? declaredType : name
     if (type === 'error' || (members['error'] ?? null) !== null) return 'failed'
     const event = messageEventOf(members)
     return event === null ? INVALID : this.#take(type, event)
@@ -134,7 +134,7 @@ export class MessagesParts extends PartEvents {
     this.#hasBegun = true
     this.finishReason = reason ?? this.finishReason
     this.#stopSequence = sequence ?? this.#stopSequence
-    this.#usage.toldWith(objectOf(usage))
+    this.#usage.updateWith(objectOf(usage))
     this.report(membersOf(usage))
   }
 

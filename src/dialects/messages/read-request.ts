@@ -123,13 +123,13 @@ function readFormat({ output_config, output_format }: MessagesBody, others: Othe
   const [format, path] = output_config?.format
     ? [output_config.format, ['output_config', 'format']]
     : [output_format, ['output_format']]
-  const told = membersOf(format)
-  const { type = 'text' } = told
+  const formatMembers = membersOf(format)
+  const { type = 'text' } = formatMembers
   if (output_config?.format) others.addUnread('output_format', output_format, ['output_format'])
   if (type === 'text') return null
   if (type === JSON_SCHEMA) {
-    others.addRest(told, FORMAT, { path, prefix: 'output_config.format.' })
-    return schemaFormat({ schema: told['schema'] })
+    others.addRest(formatMembers, FORMAT, { path, prefix: 'output_config.format.' })
+    return schemaFormat({ schema: formatMembers['schema'] })
   }
   others.add('output_config.format', path)
   return null

@@ -10,7 +10,7 @@ import { isAt } from '../walk/json-reader.ts'
 import { ODD, type Members, type ObjectWalk, SeenMembers, Output, WholeWalk } from '../walk/object-walk.ts'
 import type { EventBuffer } from '../walk/splices.ts'
 import { writtenAnew } from '../walk/written-json.ts'
-import { BlockMembers, DeltaMembers, messageId, MessageMembers, NO_USAGE, toldMembers } from './members.ts'
+import { BlockMembers, DeltaMembers, messageId, MessageMembers, NO_USAGE, usageMembersOf } from './members.ts'
 import { MessagesUsage } from './usage.ts'
 
 const PING = 'ping'
@@ -18,7 +18,7 @@ const PING = 'ping'
 /** An event with the usage so far, which may turn out to be the last one. */
 interface HeldDelta extends KeptEvent {
   /** It reports output tokens, which clients require. */
-  readonly isTold: boolean
+  readonly hasOutputCount: boolean
 }
 
 /**
@@ -105,12 +105,12 @@ export class NativeMessagesStream extends NativeEvents {
   #hold(): Failure | null {
     const kept = this.walk.kept()
     if (kept.json.length > STREAM_MENDED_BYTES_MAX) return INVALID
-    const isTold =
+    const hasOutputCount =
       kept.usage !== null &&
       kept.isUsageObject &&
-      this.#usage.told(kept.json.subarray(kept.usage.start, kept.usage.end))
+      this.#usage.update(kept.json.subarray(kept.usage.start, kept.usage.end))
     this.reported = this.#usage.reported
-    this.#held = { ...kept, isTold }
+    this.#held = { ...kept, hasOutputCount }
     this.finishReason = this.walk.stopReason ?? this.finishReason
     return null
   }
@@ -121,17 +121,19 @@ export class NativeMessagesStream extends NativeEvents {
     if (held === null) return
     this.#held = null
     const output = (this.usage?.output ?? 0) + (this.usage?.reasoning ?? 0)
-    const json = held.isTold ? held.json : withUsageOf(held, Buffer.from(`{"output_tokens":${output}}`))
+    const json = held.hasOutputCount
+      ? held.json
+      : withUsageOf(held, Buffer.from(`{"output_tokens":${output}}`))
     writeEvent('message_delta', json)
   }
 
   #lastEvents(shown: ShownUsage): Uint8Array {
     const held = this.#held ?? NO_DELTA
     const { usage } = held
-    const isShown = held.isTold && usage !== null && this.#usage.isCredible(this.hasOutput)
-    const told = isShown ? toldMembers(held.json.subarray(usage.start, usage.end)) : null
+    const isShown = held.hasOutputCount && usage !== null && this.#usage.isCredible(this.hasOutput)
+    const usageMembers = isShown ? usageMembersOf(held.json.subarray(usage.start, usage.end)) : null
     EVENTS.clear()
-    const put = usageBetween({ before: [], told, after: [] }, shown)
+    const put = usageBetween({ before: [], usageMembers: usageMembers, after: [] }, shown)
     writeEvent('message_delta', withUsageOf(held, Buffer.concat(put)))
     if (this.#stop !== null) writeEvent('message_stop', this.#stop)
     return EVENTS.take() ?? Buffer.alloc(0)
@@ -153,7 +155,7 @@ const NO_DELTA: HeldDelta = {
   json: Buffer.from('{"type":"message_delta","delta":{"stop_reason":null,"stop_sequence":null}}'),
   usage: null,
   isUsageObject: false,
-  isTold: false,
+  hasOutputCount: false,
 }
 
 function withUsageOf({ json, usage }: KeptEvent, put: Uint8Array): Buffer {

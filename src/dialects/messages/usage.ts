@@ -2,7 +2,7 @@ import { USAGE_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import { membersOf, type Members } from '../../schemas/values/members.ts'
 import type { ReportedTiers, TokenUsage } from '../parts.ts'
 import { NOTHING_REPORTED, reportedWith, countOf, searchesOf, withSearches } from '../usage.ts'
-import { TOKENS_TOLD_MAX } from '../../schemas/inference/token-limits.ts'
+import { REPORTED_TOKENS_MAX } from '../../schemas/inference/token-limits.ts'
 
 /**
  * Usage reported by a provider of messages, in buckets that do not overlap. The input excludes cached tokens.
@@ -11,16 +11,16 @@ import { TOKENS_TOLD_MAX } from '../../schemas/inference/token-limits.ts'
  * figure counts. Steps that the totals leave out, such as a compaction, are added.
  */
 export class MessagesUsage {
-  #isTold = false
+  #isReported = false
   #input = 0
   #cacheRead = 0
   #cacheWrite = 0
   #cacheWriteHour = 0
   #output = 0
-  #isOutputTold = false
+  #isOutputReported = false
   #thinking = 0
   #searches = 0
-  #isSearchTold = false
+  #isSearchReported = false
   /** Whose results came. */
   #seenSearches = 0
   readonly #steps = new Steps()
@@ -42,20 +42,20 @@ export class MessagesUsage {
    * @param json one JSON object
    * @returns whether they have a count of output tokens, which clients require
    */
-  told(json: Uint8Array): boolean {
-    return this.toldWith(usageIn(json))
+  update(json: Uint8Array): boolean {
+    return this.updateWith(usageIn(json))
   }
 
-  /** As `told`, for parsed figures. */
-  toldWith(usage: Members | null): boolean {
+  /** As `update`, for parsed figures. */
+  updateWith(usage: Members | null): boolean {
     if (usage === null) return false
     this.#add(usage)
     const output = countOf(usage['output_tokens'])
     if (output === null) return false
     this.#output = Math.max(this.#output, output)
-    this.#isOutputTold = true
+    this.#isOutputReported = true
     this.#thinking = Math.max(this.#thinking, thinkingOf(usage))
-    this.#isSearchTold ||= typeof searchesIn(usage) === 'number'
+    this.#isSearchReported ||= typeof searchesIn(usage) === 'number'
     return true
   }
 
@@ -66,11 +66,11 @@ export class MessagesUsage {
 
   /** Null: not reported. A bucket that is missing, or not a count, is 0. */
   get tokens(): TokenUsage | null {
-    if (!this.#isTold && this.#seenSearches === 0) return null
+    if (!this.#isReported && this.#seenSearches === 0) return null
     const steps = this.#steps
     const cacheWrite = steps.total('cacheWrite', this.#cacheWrite)
     // Until a total is reported, the total of the steps is a placeholder, too.
-    const output = this.#isOutputTold ? steps.total('output', this.#output) : 0
+    const output = this.#isOutputReported ? steps.total('output', this.#output) : 0
     const reasoning = Math.min(this.#thinking, output)
     const tokens = {
       input: steps.total('input', this.#input),
@@ -80,7 +80,7 @@ export class MessagesUsage {
       output: output - reasoning,
       reasoning,
     }
-    const seen = this.#isSearchTold ? 0 : searchesOf(this.#seenSearches)
+    const seen = this.#isSearchReported ? 0 : searchesOf(this.#seenSearches)
     return withSearches(tokens, Math.max(this.#searches, seen))
   }
 
@@ -94,14 +94,14 @@ export class MessagesUsage {
   }
 
   #add(usage: Members): void {
-    this.#isTold = true
+    this.#isReported = true
     this.reported = reportedWith(this.reported, usage)
     const { input, cacheRead, cacheWrite, cacheWriteHour } = figuresOf(usage)
     this.#input = Math.max(this.#input, input)
     this.#cacheRead = Math.max(this.#cacheRead, cacheRead)
     this.#cacheWrite = Math.max(this.#cacheWrite, cacheWrite)
     this.#cacheWriteHour = Math.max(this.#cacheWriteHour, cacheWriteHour)
-    this.#steps.told(usage['iterations'])
+    this.#steps.merge(usage['iterations'])
     this.#searches = Math.max(this.#searches, searchesOf(searchesIn(usage)))
   }
 }
@@ -159,7 +159,7 @@ export class Steps {
   #beside = NONE
 
   /** Of several lists the largest figures count. @param list no list: there are no steps */
-  told(list: unknown): void {
+  merge(list: unknown): void {
     if (!Array.isArray(list)) return
     const steps = list.map(membersOf)
     this.#all = largest(this.#all, sumOf(steps))
@@ -167,11 +167,14 @@ export class Steps {
   }
 
   /**
-   * The used tokens, at most TOKENS_TOLD_MAX. A total that includes all steps stays as it is.
-   * @param told the provider's total
+   * The used tokens, at most REPORTED_TOKENS_MAX. A total that includes all steps stays as it is.
+   * @param reportedTotal the provider's total
    */
-  total(figure: keyof Figures, told: number): number {
-    return Math.max(told, Math.min(told + this.#beside[figure], this.#all[figure], TOKENS_TOLD_MAX))
+  total(figure: keyof Figures, reportedTotal: number): number {
+    return Math.max(
+      reportedTotal,
+      Math.min(reportedTotal + this.#beside[figure], this.#all[figure], REPORTED_TOKENS_MAX),
+    )
   }
 }
 

@@ -1,5 +1,5 @@
 import { OPEN_OBJECT } from '../../schemas/values/json-bytes.ts'
-import { MessageMembers, BlockMembers, toldMembers } from './members.ts'
+import { MessageMembers, BlockMembers, usageMembersOf } from './members.ts'
 import { MessagesUsage } from './usage.ts'
 import type { NativeHead, ReadAnswer } from '../parts.ts'
 import { Output, WholeWalk } from '../walk/object-walk.ts'
@@ -29,8 +29,8 @@ class MessageWalk extends WholeWalk {
     const { id, usage, stopReason, isMessage } = this.#top
     if (!isMessage) return null
     const counted = new MessagesUsage()
-    const toldBytes = this.partOf(usage)
-    const isTold = toldBytes?.[0] === OPEN_OBJECT && counted.told(toldBytes)
+    const usageJson = this.partOf(usage)
+    const hasOutputCount = usageJson?.[0] === OPEN_OBJECT && counted.update(usageJson)
     const close = this.end - 1
     return {
       usage: counted.tokens,
@@ -41,7 +41,8 @@ class MessageWalk extends WholeWalk {
       pieces: {
         // A message without a usage has the name of the member added before its closing brace.
         before: this.walk.pieces(this.start, usage?.start ?? close),
-        told: isTold && counted.isCredible(this.#output.isThere) ? toldMembers(toldBytes) : null,
+        usageMembers:
+          hasOutputCount && counted.isCredible(this.#output.isThere) ? usageMembersOf(usageJson) : null,
         after:
           usage === null ? [this.bytes.subarray(close, this.end)] : this.walk.pieces(usage.end, this.end),
       },

@@ -91,8 +91,8 @@ function writeTools(draft: PromptDraft): void {
   )
   const choice = toolChoice === null && isParallel === false ? { type: 'auto' } : choiceMember(toolChoice)
   if (choice === null) return
-  const isSaid = isParallel !== null && choice['type'] !== 'none'
-  draft.set('tool_choice', isSaid ? { ...choice, disable_parallel_tool_use: !isParallel } : choice)
+  const isParallelWritten = isParallel !== null && choice['type'] !== 'none'
+  draft.set('tool_choice', isParallelWritten ? { ...choice, disable_parallel_tool_use: !isParallel } : choice)
 }
 
 /** Tools of earlier turns, which the caller no longer declares: Anthropic refuses calls of undeclared ones. */

@@ -21,12 +21,12 @@ export function readJsonObject(
   return { kind: 'json_object' }
 }
 
-export function schemaFormat(told: Members): AnswerFormat {
+export function schemaFormat(members: Members): AnswerFormat {
   return {
     kind: JSON_SCHEMA,
-    name: textOf(told['name']) ?? FORMAT_NAME,
-    description: textOf(told['description']),
-    schema: isObject(told['schema']) ? told['schema'] : {},
-    isStrict: flagOf(told['strict']),
+    name: textOf(members['name']) ?? FORMAT_NAME,
+    description: textOf(members['description']),
+    schema: isObject(members['schema']) ? members['schema'] : {},
+    isStrict: flagOf(members['strict']),
   }
 }

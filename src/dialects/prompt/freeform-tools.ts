@@ -25,11 +25,11 @@ const USED = usedMembers('responses', 'tools', { type: 'custom' })
  * @param path of what has its name
  * @returns null: it has none
  */
-export function readFreeform(told: Members, path: JsonPath, others: Others): PromptTool | null {
-  const [name, description] = [textOf(told['name']), textOf(told['description'])]
+export function readFreeform(members: Members, path: JsonPath, others: Others): PromptTool | null {
+  const [name, description] = [textOf(members['name']), textOf(members['description'])]
   if (name === null) return null
-  others.addRest(told, USED, { path })
-  const format = isObject(told['format']) ? told['format'] : null
+  others.addRest(members, USED, { path })
+  const format = isObject(members['format']) ? members['format'] : null
   const grammar = grammarOf(format)
   if (format !== null && grammar === null && format['type'] !== 'text')
     others.drop('format', [...path, 'format'])

@@ -86,8 +86,9 @@ export class Others {
   }
 
   drop(name: string, path: JsonPath): void {
-    const told = this.#dropped.size < OTHERS_MAX ? headerName(name) : MORE
-    if (!this.#dropped.has(told)) this.#dropped.set(told, { name: told, path: pointerOf(path) })
+    const shownName = this.#dropped.size < OTHERS_MAX ? headerName(name) : MORE
+    if (!this.#dropped.has(shownName))
+      this.#dropped.set(shownName, { name: shownName, path: pointerOf(path) })
   }
 }
 

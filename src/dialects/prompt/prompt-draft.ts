@@ -1,6 +1,6 @@
 import { membersOf } from '../../schemas/values/members.ts'
 import type { TextProtocol } from '../../schemas/models/text-models.ts'
-import { toldName, turnsPathOf } from '../table/told-names.ts'
+import { shownName, turnsPathOf } from '../table/told-names.ts'
 import type { Prompt, OtherMember, PromptFile, Turn } from './prompt.ts'
 import type { WriteTerms, WrittenPrompt, RefusedMember } from './write-terms.ts'
 import { isFileId } from '../../schemas/files/files.ts'
@@ -82,7 +82,7 @@ export class PromptDraft {
    * @param path in the caller's body; absent: where the name says
    */
   drop(name: string, path?: string): void {
-    this.#add(toldName(name, this.prompt.dialect), path)
+    this.#add(shownName(name, this.prompt.dialect), path)
   }
 
   #add(name: string, path?: string): void {

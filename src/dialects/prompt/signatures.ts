@@ -132,14 +132,14 @@ interface CarriedReasoning {
 
 /** Reasoning with what a member carries. */
 export function signedReasoning(
-  told: CarriedReasoning,
+  reasoning: CarriedReasoning,
   carried: CarriedSignature | null,
 ): readonly ReadPart[] {
   if (carried?.of === 'call') return [{ kind: 'call_signature', signature: carried.signature }]
-  if (told.text === '' && carried === null) return []
+  if (reasoning.text === '' && carried === null) return []
   const signature = carried?.signature ?? null
   const isRedacted = carried?.of === 'redacted'
-  return [{ kind: 'reasoning', ...told, signature, isRedacted, cache: null }]
+  return [{ kind: 'reasoning', ...reasoning, signature, isRedacted, cache: null }]
 }
 
 /** What of a request its provider would refuse. */

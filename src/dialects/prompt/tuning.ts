@@ -100,8 +100,8 @@ export function readReasoning(
     summary: textOf(asked['summary']) ?? textOf(asked['generate_summary']),
     isEncryptedAsked: elsewhere.isEncryptedAsked === true,
   }
-  const isSaid = Object.values(read).some((one) => one !== null && one !== false)
-  return isSaid || read.isOn === false ? read : null
+  const isSet = Object.values(read).some((one) => one !== null && one !== false)
+  return isSet || read.isOn === false ? read : null
 }
 
 /** An effort asks for reasoning by itself. */

@@ -88,13 +88,13 @@ export class ResponseItems {
       case 'text':
       case 'refusal':
       case 'reasoning':
-        return [...this.#within(part.kind), ...this.#said(part.text)]
+        return [...this.#within(part.kind), ...this.#addText(part.text)]
       case 'signature':
         return this.#signed(part)
       case 'tool':
         return this.#next(part.isFreeform === true ? 'freeform' : 'tool', part)
       case 'arguments':
-        return (this.#open?.tool ?? null) === null ? [] : this.#said(part.text)
+        return (this.#open?.tool ?? null) === null ? [] : this.#addText(part.text)
       case 'finish':
         this.incomplete = INCOMPLETE[part.reason] ?? null
         return this.#close(this.incomplete === null ? 'completed' : 'incomplete')
@@ -140,7 +140,7 @@ export class ResponseItems {
     return [...closed, { type: 'response.output_item.added', output_index: index, item }]
   }
 
-  #said(text: string): readonly ResponseEvent[] {
+  #addText(text: string): readonly ResponseEvent[] {
     const open = this.#open
     if (open === null) return []
     const begun = open.hasPart ? [] : partEvent(open, '', 'added')

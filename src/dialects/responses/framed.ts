@@ -89,13 +89,13 @@ function fragments(item: Members, at: Members, name: 'arguments' | 'input', even
 function partEvents(part: Members, at: Members): readonly ItemEvent[] {
   const { type, text, refusal } = part
   const isRefusal = type === 'refusal'
-  const [name, said] = isRefusal ? (['refusal', refusal] as const) : (['text', text] as const)
-  const added = typeof said === 'string' ? { ...part, [name]: '' } : part
+  const [name, value] = isRefusal ? (['refusal', refusal] as const) : (['text', text] as const)
+  const added = typeof value === 'string' ? { ...part, [name]: '' } : part
   const event = isRefusal ? 'response.refusal' : 'response.output_text'
   const more = isRefusal ? null : { logprobs: [] }
   return [
     { type: 'response.content_part.added', ...at, part: added },
-    ...saidEvents(event, { ...at, ...more }, name, said),
+    ...textEvents(event, { ...at, ...more }, name, value),
     { type: 'response.content_part.done', ...at, part },
   ]
 }
@@ -105,19 +105,19 @@ function summaryEvents(part: Members, at: Members): readonly ItemEvent[] {
   const added = typeof text === 'string' ? { ...part, text: '' } : part
   return [
     { type: 'response.reasoning_summary_part.added', ...at, part: added },
-    ...saidEvents('response.reasoning_summary_text', at, 'text', text),
+    ...textEvents('response.reasoning_summary_text', at, 'text', text),
     { type: 'response.reasoning_summary_part.done', ...at, part },
   ]
 }
 
 function thoughtEvents({ text }: Members, at: Members): readonly ItemEvent[] {
-  return saidEvents('response.reasoning_text', at, 'text', text)
+  return textEvents('response.reasoning_text', at, 'text', text)
 }
 
-function saidEvents(event: string, at: Members, name: string, said: unknown): readonly ItemEvent[] {
-  if (typeof said !== 'string') return []
+function textEvents(event: string, at: Members, name: string, value: unknown): readonly ItemEvent[] {
+  if (typeof value !== 'string') return []
   return [
-    ...(said === '' ? [] : [{ type: `${event}.delta`, ...at, delta: said }]),
-    { type: `${event}.done`, ...at, [name]: said },
+    ...(value === '' ? [] : [{ type: `${event}.delta`, ...at, delta: value }]),
+    { type: `${event}.done`, ...at, [name]: value },
   ]
 }

@@ -13,7 +13,7 @@ const ARGUMENTS = 'arguments'
 /** Between two messages, and between two parts of a summary, or of reasoning. */
 const PARAGRAPH = '\n\n'
 
-export type SaidKind = 'text' | 'refusal' | 'summary' | 'reasoning'
+export type TextKind = 'text' | 'refusal' | 'summary' | 'reasoning'
 
 /** How far an item was given on. */
 interface SeenItem {
@@ -37,7 +37,7 @@ export class ResponseItems {
   readonly #indexes = new Map<string, number>()
   #parts = 0
   /** What messages have given: a text, a refusal. */
-  readonly #said = new Set<string>()
+  readonly #givenKinds = new Set<string>()
   #lastIndex = 0
 
   /** @param format of the provider's signatures */
@@ -61,7 +61,7 @@ export class ResponseItems {
   }
 
   /** @param text the next fragment of a part */
-  say(index: number | null | undefined, kind: SaidKind, part: number, text: string): Failure | null {
+  say(index: number | null | undefined, kind: TextKind, part: number, text: string): Failure | null {
     const key = `${kind} ${part}`
     return this.#within(index, kind, (seen) => {
       const isBehind = text !== '' && (seen.isDone || seen.given.get(key)?.isWhole === true)
@@ -70,9 +70,9 @@ export class ResponseItems {
   }
 
   /** The text of a part is whole. */
-  said(index: number | null | undefined, kind: SaidKind, part: number, text: string): Failure | null {
+  completeText(index: number | null | undefined, kind: TextKind, part: number, text: string): Failure | null {
     if (text === '') return null
-    return this.#within(index, kind, (seen) => this.#told(seen, `${kind} ${part}`, text))
+    return this.#within(index, kind, (seen) => this.#completePart(seen, `${kind} ${part}`, text))
   }
 
   argued(index: number | null | undefined, text: string): Failure | null {
@@ -127,11 +127,11 @@ export class ResponseItems {
   #rest(index: number, { type, summary, content }: OutputItem): Failure | null {
     const isMessage = type === MESSAGE
     for (const [nth, { text }] of (isMessage ? [] : (summary ?? [])).entries()) {
-      const failure = this.said(index, 'summary', nth, text ?? '')
+      const failure = this.completeText(index, 'summary', nth, text ?? '')
       if (failure !== null) return failure
     }
     for (const [nth, part] of (content ?? []).entries()) {
-      const failure = this.said(index, kindOf(part, isMessage), nth, part.text ?? part.refusal ?? '')
+      const failure = this.completeText(index, kindOf(part, isMessage), nth, part.text ?? part.refusal ?? '')
       if (failure !== null) return failure
     }
     return null
@@ -153,7 +153,7 @@ export class ResponseItems {
   /** Passes the item of a text on, which begins with it where no event has said so. */
   #within(
     index: number | null | undefined,
-    kind: SaidKind,
+    kind: TextKind,
     each: (seen: SeenItem) => Failure | null,
   ): Failure | null {
     const at = index ?? this.#lastIndex
@@ -164,7 +164,7 @@ export class ResponseItems {
     return TYPE_OF[kind] === MESSAGE ? INVALID : null
   }
 
-  #told(seen: SeenItem, key: string, text: string): Failure | null {
+  #completePart(seen: SeenItem, key: string, text: string): Failure | null {
     const rest = restOf(seen, key, text)
     const failure = rest === null ? INVALID : this.#add(seen, key, rest)
     const given = seen.given.get(key)
@@ -178,20 +178,20 @@ export class ResponseItems {
     if (isFirst && this.#parts++ >= ITEMS_MAX) return INVALID
     const [kind = ''] = key.split(' ')
     const isNext = isFirst && this.#isNext(seen, kind)
-    if (seen.type === MESSAGE) this.#said.add(kind)
+    if (seen.type === MESSAGE) this.#givenKinds.add(kind)
     givenOf(seen, key).add(text)
     if (seen.call !== null) return this.#queue.add(seen.call, text)
-    return this.#write(kind as SaidKind, isNext ? PARAGRAPH + text : text)
+    return this.#write(kind as TextKind, isNext ? PARAGRAPH + text : text)
   }
 
   /** The parts of one message follow each other as the model wrote them; callers get all messages as one. */
   #isNext({ type, given }: SeenItem, kind: string): boolean {
     return type === MESSAGE
-      ? given.size === 0 && this.#said.has(kind)
+      ? given.size === 0 && this.#givenKinds.has(kind)
       : type === 'reasoning' && given.size > 0
   }
 
-  #write(kind: SaidKind, text: string): Failure | null {
+  #write(kind: TextKind, text: string): Failure | null {
     return this.#queue.say(
       kind === 'summary'
         ? { kind: 'reasoning', choice: 0, text, isSummary: true }
@@ -219,14 +219,14 @@ function restOf(seen: SeenItem | undefined, key: string, whole: string): string 
 }
 
 /** Of the items in which the parts stand. */
-const TYPE_OF: Readonly<Record<SaidKind, string>> = {
+const TYPE_OF: Readonly<Record<TextKind, string>> = {
   text: MESSAGE,
   refusal: MESSAGE,
   summary: 'reasoning',
   reasoning: 'reasoning',
 }
 
-function kindOf({ type }: ItemPart, isMessage: boolean): SaidKind {
+function kindOf({ type }: ItemPart, isMessage: boolean): TextKind {
   if (!isMessage) return 'reasoning'
   return type === 'refusal' ? 'refusal' : 'text'
 }

@@ -5,7 +5,7 @@ import { INVALID } from '../native-events.ts'
 import { responsesUsageOf } from './usage.ts'
 import { NO_ANSWER, CLEANED_LATER, parsed, PartEvents, type ReadLarge } from '../part-events.ts'
 import { PartQueue } from '../part-queue.ts'
-import { ResponseItems, type SaidKind } from './items.ts'
+import { ResponseItems, type TextKind } from './items.ts'
 import type { FinishReason, TokenUsage, WholeParts, WholeRead, FailureOf } from '../parts.ts'
 import type { OutputItem, ItemEvent } from './events.ts'
 import { itemEventOf, outputItemOf } from './events.ts'
@@ -15,7 +15,7 @@ const INCOMPLETE = 'response.incomplete'
 const FAILED = 'response.failed'
 
 /** Events of texts: the part, and whether the text is a fragment or all of it. */
-const TEXTS: ReadonlyMap<string, readonly [SaidKind, 'delta' | 'done']> = new Map([
+const TEXTS: ReadonlyMap<string, readonly [TextKind, 'delta' | 'done']> = new Map([
   ['response.output_text.delta', ['text', 'delta']],
   ['response.output_text.done', ['text', 'done']],
   ['response.refusal.delta', ['refusal', 'delta']],
@@ -68,8 +68,8 @@ export class ResponsesParts extends PartEvents {
   }
 
   protected override take(members: Members, name: string): Failure | 'failed' | null {
-    const { type: told, response, error } = members
-    const type = typeof told === 'string' && told !== '' ? told : name
+    const { type: declaredType, response, error } = members
+    const type = typeof declaredType === 'string' && declaredType !== '' ? declaredType : name
     if (type === 'error' || ((error ?? null) !== null && !type.startsWith('response.'))) return 'failed'
     const { id } = membersOf(response)
     if (typeof id === 'string' && id !== '') this.upstreamId ??= id
@@ -101,12 +101,12 @@ export class ResponsesParts extends PartEvents {
     return this.#items.end(index, item)
   }
 
-  #text([kind, form]: readonly [SaidKind, 'delta' | 'done'], event: ItemEvent): Failure | null {
+  #text([kind, form]: readonly [TextKind, 'delta' | 'done'], event: ItemEvent): Failure | null {
     const { output_index: index, content_index, summary_index, delta, text, refusal } = event
     const part = (kind === 'summary' ? summary_index : content_index) ?? 0
     return form === 'delta'
       ? this.#items.say(index, kind, part, delta ?? '')
-      : this.#items.said(index, kind, part, text ?? refusal ?? '')
+      : this.#items.completeText(index, kind, part, text ?? refusal ?? '')
   }
 
   #end(type: string, response: Members): Failure | null {

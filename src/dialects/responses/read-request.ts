@@ -71,8 +71,8 @@ function namesIn({ tools }: ReturnType<typeof toolLists>[number]): readonly stri
 }
 
 function readTurns({ instructions, input }: ResponsesBody, place: ToolPlace): readonly Turn[] {
-  const said = typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? [])
-  const turns = readItems(said, place)
+  const inputItems = typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? [])
+  const turns = readItems(inputItems, place)
   if ((instructions ?? '') === '') return turns
   return [{ role: 'system', parts: [{ kind: 'text', text: instructions ?? '', cache: null }] }, ...turns]
 }
@@ -88,14 +88,14 @@ function readAsked({ reasoning, include }: ResponsesBody, others: Others): Asked
 const FORMAT: ReadonlySet<string> = new Set(['type', 'name', 'description', 'schema', 'strict'])
 
 function readFormat(format: unknown, others: Others): AnswerFormat | null {
-  const told = membersOf(format)
-  const { type = 'text' } = told
+  const formatMembers = membersOf(format)
+  const { type = 'text' } = formatMembers
   if (type === 'text') return null
   const path = ['text', 'format']
-  if (type === 'json_object') return readJsonObject(told, { path, others })
+  if (type === 'json_object') return readJsonObject(formatMembers, { path, others })
   if (type === JSON_SCHEMA) {
-    others.addRest(told, FORMAT, { path, prefix: 'text.format.' })
-    return schemaFormat(told)
+    others.addRest(formatMembers, FORMAT, { path, prefix: 'text.format.' })
+    return schemaFormat(formatMembers)
   }
   others.add('text.format', path)
   return null
@@ -267,12 +267,12 @@ function readReasoningItem(item: Members, { path, others }: Place): readonly Rea
   const signature = signatureOf(carried, { format })
   // Sluice made the id of an item with a carrier: it is not that of what the carrier has.
   const isOurs = carried.startsWith(CARRIER_MARK) && signature?.signature.data !== carried
-  const told = {
+  const carriedReasoning = {
     text: content === '' ? summary : content,
     isSummary: content === '' && summary !== '',
     id: isOurs ? null : textOf(item['id']),
   }
-  return signedReasoning(told, signature)
+  return signedReasoning(carriedReasoning, signature)
 }
 
 /** Texts of a member; a part of another type is named as reasoning. */

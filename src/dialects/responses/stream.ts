@@ -4,7 +4,7 @@ import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
 import type { SseEvent } from '../sse-reader.ts'
 import { Pieces } from '../walk/splices.ts'
 import { ResponseWalk } from './walk.ts'
-import { usageWithItems, toldUsageOf, type ToldUsage } from './usage.ts'
+import { usageWithItems, reportedUsageOf, type ReportedUsage } from './usage.ts'
 import type { FinalEvents, TokenUsage, AnswerPieces, NativeHead, FailureOf } from '../parts.ts'
 import { reportedWith, usageBetween } from '../usage.ts'
 
@@ -30,7 +30,7 @@ interface Final {
   /** The event around the usage of its response. */
   readonly pieces: AnswerPieces
   /** Null: no credible usage was reported. */
-  readonly told: ToldUsage | null
+  readonly reportedUsage: ReportedUsage | null
 }
 
 /**
@@ -63,7 +63,7 @@ export class NativeResponsesStream extends NativeEvents {
 
   /** As the provider reported it in the last event, with the searches of the items so far. */
   get usage(): TokenUsage | null {
-    return usageWithItems(this.#final?.told?.tokens ?? null, this.#searches)
+    return usageWithItems(this.#final?.reportedUsage?.tokens ?? null, this.#searches)
   }
 
   /**
@@ -145,12 +145,16 @@ export class NativeResponsesStream extends NativeEvents {
     before.text(`event: ${type}\ndata: `)
     walk.around(before, after, status)
     after.text('\n\n')
-    const told = toldUsageOf(walk.usage, this.hasOutput)
+    const reportedUsage = reportedUsageOf(walk.usage, this.hasOutput)
     this.isDone = true
     const kept = ({ all }: Pieces): readonly Uint8Array[] => (isOwn ? all : [Buffer.concat(all)])
     this.#final = {
-      pieces: { before: kept(before), told: told === null ? null : [told.members], after: kept(after) },
-      told,
+      pieces: {
+        before: kept(before),
+        usageMembers: reportedUsage === null ? null : [reportedUsage.members],
+        after: kept(after),
+      },
+      reportedUsage,
     }
     this.finishReason = walk.incompleteReason ?? walk.status ?? status
     return null

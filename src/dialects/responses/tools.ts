@@ -65,10 +65,14 @@ const FUNCTION = usedMembers('responses', 'tools', { type: 'function' })
 const NAMESPACE = usedMembers('responses', 'tools', { type: 'namespace' })
 
 /** The description of a namespace stands before that of its first tool. */
-function readNamespace(told: Members, path: JsonPath, { names, others }: ToolPlace): readonly PromptTool[] {
-  others.addRest(told, NAMESPACE, { path })
-  const { tools } = told
-  const [namespace, about] = [namespaceOf(told['name']), textOf(told['description'])]
+function readNamespace(
+  members: Members,
+  path: JsonPath,
+  { names, others }: ToolPlace,
+): readonly PromptTool[] {
+  others.addRest(members, NAMESPACE, { path })
+  const { tools } = members
+  const [namespace, about] = [namespaceOf(members['name']), textOf(members['description'])]
   const within = Array.isArray(tools) ? (tools as readonly unknown[]) : []
   return within.flatMap((one, nth) => {
     const read = readTool(membersOf(one), [...path, 'tools', nth], others)
@@ -101,15 +105,15 @@ const NAMED: ReadonlySet<unknown> = new Set(['function', 'custom'])
 /** A choice has the name of its tool alone, which may be one of a namespace. */
 export function readChoice(choice: unknown, tools: readonly PromptTool[], others: Others): ToolChoice | null {
   if (choice === null || typeof choice === 'string') return choiceOfWord(choice)
-  const told = membersOf(choice)
+  const choiceMembers = membersOf(choice)
   const nameOf = ({ type, name }: Members): string | null => {
     if (!NAMED.has(type) || typeof name !== 'string') return null
     if (tools.some((tool) => tool.name === name)) return name
     return tools.find(({ origin }) => origin?.name === name)?.name ?? name
   }
-  const name = nameOf(told)
+  const name = nameOf(choiceMembers)
   if (name !== null) return { kind: 'tool', name }
-  const some = told['type'] === 'allowed_tools' ? allowedChoice(told, nameOf) : null
+  const some = choiceMembers['type'] === 'allowed_tools' ? allowedChoice(choiceMembers, nameOf) : null
   if (some === null) others.add('tool_choice', ['tool_choice'])
   return some
 }

@@ -19,10 +19,10 @@ export function responsesUsageOf(usage: Members, hasOutput: boolean): TokenUsage
   const details = membersOf(usage['input_tokens_details'])
   const read = Math.min(countOf(details['cached_tokens']) ?? 0, input)
   const written = Math.min(countOf(details['cache_write_tokens']) ?? 0, input - read)
-  const told = countOf(membersOf(usage['output_tokens_details'])['reasoning_tokens']) ?? 0
+  const reportedReasoning = countOf(membersOf(usage['output_tokens_details'])['reasoning_tokens']) ?? 0
   const beside = (countOf(usage['total_tokens']) ?? 0) - input - output
-  const isBeside = beside > 0 && (told === 0 || told === beside)
-  const reasoning = isBeside ? beside : Math.min(told, output)
+  const isBeside = beside > 0 && (reportedReasoning === 0 || reportedReasoning === beside)
+  const reasoning = isBeside ? beside : Math.min(reportedReasoning, output)
   const text = isBeside ? output : output - reasoning
   if (hasOutput && text + reasoning === 0) return null
   return { input: input - read - written, cacheRead: read, cacheWrite: written, output: text, reasoning }
@@ -40,7 +40,7 @@ export function usageWithItems(tokens: TokenUsage | null, searches: number): Tok
   return searches === 0 ? tokens : withSearches(tokens ?? NO_TOKENS, searchesOf(searches))
 }
 
-export interface ToldUsage {
+export interface ReportedUsage {
   readonly tokens: TokenUsage
   /** JSON of the provider's members, without braces. */
   readonly members: Buffer
@@ -53,7 +53,7 @@ export interface ToldUsage {
  * @param hasOutput output was delivered
  * @returns null: missing, or not credible
  */
-export function toldUsageOf(json: Buffer | null, hasOutput: boolean): ToldUsage | null {
+export function reportedUsageOf(json: Buffer | null, hasOutput: boolean): ReportedUsage | null {
   if (json === null || json.length > USAGE_BYTES_MAX) return null
   const usage = membersOf(JSON.parse(json.toString('utf8')))
   const tokens = responsesUsageOf(usage, hasOutput)

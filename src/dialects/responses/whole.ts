@@ -1,6 +1,6 @@
 import { Pieces } from '../walk/splices.ts'
 import { ResponseWalk } from './walk.ts'
-import { usageWithItems, toldUsageOf } from './usage.ts'
+import { usageWithItems, reportedUsageOf } from './usage.ts'
 import type { NativeHead, ReadAnswer } from '../parts.ts'
 import { NOTHING_REPORTED, reportedWith } from '../usage.ts'
 
@@ -14,16 +14,20 @@ export function readResponse(body: Buffer, head: NativeHead): ReadAnswer | Uint8
   const { response, status } = walk
   if (status === 'failed') return walk.reportedError
   if (response.error !== null || !response.hasList) return null
-  const told = toldUsageOf(walk.usage, response.items.count > 0)
+  const reportedUsage = reportedUsageOf(walk.usage, response.items.count > 0)
   const before = new Pieces(walk.bytes)
   const after = new Pieces(walk.bytes)
   walk.around(before, after, 'completed')
   return {
-    usage: usageWithItems(told?.tokens ?? null, response.items.searches),
+    usage: usageWithItems(reportedUsage?.tokens ?? null, response.items.searches),
     outputBytes: response.items.bytes,
     finishReason: walk.incompleteReason ?? status ?? 'completed',
     upstreamId: walk.upstreamId,
     reported: reportedWith(NOTHING_REPORTED, { service_tier: walk.serviceTier }),
-    pieces: { before: before.all, told: told === null ? null : [told.members], after: after.all },
+    pieces: {
+      before: before.all,
+      usageMembers: reportedUsage === null ? null : [reportedUsage.members],
+      after: after.all,
+    },
   }
 }

@@ -82,8 +82,8 @@ function isSignedBy(format: string, { parts }: Turn): boolean {
 function formatMember(format: AnswerFormat): Members {
   if (format.kind === 'json_object') return { type: format.kind }
   const { kind, name, description, schema, isStrict } = format
-  const told = { type: kind, name, ...(description !== null && { description }), schema }
-  return { ...told, ...(isStrict !== null && { strict: isStrict }) }
+  const definition = { type: kind, name, ...(description !== null && { description }), schema }
+  return { ...definition, ...(isStrict !== null && { strict: isStrict }) }
 }
 
 /** The format of the endpoint's own signatures: not every provider of responses is OpenAI. */

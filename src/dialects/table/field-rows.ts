@@ -52,8 +52,8 @@ export function fieldRows(dialect: Dialect, kind: EndpointKind): readonly FieldR
       pathsIn(field, dialect).map((path) => carriedRow(field, path, kind, dialect)),
     ),
     ...Object.entries(OTHERS[dialect]).map(([field, { class: of, defaults }]): FieldRow => {
-      const told = { field, ...(defaults.length > 0 && { defaults }) }
-      return { ...told, class: dialect === kind.protocol ? nativeClass(field, kind) : of }
+      const row = { field, ...(defaults.length > 0 && { defaults }) }
+      return { ...row, class: dialect === kind.protocol ? nativeClass(field, kind) : of }
     }),
     ...nestedRows(dialect, kind),
     ...oursIn(dialect).map((field): FieldRow => ({ field, class: 'ours' })),
@@ -97,20 +97,20 @@ function objectRows(at: At, object: NestedObject | 'dropped' | 'refused', kind: 
   const { protocol, isStrict } = kind
   const field = nestedField(at)
   const isNative = protocol === at.dialect
-  const rowOf = (path: string, told: Told): FieldRow =>
-    isNative ? { field: path, class: 'passed' } : { field: path, ...told }
-  if (typeof object === 'string') return [rowOf(field, { class: object, ...toldOffer(at) })]
+  const rowOf = (path: string, handling: Handling): FieldRow =>
+    isNative ? { field: path, class: 'passed' } : { field: path, ...handling }
+  if (typeof object === 'string') return [rowOf(field, { class: object, ...offerLimit(at) })]
   const cut = isStrict ? strictCutIn(at, protocol, object) : []
   const members = new Map([
     ...ownCutIn(at).map((name) => [name, MAPPED] as const),
-    ...membersTold(object, protocol),
+    ...memberHandlings(object, protocol),
   ])
-  const rows = Array.from(members, ([name, told]) =>
+  const rows = Array.from(members, ([name, handling]) =>
     cut.includes(name)
       ? { field: `${field}.${name}`, class: 'dropped' as const }
-      : rowOf(`${field}.${name}`, told),
+      : rowOf(`${field}.${name}`, handling),
   )
-  return [rowOf(field, objectTold(object, kind)), ...rows]
+  return [rowOf(field, objectHandling(object, kind)), ...rows]
 }
 
 /** Path of an object within requests. */
@@ -118,37 +118,40 @@ export function nestedField({ dialect, place, type }: At): string {
   return `${PLACES[dialect][place]}[${type}]`
 }
 
-type Told = Pick<FieldRow, 'limit'> & { readonly class: FieldClass }
+type Handling = Pick<FieldRow, 'limit'> & { readonly class: FieldClass }
 
-const MAPPED: Told = { class: 'mapped' }
-const REASONING: Told = { class: 'mapped', limit: 'dropped for providers that do not accept the field' }
+const MAPPED: Handling = { class: 'mapped' }
+const REASONING: Handling = { class: 'mapped', limit: 'dropped for providers that do not accept the field' }
 
-function toldOffer({ dialect, place, type }: At): Pick<FieldRow, 'limit'> {
+function offerLimit({ dialect, place, type }: At): Pick<FieldRow, 'limit'> {
   const offer = dialect === 'responses' && place === 'tools' ? offerOf(type) : null
-  return offer === null ? {} : { limit: `dropped ${offer.told}` }
+  return offer === null ? {} : { limit: `dropped ${offer.condition}` }
 }
 
-function objectTold(
+function objectHandling(
   { lacking = [], lackingStrict = [], reasoning }: NestedObject,
   { protocol, isStrict }: EndpointKind,
-): Told {
+): Handling {
   if (lacking.includes(protocol) || (isStrict && lackingStrict.includes(protocol)))
     return { class: 'refused' }
   return reasoning === 'whole' ? REASONING : MAPPED
 }
 
 /** The members of an object that are not mapped at each endpoint, with those of the objects in it. */
-function membersTold(object: NestedObject, protocol: TextProtocol): ReadonlyMap<string, Told> {
+function memberHandlings(object: NestedObject, protocol: TextProtocol): ReadonlyMap<string, Handling> {
   const { dropped = [], refused = [], reasoning = [], inner = {} } = object
-  const lost = (name: string): Told =>
+  const lost = (name: string): Handling =>
     lostAt(object, name).includes(protocol) ? { class: 'dropped' } : MAPPED
-  return new Map<string, Told>([
+  return new Map<string, Handling>([
     ...lostMembers(object).map((name) => [name, lost(name)] as const),
     ...(reasoning === 'whole' ? [] : reasoning).map((name) => [name, REASONING] as const),
     ...dropped.map((name) => [name, { class: 'dropped' }] as const),
     ...refused.map((name) => [name, { class: 'refused' }] as const),
     ...Object.entries(inner).flatMap(([outer, one]) =>
-      Array.from(membersTold(one, protocol), ([name, told]) => [`${outer}.${name}`, told] as const),
+      Array.from(
+        memberHandlings(one, protocol),
+        ([name, handling]) => [`${outer}.${name}`, handling] as const,
+      ),
     ),
   ])
 }

@@ -241,7 +241,7 @@ export interface Offer {
   /** Member by which the client says so, with the value; absent: any flag. */
   readonly member: string
   readonly value?: string
-  readonly told: string
+  readonly condition: string
 }
 
 /**
@@ -250,9 +250,9 @@ export interface Offer {
  */
 const OFFERS: Readonly<Record<string, Offer>> = {
   // It says whether it reads live pages.
-  [WEB_SEARCH]: { member: 'external_web_access', told: 'with `external_web_access`' },
+  [WEB_SEARCH]: { member: 'external_web_access', condition: 'with `external_web_access`' },
   // It finds the tools that the client keeps back.
-  [TOOL_SEARCH]: { member: 'execution', value: 'client', told: 'with `execution: "client"`' },
+  [TOOL_SEARCH]: { member: 'execution', value: 'client', condition: 'with `execution: "client"`' },
 }
 
 /** Null: a tool that is wanted wherever it stands. */

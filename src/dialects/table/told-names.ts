@@ -2,7 +2,7 @@
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 
 /** By the name that writers have, which is that of chat; other dialects have the same one where none is here. */
-const TOLD: Readonly<Record<string, Readonly<Partial<Record<Dialect, string>>>>> = {
+const SHOWN_NAMES: Readonly<Record<string, Readonly<Partial<Record<Dialect, string>>>>> = {
   'reasoning.max_tokens': { messages: 'thinking.budget_tokens' },
   'reasoning.effort': { messages: 'output_config.effort' },
   'reasoning.exclude': { messages: 'thinking.display' },
@@ -18,6 +18,6 @@ export function turnsPathOf(dialect: Dialect): string {
 }
 
 /** @param name as a writer has it */
-export function toldName(name: string, dialect: Dialect): string {
-  return (Object.hasOwn(TOLD, name) ? TOLD[name]?.[dialect] : undefined) ?? name
+export function shownName(name: string, dialect: Dialect): string {
+  return (Object.hasOwn(SHOWN_NAMES, name) ? SHOWN_NAMES[name]?.[dialect] : undefined) ?? name
 }

@@ -21,7 +21,7 @@ const TYPES: ReadonlyMap<number, string> = new Map(
 )
 const OURS_FROM: number = FAILURES.internal.status[0]
 
-export interface ToldError {
+export interface ErrorFields {
   readonly status: number
   readonly message: string
   readonly metadata: object
@@ -29,7 +29,7 @@ export interface ToldError {
 }
 
 /** An error as clients of Anthropic read it, with the members of the usual envelope. */
-export function messageError({ status, message, metadata, requestId }: ToldError): object {
+export function messageError({ status, message, metadata, requestId }: ErrorFields): object {
   const type = TYPES.get(status) ?? (status >= OURS_FROM ? 'api_error' : 'invalid_request_error')
   return { type: 'error', error: { type, message, code: status, metadata }, request_id: requestId }
 }

@@ -15,9 +15,9 @@ export const TOKENS_TRANSLATED_TOOL_MAX = 128
  */
 export const PICTURE_TOKENS_MAX = 65_536
 /** Tokens of one kind that a provider can report for a call: a higher figure is a mistake. Decision. */
-export const TOKENS_TOLD_MAX = 67_108_864
+export const REPORTED_TOKENS_MAX = 67_108_864
 /** Web searches that a provider can report for a call: a higher figure counts as this. Decision. */
-export const SEARCHES_TOLD_MAX = 10_000
+export const REPORTED_SEARCHES_MAX = 10_000
 /** Tokens of a picture in an estimate, and of one with `detail: low`. D26. */
 export const PICTURE_TOKENS_ESTIMATED = 1_100
 export const SMALL_PICTURE_TOKENS_ESTIMATED = 85

@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { TOKENS_TOLD_MAX } from '../inference/token-limits.ts'
+import { REPORTED_TOKENS_MAX } from '../inference/token-limits.ts'
 import { DEFAULT_OUTPUT_TOKENS_MIN, PARALLEL_MAX, RATE_LIMIT_TPM_MAX } from './rate-limits.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
@@ -25,7 +25,7 @@ export const CallLimits = Type.Object({
   default_max_output_tokens: nullable(
     Type.Integer({
       minimum: DEFAULT_OUTPUT_TOKENS_MIN,
-      maximum: TOKENS_TOLD_MAX,
+      maximum: REPORTED_TOKENS_MAX,
       description:
         'Sluice extension: output tokens assumed when a call does not set a maximum and a spending limit applies. ' +
         "A key's value takes precedence over its workspace's value; if both are null, the endpoint's maximum is used.",

@@ -22,8 +22,8 @@ import { EndpointVideoEntry, ModelVideoEntry, ProviderVideoEntry } from './video
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]*'
 const closed = { additionalProperties: false, description: 'an object' } as const
 const nullable = <T extends Type.TSchema>(shape: T) => {
-  const said: unknown = Reflect.get(shape, 'description')
-  const description = `${typeof said === 'string' ? said : 'an object'}, or null`
+  const shapeDescription: unknown = Reflect.get(shape, 'description')
+  const description = `${typeof shapeDescription === 'string' ? shapeDescription : 'an object'}, or null`
   return Type.Union([shape, Type.Null()], { description })
 }
 const text = (description: string, pattern?: string) =>

@@ -116,12 +116,12 @@ function entryOf({ slug, createdAt, callable, endpoints }: OwnModel): ModelEntry
 function shownOf(own: OwnModel, entry: ModelEntry): Shown {
   const offers = own.endpoints.map(({ endpoint, pricing }, nth): Offer => {
     const { tag, provider } = endpoint
-    const told: Pricing = { ...FREE, ...pricing }
+    const shownPricing: Pricing = { ...FREE, ...pricing }
     const one = entry.endpoints?.[nth] ?? { provider: provider.slug, upstream_model: endpoint.upstreamModel }
     return {
       entry: one,
       provider,
-      pricing: told,
+      pricing: shownPricing,
       modifiers: [],
       isFree: pricing === null,
       isUnpriced: false,

@@ -213,8 +213,8 @@ function hasNamesOf({ properties }: TObject, value: Record<string, unknown>): bo
 }
 
 function expectedOf(schema: TSchema): string {
-  const said: unknown = Reflect.get(schema, 'description')
-  if (typeof said === 'string') return said
+  const description: unknown = Reflect.get(schema, 'description')
+  if (typeof description === 'string') return description
   if (IsString(schema)) return 'a string'
   if (IsBoolean(schema)) return 'true or false'
   return IsObject(schema) ? 'an object' : 'a number'

@@ -38,9 +38,9 @@ function createdOf(entry: ModelEntry): number {
  * that it cannot disagree with the lists.
  */
 function architectureOf(entry: ModelEntry): Model['architecture'] {
-  const { tokenizer, instruct_type = null, ...said } = entry.architecture ?? {}
-  const { input_modalities: inputs = ['text'], output_modalities: outputs = ['text'] } = said
-  const { modality = `${inputs.join('+')}->${outputs.join('+')}` } = said
+  const { tokenizer, instruct_type = null, ...modalities } = entry.architecture ?? {}
+  const { input_modalities: inputs = ['text'], output_modalities: outputs = ['text'] } = modalities
+  const { modality = `${inputs.join('+')}->${outputs.join('+')}` } = modalities
   return {
     modality,
     input_modalities: inputs,

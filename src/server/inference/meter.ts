@@ -182,9 +182,9 @@ export class StreamRate {
 
   /** What the stream has come to. */
   usage(asked: AskedText, rates: TextRates): TokenUsage {
-    const { usage: told, outputBytes, isExact = false } = this.#seen
-    if (isExact && told !== null) return told
-    return judgeTextUsage(told, { ...asked, outputBytes, isWhole: false }, rates).usage
+    const { usage: reportedUsage, outputBytes, isExact = false } = this.#seen
+    if (isExact && reportedUsage !== null) return reportedUsage
+    return judgeTextUsage(reportedUsage, { ...asked, outputBytes, isWhole: false }, rates).usage
   }
 
   /**

@@ -233,13 +233,13 @@ export abstract class TextCall
   }
 
   #usageOf(written: Written, one: WritingTry, now: number): Pick<InferenceEnd, 'usage' | 'isEstimated'> {
-    const { failure, told, outputBytes, isExact, pausedMs } = written
-    if (isExact && told !== null) return { usage: told, isEstimated: failure !== null }
+    const { failure, reportedUsage: reportedUsage, outputBytes, isExact, pausedMs } = written
+    if (isExact && reportedUsage !== null) return { usage: reportedUsage, isEstimated: failure !== null }
     const asked = askedOf(one, this.job, now - pausedMs)
     // A provider that failed is paid for what it has delivered alone.
     const isProviders = failure !== null && !isOfCall(failure)
     return judgeTextUsage(
-      told,
+      reportedUsage,
       { outputBytes, isWhole: failure === null, ...asked, reasons: isProviders ? false : asked.reasons },
       this.shared.rates.of(one.target.endpoint, this.job.caller),
     )

@@ -7,17 +7,17 @@ export interface ClockReading {
 }
 
 /**
- * @param saidMs unix milliseconds of the other clock
+ * @param otherMs unix milliseconds of the other clock
  * @param grainMs smallest step of the other clock: its time may have been later by up to this
  */
 export function readingOf(
-  saidMs: number,
+  otherMs: number,
   trip: { readonly beganMs: number; readonly endedMs: number },
   grainMs = 0,
 ): ClockReading {
   const middle = (trip.beganMs + trip.endedMs) / 2
   return {
-    offsetMs: saidMs + grainMs / 2 - middle,
+    offsetMs: otherMs + grainMs / 2 - middle,
     uncertaintyMs: (trip.endedMs - trip.beganMs + grainMs) / 2,
   }
 }

@@ -26,7 +26,7 @@ interface Connects {
  */
 export function sentinelConnector(log: Log): NonNullable<RedisOptions['Connector']> {
   const away = new Set<string>()
-  const heard = (client: Redis, { host = '', port = 0 }: Place): Redis => {
+  const withListeners = (client: Redis, { host = '', port = 0 }: Place): Redis => {
     const sentinel = `${host}:${port}`
     client.on('error', ({ code, message }: NodeJS.ErrnoException) => {
       if (code === ENDED_BY_US || away.has(sentinel)) return
@@ -43,7 +43,7 @@ export function sentinelConnector(log: Log): NonNullable<RedisOptions['Connector
       super(options as SentinelConnectionOptions)
       const own = this as unknown as Connects
       const connect = own.connectToSentinel.bind(this)
-      own.connectToSentinel = (place, more) => heard(connect(place, more), place)
+      own.connectToSentinel = (place, more) => withListeners(connect(place, more), place)
     }
 
     override connect(

@@ -21,7 +21,7 @@ const WOULD_WRITE = new Set([
 
 /** Unix milliseconds of the server's clock, and of this machine's clock before and after the request. */
 export interface ServerDate {
-  readonly saidMs: number
+  readonly serverMs: number
   readonly beganMs: number
   readonly endedMs: number
 }
@@ -127,10 +127,10 @@ class Dates {
     )
   }
 
-  #keep(saidMs: number, beganMs: number, endedMs: number): void {
-    if (Number.isNaN(saidMs)) return
+  #keep(serverMs: number, beganMs: number, endedMs: number): void {
+    if (Number.isNaN(serverMs)) return
     const isCloser = this.closest === null || endedMs - beganMs < this.closest.endedMs - this.closest.beganMs
-    if (isCloser) this.closest = { saidMs, beganMs, endedMs }
+    if (isCloser) this.closest = { serverMs, beganMs, endedMs }
   }
 }
 

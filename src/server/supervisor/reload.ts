@@ -142,7 +142,7 @@ export class Reloader {
       this.#tell({ state: 'done', needRestart: moved, catalogFile: generation.config.catalogFile })
     } catch (problem) {
       setup.log.error('reload_refused', reasonOf(problem))
-      this.#tell({ state: 'refused', reason: saidOf(problem) })
+      this.#tell({ state: 'refused', reason: recordedReason(problem) })
     }
   }
 
@@ -165,7 +165,7 @@ export class Reloader {
       return { state: 'done', before, now }
     } catch (problem) {
       setup.log.error('scale_refused', reasonOf(problem))
-      return { state: 'refused', reason: saidOf(problem) }
+      return { state: 'refused', reason: recordedReason(problem) }
     }
   }
 
@@ -181,7 +181,7 @@ export class Reloader {
 }
 
 /** The reason for the record: other errors may contain private data and stay in the log. */
-function saidOf(problem: unknown): string {
+function recordedReason(problem: unknown): string {
   const isForOperator = problem instanceof ConfigInvalid || problem instanceof StartRefused
   return isForOperator ? problem.message : 'an error; see the log of the node'
 }

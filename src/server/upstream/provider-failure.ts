@@ -50,8 +50,8 @@ function failureOfEvent(event: Uint8Array, redacted: RedactedTexts, isOfAnswer: 
   const metadata = reason === null ? {} : metadataOf(name, reason)
   const hasReason = name === 'upstream_refused' || (isOfAnswer && name === 'upstream_failed')
   const fields = reason === null ? {} : refusalOf(name, reason)
-  const isTold = hasReason && typeof reason?.text === 'string'
-  const detail = isTold ? `The answer broke off: ${reason.text}` : 'The answer broke off with an error.'
+  const isShown = hasReason && typeof reason?.text === 'string'
+  const detail = isShown ? `The answer broke off: ${reason.text}` : 'The answer broke off with an error.'
   return waited({ name, fields, metadata, detail }, status, reason?.retryAfterS ?? null)
 }
 
@@ -68,12 +68,12 @@ const FILTER_WORD = /^\w{1,64}$/
 
 /** The failure of a prompt that a provider's filter blocked, in an answer of its own. */
 export function blockedPrompt(word: string): Failure {
-  const isTold = FILTER_WORD.test(word)
+  const isShown = FILTER_WORD.test(word)
   return {
     name: 'upstream_refused',
     fields: { refusal: 'moderation' satisfies ModelRefusal },
-    metadata: isTold ? { provider_code: word } : {},
-    detail: `The provider's filter blocked the prompt${isTold ? ` (${word})` : ''}.`,
+    metadata: isShown ? { provider_code: word } : {},
+    detail: `The provider's filter blocked the prompt${isShown ? ` (${word})` : ''}.`,
   }
 }
 

@@ -96,14 +96,16 @@ export function readStatus(event: Uint8Array): number | null {
   const parsed = parse(event)
   if (parsed === null) return null
   const error = objectOf(parsed['error']) ?? parsed
-  const told = [error, parsed].flatMap((from) => [
+  const candidates = [error, parsed].flatMap((from) => [
     from['status_code'],
     from['http_code'],
     from['status'],
     from['code'],
     from['type'],
   ])
-  const words = told.filter((value) => typeof value === 'string' || typeof value === 'number').map(String)
+  const words = candidates
+    .filter((value) => typeof value === 'string' || typeof value === 'number')
+    .map(String)
   const status = words.find((word) => /^[45]\d\d$/.test(word))
   if (status !== undefined) return Number(status)
   const codes = words.filter((word) => CODE.test(word)).join(' ')

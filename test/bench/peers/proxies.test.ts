@@ -61,7 +61,7 @@ const STRANGE: readonly Ask[] = [
   { title: 'another method', status: 405, method: 'PUT', body: GOOD },
 ]
 
-interface Said {
+interface Stated {
   readonly status: number
   readonly type: string
   readonly issues: unknown
@@ -69,7 +69,7 @@ interface Said {
   readonly headers: Headers
 }
 
-async function ask(port: number, key: string, one: Ask): Promise<Said> {
+async function ask(port: number, key: string, one: Ask): Promise<Stated> {
   const { body } = one
   const headers = {
     'content-type': 'application/json',
@@ -82,13 +82,13 @@ async function ask(port: number, key: string, one: Ask): Promise<Said> {
     headers: Object.entries(headers).filter(([, value]) => value !== ''),
     body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
   })
-  const said = (await answer.json()) as Record<string, unknown>
-  const { metadata } = (said['error'] ?? {}) as { metadata?: { error_type?: string; issues?: unknown } }
+  const text = (await answer.json()) as Record<string, unknown>
+  const { metadata } = (text['error'] ?? {}) as { metadata?: { error_type?: string; issues?: unknown } }
   return {
     status: answer.status,
     type: metadata?.error_type ?? '',
     issues: metadata?.issues ?? null,
-    body: said,
+    body: text,
     headers: answer.headers,
   }
 }
@@ -137,8 +137,8 @@ for (const one of STRANGE) {
 
 t.test('a management key is of the wrong kind everywhere', async (t) => {
   for (const { port } of [stand, ...peers]) {
-    const said = await ask(port, stand.keys.management_key, { title: '', status: 0, body: GOOD })
-    t.match(said, { status: 403, type: 'wrong_key_kind' })
+    const text = await ask(port, stand.keys.management_key, { title: '', status: 0, body: GOOD })
+    t.match(text, { status: 403, type: 'wrong_key_kind' })
   }
 })
 

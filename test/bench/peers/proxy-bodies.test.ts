@@ -56,31 +56,31 @@ async function proxies(t: Test, stand: Stand): Promise<readonly Target[]> {
 
 t.test('a body that is announced too large is refused before it is sent', async (t) => {
   for (const { name, port } of await proxies(t, await standIn())) {
-    const said = await raw(port, [`${HEAD}content-length: ${EMBEDDINGS_BODY_BYTES_MAX + 1}\r\n\r\n`])
-    t.match(said, /^HTTP\/1\.1 413 /, name)
-    t.match(said, /"error_type":"body_too_large"/, name)
+    const text = await raw(port, [`${HEAD}content-length: ${EMBEDDINGS_BODY_BYTES_MAX + 1}\r\n\r\n`])
+    t.match(text, /^HTTP\/1\.1 413 /, name)
+    t.match(text, /"error_type":"body_too_large"/, name)
   }
 })
 
 t.test('a body of unknown length is refused where it becomes too large', async (t) => {
   const piece = `100000\r\n${'a'.repeat(0x100000)}\r\n`
   for (const { name, port } of await proxies(t, await standIn())) {
-    const said = await raw(port, [
+    const text = await raw(port, [
       `${HEAD}transfer-encoding: chunked\r\n\r\n`,
       ...Array<string>(33).fill(piece),
     ])
-    t.match(said, /^HTTP\/1\.1 413 /, name)
+    t.match(text, /^HTTP\/1\.1 413 /, name)
   }
 })
 
 t.test('a body in pieces is one body', async (t) => {
   for (const { name, port } of await proxies(t, await standIn())) {
-    const said = await raw(port, [
+    const text = await raw(port, [
       `${HEAD}content-length: ${BODY.length}\r\n\r\n`,
       BODY.slice(0, 9),
       BODY.slice(9),
     ])
-    t.match(said, /^HTTP\/1\.1 200 /, name)
+    t.match(text, /^HTTP\/1\.1 200 /, name)
   }
 })
 
@@ -101,9 +101,9 @@ t.test('a caller who disconnects within the body ends no other call', async (t) 
 t.test('reports a missing provider as a failed one', async (t) => {
   const NOBODY = 1
   for (const { name, port } of await proxies(t, await standIn(NOBODY))) {
-    const said = await raw(port, [`${HEAD}content-length: ${BODY.length}\r\n\r\n${BODY}`])
-    t.match(said, /^HTTP\/1\.1 502 /, name)
-    t.match(said, /"error_type":"upstream_failed"/, name)
+    const text = await raw(port, [`${HEAD}content-length: ${BODY.length}\r\n\r\n${BODY}`])
+    t.match(text, /^HTTP\/1\.1 502 /, name)
+    t.match(text, /"error_type":"upstream_failed"/, name)
   }
 })
 

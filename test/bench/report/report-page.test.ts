@@ -49,7 +49,7 @@ t.test(
 t.test('shows machine, versions, command and load of the run', { skip }, async (t) => {
   const { page } = await lookedAt()
   const text = flat(await page.locator('.facts').innerText())
-  const told = [
+  const reported = [
     'npm run bench -- --repeats 5',
     '10 min 12 s',
     '2 × Planted CPU @ 2.50GHz, 8.2 GB',
@@ -57,7 +57,7 @@ t.test('shows machine, versions, command and load of the run', { skip }, async (
     'Load before 0.12',
     'sluice 0.1.0, node v20.20.2 and nginx 1.22.1',
   ]
-  for (const fact of told) t.match(text, fact)
+  for (const fact of reported) t.match(text, fact)
 })
 
 t.test(
@@ -69,7 +69,7 @@ t.test(
     for (const [at, scenario] of results.scenarios.entries()) {
       const part = page.locator('main > section[id^=scenario-]').nth(at)
       const text = flat((await part.textContent()) ?? '')
-      const told = [
+      const reported = [
         scenario.scenario,
         scenario.question,
         ...scenario.notes,
@@ -80,7 +80,7 @@ t.test(
         ...scenario.rows.flatMap((row) => row.failures),
       ]
       t.same(
-        told.filter((one) => !text.includes(flat(one))),
+        reported.filter((one) => !text.includes(flat(one))),
         [],
       )
       t.equal(await part.locator('.rows tbody tr').count(), scenario.rows.length)
@@ -160,16 +160,16 @@ t.test('latency is drawn on a logarithmic scale, memory from zero on', { skip },
 t.test('a plot is read with the keyboard alone', { skip }, async (t) => {
   const { page } = await open(t, fullResults())
   const plot = page.locator('.plot').nth(1)
-  const said = page.locator('.reading').nth(1)
+  const text = page.locator('.reading').nth(1)
   await plot.focus()
   await page.keyboard.press('End')
-  t.equal(await said.innerText(), 'requests offered per second 18,000: sluice –, nginx 6')
+  t.equal(await text.innerText(), 'requests offered per second 18,000: sluice –, nginx 6')
   await page.keyboard.press('Home')
   await page.keyboard.press('ArrowRight')
-  t.equal(await said.innerText(), 'requests offered per second 2,500: sluice 0.5, nginx 0.35')
+  t.equal(await text.innerText(), 'requests offered per second 2,500: sluice 0.5, nginx 0.35')
   t.same(await plot.locator('.u-legend .u-value').allInnerTexts(), ['2,500', '0.5', '0.35'])
   await page.keyboard.press('Escape')
-  t.equal(await said.innerText(), '')
+  t.equal(await text.innerText(), '')
   const name = plot.locator('.u-legend th').nth(2)
   await name.focus()
   await page.keyboard.press('Enter')

@@ -8,7 +8,7 @@ import { loopReadings, type Watched } from '../../../bench/soak/watch.ts'
 const MB = 1_000_000
 const SECONDS = 600
 
-interface Told {
+interface Answer {
   readonly frontMb?: (atS: number) => number
   readonly sharedMb?: (atS: number) => number
   readonly descriptors?: (atS: number) => number
@@ -24,7 +24,7 @@ function watched({
   storeDescriptors,
   frontPid = () => 7,
   p99Ms = 2,
-}: Told): Watched {
+}: Answer): Watched {
   const holding = (name: string, pid: number, more: Partial<Holding>): Holding => ({
     name,
     isOurs: true,
@@ -84,8 +84,8 @@ function row(failed = 0): ResultRow {
   )
 }
 
-const missed = (told: Told, { failed = 0, seconds = SECONDS } = {}): readonly string[] =>
-  soakChecks(watched(told), { seconds, rows: [row(failed)] })
+const missed = (reported: Answer, { failed = 0, seconds = SECONDS } = {}): readonly string[] =>
+  soakChecks(watched(reported), { seconds, rows: [row(failed)] })
     .filter((one) => !one.is_met)
     .map(({ text }) => text)
 
@@ -118,7 +118,7 @@ t.test('descriptors that pile up, a slow loop and a process that ended are misse
 })
 
 t.test('later processes are part of the sum, and missing delays miss their check', async (t) => {
-  const told = watched({})
+  const reported = watched({})
   const late = (atMs: number): readonly Holding[] => {
     const at = {
       name: 'sluice child',
@@ -130,17 +130,17 @@ t.test('later processes are part of the sum, and missing delays miss their check
     }
     return atMs < 60_000 ? [] : [at]
   }
-  const looks = told.looks.map(({ atMs, holdings }) => ({ atMs, holdings: [...holdings, ...late(atMs)] }))
+  const looks = reported.looks.map(({ atMs, holdings }) => ({ atMs, holdings: [...holdings, ...late(atMs)] }))
   const texts = (all: Watched): readonly string[] =>
     soakChecks(all, { seconds: SECONDS, rows: [row()] })
       .filter((one) => !one.is_met)
       .map(({ text }) => text)
-  t.same(texts({ ...told, looks }), [
+  t.same(texts({ ...reported, looks }), [
     'memory of all processes, MB a minute',
     'descriptors of our processes, more at the end than at the start',
   ])
-  t.same(texts({ ...told, loops: [] }), ['event-loop delay of a front, p99 in ms: none was told'])
-  t.match(soakNotes({ ...told, loops: [] }, SECONDS).join(), /at most 0\.0 ms/)
+  t.same(texts({ ...reported, loops: [] }), ['event-loop delay of a front, p99 in ms: none was told'])
+  t.match(soakNotes({ ...reported, loops: [] }, SECONDS).join(), /at most 0\.0 ms/)
 })
 
 t.test('a failed request misses them all', async (t) => {

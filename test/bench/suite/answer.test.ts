@@ -2,7 +2,7 @@ import t from 'tap'
 import { SCENARIOS } from '../../../bench/scenarios.ts'
 import { commandOrAnswer } from '../../../bench/suite/answer.ts'
 
-const said = (...args: readonly string[]) => {
+const stated = (...args: readonly string[]) => {
   const found = commandOrAnswer(args)
   return 'code' in found ? [found.code, found.text] : 'runs'
 }
@@ -15,36 +15,36 @@ const MISSPELT = [
 ] as const
 for (const [typed, meant] of MISSPELT) {
   t.test(`reports '${typed}' with the nearest scenario`, async (t) => {
-    t.same(said(typed), [2, `there is no scenario '${typed}'. Nearest: \`${meant}\`.`])
+    t.same(stated(typed), [2, `there is no scenario '${typed}'. Nearest: \`${meant}\`.`])
   })
 }
 
 t.test('reports a name without a near one with the list of all', async (t) => {
   const all = SCENARIOS.map(({ name }) => name).join(', ')
   for (const name of ['nothing-alike', 'x'.repeat(100_000), '../../etc/passwd', ''])
-    t.same(said(name), [2, `there is no scenario '${name}'; there are ${all}`])
+    t.same(stated(name), [2, `there is no scenario '${name}'; there are ${all}`])
 })
 
 t.test('reports an unknown option with the nearest ones, in one line', async (t) => {
-  t.same(said('embeddings', '--repeat', '3'), [
+  t.same(stated('embeddings', '--repeat', '3'), [
     2,
     "Unknown option '--repeat'. Nearest: `--repeats`, `--report`.",
   ])
-  t.same(said('--sweeep'), [2, "Unknown option '--sweeep'. Nearest: `--sweep`."])
-  t.match(said('--nothing-alike'), [2, /^Unknown option '--nothing-alike'[^\n]*$/])
+  t.same(stated('--sweeep'), [2, "Unknown option '--sweeep'. Nearest: `--sweep`."])
+  t.match(stated('--nothing-alike'), [2, /^Unknown option '--nothing-alike'[^\n]*$/])
 })
 
 t.test('help is asked for before anything else is wrong, of all scenarios or of the named', async (t) => {
-  t.match(said('--help'), [0, /^npm run bench -- \[<scenario>…\] \[options\]\n/])
-  const [, text = ''] = said('uploads', '-h', '--repeats', 'many')
+  t.match(stated('--help'), [0, /^npm run bench -- \[<scenario>…\] \[options\]\n/])
+  const [, text = ''] = stated('uploads', '-h', '--repeats', 'many')
   t.match(text, /^npm run bench -- uploads \[options\]\n\n {2}uploads {2}/)
   t.notMatch(text, /^ {2}embeddings/m)
-  t.match(said('deployment', '--help'), [0, '--target https://sluice.example'])
-  t.match(said('--sweep', '--help'), [0, /^ {2}sweep/m])
-  t.same(said('embedings', '--help'), [2, "there is no scenario 'embedings'. Nearest: `embeddings`."])
+  t.match(stated('deployment', '--help'), [0, '--target https://sluice.example'])
+  t.match(stated('--sweep', '--help'), [0, /^ {2}sweep/m])
+  t.same(stated('embedings', '--help'), [2, "there is no scenario 'embedings'. Nearest: `embeddings`."])
 })
 
 t.test('a command without a fault is one to run', async (t) => {
-  t.equal(said('embeddings', '--repeats', '5'), 'runs')
-  t.equal(said(), 'runs')
+  t.equal(stated('embeddings', '--repeats', '5'), 'runs')
+  t.equal(stated(), 'runs')
 })

@@ -23,10 +23,10 @@ async function coresOf(pid: number): Promise<number> {
 t.test('a burner burns no more than its share, until it is ended', async (t) => {
   const stop = await startBurner({ cores: 0.25, isDetached: true })
   const [pid = 0] = burners()
-  const isAsTold = (cores: number): boolean => cores > 0.02 && cores < 0.6
+  const isAsReported = (cores: number): boolean => cores > 0.02 && cores < 0.6
   const seen: number[] = []
-  while (seen.length < LOOKS_MAX && !isAsTold(seen.at(-1) ?? 0)) seen.push(await coresOf(pid))
+  while (seen.length < LOOKS_MAX && !isAsReported(seen.at(-1) ?? 0)) seen.push(await coresOf(pid))
   await stop()
-  t.ok(isAsTold(seen.at(-1) ?? 0), `${seen.join(', ')} cores`)
+  t.ok(isAsReported(seen.at(-1) ?? 0), `${seen.join(', ')} cores`)
   t.same(burners(), [])
 })

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { SEARCHES_TOLD_MAX } from '../../../src/schemas/inference/token-limits.ts'
+import { REPORTED_SEARCHES_MAX } from '../../../src/schemas/inference/token-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { chatUsageOf } from '../../../src/dialects/chat/usage.ts'
 
-const told = (usage: unknown, hasOutput = true): readonly number[] | null => {
+const logged = (usage: unknown, hasOutput = true): readonly number[] | null => {
   const found = chatUsageOf(Buffer.from(JSON.stringify(usage)), hasOutput)
   if (found === null) return null
   return [found.input, found.cacheRead, found.cacheWrite, found.output, found.reasoning]
@@ -14,36 +14,40 @@ t.test('the figures of providers fall into buckets that do not overlap', async (
   const reasoning = (count: number | null): object => ({
     completion_tokens_details: { reasoning_tokens: count },
   })
-  t.same(told(prompt), [100, 0, 0, 40, 0])
-  t.same(told({ ...prompt, total_tokens: 140, ...reasoning(30) }), [100, 0, 0, 10, 30], 'OpenAI')
+  t.same(logged(prompt), [100, 0, 0, 40, 0])
+  t.same(logged({ ...prompt, total_tokens: 140, ...reasoning(30) }), [100, 0, 0, 10, 30], 'OpenAI')
   t.same(
-    told({ ...prompt, prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 } }),
+    logged({ ...prompt, prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 } }),
     [30, 60, 10, 40, 0],
   )
-  t.same(told({ ...prompt, prompt_tokens_details: null, ...reasoning(null) }), [100, 0, 0, 40, 0])
+  t.same(logged({ ...prompt, prompt_tokens_details: null, ...reasoning(null) }), [100, 0, 0, 40, 0])
   t.same(
-    told({ ...prompt, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 }),
+    logged({ ...prompt, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 }),
     [36, 64, 0, 40, 0],
     'DeepSeek',
   )
-  t.same(told({ ...prompt, cached_tokens: 50 }), [50, 50, 0, 40, 0], 'Moonshot')
-  t.same(told({ ...prompt, total_tokens: 230, ...reasoning(90) }), [100, 0, 0, 40, 90], 'xAI')
-  t.same(told({ ...prompt, total_tokens: 230 }), [100, 0, 0, 40, 90], 'Google')
+  t.same(logged({ ...prompt, cached_tokens: 50 }), [50, 50, 0, 40, 0], 'Moonshot')
+  t.same(logged({ ...prompt, total_tokens: 230, ...reasoning(90) }), [100, 0, 0, 40, 90], 'xAI')
+  t.same(logged({ ...prompt, total_tokens: 230 }), [100, 0, 0, 40, 90], 'Google')
   t.same(
-    told({ prompt_tokens: 21, completion_tokens: 0, total_tokens: 81, ...reasoning(60) }),
+    logged({ prompt_tokens: 21, completion_tokens: 0, total_tokens: 81, ...reasoning(60) }),
     [21, 0, 0, 0, 60],
   )
-  t.same(told({ ...prompt, total_tokens: 999, ...reasoning(30) }), [100, 0, 0, 10, 30], 'a total of its own')
-  t.same(told({ ...prompt, total_tokens: 1 }), [100, 0, 0, 40, 0])
+  t.same(
+    logged({ ...prompt, total_tokens: 999, ...reasoning(30) }),
+    [100, 0, 0, 10, 30],
+    'a total of its own',
+  )
+  t.same(logged({ ...prompt, total_tokens: 1 }), [100, 0, 0, 40, 0])
 })
 
 t.test('parts above their whole count as the whole', async (t) => {
   const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
   t.same(
-    told({ ...usage, prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 99 } }),
+    logged({ ...usage, prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 99 } }),
     [0, 10, 0, 5, 0],
   )
-  t.same(told({ ...usage, completion_tokens_details: { reasoning_tokens: 9 } }), [10, 0, 0, 0, 5])
+  t.same(logged({ ...usage, completion_tokens_details: { reasoning_tokens: 9 } }), [10, 0, 0, 0, 5])
 })
 
 t.test(
@@ -78,22 +82,22 @@ t.test("reads the number of web searches from usage in OpenRouter's form", async
       true,
     )?.searches
   t.equal(searches({ web_search_requests: 3 }), 3)
-  t.equal(searches({ web_search_requests: 10 ** 9 }), SEARCHES_TOLD_MAX)
+  t.equal(searches({ web_search_requests: 10 ** 9 }), REPORTED_SEARCHES_MAX)
   for (const none of [null, undefined, {}, [], { web_search_requests: -1 }, { web_search_requests: '3' }])
     t.equal(searches(none), undefined, JSON.stringify(none))
 })
 
 t.test('figures that are not counts are missing', async (t) => {
   for (const figure of [null, '3', -1, 1.5, 2 ** 40, {}, [], true]) {
-    t.equal(told({ prompt_tokens: figure, completion_tokens: 1 }), null)
-    t.equal(told({ prompt_tokens: 1, completion_tokens: figure }), null)
+    t.equal(logged({ prompt_tokens: figure, completion_tokens: 1 }), null)
+    t.equal(logged({ prompt_tokens: 1, completion_tokens: figure }), null)
     t.same(
-      told({ prompt_tokens: 1, completion_tokens: 1, cached_tokens: figure, total_tokens: figure }),
+      logged({ prompt_tokens: 1, completion_tokens: 1, cached_tokens: figure, total_tokens: figure }),
       [1, 0, 0, 1, 0],
     )
   }
-  t.equal(told({}), null)
-  t.equal(told({ prompt_tokens: 1, completion_tokens: 0 }), null)
-  t.same(told({ prompt_tokens: 1, completion_tokens: 0 }, false), [1, 0, 0, 0, 0])
-  t.equal(told({ prompt_tokens: 1, completion_tokens: 1, more: 'x'.repeat(USAGE_BYTES_MAX) }), null)
+  t.equal(logged({}), null)
+  t.equal(logged({ prompt_tokens: 1, completion_tokens: 0 }), null)
+  t.same(logged({ prompt_tokens: 1, completion_tokens: 0 }, false), [1, 0, 0, 0, 0])
+  t.equal(logged({ prompt_tokens: 1, completion_tokens: 1, more: 'x'.repeat(USAGE_BYTES_MAX) }), null)
 })

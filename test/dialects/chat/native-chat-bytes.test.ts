@@ -21,17 +21,17 @@ const streamed = (): NativeChatStream => new NativeChatStream(HEAD, FAILURE_OF)
 const STREAMS = { open: streamed, eventsOf: dataOf }
 
 const head = { id: 'chatcmpl-7', object: 'chat.completion.chunk', created: 17, model: 'm-1' }
-const said = (delta: object, finish: string | null = null): object => ({
+const stated = (delta: object, finish: string | null = null): object => ({
   ...head,
   choices: [{ index: 0, delta, finish_reason: finish }],
   usage: null,
 })
 const STREAM = [
-  said({ role: 'assistant', content: '' }),
-  said({ content: 'é "x" ' }),
-  said({ reasoning_content: 'hm' }),
-  said({ tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{}' } }] }),
-  said({}, 'tool_calls'),
+  stated({ role: 'assistant', content: '' }),
+  stated({ content: 'é "x" ' }),
+  stated({ reasoning_content: 'hm' }),
+  stated({ tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{}' } }] }),
+  stated({}, 'tool_calls'),
   { ...head, choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } },
   '[DONE]',
 ]
@@ -54,7 +54,7 @@ for (const lineEnd of ['\n', '\r', '\r\n']) {
 }
 
 t.test('a stream of several lines an event gives events of one line', async (t) => {
-  const text = JSON.stringify(said({ role: 'assistant', content: 'x' }), null, 1)
+  const text = JSON.stringify(stated({ role: 'assistant', content: 'x' }), null, 1)
   const lines = Buffer.from(`data: ${text.replaceAll('\n', '\ndata: ')}\n\n`)
   t.same(JSON.parse(dataOf(streamed().read(lines).events)[0] ?? ''), expectedOf(JSON.parse(text) as object))
 })

@@ -254,8 +254,8 @@ const CALLS = [
 ].map((call) => `"tool_calls":[${call}]`)
 
 t.test('streams with such members are the same wherever their reads are cut', async (t) => {
-  const said = [...LISTS.map(([delta]) => delta), ...ARGUMENTS.map(([json]) => called(json)), ...CALLS]
-  const events = [...said.map((delta) => event(delta)), event('"content":"x"', '"stop"'), '[DONE]']
+  const text = [...LISTS.map(([delta]) => delta), ...ARGUMENTS.map(([json]) => called(json)), ...CALLS]
+  const events = [...text.map((delta) => event(delta)), event('"content":"x"', '"stop"'), '[DONE]']
   const bytes = streamOf(events)
   t.match(summaryOf(STREAMS, [bytes]), { end: null, isDone: true })
   sameWhereverCut(t, STREAMS, { bytes, wholeAt: bytes.indexOf('"stop"') })

@@ -136,7 +136,7 @@ t.test('each choice begins with its role', async (t) => {
 
 t.test('usage is taken out wherever a provider puts it, and the last one counts', async (t) => {
   const usage = (prompt: number): object => ({ usage: { prompt_tokens: prompt, completion_tokens: 1 } })
-  const told = (...events: readonly object[]): unknown => {
+  const reported = (...events: readonly object[]): unknown => {
     const stream = streamed()
     for (const data of read(stream, BEGUN, ...events)) t.notMatch(data, /usage/)
     return stream.usage
@@ -148,25 +148,25 @@ t.test('usage is taken out wherever a provider puts it, and the last one counts'
     output: 1,
     reasoning: 0,
   })
-  t.equal(told(), null)
-  t.same(told({ choices: [], ...usage(7) }), input(7))
-  t.same(told({ ...usage(8) }, { usage: null, choices: [] }), input(8))
+  t.equal(reported(), null)
+  t.same(reported({ choices: [], ...usage(7) }), input(7))
+  t.same(reported({ ...usage(8) }, { usage: null, choices: [] }), input(8))
   t.same(
-    told(
+    reported(
       { ...choice({ content: 'y' }), ...usage(1) },
       { ...choice({}), ...usage(9) },
       { ...choice({}), usage: null },
     ),
     input(9),
   )
-  t.same(told(choice({}, usage(10))), input(10))
-  t.same(told({ ...usage(14), ...choice({}) }, { ...usage(14), ...choice({}, usage(15)) }), input(14))
-  t.same(told({ ...choice({}, usage(10)), ...usage(11) }), input(11))
+  t.same(reported(choice({}, usage(10))), input(10))
+  t.same(reported({ ...usage(14), ...choice({}) }, { ...usage(14), ...choice({}, usage(15)) }), input(14))
+  t.same(reported({ ...choice({}, usage(10)), ...usage(11) }), input(11))
   const first = { ...usage(12), ...choice({}) }
-  t.same(told(first, { ...choice({}), ...usage(13) }, first), input(12))
-  t.equal(told({ usage: { prompt_tokens: 1, completion_tokens: 0 } }), null, 'output was delivered')
+  t.same(reported(first, { ...choice({}), ...usage(13) }, first), input(12))
+  t.equal(reported({ usage: { prompt_tokens: 1, completion_tokens: 0 } }), null, 'output was delivered')
   t.equal(
-    told({ usage: { prompt_tokens: 1, completion_tokens: 1, more: 'x'.repeat(USAGE_BYTES_MAX) } }),
+    reported({ usage: { prompt_tokens: 1, completion_tokens: 1, more: 'x'.repeat(USAGE_BYTES_MAX) } }),
     null,
   )
 })

@@ -39,12 +39,12 @@ function same(
 ) {
   const { stream, whole } = PART_PROTOCOLS[protocol]
   const read = partsOf(stream(FAILURE_OF), [events])
-  const said = present(orNull(whole(Buffer.from(answer))))
+  const text = present(orNull(whole(Buffer.from(answer))))
   t.equal(read.failure, null)
   t.equal(read.end, null)
-  t.same(joinedParts(read.parts), joinedParts(said.parts), protocol)
+  t.same(joinedParts(read.parts), joinedParts(text.parts), protocol)
   for (const name of ['usage', 'outputBytes', 'finishReason', 'upstreamId'] as const)
-    t.same(read[name], said[name], name)
+    t.same(read[name], text[name], name)
 }
 
 /** What a caller of the same dialect gets of a provider's stream. */
@@ -64,8 +64,8 @@ for (const dialect of DIALECTS) {
         const answer = wholeOfParts(dialect, naturalOf(dialect, parts))
         const events = eventsOf(dialect, answer)
         same(t, dialect, { events, answer: Buffer.from(JSON.stringify(answer)) })
-        const { put, said } = await bothOf(dialect, passed(t, dialect, events), answer)
-        t.hasStrict({ ...put, content: put['content'] ?? '' }, said)
+        const { put, stated } = await bothOf(dialect, passed(t, dialect, events), answer)
+        t.hasStrict({ ...put, content: put['content'] ?? '' }, stated)
       }),
       RUNS,
     )
@@ -79,8 +79,8 @@ for (const dialect of DIALECTS) {
         same(t, dialect, { events, answer })
         const native = present(orNull(nativeAnswer(dialect, answer, HEAD)))
         const whole = JSON.parse(Buffer.concat(native.withUsage(SHOWN)).toString()) as Record<string, unknown>
-        const { put, said } = await bothOf(dialect, events, whole)
-        t.hasStrict({ ...put, content: put['content'] ?? '' }, said)
+        const { put, stated } = await bothOf(dialect, events, whole)
+        t.hasStrict({ ...put, content: put['content'] ?? '' }, stated)
       }),
       RUNS,
     )

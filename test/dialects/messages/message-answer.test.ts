@@ -47,11 +47,11 @@ t.test('adds members that clients require, and replaces a usage that is not cred
   t.same(JSON.parse(given({ content: [] })), { content: [], id: 'msg_01k0', ...ours, usage: whole })
   const nulls = { id: null, role: null, type: null, usage: null, error: null, content: [] }
   t.same(JSON.parse(given(nulls)), { content: [], id: 'msg_01k0', ...ours, usage: whole })
-  const told = (usage: unknown): unknown =>
+  const reported = (usage: unknown): unknown =>
     (JSON.parse(given(message([{ type: 'text', text: 'x' }], { usage }))) as { usage: unknown }).usage
   for (const usage of [undefined, 7, {}, { input_tokens: 3 }, { input_tokens: 3, output_tokens: 0 }])
-    t.same(told(usage), whole, JSON.stringify(usage))
-  t.same(told({ input_tokens: 0, cache_read_input_tokens: 5, output_tokens: 1, cost: 'x' }), {
+    t.same(reported(usage), whole, JSON.stringify(usage))
+  t.same(reported({ input_tokens: 0, cache_read_input_tokens: 5, output_tokens: 1, cost: 'x' }), {
     ...{ input_tokens: 0, cache_read_input_tokens: 5, output_tokens: 1, cost: 0.5 },
   })
   t.end()

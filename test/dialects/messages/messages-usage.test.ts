@@ -1,14 +1,14 @@
 import t from 'tap'
-import { SEARCHES_TOLD_MAX, TOKENS_TOLD_MAX } from '../../../src/schemas/inference/token-limits.ts'
+import { REPORTED_SEARCHES_MAX, REPORTED_TOKENS_MAX } from '../../../src/schemas/inference/token-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { MessagesUsage } from '../../../src/dialects/messages/usage.ts'
 
 const json = (usage: unknown): Buffer => Buffer.from(JSON.stringify(usage))
 
-function toldBy(begun: unknown, ...told: readonly unknown[]): MessagesUsage {
+function reportedBy(begun: unknown, ...reported: readonly unknown[]): MessagesUsage {
   const usage = new MessagesUsage()
   if (begun !== undefined) usage.begun(json(begun))
-  for (const one of told) usage.told(json(one))
+  for (const one of reported) usage.update(json(one))
   return usage
 }
 
@@ -19,15 +19,19 @@ t.test('the input of the first event and the totals of later ones make one usage
   const created = { ephemeral_5m_input_tokens: 6, ephemeral_1h_input_tokens: 4 }
   const begun = { ...counts, cache_creation: created, output_tokens: 1 }
   const input = { input: 3, cacheRead: 100, cacheWrite: 10, cacheWriteHour: 4 }
-  t.same(toldBy(begun, { output_tokens: 7 }).tokens, { ...NONE, ...input, output: 7 })
-  t.same(toldBy(begun, { output_tokens: 2 }, { output_tokens: 9 }).tokens, { ...NONE, ...input, output: 9 })
-  t.same(toldBy(begun).tokens, { ...NONE, ...input }, 'the output of the begin is a placeholder')
+  t.same(reportedBy(begun, { output_tokens: 7 }).tokens, { ...NONE, ...input, output: 7 })
+  t.same(reportedBy(begun, { output_tokens: 2 }, { output_tokens: 9 }).tokens, {
+    ...NONE,
+    ...input,
+    output: 9,
+  })
+  t.same(reportedBy(begun).tokens, { ...NONE, ...input }, 'the output of the begin is a placeholder')
   const search = { input_tokens: 900, output_tokens: 7, cache_read_input_tokens: 0 }
-  t.same(toldBy(begun, search).tokens, { ...NONE, ...input, input: 900, output: 7 })
-  t.same(toldBy({ input_tokens: 0 }, { input_tokens: 9, output_tokens: 2 }).tokens, {
+  t.same(reportedBy(begun, search).tokens, { ...NONE, ...input, input: 900, output: 7 })
+  t.same(reportedBy({ input_tokens: 0 }, { input_tokens: 9, output_tokens: 2 }).tokens, {
     ...{ ...NONE, input: 9, output: 2 },
   })
-  t.same(toldBy({ input_tokens: 9 }, { input_tokens: 0, output_tokens: 2 }).tokens, {
+  t.same(reportedBy({ input_tokens: 9 }, { input_tokens: 0, output_tokens: 2 }).tokens, {
     ...{ ...NONE, input: 9, output: 2 },
   })
   t.end()
@@ -35,26 +39,27 @@ t.test('the input of the first event and the totals of later ones make one usage
 
 t.test('thinking is a part of the output, and one-hour writes are a part of the cache writes', (t) => {
   const thought = (output: number, thinking: unknown): unknown =>
-    toldBy(undefined, { output_tokens: output, output_tokens_details: { thinking_tokens: thinking } }).tokens
+    reportedBy(undefined, { output_tokens: output, output_tokens_details: { thinking_tokens: thinking } })
+      .tokens
   t.match(thought(10, 4), { output: 6, reasoning: 4 })
   t.match(thought(10, 40), { output: 0, reasoning: 10 })
   t.match(thought(10, -1), { output: 10, reasoning: 0 })
   const parts = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 3 }
-  t.match(toldBy({ cache_creation: parts }).tokens, { cacheWrite: 5, cacheWriteHour: 3 })
-  t.match(toldBy({ cache_creation_input_tokens: 1, cache_creation: null }).tokens, { cacheWrite: 1 })
+  t.match(reportedBy({ cache_creation: parts }).tokens, { cacheWrite: 5, cacheWriteHour: 3 })
+  t.match(reportedBy({ cache_creation_input_tokens: 1, cache_creation: null }).tokens, { cacheWrite: 1 })
   t.end()
 })
 
 t.test('the largest reported number of searches counts, up to its maximum', (t) => {
   const searched = (...figures: readonly unknown[]): unknown => {
-    const told = figures.map((web_search_requests) => ({ server_tool_use: { web_search_requests } }))
-    return toldBy({ input_tokens: 1 }, ...told).tokens?.searches
+    const answer = figures.map((web_search_requests) => ({ server_tool_use: { web_search_requests } }))
+    return reportedBy({ input_tokens: 1 }, ...answer).tokens?.searches
   }
   t.equal(searched(2), 2)
   t.equal(searched(0, 3, 1), 3)
-  t.equal(searched(10 ** 9), SEARCHES_TOLD_MAX)
+  t.equal(searched(10 ** 9), REPORTED_SEARCHES_MAX)
   for (const none of [0, -1, 1.5, '4', null, {}, 1e300]) t.equal(searched(none), undefined, String(none))
-  t.notHas(toldBy({ input_tokens: 1, server_tool_use: null }).tokens ?? {}, { searches: 0 })
+  t.notHas(reportedBy({ input_tokens: 1, server_tool_use: null }).tokens ?? {}, { searches: 0 })
   t.end()
 })
 
@@ -66,7 +71,7 @@ t.test('counts searches by their results until their number is reported', (t) =>
   t.same(usage.tokens, { ...NONE, searches: 2 })
   usage.begun(json({ input_tokens: 3, server_tool_use: { web_search_requests: 0 } }))
   t.match(usage.tokens, { input: 3, searches: 2 })
-  usage.told(json({ output_tokens: 3, server_tool_use: { web_search_requests: 1 } }))
+  usage.update(json({ output_tokens: 3, server_tool_use: { web_search_requests: 1 } }))
   t.match(usage.tokens, { input: 3, searches: 1 })
   t.end()
 })
@@ -81,7 +86,7 @@ t.test('steps that the totals leave out come to them, as a compaction does', (t)
   const cached = { cacheRead: 7, cacheWrite: 10, cacheWriteHour: 4 }
   const both = { ...NONE, ...cached, input: 203_000, output: 4_500 }
   const of = (iterations: unknown, totals: object = message): unknown =>
-    toldBy(undefined, { ...totals, iterations }).tokens
+    reportedBy(undefined, { ...totals, iterations }).tokens
   t.same(of([compaction, message]), both)
   t.same(of([compaction, message], { input_tokens: 203_000, output_tokens: 4_500 }), both, 'once')
   t.same(
@@ -97,8 +102,8 @@ t.test('steps that the totals leave out come to them, as a compaction does', (t)
     t.same(of([{ type: 'compaction', input_tokens: wrong, output_tokens: wrong }, message]), {
       ...{ ...NONE, input: 23_000, output: 1_000 },
     })
-  const most = { type: 'compaction', input_tokens: TOKENS_TOLD_MAX }
-  t.match(of([most, most, message]), { input: TOKENS_TOLD_MAX, output: 1_000 })
+  const most = { type: 'compaction', input_tokens: REPORTED_TOKENS_MAX }
+  t.match(of([most, most, message]), { input: REPORTED_TOKENS_MAX, output: 1_000 })
   const many = Array.from({ length: 50 }, () => compaction)
   t.match(of([...many, message]), { input: 23_000 + 50 * 180_000, output: 1_000 + 50 * 3_500 })
   t.end()
@@ -108,11 +113,11 @@ t.test('steps of a stream count once, and their output once a total of it is rep
   const placeholder = { type: 'message', input_tokens: 30, output_tokens: 1 }
   const compaction = { type: 'compaction', input_tokens: 500, output_tokens: 50 }
   const begun = { input_tokens: 30, output_tokens: 1, iterations: [compaction, placeholder] }
-  t.match(toldBy(begun).tokens, { input: 530, output: 0 })
+  t.match(reportedBy(begun).tokens, { input: 530, output: 0 })
   const end = { output_tokens: 9, iterations: [compaction, { ...placeholder, output_tokens: 9 }] }
-  t.match(toldBy(begun, end).tokens, { input: 530, output: 59 })
-  t.match(toldBy({ input_tokens: 30 }, end).tokens, { input: 530, output: 59 })
-  const paused = toldBy({ input_tokens: 0 }, { output_tokens: 0, iterations: [compaction] })
+  t.match(reportedBy(begun, end).tokens, { input: 530, output: 59 })
+  t.match(reportedBy({ input_tokens: 30 }, end).tokens, { input: 530, output: 59 })
+  const paused = reportedBy({ input_tokens: 0 }, { output_tokens: 0, iterations: [compaction] })
   t.equal(paused.isCredible(true), true)
   t.end()
 })
@@ -121,15 +126,15 @@ t.test('ignores figures that are not counts', (t) => {
   t.equal(new MessagesUsage().tokens, null)
   for (const figure of [-1, 1.5, '4', null, 2 ** 40, {}]) {
     const usage = new MessagesUsage()
-    t.equal(usage.told(json({ input_tokens: figure, output_tokens: figure })), false)
+    t.equal(usage.update(json({ input_tokens: figure, output_tokens: figure })), false)
     t.same(usage.tokens, NONE)
   }
   const large = new MessagesUsage()
-  t.equal(large.told(json({ output_tokens: 4, more: 'x'.repeat(USAGE_BYTES_MAX) })), false)
+  t.equal(large.update(json({ output_tokens: 4, more: 'x'.repeat(USAGE_BYTES_MAX) })), false)
   t.equal(large.tokens, null)
-  t.equal(toldBy({ input_tokens: 3 }, { output_tokens: 2 }).isCredible(true), true)
-  t.equal(toldBy({ input_tokens: 3 }, { output_tokens: 0 }).isCredible(true), false)
-  t.equal(toldBy({ input_tokens: 3 }, { output_tokens: 0 }).isCredible(false), true)
-  t.equal(toldBy({ input_tokens: 0 }, { output_tokens: 2 }).isCredible(true), false)
+  t.equal(reportedBy({ input_tokens: 3 }, { output_tokens: 2 }).isCredible(true), true)
+  t.equal(reportedBy({ input_tokens: 3 }, { output_tokens: 0 }).isCredible(true), false)
+  t.equal(reportedBy({ input_tokens: 3 }, { output_tokens: 0 }).isCredible(false), true)
+  t.equal(reportedBy({ input_tokens: 0 }, { output_tokens: 2 }).isCredible(true), false)
   t.end()
 })

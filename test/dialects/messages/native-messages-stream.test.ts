@@ -57,9 +57,9 @@ t.test('the last usage waits for the end, and gets the members of ours', (t) => 
   const stream = streamed()
   const end = '{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":'
   const stop = '{ "type":"message_stop","amazon":{"x":1}}'
-  const told = '{"output_tokens":4 , "cost":9,"service":{"cost":1},"is_byok":null}'
+  const logged = '{"output_tokens":4 , "cost":9,"service":{"cost":1},"is_byok":null}'
   t.equal(read(stream, started(), block({ type: 'text', text: '' }), text('Hi'), blockEnd()).length, 4)
-  t.same(read(stream, `${end}${told}, "w":1}`), [])
+  t.same(read(stream, `${end}${logged}, "w":1}`), [])
   t.equal(stream.end()?.name, 'upstream_failed')
   t.same(read(stream, stop, text('late')), [])
   t.equal(stream.isDone, true)
@@ -166,12 +166,12 @@ t.test('an event gets its missing name from its type, and its missing type from 
     messageDataOf(
       streamed().read(Buffer.from(`event: message_start\ndata: {}\n\n${name}data: ${data}\n\n`)).events,
     ).slice(1)
-  const said = '"index":0,"delta":{"type":"text_delta","text":"x"}'
-  const whole = `{"type":"content_block_delta",${said}}`
+  const text = '"index":0,"delta":{"type":"text_delta","text":"x"}'
+  const whole = `{"type":"content_block_delta",${text}}`
   t.same(given('', whole), [whole])
   t.same(given('event: other\n', whole), [whole], 'clients go by the type')
   t.same(
-    given('event: content_block_delta\n', `{${said}}`).map((data) => JSON.parse(data) as object),
+    given('event: content_block_delta\n', `{${text}}`).map((data) => JSON.parse(data) as object),
     [JSON.parse(whole)],
   )
   t.same(

@@ -8,7 +8,7 @@ import {
   one,
   openChatParts as open,
   readChatParts as read,
-  said,
+  stated,
   STOP,
   tool,
 } from '../../support/inference/chat-parts.ts'
@@ -16,7 +16,7 @@ import { joinedParts } from '../../support/inference/cut-parts.ts'
 import { streamOf } from '../../support/inference/provider-chunks.ts'
 import type { WrittenPart } from '../../../src/dialects/parts.ts'
 
-const BOTH = [tool('c1'), said('arguments', '{"a":1}'), tool('c2', 'g'), said('arguments', '{"b":2}')]
+const BOTH = [tool('c1'), stated('arguments', '{"a":1}'), tool('c2', 'g'), stated('arguments', '{"b":2}')]
 const ORDERS: Readonly<Record<string, readonly (readonly [readonly object[], readonly WrittenPart[]])[]>> = {
   'one after the other': [
     [
@@ -124,13 +124,13 @@ const ORDERS: Readonly<Record<string, readonly (readonly [readonly object[], rea
         call({ index: 0, id: 'c1', function: f(null, 'f') }),
         call({ index: 0, id: null, function: null }),
       ],
-      [tool('c1'), said('arguments', '{}')],
+      [tool('c1'), stated('arguments', '{}')],
     ],
   ],
   'an empty call before the others': [
     [
       [call({ index: 0, id: null, function: {} }), call({ index: 1, id: 'c1', function: f('{}', 'f') })],
-      [tool('c1'), said('arguments', '{}')],
+      [tool('c1'), stated('arguments', '{}')],
     ],
   ],
 }
@@ -150,8 +150,8 @@ t.test('text after a call waits until the call is whole', async (t) => {
   ]
   t.same(joinedParts(read(...events).parts), [
     tool('c1'),
-    said('arguments', '{"a":1}'),
-    said('text', 'xy'),
+    stated('arguments', '{"a":1}'),
+    stated('text', 'xy'),
     finish('tool_calls'),
   ])
 })
@@ -160,13 +160,13 @@ t.test('arguments are given as they come, and a string in them may look like the
   const stream = open()
   const given = (event: object): readonly WrittenPart[] => stream.read(streamOf([event])).parts
   t.same(given(call({ index: 0, id: 'c1', function: f('', 'f') })), [tool('c1')])
-  t.same(given(call({ index: 0, function: f('{"a":"}\\"') })), [said('arguments', '{"a":"}\\"')])
+  t.same(given(call({ index: 0, function: f('{"a":"}\\"') })), [stated('arguments', '{"a":"}\\"')])
   t.same(given(call({ index: 1, id: 'c2', function: f('{}', 'g') })), [])
-  t.same(given(call({ index: 0, function: f('{"') })), [said('arguments', '{"')])
+  t.same(given(call({ index: 0, function: f('{"') })), [stated('arguments', '{"')])
   t.same(given(call({ index: 0, function: f('}') })), [
-    said('arguments', '}'),
+    stated('arguments', '}'),
     tool('c2', 'g'),
-    said('arguments', '{}'),
+    stated('arguments', '{}'),
   ])
 })
 

@@ -9,7 +9,7 @@ import {
   one,
   openChatParts as open,
   readChatParts as read,
-  said,
+  stated,
   STOP,
   tool,
 } from '../../support/inference/chat-parts.ts'
@@ -47,7 +47,7 @@ t.test('an event that is not an object, or a known member of a wrong type, is in
   for (const event of events) {
     const { failure, parts } = read(one({ content: 'x' }), event, one({ content: 'y' }))
     t.match(failure, { name: 'upstream_invalid' }, JSON.stringify(event))
-    t.same(parts, [said('text', 'x')])
+    t.same(parts, [stated('text', 'x')])
   }
 })
 
@@ -65,12 +65,12 @@ t.test('a finish reason in each chunk does not end the answer, and the last one 
     chunk({ tool_calls: [{ index: 0, function: f(':1}') }] }, 'tool_calls'),
     chunk({ tool_calls: [{ index: 1, id: 'c2', function: f('', 'g') }] }, 'stop'),
   ]
-  const called = [tool('c1'), said('arguments', '{"a":1}'), tool('c2', 'g'), said('arguments', '{}')]
+  const called = [tool('c1'), stated('arguments', '{"a":1}'), tool('c2', 'g'), stated('arguments', '{}')]
   const usage = { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } }
   for (const more of [[], [usage], [usage, '[DONE]'], ['[DONE]']]) {
     const given = read(...text, ...more)
     t.same([given.failure, given.end], [null, null])
-    t.same(joinedParts(given.parts), [said('text', 'Hi you'), finish('length')])
+    t.same(joinedParts(given.parts), [stated('text', 'Hi you'), finish('length')])
     t.equal(given.finishReason, 'length')
     t.same(joinedParts(read(...calls, ...more).parts), [...called, finish('tool_calls', 'stop')])
   }
@@ -81,7 +81,7 @@ t.test('a legacy function_call is a tool call, in fragments, whole, and next to 
   const ended = one({}, { finish_reason: 'function_call' })
   const expected = [
     { kind: 'tool', name: 'f' },
-    said('arguments', '{"a":1}'),
+    stated('arguments', '{"a":1}'),
     finish('tool_calls', 'function_call'),
   ]
   for (const events of [
@@ -95,8 +95,8 @@ t.test('a legacy function_call is a tool call, in fragments, whole, and next to 
     function_call: f('{}', 'f'),
     tool_calls: [{ index: 0, id: 'c', function: f('{}', 'f') }],
   })
-  t.same(read(both, STOP).parts, [tool('c'), said('arguments', '{}'), finish('tool_calls', 'stop')])
-  t.same(read(one({ content: 'x', function_call: null }), STOP).parts, [said('text', 'x'), finish('stop')])
+  t.same(read(both, STOP).parts, [tool('c'), stated('arguments', '{}'), finish('tool_calls', 'stop')])
+  t.same(read(one({ content: 'x', function_call: null }), STOP).parts, [stated('text', 'x'), finish('stop')])
   const message = { content: null, function_call: f('{"a":1}', 'f') }
   const whole = orNull(
     chatWhole(Buffer.from(JSON.stringify({ choices: [{ message, finish_reason: 'function_call' }] }))),
@@ -109,7 +109,7 @@ t.test('an error in any form ends the stream, after the parts before it', async 
   for (const event of [{ error }, one({}, { finish_reason: 'error' }), { ...one({ content: 'y' }), error }]) {
     const { failure, parts } = read(one({ content: 'x' }), event)
     t.match(failure, { name: /^upstream_(?:overloaded|failed)$/ })
-    t.same(parts, [said('text', 'x')])
+    t.same(parts, [stated('text', 'x')])
   }
   const named = Buffer.from('event: error\ndata: {"message":"x","code":400}\n\n')
   t.match(partsOf(open(), [named]).failure, { name: 'upstream_refused' })
@@ -160,17 +160,17 @@ t.test('reasoning in each of its members, once', async (t) => {
     of,
   })
   t.same(read(...events).parts, [
-    said('reasoning', 'r'),
-    said('reasoning', 'a'),
+    stated('reasoning', 'r'),
+    stated('reasoning', 'a'),
     signed(claude, 'S', 'reasoning'),
     signed(claude, 'R', 'redacted'),
-    { ...said('reasoning', 'b'), isSummary: true },
+    { ...stated('reasoning', 'b'), isSummary: true },
     signed('openai-responses-v1', 'E', 'reasoning'),
     tool('c1'),
-    said('arguments', '{}'),
+    stated('arguments', '{}'),
     signed(gemini, 'G', 'call'),
     tool('c2', 'g'),
-    said('arguments', '{}'),
+    stated('arguments', '{}'),
     signed(gemini, 'H', 'call'),
     finish('tool_calls', 'stop'),
   ])
@@ -183,7 +183,12 @@ t.test('reads content in parts and a refusal, and ignores unknown members', asyn
     { type: 'reference', reference_ids: [1] },
   ]
   const given = read(one({ content: parts, audio: { id: 'a' } }), one({ refusal: 'No.' }), { new: 1 }, STOP)
-  t.same(given.parts, [said('reasoning', 'h'), said('text', 'x'), said('refusal', 'No.'), finish('stop')])
+  t.same(given.parts, [
+    stated('reasoning', 'h'),
+    stated('text', 'x'),
+    stated('refusal', 'No.'),
+    finish('stop'),
+  ])
   t.equal(given.outputBytes, 5)
 })
 
@@ -242,7 +247,7 @@ t.test("every provider's stream and whole answer say the same", async (t) => {
     const { parts, end } = read(...events)
     t.equal(end, null, provider)
     const isTool = provider.endsWith(' tool')
-    const texts = isTool ? [said('arguments', '{}')] : [said('text', 'Hi there')]
+    const texts = isTool ? [stated('arguments', '{}')] : [stated('text', 'Hi there')]
     t.same(
       joinedParts(parts).filter(({ kind }) => kind !== 'finish' && kind !== 'tool' && kind !== 'reasoning'),
       texts,
@@ -276,7 +281,7 @@ t.test('refuses bodies that are not a whole answer', async (t) => {
   ]
   for (const body of bodies) t.equal(orNull(chatWhole(Buffer.from(body))), null, body)
   t.same(orNull(chatWhole(Buffer.from(JSON.stringify({ id: 'a', choices: [{ message }] })))), {
-    parts: [said('text', 'x'), finish('stop')],
+    parts: [stated('text', 'x'), finish('stop')],
     usage: null,
     reported: {},
     outputBytes: 1,

@@ -27,7 +27,7 @@ const streamOf = (...chunks: readonly (object | string)[]) =>
 const chunk = (parts: unknown, more: object = {}) => ({
   candidates: [{ content: { parts, role: 'model' }, ...more }],
 })
-const said = (text: string, finishReason?: string) => chunk([{ text }], { finishReason })
+const stated = (text: string, finishReason?: string) => chunk([{ text }], { finishReason })
 const partsOf = (...chunks: readonly object[]) => read(streamOf(...chunks)).parts
 
 t.test('a stream gives the same parts wherever its reads are cut', async (t) => {
@@ -114,7 +114,7 @@ const ENDS: readonly (readonly [string, string])[] = [
 
 t.test('each word for an end has its reason', async (t) => {
   for (const [native, reason] of ENDS) {
-    const { parts, stream } = read(streamOf(said('Hi', native)))
+    const { parts, stream } = read(streamOf(stated('Hi', native)))
     t.same(parts.at(-1), { ...STOP, reason, native })
     t.equal(stream.finishReason, native)
   }
@@ -122,7 +122,7 @@ t.test('each word for an end has its reason', async (t) => {
 
 t.test('a failed answer fails the stream, after its parts', async (t) => {
   for (const native of ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'OTHER']) {
-    const { parts, failure, stream } = read(streamOf(said('Hi', native), said('more', 'STOP')))
+    const { parts, failure, stream } = read(streamOf(stated('Hi', native), stated('more', 'STOP')))
     t.match(failure, { name: 'upstream_failed', detail: `The answer ended with ${native}.` })
     t.same(parts, [{ kind: 'text', choice: 0, text: 'Hi' }])
     t.equal(stream.finishReason, native)
@@ -141,7 +141,7 @@ t.test('a refused prompt ends as a filter does', async (t) => {
 })
 
 t.test('only the last of several words for an end counts', async (t) => {
-  t.same(partsOf(said('a', 'STOP'), said('b', 'STOP'), said('', 'MAX_TOKENS'), { usageMetadata: {} }), [
+  t.same(partsOf(stated('a', 'STOP'), stated('b', 'STOP'), stated('', 'MAX_TOKENS'), { usageMetadata: {} }), [
     { kind: 'text', choice: 0, text: 'a' },
     { kind: 'text', choice: 0, text: 'b' },
     { ...STOP, reason: 'length', native: 'MAX_TOKENS' },
@@ -149,9 +149,9 @@ t.test('only the last of several words for an end counts', async (t) => {
 })
 
 t.test('a stream without a word for its end has failed, however it ends', async (t) => {
-  const ends = [[said('Hi')], [said('Hi'), '[DONE]'], [said('Hi', 'FINISH_REASON_UNSPECIFIED')], []]
+  const ends = [[stated('Hi')], [stated('Hi'), '[DONE]'], [stated('Hi', 'FINISH_REASON_UNSPECIFIED')], []]
   for (const chunks of ends) t.match(read(streamOf(...chunks)).failure, { name: 'upstream_failed' })
-  t.equal(read(streamOf(said('Hi', 'STOP'), '[DONE]')).failure, null)
+  t.equal(read(streamOf(stated('Hi', 'STOP'), '[DONE]')).failure, null)
 })
 
 t.test('an error in a stream is mapped by its status, without the key', async (t) => {
@@ -162,7 +162,7 @@ t.test('an error in a stream is mapped by its status, without the key', async (t
   ] as const
   for (const [code, status, name] of failures) {
     const error = geminiErrorEvent(code, status, `Bad ${REDACTED.credential}`)
-    const { failure, parts } = read(bodyOf([{ data: JSON.stringify(said('Hi')) }, error]))
+    const { failure, parts } = read(bodyOf([{ data: JSON.stringify(stated('Hi')) }, error]))
     t.equal(failure?.name, name)
     t.notMatch(JSON.stringify(failure), REDACTED.credential)
     t.same(parts, [{ kind: 'text', choice: 0, text: 'Hi' }])
@@ -198,7 +198,7 @@ const HOSTILE: readonly (object | string)[] = [
 
 t.test('refuses bodies that are not an answer of Gemini', async (t) => {
   for (const hostile of HOSTILE) {
-    const { failure, parts } = read(streamOf(said('Hi'), hostile, said('more', 'STOP')))
+    const { failure, parts } = read(streamOf(stated('Hi'), hostile, stated('more', 'STOP')))
     const shown = JSON.stringify(hostile).slice(0, 80)
     t.match(failure, { name: 'upstream_invalid' }, shown)
     t.same(parts, [{ kind: 'text', choice: 0, text: 'Hi' }], shown)
@@ -210,14 +210,14 @@ t.test('refuses bodies that are not an answer of Gemini', async (t) => {
 t.test('missing members and nulls are not faults', async (t) => {
   const empty = [{}, { candidates: [] }, { candidates: null }, { candidates: [{}] }]
   const none = [chunk(null), chunk([]), { candidates: [{ content: null }] }, chunk([{}]), { responseId: 7 }]
-  const { parts, failure, stream } = read(streamOf(...empty, ...none, said('Hi', 'STOP')))
+  const { parts, failure, stream } = read(streamOf(...empty, ...none, stated('Hi', 'STOP')))
   t.equal(failure, null)
   t.equal(parts.length, 2)
   t.equal(stream.upstreamId, null)
 })
 
 t.test('an event above the maximum ends the stream, many parts in one do not', async (t) => {
-  const large = read(streamOf(said('a'.repeat(STREAM_EVENT_BYTES_MAX), 'STOP')))
+  const large = read(streamOf(stated('a'.repeat(STREAM_EVENT_BYTES_MAX), 'STOP')))
   t.equal(large.failure?.name, 'upstream_too_large')
   const count = 60_000
   const many = read(streamOf(chunk(Array(count).fill({ text: 'a' }), { finishReason: 'STOP' })))
@@ -227,7 +227,7 @@ t.test('an event above the maximum ends the stream, many parts in one do not', a
 
 t.test('figures of a stream cover the events so far', async (t) => {
   const stream = new GeminiPartStream(failuresOfEvents(REDACTED))
-  const [one, two] = [said('é'), chunk([{ functionCall: { name: 'f', args: { a: 1 } } }])]
+  const [one, two] = [stated('é'), chunk([{ functionCall: { name: 'f', args: { a: 1 } } }])]
   stream.read(streamOf({ responseId: 'r1', candidates: [{ content: { parts: [{ text: '' }] } }] }))
   t.match(stream, { hasOutput: false, outputBytes: 0, upstreamId: 'r1', finishReason: null, usage: null })
   stream.read(streamOf(one))

@@ -19,7 +19,7 @@ import {
   EMPTY_PROMPT,
   geminiSignature,
   reasoned,
-  saidText,
+  statedText,
   systemTurn,
   TERMS,
   toolTurn,
@@ -145,10 +145,12 @@ const signature = fc.constantFrom(
   { format: 'x', data: 'y' },
 )
 const assistantPart: fc.Arbitrary<AssistantPart> = fc.oneof(
-  text.map(saidText),
+  text.map(statedText),
   fc
     .tuple(text, signature, fc.boolean())
-    .map(([said, signed, isRedacted]) => reasoned(isRedacted ? '' : said, { signature: signed, isRedacted })),
+    .map(([stated, signed, isRedacted]) =>
+      reasoned(isRedacted ? '' : stated, { signature: signed, isRedacted }),
+    ),
 )
 const call = fc.record({
   name: fc.constantFrom('f', 'g'),
@@ -160,7 +162,7 @@ const call = fc.record({
   signed: signature,
 })
 const step = fc.record({
-  said: fc.array(assistantPart, { maxLength: 3 }),
+  reported: fc.array(assistantPart, { maxLength: 3 }),
   calls: fc.array(call, { maxLength: 3 }),
   isReversed: fc.boolean(),
   next: fc.oneof(
@@ -170,12 +172,12 @@ const step = fc.record({
 })
 
 function turnsOf(steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[]): readonly Turn[] {
-  return steps.flatMap(({ said, calls, isReversed, next }, nth) => {
+  return steps.flatMap(({ reported, calls, isReversed, next }, nth) => {
     const made = calls.map(({ name, json: args, signed }, at) =>
       calledTool(`${nth}-${at}`, name, { arguments: args, signature: signed }),
     )
     const results = calls.map(({ result }, at) => toolTurn(`${nth}-${at}`, result, { isError: at === 1 }))
-    const turn: Turn = { role: 'assistant', parts: [...said, ...made] }
+    const turn: Turn = { role: 'assistant', parts: [...reported, ...made] }
     return [turn, ...(isReversed ? results.toReversed() : results), next]
   })
 }

@@ -27,9 +27,9 @@ const ORACLE: readonly (readonly [object, readonly [number, number, number, numb
 ]
 
 t.test('usage comes in buckets that do not overlap', async (t) => {
-  for (const [told, [input, cacheRead, output, reasoning]] of ORACLE) {
+  for (const [reported, [input, cacheRead, output, reasoning]] of ORACLE) {
     const expected = { input, cacheRead, cacheWrite: 0, output, reasoning }
-    t.same(geminiUsageOf(told), expected, JSON.stringify(told))
+    t.same(geminiUsageOf(reported), expected, JSON.stringify(reported))
   }
 })
 
@@ -39,19 +39,19 @@ t.test('sounds and pictures are counted apart, those of a cache by themselves', 
     { modality: 'IMAGE', tokenCount: image },
     { modality: 'TEXT', tokenCount: 1 },
   ]
-  const told = (more: object): unknown => geminiUsageOf({ ...figures(100, 40, 0, 60), ...more })?.media
+  const reported = (more: object): unknown => geminiUsageOf({ ...figures(100, 40, 0, 60), ...more })?.media
   const none = { audio: 0, image: 0, audioRead: 0, audioOutput: 0 }
-  t.same(told({ promptTokensDetails: counts(30, 10) }), { ...none, audio: 30, image: 10 })
+  t.same(reported({ promptTokensDetails: counts(30, 10) }), { ...none, audio: 30, image: 10 })
   const cached = { promptTokensDetails: counts(30, 0), cacheTokensDetails: counts(20, 0) }
-  t.same(told(cached), { ...none, audio: 10, audioRead: 20 })
-  t.same(told({ cacheTokensDetails: counts(20, 5) }), { ...none, audioRead: 20 })
-  t.same(told({ candidatesTokensDetails: counts(99, 9) }), { ...none, audioOutput: 40 })
-  t.same(told({ toolUsePromptTokenCount: 7, toolUsePromptTokensDetails: counts(0, 7) }), {
+  t.same(reported(cached), { ...none, audio: 10, audioRead: 20 })
+  t.same(reported({ cacheTokensDetails: counts(20, 5) }), { ...none, audioRead: 20 })
+  t.same(reported({ candidatesTokensDetails: counts(99, 9) }), { ...none, audioOutput: 40 })
+  t.same(reported({ toolUsePromptTokenCount: 7, toolUsePromptTokensDetails: counts(0, 7) }), {
     ...none,
     image: 7,
   })
   const odd = [null, 'x', {}, [null], [{ modality: 'AUDIO' }], counts(-1, '9')]
-  for (const promptTokensDetails of odd) t.equal(told({ promptTokensDetails }), undefined)
+  for (const promptTokensDetails of odd) t.equal(reported({ promptTokensDetails }), undefined)
 })
 
 t.test('ignores figures that are not counts', async (t) => {
@@ -62,7 +62,7 @@ t.test('ignores figures that are not counts', async (t) => {
     { promptTokenCount: 9, thoughtsTokenCount: figure },
     { promptTokenCount: 9, cachedContentTokenCount: figure },
   ])
-  for (const told of [...none, ...odd]) t.equal(geminiUsageOf(told), null, JSON.stringify(told))
+  for (const reported of [...none, ...odd]) t.equal(geminiUsageOf(reported), null, JSON.stringify(reported))
 })
 
 t.test('the last chunk that has usage counts, and no output where there was some is missing', async (t) => {

@@ -4,7 +4,7 @@ import { ChatParts, chatWhole } from '../../../src/dialects/chat/parts.ts'
 import { MessagesParts, messageWhole } from '../../../src/dialects/messages/parts.ts'
 import { PARTS_MAX } from '../../../src/dialects/part-events.ts'
 import { ResponsesParts, responseWhole } from '../../../src/dialects/responses/parts.ts'
-import { finish, said, tool } from '../../support/inference/chat-parts.ts'
+import { finish, stated, tool } from '../../support/inference/chat-parts.ts'
 import { partsOf } from '../../support/inference/cut-parts.ts'
 import { FAILURE_OF } from '../../support/inference/provider-chunks.ts'
 import { orNull } from '../../support/must.ts'
@@ -19,8 +19,14 @@ const text = (part: string): object => ({ type: 'text', text: part })
 
 t.test('a word that every object has is an unknown word', async (t) => {
   for (const word of WORDS) {
-    t.same(orNull(chatWhole(chat({ content: 'x' }, word)))?.parts, [said('text', 'x'), finish('stop', word)])
-    t.same(orNull(messageWhole(message([text('x')], word)))?.parts, [said('text', 'x'), finish('stop', word)])
+    t.same(orNull(chatWhole(chat({ content: 'x' }, word)))?.parts, [
+      stated('text', 'x'),
+      finish('stop', word),
+    ])
+    t.same(orNull(messageWhole(message([text('x')], word)))?.parts, [
+      stated('text', 'x'),
+      finish('stop', word),
+    ])
     const details = { status: 'incomplete', incomplete_details: { reason: word } }
     t.same(orNull(responseWhole(body({ output: [], ...details })))?.parts, [finish('length', word)])
     const event = body({ type: word, output_index: 0, delta: 'x' })
@@ -56,7 +62,7 @@ t.test('JSON that is nested too deeply to be written again is invalid, streamed 
 
 t.test('a text of a whole answer that stands in pieces is one part', async (t) => {
   const pieces = Array.from({ length: PARTS_MAX + 1 }, () => text('x'))
-  const whole = said('text', 'x'.repeat(pieces.length))
+  const whole = stated('text', 'x'.repeat(pieces.length))
   t.same(orNull(chatWhole(chat({ content: pieces })))?.parts, [whole, finish('stop')])
   t.same(orNull(messageWhole(message(pieces)))?.parts, [whole, finish('stop', 'end_turn')])
   const output = [
@@ -67,11 +73,11 @@ t.test('a text of a whole answer that stands in pieces is one part', async (t) =
     { type: 'function_call', call_id: 'c2', name: 'f', arguments: '{}' },
   ]
   t.same(orNull(responseWhole(body({ output })))?.parts, [
-    { ...said('reasoning', 'a\n\nb'), isSummary: true },
-    said('reasoning', 'c'),
-    said('text', 'de'),
-    said('refusal', 'f'),
-    ...['c1', 'c2'].flatMap((id) => [tool(id), said('arguments', '{}')]),
+    { ...stated('reasoning', 'a\n\nb'), isSummary: true },
+    stated('reasoning', 'c'),
+    stated('text', 'de'),
+    stated('refusal', 'f'),
+    ...['c1', 'c2'].flatMap((id) => [tool(id), stated('arguments', '{}')]),
     finish('tool_calls', 'completed'),
   ])
 })

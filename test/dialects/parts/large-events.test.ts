@@ -146,9 +146,9 @@ for (const [protocol, [events, answer]] of Object.entries(ANSWERS) as [
     const whole = orNull(
       PART_PROTOCOLS[protocol].whole(Buffer.from(JSON.stringify(answer)), { format: SIGNATURE }),
     )
-    const said = (all: readonly WrittenPart[] = []) => JSON.stringify(joinedParts(all))
-    t.equal(said(parts), said(whole?.parts))
-    t.match(said(parts), '"kind":"tool"')
+    const text = (all: readonly WrittenPart[] = []) => JSON.stringify(joinedParts(all))
+    t.equal(text(parts), text(whole?.parts))
+    t.match(text(parts), '"kind":"tool"')
     const { usage, outputBytes, finishReason, upstreamId } = stream
     t.match(whole, { usage, outputBytes, finishReason, upstreamId })
   })
@@ -178,7 +178,7 @@ const gemini = (readLarge: ReadLarge): PartStream =>
 
 t.test('a large event that is an error, invalid or not read ends the stream', async (t) => {
   const pad = 'x'.repeat(TRANSLATED_INLINE_BYTES_MAX)
-  const text = (said: string): object => ({ candidates: [{ content: { parts: [{ text: said }] } }] })
+  const text = (stated: string): object => ({ candidates: [{ content: { parts: [{ text: stated }] } }] })
   const many = Array.from({ length: EVENT_VALUES_MAX }, () => ({ text: 'a' }))
   const cases: readonly (readonly [string, object | string, string])[] = [
     ['an error', { error: { code: 429, message: pad } }, 'upstream_failed'],

@@ -28,10 +28,10 @@ const read = (...events: readonly (object | string)[]): PartSummary =>
   partsOf(open(), [messageStreamOf(events)])
 const whole = (content: unknown, more: object = {}): WholeParts | null =>
   orNull(messageWhole(Buffer.from(JSON.stringify({ id: 'msg_1', type: 'message', content, ...more }))))
-const said = (kind: 'text' | 'reasoning' | 'arguments', said: string): WrittenPart => ({
+const stated = (kind: 'text' | 'reasoning' | 'arguments', stated: string): WrittenPart => ({
   kind,
   choice: 0,
-  text: said,
+  text: stated,
 })
 const tool = (id: string): WrittenPart => ({ kind: 'tool', choice: 0, id, name: 'f' })
 const use = (id: string, input: object = {}): object => ({ type: 'tool_use', id, name: 'f', input })
@@ -76,7 +76,7 @@ t.test('an event that is not an object, or a known member of a wrong type, is in
   for (const event of events) {
     const { failure, parts } = read(started(), begun, text('x'), event, text('y'))
     t.match(failure, { name: 'upstream_invalid' }, JSON.stringify(event))
-    t.same(parts, [said('text', 'x')])
+    t.same(parts, [stated('text', 'x')])
   }
   t.match(read(started(), text('x')).failure, { name: 'upstream_invalid' }, 'a text of no block')
 })
@@ -86,7 +86,7 @@ t.test('an error in any form ends the stream, after the parts before it', async 
   for (const event of [{ type: 'error', error }, { error }, { type: 'message_delta', error }]) {
     const { failure, parts } = read(started(), block({ type: 'text', text: 'x' }), event)
     t.match(failure, { name: 'upstream_overloaded' })
-    t.same(parts, [said('text', 'x')])
+    t.same(parts, [stated('text', 'x')])
   }
   const named = Buffer.from(`event: error\ndata: ${JSON.stringify({ error })}\n\n`)
   t.match(partsOf(open(), [named]).failure, { name: 'upstream_overloaded' })
@@ -98,7 +98,7 @@ t.test('only `message_stop` makes a stream whole, and nothing after it counts', 
     t.match(read(...until.slice(0, count), '[DONE]').end, { name: 'upstream_failed' })
   const { end, parts } = read(...until, STOP, '{', text('y'))
   t.equal(end, null)
-  t.same(parts, [said('text', 'x'), finish('stop', 'end_turn')])
+  t.same(parts, [stated('text', 'x'), finish('stop', 'end_turn')])
 })
 
 t.test('the end of a message that has not begun is the end of no answer', async (t) => {
@@ -110,7 +110,7 @@ t.test('the end of a message that has not begun is the end of no answer', async 
 })
 
 t.test('thinking in several blocks, each with its signature; some have nothing else', async (t) => {
-  const thinking = (said: string, signature = ''): object => ({ type: 'thinking', thinking: said, signature })
+  const thinking = (text: string, signature = ''): object => ({ type: 'thinking', thinking: text, signature })
   const events = [
     ...[started(), block(thinking('')), delta({ type: 'thinking_delta', thinking: 'é' })],
     ...[delta({ type: 'signature_delta', signature: 'S1' }), blockEnd()],
@@ -120,13 +120,13 @@ t.test('thinking in several blocks, each with its signature; some have nothing e
     ...[block(thinking('c', 'sl1.google-gemini-v1+call.G'), 4), blockEnd(4), stopped(), STOP],
   ]
   t.same(read(...events).parts, [
-    said('reasoning', 'é'),
+    stated('reasoning', 'é'),
     signed('S1', 'reasoning'),
     signed('S2', 'reasoning'),
-    said('reasoning', 'b'),
+    stated('reasoning', 'b'),
     signed('S3', 'reasoning'),
     signed('R', 'redacted'),
-    said('reasoning', 'c'),
+    stated('reasoning', 'c'),
     // Only a provider's own signatures name their format: this one is data of Anthropic's.
     signed('sl1.google-gemini-v1+call.G', 'reasoning'),
     finish('stop', 'end_turn'),
@@ -142,13 +142,13 @@ t.test('calls of tools: first, in fragments, whole at their begin, without argum
   ]
   t.same(read(...events).parts, [
     tool('c1'),
-    said('arguments', '{"a"'),
-    said('arguments', ':1}'),
+    stated('arguments', '{"a"'),
+    stated('arguments', ':1}'),
     tool('c2'),
-    said('arguments', '{"b":[{}]}'),
+    stated('arguments', '{"b":[{}]}'),
     tool('c3'),
-    said('arguments', '{}'),
-    said('text', 'x'),
+    stated('arguments', '{}'),
+    stated('text', 'x'),
     finish('tool_calls', 'tool_use'),
   ])
 })
@@ -157,8 +157,8 @@ t.test('calls with blocks open at once come one after another', async (t) => {
   const begun = [started(), block(use('c1')), block(use('c2'), 1), block(use('c3', { z: 1 }), 2)]
   const fragments = [json('{"a"', 0), json('{"b":', 1), json(':1}', 0), json('2}', 1)]
   const calls = [
-    ...[tool('c1'), said('arguments', '{"a":1}'), tool('c2'), said('arguments', '{"b":2}')],
-    ...[tool('c3'), said('arguments', '{"z":1}'), finish('tool_calls', 'tool_use')],
+    ...[tool('c1'), stated('arguments', '{"a":1}'), tool('c2'), stated('arguments', '{"b":2}')],
+    ...[tool('c3'), stated('arguments', '{"z":1}'), finish('tool_calls', 'tool_use')],
   ]
   const last = [stopped({}, 'tool_use'), STOP]
   for (const ends of [[blockEnd(), blockEnd(1), blockEnd(2)], [blockEnd(2), blockEnd(1), blockEnd()], []]) {
@@ -168,7 +168,7 @@ t.test('calls with blocks open at once come one after another', async (t) => {
   const behind = [json('{}', 1), ...last]
   t.match(read(...begun, blockEnd(1), ...behind).failure, { name: 'upstream_invalid' }, 'one that has ended')
   const first = read(...begun, json('{"b":2}', 1), json('{"a"', 0))
-  t.same(first.parts, [tool('c1'), said('arguments', '{"a"')], 'the first is written as it comes')
+  t.same(first.parts, [tool('c1'), stated('arguments', '{"a"')], 'the first is written as it comes')
   const bytes = messageStreamOf([...begun, ...fragments, ...last])
   samePartsWhereverCut(t, open, { bytes, wholeAt: bytes.length })
 })
@@ -178,14 +178,14 @@ t.test(
   async (t) => {
     const events = [started(), block(use('c1')), block(use('c2'), 1), block({ type: 'text', text: 'x' }, 2)]
     t.same(read(...events).parts, [
-      ...[tool('c1'), said('arguments', '{}'), tool('c2'), said('arguments', '{}'), said('text', 'x')],
+      ...[tool('c1'), stated('arguments', '{}'), tool('c2'), stated('arguments', '{}'), stated('text', 'x')],
     ])
     const many = Array.from({ length: TOOLS_MAX }, (_, nth) => block(use(`c${nth}`), nth))
     t.equal(read(started(), ...many).failure, null)
     t.match(read(started(), ...many, block(use('c'), TOOLS_MAX)).failure, { name: 'upstream_invalid' })
     const again = [block(use('c1')), block(use('c2')), json('{"a":1}'), stopped({}, 'tool_use'), STOP]
     t.same(read(started(), ...again).parts.slice(0, 4), [
-      ...[tool('c1'), said('arguments', '{}'), tool('c2'), said('arguments', '{"a":1}')],
+      ...[tool('c1'), stated('arguments', '{}'), tool('c2'), stated('arguments', '{"a":1}')],
     ])
   },
 )
@@ -205,7 +205,7 @@ t.test('blocks, deltas and events of other types give nothing', async (t) => {
     ],
     ...[{ type: 'ping' }, blockEnd(2), stopped(), STOP],
   ]
-  t.same(read(...events).parts, [said('text', 'x'), finish('stop', 'end_turn')])
+  t.same(read(...events).parts, [stated('text', 'x'), finish('stop', 'end_turn')])
 })
 
 t.test('why an answer ended', async (t) => {
@@ -257,7 +257,7 @@ t.test('refuses bodies that are not a whole message', async (t) => {
   t.equal(whole([], { error: { message: 'x' } }), null)
   t.equal(whole([{ text: 'x' }]), null)
   t.same(whole([{ type: 'text', text: 'x' }], { stop_reason: 'end_turn' }), {
-    parts: [said('text', 'x'), finish('stop', 'end_turn')],
+    parts: [stated('text', 'x'), finish('stop', 'end_turn')],
     usage: null,
     reported: {},
     outputBytes: 1,

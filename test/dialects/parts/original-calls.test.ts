@@ -15,7 +15,7 @@ const called = (name: string): WrittenPart => ({ kind: 'tool', choice: 0, id: 'c
 const fragment = (text: string): WrittenPart => ({ kind: 'arguments', choice: 0, text })
 
 /** What the fragments of the arguments of a freeform tool say. */
-function saidBy(...fragments: readonly string[]): string {
+function statedBy(...fragments: readonly string[]): string {
   const calls = new OriginalCalls(ORIGINS)
   const parts = calls.of([called('patch'), ...fragments.map(fragment)])
   return parts.map((part) => (part.kind === 'arguments' ? part.text : '')).join('')
@@ -33,10 +33,10 @@ t.test('the text of a freeform tool is unwrapped, wherever its arguments are cut
     fc.property(texts, spaces, fc.boolean(), (text, space, isEscaped) => {
       const value = isEscaped ? `"${escaped(text)}"` : JSON.stringify(text)
       const json = `${space}{${space}"input"${space}:${space}${value}${space}}${space}`
-      t.equal(saidBy(json), text)
-      t.equal(saidBy(...json.split('')), text)
+      t.equal(statedBy(json), text)
+      t.equal(statedBy(...json.split('')), text)
       for (let at = 0; at <= json.length; at++)
-        if (saidBy(json.slice(0, at), json.slice(at)) !== text) t.fail(`cut at ${at}: ${json}`)
+        if (statedBy(json.slice(0, at), json.slice(at)) !== text) t.fail(`cut at ${at}: ${json}`)
     }),
   )
   t.end()
@@ -44,12 +44,12 @@ t.test('the text of a freeform tool is unwrapped, wherever its arguments are cut
 
 t.test('arguments of another form are passed on, and those without a member are not a text', (t) => {
   for (const json of ['{"patch":"x"}', '{"input":1}', 'text', '["input"]', '{"inputs":"x"}', '{"a":"}"}'])
-    for (const pieces of [[json], json.split('')]) t.equal(saidBy(...pieces), json)
-  for (const json of ['{}', ' { } ', '', ' ', '{"inp']) t.equal(saidBy(...json.split('')), '')
-  t.equal(saidBy('{"input":"a","other":"b"}'), 'a')
-  t.equal(saidBy('{"input":"a\\n', 'b'), 'a\nb')
-  t.equal(saidBy('{"input":"a\\u00'), 'a')
-  t.equal(saidBy('{"input":"\\uzzzz\\/"}'), '\\uzzzz/')
+    for (const pieces of [[json], json.split('')]) t.equal(statedBy(...pieces), json)
+  for (const json of ['{}', ' { } ', '', ' ', '{"inp']) t.equal(statedBy(...json.split('')), '')
+  t.equal(statedBy('{"input":"a","other":"b"}'), 'a')
+  t.equal(statedBy('{"input":"a\\n', 'b'), 'a\nb')
+  t.equal(statedBy('{"input":"a\\u00'), 'a')
+  t.equal(statedBy('{"input":"\\uzzzz\\/"}'), '\\uzzzz/')
   t.end()
 })
 

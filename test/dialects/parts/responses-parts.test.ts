@@ -51,10 +51,10 @@ const fragment = (delta: unknown, output_index = 0): Members => ({
   output_index,
   delta,
 })
-const delta = (of: string, said: unknown, more: Members = {}): Members => ({
+const delta = (of: string, output: unknown, more: Members = {}): Members => ({
   type: `response.${of}.delta`,
   output_index: 0,
-  delta: said,
+  delta: output,
   ...more,
 })
 const call = (call_id: string, json = '', name = 'f'): Members => ({
@@ -64,7 +64,7 @@ const call = (call_id: string, json = '', name = 'f'): Members => ({
   name,
   arguments: json,
 })
-const said = (kind: 'text' | 'refusal' | 'reasoning' | 'arguments', text: string): WrittenPart => ({
+const stated = (kind: 'text' | 'refusal' | 'reasoning' | 'arguments', text: string): WrittenPart => ({
   kind,
   choice: 0,
   text,
@@ -107,7 +107,7 @@ t.test('an event that is not an object, or a known member of a wrong type, is in
   for (const event of events) {
     const { failure, parts } = read(created, ...messageEvents(['x']).slice(0, 3), event)
     t.match(failure, { name: 'upstream_invalid' }, JSON.stringify(event))
-    t.same(parts, [said('text', 'x')])
+    t.same(parts, [stated('text', 'x')])
   }
   t.match(read(added(call('c')), delta('output_text', 'x')).failure, { name: 'upstream_invalid' })
 })
@@ -130,7 +130,7 @@ t.test('an error in any form ends the stream, after the parts before it', async 
   for (const event of [{ type: 'error', ...error }, { type: 'x', error }, failed]) {
     const { failure, parts } = read(created, delta('output_text', 'x'), event)
     t.match(failure, { name: 'upstream_overloaded', metadata: { provider_code: 'rate_limit_exceeded' } })
-    t.same(parts, [said('text', 'x')])
+    t.same(parts, [stated('text', 'x')])
   }
 })
 
@@ -140,7 +140,7 @@ t.test('only a last event makes a stream whole, and nothing after it counts', as
     t.match(read(...events.slice(0, count), '[DONE]').end, { name: 'upstream_failed' })
   const { end, parts } = read(...events, completed(), '{')
   t.equal(end, null)
-  t.same(parts, [said('text', 'x'), finish()])
+  t.same(parts, [stated('text', 'x'), finish()])
 })
 
 t.test(
@@ -154,7 +154,7 @@ t.test(
         const { parts, failure } = read(created, ...some, completed([message]))
         // The second fragment alone is a text that begins in its middle.
         if (from <= 2 && to === 3) t.match(failure, { name: 'upstream_invalid' })
-        else t.same(joinedParts(parts), [said('text', 'Hi there'), finish()])
+        else t.same(joinedParts(parts), [stated('text', 'Hi there'), finish()])
       }
   },
 )
@@ -164,13 +164,13 @@ t.test('fragments that are not the begin of their whole are those of a damaged s
   for (const lost of [[' there'], ['i there'], ['Hi', 'there'], ['Hx']]) {
     const { failure, parts } = read(created, ...lost.map((text) => delta('output_text', text)), of)
     t.match(failure, { name: 'upstream_invalid' }, lost.join())
-    t.same(joinedParts(parts), [said('text', lost.join(''))])
+    t.same(joinedParts(parts), [stated('text', lost.join(''))])
   }
   const message = { type: 'message', content: [{ type: 'output_text', text: 'Hi there' }] }
   for (const whole of [of, done(message)]) {
     const { failure, parts } = read(created, whole, delta('output_text', ' you'))
     t.match(failure, { name: 'upstream_invalid' }, 'a fragment after the whole text')
-    t.same(parts, [said('text', 'Hi there')])
+    t.same(parts, [stated('text', 'Hi there')])
   }
   const begun = [added(call('c1')), fragment('{"a":'), fragment('2')]
   for (const whole of [
@@ -180,7 +180,7 @@ t.test('fragments that are not the begin of their whole are those of a damaged s
     t.match(read(created, ...begun, whole).failure, { name: 'upstream_invalid' })
   const written = [...begun.slice(0, 2), fragment('1}'), done(call('c1', '{ "a" : 1 }'))]
   t.same(joinedParts(read(created, ...written, completed()).parts), [
-    ...[tool('c1'), said('arguments', '{"a":1}'), finish('tool_calls')],
+    ...[tool('c1'), stated('arguments', '{"a":1}'), finish('tool_calls')],
   ])
 })
 
@@ -194,18 +194,18 @@ t.test('calls: interleaved, whole, without arguments, named late', async (t) => 
       done(call('c2', '{"b":2}', 'g'), 1),
     ],
   ]
-  const both = [tool('c1'), said('arguments', '{"a":1}'), tool('c2', 'g'), said('arguments', '{"b":2}')]
+  const both = [tool('c1'), stated('arguments', '{"a":1}'), tool('c2', 'g'), stated('arguments', '{"b":2}')]
   const cases: readonly (readonly [readonly Members[], readonly WrittenPart[]])[] = [
     [interleaved, both],
     [[done(call('c1', '{"a":1}')), done(call('c2', '{"b":2}', 'g'), 1)], both],
     [[added(call('c1', '', '')), fragment('{"a":1}'), done(call('c1', '{"a":1}'))], both.slice(0, 2)],
     [
       [added(call('c1')), done(call('c1'))],
-      [tool('c1'), said('arguments', '{}')],
+      [tool('c1'), stated('arguments', '{}')],
     ],
     [
       [added(call('c1')), done(call('c1')), delta('output_text', 'x', { output_index: 1 })],
-      [...[tool('c1'), said('arguments', '{}'), said('text', 'x')]],
+      [...[tool('c1'), stated('arguments', '{}'), stated('text', 'x')]],
     ],
   ]
   for (const [events, parts] of cases)
@@ -230,7 +230,7 @@ t.test('reasoning: parts of a summary are paragraphs; its signature comes with i
   const again = completed([{ ...item, summary: texts, encrypted_content: 'E' }])
   t.same(read(created, ...events, again).parts, [
     ...[summary('a'), summary('\n\nb'), signed('E'), signed('F')],
-    ...[said('reasoning', 'r'), signed('sl1.google-gemini-v1+call.G'), finish()],
+    ...[stated('reasoning', 'r'), signed('sl1.google-gemini-v1+call.G'), finish()],
   ])
 })
 
@@ -240,9 +240,9 @@ t.test('two messages are joined by a blank line, streamed and whole', async (t) 
     content: texts.map((text) => ({ type: 'output_text', text })),
   })
   const [plan, answer] = [message('m1', 'Plan: ', 'look.'), message('m2', 'The answer.')]
-  const text = (said: string, output_index: number, content_index = 0): Members =>
-    delta('output_text', said, { output_index, content_index })
-  const joined = [said('text', 'Plan: look.\n\nThe answer.'), finish()]
+  const text = (output: string, output_index: number, content_index = 0): Members =>
+    delta('output_text', output, { output_index, content_index })
+  const joined = [stated('text', 'Plan: look.\n\nThe answer.'), finish()]
   const streamed = read(
     ...[created, added(message('m1')), text('Plan: ', 0), text('look.', 0, 1), done(plan)],
     ...[added(message('m2'), 1), text('The ', 1), text('answer.', 1), done(answer, 1)],
@@ -255,10 +255,10 @@ t.test('two messages are joined by a blank line, streamed and whole', async (t) 
   const whole = (items: readonly Members[]) =>
     orNull(responseWhole(Buffer.from(JSON.stringify({ id: 'r', output: items }))))?.parts
   t.same(whole([plan, answer]), [joined[0], finish('stop', 'completed')])
-  t.match(whole(output), [said('text', 'Plan: look.'), said('refusal', 'No.')], 'a refusal is apart')
+  t.match(whole(output), [stated('text', 'Plan: look.'), stated('refusal', 'No.')], 'a refusal is apart')
   t.match(whole([plan, call('c', '{}'), answer]), [
-    ...[said('text', 'Plan: look.'), { kind: 'tool' }, said('arguments', '{}')],
-    said('text', '\n\nThe answer.'),
+    ...[stated('text', 'Plan: look.'), { kind: 'tool' }, stated('arguments', '{}')],
+    stated('text', '\n\nThe answer.'),
   ])
 })
 
@@ -279,7 +279,11 @@ t.test('refusals, and items and events of other types', async (t) => {
     delta('refusal', 'N', { output_index: 1 }),
     { type: 'response.refusal.done', output_index: 1, refusal: 'No.' },
   ]
-  t.same(read(created, ...events, completed()).parts, [said('refusal', 'N'), said('refusal', 'o.'), finish()])
+  t.same(read(created, ...events, completed()).parts, [
+    stated('refusal', 'N'),
+    stated('refusal', 'o.'),
+    finish(),
+  ])
   for (const type of ['reasoning', 'web_search_call', 'new_item'])
     t.match(read(added({ type }), delta('output_text', 'x')).failure, { name: 'upstream_invalid' }, type)
 })
@@ -351,7 +355,7 @@ t.test('refuses bodies that are not a whole answer', async (t) => {
   t.same(
     orNull(responseWhole(Buffer.from(JSON.stringify({ id: 'r', output: [message], status: 'incomplete' })))),
     {
-      parts: [said('text', 'x'), finish('length', 'incomplete')],
+      parts: [stated('text', 'x'), finish('length', 'incomplete')],
       usage: null,
       reported: {},
       outputBytes: 1,

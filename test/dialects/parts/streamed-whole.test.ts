@@ -32,8 +32,8 @@ for (const protocol of DIALECTS)
           t.same(read[name], whole?.[name])
         for (const dialect of DIALECTS) {
           const answer = wholeOfParts(dialect, whole?.parts ?? [])
-          const { put, said } = await bothOf(dialect, streamOfParts(dialect, read.parts), answer)
-          t.hasStrict({ ...put, content: put['content'] ?? '' }, said)
+          const { put, stated } = await bothOf(dialect, streamOfParts(dialect, read.parts), answer)
+          t.hasStrict({ ...put, content: put['content'] ?? '' }, stated)
         }
       }),
       RUNS,

@@ -34,17 +34,17 @@ const NEEDS_NO_WORDS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** An older name is reported by the one that replaced it. */
-const TOLD_AS: Readonly<Record<string, string>> = { 'chat include_reasoning': 'reasoning.exclude' }
+const TOLD_ASOnce: Readonly<Record<string, string>> = { 'chat include_reasoning': 'reasoning.exclude' }
 
 for (const [from, to] of PAIRS)
   t.test(`each field of ${from} has words in ${to}, or is named`, async (t) => {
     for (const [name, value] of Object.entries(SAVED_FIELDS[from])) {
       const { fields, dropped } = used(from, to, { [name]: value }, { ...REQUEST, hasTools: true })
-      const isSaid = Object.keys(fields).length > 0
-      const toldAs = TOLD_AS[`${from} ${name}`] ?? name
-      const isLess = dropped.some((one) => one === toldAs || one.split('.')[0] === name)
+      const isStated = Object.keys(fields).length > 0
+      const reportedAs = TOLD_ASOnce[`${from} ${name}`] ?? name
+      const isLess = dropped.some((one) => one === reportedAs || one.split('.')[0] === name)
       const isNeedless = NEEDS_NO_WORDS[`${from} ${name}`]?.includes(to) === true
-      t.ok(isSaid || isLess || isNeedless, `${name}: ${JSON.stringify(fields)}, dropped ${dropped.join()}`)
+      t.ok(isStated || isLess || isNeedless, `${name}: ${JSON.stringify(fields)}, dropped ${dropped.join()}`)
     }
   })
 

@@ -166,16 +166,16 @@ t.test('ids of calls that repeat are made unique, with their results in order', 
 
 t.test('white space at the end of the last text of the model goes', (t) => {
   const messages = [user('go'), { role: 'assistant', content: 'a \n' }]
-  const said = (more: readonly object[]) =>
+  const text = (more: readonly object[]) =>
     JSON.stringify(translated(ofChat, { messages: [...messages, ...more] }).body['messages'])
-  t.ok(said([]).includes('"text":"a"'))
-  t.ok(said([user('on')]).includes('"text":"a \\n"'), 'earlier turns stay')
+  t.ok(text([]).includes('"text":"a"'))
+  t.ok(text([user('on')]).includes('"text":"a \\n"'), 'earlier turns stay')
   t.end()
 })
 
 t.test('the mark of an empty text moves to the part before it, or is reported as dropped', (t) => {
   const cache_control = { type: 'ephemeral' }
-  const text = (said: string, more: object = {}) => ({ type: 'text', text: said, ...more })
+  const text = (stated: string, more: object = {}) => ({ type: 'text', text: stated, ...more })
   const silent = text('', { cache_control })
   const marked = { role: 'user', content: [text('a', { cache_control })] }
   for (const protocol of ['chat', 'messages'] as const) {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { claudeModel } from '../../../src/schemas/models/claude-models.ts'
 
 t.test('the abilities of a model follow from its version, wherever the name has it', (t) => {
-  const told = (name: string): string => {
+  const reported = (name: string): string => {
     const { hasAdaptive, hasBudget, hasSampling } = claudeModel(name)
     return [hasAdaptive && 'adaptive', hasBudget && 'budget', hasSampling && 'sampling']
       .filter(Boolean)
@@ -14,9 +14,9 @@ t.test('the abilities of a model follow from its version, wherever the name has 
     'claude-haiku-4-5-20251001',
     'claude-2.1',
   ]
-  for (const name of [...old, 'kimi-k2', 'glm-5', '']) t.equal(told(name), 'budget sampling', name)
+  for (const name of [...old, 'kimi-k2', 'glm-5', '']) t.equal(reported(name), 'budget sampling', name)
   for (const name of ['claude-opus-4-6', 'anthropic/claude-sonnet-4.6', 'claude-mythos-preview'])
-    t.equal(told(name), 'adaptive budget sampling', name)
+    t.equal(reported(name), 'adaptive budget sampling', name)
   for (const name of [
     'claude-opus-4-7',
     'claude-opus-4-8',
@@ -24,6 +24,6 @@ t.test('the abilities of a model follow from its version, wherever the name has 
     'claude-haiku-5-5',
     'claude-fable-5',
   ])
-    t.equal(told(name), 'adaptive', name)
+    t.equal(reported(name), 'adaptive', name)
   t.end()
 })

@@ -7,9 +7,9 @@ const LONG = `mcp__${'server_'.repeat(9)}__look`
 const NAMES = [LONG, 'fs.read', 'fs:read', '2nd', '-', 'ä', 'fs_read', 'plain']
 
 function written(dialect: 'chat' | 'messages', protocol: (typeof TEXT_PROTOCOLS)[number], body: object) {
-  const told = translateRequest({ dialect, protocol, body: Buffer.from(JSON.stringify(body)), terms: LAX })
-  if (!told.ok) throw new Error(JSON.stringify(told.issues))
-  return { json: Buffer.from(told.body).toString(), origins: told.origins ?? [] }
+  const answer = translateRequest({ dialect, protocol, body: Buffer.from(JSON.stringify(body)), terms: LAX })
+  if (!answer.ok) throw new Error(JSON.stringify(answer.issues))
+  return { json: Buffer.from(answer.body).toString(), origins: answer.origins ?? [] }
 }
 
 const chat = (names: readonly string[], more: object = {}): object => ({

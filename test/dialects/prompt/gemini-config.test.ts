@@ -1,7 +1,7 @@
 import t from 'tap'
 import { writeGemini } from '../../../src/dialects/gemini/write-request.ts'
 import type { AskedReasoning, Prompt, PromptTool } from '../../../src/dialects/prompt/prompt.ts'
-import { asked, EMPTY_PROMPT, saidText, TERMS, UNTUNED, userTurn } from '../../support/inference/prompts.ts'
+import { asked, EMPTY_PROMPT, statedText, TERMS, UNTUNED, userTurn } from '../../support/inference/prompts.ts'
 
 const written = (more: Partial<Prompt>, terms: Partial<typeof TERMS> = {}) =>
   writeGemini({ ...EMPTY_PROMPT, turns: [userTurn('Hi')], ...more }, { ...TERMS, ...terms })
@@ -63,8 +63,8 @@ t.test('names once each option of parts and tools that Gemini lacks', async (t) 
   const cache = { ttl: null }
   const media = { kind: 'base64', mimeType: 'application/pdf', data: 'JVBE' } as const
   const turn = userTurn(
-    { ...saidText('a'), cache },
-    { ...saidText('b'), cache },
+    { ...statedText('a'), cache },
+    { ...statedText('b'), cache },
     { kind: 'file', media, filename: 'a.pdf', cache: null },
     { kind: 'image', media, detail: 'low', cache: null },
   )
@@ -150,8 +150,8 @@ const THINKING: readonly (readonly [string, Partial<AskedReasoning>, object | un
 t.test('thinking is asked of each family in its own words', async (t) => {
   for (const [upstreamModel, reasoning, expected] of THINKING) {
     const config = configOf({ reasoning: asked(reasoning), tokensMax: 10_000 }, { upstreamModel }) as object
-    const told = 'thinkingConfig' in config ? config.thinkingConfig : undefined
-    t.same(told, expected, `${upstreamModel} ${JSON.stringify(reasoning)}`)
+    const reported = 'thinkingConfig' in config ? config.thinkingConfig : undefined
+    t.same(reported, expected, `${upstreamModel} ${JSON.stringify(reasoning)}`)
   }
 })
 

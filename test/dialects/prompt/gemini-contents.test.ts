@@ -6,7 +6,7 @@ import {
   EMPTY_PROMPT,
   geminiSignature,
   reasoned,
-  saidText,
+  statedText,
   systemTurn,
   TERMS,
   toolTurn,
@@ -22,9 +22,9 @@ const written = (turns: readonly Turn[], terms = TERMS) => writeGemini({ ...EMPT
 const contentsOf = (turns: readonly Turn[], terms = TERMS) => written(turns, terms).body['contents']
 const model = (...parts: readonly (AssistantPart | string)[]): Turn => ({
   role: 'assistant',
-  parts: parts.map((part) => (typeof part === 'string' ? saidText(part) : part)),
+  parts: parts.map((part) => (typeof part === 'string' ? statedText(part) : part)),
 })
-const text = (said: string) => ({ text: said })
+const text = (stated: string) => ({ text: stated })
 const response = (name: string, output: string) => ({ functionResponse: { name, response: { output } } })
 const called = (name: string, args: object = {}) => ({ functionCall: { name, args } })
 
@@ -90,7 +90,7 @@ t.test('a picture in a result is nested for Gemini 3, and follows all responses 
   const turns = [
     userTurn('Go'),
     model(calledTool('1', 'f'), calledTool('2', 'g')),
-    toolTurn('1', '', { parts: [saidText('See'), IMAGE] }),
+    toolTurn('1', '', { parts: [statedText('See'), IMAGE] }),
     toolTurn('2', 'Done'),
   ]
   const inline = { inlineData: { mimeType: 'image/png', data: 'iVBOR' } }

@@ -39,18 +39,18 @@ t.test('more stops than OpenAI takes are refused where a provider knows its memb
 })
 
 t.test('a refusal names the accepted values', (t) => {
-  const told = (dialect: Dialect, more: Body): readonly string[] =>
+  const reported = (dialect: Dialect, more: Body): readonly string[] =>
     needsOf(read(dialect, more)).map(({ expected }) => expected)
-  t.same(told('chat', { stop: ['1', '2', '3', '4', '5', '6'] }), [
+  t.same(reported('chat', { stop: ['1', '2', '3', '4', '5', '6'] }), [
     'at most 5 stop sequences for gemini, or an endpoint that supports chat or messages',
   ])
-  t.same(told('responses', { text: { format: { type: 'json_object' } } }), [
+  t.same(reported('responses', { text: { format: { type: 'json_object' } } }), [
     'the type `json_schema`, or an endpoint that supports chat or responses or gemini',
   ])
-  t.same(told('chat', { function_call: { name: 'f' } }), [
+  t.same(reported('chat', { function_call: { name: 'f' } }), [
     '"none" or "auto", or an endpoint that supports chat',
   ])
-  t.same(told('chat', { prediction: { type: 'content' } }), ['an endpoint that supports chat'])
+  t.same(reported('chat', { prediction: { type: 'content' } }), ['an endpoint that supports chat'])
   t.end()
 })
 

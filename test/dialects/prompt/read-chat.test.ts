@@ -1,6 +1,6 @@
 import t from 'tap'
 import { chatTurns, read } from '../../support/inference/bodies/translated.ts'
-import { saidText } from '../../support/inference/prompts.ts'
+import { statedText } from '../../support/inference/prompts.ts'
 
 const namesOf = (more: Readonly<Record<string, unknown>>): readonly string[] =>
   read('chat', more).others.map(({ name }) => name)
@@ -112,10 +112,10 @@ t.test('places of a cache stand on parts, on messages and on tools', (t) => {
   })
   const hour = { ttl: '1h' }
   t.same(prompt.turns.slice(0, 4), [
-    { role: 'system', parts: [{ ...saidText('a'), cache: { ttl: null } }] },
-    { role: 'user', parts: [{ ...saidText('b'), cache: hour }] },
-    { role: 'tool', callId: 'x', parts: [saidText('c')], isError: false, cache: hour },
-    { role: 'user', parts: [{ ...saidText('d'), cache: { ttl: null } }] },
+    { role: 'system', parts: [{ ...statedText('a'), cache: { ttl: null } }] },
+    { role: 'user', parts: [{ ...statedText('b'), cache: hour }] },
+    { role: 'tool', callId: 'x', parts: [statedText('c')], isError: false, cache: hour },
+    { role: 'user', parts: [{ ...statedText('d'), cache: { ttl: null } }] },
   ])
   t.same([prompt.tools[0]?.cache, prompt.cache], [hour, hour])
   t.same(prompt.others, [{ name: 'cache_control', path: '/messages/4/cache_control' }])

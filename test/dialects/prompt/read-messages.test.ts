@@ -1,6 +1,6 @@
 import t from 'tap'
 import { messageTurns, read } from '../../support/inference/bodies/translated.ts'
-import { saidText } from '../../support/inference/prompts.ts'
+import { statedText } from '../../support/inference/prompts.ts'
 
 const found = (more: Readonly<Record<string, unknown>>): readonly string[] =>
   read('messages', more).others.map(({ name, path }) => `${name} ${path}`)
@@ -28,14 +28,14 @@ t.test('results of tools are turns of their own, in order, and neighbours of one
   )
   const tool = { role: 'tool', isError: false, cache: null, parts: [] }
   t.same(turns, [
-    { role: 'user', parts: [saidText('a'), saidText('b')] },
+    { role: 'user', parts: [statedText('a'), statedText('b')] },
     {
       role: 'assistant',
       parts: [
         { kind: 'call', id: 'x', name: 'f', arguments: '{"a":{"b":[null]}}', signature: null, cache: null },
       ],
     },
-    { ...tool, callId: 'x', isError: true, cache: { ttl: null }, parts: [saidText('X')] },
+    { ...tool, callId: 'x', isError: true, cache: { ttl: null }, parts: [statedText('X')] },
     {
       ...{ ...tool, callId: 'y' },
       parts: [
@@ -46,7 +46,7 @@ t.test('results of tools are turns of their own, in order, and neighbours of one
       ],
     },
     { ...tool, callId: 'z' },
-    { role: 'user', parts: [saidText('c')] },
+    { role: 'user', parts: [statedText('c')] },
   ])
   t.end()
 })
@@ -96,8 +96,8 @@ t.test('documents are files, and those of blocks are their parts', (t) => {
   )
   t.match(turn?.parts, [
     { kind: 'file', filename: 'T', media: { kind: 'base64', mimeType: 'text/plain', data: 'w7w=' } },
-    saidText('a'),
-    { ...saidText('b'), cache: { ttl: null } },
+    statedText('a'),
+    { ...statedText('b'), cache: { ttl: null } },
     { kind: 'image', media: { kind: 'file_id', id: 'file_1' } },
   ])
   t.end()

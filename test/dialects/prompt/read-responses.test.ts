@@ -1,6 +1,6 @@
 import t from 'tap'
 import { itemTurns, read } from '../../support/inference/bodies/translated.ts'
-import { saidText } from '../../support/inference/prompts.ts'
+import { statedText } from '../../support/inference/prompts.ts'
 
 const found = (more: Readonly<Record<string, unknown>>): readonly string[] =>
   read('responses', more).others.map(({ name, path }) => `${name} ${path}`)
@@ -31,7 +31,7 @@ t.test('items of the model that follow each other are one turn', (t) => {
   const call = { kind: 'call', name: 'f', cache: null, signature: null }
   const tool = { role: 'tool', isError: false, cache: null }
   t.same(turns, [
-    { role: 'user', parts: [saidText('a')] },
+    { role: 'user', parts: [statedText('a')] },
     {
       role: 'assistant',
       parts: [
@@ -46,7 +46,7 @@ t.test('items of the model that follow each other are one turn', (t) => {
           },
           signature: { format: 'openai-responses-v1', data: 'E' },
         },
-        saidText('d'),
+        statedText('d'),
         { ...call, id: 'x', arguments: '{}' },
         {
           ...{ ...call, id: 'y', arguments: '{"a":{"b":1}}' },
@@ -54,7 +54,7 @@ t.test('items of the model that follow each other are one turn', (t) => {
         },
       ],
     },
-    { ...tool, callId: 'x', parts: [saidText('X')] },
+    { ...tool, callId: 'x', parts: [statedText('X')] },
     { ...tool, callId: 'y', parts: [] },
   ])
   t.end()
@@ -62,8 +62,8 @@ t.test('items of the model that follow each other are one turn', (t) => {
 
 t.test('instructions come before the input, which may be a text or nothing', (t) => {
   const turnsOf = (more: object) => read('responses', { input: null, ...more }).turns
-  const system = { role: 'system', parts: [saidText('S')] }
-  t.same(turnsOf({ instructions: 'S', input: 'a' }), [system, { role: 'user', parts: [saidText('a')] }])
+  const system = { role: 'system', parts: [statedText('S')] }
+  t.same(turnsOf({ instructions: 'S', input: 'a' }), [system, { role: 'user', parts: [statedText('a')] }])
   t.same(turnsOf({ instructions: 'S', input: [{ role: 'developer', content: 'S' }] }), [system, system])
   t.same(turnsOf({ instructions: '' }), [])
   t.end()
@@ -159,7 +159,7 @@ t.test('leaves out tools that only Codex runs, with the searches so far', (t) =>
     { role: 'user', content: 'b' },
   ]
   t.same(found({ input }), ['web_search /input/0', 'tool_search /input/1'])
-  t.same(itemTurns(...input), [{ role: 'user', parts: [saidText('b')] }])
+  t.same(itemTurns(...input), [{ role: 'user', parts: [statedText('b')] }])
   t.end()
 })
 

@@ -109,9 +109,9 @@ t.test('fragments of one entry are one, as their index says', (t) => {
   t.same(readDetails(fragments, '', new Set()).parts, [
     { ...part, text: 'ab', signature: { format: ANTHROPIC, data: 'S' } },
   ])
-  const summary = (index: number | undefined, said: string): object => ({
+  const summary = (index: number | undefined, text: string): object => ({
     type: 'reasoning.summary',
-    summary: said,
+    summary: text,
     index,
   })
   const encrypted = { type: 'reasoning.encrypted', data: 'S', format: OPENAI, index: 0 }

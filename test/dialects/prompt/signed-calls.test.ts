@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { PromptCall } from '../../../src/dialects/prompt/prompt.ts'
-import { calledTool, saidText } from '../../support/inference/prompts.ts'
+import { calledTool, statedText } from '../../support/inference/prompts.ts'
 import { withCallSignatures, type ReadPart } from '../../../src/dialects/prompt/signatures.ts'
 
 const signed = (data: string): ReadPart => ({
@@ -16,13 +16,13 @@ function signaturesOf(...parts: readonly ReadPart[]): readonly unknown[] {
 }
 
 t.test('a signature after a call belongs to it, even after another part', async (t) => {
-  t.same(signaturesOf(call('a'), signed('A'), call('b'), saidText('x'), signed('B')), [
+  t.same(signaturesOf(call('a'), signed('A'), call('b'), statedText('x'), signed('B')), [
     ...[['call', 'A'], ['call', 'B'], 'x'],
   ])
 })
 
 t.test('one that no call comes before is that of the next call, in their order', async (t) => {
-  t.same(signaturesOf(signed('A'), saidText('x'), call('a'), call('b')), [
+  t.same(signaturesOf(signed('A'), statedText('x'), call('a'), call('b')), [
     ...['x', ['call', 'A'], ['call', undefined]],
   ])
   t.same(signaturesOf(signed('A'), signed('B'), call('a'), call('b'), call('c')), [
@@ -35,5 +35,5 @@ t.test('one that no call comes before is that of the next call, in their order',
 })
 
 t.test('one without any call stands for itself', async (t) => {
-  t.same(signaturesOf(saidText('x'), signed('A')), [['reasoning', 'A'], 'x'])
+  t.same(signaturesOf(statedText('x'), signed('A')), [['reasoning', 'A'], 'x'])
 })

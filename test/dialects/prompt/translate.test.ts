@@ -14,13 +14,13 @@ t.test('bytes of one form become bytes of another, with unchanged texts', (t) =>
   // The body is part of a larger buffer, as those of uploads are.
   const json = bytesOf({ model: 'm', messages: [{ role: 'user', content }], seed: 1 })
   const body = Buffer.concat([Buffer.from('xx'), json]).subarray(2)
-  const told = translateRequest({ dialect: 'chat', protocol: 'responses', body, terms: LAX })
-  t.same(told.ok && JSON.parse(Buffer.from(told.body).toString()), {
+  const answer = translateRequest({ dialect: 'chat', protocol: 'responses', body, terms: LAX })
+  t.same(answer.ok && JSON.parse(Buffer.from(answer.body).toString()), {
     model: 'up',
     input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: content }] }],
     store: false,
   })
-  t.same(told.ok && told.dropped, ['seed'])
+  t.same(answer.ok && answer.dropped, ['seed'])
   t.end()
 })
 
@@ -38,9 +38,9 @@ t.test('names of members of the language are names of a caller', (t) => {
   const tool = `{"type":"function","function":{"name":"f","parameters":${schema}}}`
   const json = `{"model":"m","messages":[{"role":"user","content":"a"}],"tools":[${tool}],"__proto__":{"n":2}}`
   for (const protocol of ['responses', 'messages', 'chat'] as const) {
-    const told = translateRequest({ dialect: 'chat', protocol, body: Buffer.from(json), terms: LAX })
-    t.ok(told.ok && Buffer.from(told.body).toString().includes(schema), protocol)
-    t.same(told.ok && told.dropped, ['__proto__'])
+    const answer = translateRequest({ dialect: 'chat', protocol, body: Buffer.from(json), terms: LAX })
+    t.ok(answer.ok && Buffer.from(answer.body).toString().includes(schema), protocol)
+    t.same(answer.ok && answer.dropped, ['__proto__'])
   }
   t.end()
 })
@@ -50,8 +50,8 @@ t.test('arguments with more levels than a body may have stay text', (t) => {
   const inputOf = (json: string): unknown => {
     const tool_calls = [{ id: 'x', type: 'function', function: { name: 'f', arguments: json } }]
     const body = bytesOf({ model: 'm', messages: [{ role: 'assistant', tool_calls }] })
-    const told = translateRequest({ dialect: 'chat', protocol: 'messages', body, terms: LAX })
-    const { messages } = JSON.parse(told.ok ? Buffer.from(told.body).toString() : '') as {
+    const answer = translateRequest({ dialect: 'chat', protocol: 'messages', body, terms: LAX })
+    const { messages } = JSON.parse(answer.ok ? Buffer.from(answer.body).toString() : '') as {
       readonly messages: readonly { readonly content: readonly { readonly input?: unknown }[] }[]
     }
     return messages[1]?.content[0]?.input
@@ -110,8 +110,8 @@ t.test('a body of more values than a thread can parse is refused for each endpoi
   const enum_ = Array.from({ length: JSON_VALUES_MAX }, () => 1)
   const tools = [{ type: 'function', function: { name: 'f', parameters: { enum: enum_ } } }]
   const body = bytesOf({ model: 'm', messages: [{ role: 'user', content: 'a' }], tools })
-  const told = translateRequest({ dialect: 'chat', protocol: 'messages', body, terms: LAX })
-  t.match(told, { ok: false, issues: [{ path: '', expected: /^at most 1048576 / }] })
+  const answer = translateRequest({ dialect: 'chat', protocol: 'messages', body, terms: LAX })
+  t.match(answer, { ok: false, issues: [{ path: '', expected: /^at most 1048576 / }] })
   const targets = [{ protocol: 'messages', terms: LAX }] as const
   t.match(refusalsOf({ sent: { dialect: 'chat', body }, targets }), [[{ path: '' }]])
   t.end()

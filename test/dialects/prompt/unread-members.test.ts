@@ -69,8 +69,8 @@ const REFUSED: readonly (readonly [Dialect, path: string, Members])[] = [
 for (const [dialect, path, more] of REFUSED)
   t.test(`${dialect} is refused for ${path} of another type than it has`, async (t) => {
     for (const protocol of othersOf(dialect)) {
-      const told = translated(dialect, protocol, more)
-      t.match(told, { ok: false, issues: [{ path }] }, protocol)
+      const reported = translated(dialect, protocol, more)
+      t.match(reported, { ok: false, issues: [{ path }] }, protocol)
     }
   })
 
@@ -115,8 +115,8 @@ for (const [dialect, name, more] of DROPPED)
     `${dialect} names ${name} where it has another type, or another member goes before it`,
     async (t) => {
       for (const protocol of othersOf(dialect)) {
-        const told = translated(dialect, protocol, more)
-        t.ok(told.ok && told.dropped.includes(name), `${protocol} ${JSON.stringify(told)}`)
+        const reported = translated(dialect, protocol, more)
+        t.ok(reported.ok && reported.dropped.includes(name), `${protocol} ${JSON.stringify(reported)}`)
       }
     },
   )
@@ -129,12 +129,12 @@ t.test('a schema of json_object is the schema of the answer', async (t) => {
     ['responses', { text: { format } }],
   ] as const)
     for (const protocol of othersOf(dialect)) {
-      const told = translated(dialect, protocol, more)
+      const reported = translated(dialect, protocol, more)
       t.ok(
-        told.ok && Buffer.from(told.body).toString().includes(JSON.stringify(schema)),
+        reported.ok && Buffer.from(reported.body).toString().includes(JSON.stringify(schema)),
         `${dialect} ${protocol}`,
       )
-      t.same(told.ok && told.dropped, [])
+      t.same(reported.ok && reported.dropped, [])
     }
 })
 
@@ -147,7 +147,7 @@ t.test('values that say nothing are not named', async (t) => {
     tool_calls: [],
   }
   for (const protocol of othersOf('chat')) {
-    const told = translated('chat', protocol, { ...assistant(silent), ...chatTool({ parameters: null }) })
-    t.same(told.ok && told.dropped, [], protocol)
+    const reported = translated('chat', protocol, { ...assistant(silent), ...chatTool({ parameters: null }) })
+    t.same(reported.ok && reported.dropped, [], protocol)
   }
 })

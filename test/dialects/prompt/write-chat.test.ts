@@ -228,11 +228,11 @@ t.test('ids of calls fit the endpoint, and a call and its result have the same',
     { type: 'function_call_output', call_id: 'x'.repeat(64), output: 'r' },
   ]
   const idsOf = (terms: object): readonly string[] => {
-    const [call, told] = translated(ofResponses, { input }, terms).body['messages'] as [
+    const [call, answer] = translated(ofResponses, { input }, terms).body['messages'] as [
       { tool_calls: [{ id: string }] },
       { tool_call_id: string },
     ]
-    return [call.tool_calls[0].id, told.tool_call_id]
+    return [call.tool_calls[0].id, answer.tool_call_id]
   }
   for (const terms of [{}, { isStrict: true }, { isStrict: true, isMaker: true }]) {
     const [one, other] = idsOf(terms)

@@ -102,8 +102,8 @@ t.test('an effort is a budget by its share, or an effort where the model decides
   for (const [effort, budget_tokens] of Object.entries(budgets)) {
     const asked = { reasoning: { effort } }
     t.same(thinking(asked, OLD), [{ type: 'enabled', budget_tokens }, undefined, []], effort)
-    const told = effort === 'minimal' ? 'low' : effort
-    t.same(thinking(asked, NEW), [ADAPTIVE, { effort: told }, []], effort)
+    const reported = effort === 'minimal' ? 'low' : effort
+    t.same(thinking(asked, NEW), [ADAPTIVE, { effort: reported }, []], effort)
   }
   const budget = { reasoning: { max_tokens: 2_500 } }
   t.same(thinking(budget, NEW), [{ type: 'enabled', budget_tokens: 2_500 }, undefined, []])

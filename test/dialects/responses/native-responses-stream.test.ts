@@ -4,7 +4,7 @@ import {
   STREAM_EVENT_BYTES_MAX,
   STREAM_MENDED_BYTES_MAX,
 } from '../../../src/schemas/inference/stream-limits.ts'
-import { SEARCHES_TOLD_MAX } from '../../../src/schemas/inference/token-limits.ts'
+import { REPORTED_SEARCHES_MAX } from '../../../src/schemas/inference/token-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { NativeResponsesStream } from '../../../src/dialects/responses/stream.ts'
 import { sameWhereverCut, summaryOf, type StreamSummary } from '../../support/inference/cut-streams.ts'
@@ -193,9 +193,9 @@ t.test('distinguishes output events from others', async (t) => {
     stream.read(Buffer.from(`data: ${JSON.stringify(event)}\n\n`))
     return stream.hasOutput
   }
-  const delta = (type: string, said: unknown = 'x'): object => ({
+  const delta = (type: string, text: unknown = 'x'): object => ({
     type: `response.${type}.delta`,
-    delta: said,
+    delta: text,
   })
   for (const type of ['output_text', 'refusal', 'reasoning_text', 'reasoning_summary_text', 'audio'])
     t.ok(has(delta(type)), type)
@@ -244,15 +244,15 @@ t.test('searches are counted once, and visits of pages are not searches', async 
     for (const event of events) stream.read(Buffer.from(`data: ${JSON.stringify(event)}\n\n`))
     return stream.usage
   }
-  const told = { input: 9, cacheRead: 0, cacheWrite: 0, output: 4, reasoning: 0 }
-  t.same(usageOf(...items, last(USAGE, output)), { ...told, searches: 2 })
-  t.same(usageOf(...items, last(USAGE, [])), { ...told, searches: 2 }, 'in the items alone')
-  t.same(usageOf(last(USAGE, output)), { ...told, searches: 2 }, 'in the last event alone')
-  t.same(usageOf(last(USAGE, [searchCall('open_page')])), told)
+  const logged = { input: 9, cacheRead: 0, cacheWrite: 0, output: 4, reasoning: 0 }
+  t.same(usageOf(...items, last(USAGE, output)), { ...logged, searches: 2 })
+  t.same(usageOf(...items, last(USAGE, [])), { ...logged, searches: 2 }, 'in the items alone')
+  t.same(usageOf(last(USAGE, output)), { ...logged, searches: 2 }, 'in the last event alone')
+  t.same(usageOf(last(USAGE, [searchCall('open_page')])), logged)
   t.match(usageOf(...items), { input: 0, output: 0, searches: 2 }, 'of a stream that broke')
   t.equal(usageOf(...items.filter(({ type }) => !type.endsWith('item.done'))), null)
-  const flood = Array.from({ length: SEARCHES_TOLD_MAX + 5 }, () => searchCall('search'))
-  t.match(usageOf(last(null, flood)), { searches: SEARCHES_TOLD_MAX })
+  const flood = Array.from({ length: REPORTED_SEARCHES_MAX + 5 }, () => searchCall('search'))
+  t.match(usageOf(last(null, flood)), { searches: REPORTED_SEARCHES_MAX })
   const escaped = { type: 'response.output_item.done', item: { ...searchCall('search'), a: 1 } }
   const stream = streamed()
   stream.read(Buffer.from(`data: ${JSON.stringify(escaped).replace('"a"', '"\\u0061"')}\n\n`))

@@ -18,7 +18,7 @@ import {
   makeGroup,
   makeOrganization,
   makeOwner,
-  type Told,
+  type Answer,
 } from '../keys/isolation/owners.ts'
 import { elsewhere, missing, requestOf, takesWorkspace, wrongKindStatus } from '../keys/isolation/requests.ts'
 import type { Program, Proof } from '../proof.ts'
@@ -50,12 +50,12 @@ export const program: Program = {
     proof.check(
       'a change leaves one row: of the operation, the call, the key and the organization',
       book.wrong.changes.length === 0 && book.changes > 0,
-      said(book.wrong.changes, `${book.changes} changes`),
+      stated(book.wrong.changes, `${book.changes} changes`),
     )
     proof.check(
       'a refusal, a repetition without effect and a read leave none',
       book.wrong.others.length === 0 && book.others > 0,
-      said(book.wrong.others, `${book.others} requests`),
+      stated(book.wrong.others, `${book.others} requests`),
     )
     proof.check(
       "what is another organization's has no rows of it",
@@ -108,15 +108,15 @@ async function openWorld(proof: Proof): Promise<World> {
     group: async () => (await makeGroup(stand, owner.organizationId)).groupId,
     baseUrl: `https://${HOST}:${port}/v1`,
     async make(method, path, body, by = 'management') {
-      const told = await ask(stand, {
+      const answer = await ask(stand, {
         method,
         path: (by === 'scim' ? SCIM_PREFIX : API_PREFIX) + path,
         body,
         key: keyOf(place, owner, by),
       })
-      if (told.status >= 300) throw new Error(`${method} ${path}: ${told.status} ${told.text}`)
-      const { data } = told.body
-      return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body
+      if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
+      const { data } = answer.body
+      return typeof data === 'object' && data !== null ? { ...answer.body, ...data } : answer.body
     },
   }
   await world.make(
@@ -173,7 +173,7 @@ class Book {
     operation: AnyOperation,
     { path, body, headers, by = 'management' }: Request,
     key?: string | null,
-  ): Promise<Told> {
+  ): Promise<Answer> {
     const { stand, owner, place } = this.world
     const { header } = operation.access
     const credential = key === undefined ? keyOf(place, owner, by) : key
@@ -189,9 +189,9 @@ class Book {
   }
 
   /** A request that must leave no row. @param isRight whether the answer was the expected one */
-  async none(what: string, told: Told, isRight: boolean): Promise<void> {
+  async none(what: string, reported: Answer, isRight: boolean): Promise<void> {
     this.others++
-    if (!isRight) this.wrong.others.push(`${what}: ${told.status} ${told.text.slice(0, 200)}`)
+    if (!isRight) this.wrong.others.push(`${what}: ${reported.status} ${reported.text.slice(0, 200)}`)
     await this.silent(what)
   }
 
@@ -207,7 +207,7 @@ async function changed(book: Book, operation: AnyOperation, change: Change): Pro
   const request = await change.request(book.world)
   await book.events()
   const requestId = `audited-${randomUUID()}`
-  const told = await book.send(operation, {
+  const reply = await book.send(operation, {
     ...request,
     headers: { ...request.headers, 'x-request-id': requestId },
   })
@@ -221,9 +221,9 @@ async function changed(book: Book, operation: AnyOperation, change: Change): Pro
         event.operation === operation.id && event.request_id === requestId && event.actor.id === actorId,
     )
   book.changes++
-  if (told.status >= 300 || !isOne)
+  if (reply.status >= 300 || !isOne)
     book.wrong.changes.push(
-      `${operation.id}: ${told.status} ${told.text.slice(0, 200)} ${JSON.stringify(events)}`,
+      `${operation.id}: ${reply.status} ${reply.text.slice(0, 200)} ${JSON.stringify(events)}`,
     )
   if (change.again === 'nothing') {
     const again = await book.send(operation, request)
@@ -241,8 +241,8 @@ async function refused(book: Book, operation: AnyOperation, change: Change): Pro
   const request = await change.request(book.world)
   await book.events()
   const { id, input, path } = operation
-  const expect = async (what: string, told: Told, statuses?: readonly number[]) =>
-    book.none(`${id}, ${what}`, told, statuses?.includes(told.status) ?? isRefusal(told))
+  const expect = async (what: string, reported: Answer, statuses?: readonly number[]) =>
+    book.none(`${id}, ${what}`, reported, statuses?.includes(reported.status) ?? isRefusal(reported))
   await expect('no key', await book.send(operation, request, null), [401])
   for (const kind of KINDS) {
     if (operation.access.keys.includes(kind)) continue
@@ -273,22 +273,22 @@ async function untouched(book: Book, operation: AnyOperation): Promise<void> {
   const { path, body, headers } = requestOf(operation, elsewhere(operation, place) ?? missing(operation))
   const [by] = operation.access.keys
   if (by === undefined || operation.isAtRoot === true) return
-  const told = await book.send(
+  const answer = await book.send(
     operation,
     { path: path.slice(prefixOf(operation).length), body, headers, by },
     keyOf(place, owner, by),
   )
   await book.none(
     operation.id,
-    told,
-    scenario !== undefined && 'never' in scenario ? isRefusal(told) : told.status < 500,
+    answer,
+    scenario !== undefined && 'never' in scenario ? isRefusal(answer) : answer.status < 500,
   )
 }
 
 /** What is not served at all is refused too. */
 const NOT_SERVED = 501
 
-const isRefusal = ({ status }: Told): boolean => (status >= 400 && status < 500) || status === NOT_SERVED
+const isRefusal = ({ status }: Answer): boolean => (status >= 400 && status < 500) || status === NOT_SERVED
 
-const said = (wrong: readonly string[], count: string): string =>
+const stated = (wrong: readonly string[], count: string): string =>
   `${count}, wrong: ${wrong.join('\n  ') || 'none'}`

@@ -63,7 +63,7 @@ export const program: Program = {
       good[0] === 'here' && goodConnections >= 1,
       `it said ${good[0]}`,
     )
-    const isHandedBack = good.slice(1).every((said) => /^30[12378]$/.test(said))
+    const isHandedBack = good.slice(1).every((text) => /^30[12378]$/.test(text))
     proof.check('its redirects are handed back', isHandedBack, `${good.length - 1} redirects`)
     const other = readOtherwise(proof, proof.isShort ? HOSTS_SHORT : HOSTS)
     for (const host of other.hosts) proof.say(JSON.stringify(host))

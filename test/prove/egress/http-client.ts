@@ -7,7 +7,7 @@ import { piecesOf } from '../inference/streams/mutations.ts'
 import { mutatedResponse, RESPONSES } from './http-client/responses.ts'
 
 const CASES = { full: 1_000_000, short: 1_500 }
-const SAID_EACH = 100_000
+const SAID_EACHOnce = 100_000
 /** Cases after which other work of the process gets its turn. */
 const TURN_CASES = 100
 
@@ -22,7 +22,7 @@ export const program: Program = {
       const base = RESPONSES[proof.random(RESPONSES.length)] ?? Buffer.alloc(0)
       const response = nth <= RESPONSES.length ? (RESPONSES[nth - 1] ?? base) : mutatedResponse(random, base)
       await one(response, { random, wrong, torn, seen })
-      if (nth % SAID_EACH === 0) proof.say(`${nth.toLocaleString('en')} responses`)
+      if (nth % SAID_EACHOnce === 0) proof.say(`${nth.toLocaleString('en')} responses`)
       if (nth % TURN_CASES === 0) await new Promise((resolve) => setImmediate(resolve))
     }
     found(proof, { count, wrong, torn, seen })
@@ -59,8 +59,8 @@ function textOf(understood: Understood): string {
 }
 
 function found(proof: Proof, { count, wrong, torn, seen }: Omit<Run, 'random'> & { count: number }): void {
-  proof.check('what the lean client takes, undici takes as the same', wrong.isNone, wrong.told(count))
-  proof.check('cut into reads and paused, a response is the same', torn.isNone, torn.told(count))
+  proof.check('what the lean client takes, undici takes as the same', wrong.isNone, wrong.reported(count))
+  proof.check('cut into reads and paused, a response is the same', torn.isNone, torn.reported(count))
   const shares = `${seen.whole} were whole; ${seen.onlyUndici} were so for undici alone`
   proof.check('responses of both kinds were tried', seen.whole > 0 && seen.whole < count, shares)
 }

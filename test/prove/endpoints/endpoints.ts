@@ -24,7 +24,7 @@ import {
   untilEach,
   validate,
   type Life,
-  type Told,
+  type Answer,
 } from './life.ts'
 
 const LIVE_MS = 250
@@ -71,13 +71,13 @@ const UPSTREAM_FAILURES: readonly (readonly [reason: string, behaviour: Behaviou
 async function failing(life: Life): Promise<string> {
   const { proof, node, upstream, manage } = life
   const id = await create(life, { upstream_model_id: 'wrong' })
-  const told: string[] = []
+  const reported: string[] = []
   const wanted: string[] = []
-  const expect = async (reason: string, validating: Promise<Told>): Promise<void> => {
+  const expect = async (reason: string, validating: Promise<Answer>): Promise<void> => {
     const { status, body } = await validating
     const failed = body.data?.checks?.find(({ passed }) => !passed)
     wanted.push(`200 ${reason}`)
-    told.push(`${status} ${failed?.reason ?? 'none'}`)
+    reported.push(`${status} ${failed?.reason ?? 'none'}`)
   }
   await expect('workspace_not_found', validate(life, id, id))
   await expect('provider_not_found', validate(life, await create(life, { provider_slug: 'bedrock' })))
@@ -92,8 +92,8 @@ async function failing(life: Life): Promise<string> {
     upstream.script(behaviour)
     await expect(reason, validate(life, id))
   }
-  const missed = told.filter((one, at) => one !== wanted[at])
-  const count = `${told.length - missed.length} of ${told.length}: ${told.join(', ')}`
+  const missed = reported.filter((one, at) => one !== wanted[at])
+  const count = `${reported.length - missed.length} of ${reported.length}: ${reported.join(', ')}`
   proof.check('a validation fails for each reason, as an answer like any other', missed.length === 0, count)
   const { body } = await manage('GET', `/${id}`)
   proof.check('the draft stays a draft', body.data?.['status'] === 'draft', String(body.data?.['status']))
@@ -101,20 +101,20 @@ async function failing(life: Life): Promise<string> {
 }
 
 /** The same machine at a port that the allow-list does not name. */
-async function inside(life: Life): Promise<Told> {
+async function inside(life: Life): Promise<Answer> {
   return validate(life, await create(life, { base_url: `https://${HOST}:8443/v1` }))
 }
 
 /** In a workspace with as many active endpoints as it may have. */
-async function crowded(life: Life, id: string): Promise<Told> {
+async function crowded(life: Life, id: string): Promise<Answer> {
   const { store, workspaceId, stand } = life.node
   await store.sql`
     INSERT INTO private_endpoints (id, organization_id, workspace_id, status, model_permaslug, provider_slug, upstream_model_id, base_url)
     SELECT gen_random_uuid(), ${stand.keys.organization_id}, ${workspaceId}, 'active', 'prove/crowd', 'custom', 'crowd', 'https://a.example'
     FROM generate_series(1, ${ACTIVE_ENDPOINTS_MAX})`
-  const told = await validate(life, id)
+  const reported = await validate(life, id)
   await store.sql`DELETE FROM private_endpoints WHERE model_permaslug = 'prove/crowd'`
-  return told
+  return reported
 }
 
 async function mended(life: Life, id: string): Promise<void> {
@@ -194,9 +194,9 @@ async function racing(life: Life): Promise<void> {
   await validate(life, id)
   const sent = upstream.calls.length
   const count = proof.isShort ? RACING.short : RACING.full
-  const told = await Promise.all(Array.from({ length: count }, () => activate(life, id)))
+  const reported = await Promise.all(Array.from({ length: count }, () => activate(life, id)))
   const statuses: Record<number, number> = {}
-  for (const { status } of told) statuses[status] = (statuses[status] ?? 0) + 1
+  for (const { status } of reported) statuses[status] = (statuses[status] ?? 0) + 1
   proof.check(
     `of ${count} racing activations one is 200 and the others are 409`,
     statuses[200] === 1 && statuses[409] === count - 1,
@@ -215,11 +215,11 @@ async function probes(life: Life): Promise<void> {
   const id = await create(life)
   await validate(life, id)
   const expect = async (what: string, status: number): Promise<void> => {
-    const told = await activate(life, id)
+    const reported = await activate(life, id)
     proof.check(
       `${what}: ${status}`,
-      told.status === status,
-      `${told.status} ${told.body.error?.metadata.error_type}`,
+      reported.status === status,
+      `${reported.status} ${reported.body.error?.metadata.error_type}`,
     )
   }
   upstream.script(neverAnswers)

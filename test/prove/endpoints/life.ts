@@ -11,7 +11,7 @@ export const HOST = 'localhost'
 export const MODEL = 'prove/own'
 export const GIVE_UP_MS = 90_000
 
-export interface Told {
+export interface Answer {
   readonly status: number
   readonly body: {
     readonly data?: Readonly<Record<string, unknown>> & { readonly checks?: readonly Check[] }
@@ -33,9 +33,9 @@ export interface Life {
   readonly fields: Readonly<Record<string, unknown>>
   /** A kept-alive connection to each front; `reconnected` opens them again. */
   fronts: readonly Agent[]
-  manage(method: string, path: string, body?: unknown): Promise<Told>
-  call(method: string, path: string, body?: unknown, agent?: Agent): Promise<Told>
-  embed(front: number, model?: string): Promise<Told>
+  manage(method: string, path: string, body?: unknown): Promise<Answer>
+  call(method: string, path: string, body?: unknown, agent?: Agent): Promise<Answer>
+  embed(front: number, model?: string): Promise<Answer>
 }
 
 export async function openLife(proof: Proof, node: FileStand, upstream: ScriptedProvider): Promise<Life> {
@@ -86,7 +86,7 @@ interface Asking {
   readonly agent?: Agent | undefined
 }
 
-function ask({ port, key, method, path, body, agent }: Asking): Promise<Told> {
+function ask({ port, key, method, path, body, agent }: Asking): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = {
       authorization: `Bearer ${key}`,
@@ -108,7 +108,7 @@ function ask({ port, key, method, path, body, agent }: Asking): Promise<Told> {
           const text = Buffer.concat(pieces).toString()
           resolve({
             status: answer.statusCode ?? 0,
-            body: (text === '' ? {} : JSON.parse(text)) as Told['body'],
+            body: (text === '' ? {} : JSON.parse(text)) as Answer['body'],
           })
         })
       },
@@ -133,9 +133,12 @@ export async function create({ manage, fields }: Life, more: object = {}): Promi
   return String(body.data?.['id'])
 }
 
-export const validate = ({ manage, node }: Life, id: string, workspaceId = node.workspaceId): Promise<Told> =>
-  manage('POST', `/${id}/validate`, { workspace_id: workspaceId })
-export const activate = ({ manage }: Life, id: string): Promise<Told> => manage('POST', `/${id}/activate`)
+export const validate = (
+  { manage, node }: Life,
+  id: string,
+  workspaceId = node.workspaceId,
+): Promise<Answer> => manage('POST', `/${id}/validate`, { workspace_id: workspaceId })
+export const activate = ({ manage }: Life, id: string): Promise<Answer> => manage('POST', `/${id}/activate`)
 
 /** @returns milliseconds until both fronts answer so */
 export async function untilBoth(life: Life, status: number): Promise<number> {

@@ -17,7 +17,7 @@ export const program: Program = {
     const rounds = proof.isShort ? 1 : 3
     const runs = CORPUS.map((file) => fastest(file, rounds))
     const wrong = runs.filter((run) => !run.isRight)
-    for (const { name, said } of wrong) proof.say(`${name}: ${said}`)
+    for (const { name, stated } of wrong) proof.say(`${name}: ${stated}`)
     proof.check(
       'verdicts as the contract says',
       wrong.length === 0,
@@ -37,7 +37,7 @@ export const program: Program = {
 interface Run {
   readonly name: string
   readonly isRight: boolean
-  readonly said: string
+  readonly stated: string
   readonly mib: number
   readonly cpuMs: number
   readonly slowestSliceMs: number
@@ -63,9 +63,9 @@ function timed({ name, make, expected }: CorpusFile): Run {
     slowestSliceMs = Math.max(slowestSliceMs, cpuMsSince(slice))
   }
   const verdict = scanner.finish(bytes.length)
-  const said = verdict.ok ? verdict.mimeType : verdict.found
-  const isRight = typeof expected === 'string' ? said === expected : !verdict.ok && expected.test(said)
-  return { name, isRight, said, mib: bytes.length / MIB, cpuMs: cpuMsSince(before), slowestSliceMs }
+  const text = verdict.ok ? verdict.mimeType : verdict.found
+  const isRight = typeof expected === 'string' ? text === expected : !verdict.ok && expected.test(text)
+  return { name, isRight, stated: text, mib: bytes.length / MIB, cpuMs: cpuMsSince(before), slowestSliceMs }
 }
 
 function cpuMsSince(before: NodeJS.CpuUsage): number {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { CORPUS } from '../../support/corpus/corpus.ts'
-import { said, share, Table, verdictOf } from './corpus/judge.ts'
+import { stated, share, Table, verdictOf } from './corpus/judge.ts'
 import { makeByLibraries, makeByPrograms } from './corpus/made.ts'
 import { extension, FOREIGN, isValid, promisedType } from './corpus/oracles.ts'
 import { filesUnder, packageFiles } from './corpus/packages.ts'
@@ -61,7 +61,7 @@ function shortForm(proof: Proof): void {
   const table = new Table()
   for (const { name, make, expected } of CORPUS) {
     const row = table.row(typeof expected === 'string' ? expected : 'refused')
-    const found = said(verdictOf(make()))
+    const found = stated(verdictOf(make()))
     row.files++
     row.valid++
     if (typeof expected === 'string' ? found === expected : found.startsWith('refused')) continue
@@ -99,7 +99,7 @@ async function judgeFile(table: Table, path: string, kind?: string): Promise<boo
     // What a program could not write, or writes as text, is text.
     if (verdict.ok && !/^text|json$/.test(verdict.mimeType)) {
       row.mistyped++
-      row.wrong.push(`${path}: ${said(verdict)}`)
+      row.wrong.push(`${path}: ${stated(verdict)}`)
     }
     return false
   }
@@ -111,7 +111,7 @@ async function judgeFile(table: Table, path: string, kind?: string): Promise<boo
   if (isRight) return true
   if (verdict.ok) row.mistyped++
   else row.refused++
-  row.wrong.push(`${path}: ${said(verdict)}`)
+  row.wrong.push(`${path}: ${stated(verdict)}`)
   return false
 }
 
@@ -163,7 +163,7 @@ async function judgePolyglots(proof: Proof, whole: ReadonlyMap<string, readonly 
         for (const [where, join] of PLACES) {
           tried++
           const verdict = verdictOf(join(host, intruder))
-          if (verdict.ok) accepted.push(`${file} with ${name} ${where}: ${said(verdict)}`)
+          if (verdict.ok) accepted.push(`${file} with ${name} ${where}: ${stated(verdict)}`)
         }
       }
     }

@@ -31,7 +31,7 @@ const TURNS = { full: 200, short: 3 }
 /** Of the first turn's prompt, in each later one: what a cache of prefixes has to find. */
 const PREFIX_SHARE_MIN = 0.95
 const WORDS = ['The', ' work', ' is', ' done.']
-const SAID = WORDS.join('')
+const SAIDOnce = WORDS.join('')
 const PICTURE = Buffer.from(IMAGE.slice(IMAGE.indexOf(',') + 1), 'base64')
 
 export const program: Program = {
@@ -152,7 +152,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
       { prompt: 'Write made.txt' },
       steps(world, world.agent.answers.calls(plan)),
     )
-    ok(output.includes(SAID), output)
+    ok(output.includes(SAIDOnce), output)
     same(await readFile(join(world.folder, 'made.txt'), 'utf8'), 'by-a-tool\n')
     ok(
       calls.some(({ body }) => body.includes(signature)),
@@ -169,7 +169,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
       { prompt: 'Look', image },
       looks === null ? says : steps(world, looks),
     )
-    ok(output.includes(SAID), output)
+    ok(output.includes(SAIDOnce), output)
     ok(
       calls.some(({ body }) => /base64/.test(body.toString())),
       'no call has the picture',
@@ -212,7 +212,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     }
     const { output, calls } = await worked(world, { prompt: 'Hi' }, answer)
     ok(broken === 1 && calls.length > 1, 'the agent did not ask again')
-    ok(output.includes(SAID), output)
+    ok(output.includes(SAIDOnce), output)
   },
   'the user leaves': async (world) => {
     const { agent, provider } = world

@@ -58,7 +58,7 @@ export const program: Program = {
         const cells = new Cells(clients)
         for (let round = 0; round < rounds; round++)
           for (const client of clients) await cells.fill(client, () => scenario({ provider, client, model }))
-        proof.check(`${group}: ${name}`, cells.problems.length === 0, cells.said())
+        proof.check(`${group}: ${name}`, cells.problems.length === 0, cells.stated())
       }
     checkNoFaults(proof, stand.output())
   },
@@ -107,7 +107,7 @@ class Cells {
     }
   }
 
-  said(): string {
+  stated(): string {
     if (this.problems.length > 0) return this.problems.join(' | ')
     return [...this.#passed].map(([name, count]) => `${name} ${count}`).join(', ')
   }

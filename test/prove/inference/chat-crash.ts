@@ -205,9 +205,9 @@ async function faultsOf(
 ): Promise<readonly string[]> {
   const booked = await bookedOf(stand, killed)
   // A front that stood still notes a stream in the journal before it reads the bytes that came meanwhile.
-  const untoldWords = isShort ? Math.ceil((PROGRESS_MS + PROGRESS_BEAT_MS) / stand.wordMs) : 0
+  const unreportedWords = isShort ? Math.ceil((PROGRESS_MS + PROGRESS_BEAT_MS) / stand.wordMs) : 0
   return killed.flatMap((one) => {
-    const wrong = wrongOf({ ...stand, untoldWords }, one, booked(one))
+    const wrong = wrongOf({ ...stand, unreportedWords }, one, booked(one))
     return wrong === null ? [] : [`${one.id}: ${wrong}`]
   })
 }
@@ -216,8 +216,8 @@ function wrongOf(
   {
     provider,
     wordMs,
-    untoldWords,
-  }: Pick<PacedStand, 'provider' | 'wordMs'> & { readonly untoldWords: number },
+    unreportedWords,
+  }: Pick<PacedStand, 'provider' | 'wordMs'> & { readonly unreportedWords: number },
   one: PacedCall,
   booked: Booked,
 ): string | null {
@@ -231,6 +231,6 @@ function wrongOf(
   if (answer === undefined || answer.endedAt === null) return 'its provider was not cut'
   // A part of a token is one.
   const most = answer.generated + PROGRESS_AHEAD_MS / wordMs + 1
-  const isSo = output >= one.read - untoldWords && output <= most
+  const isSo = output >= one.read - unreportedWords && output <= most
   return isSo ? null : `${output} tokens, ${one.read} read, at most ${most}`
 }

@@ -93,14 +93,14 @@ async function table({ proof, dialect, deaths, hasClients }: Table): Promise<voi
   const cells: Cells = new Map()
   await together(deaths, AT_ONCE, async (death) => {
     const faults: string[] = []
-    const told = await die({ dialect, hasClients }, death, faults)
-    cells.set(nameOf(death), faults.length === 0 ? told : `${WRONG} ${faults.join('; ')}`)
+    const reported = await die({ dialect, hasClients }, death, faults)
+    cells.set(nameOf(death), faults.length === 0 ? reported : `${WRONG} ${faults.join('; ')}`)
   })
   const points = [...new Set(deaths.map(({ point }) => point))]
   for (const point of points) {
     const row = ENDINGS.map((ending) => [ending, cells.get(nameOf({ point, ending }))] as const)
-    const told = row.flatMap(([ending, cell]) => (cell === undefined ? [] : [`${ending}: ${cell}`]))
-    proof.check(`${dialect.name}, dies at: ${point}`, !told.join().includes(WRONG), told.join(' | '))
+    const reported = row.flatMap(([ending, cell]) => (cell === undefined ? [] : [`${ending}: ${cell}`]))
+    proof.check(`${dialect.name}, dies at: ${point}`, !reported.join().includes(WRONG), reported.join(' | '))
   }
 }
 
@@ -153,7 +153,7 @@ async function die(
     const rest = await stand.rest().catch(() => 'calls that never end')
     if (rest !== 0) faults.push(`left behind: ${rest}, ${JSON.stringify(stand.egress.load)}`)
     faults.push(...chargesOf(stand, death, learned.made))
-    return `${fate}, ${learned.told}`
+    return `${fate}, ${learned.reported}`
   } finally {
     await stand.close()
   }
@@ -164,22 +164,22 @@ function faultsOf(dialect: ProvedDialect, read: ReadStream, death: Death): reado
   const { fate, text } = death
   const { status, headers, isComplete } = read
   if (status !== 200) return [`status ${status}: ${read.text}`]
-  const heard = dialect.hear(read.text)
+  const received = dialect.hear(read.text)
   const [by, attempts] = [headers.get('x-sluice-provider'), headers.get('x-sluice-attempts')]
   // Nothing has answered when an early head leaves; a death may come before it all the same.
-  const isTold = !death.isHeadEarly || by !== null
-  if (!isTold && heard.silences === 0) return ['a head without an endpoint, and no comment']
+  const isReported = !death.isHeadEarly || by !== null
+  if (!isReported && received.silences === 0) return ['a head without an endpoint, and no comment']
   const found = {
-    ...(isTold ? { by, attempts } : null),
-    text: heard.text,
-    errors: heard.errors,
-    isTerminated: heard.isTerminated,
+    ...(isReported ? { by, attempts } : null),
+    text: received.text,
+    errors: received.errors,
+    isTerminated: received.isTerminated,
     isComplete,
   }
   const isWhole = fate !== 'told'
   const isFirst = fate !== 'another answers'
   const expected: typeof found = {
-    ...(isTold ? { by: isFirst ? 'first' : 'second', attempts: isFirst ? '1' : '2' } : null),
+    ...(isReported ? { by: isFirst ? 'first' : 'second', attempts: isFirst ? '1' : '2' } : null),
     text: isFirst ? text : OTHER_WORDS.join(''),
     errors: isWhole ? 0 : 1,
     isTerminated: isWhole,
@@ -204,7 +204,7 @@ interface Learning {
 
 interface Learned {
   readonly made: number
-  readonly told: string
+  readonly reported: string
 }
 
 /** The breaker opens, and the next call leaves the endpoint out; after a whole answer it stays closed. */
@@ -221,11 +221,11 @@ async function learns(
   }
   if (death.fate === 'whole') {
     if (isOpened()) faults.push('the breaker opened')
-    return { made, told: `${made} calls, closed` }
+    return { made, reported: `${made} calls, closed` }
   }
   if (!isOpened()) faults.push(`the breaker is closed behind ${made} calls`)
   if (!(await isLeftOut(stand, dialect))) faults.push('behind its opening it is tried again')
-  return { made, told: `open behind ${made}` }
+  return { made, reported: `open behind ${made}` }
 }
 
 /**
@@ -261,14 +261,14 @@ function chargesOf({ spend }: StreamStand, death: Death, made: number): readonly
 const WHOLE_TOKENS = 4
 /** The event of messages whose figure of the output says nothing of it. */
 const PLACEHOLDER = 'message_start'
-const TOLD = /"(?:completion_tokens|output_tokens|candidatesTokenCount)":(\d+)/g
+const TOLDOnce = /"(?:completion_tokens|output_tokens|candidatesTokenCount)":(\d+)/g
 
 /** Tokens of the caller's output: the provider's last figure, unless it has written far more since. D26. */
 function tokensOf({ text, sent, fate }: Death): number {
   const estimated = Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
   const telling = sent.filter(({ event }) => event !== PLACEHOLDER)
-  const [, last = '0'] = [...bodyOf(telling).toString().matchAll(TOLD)].at(-1) ?? []
-  const told = Number(last)
-  const isOld = fate === 'told' && told < estimated / STALE_SHARES
-  return told === 0 || isOld ? estimated : told
+  const [, last = '0'] = [...bodyOf(telling).toString().matchAll(TOLDOnce)].at(-1) ?? []
+  const reported = Number(last)
+  const isOld = fate === 'told' && reported < estimated / STALE_SHARES
+  return reported === 0 || isOld ? estimated : reported
 }

@@ -192,13 +192,13 @@ function checkCut(
     early.length === 0,
     `${early.length} of ${cut.length} that were cut, of ${calls.length}`,
   )
-  const told = cut.filter(
+  const reported = cut.filter(
     ({ end, refusal, failures }) => end === 'broken' && refusal === 'draining' && failures === 1,
   )
   proof.check(
     `${name}: each stream that is cut is told \`draining\`, once, in an answer without an end`,
-    told.length === cut.length,
-    `${told.length} of ${cut.length}`,
+    reported.length === cut.length,
+    `${reported.length} of ${cut.length}`,
   )
   const found = `${calls.length - cut.length} of ${calls.length} end`
   proof.checkTimed(`${name}: streams are cut`, cut.length > 0, found)

@@ -189,7 +189,7 @@ async function addresses(proof: Proof): Promise<void> {
     `${trapped} connections, ${opened} sockets`,
   )
   const [first, ...redirects] = good
-  const followed = redirects.filter((said) => said !== REFUSED)
+  const followed = redirects.filter((text) => text !== REFUSED)
   proof.check(
     'a good address is fetched, its redirects are not followed',
     first === GOOD && followed.length === 0,

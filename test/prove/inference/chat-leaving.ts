@@ -195,8 +195,8 @@ async function drains(round: Round): Promise<void> {
   for (const one of made) {
     const row = rows.get(one.call.id)
     if (row === undefined) continue
-    const isTold = row.kind === 'usage' && row.output === drainedWords && row.tokens === PROMPT_TOKENS
-    if (one.answer.isWhole ? !isTold : isApart(row, one, round))
+    const isReported = row.kind === 'usage' && row.output === drainedWords && row.tokens === PROMPT_TOKENS
+    if (one.answer.isWhole ? !isReported : isApart(row, one, round))
       wrong.push(`${JSON.stringify(row)}, ${one.answer.generated} generated`)
   }
   proof.check(
@@ -263,8 +263,8 @@ async function booked(
     const [[row, ...moreRows], [record, ...moreRecords]] = [found.get(id) ?? [], kept.get(id) ?? []]
     if (row !== undefined) rows.set(id, row)
     const { isCancelled, finishReason, chargedNano } = record?.facts ?? {}
-    const isTold = isCancelled === true && finishReason === null && chargedNano === row?.nano
-    if (!isTold || moreRows.length + moreRecords.length > 0)
+    const isReported = isCancelled === true && finishReason === null && chargedNano === row?.nano
+    if (!isReported || moreRows.length + moreRecords.length > 0)
       wrong.push(JSON.stringify([row, ...moreRows, record, ...moreRecords]))
   }
   return { rows, wrong }

@@ -77,7 +77,7 @@ class Places {
     )
     for (const call of taken.slice(0, parallel / 2)) call.leave()
     const again = await this.#fill()
-    proof.check(`${name}: the places of callers who left are taken again`, again, this.#told())
+    proof.check(`${name}: the places of callers who left are taken again`, again, this.#reported())
     const lost = isKilled ? await this.#kill(name) : 0
     stand.provider.endAll()
     await Promise.all(this.#calls.map(({ over }) => over))
@@ -102,7 +102,7 @@ class Places {
     await Promise.all(lost.map(({ over }) => over))
     const isFilled = await this.#fill(CALL_LEASE_MS + TAKEN_MS_MAX)
     const tookMs = performance.now() - killedAt
-    proof.check(`${name}: the places of a killed front are taken again`, isFilled, this.#told())
+    proof.check(`${name}: the places of a killed front are taken again`, isFilled, this.#reported())
     proof.checkTimed(
       `${name}: at most 20 s behind its end`,
       tookMs <= CALL_LEASE_MS + TAKEN_MS_MAX,
@@ -132,7 +132,7 @@ class Places {
     this.#most = Math.max(this.#most, this.#open().length)
   }
 
-  #told(): string {
+  #reported(): string {
     return `${this.#open().length} of ${this.#input.parallel} are open`
   }
 

@@ -143,6 +143,6 @@ function wrongOf({ id, status, end, cost }: PacedCall, rows: readonly BookedRow[
     return `${id} (${status}, ${end}): ${JSON.stringify(rows)}`
   const [row] = settled
   if (end !== 'whole' || row === undefined) return null
-  const told = Math.round(cost * NANO_PER_USD)
-  return told === row.nano ? null : `${id} is told ${told}, and booked ${row.nano}`
+  const reported = Math.round(cost * NANO_PER_USD)
+  return reported === row.nano ? null : `${id} is told ${reported}, and booked ${row.nano}`
 }

@@ -18,7 +18,7 @@ import {
 export type Tokens = Required<TokenCounts>
 
 /** What a provider has words for; what it has none for is not there. */
-export interface Told {
+export interface Answer {
   /** It reports the tokens that are kept for an hour. */
   readonly hasHour?: true
   readonly hasSearches?: true
@@ -29,7 +29,7 @@ export interface Told {
 }
 
 /** A dialect's way to report tokens, and the product's reader of it. */
-interface Convention extends Told {
+interface Convention extends Answer {
   readonly name: string
   tell(tokens: Tokens): object
   read(json: Buffer): TokenCounts | null
@@ -161,7 +161,7 @@ export const CONVENTIONS: readonly Convention[] = [
     tell: messagesUsage,
     read(json) {
       const usage = new MessagesUsage()
-      usage.told(json)
+      usage.update(json)
       return usage.tokens
     },
   },
@@ -183,18 +183,18 @@ const SEARCHES_MAX = 10
 type Random = (below: number) => number
 
 /** Usages with figures of every size. @param most tokens of one kind at most */
-export function tokensBy(random: Random, told: Told, most = TOKENS_MAX): Tokens {
+export function tokensBy(random: Random, reported: Answer, most = TOKENS_MAX): Tokens {
   // Small ones and none as often as large ones.
   const tokens = (): number => random(Math.min([1, 10, 10_000, most][random(4)] ?? 1, most))
   const share = (of: number, kind: keyof MediaFigures): number =>
-    told.media?.includes(kind) === true ? random(2) * random(of + 1) : 0
+    reported.media?.includes(kind) === true ? random(2) * random(of + 1) : 0
   const [input, cacheRead, output] = [1 + tokens(), tokens(), 1 + tokens()]
-  const cacheWrite = told.hasNoWrites === true ? 0 : tokens()
+  const cacheWrite = reported.hasNoWrites === true ? 0 : tokens()
   const audio = share(input, 'audio')
   return {
     ...{ input, cacheRead, cacheWrite, output, reasoning: tokens() },
-    cacheWriteHour: told.hasHour === true ? random(cacheWrite + 1) : 0,
-    searches: told.hasSearches === true ? random(SEARCHES_MAX) : 0,
+    cacheWriteHour: reported.hasHour === true ? random(cacheWrite + 1) : 0,
+    searches: reported.hasSearches === true ? random(SEARCHES_MAX) : 0,
     media: {
       ...{ audio, image: share(input - audio, 'image'), audioRead: share(cacheRead, 'audioRead') },
       audioOutput: share(output, 'audioOutput'),
@@ -222,10 +222,10 @@ export function pricesBy(random: Random): AllPrices {
 /** @param count usages of each convention */
 export function checkCosts(proof: Proof, count: number): void {
   const random = (below: number): number => proof.random(Math.min(below, 2 ** 31))
-  for (const { name, tell, read, ...told } of CONVENTIONS) {
+  for (const { name, tell, read, ...reported } of CONVENTIONS) {
     const wrong: string[] = []
     for (let nth = 0; nth < count; nth++) {
-      const truth = tokensBy(random, told)
+      const truth = tokensBy(random, reported)
       const price = pricesBy(random)
       const json = Buffer.from(JSON.stringify(tell(truth)))
       const found = read(json)

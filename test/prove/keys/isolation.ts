@@ -6,7 +6,7 @@ import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
 import { until } from '../../support/wait.ts'
-import { ask, deadKeys, keyOf, KINDS, makeOwner, type Owner, type Told } from './isolation/owners.ts'
+import { ask, deadKeys, keyOf, KINDS, makeOwner, type Owner, type Answer } from './isolation/owners.ts'
 import {
   elsewhere,
   missing,
@@ -65,12 +65,12 @@ async function kinds(proof: Proof, stand: Stand, own: Owner): Promise<void> {
     for (const kind of KINDS) {
       if (operation.access.keys.includes(kind)) continue
       asked++
-      const told = await ask(
+      const answer = await ask(
         stand,
         withKey(operation, requestOf(operation, missing(operation)), keyOf(own.places.default, own, kind)),
       )
-      const isRight = told.status === wrongKindStatus(operation) && typeOf(told) === 'wrong_key_kind'
-      if (!isRight) wrong.push(`${operation.id} with ${kind}: ${told.status} ${String(typeOf(told))}`)
+      const isRight = answer.status === wrongKindStatus(operation) && typeOf(answer) === 'wrong_key_kind'
+      if (!isRight) wrong.push(`${operation.id} with ${kind}: ${answer.status} ${String(typeOf(answer))}`)
     }
   }
   proof.check(
@@ -89,14 +89,14 @@ async function deadOnes(
   for (const operation of OPERATIONS) {
     const expected = { disabled: wrongKindStatus(operation), deleted: 401, unknown: 401 } as const
     for (const [name, status] of Object.entries(expected)) {
-      const told = await ask(
+      const answer = await ask(
         stand,
         withKey(operation, requestOf(operation, missing(operation)), dead[name as keyof typeof dead]),
       )
-      if (told.status !== status) wrong.push(`${operation.id} with a ${name} key: ${told.status}`)
+      if (answer.status !== status) wrong.push(`${operation.id} with a ${name} key: ${answer.status}`)
     }
-    const told = await ask(stand, requestOf(operation, missing(operation)))
-    if (told.status !== 401) wrong.push(`${operation.id} without a key: ${told.status}`)
+    const reply = await ask(stand, requestOf(operation, missing(operation)))
+    if (reply.status !== 401) wrong.push(`${operation.id} without a key: ${reply.status}`)
   }
   proof.check(
     'disabled, deleted, unknown and absent keys are refused everywhere',
@@ -108,14 +108,14 @@ async function deadOnes(
 /** The first organization of a node operates it: only its keys see the figures of the whole node. */
 async function operators(proof: Proof, stand: Stand, own: Owner): Promise<void> {
   const operator = stand.keys.management_key
-  const told = async (path: string, key: string): Promise<Told> =>
+  const answer = async (path: string, key: string): Promise<Answer> =>
     ask(stand, { method: 'GET', path: `/api/v1/admin/${path}`, key })
-  const sweepOf = ({ body }: Told): unknown => (body['data'] as { sweep?: unknown } | undefined)?.sweep
-  for (let looks = 0; looks < LOOKS_MAX && sweepOf(await told('storage', operator)) === null; looks++)
+  const sweepOf = ({ body }: Answer): unknown => (body['data'] as { sweep?: unknown } | undefined)?.sweep
+  for (let looks = 0; looks < LOOKS_MAX && sweepOf(await answer('storage', operator)) === null; looks++)
     await pause(LOOK_MS)
   const [sessions, sweeps] = [
-    [operator, own.management].map((key) => told('session', key)),
-    [operator, own.management].map((key) => told('storage', key)),
+    [operator, own.management].map((key) => answer('session', key)),
+    [operator, own.management].map((key) => answer('storage', key)),
   ]
   const [mine, theirs] = await Promise.all(sessions)
   const [swept, unswept] = (await Promise.all(sweeps)).map(sweepOf)
@@ -152,9 +152,9 @@ async function foreignIds(proof: Proof, stand: Stand, { own, foreign }: Both): P
       await ask(stand, withKey(operation, one, key)),
       await ask(stand, withKey(operation, other, key)),
     ] as const
-    const [told, untold] = answers.map((told) => `${told.status} ${plain(told.text)}`)
-    if (told !== untold)
-      differing.push(`${operation.id}, ${what}: ${told?.slice(0, 160)} beside ${untold?.slice(0, 160)}`)
+    const [answer, unreported] = answers.map((reported) => `${reported.status} ${plain(reported.text)}`)
+    if (answer !== unreported)
+      differing.push(`${operation.id}, ${what}: ${answer?.slice(0, 160)} beside ${unreported?.slice(0, 160)}`)
   }
   for (const operation of OPERATIONS) {
     for (const kind of operation.access.keys) {

@@ -69,12 +69,12 @@ async function overlapping(proof: Proof, stand: Stand, old: Key, overlapS: numbe
   proof.check(
     'no request by the old key fails before the overlap ends',
     inTime.length > 0 && inTime.every(isGood),
-    told(inTime),
+    reported(inTime),
   )
   proof.check(
     'none by it is accepted that began behind the end',
     (late.length > 0 || ended === 401) && late.every((row) => row.status === 401),
-    `${told(late)}, then ${ended}`,
+    `${reported(late)}, then ${ended}`,
   )
   proof.check(
     'no request by the new key fails',
@@ -194,7 +194,7 @@ function isGood(row: LoadRow): boolean {
   return row.status === 200
 }
 
-function told(rows: readonly LoadRow[]): string {
+function reported(rows: readonly LoadRow[]): string {
   const statuses: Record<number, number> = {}
   for (const { status } of rows) statuses[status] = (statuses[status] ?? 0) + 1
   return tally(statuses)

@@ -73,14 +73,15 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
 
 /** @returns nano-USD that are spent in the end */
 async function lowered({ proof, bench, name, budget, account, spenders, callers }: Spent): Promise<bigint> {
-  const told = await bench.manage('PUT', budget, { limit_usd: usd(LOW_NANO) })
+  const reported = await bench.manage('PUT', budget, { limit_usd: usd(LOW_NANO) })
   const atLowering = await bench.account(account)
   await settled({ proof, bench, account, spenders, callers })
   const afterLowering = await bench.account(account)
   proof.check(
     name('lowered below what is spent, nothing more is lent'),
-    afterLowering.spentNano <= atLowering.spentNano + atLowering.lentNano && effectiveOf(told) === 'pending',
-    `${effectiveOf(told)}; ${atLowering.spentNano} + ${atLowering.lentNano} lent then, ${afterLowering.spentNano} in the end`,
+    afterLowering.spentNano <= atLowering.spentNano + atLowering.lentNano &&
+      effectiveOf(reported) === 'pending',
+    `${effectiveOf(reported)}; ${atLowering.spentNano} + ${atLowering.lentNano} lent then, ${afterLowering.spentNano} in the end`,
   )
   return afterLowering.spentNano
 }

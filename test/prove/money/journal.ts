@@ -10,7 +10,7 @@ import { imbalances, makeOwners, setLimit, type Owners } from '../../support/mon
 import { openTestDatabase } from '../../support/stores/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { FRONT_FAULTS, RECOVERY_FAULTS, type Fault } from './journal/faults.ts'
-import type { Order, Told } from './journal/small-front.ts'
+import type { Order, Answer } from './journal/small-front.ts'
 import { allowedRows, type Allowed } from './journal/story.ts'
 import type { Program, Proof } from '../proof.ts'
 import { connected } from '../../support/wire/connected.ts'
@@ -18,7 +18,7 @@ import { connected } from '../../support/wire/connected.ts'
 const PROCESS = fileURLToPath(new URL('journal/process.js', import.meta.url))
 const RUNS_EACH = 20
 /** Fronts after which a long run says where it is. */
-const TOLD_EVERY = 60
+const TOLD_EVERYOnce = 60
 /** Each is three processes. */
 const SHORT_RUNS: readonly (readonly [Fault, Fault])[] = [
   ['write:part', 'close:sent'],
@@ -50,7 +50,7 @@ export const program: Program = {
           isFull: false,
         }
         results.push(await run(stand, seeded))
-        if (results.length % TOLD_EVERY === 0) proof.say(`${results.length} of ${plans.length}`)
+        if (results.length % TOLD_EVERYOnce === 0) proof.say(`${results.length} of ${plans.length}`)
       }
     }
     await Promise.all([worker(), worker()])
@@ -71,7 +71,7 @@ export const program: Program = {
     proof.check(
       'counters and roll-ups are what the ledger says',
       wrong.length === 0,
-      `${wrong.length} differ${told(wrong)}`,
+      `${wrong.length} differ${reported(wrong)}`,
     )
   },
 }
@@ -152,17 +152,17 @@ async function run({ url, store, folder }: Stand, plan: Plan): Promise<Result> {
   for (let tries = 1; tries < RECOVERIES_MAX && last.every(({ code }) => code !== 0); tries++)
     last = [await recover('none')]
   const isDone = last.some(({ code }) => code === 0)
-  const told = front.output
+  const logged = front.output
     .split('\n')
     .filter((line) => line.endsWith('}'))
-    .map((line) => JSON.parse(line) as Told)
+    .map((line) => JSON.parse(line) as Answer)
   const problems = isDone ? [] : [`the recovery failed: ${last.map(({ errors }) => errors).join('')}`]
-  const calls = allowedRows(told)
+  const calls = allowedRows(logged)
   return {
     plan,
     calls: calls.size,
     wasKilled: front.signal === 'SIGKILL',
-    refused: told.filter(({ what }) => what === 'refused').length,
+    refused: logged.filter(({ what }) => what === 'refused').length,
     wrong: [
       ...problems,
       ...(front.errors === '' ? [] : [front.errors]),
@@ -243,6 +243,6 @@ function judge(proof: Proof, results: readonly Result[], what: string): void {
   )
 }
 
-function told(wrong: readonly unknown[]): string {
+function reported(wrong: readonly unknown[]): string {
   return wrong.length === 0 ? '' : `: ${JSON.stringify(wrong.slice(0, 3))}`
 }

@@ -107,8 +107,8 @@ function resolved(
 
 const PER_UNIT: readonly string[] = ['request', 'web_search', 'image', 'image_output', 'discount']
 
-function put(prices: Map<string, Fraction>, said: Prices): void {
-  for (const [key, usd] of Object.entries(said))
+function put(prices: Map<string, Fraction>, text: Prices): void {
+  for (const [key, usd] of Object.entries(text))
     if (typeof usd === 'string' && !PER_UNIT.includes(key)) prices.set(key, fraction(usd, NANO_PLACES))
 }
 

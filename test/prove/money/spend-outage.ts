@@ -224,12 +224,12 @@ async function books(
 ): Promise<void> {
   const returnedMs = await bench.untilReturned()
   const { spentNano } = await bench.account(workspaceAccount(bench.stand.keys.workspace_id))
-  const toldNano = warmNano + spenders.costNano
+  const reportedNano = warmNano + spenders.costNano
   const isExact = (spenders.statuses[0] ?? 0) === 0
   proof.check(
     'booked is what callers were told',
-    isExact ? spentNano === toldNano : spentNano >= toldNano,
-    `told ${toldNano}, booked ${spentNano} nano-USD; ${tally(spenders.statuses)}`,
+    isExact ? spentNano === reportedNano : spentNano >= reportedNano,
+    `told ${reportedNano}, booked ${spentNano} nano-USD; ${tally(spenders.statuses)}`,
   )
   proof.check(
     'all that was lent comes back',

@@ -49,7 +49,7 @@ export const program: Program = {
     const folder = temporaryFolder(proof, 'image')
     chmodSync(folder, 0o755)
     const image = built(proof, folder)
-    told(proof, image)
+    reported(proof, image)
     await serves(proof, image, folder)
   },
 }
@@ -126,7 +126,7 @@ function copied(path: string, cwd: string): void {
 /** The front end's binary for this platform and Node. */
 const FRONT_END = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`
 
-function told(proof: Proof, { workFolder }: BuiltImage): void {
+function reported(proof: Proof, { workFolder }: BuiltImage): void {
   const sizes = [
     '.',
     'node_modules',

@@ -96,11 +96,11 @@ function called({ port, embeddings }: Stand, agent: Agent): Promise<void> {
   })
 }
 
-async function until(stand: Stand, from: number, isSaid: (readiness: string) => boolean): Promise<number> {
+async function until(stand: Stand, from: number, isStated: (readiness: string) => boolean): Promise<number> {
   while (monotonicMs() - from < GIVE_UP_MS) {
     const { text } = await stand.admin('/readyz').catch(() => ({ text: '{}' }))
     const { status } = JSON.parse(text) as { status?: string }
-    if (status !== undefined && isSaid(status)) break
+    if (status !== undefined && isStated(status)) break
     await pause(20)
   }
   return monotonicMs() - from

@@ -42,7 +42,7 @@ export const program: Program = {
     if (proof.isShort) {
       const built = temporaryFolder(proof, 'built')
       copyLastBuild(ROOT, built)
-      told(proof, packedFiles(built))
+      reported(proof, packedFiles(built))
       return
     }
     const folder = temporaryFolder(proof, 'package')
@@ -61,7 +61,7 @@ export const program: Program = {
 const BUILT = /^(?:bin|dist\/bundle|dist\/src\/server\/(?:http\/docs|dashboard\/page))\//
 const BESIDE = /^(?:(?:package|catalog|npm-shrinkwrap)\.json|README\.md|LICENSE)$/
 
-function told(proof: Proof, { files, bytes, unpackedBytes }: Packed): void {
+function reported(proof: Proof, { files, bytes, unpackedBytes }: Packed): void {
   const foreign = files.filter((path) => !BUILT.test(path) && !BESIDE.test(path))
   proof.check(
     'the package holds the product and nothing else',
@@ -86,7 +86,7 @@ function packed(proof: Proof, folder: string): string {
     run('git', ['status', '--porcelain'], { cwd: clone }) === '',
     'git status',
   )
-  told(proof, packedFiles(clone, join(folder, name)))
+  reported(proof, packedFiles(clone, join(folder, name)))
   return join(folder, name)
 }
 

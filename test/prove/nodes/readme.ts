@@ -66,9 +66,9 @@ async function eachLine(proof: Proof, trial: Trial): Promise<void> {
     const verdict = await verdictOf(trial, line, msMax)
     verdicts.set(line, verdict)
     await putRight(trial.reader, line.block)
-    const told = verdict === 'neither' ? 'UNNOTICED' : 'nothing below needs it, noticed when wrong'
+    const reported = verdict === 'neither' ? 'UNNOTICED' : 'nothing below needs it, noticed when wrong'
     if (verdict !== 'taken out')
-      proof.say(`${line.block.path}:${line.number}: ${told}: ${line.text.slice(0, 100)}`)
+      proof.say(`${line.block.path}:${line.number}: ${reported}: ${line.text.slice(0, 100)}`)
   }
   const count = (wanted: Verdict): number =>
     [...verdicts.values()].filter((verdict) => verdict === wanted).length

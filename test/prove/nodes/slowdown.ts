@@ -50,19 +50,19 @@ export const program: Program = {
     const against = [...given, '--baseline', saved.file, '--fail-on', `${failOn}%`]
     for (let round = 1; round <= rounds; round++) {
       const same = await bench(folder, against)
-      told(proof, `${round}: the same again ends with 0`, same, {
+      reported(proof, `${round}: the same again ends with 0`, same, {
         code: 0,
         line: /^1 figures compared, none worse by more than \d+ %$/m,
       })
       const worse = await bench(folder, [...against, '--slower', String(slower)])
       const line =
         /^WORSE {2}tiny, burning, sluice: CPU per request, over node: \d+ % more than before \(95 % \d+ % to \d+ %\)$/m
-      told(proof, `${round}: one that is ${slower} % slower ends with 1`, worse, { code: 1, line })
+      reported(proof, `${round}: one that is ${slower} % slower ends with 1`, worse, { code: 1, line })
     }
   },
 }
 
-function told(
+function reported(
   proof: Proof,
   text: string,
   { code, printed }: Ran,

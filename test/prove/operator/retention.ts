@@ -187,8 +187,12 @@ function failedKinds({ stand }: Gateway): number {
 
 async function judge(proof: Proof, store: Store, history: History): Promise<void> {
   const left = await countHistory(store)
-  proof.check('all that is due is gone', sumOf(left.due) === 0, told(left.due))
-  proof.check('all that is young is kept', told(left.kept) === told(history.kept), told(left.kept))
+  proof.check('all that is due is gone', sumOf(left.due) === 0, reported(left.due))
+  proof.check(
+    'all that is young is kept',
+    reported(left.kept) === reported(history.kept),
+    reported(left.kept),
+  )
   const { count, sums } = must(await checkLedger(store))
   proof.check(
     'the books balance, with the sums of dropped months carried over',
@@ -207,7 +211,7 @@ function sumOf(counts: Counts): number {
   return Object.values(counts).reduce((all, rows) => all + rows, 0)
 }
 
-function told(counts: Counts): string {
+function reported(counts: Counts): string {
   return Object.entries(counts)
     .map(([table, rows]) => `${table} ${rows.toLocaleString('en')}`)
     .join(', ')

@@ -296,15 +296,15 @@ async function callOnce(stand: Stand, key: string, { method, path, body }: Sent)
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
-  const told = (await answer.json()) as {
+  const reply = (await answer.json()) as {
     data?: Record<string, unknown>
     error?: Record<string, unknown>
     total_count?: unknown
   }
-  return { status: answer.status, data: told.data ?? told.error ?? {}, total: told.total_count }
+  return { status: answer.status, data: reply.data ?? reply.error ?? {}, total: reply.total_count }
 }
 
-interface Told {
+interface Answer {
   readonly model?: string
   readonly error?: {
     readonly metadata: {
@@ -324,7 +324,8 @@ const QUESTIONS: Readonly<Record<Slug, (stand: Stand) => Question>> = {
     path: `${API_PREFIX}/embeddings`,
     key: stand.keys.inference_key,
     body: { model: '@preset/embed', input: 'x' },
-    read: (status, body) => (status === 200 ? String((body as Told).model) : refused(status, body as Told)),
+    read: (status, body) =>
+      status === 200 ? String((body as Answer).model) : refused(status, body as Answer),
   }),
   clip: (stand) => ({
     port: stand.port,
@@ -332,8 +333,8 @@ const QUESTIONS: Readonly<Record<Slug, (stand: Stand) => Question>> = {
     key: stand.keys.inference_key,
     body: { preset: 'clip', prompt: 'a boat', duration: 10 },
     read(status, body) {
-      const expected = (body as Told).error?.metadata.issues?.[0]?.expected
-      return (expected !== undefined && DURATIONS[expected]) || refused(status, body as Told)
+      const expected = (body as Answer).error?.metadata.issues?.[0]?.expected
+      return (expected !== undefined && DURATIONS[expected]) || refused(status, body as Answer)
     },
   }),
 }
@@ -341,7 +342,7 @@ const QUESTIONS: Readonly<Record<Slug, (stand: Stand) => Question>> = {
 /** By what a refusal says that the model takes. */
 const DURATIONS: Readonly<Record<string, string>> = { 1: MODELS.clip[0], 9: MODELS.clip[1] }
 
-function refused(status: number, body: Told): string {
+function refused(status: number, body: Answer): string {
   const type = body.error?.metadata.error_type
   return type === 'preset_unknown' ? GONE : `${status} ${type}`
 }

@@ -21,8 +21,8 @@ export const program: Program = {
     const other = await stored(node, 'b.wav')
     const untouched = await download(node, target.id)
     const isWhole = untouched.end === 'whole' && untouched.body.equals(target.plain)
-    const told = `${untouched.status}, ${untouched.body.length} bytes, ${untouched.end}`
-    proof.check('the untouched file downloads whole', isWhole, told)
+    const reported = `${untouched.status}, ${untouched.body.length} bytes, ${untouched.end}`
+    proof.check('the untouched file downloads whole', isWhole, reported)
     await judge(proof, node, { target, harms: flips(proof), name: 'a flipped byte' })
     await judge(proof, node, {
       target,

@@ -70,11 +70,11 @@ async function rotateRoot(proof: Proof, stand: RotationStand, oldId: string): Pr
   )
   const beganAt = monotonicMs()
   const { code, stdout, stderr } = await runToEnd(settings, sluice('vault', 'rotate-root', '--json'))
-  const told = code === 0 ? stdout.trim() : `${stdout} ${stderr}`
+  const logged = code === 0 ? stdout.trim() : `${stdout} ${stderr}`
   proof.check(
     'rotate-root ends what the killed one has left',
     code === 0,
-    `exit code ${code}, ${told}, ${seconds(beganAt)}`,
+    `exit code ${code}, ${logged}, ${seconds(beganAt)}`,
   )
 }
 
@@ -101,11 +101,11 @@ async function rotateData(proof: Proof, stand: RotationStand): Promise<void> {
     settings,
     sluice('vault', 'rotate-data', '--made-before', now, '--json'),
   )
-  const told = code === 0 ? stdout.trim() : `${stdout} ${stderr}`
+  const logged = code === 0 ? stdout.trim() : `${stdout} ${stderr}`
   proof.check(
     'rotate-data ends what the killed one has left',
     code === 0,
-    `exit code ${code}, ${told}, ${seconds(beganAt)}`,
+    `exit code ${code}, ${logged}, ${seconds(beganAt)}`,
   )
 }
 

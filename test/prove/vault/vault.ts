@@ -77,13 +77,13 @@ async function openVault(proof: Proof, node: FileStand): Promise<ProvedVault> {
   }
 }
 
-interface Told {
+interface Answer {
   readonly status: number
   readonly text: string
   readonly fingerprint: string
 }
 
-async function put(node: FileStand, path: string, value: string): Promise<Told> {
+async function put(node: FileStand, path: string, value: string): Promise<Answer> {
   const place = path.includes('/') ? path : `secrets/${path}`
   return ask(node, {
     method: 'PUT',
@@ -93,14 +93,14 @@ async function put(node: FileStand, path: string, value: string): Promise<Told> 
   })
 }
 
-function asManager(node: FileStand, method: string, path: string, body: unknown): Promise<Told> {
+function asManager(node: FileStand, method: string, path: string, body: unknown): Promise<Answer> {
   return ask(node, { method, path, body, apiKey: node.stand.keys.management_key })
 }
 
 async function ask(
   node: FileStand,
   asked: { method: string; path: string; body: unknown; apiKey: string },
-): Promise<Told> {
+): Promise<Answer> {
   const answer = await fetch(`http://127.0.0.1:${node.stand.port}/api/v1${asked.path}`, {
     method: asked.method,
     headers: {

@@ -165,7 +165,7 @@ async function kept(proof: Proof): Promise<void> {
   proof.after(clips.stop)
   await clips.until(CLIPS_KEPT)
   await clips.stop()
-  const mib = (nth: number): number => (clips.told[nth - 1]?.residentBytes ?? 0) / 2 ** 20
+  const mib = (nth: number): number => (clips.reported[nth - 1]?.residentBytes ?? 0) / 2 ** 20
   const grown = mib(CLIPS_KEPT) / mib(CLIPS_FIRST)
   const found = `${mib(CLIPS_FIRST).toFixed(0)} MiB after ${CLIPS_FIRST}, ${mib(CLIPS_KEPT).toFixed(0)} MiB after ${CLIPS_KEPT}`
   proof.check('memory does not grow from clip to clip', grown <= GROWTH_MAX, found)

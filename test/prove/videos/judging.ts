@@ -102,18 +102,20 @@ function callbacks(
     readonly webhooks: readonly ReceivedWebhook[]
   },
 ): void {
-  const told = new Map<string, ReceivedWebhook[]>()
+  const reported = new Map<string, ReceivedWebhook[]>()
   for (const webhook of webhooks) {
     const { data } = JSON.parse(webhook.body) as { data: { id: string } }
-    told.set(data.id, [...(told.get(data.id) ?? []), webhook])
+    reported.set(data.id, [...(reported.get(data.id) ?? []), webhook])
   }
-  const untold = accepted.filter(({ id }) => !(told.get(id) ?? []).some(({ status }) => status === 200))
+  const unreported = accepted.filter(
+    ({ id }) => !(reported.get(id) ?? []).some(({ status }) => status === 200),
+  )
   proof.check(
     'no job is without callback',
-    untold.length === 0,
-    `${untold.length} of ${accepted.length}${some(untold.map(({ id }) => id))}`,
+    unreported.length === 0,
+    `${unreported.length} of ${accepted.length}${some(unreported.map(({ id }) => id))}`,
   )
-  const wrong = [...told].filter(([id, all]) => {
+  const wrong = [...reported].filter(([id, all]) => {
     const [first] = all
     const { type } = JSON.parse(first?.body ?? '{}') as { type?: string }
     const isSame = all.every(
@@ -122,7 +124,7 @@ function callbacks(
     return !isSame || type !== `video.generation.${byId.get(id)?.state}`
   })
   const text = 'every callback says how its job ended, the same each time'
-  proof.check(text, wrong.length === 0, `${wrong.length} jobs; ${webhooks.length - told.size} duplicates`)
+  proof.check(text, wrong.length === 0, `${wrong.length} jobs; ${webhooks.length - reported.size} duplicates`)
 }
 
 function provider(proof: Proof, submissions: readonly Submission[]): void {

@@ -85,7 +85,11 @@ export class VideoClient {
   }
 
   /** @returns null when it was never accepted; `told` is called with every refusal */
-  async offer(offer: Offer, told: (answer: Answer) => void, msMax = OFFER_MS_MAX): Promise<Accepted | null> {
+  async offer(
+    offer: Offer,
+    reported: (answer: Answer) => void,
+    msMax = OFFER_MS_MAX,
+  ): Promise<Accepted | null> {
     const key = randomUUID()
     const endsAt = performance.now() + msMax
     const body = {
@@ -97,7 +101,7 @@ export class VideoClient {
     for (let calls = 1; performance.now() < endsAt; calls++) {
       const answer = await this.call('POST', '/videos', { body, headers: { 'idempotency-key': key } })
       if (answer.status === 202) return { offer, id: (JSON.parse(answer.text) as { id: string }).id, calls }
-      told(answer)
+      reported(answer)
       if (answer.status >= 400 && answer.status < 500) return null
       await pause(RETRY_MS)
     }

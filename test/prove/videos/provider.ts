@@ -41,9 +41,9 @@ export async function startKindsProvider(
       child.once('exit', gone)
       child.on(
         'message',
-        function told(message: { readonly id: number; readonly answer: KindsTalk[K]['out'] }) {
+        function reported(message: { readonly id: number; readonly answer: KindsTalk[K]['out'] }) {
           if (message.id !== id) return
-          child.off('message', told)
+          child.off('message', reported)
           child.off('exit', gone)
           resolve(message.answer)
         },

@@ -24,7 +24,7 @@ import { countOf } from './judging.ts'
 import { startKindsProvider } from './provider.ts'
 import { catalogueOf } from './video-stand.ts'
 import { judgeRun, remainsOf, type RunResult } from './videos-faults/judging.ts'
-import type { Order, Told } from './videos-faults/order.ts'
+import type { Order, Answer } from './videos-faults/order.ts'
 import type { Place } from './videos-faults/parts.ts'
 import { planOf, type Plan } from './videos-faults/plans.ts'
 import { NO_FAULT, POINTS, type Fault, type Point } from './videos-faults/points.ts'
@@ -45,7 +45,7 @@ const SHORT_POINTS: readonly Point[] = [
 const LONG = /^(?:webhook|accept)/
 /** Rounds for points that were not reached, as far as chance had it. */
 const ROUNDS_MAX = 3
-const TOLD_EVERY = 50
+const TOLD_EVERYOnce = 50
 /** Milliseconds until a process has reached its point, and until another one has done all that it left. */
 const DEATH_MS_MAX = 90_000
 const CALM_MS_MAX = 180_000
@@ -151,7 +151,7 @@ async function runAll(
         const ran = await run(lane, plan, running)
         running = ran.running
         results.push(ran.result)
-        if (results.length % TOLD_EVERY === 0)
+        if (results.length % TOLD_EVERYOnce === 0)
           proof.say(
             `${results.length} of ${plans.length}, ${countOf(results.map(({ firstEnd }) => firstEnd))}`,
           )
@@ -179,9 +179,10 @@ async function run(
     callbackUrl: `${receiver.origin}/${encodeURIComponent(`${more.name}-${one.nth}`)}`,
   }))
   const order = (fault: Fault): Order => ({ run: more.name, owners, fault, wanted })
-  const toldBy = ({ told }: Running): readonly Told[] => told.filter(({ run: of }) => of === more.name)
+  const reportedBy = ({ reported }: Running): readonly Answer[] =>
+    reported.filter(({ run: of }) => of === more.name)
   const isDone = async (one: Running): Promise<boolean> =>
-    toldBy(one).filter(({ what }) => what === 'accepted').length === wanted.length &&
+    reportedBy(one).filter(({ what }) => what === 'accepted').length === wanted.length &&
     (await openRows(store, owners)) === 0
   first.give(order(more.fault))
   // One whose point does not come ends all its jobs.
@@ -189,7 +190,7 @@ async function run(
   // Its point may come after the last step that it does.
   await pause(LOOK_MS)
   let isCalm = !first.hasEnded() && (await isDone(first))
-  const isHit = toldBy(first).some(({ what }) => what === 'died')
+  const isHit = reportedBy(first).some(({ what }) => what === 'died')
   let running = first
   const firstEnd = isHit ? 'at its point' : `elsewhere: ${first.end()}`
   if (!isCalm) {
@@ -201,7 +202,7 @@ async function run(
       !running.hasEnded()
   }
   const remains = await remainsOf(store, { owners, views, storage })
-  const told = running === first ? [toldBy(first)] : [toldBy(first), toldBy(running)]
+  const reported = running === first ? [reportedBy(first)] : [reportedBy(first), reportedBy(running)]
   return {
     running,
     result: {
@@ -209,7 +210,7 @@ async function run(
       isHit,
       firstEnd,
       isCalm,
-      told,
+      shown: reported,
       errors: first.errors() + running.errors(),
       remains,
     },
@@ -217,7 +218,7 @@ async function run(
 }
 
 interface Running {
-  readonly told: readonly Told[]
+  readonly reported: readonly Answer[]
   give(order: Order): void
   errors(): string
   /** How it has ended, if so. */
@@ -231,19 +232,19 @@ function startProcess(place: Place): Running {
     env: plainEnvironment(),
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  const told: Told[] = []
+  const reported: Answer[] = []
   let [line, errors, hasEnded] = ['', '', false]
   // It may die before it has read all.
   child.stdin.on('error', () => undefined)
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     const lines = (line + text).split('\n')
     line = lines.pop() ?? ''
-    told.push(...lines.map((one) => JSON.parse(one) as Told))
+    reported.push(...lines.map((one) => JSON.parse(one) as Answer))
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
   const ended = once(child, 'close').then(() => (hasEnded = true))
   return {
-    told,
+    reported,
     errors: () => errors,
     end: () => String(child.exitCode ?? child.signalCode ?? 'goes on'),
     hasEnded: () => hasEnded,

@@ -174,8 +174,8 @@ async function judge(
   const leaks: string[] = []
   for (const id of ids) {
     const { status, text } = await client.call('GET', `/videos/${id}`)
-    const { unsigned_urls: _urls, ...told } = JSON.parse(text) as Record<string, unknown>
-    if (status !== 200 || /127\.0\.0\.1|Bearer|a fox|[?&]key=/.test(JSON.stringify(told)))
+    const { unsigned_urls: _urls, ...reported } = JSON.parse(text) as Record<string, unknown>
+    if (status !== 200 || /127\.0\.0\.1|Bearer|a fox|[?&]key=/.test(JSON.stringify(reported)))
       leaks.push(text.slice(0, 200))
   }
   proof.check(

@@ -113,8 +113,8 @@ export async function offerAll(
       model: modelOf(kind),
       callbackUrl: `${receiver.origin}/${nth}`,
     }
-    const told = ({ status }: Answer): void => void (statuses[status] = (statuses[status] ?? 0) + 1)
-    offers.push(client.offer(offer, told, ...(proof.isShort ? [OFFER_SHORT_MS_MAX] : [])))
+    const answer = ({ status }: Answer): void => void (statuses[status] = (statuses[status] ?? 0) + 1)
+    offers.push(client.offer(offer, answer, ...(proof.isShort ? [OFFER_SHORT_MS_MAX] : [])))
     await pause(Math.max(0, startedAt + ((nth + 1) * 1_000) / ratePerS - performance.now()))
   }
   const perS = count / ((performance.now() - startedAt) / 1_000)

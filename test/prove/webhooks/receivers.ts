@@ -4,7 +4,7 @@ import { startTarget } from '../../support/egress/vetted-stand.ts'
 import { verifiesAsB5, verifiesAsStandard } from '../../support/webhooks/webhook-verifiers.ts'
 
 /** What a receiver knows of one delivery, by its idempotency key. */
-export interface Heard {
+export interface Received {
   readonly ids: Set<string>
   readonly bodies: Set<string>
   attempts: number
@@ -16,7 +16,7 @@ export interface Heard {
 
 export interface Receivers {
   readonly hosts: readonly string[]
-  readonly heard: ReadonlyMap<string, Heard>
+  readonly received: ReadonlyMap<string, Received>
   readonly faults: Readonly<Record<string, number>>
   /** Attempts that one of the verifiers refused. */
   readonly unverified: () => number
@@ -52,7 +52,7 @@ const FAULTS: Readonly<Record<string, (res: ServerResponse) => void>> = {
  */
 export async function startReceivers({ tls, secret, random }: ReceiverOptions): Promise<Receivers> {
   const target = await startTarget(tls)
-  const heard = new Map<string, Heard>()
+  const received = new Map<string, Received>()
   const faults: Record<string, number> = {}
   let unverified = 0
   let isHealed = false
@@ -64,7 +64,7 @@ export async function startReceivers({ tls, secret, random }: ReceiverOptions): 
         const body = Buffer.concat(pieces)
         if (!verifiesAsB5(secret, req.headers, body) || !verifiesAsStandard(secret, req.headers, body))
           unverified++
-        const one = noted(heard, req.headers, body)
+        const one = noted(received, req.headers, body)
         const ways = Object.keys(FAULTS)
         const fault = isHealed || random(2) === 0 ? undefined : ways[random(ways.length)]
         if (fault === undefined) {
@@ -79,7 +79,7 @@ export async function startReceivers({ tls, secret, random }: ReceiverOptions): 
   })
   return {
     hosts: HOSTS,
-    heard,
+    received,
     faults,
     unverified: () => unverified,
     url: (nth) => `https://${HOSTS[nth % HOSTS.length] ?? ''}:${target.port}/in/${nth}?token=t`,
@@ -88,16 +88,16 @@ export async function startReceivers({ tls, secret, random }: ReceiverOptions): 
   }
 }
 
-function noted(heard: Map<string, Heard>, headers: IncomingHttpHeaders, body: Buffer): Heard {
+function noted(received: Map<string, Received>, headers: IncomingHttpHeaders, body: Buffer): Received {
   const key = String(headers['x-sluice-idempotency-key'])
-  const known = heard.get(key) ?? {
+  const known = received.get(key) ?? {
     ids: new Set<string>(),
     bodies: new Set<string>(),
     attempts: 0,
     accepted: 0,
     acceptedAtMs: 0,
   }
-  heard.set(key, known)
+  received.set(key, known)
   known.ids.add(String(headers['webhook-id']))
   known.bodies.add(createHash('sha256').update(body).digest('hex'))
   known.attempts++

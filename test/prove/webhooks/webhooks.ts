@@ -55,7 +55,7 @@ export const program: Program = {
     const offering = offer(stand, count, () => kills >= least)
     void offering.then(() => (isOffered = true))
     await killUntil(proof, runners, {
-      told: () => kills++,
+      reported: () => kills++,
       isDone: async () => isOffered && (await countDeliveries(store.sql)).waiting === 0,
     })
     await offering
@@ -142,12 +142,12 @@ async function offer(
 async function killUntil(
   proof: Proof,
   runners: Runners,
-  { told, isDone }: { told: () => void; isDone: () => Promise<boolean> },
+  { reported, isDone }: { reported: () => void; isDone: () => Promise<boolean> },
 ): Promise<void> {
   for (;;) {
     await pause(KILL_MS)
     if (await isDone()) return
-    if (await runners.kill(proof.random(RUNNERS), proof.random(KILL_MS))) told()
+    if (await runners.kill(proof.random(RUNNERS), proof.random(KILL_MS))) reported()
   }
 }
 
@@ -157,19 +157,19 @@ async function judgeFirst(proof: Proof, { store, receivers, verb }: Stand, count
     { key: string; state: string; ended_at: Date }[]
   >`SELECT idempotency_key AS key, state, ended_at FROM webhook_deliveries`
   const delivered = rows.filter(({ state }) => state === 'delivered')
-  const unheard = delivered.filter(({ key }) => (receivers.heard.get(key)?.accepted ?? 0) === 0)
+  const unseen = delivered.filter(({ key }) => (receivers.received.get(key)?.accepted ?? 0) === 0)
   const dead = rows.length - delivered.length
   proof.say(
     exposure(
       delivered.map(
-        ({ key, ended_at: endedAt }) => endedAt.getTime() - (receivers.heard.get(key)?.acceptedAtMs ?? 0),
+        ({ key, ended_at: endedAt }) => endedAt.getTime() - (receivers.received.get(key)?.acceptedAtMs ?? 0),
       ),
     ),
   )
   proof.check(
     'every callback was delivered or is a dead letter',
-    rows.length === count && unheard.length === 0,
-    `${delivered.length} delivered, ${dead} dead, ${unheard.length} of the delivered unknown to their receiver`,
+    rows.length === count && unseen.length === 0,
+    `${delivered.length} delivered, ${dead} dead, ${unseen.length} of the delivered unknown to their receiver`,
   )
   const listed = JSON.parse(
     await verb('webhooks', 'list', '--state', 'dead', '--limit', String(count), '--json'),
@@ -182,8 +182,8 @@ async function judgeFirst(proof: Proof, { store, receivers, verb }: Stand, count
   return dead
 }
 
-function judgeAll(proof: Proof, { heard, unverified, faults }: Receivers, count: number): void {
-  const all = [...heard.values()]
+function judgeAll(proof: Proof, { received, unverified, faults }: Receivers, count: number): void {
+  const all = [...received.values()]
   const attempts = all.reduce((sum, one) => sum + one.attempts, 0)
   const failed = Object.values(faults).reduce((sum, times) => sum + times, 0)
   const missing = count - all.filter(({ accepted }) => accepted > 0).length

@@ -57,8 +57,8 @@ for (const [channel, hints] of [
         await hints?.publish(change)
         while (hints === null && feed.epoch < change.n) await new Promise((resolve) => setImmediate(resolve))
         const { isInProgramme, mayWriteVault, callLimits } = after
-        const told = { isInProgramme, mayWriteVault, tokens: callLimits.default_max_output_tokens }
-        for (const { key } of [inference, management]) t.same(await factsOf(key), told)
+        const logged = { isInProgramme, mayWriteVault, tokens: callLimits.default_max_output_tokens }
+        for (const { key } of [inference, management]) t.same(await factsOf(key), logged)
       }
     },
   )

@@ -53,7 +53,7 @@ t.test('a provider without text members has the defaults of its protocol and slu
 })
 
 t.test('the members of a provider apply to its endpoints, unless an endpoint has its own', async (t) => {
-  const said = {
+  const output = {
     speaks: ['messages', 'chat'],
     strict: true,
     on_leave: 'drain',
@@ -67,9 +67,9 @@ t.test('the members of a provider apply to its endpoints, unless an endpoint has
     firstOutputMs: 7,
     stallMs: 9,
   }
-  t.match(textOf(t, {}, { provider: said }), built)
-  t.match(textOf(t, { speaks: ['chat'] }, { provider: said }), { ...built, speaks: ['chat'] })
-  t.same(textOf(t, { speaks: [] }, { provider: said })?.speaks, [])
+  t.match(textOf(t, {}, { provider: output }), built)
+  t.match(textOf(t, { speaks: ['chat'] }, { provider: output }), { ...built, speaks: ['chat'] })
+  t.same(textOf(t, { speaks: [] }, { provider: output })?.speaks, [])
   t.match(textOf(t, {}, { provider: { slug: 'near', strict: false } }), { isStrict: false })
   t.match(buildProviderText({ slug: 'openai', protocol: 'openai', strict: false }), { isStrict: false })
 })

@@ -34,7 +34,7 @@ t.test('a provider without video members has the defaults of its protocol, where
 t.test(
   'the members of an entry apply, and only a provider that takes tokens has a header for them',
   async (t) => {
-    const said = {
+    const text = {
       submit: 'token',
       token_header: 'X-Token',
       polls_per_second: 0.5,
@@ -54,7 +54,7 @@ t.test(
       concurrency: 3,
       takesUrls: true,
     }
-    t.same(buildProviderVideo('google', said), built)
+    t.same(buildProviderVideo('google', text), built)
     t.match(buildProviderVideo('local', { submit: 'blind' }), { submit: 'blind', tokenHeader: null })
   },
 )

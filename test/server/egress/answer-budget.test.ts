@@ -66,29 +66,29 @@ t.test('the largest answer fits when nothing else is held, and one that leaves m
 
 t.test('the last of answers waiting for each other is refused at once, and the other goes on', async (t) => {
   const budget = new AnswerBudget(100)
-  const told: string[] = []
+  const reported: string[] = []
   t.ok(budget.take(50) && budget.take(30))
-  budget.wait(of(40, 50), (isGranted) => told.push(`first ${isGranted}`))
-  t.same(told, [], 'the other one may end yet')
+  budget.wait(of(40, 50), (isGranted) => reported.push(`first ${isGranted}`))
+  t.same(reported, [], 'the other one may end yet')
   budget.wait(of(30, 30), (isGranted) => {
-    told.push(`second ${isGranted}`)
+    reported.push(`second ${isGranted}`)
     budget.give(30)
   })
-  t.same(told, ['second false', 'first true'])
+  t.same(reported, ['second false', 'first true'])
 })
 
 t.test('the end of the one answer that needed no more lets one of those that wait go on', async (t) => {
   const budget = new AnswerBudget(100)
-  const told: string[] = []
+  const reported: string[] = []
   t.ok(budget.take(40) && budget.take(40) && budget.take(5))
-  budget.wait(of(50, 40), (isGranted) => told.push(`first ${isGranted}`))
+  budget.wait(of(50, 40), (isGranted) => reported.push(`first ${isGranted}`))
   budget.wait(of(60, 40), (isGranted) => {
-    told.push(`second ${isGranted}`)
+    reported.push(`second ${isGranted}`)
     budget.give(40)
   })
-  t.same(told, [])
+  t.same(reported, [])
   budget.give(5)
-  t.same(told, ['second false', 'first true'])
+  t.same(reported, ['second false', 'first true'])
 })
 
 t.test('one organization leaves half of the room to others, with however many keys', async (t) => {
@@ -124,28 +124,28 @@ t.test(
   'an answer waiting for its share stops no other organization, and continues when room returns',
   async (t) => {
     const budget = new AnswerBudget(100)
-    const told: string[] = []
+    const reported: string[] = []
     t.ok(budget.take(30, by('a')))
-    budget.wait(of(30, 0, by('a', 1)), (isGranted) => told.push(`second ${isGranted}`))
+    budget.wait(of(30, 0, by('a', 1)), (isGranted) => reported.push(`second ${isGranted}`))
     t.equal(budget.take(5, by('a', 1)), false, 'nothing of its own key passes it')
     t.equal(budget.take(5, by('a', 2)), true, 'other keys of its own organization do')
     t.equal(budget.take(30, by('b')), true)
     budget.give(30, by('b'))
-    t.same(told, [])
+    t.same(reported, [])
     budget.give(30, by('a'))
-    t.same(told, ['second true'])
+    t.same(reported, ['second true'])
   },
 )
 
 t.test("refuses the last of one organization's answers that wait for each other", async (t) => {
   const budget = new AnswerBudget(100)
-  const told: string[] = []
+  const reported: string[] = []
   t.ok(budget.take(20, by('b')) && budget.take(30, by('a')) && budget.take(20, by('a', 1)))
-  budget.wait(of(10, 30, by('a')), (isGranted) => told.push(`first ${isGranted}`))
-  t.same(told, [], 'the other one may end yet')
+  budget.wait(of(10, 30, by('a')), (isGranted) => reported.push(`first ${isGranted}`))
+  t.same(reported, [], 'the other one may end yet')
   budget.wait(of(10, 20, by('a', 1)), (isGranted) => {
-    told.push(`second ${isGranted}`)
+    reported.push(`second ${isGranted}`)
     budget.give(20, by('a', 1))
   })
-  t.same(told, ['second false', 'first true'])
+  t.same(reported, ['second false', 'first true'])
 })

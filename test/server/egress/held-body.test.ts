@@ -27,13 +27,13 @@ t.test('a body that waits for room gets none after its end, and holds nothing', 
   const budget = new AnswerBudget(64 * MIB)
   const [other, body] = [new HeldBody(budget, -1), new HeldBody(budget, -1)]
   t.ok(other.hold(64 * MIB, never))
-  const told: boolean[] = []
-  t.notOk(body.push(Buffer.alloc(1_000), { granted: (isGranted) => void told.push(isGranted) }))
+  const reported: boolean[] = []
+  t.notOk(body.push(Buffer.alloc(1_000), { granted: (isGranted) => void reported.push(isGranted) }))
   t.equal((await body.join()).length, 1_000)
   t.notOk(body.hold(2_000, never))
   body.drop()
   other.drop()
-  t.same(told, [])
+  t.same(reported, [])
   t.equal(budget.heldBytes, 0)
 })
 

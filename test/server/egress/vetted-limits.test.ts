@@ -244,9 +244,9 @@ t.test('names of one workspace that never resolve do not stop the lookups of oth
   t.equal(await soon([check('quick.example', 'other')]), 'answered')
   const both = check('slow-both.example', 'other')
   t.equal(hung.length, WORKSPACE_LOOKUPS_MAX + 1, 'nor those of a name that waits')
-  for (let told = 0; told < asked.length + 1; told++) {
-    await untilTurned('the next lookup begins', () => hung.length > told)
-    hung[told]?.()
+  for (let reported = 0; reported < asked.length + 1; reported++) {
+    await untilTurned('the next lookup begins', () => hung.length > reported)
+    hung[reported]?.()
   }
   t.same(
     new Set(await Promise.all([...asked, both])),

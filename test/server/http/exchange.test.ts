@@ -74,9 +74,9 @@ const outliving = { id: 'test.write', path: '/write', outlivesClient: true }
 for (const more of [outliving, { id: 'test.read', path: '/read', outlivesClient: false }]) {
   const title = more.outlivesClient ? 'a write settles when it ends' : 'a read is waited for no longer'
   t.test(`a client that leaves during the operation aborts its signal; ${title}`, async (t) => {
-    const [began, told, ended] = [gate(), gate(), gate()]
+    const [began, reported, ended] = [gate(), gate(), gate()]
     const run = async (call: Call) => {
-      call.signal.addEventListener('abort', () => told.open())
+      call.signal.addEventListener('abort', () => reported.open())
       began.open()
       await ended.opened
       call.notes.costUsd = 5
@@ -87,7 +87,7 @@ for (const more of [outliving, { id: 'test.read', path: '/read', outlivesClient:
     client.send(valid.replace('/echo', more.path))
     await began.opened
     client.destroy()
-    await told.opened
+    await reported.opened
     t.equal(served.settled.length, more.outlivesClient ? 0 : 1)
     ended.open()
     await served.untilSettled(1)

@@ -87,13 +87,13 @@ t.test(
 
 t.test('names the preferences that leave a call no endpoint', async (t) => {
   const { post } = await openEmbeddings(t)
-  const told = async (provider: object) => (await post({ ...BOTH, provider })).body.error?.message
-  t.match(await told({ zdr: true, max_price: { prompt: 5 } }), /Preferences that exclude endpoints: zdr\.$/)
+  const answer = async (provider: object) => (await post({ ...BOTH, provider })).body.error?.message
+  t.match(await answer({ zdr: true, max_price: { prompt: 5 } }), /Preferences that exclude endpoints: zdr\.$/)
   t.match(
-    await told({ only: ['first'], ignore: ['first'] }),
+    await answer({ only: ['first'], ignore: ['first'] }),
     /Preferences that exclude endpoints: only, ignore\.$/,
   )
-  const ordered = await told({ order: ['nobody'], allow_fallbacks: false })
+  const ordered = await answer({ order: ['nobody'], allow_fallbacks: false })
   t.match(
     ordered,
     /Preferences that exclude endpoints: order, allow_fallbacks\. The model has no provider `nobody`\. The model has: `first`, `second`\.$/,
@@ -121,15 +121,15 @@ t.test('the local model takes text parts as one text', async (t) => {
 
 t.test('the refusal of an unsupported input names the supported forms', async (t) => {
   const { post } = await openEmbeddings(t)
-  const told = async (input: unknown) =>
+  const answer = async (input: unknown) =>
     (await post({ model: 'sluice/lexical-1', input })).body.error?.message
   t.match(
-    await told([1, 2]),
+    await answer([1, 2]),
     /The model supports: a string, an array of strings, an array of objects with content parts\.$/,
   )
   const image = { type: 'image_url', image_url: { url: `data:${'x'.repeat(100_000)}` } }
   t.match(
-    await told([{ content: [image] }]),
+    await answer([{ content: [image] }]),
     /(The model only accepts parts of type text|The model does not support image; it supports text)\.$/,
   )
 })

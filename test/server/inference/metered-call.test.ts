@@ -23,7 +23,7 @@ const usage = (output: number): TokenUsage => ({
 })
 
 /** The reports of a call, each with its name and its facts. */
-function told(models: readonly CallableModel[], tell: (call: MeteredCall) => void): readonly unknown[] {
+function shown(models: readonly CallableModel[], tell: (call: MeteredCall) => void): readonly unknown[] {
   const seen: unknown[] = []
   const meters: StreamMeters = {
     of(by) {
@@ -62,10 +62,10 @@ t.test(
       const by = { operation: 'chat.create', provider: 'acme', model: name }
       const failed = { ok: false, failure: { name: 'busy' } } as const
       t.same(
-        told([model(endpoint)], (call) => call.ended(failed)),
+        shown([model(endpoint)], (call) => call.ended(failed)),
         [['called', { ...by, provider: '' }, 'busy', false]],
       )
-      const seen = told([model(shared)], (call) => {
+      const seen = shown([model(shared)], (call) => {
         call.committed(tryOf(endpoint))
         call.answered({ pausedMs: 3, isDrained: true }, tryOf(endpoint))
         call.ended(failed)
@@ -82,13 +82,13 @@ t.test(
 t.test('a model of which one endpoint is shared has its name where none has answered', async (t) => {
   const failed = { ok: false, failure: { name: 'busy' } } as const
   t.match(
-    told([model(privateOne, shared)], (call) => call.ended(failed)),
+    shown([model(privateOne, shared)], (call) => call.ended(failed)),
     [['called', { model: 'acme/m' }]],
   )
 })
 
 t.test('reports tokens as they grow, with reasoning, and never takes them back', async (t) => {
-  const seen = told([model(shared)], (call) => {
+  const seen = shown([model(shared)], (call) => {
     call.committed(tryOf(shared))
     for (const output of [3, 3, 2, 8]) call.wrote(usage(output))
   })
@@ -107,7 +107,7 @@ t.test('reports input and dropped fields of answered calls, under the name that 
     ...{ unpricedTier: null, reported: {}, price: flatPrices() },
     usage: { ...usage(2), cacheRead: 7, cacheWrite: 5 },
   }
-  const seen = told([model(shared)], (call) => {
+  const seen = shown([model(shared)], (call) => {
     call.answered({ pausedMs: 0, isDrained: false }, tryOf(own))
     call.ended({ ok: true, value: end })
   })

@@ -13,17 +13,17 @@ const stream = (report: () => unknown): OpenStream => ({ dueAt: 0, report: () =>
 
 t.test('a stream reports soon after its beginning, then each second, all due ones in one turn', (t) => {
   let now = 5_000
-  const told: string[] = []
+  const reported: string[] = []
   const streams = new OpenStreams(() => now)
-  const a = stream(() => told.push('a'))
+  const a = stream(() => reported.push('a'))
   streams.add(a)
   now += 50
-  const b = stream(() => told.push('b'))
+  const b = stream(() => reported.push('b'))
   streams.add(b)
   const at = (ms: number): readonly string[] => {
     now = 5_000 + ms
     streams.beat()
-    return told.splice(0)
+    return reported.splice(0)
   }
   t.same(at(PROGRESS_RATE_MS_MIN - 1), [])
   t.same(at(PROGRESS_RATE_MS_MIN), ['a'])
@@ -40,20 +40,20 @@ t.test('a stream reports soon after its beginning, then each second, all due one
 
 t.test('very many streams that began together report in several turns, each once', (t) => {
   let now = 0
-  const told = new Map<number, number>()
+  const reported = new Map<number, number>()
   const streams = new OpenStreams(() => now)
   const count = 2 * PROGRESS_BEAT_STREAMS_MAX + 1
   const open = Array.from({ length: count }, (_, nth) =>
-    stream(() => told.set(nth, (told.get(nth) ?? 0) + 1)),
+    stream(() => reported.set(nth, (reported.get(nth) ?? 0) + 1)),
   )
   for (const one of open) streams.add(one)
   now = PROGRESS_RATE_MS_MIN
   for (const expected of [PROGRESS_BEAT_STREAMS_MAX, 2 * PROGRESS_BEAT_STREAMS_MAX, count, count]) {
     streams.beat()
-    t.equal(told.size, expected)
+    t.equal(reported.size, expected)
     now += PROGRESS_BEAT_MS
   }
-  t.ok([...told.values()].every((times) => times === 1))
+  t.ok([...reported.values()].every((times) => times === 1))
   for (const one of open) streams.delete(one)
   t.end()
 })

@@ -12,7 +12,7 @@ import type { InferenceSink } from '../../../src/server/upstream/inference/proto
 
 const STALL_MS = 1_000
 const FIRST_OUTPUT_MS = 3_000
-const said = (text: string): WrittenPart => ({ kind: 'text', choice: 0, text })
+const stated = (text: string): WrittenPart => ({ kind: 'text', choice: 0, text })
 
 /** A stream of one read. */
 function streamOf(read: PartRead, hasOutput: () => boolean = () => true): PartStream {
@@ -84,7 +84,7 @@ t.test('a long text is written in slices, between which other calls have their t
     if (!isOver) setImmediate(count)
   }
   setImmediate(count)
-  const { taken, run } = open(streamOf({ parts: [said(LONG)], failure: null }))
+  const { taken, run } = open(streamOf({ parts: [stated(LONG)], failure: null }))
   t.match(await run, { failure: null, hasBegun: true })
   isOver = true
   t.equal(taken.join(''), LONG)
@@ -96,7 +96,7 @@ t.test("slices wait for a slow caller, and that time is the caller's", async (t)
   stopClock(t)
   const waits: (() => void)[] = []
   const texts: string[] = []
-  const { run } = open(streamOf({ parts: [said(LONG)], failure: null }), {
+  const { run } = open(streamOf({ parts: [stated(LONG)], failure: null }), {
     take: (parts) => {
       for (const part of parts) if ('text' in part) texts.push(part.text)
       return false
@@ -116,7 +116,7 @@ t.test("slices wait for a slow caller, and that time is the caller's", async (t)
 
 t.test('a caller who leaves gets no more slices', async (t) => {
   let slices = 0
-  const rig: Rig = open(streamOf({ parts: [said(LONG)], failure: null }), {
+  const rig: Rig = open(streamOf({ parts: [stated(LONG)], failure: null }), {
     take: () => {
       slices++
       rig.leave()
@@ -136,11 +136,11 @@ t.test("the time of a thread is not the provider's, before and after the first o
   await settled()
   mock.timers.tick(10 * FIRST_OUTPUT_MS)
   hasOutput = true
-  answers[0]?.({ parts: [said('Hi')], failure: null, rest })
+  answers[0]?.({ parts: [stated('Hi')], failure: null, rest })
   await settled()
   t.same(taken, ['Hi'])
   mock.timers.tick(10 * STALL_MS)
-  answers[1]?.({ parts: [said(' you')], failure: null })
+  answers[1]?.({ parts: [stated(' you')], failure: null })
   t.match(await run, { failure: null, hasBegun: true })
   t.same(taken, ['Hi', ' you'])
 })

@@ -4,7 +4,7 @@ import t from 'tap'
 import {
   BYTES_PER_TOKEN,
   REASONING_TOKENS_PER_SECOND,
-  SEARCHES_TOLD_MAX,
+  REPORTED_SEARCHES_MAX,
   TAUGHT_CALLS_KEPT,
   TAUGHT_CALLS_MIN,
   TAUGHT_PAIRS_MAX,
@@ -12,7 +12,7 @@ import {
   TAUGHT_PROMPT_BYTES_MIN,
   TOKENS_PER_100_BYTES_MAX,
   TOKENS_PER_100_BYTES_MIN,
-  TOKENS_TOLD_MAX,
+  REPORTED_TOKENS_MAX,
 } from '../../../src/schemas/inference/token-limits.ts'
 import type { Endpoint } from '../../../src/server/ports/models/models.ts'
 import {
@@ -24,7 +24,7 @@ import {
 } from '../../../src/server/inference/charge.ts'
 import type { TokenUsage } from '../../../src/dialects/parts.ts'
 
-const TOLD: TokenUsage = { input: 20, cacheRead: 5, cacheWrite: 1, output: 30, reasoning: 4 }
+const TOLDOnce: TokenUsage = { input: 20, cacheRead: 5, cacheWrite: 1, output: 30, reasoning: 4 }
 const SEEN: SeenText = {
   text: { bytes: 400, mediaTokens: 0 },
   contextTokens: null,
@@ -38,22 +38,26 @@ const SEEN: SeenText = {
 const ESTIMATED_INPUT = { input: 400 / BYTES_PER_TOKEN, cacheRead: 0, cacheWrite: 0 }
 const ESTIMATED_OUTPUT = { output: 200 / BYTES_PER_TOKEN, reasoning: 0 }
 
-const judged = (told: Partial<TokenUsage> | null, seen: Partial<SeenText> = {}) =>
-  judgeTextUsage(told === null ? null : { ...TOLD, ...told }, { ...SEEN, ...seen }, new TextRates())
+const judged = (reported: Partial<TokenUsage> | null, seen: Partial<SeenText> = {}) =>
+  judgeTextUsage(
+    reported === null ? null : { ...TOLDOnce, ...reported },
+    { ...SEEN, ...seen },
+    new TextRates(),
+  )
 
 t.test('credible figures of a whole answer are taken as they are', async (t) => {
-  t.same(judged({}), { usage: TOLD, isEstimated: false })
-  const most = { input: TOKENS_TOLD_MAX, output: TOKENS_TOLD_MAX }
-  t.same(judged(most), { usage: { ...TOLD, ...most }, isEstimated: false }, 'above every bound')
+  t.same(judged({}), { usage: TOLDOnce, isEstimated: false })
+  const most = { input: REPORTED_TOKENS_MAX, output: REPORTED_TOKENS_MAX }
+  t.same(judged(most), { usage: { ...TOLDOnce, ...most }, isEstimated: false }, 'above every bound')
 })
 
 t.test('searches stay as reported, also next to estimated tokens', async (t) => {
-  t.same(judged({ searches: 3 }), { usage: { ...TOLD, searches: 3 }, isEstimated: false })
+  t.same(judged({ searches: 3 }), { usage: { ...TOLDOnce, searches: 3 }, isEstimated: false })
   const none = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
   const usage = { ...ESTIMATED_INPUT, ...ESTIMATED_OUTPUT, searches: 2 }
   t.same(judged({ ...none, searches: 2 }), { usage, isEstimated: true })
-  for (const lie of [0, -1, 0.5, NaN, Infinity]) t.same(judged({ searches: lie }).usage, TOLD, `${lie}`)
-  t.match(judged({ searches: 2 ** 40 }).usage, { searches: SEARCHES_TOLD_MAX })
+  for (const lie of [0, -1, 0.5, NaN, Infinity]) t.same(judged({ searches: lie }).usage, TOLDOnce, `${lie}`)
+  t.match(judged({ searches: 2 ** 40 }).usage, { searches: REPORTED_SEARCHES_MAX })
 })
 
 t.test('without figures both sides are estimated', async (t) => {
@@ -61,35 +65,35 @@ t.test('without figures both sides are estimated', async (t) => {
 })
 
 t.test('an invalid figure makes its own side an estimate, and leaves the other', async (t) => {
-  for (const lie of [-1, 0.5, NaN, Infinity, 2 ** 53, 1e300, TOKENS_TOLD_MAX + 1]) {
+  for (const lie of [-1, 0.5, NaN, Infinity, 2 ** 53, 1e300, REPORTED_TOKENS_MAX + 1]) {
     for (const name of ['input', 'cacheRead', 'cacheWrite'] as const) {
       const { usage, isEstimated } = judged({ [name]: lie })
-      t.same(usage, { ...TOLD, ...ESTIMATED_INPUT }, `${name} ${lie}`)
+      t.same(usage, { ...TOLDOnce, ...ESTIMATED_INPUT }, `${name} ${lie}`)
       t.ok(isEstimated)
     }
     for (const name of ['output', 'reasoning'] as const) {
       const { usage, isEstimated } = judged({ [name]: lie })
-      t.same(usage, { ...TOLD, ...ESTIMATED_OUTPUT }, `${name} ${lie}`)
+      t.same(usage, { ...TOLDOnce, ...ESTIMATED_OUTPUT }, `${name} ${lie}`)
       t.ok(isEstimated)
     }
   }
 })
 
 t.test('zero tokens for delivered output, or for a sent prompt, are not a credible figure', async (t) => {
-  t.same(judged({ output: 0, reasoning: 0 }).usage, { ...TOLD, ...ESTIMATED_OUTPUT })
-  t.same(judged({ input: 0, cacheRead: 0, cacheWrite: 0 }).usage, { ...TOLD, ...ESTIMATED_INPUT })
-  t.same(judged({ output: 0 }), { usage: { ...TOLD, output: 0 }, isEstimated: false }, 'reasoning alone')
-  t.same(judged({ input: 0 }), { usage: { ...TOLD, input: 0 }, isEstimated: false }, 'all from the cache')
+  t.same(judged({ output: 0, reasoning: 0 }).usage, { ...TOLDOnce, ...ESTIMATED_OUTPUT })
+  t.same(judged({ input: 0, cacheRead: 0, cacheWrite: 0 }).usage, { ...TOLDOnce, ...ESTIMATED_INPUT })
+  t.same(judged({ output: 0 }), { usage: { ...TOLDOnce, output: 0 }, isEstimated: false }, 'reasoning alone')
+  t.same(judged({ input: 0 }), { usage: { ...TOLDOnce, input: 0 }, isEstimated: false }, 'all from the cache')
   const empty = { output: 0, reasoning: 0 }
-  t.same(judged(empty, { outputBytes: 0 }), { usage: { ...TOLD, ...empty }, isEstimated: false })
+  t.same(judged(empty, { outputBytes: 0 }), { usage: { ...TOLDOnce, ...empty }, isEstimated: false })
 })
 
 t.test('a broken answer is charged as reported, unless the figure is older than the output', async (t) => {
   const isWhole = false
-  t.same(judged({}, { isWhole }), { usage: TOLD, isEstimated: true })
-  t.same(judged({ output: 1, reasoning: 0 }, { isWhole }).usage, { ...TOLD, ...ESTIMATED_OUTPUT })
+  t.same(judged({}, { isWhole }), { usage: TOLDOnce, isEstimated: true })
+  t.same(judged({ output: 1, reasoning: 0 }, { isWhole }).usage, { ...TOLDOnce, ...ESTIMATED_OUTPUT })
   t.same(judged({ output: 0, reasoning: 0 }, { isWhole, outputBytes: 0 }).usage, {
-    ...TOLD,
+    ...TOLDOnce,
     output: 0,
     reasoning: 0,
   })
@@ -99,7 +103,7 @@ t.test('media have tokens of their own in an estimate, and no estimate exceeds t
   const text = { bytes: 400, mediaTokens: 1_100 }
   t.match(judged(null, { text }).usage, { input: 1_200 })
   t.match(judged(null, { text, contextTokens: 1_000 }).usage, { input: 1_000 })
-  t.match(judged({}, { text }).usage, TOLD, 'a figure that the provider reported counts')
+  t.match(judged({}, { text }).usage, TOLDOnce, 'a figure that the provider reported counts')
 })
 
 t.test('hidden reasoning of a call that was left grows with its time, up to its maximum', async (t) => {
@@ -130,17 +134,18 @@ t.test('calls of a low effort teach nothing about the hidden reasoning of a high
 t.test('hidden reasoning is estimated while the provider reports no output yet', async (t) => {
   const placeholder = { output: 0, reasoning: 0 }
   const { usage } = judged(placeholder, { isWhole: false, reasons: true, outputBytes: 0, seconds: 2 })
-  t.same(usage, { ...TOLD, output: 0, reasoning: 2 * REASONING_TOKENS_PER_SECOND })
+  t.same(usage, { ...TOLDOnce, output: 0, reasoning: 2 * REASONING_TOKENS_PER_SECOND })
 })
 
 /** Rates that so many equal calls have taught. */
 function taught(
-  told: Partial<TokenUsage>,
+  reported: Partial<TokenUsage>,
   seen: Partial<SeenText> = {},
   calls = TAUGHT_CALLS_MIN,
 ): TextRates {
   const rates = new TextRates()
-  for (let nth = 0; nth < calls; nth++) judgeTextUsage({ ...TOLD, ...told }, { ...SEEN, ...seen }, rates)
+  for (let nth = 0; nth < calls; nth++)
+    judgeTextUsage({ ...TOLDOnce, ...reported }, { ...SEEN, ...seen }, rates)
   return rates
 }
 const PLAIN = { input: 160, cacheRead: 0, cacheWrite: 0, output: 80, reasoning: 0 }
@@ -152,7 +157,7 @@ t.test('whole answers with credible figures teach the estimate, from the eighth 
   t.same(estimated(taught(PLAIN, {}, TAUGHT_CALLS_MIN - 1)), before)
   t.match(estimated(taught(PLAIN)), { input: 160, output: 80 })
   t.match(estimated(taught({ ...PLAIN, input: 100, cacheRead: 50, cacheWrite: 10 })), { input: 160 })
-  for (const [told, seen] of [
+  for (const [reported, seen] of [
     [PLAIN, { isWhole: false }],
     [PLAIN, { isTeaching: false }],
     [{ ...PLAIN, output: -1 }, {}],
@@ -160,7 +165,7 @@ t.test('whole answers with credible figures teach the estimate, from the eighth 
     [PLAIN, { text: { bytes: TAUGHT_PROMPT_BYTES_MIN - 1, mediaTokens: 0 } }],
     [PLAIN, { text: { bytes: TAUGHT_PROMPT_BYTES_MAX + 1, mediaTokens: 0 } }],
   ] as const)
-    t.same(estimated(taught(told, seen, 100)), before, JSON.stringify([told, seen]))
+    t.same(estimated(taught(reported, seen, 100)), before, JSON.stringify([reported, seen]))
 })
 
 t.test('a ratio that no ordinary text has is skipped, not clamped', async (t) => {
@@ -185,11 +190,11 @@ t.test('older calls decay, so that the last ones count most', async (t) => {
 
 t.test('calls teach how much and how fast a model thinks unseen', async (t) => {
   const left = (seconds: number): Partial<SeenText> => ({ reasons: true, seconds, outputBytes: 0 })
-  for (const told of [
+  for (const reported of [
     { ...PLAIN, output: 50, reasoning: 950 },
     { ...PLAIN, output: 1_000 },
   ]) {
-    const rates = taught(told, { reasons: true })
+    const rates = taught(reported, { reasons: true })
     t.match(estimated(rates, left(1_000)), { reasoning: 950 }, 'no more than usual')
     t.match(estimated(rates, left(2)), { reasoning: 200 }, '1,000 tokens took 10 s')
     t.match(estimated(rates, { ...left(1_000), reasons: null }), { reasoning: 950 })
@@ -270,8 +275,8 @@ t.test('whatever a provider reports, the usage is counts, and delivered output i
     isWhole: fc.boolean(),
   })
   fc.assert(
-    fc.property(lies, seen, (told, it) => {
-      const { usage } = judgeTextUsage(told, it, rates)
+    fc.property(lies, seen, (reported, it) => {
+      const { usage } = judgeTextUsage(reported, it, rates)
       const areCounts = Object.values(usage).every((tokens) => Number.isSafeInteger(tokens) && tokens >= 0)
       const isPaid = it.outputBytes === 0 || usage.output + usage.reasoning > 0
       return (

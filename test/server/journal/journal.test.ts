@@ -295,7 +295,7 @@ t.test(
     const journal = journalIn(folder)
     const owners = Array.from({ length: 3 }, () => someOwner())
     const moved = { ...someOwner(), keyHash: owners[0]?.keyHash ?? '' }
-    const told = Array.from({ length: 600 }, (_, at) => {
+    const reported = Array.from({ length: 600 }, (_, at) => {
       const more = {
         ...(at % 5 === 0 ? moved : owners[at % 3]),
         model: `model/${at % 7}`,
@@ -311,11 +311,11 @@ t.test(
     const { entries, open } = await wholeJournal(folder, journal.id)
     t.same(
       entries,
-      told.flatMap(({ entry, isOpen }) => (isOpen ? [] : [entry])),
+      reported.flatMap(({ entry, isOpen }) => (isOpen ? [] : [entry])),
     )
     t.same(
       open,
-      told.flatMap(({ take, isOpen }) => (isOpen ? [take] : [])),
+      reported.flatMap(({ take, isOpen }) => (isOpen ? [take] : [])),
     )
   },
 )

@@ -23,8 +23,8 @@ t.test("a dead front's settlements are spent, its open takes forfeited, and the 
     wrong: [],
   })
   t.same(readdirSync(front.folder), [])
-  const [told] = front.log.events
-  t.match(told, {
+  const [logged] = front.log.events
+  t.match(logged, {
     event: 'journal_recovered',
     fields: { isWhole: true, isLate: false, entries: 2, forfeits: 1 },
   })

@@ -15,7 +15,7 @@ import { nextCallId } from '../../../src/server/operations/model-calls.ts'
 
 waitLong()
 
-const TOLD = [
+const TOLDOnce = [
   { costNano: 10 },
   {
     costNano: 300,
@@ -35,7 +35,7 @@ function rowsOf({ store: { sql } }: DeadFront) {
 }
 
 t.test('a stream is charged its cost so far, and the rest of its bound returns', async (t) => {
-  const front = await deadFront(t, { last: TOLD })
+  const front = await deadFront(t, { last: TOLDOnce })
   await recoverJournal(front.id, front.options)
   t.same(await rowsOf(front), [
     { kind: 'estimated', nano: 300, provider: 'acme', tokens: 7, output: 21, cached: 2 },
@@ -46,7 +46,7 @@ t.test('a stream is charged its cost so far, and the rest of its bound returns',
 })
 
 t.test('where the provider continues without us, the rest of the bound is forfeited', async (t) => {
-  const front = await deadFront(t, { last: [...TOLD, { costNano: 300, isDrained: true }] })
+  const front = await deadFront(t, { last: [...TOLDOnce, { costNano: 300, isDrained: true }] })
   await recoverJournal(front.id, front.options)
   const { ledger, spent, lent, wrong } = await booksOf(front)
   t.same(ledger, { estimated: 300, forfeit: BOUND - 300, usage: 2 * COST })
@@ -57,7 +57,7 @@ t.test('where the provider continues without us, the rest of the bound is forfei
 })
 
 t.test('a stream of a journal that was closed without its file turns forfeit into usage, once', async (t) => {
-  const front = await deadFront(t, { last: TOLD })
+  const front = await deadFront(t, { last: TOLDOnce })
   const { lender } = front.options
   await lender.close({ journalId: front.id, rest: null, open: [], isComplete: false })
   const file = await openFolder(t)
@@ -74,7 +74,7 @@ t.test('a stream of a journal that was closed without its file turns forfeit int
 })
 
 t.test('after a crash of the machine later records may be lost: nothing of the bound returns', async (t) => {
-  const front = await deadFront(t, { last: TOLD })
+  const front = await deadFront(t, { last: TOLDOnce })
   await recoverJournal(front.id, { ...front.options, bootId: 'another' })
   const { ledger, spent, lent, wrong } = await booksOf(front)
   t.equal(ledger['estimated'], 300)
@@ -107,7 +107,7 @@ t.test(
     }
     const front = await deadFront(t, {
       bootId: bootId(),
-      last: [...TOLD, { ...TOLD[1], note: JSON.stringify(note) }],
+      last: [...TOLDOnce, { ...TOLDOnce[1], note: JSON.stringify(note) }],
     })
     const dataDir = await openFolder(t)
     mkdirSync(journalsFolder(dataDir), { recursive: true })
@@ -162,7 +162,7 @@ t.test('a note that cannot be read or written costs the record, and nothing of t
 })
 
 async function withoutRecord(t: Parameters<typeof deadFront>[0], note: string): Promise<void> {
-  const front = await deadFront(t, { bootId: bootId(), last: [{ ...TOLD[1], note }] })
+  const front = await deadFront(t, { bootId: bootId(), last: [{ ...TOLDOnce[1], note }] })
   const dataDir = await openFolder(t)
   cpSync(front.folder, journalsFolder(dataDir), { recursive: true })
   const config = { dataDir, objects: { kind: 'disk' as const, folder: dataDir } }

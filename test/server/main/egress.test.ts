@@ -21,7 +21,7 @@ function configOf(texts: Texts): Config {
 }
 
 /** What a target on loopback says, or the name of the failure, to a caller of a node with these settings. */
-async function said(
+async function text(
   t: Test,
   texts: (port: number) => Texts,
   tls: { key: string; cert: string } | null = null,
@@ -38,7 +38,7 @@ const ALLOW = { SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8' }
 t.test(
   'the gateway connects to no port of its own and to none of its stores, whatever the list admits',
   async (t) => {
-    t.equal(await said(t, () => ALLOW), 'here')
+    t.equal(await text(t, () => ALLOW), 'here')
     const own: Readonly<Record<string, (port: number) => Texts>> = {
       'the service': (port) => ({ SLUICE_PORT: String(port) }),
       'the admin port': (port) => ({ SLUICE_ADMIN_PORT: String(port) }),
@@ -49,7 +49,7 @@ t.test(
       Redis: (port) => ({ REDIS_URL: `rediss://10.0.0.1:${port}` }),
     }
     for (const [what, texts] of Object.entries(own)) {
-      t.equal(await said(t, (port) => ({ ...ALLOW, ...texts(port) })), 'destination_refused', what)
+      t.equal(await text(t, (port) => ({ ...ALLOW, ...texts(port) })), 'destination_refused', what)
     }
   },
 )
@@ -58,8 +58,8 @@ t.test('the roots of SLUICE_EGRESS_CA are trusted besides those of Node', { skip
   const authority = startAuthority(t)
   const pair = authority.issue(['IP:127.0.0.1'])
   const allow = { SLUICE_EGRESS_ALLOW: '127.0.0.1' }
-  t.equal(await said(t, () => allow, pair), 'upstream_failed')
-  t.equal(await said(t, () => ({ ...allow, SLUICE_EGRESS_CA: authority.rootFile }), pair), 'here')
+  t.equal(await text(t, () => allow, pair), 'upstream_failed')
+  t.equal(await text(t, () => ({ ...allow, SLUICE_EGRESS_CA: authority.rootFile }), pair), 'here')
 })
 
 t.test('counts roots, and ignores one that cannot be read', { skip: NO_OPENSSL }, async (t) => {

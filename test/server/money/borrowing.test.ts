@@ -29,9 +29,9 @@ function refusedOnce() {
     hold: () => ({ ok: true }),
   } as unknown as Reservation
   const waiters = new BalanceWaiters(() => clock.now)
-  let told = 'nothing'
+  let reported = 'nothing'
   void waiters.add(reservation).then((outcome) => {
-    told = outcome.ok ? 'held' : outcome.failure.name
+    reported = outcome.ok ? 'held' : outcome.failure.name
   })
   answer(200)
   const [waiter] = [...waiters]
@@ -42,7 +42,7 @@ function refusedOnce() {
     waiters.serve()
     waiters.expire()
     await Promise.resolve()
-    return told
+    return reported
   }
   return { balance, answer, at }
 }

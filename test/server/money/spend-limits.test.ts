@@ -47,9 +47,9 @@ t.test('money paid here counts as used before the books have it, and idle money 
   await money.paid(usd(10), usd(4))
   t.equal(money.lender.asked.flush, 0)
   for (const _ of ['before', 'behind']) {
-    const told = failureOf(await money.held({ nano: usd(7) }))
-    t.match(told.metadata, { limit: 10, spend: 4 })
-    t.match(told.detail, /^4 of 10 USD is used, and this call may cost up to 7 USD[;.]/)
+    const reported = failureOf(await money.held({ nano: usd(7) }))
+    t.match(reported.metadata, { limit: 10, spend: 4 })
+    t.match(reported.detail, /^4 of 10 USD is used, and this call may cost up to 7 USD[;.]/)
     await money.runFor(2 * BOOKS_FLUSH_MS + MONEY_REFUSED_MS)
   }
 })

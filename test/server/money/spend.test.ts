@@ -69,16 +69,16 @@ t.test('the takes of one turn are written together, and callers learn of theirs 
   const money = openMoney()
   await money.runFor(5)
   const { writes } = money.journal
-  const heard: number[] = []
+  const received: number[] = []
   for (let call = 0; call < 20; call++) {
     void Promise.resolve(money.hold({ nano: 1 })).then(
-      async (held) => held.ok && (await isWritten(held.value)) && heard.push(money.journal.open.size),
+      async (held) => held.ok && (await isWritten(held.value)) && received.push(money.journal.open.size),
     )
   }
   t.same([money.journal.open.size, money.spend.reading.takes, money.spend.reading.open], [0, 0, 20])
   await money.runFor(0)
   t.same(
-    heard,
+    received,
     Array.from({ length: 20 }, () => 20),
   )
   t.same([money.journal.writes - writes, money.spend.reading.takes], [1, 20])

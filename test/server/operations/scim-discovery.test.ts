@@ -181,8 +181,8 @@ for (const [id, path] of [
     async (t) => {
       const ask = await openDiscovery(t)
       for (const filter of ['?filter=id%20eq%20%22User%22', '?filter=']) {
-        const told = await ask(`${path}${filter}`)
-        t.same([told.status, failureIn(told.text, told)], [403, 'scim_filter_refused'])
+        const answer = await ask(`${path}${filter}`)
+        t.same([answer.status, failureIn(answer.text, answer)], [403, 'scim_filter_refused'])
       }
       const twice = await ask(`${path}?filter=a&filter=b`)
       t.same([twice.status, failureIn(twice.text, twice)], [400, 'query_invalid'])
@@ -196,18 +196,18 @@ for (const [id, path] of [
 }
 
 t.test('scim.get_config 400: a filter that is given twice', async (t) => {
-  const told = await (await openDiscovery(t))('/ServiceProviderConfig?filter=a&filter=b')
-  t.same([told.status, failureIn(told.text, told)], [400, 'query_invalid'])
+  const reported = await (await openDiscovery(t))('/ServiceProviderConfig?filter=a&filter=b')
+  t.same([reported.status, failureIn(reported.text, reported)], [400, 'query_invalid'])
 })
 
 t.test('scim.list_resource_types 400: a query that does not decode', async (t) => {
-  const told = await (await openDiscovery(t))('/ResourceTypes?filter=%E0%A4')
-  t.same([told.status, failureIn(told.text, told)], [400, 'query_invalid'])
+  const reported = await (await openDiscovery(t))('/ResourceTypes?filter=%E0%A4')
+  t.same([reported.status, failureIn(reported.text, reported)], [400, 'query_invalid'])
 })
 
 t.test('scim.list_schemas 400: a query that does not decode', async (t) => {
-  const told = await (await openDiscovery(t))('/Schemas?filter=%E0%A4')
-  t.same([told.status, failureIn(told.text, told)], [400, 'query_invalid'])
+  const reported = await (await openDiscovery(t))('/Schemas?filter=%E0%A4')
+  t.same([reported.status, failureIn(reported.text, reported)], [400, 'query_invalid'])
 })
 
 t.test('scim.get_resource_type 400, 404: an id that does not decode, and those of nothing', async (t) => {
@@ -217,8 +217,8 @@ t.test('scim.get_resource_type 400, 404: an id that does not decode, and those o
     ['user', 404, 'scim_resource_unknown'],
     ['Me', 404, 'scim_resource_unknown'],
   ] as const) {
-    const told = await ask(`/ResourceTypes/${id}`)
-    t.same([told.status, failureIn(told.text, told)], [status, failure])
+    const answer = await ask(`/ResourceTypes/${id}`)
+    t.same([answer.status, failureIn(answer.text, answer)], [status, failure])
   }
 })
 
@@ -230,29 +230,29 @@ t.test('scim.get_schema 400, 404: an id that does not decode, and those of nothi
     [`${USER}:x`, 404, 'scim_resource_unknown'],
   ] as const
   for (const [id, status, failure] of cases) {
-    const told = await ask(`/Schemas/${id}`)
-    t.same([told.status, failureIn(told.text, told)], [status, failure])
+    const answer = await ask(`/Schemas/${id}`)
+    t.same([answer.status, failureIn(answer.text, answer)], [status, failure])
   }
 })
 
 t.test('scim.refuse_me 501: a token stands for no user, whatever the method and the body', async (t) => {
   const ask = await openDiscovery(t)
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
-    const told = await ask('/Me', method, method === 'GET' ? undefined : '{"a":1}')
-    t.same([told.status, failureIn(told.text, told)], [501, 'scim_unsupported'], method)
-    t.match(told.body, { detail: /`\/Me`, because/ })
+    const answer = await ask('/Me', method, method === 'GET' ? undefined : '{"a":1}')
+    t.same([answer.status, failureIn(answer.text, answer)], [501, 'scim_unsupported'], method)
+    t.match(answer.body, { detail: /`\/Me`, because/ })
   }
   t.same([(await ask('/Me', 'HEAD')).status, (await ask('/Me/', 'GET')).status], [501, 501])
 })
 
 t.test('scim.refuse_bulk 501: one request at a time; other methods are not known', async (t) => {
   const ask = await openDiscovery(t)
-  const told = await ask('/Bulk', 'POST', '{"Operations":[]}')
-  t.same([told.status, failureIn(told.text, told)], [501, 'scim_unsupported'])
+  const answer = await ask('/Bulk', 'POST', '{"Operations":[]}')
+  t.same([answer.status, failureIn(answer.text, answer)], [501, 'scim_unsupported'])
   t.same([(await ask('/Bulk')).status, (await ask('/Bulk')).headers.get('allow')], [405, 'POST'])
 })
 
 t.test('scim.refuse_search 501: each kind of resources is searched alone', async (t) => {
-  const told = await (await openDiscovery(t))('/.search', 'POST', '{}')
-  t.same([told.status, failureIn(told.text, told)], [501, 'scim_unsupported'])
+  const answer = await (await openDiscovery(t))('/.search', 'POST', '{}')
+  t.same([answer.status, failureIn(answer.text, answer)], [501, 'scim_unsupported'])
 })

@@ -171,7 +171,7 @@ t.test('a process holds only so many views for a Redis that is away', async (t) 
 
 /** A Redis that notes which views come together, and takes or refuses them. */
 function notingState() {
-  const told = new Set<(isReachable: boolean) => void>()
+  const reported = new Set<(isReachable: boolean) => void>()
   const parts: string[][] = []
   const fake = {
     parts,
@@ -193,12 +193,12 @@ function notingState() {
       },
     },
     duplicate: () => ({ status: 'end', on: () => undefined, disconnect: () => undefined }),
-    onChange: (one: (isReachable: boolean) => void) => (told.add(one), () => void told.delete(one)),
+    onChange: (one: (isReachable: boolean) => void) => (reported.add(one), () => void reported.delete(one)),
     answered: () => undefined,
     trip: () => undefined,
     comeBack() {
       fake.isReachable = true
-      for (const one of told) one(true)
+      for (const one of reported) one(true)
     },
   }
   return fake
@@ -256,20 +256,20 @@ t.test('a Redis that is slow to take many views again is not held for away', asy
 t.test('wake-ups of a turn are sent once each, and invalid ones ignored', async (t) => {
   const redis = await openTestRedis(t)
   const [one, other] = [await open(t, redis), await open(t, redis)]
-  const told: VideoWake[] = []
-  let isHeard = false
+  const reported: VideoWake[] = []
+  let isReceived = false
   // One of those sent until the first arrived may still come.
-  other.views.onWake((what) => void (what.kind === 'webhooks' ? (isHeard = true) : told.push(what)))
+  other.views.onWake((what) => void (what.kind === 'webhooks' ? (isReceived = true) : reported.push(what)))
   await until('the wake is heard', () => {
-    if (!isHeard) one.views.wake({ kind: 'webhooks' })
-    return isHeard
+    if (!isReceived) one.views.wake({ kind: 'webhooks' })
+    return isReceived
   })
   for (const text of ['', 'null', '{"kind":"jobs"}', '{"kind":"cancelled","id":7}', '{"kind":"else"}'])
     await one.state.redis.publish('sluice:videos', text)
   for (let n = 0; n < 100; n++) one.views.wake({ kind: 'jobs', provider: 'openai' })
   one.views.wake({ kind: 'cancelled', id: 'vid_1' })
-  await until(() => told.some(({ kind }) => kind === 'cancelled'))
-  t.same(told, [
+  await until(() => reported.some(({ kind }) => kind === 'cancelled'))
+  t.same(reported, [
     { kind: 'jobs', provider: 'openai' },
     { kind: 'cancelled', id: 'vid_1' },
   ])
@@ -279,12 +279,12 @@ t.test('a process that only wakes others has no subscription', async (t) => {
   const redis = await openTestRedis(t)
   const { state, views } = await open(t, redis)
   const subscribers = () => state.redis.pubsub('NUMSUB', 'sluice:videos')
-  const heard: unknown[] = []
+  const received: unknown[] = []
   views.wake({ kind: 'webhooks' })
   t.same(await subscribers(), ['sluice:videos', 0])
-  views.onWake((what) => void heard.push(what))
+  views.onWake((what) => void received.push(what))
   await until(async () => (await subscribers())[1] === 1)
   views.wake({ kind: 'webhooks' })
-  await until(() => heard.length === 1)
-  t.same(heard, [{ kind: 'webhooks' }])
+  await until(() => received.length === 1)
+  t.same(received, [{ kind: 'webhooks' }])
 })

@@ -17,7 +17,7 @@ interface Stand {
   readonly deps: PruneDeps
   readonly log: ReturnType<typeof keptLog>
   /** In which order batches ran and how long it rested. */
-  readonly told: (string | number)[]
+  readonly reported: (string | number)[]
   readonly ended: number[]
   readonly counted: Record<string, number>
 }
@@ -28,7 +28,7 @@ function stand(
   more: Partial<PruneDeps> & { readonly end?: PruneEnd } = {},
 ): Stand {
   let now = 0
-  const told: (string | number)[] = []
+  const reported: (string | number)[] = []
   const ended: number[] = []
   const counted: Record<string, number> = {}
   const log = keptLog()
@@ -42,7 +42,7 @@ function stand(
       t.equal(given, lease)
       for (const batch of batches) {
         await Promise.resolve()
-        told.push(kind)
+        reported.push(kind)
         now += 10
         if (batch instanceof Error) throw batch
         yield batch
@@ -61,27 +61,27 @@ function stand(
       end: (_, dueInMs) => Promise.resolve(void ended.push(dueInMs)),
     },
     meters: { pruned: (kind, rows) => (counted[kind] = (counted[kind] ?? 0) + rows) },
-    rest: (ms) => Promise.resolve(void told.push(ms)),
+    rest: (ms) => Promise.resolve(void reported.push(ms)),
     ...more,
   }
-  return { deps, log, told, ended, counted }
+  return { deps, log, reported, ended, counted }
 }
 
 const REST = PRUNE_REST_TIMES * 10
 
 t.test('kinds alternate batch by batch, with a rest after each that grows with it', async (t) => {
-  const { deps, told, ended, counted } = stand({ jobs: [5, 7], webhooks: [1] })
+  const { deps, reported, ended, counted } = stand({ jobs: [5, 7], webhooks: [1] })
   t.same(await prune(deps), { rows: { jobs: 12, webhooks: 1 }, failed: [], isWhole: true })
-  t.same(told, ['jobs', REST, 'webhooks', REST, 'jobs', REST])
+  t.same(reported, ['jobs', REST, 'webhooks', REST, 'jobs', REST])
   t.same(ended, [PRUNE_EVERY_MS])
   t.same(counted, { jobs: 12, webhooks: 1 })
 })
 
 t.test('a rest is no longer than PRUNE_REST_MS_MAX', async (t) => {
   let now = 0
-  const { deps, told } = stand({ jobs: [5] }, { now: () => (now += PRUNE_REST_MS_MAX) })
+  const { deps, reported } = stand({ jobs: [5] }, { now: () => (now += PRUNE_REST_MS_MAX) })
   await prune(deps)
-  t.same(told, ['jobs', PRUNE_REST_MS_MAX])
+  t.same(reported, ['jobs', PRUNE_REST_MS_MAX])
 })
 
 t.test('logs the failure of a kind, and prunes the others', async (t) => {
@@ -93,23 +93,23 @@ t.test('logs the failure of a kind, and prunes the others', async (t) => {
 
 t.test('an ending runner stops after a batch and leaves the lease to the next at once', async (t) => {
   let isEnding = false
-  const { deps, told, ended } = stand(
+  const { deps, reported, ended } = stand(
     { jobs: [5, 7], webhooks: [1] },
     { isEnding: () => isEnding, rest: async () => void (isEnding = true) },
   )
   t.match(await prune(deps), { rows: { jobs: 5 }, isWhole: false })
-  t.same(told, ['jobs'])
+  t.same(reported, ['jobs'])
   t.same(ended, [0])
 })
 
 t.test("a lease that is another's by now is not given back, and nothing follows", async (t) => {
-  const { deps, told, ended } = stand({ jobs: [], webhooks: [1] }, { end: 'lost' })
+  const { deps, reported, ended } = stand({ jobs: [], webhooks: [1] }, { end: 'lost' })
   t.match(await prune(deps), { rows: {}, isWhole: false })
-  t.same([told, ended], [[], []])
+  t.same([reported, ended], [[], []])
 })
 
 t.test('without a lease nothing happens', async (t) => {
-  const { deps, told } = stand({ jobs: [5] })
+  const { deps, reported } = stand({ jobs: [5] })
   t.equal(await prune({ ...deps, leases: { ...deps.leases, begin: () => Promise.resolve(null) } }), null)
-  t.same(told, [])
+  t.same(reported, [])
 })

@@ -13,16 +13,16 @@ const BUSY = { ok: false, failure: { name: 'busy', retryAfterS: 1 } }
 
 /** A work that holds its place until `end` is called. */
 function held(turns: FairSemaphore, workspaceId: string, weight: number) {
-  const told = gate()
+  const reported = gate()
   let hasBegun = false
   const done = turns.within({ tenant: workspaceId, weight }, async () => {
     hasBegun = true
-    await told.opened
+    await reported.opened
     return ok('done')
   })
   return {
     done,
-    end: () => told.open(),
+    end: () => reported.open(),
     get hasBegun() {
       return hasBegun
     },

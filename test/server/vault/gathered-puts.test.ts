@@ -13,7 +13,7 @@ import { BY, openVaultStand } from '../../support/vault/vault-front.ts'
 
 const SCOPE: VaultScope = { organizationId: 'o', workspaceId: 'w', internId: null }
 const put = (name: string, value = 'v'): Put => ({ name, hosts: [], value: new Secret(value), by: BY })
-const told = ({ name }: Put): SecretMetadata => ({
+const reported = ({ name }: Put): SecretMetadata => ({
   name,
   hosts: [],
   fingerprint: null,
@@ -22,7 +22,7 @@ const told = ({ name }: Put): SecretMetadata => ({
 
 /** Puts whose first store waits for the gate; what was stored together, by names. */
 function held(
-  answer: (puts: readonly Put[]) => Outcome<readonly SecretMetadata[]> = (puts) => ok(puts.map(told)),
+  answer: (puts: readonly Put[]) => Outcome<readonly SecretMetadata[]> = (puts) => ok(puts.map(reported)),
 ) {
   const [go, stores]: [ReturnType<typeof gate>, string[]] = [gate(), []]
   const puts = new GatheredPuts({
@@ -87,7 +87,7 @@ t.test('a vault that has no room for all of them stores those that it has room f
   const { go, stores, puts } = held((together) => {
     return together.some(({ name }) => name === 'new')
       ? fail('vault_full', { fields: { limit: 1 } })
-      : ok(together.map(told))
+      : ok(together.map(reported))
   })
   const all = ['a', 'b', 'new', 'c'].map((name) => puts.put(SCOPE, put(name)))
   go.open()
@@ -101,7 +101,7 @@ t.test('a vault that has no room for all of them stores those that it has room f
 t.test('a put that expects another vault than there is fails alone', async (t) => {
   for (const failure of ['secret_exists', 'secret_unknown'] as const) {
     const { go, puts } = held((together) =>
-      together.some(({ name }) => name === 'odd') ? fail(failure) : ok(together.map(told)),
+      together.some(({ name }) => name === 'odd') ? fail(failure) : ok(together.map(reported)),
     )
     const all = ['a', 'b', 'odd', 'c'].map((name) => puts.put(SCOPE, put(name)))
     go.open()
@@ -118,7 +118,7 @@ t.test('so many wait in the vaults of one workspace and in all, and one more is 
   const puts = new GatheredPuts({
     waitingOfOneMax: 10,
     waitingMax: 15,
-    store: async (_, together) => go.opened.then(() => ok(together.map(told))),
+    store: async (_, together) => go.opened.then(() => ok(together.map(reported))),
   })
   const other = { ...SCOPE, workspaceId: 'x' }
   const fill = (scope: VaultScope, count: number) =>
@@ -137,7 +137,7 @@ t.test('so many wait in the vaults of one workspace and in all, and one more is 
 t.test('a failing store fails all of its puts, and the next ones are stored', async (t) => {
   const { go, puts } = held((together) => {
     if (together.length > 1) throw new Error('broken')
-    return ok(together.map(told))
+    return ok(together.map(reported))
   })
   const [first, ...broken] = ['a', 'b', 'c'].map((name) => puts.put(SCOPE, put(name)))
   const refused = broken.map((one) => t.rejects(one, /broken/))

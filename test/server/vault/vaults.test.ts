@@ -162,7 +162,7 @@ t.test('every change is in the audit log with the state before and after, withou
     rows.map(({ operation }) => operation),
     ['vault.put_secret', 'vault.put_secret', 'vault.copy_secrets', 'vault.delete_secret'],
   )
-  const told = rows.map(
+  const reported = rows.map(
     ({ text }) =>
       JSON.parse(text) as {
         before: { hosts: string[] } | null
@@ -171,7 +171,7 @@ t.test('every change is in the audit log with the state before and after, withou
       },
   )
   t.same(
-    told.map(({ before, after }) => [before?.hosts, after?.hosts]),
+    reported.map(({ before, after }) => [before?.hosts, after?.hosts]),
     [
       [undefined, [HOST]],
       [[HOST], [HOST]],
@@ -180,8 +180,8 @@ t.test('every change is in the audit log with the state before and after, withou
     ],
   )
   t.same(
-    told.map((event) => event.request_id),
-    told.map(() => BY.requestId),
+    reported.map((event) => event.request_id),
+    reported.map(() => BY.requestId),
   )
   t.notMatch(rows.map(({ text }) => text).join(), 'value')
 })

@@ -35,7 +35,7 @@ interface ModelLoad {
   endsAt: number
   blind: number
   /** Changes that were published before the read, and the epoch at that time. */
-  toldBefore: number
+  reportedBefore: number
   epoch: number
 }
 
@@ -60,7 +60,7 @@ export class CacheModel {
   readonly #entries = new Map<number, Value>()
   readonly #misses = new Map<number, number>()
   /** Changes that were published while loads were under way. */
-  #told: ModelChange[] = []
+  #reported: ModelChange[] = []
 
   constructor(rules: CacheRules, feed: Feed) {
     this.rules = rules
@@ -89,12 +89,12 @@ export class CacheModel {
       return null
     }
     const endsAt = this.now + RELOADS_MS_MAX
-    this.#read({ at, waiting: [call], isJoinable: true, endsAt, blind: 0, toldBefore: 0, epoch: 0 })
+    this.#read({ at, waiting: [call], isJoinable: true, endsAt, blind: 0, reportedBefore: 0, epoch: 0 })
     return null
   }
 
   tell(change: ModelChange): void {
-    if (this.loads.length > 0) this.#told.push(change)
+    if (this.loads.length > 0) this.#reported.push(change)
     for (const [at, value] of this.#entries) if (this.#touches(change, at, value)) this.#drop(at)
     for (const at of this.#misses.keys()) if (this.#touches(change, at, null)) this.#misses.delete(at)
   }
@@ -115,7 +115,7 @@ export class CacheModel {
       if (this.now >= load.endsAt) this.#end(load, 'busy')
       else this.#read(load)
     }
-    if (this.loads.length === 0) this.#told = []
+    if (this.loads.length === 0) this.#reported = []
   }
 
   #end({ waiting }: ModelLoad, answer: Answer): void {
@@ -123,18 +123,18 @@ export class CacheModel {
   }
 
   #read(load: ModelLoad): void {
-    load.toldBefore = this.#told.length
+    load.reportedBefore = this.#reported.length
     load.epoch = this.#feed.epoch
     if (load.blind === BLIND_LOADS_MAX) load.isJoinable = false
     this.loads.push(load)
   }
 
-  #overtaken({ at, toldBefore, epoch }: ModelLoad, value: Value): 'named' | 'everything' | null {
-    const since = this.#told.slice(toldBefore)
+  #overtaken({ at, reportedBefore, epoch }: ModelLoad, value: Value): 'named' | 'everything' | null {
+    const since = this.#reported.slice(reportedBefore)
     const isNamed = since.some((change) => {
       if (change.kind === 'everything' || !this.#touches(change, at, value)) return false
       // The highest number published for the name counts: a late hint comes with the number of an older one.
-      return this.#told.some((other) => isOfName(other, change) && other.n > epoch)
+      return this.#reported.some((other) => isOfName(other, change) && other.n > epoch)
     })
     if (isNamed) return 'named'
     return since.some(({ kind }) => kind === 'everything') ? 'everything' : null

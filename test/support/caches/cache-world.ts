@@ -66,7 +66,7 @@ export class CacheWorld {
   /** Changes from number 2 on: the things began with number 1. */
   readonly #log: LoggedChange[] = []
   /** By thing: the highest number of a change that the cache was sent. */
-  readonly #told: number[] = Array.from({ length: THINGS }, () => 1)
+  readonly #reported: number[] = Array.from({ length: THINGS }, () => 1)
   /** By the number of the call, as in the model. */
   readonly #answers: Answer[] = []
   #calls = 0
@@ -86,11 +86,12 @@ export class CacheWorld {
     if (this.#model.loads.length >= KEY_QUERIES_MAX) return
     const at = given % THINGS
     const call = this.#calls++
-    const toldBefore = this.#told[at] ?? 0
+    const reportedBefore = this.#reported[at] ?? 0
     const expected = this.#model.ask(at, call)
     const answer = this.#cache.ask(at)
     const check = (got: Answer): void => {
-      if (typeof got === 'number' && got < toldBefore) this.wrong.push(`${at}: ${got}, told of ${toldBefore}`)
+      if (typeof got === 'number' && got < reportedBefore)
+        this.wrong.push(`${at}: ${got}, told of ${reportedBefore}`)
     }
     if (!(answer instanceof Promise)) check(answer)
     const got = answer instanceof Promise ? null : answer
@@ -173,11 +174,11 @@ export class CacheWorld {
   }
 
   #tell({ change, touched }: LoggedChange): void {
-    const told = this.#cache.changeOf(change)
-    if (told === null) return
+    const reported = this.#cache.changeOf(change)
+    if (reported === null) return
     this.#model.tell(change)
-    for (const at of touched) this.#told[at] = Math.max(change.n, this.#told[at] ?? 0)
-    this.#feed.tell(told)
+    for (const at of touched) this.#reported[at] = Math.max(change.n, this.#reported[at] ?? 0)
+    this.#feed.tell(reported)
   }
 
   #read(at: number): Promise<Outcome<Value>> {

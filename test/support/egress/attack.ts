@@ -55,7 +55,7 @@ export async function attack(reach: Reach = exchanged): Promise<Attack> {
       for (const purpose of ['caller', 'callback'] as const) {
         tries++
         const name = await reach(egress, { host: hostile.host, port: hostile.port ?? trap.port, purpose })
-        if (name !== 'destination_refused') wrong.push(`${told(hostile)} for ${purpose}: ${name}`)
+        if (name !== 'destination_refused') wrong.push(`${reported(hostile)} for ${purpose}: ${name}`)
       }
     }
     const opened = sockets.count()
@@ -113,7 +113,7 @@ async function movingNames({
 /** Asks the good destination, once plainly and once for each place that it redirects to. */
 async function ways({ egress, target, trap, answers, reach }: Stand): Promise<readonly string[]> {
   answers.set('good.example', [[GOOD_ADDRESS]])
-  const said = [await reach(egress, { host: 'good.example', port: target.port, purpose: 'caller' })]
+  const text = [await reach(egress, { host: 'good.example', port: target.port, purpose: 'caller' })]
   const places = [
     'http://169.254.169.254/latest/meta-data/',
     `http://127.0.0.1:${trap.port}/`,
@@ -126,10 +126,10 @@ async function ways({ egress, target, trap, answers, reach }: Stand): Promise<re
         (_req, res) =>
           void res.writeHead(status, { location, refresh: `0; url=${location}` }).end(String(status)),
       )
-      said.push(await reach(egress, { host: 'good.example', port: target.port, purpose: 'caller' }))
+      text.push(await reach(egress, { host: 'good.example', port: target.port, purpose: 'caller' }))
     }
   }
-  return said
+  return text
 }
 
 async function exchanged(egress: Egress, destination: Destination): Promise<string> {
@@ -152,6 +152,6 @@ function hasIpv6(): boolean {
   )
 }
 
-function told({ what, host, port, resolves }: Hostile): string {
+function reported({ what, host, port, resolves }: Hostile): string {
   return `${what}: ${JSON.stringify(host)}${port === undefined ? '' : `, port ${port}`}${resolves === undefined ? '' : ` (${resolves.join(', ')})`}`
 }

@@ -145,10 +145,10 @@ export function readByLean(pieces: readonly Uint8Array[], pauses?: (nth: number)
 export async function readByUndici(response: Uint8Array): Promise<Recorded> {
   const recorded = new Recorded()
   const done = new Promise<void>((resolve) => {
-    let hasSaid = false
+    let hasStated = false
     const socket = new FakeSocket(() => {
-      if (hasSaid) return
-      hasSaid = true
+      if (hasStated) return
+      hasStated = true
       // undici counts a request as sent after its write.
       queueMicrotask(() => {
         socket.push(response)

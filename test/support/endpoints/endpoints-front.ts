@@ -38,7 +38,7 @@ import { SECRET_NAME, testVault, type TestVault } from './test-vault.ts'
 export const UPSTREAM_HOST = 'models.acme.example'
 export const CREDENTIAL = 'upstream-credential-0123456789'
 
-export interface Told {
+export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly body: {
@@ -77,9 +77,13 @@ export interface EndpointsStand {
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<Told>
+  ): Promise<Answer>
   /** As the workspace's inference key. @param nth of the fronts */
-  embed(model: string, nth?: number, more?: { readonly key?: string; readonly body?: object }): Promise<Told>
+  embed(
+    model: string,
+    nth?: number,
+    more?: { readonly key?: string; readonly body?: object },
+  ): Promise<Answer>
   /** As the workspace's inference key at the first front. @param path below `/api/v1` */
   write(path: string, body: object, init?: WriteInit): Promise<Response>
   /** A draft, as the test wants it. @returns its id */
@@ -237,14 +241,14 @@ function callsOf(
     path: string,
     key: string,
     { nth = 0, ...init }: RequestInit & { readonly nth?: number },
-  ): Promise<Told> => {
+  ): Promise<Answer> => {
     const headers = {
       authorization: `Bearer ${key}`,
       'content-type': 'application/json',
       ...(init.headers as Record<string, string> | undefined),
     }
     const answer = await fetch(`${stand.fronts[nth] ?? ''}/api/v1${path}`, { ...init, headers })
-    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Told['body'] }
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Answer['body'] }
   }
   const call: EndpointsStand['call'] = (method, path, body, headers = {}) =>
     send(path, MANAGEMENT_KEY, {
@@ -268,8 +272,8 @@ function callsOf(
       })
       if (body.data?.['passed'] === true) return id
       // A machine that stood still is not a failing endpoint.
-      const told = JSON.stringify(body)
-      if (!told.includes('No complete answer within')) throw new Error(`not validated: ${told}`)
+      const reported = JSON.stringify(body)
+      if (!reported.includes('No complete answer within')) throw new Error(`not validated: ${reported}`)
     }
   }
   return {
@@ -312,7 +316,7 @@ export function endpointBody(baseUrl: string): Readonly<Record<string, unknown>>
   }
 }
 
-export const errorTypeOf = ({ body }: Told): unknown => body.error?.metadata['error_type']
+export const errorTypeOf = ({ body }: Answer): unknown => body.error?.metadata['error_type']
 
 /** Id of no endpoint and no workspace. */
 export const NOBODY = '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
@@ -321,11 +325,11 @@ export function validate(
   { call, workspaceId }: EndpointsStand,
   id: string,
   asked = workspaceId,
-): Promise<Told> {
+): Promise<Answer> {
   return call('post', `/private-endpoints/${id}/validate`, { workspace_id: asked })
 }
 
-export function activate({ call }: EndpointsStand, id: string): Promise<Told> {
+export function activate({ call }: EndpointsStand, id: string): Promise<Answer> {
   return call('post', `/private-endpoints/${id}/activate`)
 }
 

@@ -206,7 +206,7 @@ export interface Chunk {
   readonly error?: Readonly<Record<string, unknown>>
 }
 
-const UNTOLD = { upstreamId: null, finishReason: null, reported: {}, price: flatPrices() }
+const UNTOLDOnce = { upstreamId: null, finishReason: null, reported: {}, price: flatPrices() }
 
 const BY = {
   model: 'sluice/echo-1',
@@ -228,7 +228,7 @@ const BROKEN: InferenceEnd = {
   upstreamMs: 1,
   answer: null,
   finalEvents: null,
-  ...UNTOLD,
+  ...UNTOLDOnce,
 }
 
 class BreakingStream extends StreamedText {

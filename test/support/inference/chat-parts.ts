@@ -16,7 +16,7 @@ export const call = (...calls: readonly object[]): object => one({ tool_calls: c
 export const f = (json: unknown, name?: string): object => ({ name, arguments: json })
 export const STOP = one({}, { finish_reason: 'stop' })
 
-export const said = (kind: 'text' | 'reasoning' | 'refusal' | 'arguments', text: string): WrittenPart => ({
+export const stated = (kind: 'text' | 'reasoning' | 'refusal' | 'arguments', text: string): WrittenPart => ({
   kind,
   choice: 0,
   text,

@@ -18,9 +18,9 @@ export interface DialectRow {
   /** A request with these texts of the user. */
   asks(model: string, ...texts: readonly string[]): Readonly<Record<string, unknown>>
   /** An honest answer: "Hello there, you". @param usage the reported tokens, instead of the true ones */
-  answers(usage?: Untold, plan?: StreamPlan): FakeAnswer
+  answers(usage?: Unreported, plan?: StreamPlan): FakeAnswer
   /** Token figures that are not credible. */
-  readonly untold: readonly Untold[]
+  readonly unreported: readonly Unreported[]
   refuses(status: number, message?: string): FakeAnswer
   /** Streams that fail before their first output. */
   readonly failures: readonly FakeAnswer[]
@@ -31,7 +31,7 @@ export interface DialectRow {
   /** Bytes of an honest stream up to its second word. */
   readonly secondAt: number
   /** The text of a caller's stream. */
-  said(stream: string): string
+  stated(stream: string): string
   /** Stands in the end of a whole stream, and of no other. */
   readonly terminator: RegExp
   /** The event that reports a failure in a caller's stream, or null. */
@@ -40,7 +40,7 @@ export interface DialectRow {
   failureOf(error: string, code: number): object
 }
 
-type Untold = 'missing' | object
+type Unreported = 'missing' | object
 
 const WORDS: Readonly<Record<Dialect, RegExp>> = {
   chat: /"delta":\{"content":("(?:[^"\\]|\\.)*")/g,
@@ -48,7 +48,7 @@ const WORDS: Readonly<Record<Dialect, RegExp>> = {
   messages: /"type":"text_delta","text":("(?:[^"\\]|\\.)*")/g,
 }
 
-function saidIn(stream: string, words: RegExp): string {
+function statedIn(stream: string, words: RegExp): string {
   return [...stream.matchAll(words)].map(([, word = '""']) => JSON.parse(word) as string).join('')
 }
 
@@ -68,13 +68,13 @@ const chat: DialectRow = {
   path: '/chat/completions',
   asks: (model, ...texts) => ({ model, messages: texts.map(userText) }),
   answers: (usage, plan) => answersChat(usage === undefined ? {} : { usage }, plan),
-  untold: ['missing', { prompt_tokens: -1, completion_tokens: 1.5 }],
+  unreported: ['missing', { prompt_tokens: -1, completion_tokens: 1.5 }],
   refuses: (status, message) => refusesChat(status, message === undefined ? {} : { message }),
   failures: [answersChat({ words: [] }, { cutAt: 300, ending: 'fin' })],
   begin: /"content":"Hello"/g,
   wordAt: wordIn(CHAT_EVENTS),
   secondAt: placeOf(CHAT_EVENTS),
-  said: (stream) => saidIn(stream, WORDS.chat),
+  stated: (stream) => statedIn(stream, WORDS.chat),
   terminator: /\[DONE\]/,
   failureIn: (stream) => eventIn(stream, /data: ([^\n]*"error"[^\n]*)\n\n$/),
   failureOf: (error, code) => ({
@@ -94,7 +94,7 @@ const responses: DialectRow = {
   path: '/responses',
   asks: (model, ...texts) => ({ model, input: texts.length === 1 ? texts[0] : texts.map(userText) }),
   answers: (usage, plan) => answersResponses(usage === undefined ? {} : { usage }, plan),
-  untold: ['missing', { input_tokens: -1, output_tokens: 1.5 }],
+  unreported: ['missing', { input_tokens: -1, output_tokens: 1.5 }],
   refuses: chat.refuses,
   failures: [
     answersResponses({ words: [] }, { cutAt: 2_000, ending: 'rst' }),
@@ -104,7 +104,7 @@ const responses: DialectRow = {
   begin: /event: response\.created\n/g,
   wordAt: wordIn(responseEvents()),
   secondAt: placeOf(responseEvents()),
-  said: (stream) => saidIn(stream, WORDS.responses),
+  stated: (stream) => statedIn(stream, WORDS.responses),
   terminator: /event: response\.(completed|incomplete|failed)/,
   failureIn: (stream) => eventIn(stream, /event: error\ndata: ([^\n]*)\n\n$/),
   failureOf: (error) => ({
@@ -119,7 +119,7 @@ const messages: DialectRow = {
   path: '/messages',
   asks: (model, ...texts) => ({ model, max_tokens: 200, messages: texts.map(userText) }),
   answers: (usage, plan) => answersMessages(usage === undefined ? {} : { usage }, plan),
-  untold: ['missing', { input_tokens: 0, output_tokens: 0 }, { input_tokens: -1, output_tokens: 1.5 }],
+  unreported: ['missing', { input_tokens: 0, output_tokens: 0 }, { input_tokens: -1, output_tokens: 1.5 }],
   refuses: (status, message) => refusesMessages(status, message === undefined ? {} : { message }),
   failures: [
     answersMessages({}, { cutAt: 400, ending: 'fin' }),
@@ -128,7 +128,7 @@ const messages: DialectRow = {
   begin: /event: message_start\n/g,
   wordAt: wordIn(messageEvents()),
   secondAt: placeOf(messageEvents()),
-  said: (stream) => saidIn(stream, WORDS.messages),
+  stated: (stream) => statedIn(stream, WORDS.messages),
   terminator: /event: message_stop/,
   failureIn: responses.failureIn,
   failureOf: (error, code) => ({

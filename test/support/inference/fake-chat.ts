@@ -91,10 +91,10 @@ export function wholeChat(what: ChatWords = {}): FakeAnswer {
       finish_reason: what.finish ?? 'stop',
     }))
     reply.generated(0, words.length * choices.length)
-    const told = usageOf(call, what)
+    const answer = usageOf(call, what)
     const body = {
       ...{ id: ID, object: 'chat.completion', created: 1_700_000_000, model: MODEL, choices },
-      ...(told === null ? {} : { usage: told }),
+      ...(answer === null ? {} : { usage: answer }),
       ...{ service_tier: 'default', system_fingerprint: null, ...what.more },
     }
     return wholeJson(200, JSON.stringify(body))(call, reply)
@@ -117,12 +117,12 @@ export function chatEvents(call: FakeCall, what: ChatWords = {}): readonly FakeE
       data: chunk([{ index, delta, logprobs: null, finish_reason: finished }]),
       tokens: 'content' in delta && delta.content !== '' ? 1 : 0,
     }))
-  const told = usageOf(call, what)
+  const answer = usageOf(call, what)
   return [
     ...each({ role: 'assistant', content: '', refusal: null }),
     ...words.flatMap((content) => each({ content })),
     ...each({}, finish),
-    ...(isUsageAsked && told !== null ? [{ data: chunk([], told) }] : []),
+    ...(isUsageAsked && answer !== null ? [{ data: chunk([], answer) }] : []),
     ...(isDone ? [{ data: '[DONE]' }] : []),
   ]
 }

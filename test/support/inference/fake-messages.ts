@@ -64,8 +64,8 @@ export function refusesMessages(
   error: object = {},
   headers: Readonly<Record<string, string>> = {},
 ): FakeAnswer {
-  const told = { type: 'invalid_request_error', message: 'Refused.', ...error }
-  return wholeJson(status, JSON.stringify({ type: 'error', error: told, request_id: 'req_1' }), headers)
+  const answer = { type: 'invalid_request_error', message: 'Refused.', ...error }
+  return wholeJson(status, JSON.stringify({ type: 'error', error: answer, request_id: 'req_1' }), headers)
 }
 
 /** An answer that is not streamed. */
@@ -75,8 +75,8 @@ export function wholeMessage(what: MessageWords = {}): FakeAnswer {
     const content = [...blocks, { type: 'text', text: words.join('') }]
     const usage = usageOf(what, { input_tokens: PROMPT_TOKENS, ...CACHED, output_tokens: words.length })
     reply.generated(0, words.length)
-    const told = usage === null ? null : { usage }
-    const body = { ...HEAD, content, stop_reason: stop, stop_sequence: null, ...told, ...what.more }
+    const reported = usage === null ? null : { usage }
+    const body = { ...HEAD, content, stop_reason: stop, stop_sequence: null, ...reported, ...what.more }
     return wholeJson(200, JSON.stringify(body))(call, reply)
   }
 }

@@ -15,8 +15,8 @@ export function delta(members: object, index = 0): object {
   return { type: 'content_block_delta', index, delta: members }
 }
 
-export function text(said: string, index = 0): object {
-  return delta({ type: 'text_delta', text: said }, index)
+export function text(stated: string, index = 0): object {
+  return delta({ type: 'text_delta', text: stated }, index)
 }
 
 export function blockEnd(index = 0): object {

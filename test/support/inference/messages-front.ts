@@ -55,6 +55,6 @@ export function eventsOf(text: string): readonly MessageEvent[] {
   return messageDataOf(Buffer.from(text)).map((data) => JSON.parse(data) as MessageEvent)
 }
 
-export function saidBy(events: readonly MessageEvent[]): string {
+export function statedBy(events: readonly MessageEvent[]): string {
   return events.map(({ delta }) => String(delta?.['text'] ?? '')).join('')
 }

@@ -54,16 +54,16 @@ export const TERMS: WriteTerms = {
   signatureFormats: ['google-gemini-v1'],
 }
 
-export function saidText(text: string): PromptText {
+export function statedText(text: string): PromptText {
   return { kind: 'text', text, cache: null }
 }
 
 export function userTurn(...parts: readonly (UserPart | string)[]): Turn {
-  return { role: 'user', parts: parts.map((part) => (typeof part === 'string' ? saidText(part) : part)) }
+  return { role: 'user', parts: parts.map((part) => (typeof part === 'string' ? statedText(part) : part)) }
 }
 
 export function systemTurn(...texts: readonly string[]): Turn {
-  return { role: 'system', parts: texts.map(saidText) }
+  return { role: 'system', parts: texts.map(statedText) }
 }
 
 export function calledTool(id: string, name: string, more: Partial<PromptCall> = {}): PromptCall {
@@ -75,7 +75,7 @@ export function toolTurn(
   text: string,
   more: Partial<Extract<Turn, { role: 'tool' }>> = {},
 ): Turn {
-  return { role: 'tool', callId, parts: [saidText(text)], isError: false, cache: null, ...more }
+  return { role: 'tool', callId, parts: [statedText(text)], isError: false, cache: null, ...more }
 }
 
 export function reasoned(text: string, more: Partial<PromptReasoning> = {}): PromptReasoning {

@@ -66,10 +66,10 @@ function deltaOf(delta: Members, shownOf: ShownOf): Members {
   if (delta['role'] !== 'assistant') delete delta['role']
   for (const name of ['name', 'audio', 'images']) if (delta[name] === null) delete delta[name]
   for (const name of ['tool_calls', 'reasoning_details']) if (!Array.isArray(delta[name])) delete delta[name]
-  const said = delta['reasoning_content']
+  const stated = delta['reasoning_content']
   const parts = Array.isArray(delta['content']) ? partsOf(delta['content']) : null
   if (parts !== null) delta['content'] = parts.text
-  const thought = typeof said === 'string' && said !== '' ? said : (parts?.thinking ?? '')
+  const thought = typeof stated === 'string' && stated !== '' ? stated : (parts?.thinking ?? '')
   if (thought !== '' && !('reasoning' in delta)) delta['reasoning'] = thought
   if (parts !== null && parts.thinking !== '' && !('reasoning_details' in delta))
     delta['reasoning_details'] = [{ type: 'reasoning.text', text: parts.thinking, index: 0 }]
@@ -84,19 +84,19 @@ function deltaOf(delta: Members, shownOf: ShownOf): Members {
 
 /** The content of a list of parts: the one text that clients read, and the members next to it. */
 function partsOf(list: readonly unknown[]): { text: string; thinking: string; images: readonly object[] } {
-  const said = { text: '', thinking: '', images: [] as object[] }
+  const stated = { text: '', thinking: '', images: [] as object[] }
   for (const item of list) {
-    if (typeof item === 'string') said.text += item
+    if (typeof item === 'string') stated.text += item
     if (typeof item !== 'object' || item === null || Array.isArray(item)) continue
     const { type = 'text', text, thinking, image_url } = item as Members
-    if (type === 'text' && typeof text === 'string') said.text += text
+    if (type === 'text' && typeof text === 'string') stated.text += text
     for (const thought of Array.isArray(thinking) ? (thinking as unknown[]) : [thinking])
-      said.thinking +=
+      stated.thinking +=
         typeof thought === 'string' ? thought : String((thought as Members | null)?.['text'] ?? '')
     if (typeof image_url === 'object' && image_url !== null)
-      said.images.push({ type: 'image_url', image_url })
+      stated.images.push({ type: 'image_url', image_url })
   }
-  return said
+  return stated
 }
 
 function toolOf(call: Members, shownOf: ShownOf): Members {

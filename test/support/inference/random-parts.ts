@@ -27,7 +27,7 @@ const ofReasoning = (texts: readonly string[], isSummary: boolean): Block =>
     ...(isSummary ? { isSummary: true as const } : null),
   }))
 
-const SAID = fc.array(TEXTS, { minLength: 1, maxLength: 4 })
+const SAIDOnce = fc.array(TEXTS, { minLength: 1, maxLength: 4 })
 const REASONING = fc
   .tuple(fc.array(TEXTS, { maxLength: 3 }), fc.boolean(), fc.option(SIGNATURES), fc.boolean())
   .map(([texts, isSummary, signature, isRedacted]): Block => {
@@ -56,8 +56,8 @@ export const WRITTEN_PARTS: fc.Arbitrary<readonly WrittenPart[]> = fc
   .tuple(
     ...Array.from({ length: 5 }, (_, nth) =>
       fc.oneof(
-        SAID.map((texts) => inOrder('text', texts)),
-        SAID.map((texts) => inOrder('refusal', texts)),
+        SAIDOnce.map((texts) => inOrder('text', texts)),
+        SAIDOnce.map((texts) => inOrder('refusal', texts)),
         REASONING,
         called(nth),
       ),

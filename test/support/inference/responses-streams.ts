@@ -47,12 +47,17 @@ export const USAGE = {
   total_tokens: 13,
 } as const
 
-const text = (said: string): Members => ({ type: 'output_text', annotations: [], logprobs: [], text: said })
-const message = (said: string): Members => ({
+const text = (output: string): Members => ({
+  type: 'output_text',
+  annotations: [],
+  logprobs: [],
+  text: output,
+})
+const message = (stated: string): Members => ({
   id: 'msg_1',
   type: 'message',
   status: 'completed',
-  content: [text(said)],
+  content: [text(stated)],
   role: 'assistant',
 })
 const call = (json: string, status = 'completed'): Members => ({
@@ -87,7 +92,7 @@ const end = (output: readonly Members[], usage: object | null = USAGE): Members 
 export function messageEvents(words: readonly string[], index = 0): readonly Members[] {
   const at = { item_id: 'msg_1', output_index: index }
   const part = { ...at, content_index: 0 }
-  const said = words.join('')
+  const stated = words.join('')
   return [
     {
       type: 'response.output_item.added',
@@ -102,9 +107,9 @@ export function messageEvents(words: readonly string[], index = 0): readonly Mem
       logprobs: [],
       obfuscation: 'Ab1',
     })),
-    { type: 'response.output_text.done', ...part, text: said, logprobs: [] },
-    { type: 'response.content_part.done', ...part, part: text(said) },
-    { type: 'response.output_item.done', output_index: index, item: message(said) },
+    { type: 'response.output_text.done', ...part, text: stated, logprobs: [] },
+    { type: 'response.content_part.done', ...part, part: text(stated) },
+    { type: 'response.output_item.done', output_index: index, item: message(stated) },
   ]
 }
 
@@ -130,12 +135,12 @@ function ofPython({ type, ...members }: Members): Members {
     frequency_penalty: __,
     presence_penalty: ___,
     error: ____,
-    ...told
+    ...reported
   } = response as typeof RESPONSE
   const usage = response['usage'] as Members | null
   const { input_tokens_details: _____, output_tokens_details: ______, ...counts } = usage ?? {}
   return {
-    response: { ...told, created_at: 1_795_312_800.5, usage: usage === null ? null : counts },
+    response: { ...reported, created_at: 1_795_312_800.5, usage: usage === null ? null : counts },
     ...more,
     type,
   }

@@ -26,7 +26,7 @@ interface Form {
   /** What a client puts together of a stream. */
   put(bytes: Uint8Array): Promise<Members>
   /** What has to be the same in a whole answer. */
-  said(answer: Members): Members
+  written(answer: Members): Members
 }
 
 export interface Asked {
@@ -40,7 +40,7 @@ const FORMS: Readonly<Record<Dialect, Form>> = {
     events: () => new ChatEvents(HEAD, { isUsageAlone: false }),
     text: () => new WholeChat(HEAD),
     put: chatMessageOf,
-    said({ choices }) {
+    written({ choices }) {
       const [choice] = choices as readonly Members[]
       const { message, finish_reason } = choice as {
         readonly message: Members
@@ -61,14 +61,14 @@ const FORMS: Readonly<Record<Dialect, Form>> = {
     events: (asked) => new ResponsesEvents(HEAD, asked),
     text: (asked) => new WholeResponse(HEAD, asked),
     put: responseOf,
-    said: ({ status, incomplete_details, output }) => ({ status, incomplete_details, output }),
+    written: ({ status, incomplete_details, output }) => ({ status, incomplete_details, output }),
   },
   messages: {
     usage: { input_tokens: 1, output_tokens: 1 },
     events: () => new MessageEvents(HEAD, { promptWords: 1 }),
     text: () => new WholeMessage(HEAD),
     put: async (bytes) => JSON.parse(JSON.stringify(await (await messageReader())(bytes))) as Members,
-    said: ({ content, stop_reason, stop_sequence }) => ({ content, stop_reason, stop_sequence }),
+    written: ({ content, stop_reason, stop_sequence }) => ({ content, stop_reason, stop_sequence }),
   },
 }
 
@@ -106,7 +106,7 @@ export async function bothOf(
   dialect: Dialect,
   stream: Uint8Array,
   whole: Members,
-): Promise<{ readonly put: Members; readonly said: Members }> {
-  const { put, said } = FORMS[dialect]
-  return { put: await put(stream), said: said(whole) }
+): Promise<{ readonly put: Members; readonly stated: Members }> {
+  const { put, written } = FORMS[dialect]
+  return { put: await put(stream), stated: written(whole) }
 }

@@ -1,6 +1,6 @@
 /** The turn of a model that a caller gives back, of the parts that it was given. */
 import type { AssistantPart, Turn } from '../../../src/dialects/prompt/prompt.ts'
-import { calledTool, reasoned, saidText } from './prompts.ts'
+import { calledTool, reasoned, statedText } from './prompts.ts'
 import type { WrittenPart } from '../../../src/dialects/parts.ts'
 
 /** Texts that follow each other are one; a signature stands where it came. */
@@ -11,7 +11,7 @@ export function turnOf(written: readonly WrittenPart[]): Extract<Turn, { readonl
     const joined = last === undefined ? null : withPart(last, one)
     if (joined !== null) parts[parts.length - 1] = joined
     else if (one.kind === 'tool') parts.push(calledTool(one.id, one.name, { arguments: '' }))
-    else if (one.kind === 'text') parts.push(saidText(one.text))
+    else if (one.kind === 'text') parts.push(statedText(one.text))
     else if (one.kind === 'reasoning') parts.push(reasoned(one.text, { isSummary: one.isSummary === true }))
     else if (one.kind === 'signature')
       parts.push(reasoned('', { signature: one.signature, isRedacted: one.of === 'redacted' }))

@@ -34,7 +34,7 @@ export class KeyModel {
   readonly #queries: Query[] = []
   #poll: Poll | null = null
   /** By name: the highest number of a change that this front was sent. */
-  readonly #told = new Map<string, number>()
+  readonly #reported = new Map<string, number>()
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #clock = { ms: 0 }
   readonly #feed = {
@@ -73,13 +73,13 @@ export class KeyModel {
     this.#look(hash)
     if (this.#known.find(hash) !== undefined || this.#isUnknown(hash)) return
     // A call that comes now must not get a state older than this.
-    const toldBefore = new Map(this.#told)
+    const reportedBefore = new Map(this.#reported)
     this.#calls++
     void this.#loads.load(hash).then((loaded) => {
       this.#calls--
       if (!loaded.ok) this.wrong.push(`a load ended with ${loaded.failure.name}`)
-      else if (loaded.value === null) this.#checkAbsent(hash, toldBefore)
-      else this.#checkRecord(loaded.value.record, toldBefore)
+      else if (loaded.value === null) this.#checkAbsent(hash, reportedBefore)
+      else this.#checkRecord(loaded.value.record, reportedBefore)
     })
   }
 
@@ -169,8 +169,8 @@ export class KeyModel {
 
   #look(hash: string): void {
     const found = this.#known.find(hash)
-    if (found !== undefined) this.#checkRecord(found.record, this.#told)
-    if (this.#isUnknown(hash)) this.#checkAbsent(hash, this.#told)
+    if (found !== undefined) this.#checkRecord(found.record, this.#reported)
+    if (this.#isUnknown(hash)) this.#checkAbsent(hash, this.#reported)
     if (found !== undefined && this.#isUnknown(hash)) this.wrong.push('a key is known and unknown')
   }
 
@@ -182,18 +182,18 @@ export class KeyModel {
 
   #hear({ n, kind, id }: Invalidation): void {
     const name = `${kind}/${id}`
-    this.#told.set(name, Math.max(n, this.#told.get(name) ?? 0))
+    this.#reported.set(name, Math.max(n, this.#reported.get(name) ?? 0))
   }
 
-  #checkRecord(record: KeyRecord, told: ReadonlyMap<string, number>): void {
-    const newest = Math.max(...touching(record).map((name) => told.get(name) ?? 0))
+  #checkRecord(record: KeyRecord, reported: ReadonlyMap<string, number>): void {
+    const newest = Math.max(...touching(record).map((name) => reported.get(name) ?? 0))
     if ((record.rateLimitRpm ?? 0) < newest)
       this.wrong.push(`a record of change ${record.rateLimitRpm ?? 0} where ${newest} was told`)
   }
 
   /** At some time since the newest change that was sent, the key did not exist. */
-  #checkAbsent(hash: string, told: ReadonlyMap<string, number>): void {
-    const newest = told.get(`key/${hash}`) ?? 0
+  #checkAbsent(hash: string, reported: ReadonlyMap<string, number>): void {
+    const newest = reported.get(`key/${hash}`) ?? 0
     const lives = this.#lives[hash] ?? []
     const wasAbsent = lives.some(({ isThere }, at) => !isThere && (lives[at + 1]?.n ?? Infinity) > newest)
     if (!wasAbsent) this.wrong.push(`a key that is there counts as unknown since before change ${newest}`)

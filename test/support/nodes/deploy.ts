@@ -87,13 +87,13 @@ export function plantedSecrets(t: Teardown): string {
 }
 
 /** The exit code and output of a program of the machine; null where there is no such program. */
-export function told(
+export function reported(
   command: string,
   args: readonly string[],
-): { readonly code: number; readonly said: string } | null {
+): { readonly code: number; readonly stated: string } | null {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     encoding: 'utf8',
     env: plainEnvironment(),
   })
-  return error !== undefined || status === null ? null : { code: status, said: `${stdout}${stderr}` }
+  return error !== undefined || status === null ? null : { code: status, stated: `${stdout}${stderr}` }
 }

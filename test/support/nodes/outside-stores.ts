@@ -141,14 +141,14 @@ export async function outsideRedis(): Promise<OutsideRedis | null> {
 function scriptsOf(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.end('INFO commandstats\r\n'))
-    let said = ''
+    let stated = ''
     socket
       .setEncoding('utf8')
-      .on('data', (text: string) => (said += text))
+      .on('data', (text: string) => (stated += text))
       .once('error', reject)
     socket.once('end', () =>
       resolve(
-        [...said.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce(
+        [...stated.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce(
           (sum, match) => sum + Number(match[1]),
           0,
         ),

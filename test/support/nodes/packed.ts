@@ -28,13 +28,17 @@ export function packedFiles(folder: string, file?: string): Packed {
     maxBuffer: 64 * 1024 * 1024,
   })
   if (status !== 0) throw new Error(`npm pack failed: ${stderr}`)
-  const [told] = JSON.parse(stdout) as readonly {
+  const [logged] = JSON.parse(stdout) as readonly {
     readonly files: readonly { readonly path: string }[]
     readonly size: number
     readonly unpackedSize: number
   }[]
-  if (told === undefined) throw new Error(`npm pack told nothing: ${stdout}`)
-  return { files: told.files.map(({ path }) => path), bytes: told.size, unpackedBytes: told.unpackedSize }
+  if (logged === undefined) throw new Error(`npm pack told nothing: ${stdout}`)
+  return {
+    files: logged.files.map(({ path }) => path),
+    bytes: logged.size,
+    unpackedBytes: logged.unpackedSize,
+  }
 }
 
 const BUNDLE = 'dist/bundle/'

@@ -51,17 +51,17 @@ export function openPty(
     env: { ...plainEnvironment(), TERM: 'xterm-256color', ...env },
   })
   const host = spawn('python3', ['-c', PROGRAM, order], { stdio: ['pipe', 'pipe', 'pipe'] })
-  let [output, told, isClosed] = ['', '', false]
+  let [output, reported, isClosed] = ['', '', false]
   // A sign of several bytes may come in two pieces.
   host.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-  host.stderr.setEncoding('utf8').on('data', (text: string) => (told += text))
+  host.stderr.setEncoding('utf8').on('data', (text: string) => (reported += text))
   host.once('close', () => (isClosed = true))
   host.stdin.on('error', () => undefined)
   const ended = new Promise<PtyEnd>((resolve, reject) => {
     host.once('close', () =>
-      told.startsWith('{')
-        ? resolve(JSON.parse(told) as PtyEnd)
-        : reject(new Error(`the terminal broke: ${told}`)),
+      reported.startsWith('{')
+        ? resolve(JSON.parse(reported) as PtyEnd)
+        : reject(new Error(`the terminal broke: ${reported}`)),
     )
   })
   ended.catch(() => undefined)
@@ -76,7 +76,7 @@ export function openPty(
         const found = pattern.exec(plainText(output.slice(after)))
         if (found !== null) return output.length
         if (performance.now() > endsAt || isClosed)
-          throw new Error(`${pattern} was never shown:\n${plainText(output)}\n${told}`)
+          throw new Error(`${pattern} was never shown:\n${plainText(output)}\n${reported}`)
         await pause(20)
       }
     },

@@ -83,12 +83,12 @@ async function killed(child: ChildProcess): Promise<void> {
 
 function commanded(port: number, line: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    let said = ''
+    let stated = ''
     const socket = connect(port, '127.0.0.1', () => socket.end(`${line}\r\n`))
     socket
       .setEncoding('utf8')
-      .on('data', (text: string) => (said += text))
+      .on('data', (text: string) => (stated += text))
       .once('error', reject)
-      .once('end', () => resolve(said))
+      .once('end', () => resolve(stated))
   })
 }

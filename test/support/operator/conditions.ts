@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { openDataDirectory } from '../../../src/server/supervisor/data-directory/data-directory.ts'
-import { examined, type Told } from './doctor.ts'
+import { examined, type Answer } from './doctor.ts'
 import { SILENT } from '../log.ts'
 import type { Settings } from '../nodes/node.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
@@ -13,7 +13,7 @@ import { openFolder } from '../files/storage.ts'
 export interface Installation {
   readonly settings: Settings
   /** What this machine lacks all the same. */
-  readonly told: Told
+  readonly reported: Answer
   /** Adds the test of a condition. */
   condition(condition: Condition): void
 }
@@ -35,8 +35,8 @@ export async function installationOf(t: Test): Promise<Installation> {
     SLUICE_DATA: join(await openFolder(t), 'data'),
     DATABASE_URL: (await openTestDatabase(t)).url,
   }
-  const told = await examined(settings)
-  return { settings, told, condition: (condition) => testCondition(t, { settings, told }, condition) }
+  const reported = await examined(settings)
+  return { settings, reported, condition: (condition) => testCondition(t, { settings, reported }, condition) }
 }
 
 /**
@@ -44,13 +44,13 @@ export async function installationOf(t: Test): Promise<Installation> {
  */
 function testCondition(
   root: Test,
-  base: Pick<Installation, 'settings' | 'told'>,
+  base: Pick<Installation, 'settings' | 'reported'>,
   { what, check, detail, fix, skip = false, make }: Condition,
 ): void {
   void root.test(what, { skip }, async (t) => {
     const settings = await make(t)
     const { found, text, isWell } = await examined({ ...base.settings, ...settings })
-    const known = new Set(base.told.found.map((finding) => finding.check))
+    const known = new Set(base.reported.found.map((finding) => finding.check))
     const [finding, ...others] = found.filter((one) => !known.has(one.check))
     t.match(finding, { check, detail, fix })
     t.same(others, [])

@@ -30,7 +30,7 @@ export function lookFor(settings: Settings, more: Partial<Look> = {}): Look {
   }
 }
 
-export interface Told {
+export interface Answer {
   readonly all: readonly Finding[]
   /** What is not well. */
   readonly found: readonly Finding[]
@@ -44,7 +44,7 @@ const LATE =
   /did not answer in time|CONNECT_TIMEOUT|could not be looked (?:at within|into)|did not load within/
 
 /** All checks at once, none of which was too slow. */
-export async function examined(settings: Settings): Promise<Told> {
+export async function examined(settings: Settings): Promise<Answer> {
   let all: readonly Finding[] = []
   await until('no check is too slow', async () => {
     all = await examine(generationOf(settings))

@@ -20,15 +20,15 @@ export interface PresetStand {
   readonly presets: Presets
   readonly by: PresetActor
   /** What was published, oldest first. */
-  readonly told: Invalidation[]
+  readonly reported: Invalidation[]
   ref(slug: string): PresetRef
 }
 
 export async function presetStand(store: Store): Promise<PresetStand> {
   const { organization, workspace } = must(await createOrganization(store, { name: 'presets' }))
-  const told: Invalidation[] = []
+  const reported: Invalidation[] = []
   const publish = (change: Invalidation): Promise<void> => {
-    told.push(change)
+    reported.push(change)
     return Promise.resolve()
   }
   return {
@@ -39,7 +39,7 @@ export async function presetStand(store: Store): Promise<PresetStand> {
       operation: 'presets.test',
       organizationId: organization.id,
     },
-    told,
+    reported,
     ref: (slug) => ({ workspaceId: workspace.id, slug }),
   }
 }

@@ -2,7 +2,7 @@ import { newId } from '../../../src/server/store/base/ids.ts'
 import type { Queryable } from '../../../src/server/store/base/open.ts'
 
 /** An organization with its workspace in a schema of any version: with the columns that every version has. */
-export async function insertOldOwner(
+export async function insertOldOwnerOnce(
   sql: Queryable,
 ): Promise<{ readonly organizationId: string; readonly workspaceId: string }> {
   const [organizationId, workspaceId] = [newId(), newId()]

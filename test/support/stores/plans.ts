@@ -10,14 +10,14 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-export interface ToldPlan {
+export interface ReportedPlan {
   readonly 'QUERY PLAN': readonly { readonly Plan: PlanNode }[]
 }
 
 /** Every node of a plan, the outermost first. */
-export function nodesOf([told]: readonly ToldPlan[]): readonly PlanNode[] {
+export function nodesOf([reported]: readonly ReportedPlan[]): readonly PlanNode[] {
   const below = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? []).flatMap(below)]
-  return (told?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => below(Plan))
+  return (reported?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => below(Plan))
 }
 
 /** Those that a node looked at, whether or not they were what it looked for. */

@@ -14,7 +14,7 @@ import { processRow } from '../load/process-cpu.ts'
 import { stopServer } from '../nodes/spawned.ts'
 
 /** What it says after each clip. */
-export interface ClipTold {
+export interface ClipReported {
   readonly nth: number
   /** Milliseconds from the wish to the clip. */
   readonly ms: number
@@ -23,7 +23,7 @@ export interface ClipTold {
 }
 
 export interface ClipProcess {
-  readonly told: readonly ClipTold[]
+  readonly reported: readonly ClipReported[]
   /** CPU seconds since it began. */
   cpuS(): number
   /** Waits until it has rendered so many clips since its start. */
@@ -39,18 +39,18 @@ export async function startClipProcess(input: Partial<ClipInput>): Promise<ClipP
     env: plainEnvironment(),
     execArgv: [],
   })
-  const told: ClipTold[] = []
-  child.on('message', (one) => told.push(one as ClipTold))
+  const reported: ClipReported[] = []
+  child.on('message', (one) => reported.push(one as ClipReported))
   const ended = new Promise<never>((_resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`the process of the clips ended with ${code}`)))
   })
   ended.catch(() => undefined)
   const until = async (count: number): Promise<void> => {
-    while (told.length < count)
+    while (reported.length < count)
       await Promise.race([ended, new Promise((resolve) => child.once('message', resolve))])
   }
   await until(1)
-  return { told, cpuS: () => processRow(child.pid ?? 0)?.cpuS ?? 0, until, stop: () => stopServer(child) }
+  return { reported, cpuS: () => processRow(child.pid ?? 0)?.cpuS ?? 0, until, stop: () => stopServer(child) }
 }
 
 async function render(input: Partial<ClipInput>): Promise<never> {
@@ -67,12 +67,12 @@ async function render(input: Partial<ClipInput>): Promise<never> {
       await jobs.run('render_clip', clipInput({ ...input, seed: nth }), { caller: callerBy('prove') }),
     )
     if (!clip.ok) throw new Error(clip.detail)
-    const told: ClipTold = {
+    const reported: ClipReported = {
       nth,
       ms: performance.now() - startedAt,
       residentBytes: process.memoryUsage.rss(),
     }
-    process.send?.(told)
+    process.send?.(reported)
   }
 }
 

@@ -25,12 +25,12 @@ export async function startVideosProcess(settings: Partial<VideoSettings> = {}):
     env: plainEnvironment(),
     execArgv: [],
   })
-  const told = <T>(): Promise<T> =>
+  const reported = <T>(): Promise<T> =>
     new Promise((resolve, reject) => {
       child.once('message', (message) => resolve(message as T))
       child.once('exit', () => reject(new Error('the provider of videos has ended')))
     })
-  const { origin, baseUrl } = await told<{ readonly origin: string; readonly baseUrl: string }>()
+  const { origin, baseUrl } = await reported<{ readonly origin: string; readonly baseUrl: string }>()
   const ask = (asked: Asked): void => void child.send(asked)
   let last: Promise<unknown> = Promise.resolve()
   return {
@@ -40,7 +40,7 @@ export async function startVideosProcess(settings: Partial<VideoSettings> = {}):
     log() {
       // One at a time: answers carry no number.
       const answered = last.then(() => {
-        const answer = told<VideoLog & { readonly jobs: number }>()
+        const answer = reported<VideoLog & { readonly jobs: number }>()
         ask({ log: true })
         return answer
       })

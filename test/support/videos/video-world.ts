@@ -118,7 +118,7 @@ export function videoWorld(
         retryAfterMs: 0,
       }),
     },
-    wake: (wake: VideoWake) => listeners.forEach((told) => told(wake)),
+    wake: (wake: VideoWake) => listeners.forEach((reported) => reported(wake)),
     runner: () =>
       openVideoEngine({
         clock,
@@ -141,9 +141,9 @@ export function videoWorld(
           putAll: async (views) => put(world, views),
           get: async (id) => world.views.get(id) ?? null,
           wake: (wake) => world.wake(wake),
-          onWake(told) {
-            listeners.add(told)
-            return () => void listeners.delete(told)
+          onWake(reported) {
+            listeners.add(reported)
+            return () => void listeners.delete(reported)
           },
         },
         clips: {

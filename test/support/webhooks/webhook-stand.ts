@@ -54,9 +54,9 @@ export async function startReceiver(t: Teardown, authority: Authority): Promise<
     req
       .on('data', (piece: Buffer) => pieces.push(piece))
       .on('end', () => {
-        const told = { path: req.url ?? '', headers: req.headers, body: Buffer.concat(pieces) }
-        received.push(told)
-        answer(res, received.length - 1, told)
+        const reported = { path: req.url ?? '', headers: req.headers, body: Buffer.concat(pieces) }
+        received.push(reported)
+        answer(res, received.length - 1, reported)
       })
   })
   return Object.assign(Object.create(target) as Target, {
@@ -118,7 +118,7 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
   const secrets = openSecrets(store)
   const log = keptLog()
   const outcomes: ('delivered' | WebhookReason)[] = []
-  const told = new Set<(what: VideoWake) => void>()
+  const reported = new Set<(what: VideoWake) => void>()
   const { deliveries, isBooking } = openCountedDeliveries(store)
   const rows = (): Promise<readonly Row[]> => rowsOf(store)
   return {
@@ -141,7 +141,7 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
         now: Date.now,
         random: Math.random,
         timing: COMPRESSED,
-        views: { onWake: (one) => (told.add(one), () => void told.delete(one)) },
+        views: { onWake: (one) => (reported.add(one), () => void reported.delete(one)) },
         meters: { attempt: (outcome) => void outcomes.push(outcome) },
         ...more,
       })
@@ -149,7 +149,7 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
       return sender
     },
     wake: (what = { kind: 'webhooks' }) => {
-      for (const one of told) one(what)
+      for (const one of reported) one(what)
     },
     async tell(more = {}) {
       const made = delivery(workspaceId, { url: receiver.url(), jobId: randomUUID(), ...more })

@@ -179,9 +179,12 @@ export function keyOf(
 }
 
 /** Calls `told` in the turn in which the answer is there. */
-export function whenAnswered(answer: Admitted | Promise<Admitted>, told: (answer: Admitted) => void): void {
-  if (answer instanceof Promise) void answer.then(told)
-  else told(answer)
+export function whenAnswered(
+  answer: Admitted | Promise<Admitted>,
+  reported: (answer: Admitted) => void,
+): void {
+  if (answer instanceof Promise) void answer.then(reported)
+  else reported(answer)
 }
 
 /** A call of the real clock: it was admitted at some instant between the two. */

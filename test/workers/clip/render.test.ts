@@ -37,8 +37,8 @@ t.test('every size that is advertised comes out as asked', async (t) => {
 
 t.test('a clip has as many frames as its seconds have, and says exactly so', async (t) => {
   for (const seconds of [CLIP_SECONDS_MIN, 5, CLIP_SECONDS_MAX]) {
-    const { frames, seconds: told, secondsOfFrames } = readMp4(await rendered({ seconds }))
-    t.same([frames, told, secondsOfFrames], [seconds * CLIP_FRAMES_PER_SECOND, seconds, seconds])
+    const { frames, seconds: reported, secondsOfFrames } = readMp4(await rendered({ seconds }))
+    t.same([frames, reported, secondsOfFrames], [seconds * CLIP_FRAMES_PER_SECOND, seconds, seconds])
   }
 })
 

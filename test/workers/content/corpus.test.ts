@@ -24,7 +24,7 @@ function scan(bytes: Uint8Array, nextBytes: () => number): ContentVerdict {
   return scanner.finish(bytes.length)
 }
 
-const said = (verdict: ContentVerdict): string =>
+const text = (verdict: ContentVerdict): string =>
   verdict.ok ? verdict.mimeType : `refused: ${verdict.found}`
 
 t.test('the corpus has at least 150 files, each under its own name', async (t) => {
@@ -50,9 +50,9 @@ function otherCuts(bytes: Uint8Array): readonly (() => number)[] {
 for (const { name, make, expected } of CORPUS) {
   t.test(`${name}: ${expected}, however it is cut (seed ${seed})`, async (t) => {
     const bytes = make()
-    const verdict = said(scan(bytes, () => CHUNK_BYTES))
+    const verdict = text(scan(bytes, () => CHUNK_BYTES))
     if (typeof expected === 'string') t.equal(verdict, expected)
     else t.match(verdict, new RegExp(`^refused: .*(?:${expected.source})`))
-    for (const cut of otherCuts(bytes)) t.equal(said(scan(bytes, cut)), verdict)
+    for (const cut of otherCuts(bytes)) t.equal(text(scan(bytes, cut)), verdict)
   })
 }

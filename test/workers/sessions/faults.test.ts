@@ -114,12 +114,12 @@ for (const [stage, reach] of Object.entries(STAGES)) {
   t.test(`an upload that is cancelled ${stage} releases everything it holds`, async (t) => {
     const stand = await openSessions(t)
     const session = openSealed(stand, 'file_a')
-    const told: unknown[] = []
-    session.onFailure((failure) => told.push(failure))
+    const reported: unknown[] = []
+    session.onFailure((failure) => reported.push(failure))
     await reach(session)
     await Promise.all([session.cancel(), session.cancel()])
     t.same(await openFiles(stand), [])
-    t.match([stand.intake.waitingBytes, stand.sessions.load.intakes, told], [0, 0, []])
+    t.match([stand.intake.waitingBytes, stand.sessions.load.intakes, reported], [0, 0, []])
     t.equal(session.push(text(1)), false, 'and takes nothing more')
     t.ok(await session.finish(), 'and can be finished without harm')
   })

@@ -47,7 +47,7 @@ async function seal(t: Test, content = CONTENT): Promise<Sealed> {
 }
 
 /** As storage elsewhere gives an object: in pieces of odd sizes, without a descriptor. */
-function remote(bytes: Buffer, told = { pulledBytes: 0 }): StoredObject {
+function remote(bytes: Buffer, reported = { pulledBytes: 0 }): StoredObject {
   return {
     descriptor: null,
     sizeBytes: bytes.length,
@@ -57,7 +57,7 @@ function remote(bytes: Buffer, told = { pulledBytes: 0 }): StoredObject {
       const pieces = [...chunks(bytes.subarray(from, to), [100, STORAGE_PIECE_BYTES, 1, 70_000])]
       const next = async () => {
         const piece = pieces.shift() ?? null
-        told.pulledBytes += piece?.length ?? 0
+        reported.pulledBytes += piece?.length ?? 0
         return ok(piece)
       }
       return { next, close: () => {} }
@@ -238,11 +238,11 @@ t.test('a file that shrinks while it is read is damaged', async (t) => {
 
 t.test('a reader that does not ask gets at most two opened pieces', async (t) => {
   const { stand, file, bytes } = await seal(t)
-  const told = { pulledBytes: 0 }
+  const reported = { pulledBytes: 0 }
   const reader = must(
     await stand.unsealing.open({
       file,
-      object: remote(bytes, told),
+      object: remote(bytes, reported),
       dataKey: dataKey(),
       from: 0,
       to: CONTENT.length,
@@ -253,7 +253,7 @@ t.test('a reader that does not ask gets at most two opened pieces', async (t) =>
     await drain(
       must(await stand.unsealing.open({ file, object: remote(bytes), dataKey: dataKey(), from: 0, to: 1 })),
     )
-  t.ok(told.pulledBytes <= (OPENED_PIECES_MAX + 1) * STORAGE_PIECE_BYTES, `${told.pulledBytes} bytes`)
+  t.ok(reported.pulledBytes <= (OPENED_PIECES_MAX + 1) * STORAGE_PIECE_BYTES, `${reported.pulledBytes} bytes`)
   t.ok((await drain(reader)).equals(CONTENT))
 })
 

@@ -47,17 +47,17 @@ t.test(
     for (const share of early) fill(budget, share, 65_536)
     t.equal(budget.heldBytes, UPLOADS_BYTES_MAX)
     const late = join(budget, 2)
-    const told: number[] = []
+    const reported: number[] = []
     for (const [nth, share] of late.entries()) {
       share.pushBytes = 65_536
       t.notOk(budget.fits(share), 'though it holds nothing itself')
       share.hasRoom = () => {
-        told.push(nth)
+        reported.push(nth)
         budget.take(share, 65_536)
       }
     }
     for (const share of early.slice(0, 2)) budget.give(share, 65_536)
-    t.same(told, [0, 1])
+    t.same(reported, [0, 1])
     t.equal(budget.heldBytes, UPLOADS_BYTES_MAX)
   },
 )

@@ -149,8 +149,8 @@ function causeOf(checks: readonly EndpointCheck[]): string {
   const failed = checks.find((check) => !check.passed)
   if (failed === undefined) return 'passed'
   const { name, reason = 'failed', upstream_status: status, upstream_message: message } = failed
-  const told = message === undefined ? '' : `: ${message}`
-  return `${name} ${reason}${status === undefined ? '' : ` (${status})`}${told}`
+  const detail = message === undefined ? '' : `: ${message}`
+  return `${name} ${reason}${status === undefined ? '' : ` (${status})`}${detail}`
 }
 
 /**

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { TOKENS_TOLD_MAX } from '../../../schemas/inference/token-limits.ts'
+import { REPORTED_TOKENS_MAX } from '../../../schemas/inference/token-limits.ts'
 import { type Dialect, DIALECTS } from '../../../schemas/inference/text-request.ts'
 import { TIER_CHARS_MAX } from '../../../schemas/models/price-conditions.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
@@ -154,8 +154,8 @@ function textOf({ reached, priced, asked }: Explained): string {
 
 function tokensOf(text: string): number {
   const count = Number(text)
-  if (!/^\d+$/.test(text) || count > TOKENS_TOLD_MAX)
-    throw new InvalidArgumentError(`Expected a whole number from 0 to ${TOKENS_TOLD_MAX}.`)
+  if (!/^\d+$/.test(text) || count > REPORTED_TOKENS_MAX)
+    throw new InvalidArgumentError(`Expected a whole number from 0 to ${REPORTED_TOKENS_MAX}.`)
   return count
 }
 
@@ -235,8 +235,8 @@ function cellOf(row: FieldRow | undefined): string {
   const { class: of, to = [], limit, defaults = [] } = row
   if (of === 'passed') return 'unchanged'
   const usual = of === 'refused' ? defaults.map((one) => JSON.stringify(one)).join(', ') : ''
-  const said = to.length > 0 ? to.join(', ') : of
-  const but = usual === '' ? said : `${said}, except ${usual}`
+  const label = to.length > 0 ? to.join(', ') : of
+  const but = usual === '' ? label : `${label}, except ${usual}`
   return limit === undefined ? but : `${but} (${limit})`
 }
 

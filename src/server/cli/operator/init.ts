@@ -84,8 +84,8 @@ async function answersOf(file: string, given: Answers, { yes = false }: Options)
  * missing key would keep the node from starting.
  */
 function write(file: string, answers: Answers, isForced: boolean): { readonly madeRootKey: string | null } {
-  const { SLUICE_ROOT_KEY_FILE: said } = answers
-  const keyFile = said === undefined ? null : resolve(said)
+  const { SLUICE_ROOT_KEY_FILE: givenFile } = answers
+  const keyFile = givenFile === undefined ? null : resolve(givenFile)
   const isNew = keyFile !== null && !existsSync(keyFile)
   const draft = draftOf(file)
   try {

@@ -5,7 +5,7 @@ import {
   PARALLEL_MAX,
   RATE_LIMIT_TPM_MAX,
 } from '../../../schemas/limits/rate-limits.ts'
-import { TOKENS_TOLD_MAX } from '../../../schemas/inference/token-limits.ts'
+import { REPORTED_TOKENS_MAX } from '../../../schemas/inference/token-limits.ts'
 
 /** Value of an option that removes a limit: the parser of options cannot return null. */
 export const NONE = 'none'
@@ -25,7 +25,7 @@ export function addCallLimitOptions(verb: Command): Command {
     .option(
       '--default-max-output <tokens>',
       `default maximum output tokens for calls under a spending limit, or ${NONE}`,
-      countFrom(DEFAULT_OUTPUT_TOKENS_MIN, TOKENS_TOLD_MAX),
+      countFrom(DEFAULT_OUTPUT_TOKENS_MIN, REPORTED_TOKENS_MAX),
     )
 }
 

@@ -200,10 +200,10 @@ function unfinished({ isUnfinished }: { readonly isUnfinished: boolean }): reado
 }
 
 function every<T>(options: Options, lineOf: (done: T) => readonly [unknown, string]): (done: T) => void {
-  let saidAt = performance.now()
+  let reportedAt = performance.now()
   return (done) => {
-    if (performance.now() - saidAt < PROGRESS_MS) return
-    saidAt = performance.now()
+    if (performance.now() - reportedAt < PROGRESS_MS) return
+    reportedAt = performance.now()
     tell(options, ...lineOf(done))
   }
 }

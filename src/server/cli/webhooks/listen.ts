@@ -222,13 +222,13 @@ async function ask(
   { node, onTrouble }: Forwarding,
   query: Readonly<Record<string, string>>,
 ): Promise<WebhookEventsAnswer> {
-  for (let isTold = false; ; isTold = true) {
+  for (let isReported = false; ; isReported = true) {
     try {
       const request = { method: 'GET', path: '/admin/webhooks/events', query } as const
       return await callNode(node, request, WebhookEventsAnswer)
     } catch (problem) {
       if (!(problem instanceof NodeAway)) throw problem
-      if (!isTold) onTrouble(problem.message)
+      if (!isReported) onTrouble(problem.message)
       await after(ASK_MS)
     }
   }

@@ -175,10 +175,10 @@ export class ReadEnd {
 /** What hears together in an immediate. Between two immediates promises run. */
 class Turn {
   isExpected = false
-  #told: EndOfRead[] = []
+  #waiting: EndOfRead[] = []
 
   add(one: EndOfRead): void {
-    this.#told.push(one)
+    this.#waiting.push(one)
     this.expect()
   }
 
@@ -190,9 +190,9 @@ class Turn {
   }
 
   readonly #run = (): void => {
-    const told = this.#told
-    this.#told = []
+    const waiting = this.#waiting
+    this.#waiting = []
     this.isExpected = false
-    for (const one of told) one.readEnded()
+    for (const one of waiting) one.readEnded()
   }
 }

@@ -13,7 +13,7 @@ const at = (method: string, path: string): string => `\`${method} ${API_PREFIX}$
 
 const WRITING = ['/chat/completions', '/responses', '/messages'].map((path) => at('POST', path)).join(', ')
 const SPENT = `spend by day, key, workspace and model (${at('GET', '/activity')})`
-const HEARD = `audio in chats, if the model supports it (${at('POST', '/chat/completions')})`
+const AUDIO = `audio in chats, if the model supports it (${at('POST', '/chat/completions')})`
 const MADE = `API keys created by a management key (${at('POST', '/keys')})`
 const SHAPED = `answers in a JSON schema (${at('POST', '/chat/completions')} with \`response_format\`)`
 const TEXTS = `${WRITING}, ${at('POST', '/embeddings')}, ${at('GET', '/models')}`
@@ -28,7 +28,7 @@ export const NOT_SERVED: readonly NotServed[] = [
   below('/analytics', SPENT),
   below('/classifications', SPENT),
   below('/datasets', SPENT),
-  below('/audio', HEARD),
+  below('/audio', AUDIO),
   below('/auth', MADE),
   below('/oauth', MADE),
   below('/benchmarks', `models sorted by their scores in the catalogue (${at('GET', '/models')})`),

@@ -7,7 +7,7 @@ import { element } from './elements.ts'
 import { search, type SearchIndex } from './guides-search.ts'
 
 /** Milliseconds for which a button says that it has copied. */
-const SAID_MS = 1_500
+const COPIED_MS = 1_500
 
 /** The build writes it next to this script. */
 const INDEX = '/docs/guides-index.js'
@@ -45,7 +45,7 @@ async function copy(block: HTMLElement, button: HTMLElement): Promise<void> {
     getSelection()?.selectAllChildren(block)
     button.textContent = 'Marked'
   }
-  setTimeout(() => (button.textContent = 'Copy'), SAID_MS)
+  setTimeout(() => (button.textContent = 'Copy'), COPIED_MS)
 }
 
 /** Loaded at the first use: most readers do not search. */

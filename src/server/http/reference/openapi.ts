@@ -60,10 +60,10 @@ export function openApiOf(
     const path = (paths[operation.path] ??=
       prefix === API_PREFIX ? {} : { servers: [{ url: prefix === '' ? '/' : prefix }] })
     const bare = operationOf(operation, schemas)
-    const told = { ...bare, responses: withExample(bare.responses, answers[operation.id]) }
-    if (operation.method !== 'any') path[operation.method] = told
+    const documented = { ...bare, responses: withExample(bare.responses, answers[operation.id]) }
+    if (operation.method !== 'any') path[operation.method] = documented
     // OpenAPI has no word for all methods: each method has the same text with an id of its own.
-    else for (const method of METHODS_OF_ANY) path[method] = ofAny(operation, method, told)
+    else for (const method of METHODS_OF_ANY) path[method] = ofAny(operation, method, documented)
   }
   return {
     openapi: '3.1.0',
@@ -110,8 +110,8 @@ const ANTHROPIC_KEY_HEADER: Json = {
 /** Methods that are described without a request body. */
 const BODILESS: readonly string[] = ['get', 'head', 'options', 'delete']
 
-function ofAny(operation: AnyOperation, method: string, told: Json): Json {
-  const { requestBody, ...rest } = told
+function ofAny(operation: AnyOperation, method: string, documented: Json): Json {
+  const { requestBody, ...rest } = documented
   return {
     ...rest,
     operationId: `${operation.id}.${method}`,

@@ -42,9 +42,9 @@ function withOwn<T>(
   ports: ModelPorts,
   use: (own: OwnListing | null) => MaybeLater<T>,
 ): MaybeLater<T> {
-  const told = (own: Own): MaybeLater<T> => use(own.ok ? own.value : null)
+  const proceed = (own: Own): MaybeLater<T> => use(own.ok ? own.value : null)
   const own = ownModels(key, ports)
-  return own instanceof Promise ? own.then(told) : told(own)
+  return own instanceof Promise ? own.then(proceed) : proceed(own)
 }
 
 /** A model that a key may see. Failures: model_unknown, and those of `PrivateModels.of`. */

@@ -56,12 +56,12 @@ export interface IntakeSession {
    */
   push(bytes: Uint8Array): boolean
   /** The listener is called each time a full window has room again. */
-  onRoom(told: () => void): void
+  onRoom(listener: () => void): void
   /**
    * The listener is called once when the session failed by itself: content, size, disk, a thread that ended
    * or does not answer.
    */
-  onFailure(told: (failure: Failure) => void): void
+  onFailure(listener: (failure: Failure) => void): void
   /**
    * Ends the session after the last byte. The file is written and closed, but not synced. Failures:
    * file_empty, content_unsupported, file_too_large, storage_full, storage_unavailable, busy (the thread

@@ -160,7 +160,7 @@ export interface VideoViews {
   /** Notifies runners of rows to claim. */
   wake(what: VideoWake): void
   /** @returns a function that removes the listener */
-  onWake(told: (what: VideoWake) => void): () => void
+  onWake(listener: (what: VideoWake) => void): () => void
 }
 
 /**

@@ -167,11 +167,11 @@ class Chain {
 /** Whether the indexed columns of a row match its text. */
 function isAsItSays(row: ChainRow): boolean {
   try {
-    const said = JSON.parse(row.text) as Record<string, unknown>
-    const actor = said['actor'] as { id: string | null }
+    const entry = JSON.parse(row.text) as Record<string, unknown>
+    const actor = entry['actor'] as { id: string | null }
     return (
-      Number(row.n) === said['n'] &&
-      INDEXED.every((name) => said[name] === row[name]) &&
+      Number(row.n) === entry['n'] &&
+      INDEXED.every((name) => entry[name] === row[name]) &&
       actor.id === row.actor_id
     )
   } catch {

@@ -71,9 +71,9 @@ type Run = (tx: postgres.TransactionSql) => unknown
 type Begin = (...given: [Run] | [string, Run]) => Promise<unknown>
 
 /** The same client; the clock hears of its statements and transactions, and of what these do. */
-export function heardBy(clock: AnswerClock, sql: postgres.Sql): postgres.Sql {
+export function observedBy(clock: AnswerClock, sql: postgres.Sql): postgres.Sql {
   const begin = sql.begin.bind(sql) as Begin
-  const heard: Begin = (...given) => {
+  const observedBegin: Begin = (...given) => {
     const run = given.at(-1) as Run
     const outcome = begin(...(given.slice(0, -1) as [] | [string]), (tx) => {
       clock.answered()
@@ -83,7 +83,7 @@ export function heardBy(clock: AnswerClock, sql: postgres.Sql): postgres.Sql {
     clock.awaits(outcome)
     return outcome
   }
-  return withNoted(Object.assign(sql, { begin: heard }), (answer) => clock.awaits(answer))
+  return withNoted(Object.assign(sql, { begin: observedBegin }), (answer) => clock.awaits(answer))
 }
 
 type Note = (answer: PromiseLike<unknown>) => void

@@ -5,7 +5,7 @@ import postgres from 'postgres'
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { LOCK_WAIT_MS_MAX, STATEMENT_MS_MAX } from '../../../schemas/limits/limits.ts'
 import { readPostgresUrl, type PostgresAddress } from '../../../schemas/values/store-urls.ts'
-import { AnswerClock, heardBy } from './answer-clock.ts'
+import { AnswerClock, observedBy } from './answer-clock.ts'
 import { HostChoice, type HostState } from './host-choice.ts'
 import { keepOffLostConnections } from './lost-connections.ts'
 
@@ -195,7 +195,7 @@ export class Store {
       },
       ...(readPostgresUrl(this.options.url).hosts.length > 1 && { onAwaited: () => this.#lookAgain() }),
     })
-    return [heardBy(clock, connect(this.options)), clock]
+    return [observedBy(clock, connect(this.options)), clock]
   }
 }
 

@@ -76,11 +76,11 @@ async function whyNot(bin: string, input: BinariesInput): Promise<string | null>
     deathSignal: 'KILL',
     options: { cwd: '/', env: POSTGRES_ENVIRONMENT, stdio: ['ignore', 'ignore', 'pipe'] },
   })
-  let said = ''
-  child.stderr?.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(0, 300)))
+  let output = ''
+  child.stderr?.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(0, 300)))
   try {
     const [code] = (await once(child, 'close')) as [number | null]
-    return code === 0 ? null : said.trim() || `exit code ${code}`
+    return code === 0 ? null : output.trim() || `exit code ${code}`
   } catch (problem) {
     return (problem as Error).message
   }

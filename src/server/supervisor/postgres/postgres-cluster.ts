@@ -229,11 +229,11 @@ async function runPostgresProgram(run: ProgramRun): Promise<void> {
     deathSignal: 'KILL',
     options: { cwd: '/', env: POSTGRES_ENVIRONMENT, stdio: ['pipe', 'ignore', 'pipe'] },
   })
-  let said = ''
-  child.stderr?.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-500)))
+  let output = ''
+  child.stderr?.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-500)))
   child.stdin?.on('error', () => {})
   child.stdin?.end(run.input ?? '')
   const [code] = (await once(child, 'close')) as [number | null]
   if (code !== 0)
-    throw new EmbeddedPostgresError(`${run.name} failed (${said.trim() || `exit code ${code}`})`)
+    throw new EmbeddedPostgresError(`${run.name} failed (${output.trim() || `exit code ${code}`})`)
 }

@@ -86,7 +86,7 @@ export class Echo implements WritingProtocol {
     if (!hasBegun) return { ok: false, failure: endedBy(call.signal) }
     return ok({
       failure: isWhole ? null : endedBy(call.signal),
-      told: { input: request.promptWords, cacheRead: 0, cacheWrite: 0, ...delivered },
+      reportedUsage: { input: request.promptWords, cacheRead: 0, cacheWrite: 0, ...delivered },
       isExact: true,
       outputBytes: 0,
       answer: null,

@@ -41,7 +41,7 @@ export interface Written {
   /** Null for a whole answer; otherwise why it broke off after its first output, or was left. */
   readonly failure: Failure | null
   /** As the provider reported it; null: not reported. */
-  readonly told: TokenUsage | null
+  readonly reportedUsage: TokenUsage | null
   /** The figures are Sluice's own count, also of a part of an answer. */
   readonly isExact: boolean
   /** UTF-8 bytes of text, reasoning and arguments. */

@@ -38,15 +38,15 @@ function isQuotedPath(path: string, request: Buffer | null): boolean {
 function cutOf(text: string, request: Buffer | null): string {
   // A provider's own words follow a colon.
   if (request === null || request.length > SEARCHED_BYTES_MAX) return text.replace(/:.*$/s, '.')
-  const said = new SaidText(request)
+  const requestText = new RequestText(request)
   let from = 0
   let kept = ''
   for (let at = 0; at + PIECE_CHARS <= text.length; at += PIECE_CHARS) {
-    if (at < from || !said.has(text.slice(at, at + PIECE_CHARS))) continue
-    const start = quoteStart(text, [Math.max(from, at - PIECE_CHARS), at], said)
+    if (at < from || !requestText.has(text.slice(at, at + PIECE_CHARS))) continue
+    const start = quoteStart(text, [Math.max(from, at - PIECE_CHARS), at], requestText)
     if (start === null) continue
     kept += text.slice(from, start) + CUT
-    from = quoteEnd(text, start, said)
+    from = quoteEnd(text, start, requestText)
   }
   return kept + text.slice(from)
 }
@@ -55,7 +55,7 @@ function cutOf(text: string, request: Buffer | null): string {
  * The texts of a request. Its caller may escape any character, its provider quotes what it has read, and both
  * may have JSON within JSON, such as arguments of a tool.
  */
-class SaidText {
+class RequestText {
   readonly #sent: string
   /** With no more escapes and spaces than JSON needs. */
   readonly #json: string
@@ -96,18 +96,23 @@ function escapedOf(text: string): string {
 }
 
 /** Where a quotation begins between two places; null: none does. */
-function quoteStart(text: string, [first, last]: readonly [number, number], said: SaidText): number | null {
+function quoteStart(
+  text: string,
+  [first, last]: readonly [number, number],
+  requestText: RequestText,
+): number | null {
   for (let at = first; at <= last; at++)
-    if (at + QUOTED_CHARS_MIN <= text.length && said.has(text.slice(at, at + QUOTED_CHARS_MIN))) return at
+    if (at + QUOTED_CHARS_MIN <= text.length && requestText.has(text.slice(at, at + QUOTED_CHARS_MIN)))
+      return at
   return null
 }
 
 /** Every begin of a quotation is one, too. */
-function quoteEnd(text: string, start: number, said: SaidText): number {
+function quoteEnd(text: string, start: number, requestText: RequestText): number {
   let [end, over] = [start + QUOTED_CHARS_MIN, text.length + 1]
   while (over - end > 1) {
     const middle = Math.floor((end + over) / 2)
-    if (said.has(text.slice(start, middle))) end = middle
+    if (requestText.has(text.slice(start, middle))) end = middle
     else over = middle
   }
   return end

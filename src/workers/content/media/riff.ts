@@ -86,16 +86,16 @@ function* chunks(
   const end = mayStream ? Infinity : sizes.riff + CHUNK_HEAD_BYTES
   let state = 'start'
   while (feed.offset < end) {
-    const isHeard = isWave && state === kind.last
-    if (!feed.has(CHUNK_HEAD_BYTES) && !(yield* more(feed, CHUNK_HEAD_BYTES))) return isHeard
+    const isPlayable = isWave && state === kind.last
+    if (!feed.has(CHUNK_HEAD_BYTES) && !(yield* more(feed, CHUNK_HEAD_BYTES))) return isPlayable
     const name = feed.u32be(0)
     const length = lengthOf(name, feed.u32le(4), sizes.data)
-    if (isHeard && !isChunkName(name)) return true
+    if (isPlayable && !isChunkName(name)) return true
     feed.at += CHUNK_HEAD_BYTES
     const peeked = Math.min(length, PEEK_BYTES)
-    if (!feed.has(peeked) && !(yield* more(feed, peeked))) return isHeard
+    if (!feed.has(peeked) && !(yield* more(feed, peeked))) return isPlayable
     const next = kind.step(state, name, length, feed)
-    if (next === null) return isHeard
+    if (next === null) return isPlayable
     state = next
     if (isWave && name === DATA && isUnknown(length) && (length > 0 || mayStream)) return yield* toEnd(feed)
     if (!isWave && feed.offset + length > end) return false
@@ -103,7 +103,7 @@ function* chunks(
     // length; some programs omit the byte at the very end.
     const isPadded = length % 2 === 1 && feed.offset + length < end
     const left = feed.jump(length)
-    if (left > 0 && !(yield* skip(feed, left))) return isHeard
+    if (left > 0 && !(yield* skip(feed, left))) return isPlayable
     if (isPadded && (feed.has(1) || (yield* more(feed, 1)))) feed.at++
   }
   return state === kind.last

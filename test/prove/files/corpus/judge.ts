@@ -8,7 +8,7 @@ export function verdictOf(file: Uint8Array): ContentVerdict {
   return scanner.finish(file.length)
 }
 
-export function said(verdict: ContentVerdict): string {
+export function stated(verdict: ContentVerdict): string {
   return verdict.ok ? verdict.mimeType : `refused: ${verdict.found}`
 }
 

@@ -36,11 +36,11 @@ export async function deadFronts(proof: Proof, node: FileStand): Promise<void> {
         Array.from({ length: COUNT }, (_, nth) => uploaded(proof, node, plan('new', nth))),
       )
       const good = answers.filter(({ status }) => status === 200)
-      const told = answers.map(({ status, type }) => `${status} ${type}`)
+      const answer = answers.map(({ status, type }) => `${status} ${type}`)
       proof.check(
         `kill -9 with ${COUNT} ${what} half-sent: ${COUNT} of ${COUNT} new ones fit into what those had reserved`,
         reserved >= COUNT * SIZE_BYTES && good.length === COUNT,
-        `${good.length} stored, ${reserved} were reserved: ${[...new Set(told)].join(', ')}`,
+        `${good.length} stored, ${reserved} were reserved: ${[...new Set(answer)].join(', ')}`,
       )
       const left = (): readonly string[] => node.staging().filter((path) => staged.has(basename(path)))
       // Their reservations end before their files are removed.

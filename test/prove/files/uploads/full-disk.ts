@@ -26,8 +26,8 @@ export async function fullDisk(proof: Proof): Promise<void> {
   const large = await refused.answer
   refused.leave('FIN')
   const isRefused = large.status === 503 && large.type === 'storage_full'
-  const told = `${large.status} ${large.type}`
-  proof.check('a file that the disk has no room for is refused before it is read', isRefused, told)
+  const reported = `${large.status} ${large.type}`
+  proof.check('a file that the disk has no room for is refused before it is read', isRefused, reported)
   await aftermath(proof, node, { what: 'an upload without room' })
   const clients = await Promise.all(
     Array.from({ length: 4 }, async () => {

@@ -59,8 +59,8 @@ export async function quota(proof: Proof, node: FileStand): Promise<void> {
       const full = await node.usage()
       const taken = full.usedBytes - before.usedBytes
       const isBooked = taken === stored.length * SIZE_BYTES && full.reservedBytes === 0
-      const told = `${taken} taken, ${full.reservedBytes} reserved`
-      proof.check(`50 racing uploads ${how}: their bytes are taken and none reserved`, isBooked, told)
+      const reported = `${taken} taken, ${full.reservedBytes} reserved`
+      proof.check(`50 racing uploads ${how}: their bytes are taken and none reserved`, isBooked, reported)
       for (const { body } of stored) await node.remove(String(body['id']))
       const after = await node.usage()
       const isFree = after.usedBytes === before.usedBytes

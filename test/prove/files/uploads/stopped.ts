@@ -11,7 +11,7 @@ const TRIES_MAX = 10
 
 /** A front that stands still until the sweep has taken its upload over, in the midst of the file. */
 export async function stopped(proof: Proof, node: FileStand): Promise<void> {
-  const answer = await toldInTime(node, async () => {
+  const answer = await reportedInTime(node, async () => {
     const client = node.client(SIZE_BYTES)
     await client.begin()
     await client.sendTo(SIZE_BYTES / 2)
@@ -28,7 +28,7 @@ export async function stopped(proof: Proof, node: FileStand): Promise<void> {
 
 /** The same between the bucket's last answer and the row. */
 export async function stoppedAtBucket(proof: Proof, node: FileStand, s3: FakeS3): Promise<void> {
-  const answer = await toldInTime(node, async () => {
+  const answer = await reportedInTime(node, async () => {
     const before = (await node.objects()).size
     s3.failNext('put', 'hold')
     const client = node.client(SIZE_BYTES)
@@ -52,7 +52,7 @@ export async function stoppedAtBucket(proof: Proof, node: FileStand, s3: FakeS3)
  * The answer to a client. Where a sweep takes longer than a body may rest, or than a silent front lives, the
  * client gets an error that says so, and it is tried again.
  */
-async function toldInTime(node: FileStand, tried: () => Promise<UploadAnswer>): Promise<UploadAnswer> {
+async function reportedInTime(node: FileStand, tried: () => Promise<UploadAnswer>): Promise<UploadAnswer> {
   for (let tries = 1; ; tries++) {
     const answer = await tried()
     if (tries === TRIES_MAX || !['body_slow', 'connection_ended'].includes(answer.type)) return answer

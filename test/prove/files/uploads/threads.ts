@@ -22,7 +22,7 @@ export async function threads(proof: Proof, node: FileStand): Promise<void> {
     for (const leaver of ['none', 'FIN', 'RST'] as const) {
       const what = `a thread that ${how === 'end' ? 'ends' : 'hangs'} under ${UPLOADS} uploads${leaver === 'none' ? '' : ` whose clients leave by ${leaver}`}`
       if (leaver === 'none') {
-        const texts = await toldTo(node, how)
+        const texts = await reportedTo(node, how)
         proof.check(`${what}: each gets 503`, texts.join() === '503 busy', texts.join(', '))
       } else {
         const clients = await inTheMidst(node, how)
@@ -58,7 +58,7 @@ async function inTheMidst(node: FileStand, how: 'end' | 'hang'): Promise<readonl
  * The answers to clients that go on. Where it takes longer to break threads than a body may rest, they get an
  * error that says so, and it is tried again.
  */
-async function toldTo(node: FileStand, how: 'end' | 'hang'): Promise<readonly string[]> {
+async function reportedTo(node: FileStand, how: 'end' | 'hang'): Promise<readonly string[]> {
   for (let tries = 1; ; tries++) {
     const clients = await inTheMidst(node, how)
     const answers = await Promise.all(clients.map((client) => client.finish()))

@@ -59,8 +59,8 @@ export interface AgentInput {
 /** The version that a program prints; null: it is not on the PATH. */
 export function versionOf(program: string): string | null {
   try {
-    const told = execFileSync(program, ['--version'], { encoding: 'utf8', env: plainEnvironment() })
-    return /\d+\.\d+\.\d+/.exec(told)?.[0] ?? told.trim()
+    const reported = execFileSync(program, ['--version'], { encoding: 'utf8', env: plainEnvironment() })
+    return /\d+\.\d+\.\d+/.exec(reported)?.[0] ?? reported.trim()
   } catch {
     return null
   }

@@ -3,7 +3,7 @@ import { isObject, membersOf, type Members } from '../../../../src/schemas/value
 import { bodyOf, refusesChat } from '../../../support/inference/fake-chat.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { chatRule } from './provider-rules.ts'
-import { writesChat, type Said } from './scripted-model.ts'
+import { writesChat, type Stated } from './scripted-model.ts'
 
 interface ChatServer {
   /** Members of a delta in which the model thinks; a server without them does not think. */
@@ -72,10 +72,10 @@ const CHAT_SERVERS = {
 export type ChatServerName = keyof typeof CHAT_SERVERS
 export const CHAT_SERVER_NAMES = Object.keys(CHAT_SERVERS) as readonly ChatServerName[]
 
-export function answersAs(name: ChatServerName, said: () => Said, asked: AskedEffort): FakeAnswer {
+export function answersAs(name: ChatServerName, text: () => Stated, asked: AskedEffort): FakeAnswer {
   const server: ChatServer = CHAT_SERVERS[name]
   const honest: FakeAnswer = (call, reply) => {
-    const what = said()
+    const what = text()
     const thought = what.thought === '' && server.isAlwaysThinking === true ? 'Thought.' : what.thought
     return writesChat({ ...what, thought }, server)(call, reply)
   }

@@ -45,7 +45,7 @@ const MARKS_MAX = 4
 /** @returns what is wrong with a chat's tools and turns, as most servers say it; null: nothing */
 export function chatRule(body: Members): string | null {
   const bad = listOf(body['tools']).find(
-    ({ function: told }) => !OPENAI_NAME.test(String(membersOf(told)['name'])),
+    ({ function: reported }) => !OPENAI_NAME.test(String(membersOf(reported)['name'])),
   )
   if (bad !== undefined) return `Invalid 'tools[].function.name': ${JSON.stringify(bad)}`
   let open = new Set<string>()

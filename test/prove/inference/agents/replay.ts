@@ -10,7 +10,7 @@ import { filled, projected } from './neutral.ts'
 import { answersAs, renderedPrompt, type AskedEffort, type ChatServerName } from './chat-servers.ts'
 import { STRICT } from './provider-rules.ts'
 import { HISTORY, type RecordedSession } from './recorded-session.ts'
-import { saidIn, WRITES, type Said } from './scripted-model.ts'
+import { statedIn, WRITES, type Stated } from './scripted-model.ts'
 
 export interface ReplayInput {
   /** Of the node. */
@@ -32,7 +32,7 @@ export interface Replayed {
 export class SessionModel {
   readonly answer: FakeAnswer
   turn = 0
-  said: Said | null = null
+  stated: Stated | null = null
   /** The prompts of the conversation, as a server of chat renders them. */
   readonly prompts: string[] = []
   readonly #given = new Set<string>()
@@ -42,11 +42,11 @@ export class SessionModel {
     server: { readonly name: ChatServerName; readonly asked: AskedEffort } | null,
   ) {
     let asked: Members = {}
-    const say = (): Said => {
-      const said = saidIn(this.turn, protocol, asked)
-      this.#given.add(said.signature)
-      this.said = said
-      return said
+    const say = (): Stated => {
+      const text = statedIn(this.turn, protocol, asked)
+      this.#given.add(text.signature)
+      this.stated = text
+      return text
     }
     const strict =
       server === null
@@ -63,7 +63,7 @@ export class SessionModel {
 /** Each recorded turn as the client wrote it: what the model said, and what the client added. */
 interface Templates {
   /** By their types. */
-  readonly said: ReadonlyMap<string, Members>
+  readonly written: ReadonlyMap<string, Members>
   readonly results: readonly Members[]
   /** Added to results in the same entry, by turns. */
   readonly added: readonly (readonly Members[])[]
@@ -109,8 +109,8 @@ export async function replay(
       errors.push(`turn ${turn}: ${problem instanceof Error ? problem.message : String(problem)}`)
       return null
     })
-    if (answer === null || scripted.said === null) break
-    const fault = faultOf(dialect.wrote(answer), scripted.said)
+    if (answer === null || scripted.stated === null) break
+    const fault = faultOf(dialect.wrote(answer), scripted.stated)
     if (fault !== null) errors.push(`turn ${turn}: ${fault}`)
     const more = dialect.next(answer, { templates, turn, prompt: begun.at(-1) ?? {} })
     history = [...history.map(unmarked), ...more]
@@ -131,7 +131,7 @@ interface Wrote {
   readonly calls: readonly { readonly name: string; readonly input: unknown }[]
 }
 
-function faultOf(wrote: Wrote, { words, calls }: Said): string | null {
+function faultOf(wrote: Wrote, { words, calls }: Stated): string | null {
   const meant: Wrote = {
     text: words.join(''),
     calls: calls.map(({ name, input }) => ({ name, input: bare(input) })),
@@ -173,7 +173,7 @@ const MESSAGES: DialectReplay = {
       entries.filter((one) => one['role'] === role).flatMap(({ content }) => listOf(content))
     const given = turns.map((entries) => of(entries, 'user'))
     return {
-      said: new Map(
+      written: new Map(
         turns.flatMap((entries) => of(entries, 'assistant')).map((one) => [String(one['type']), one]),
       ),
       results: given.flat().filter(({ type }) => type === 'tool_result'),
@@ -215,12 +215,12 @@ const RESPONSES: DialectReplay = {
   templates({ turns }) {
     const items = turns.flat()
     const isResult = ({ type }: Members): boolean => [...OUTPUT_OF.values()].includes(String(type))
-    const isSaid = ({ type, role }: Members): boolean => OF_MODEL.has(type) || role === 'assistant'
+    const isStated = ({ type, role }: Members): boolean => OF_MODEL.has(type) || role === 'assistant'
     return {
-      said: new Map(items.filter(isSaid).map((one) => [String(one['type']), one])),
+      written: new Map(items.filter(isStated).map((one) => [String(one['type']), one])),
       results: items.filter(isResult),
       added: [],
-      after: turns.map((some) => some.filter((one) => !isResult(one) && !isSaid(one))),
+      after: turns.map((some) => some.filter((one) => !isResult(one) && !isStated(one))),
     }
   },
   wrote({ output }) {
@@ -238,13 +238,13 @@ const RESPONSES: DialectReplay = {
   next({ output }, { templates, turn, prompt }) {
     const items = listOf(output)
     const calls = items.filter(({ type }) => OUTPUT_OF.has(type))
-    const said = items.map((item) => echoed(item, templates))
-    if (calls.length === 0) return [...said, prompt]
+    const text = items.map((item) => echoed(item, templates))
+    if (calls.length === 0) return [...text, prompt]
     const results = calls.map(({ type, call_id }, nth) => {
       const result = resultOf(templates, turn + nth, OUTPUT_OF.get(type))
       return { ...result, call_id }
     })
-    return [...said, ...results, ...filledAt(templates.after, turn)]
+    return [...text, ...results, ...filledAt(templates.after, turn)]
   },
 }
 
@@ -260,8 +260,8 @@ function argumentsOf({ type, arguments: json, input }: Members): unknown {
 }
 
 /** With the members that the client gives back. */
-function echoed(part: Members, { said }: Templates): Members {
-  const template = said.get(String(part['type']))
+function echoed(part: Members, { written }: Templates): Members {
+  const template = written.get(String(part['type']))
   const { namespace } = part
   const named = namespace === undefined ? {} : { namespace }
   return template === undefined ? part : { ...(projected(part, template) as Members), ...named }

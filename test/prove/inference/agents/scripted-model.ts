@@ -9,7 +9,7 @@ import { chunk, DONE, USAGE_CHUNK } from '../scenarios/answers.ts'
 import { gives } from '../scenarios/messages-answers.ts'
 import { answers, customCall, thought, toolCall } from '../scenarios/responses-answers.ts'
 
-export interface SaidCall {
+export interface StatedCall {
   readonly id: string
   readonly name: string
   /** An object, or the text of a tool that takes one. */
@@ -17,13 +17,13 @@ export interface SaidCall {
 }
 
 /** What the model wrote in a turn. */
-export interface Said {
+export interface Stated {
   /** Of the answer. */
   readonly id: string
   readonly thought: string
   readonly signature: string
   readonly words: readonly string[]
-  readonly calls: readonly SaidCall[]
+  readonly calls: readonly StatedCall[]
 }
 
 interface OfferedTool {
@@ -33,10 +33,10 @@ interface OfferedTool {
 }
 
 /** What the model writes in this turn: mostly calls, now and then two at once, or words alone. */
-export function saidIn(turn: number, protocol: TextProtocol, body: Members): Said {
+export function statedIn(turn: number, protocol: TextProtocol, body: Members): Stated {
   const tools = offeredIn(protocol, body)
   const count = turn % 7 === 6 ? 0 : turn % 5 === 4 ? 2 : 1
-  const calls = Array.from({ length: Math.min(count, tools.length) }, (_, nth): SaidCall => {
+  const calls = Array.from({ length: Math.min(count, tools.length) }, (_, nth): StatedCall => {
     const { name, schema } = tools[(turn + nth) % tools.length] ?? { name: '', schema: null }
     const input = schema === null ? `text of ${turn}` : membersOf(sampleOf(schema))
     return { id: `call_${turn}_${nth}`, name, input }
@@ -52,15 +52,15 @@ export function saidIn(turn: number, protocol: TextProtocol, body: Members): Sai
 }
 
 /** Writes it as a provider of the protocol streams it. */
-export const WRITES: Readonly<Record<TextProtocol, (said: () => Said) => FakeAnswer>> = {
-  chat: (said) => (call, reply) => writesChat(said())(call, reply),
-  responses: (said) => (call, reply) => writesResponse(said())(call, reply),
-  messages: (said) => (call, reply) => writesMessage(said())(call, reply),
-  gemini: (said) =>
+export const WRITES: Readonly<Record<TextProtocol, (text: () => Stated) => FakeAnswer>> = {
+  chat: (text) => (call, reply) => writesChat(text())(call, reply),
+  responses: (text) => (call, reply) => writesResponse(text())(call, reply),
+  messages: (text) => (call, reply) => writesMessage(text())(call, reply),
+  gemini: (text) =>
     strictGemini(() => {
-      const { thought: told, words, calls } = said()
+      const { thought: reported, words, calls } = text()
       const named = calls.map(({ name, input }) => ({ name, args: membersOf(input) }))
-      return { words, calls: named, thoughts: told === '' ? [] : [told] }
+      return { words, calls: named, thoughts: reported === '' ? [] : [reported] }
     }),
 }
 
@@ -71,7 +71,7 @@ interface ChatDeltas {
 
 /** @param deltas members in which a server writes thoughts and words; without them words alone are written */
 export function writesChat(
-  { thought, words, calls }: Said,
+  { thought, words, calls }: Stated,
   { thinks, says = (content) => ({ content }) }: ChatDeltas = {},
 ): FakeAnswer {
   const called = calls.flatMap(({ id, name, input }, index) => {
@@ -94,7 +94,7 @@ export function writesChat(
   ])
 }
 
-function writesMessage({ id, thought: thinking, signature, words, calls }: Said): FakeAnswer {
+function writesMessage({ id, thought: thinking, signature, words, calls }: Stated): FakeAnswer {
   const blocks = [
     ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature }]),
     ...(words.length === 0 ? [] : [{ type: 'text', text: words.join('') }]),
@@ -103,9 +103,9 @@ function writesMessage({ id, thought: thinking, signature, words, calls }: Said)
   return gives(blocks, calls.length === 0 ? 'end_turn' : 'tool_use', id)
 }
 
-function writesResponse({ thought: told, signature, words, calls }: Said): FakeAnswer {
+function writesResponse({ thought: shown, signature, words, calls }: Stated): FakeAnswer {
   const begun = [
-    ...(told === '' ? [] : [() => thought(told, signature)]),
+    ...(shown === '' ? [] : [() => thought(shown, signature)]),
     ...(words.length === 0 ? [] : [(index: number) => messageEvents(words, index)]),
   ]
   const called = calls.map(

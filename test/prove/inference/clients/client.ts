@@ -105,8 +105,8 @@ export function seenError(error: unknown): SeenError {
   const { status, statusCode, code, message, lastError } = error as Readonly<Record<string, unknown>>
   // `ai` wraps what it has tried more than once.
   if (lastError !== undefined) return seenError(lastError)
-  const told = [status, statusCode, code].find((one) => typeof one === 'number')
-  return { status: typeof told === 'number' ? told : null, text: String(message ?? error) }
+  const reported = [status, statusCode, code].find((one) => typeof one === 'number')
+  return { status: typeof reported === 'number' ? reported : null, text: String(message ?? error) }
 }
 
 export const LOOK = {

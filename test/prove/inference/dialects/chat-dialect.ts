@@ -10,7 +10,7 @@ import { AROUND, objectOf, PROMPT, SILENCE, type ProvedDialect } from './proved-
 import { NativeChatStream } from '../../../../src/dialects/chat/stream.ts'
 
 const CHUNK = { id: 'chatcmpl-9', object: 'chat.completion.chunk', created: 1_795_312_800, model: 'm' }
-const TOLD = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
+const TOLDOnce = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
 const DONE = '[DONE]'
 
 interface ChatChoice {
@@ -42,7 +42,7 @@ export const chat: ProvedDialect = {
       chunk({ role: 'assistant', content: '', refusal: null }),
       ...words.map((content) => chunk({ content })),
       chunk({}, 'stop'),
-      { ...CHUNK, choices: [], usage: TOLD },
+      { ...CHUNK, choices: [], usage: TOLDOnce },
       DONE,
     ])
   },

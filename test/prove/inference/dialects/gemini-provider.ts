@@ -20,10 +20,10 @@ const SIGNED = { text: '', thoughtSignature: 'CpcBAVKqy1/8=' }
 
 /** A chunk with these parts. @param tokens of the answer so far */
 function chunk(parts: readonly object[], tokens: number, finish?: string): object {
-  const told = { promptTokenCount: PROMPT_TOKENS, ...(tokens > 0 && { candidatesTokenCount: tokens }) }
+  const reported = { promptTokenCount: PROMPT_TOKENS, ...(tokens > 0 && { candidatesTokenCount: tokens }) }
   return {
     candidates: [{ content: { parts, role: 'model' }, ...(finish && { finishReason: finish }), index: 0 }],
-    usageMetadata: { ...told, totalTokenCount: PROMPT_TOKENS + tokens },
+    usageMetadata: { ...reported, totalTokenCount: PROMPT_TOKENS + tokens },
     ...HEAD,
   }
 }
@@ -72,10 +72,10 @@ export const gemini: ProviderSide = {
       const trimmed = data.replaceAll(AROUND, '')
       if (name === 'error') return { text, isFinished: false }
       if (trimmed === '' || trimmed === '[DONE]') continue
-      const told = objectOf(trimmed)
-      if (told === null || (told['error'] ?? null) !== null) return { text, isFinished: false }
-      const [candidate] = Array.isArray(told['candidates'])
-        ? (told['candidates'] as (Candidate | null)[])
+      const reported = objectOf(trimmed)
+      if (reported === null || (reported['error'] ?? null) !== null) return { text, isFinished: false }
+      const [candidate] = Array.isArray(reported['candidates'])
+        ? (reported['candidates'] as (Candidate | null)[])
         : []
       text += textOf(candidate?.content?.parts)
       isFinished ||= typeof candidate?.finishReason === 'string' && candidate.finishReason !== ''
@@ -90,8 +90,8 @@ function eventsOf(chunks: readonly object[]): readonly FakeEvent[] {
 
 function textOf(parts: readonly (Part | null)[] | undefined): string {
   if (!Array.isArray(parts)) return ''
-  const said = parts
+  const stated = parts
     .filter((part: Part | null) => part?.thought !== true)
     .map((part: Part | null) => part?.text)
-  return said.filter((text) => typeof text === 'string').join('')
+  return stated.filter((text) => typeof text === 'string').join('')
 }

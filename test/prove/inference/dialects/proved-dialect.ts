@@ -7,7 +7,7 @@ import type { ChatClient } from '../clients/client.ts'
 import type { NativeStream } from '../../../../src/dialects/parts.ts'
 
 /** What a caller has in hand of a stream. */
-export interface Heard {
+export interface Received {
   readonly text: string
   /** Events that report a failure. D21. */
   readonly errors: number
@@ -40,7 +40,7 @@ export interface CallerSide {
   request(model: string, prompt?: string): object
   /** Clients of other vendors. @param base address of the API, with its prefix */
   clientsOf(base: string, key: string): Promise<readonly ChatClient[]>
-  hear(text: string): Heard
+  hear(text: string): Received
   /** The caller's stream without what differs from call to call, and without comments. */
   masked(text: string): string
 }
@@ -80,8 +80,8 @@ export interface Judged {
   readonly isFinished: boolean
 }
 
-export function isSaid({ text, whole }: Judged, heard: string): boolean {
-  return heard === text || heard === whole
+export function isStated({ text, whole }: Judged, received: string): boolean {
+  return received === text || received === whole
 }
 
 /** What the user says where a proof needs no other words. */

@@ -6,7 +6,7 @@ import { openAiResponses } from '../clients/openai-responses.ts'
 import { openRouterResponses } from '../clients/openrouter-responses.ts'
 import { vercelResponses } from '../clients/vercel.ts'
 import { AROUND, objectOf, PROMPT, SILENCE, type ProvedDialect } from './proved-dialect.ts'
-import { ToldTexts } from './told-texts.ts'
+import { ReportedTexts } from './told-texts.ts'
 
 const FINAL = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 const DELTA = 'response.output_text.delta'
@@ -62,7 +62,7 @@ export const responses: ProvedDialect = {
   masked: (text) => text.replaceAll(SILENCE, ''),
   judge(events) {
     let text = ''
-    const told = new ToldTexts()
+    const reported = new ReportedTexts()
     for (const { name, data } of events) {
       const trimmed = data.replaceAll(AROUND, '')
       if (trimmed === '' || trimmed === '[DONE]') continue
@@ -73,10 +73,10 @@ export const responses: ProvedDialect = {
       if (type === 'error') return { text, isFinished: false }
       if (!NAME.test(type)) continue
       if (FINAL.has(type)) {
-        told.final(event['response'])
-        return { text, whole: told.whole, isFinished: isObject(event['response']) }
+        reported.final(event['response'])
+        return { text, whole: reported.whole, isFinished: isObject(event['response']) }
       }
-      told.event(type, event)
+      reported.event(type, event)
       text += textOf({ ...event, type })
     }
     return { text, isFinished: false }

@@ -5,7 +5,7 @@ const DELTA = 'response.output_text.delta'
 const DONE = 'response.output_text.done'
 const ITEM_DONE = 'response.output_item.done'
 
-export class ToldTexts {
+export class ReportedTexts {
   readonly #deltas = new Map<string, string>()
   readonly #wholes = new Map<string, string>()
 
@@ -13,7 +13,7 @@ export class ToldTexts {
     const { output_index: item, content_index: part = 0 } = event
     const key = `${String(item)} ${String(part)}`
     if (type === DELTA) this.#deltas.set(key, (this.#deltas.get(key) ?? '') + stringOf(event['delta']))
-    if (type === DONE) this.#told(key, event['text'])
+    if (type === DONE) this.#reported(key, event['text'])
     if (type === ITEM_DONE) this.#item(String(item), event['item'])
   }
 
@@ -36,12 +36,12 @@ export class ToldTexts {
   #item(at: string, item: unknown): void {
     const { type, content } = membersOf(item)
     if (type !== 'message' || !Array.isArray(content)) return
-    content.forEach((part: unknown, nth) => this.#told(`${at} ${nth}`, membersOf(part)['text']))
+    content.forEach((part: unknown, nth) => this.#reported(`${at} ${nth}`, membersOf(part)['text']))
   }
 
-  #told(key: string, text: unknown): void {
-    const told = stringOf(text)
-    if (told.length > (this.#wholes.get(key) ?? '').length) this.#wholes.set(key, told)
+  #reported(key: string, text: unknown): void {
+    const reported = stringOf(text)
+    if (reported.length > (this.#wholes.get(key) ?? '').length) this.#wholes.set(key, reported)
   }
 }
 

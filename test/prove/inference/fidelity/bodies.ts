@@ -37,7 +37,7 @@ export async function bodies(proof: Proof, dialect: FaithfulDialect): Promise<vo
   proof.check(
     `${dialect.name}: what the provider gets is what the caller sent, but for the members that are Sluice's`,
     faults.isNone,
-    `${faults.told(sizes.length)}, ${(bytes / 1e6).toFixed(0)} MB`,
+    `${faults.reported(sizes.length)}, ${(bytes / 1e6).toFixed(0)} MB`,
   )
 }
 

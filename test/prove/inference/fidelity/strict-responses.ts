@@ -99,7 +99,7 @@ async function bySdk(serverURL: string, fetcher: typeof fetch): Promise<string> 
   }
   const { responses } = new OpenRouter({ serverURL, apiKey: KEY, httpClient: new HTTPClient({ fetcher }) })
   const text = { type: 'input_text', text: 'Hello', promptCacheBreakpoint: { mode: 'explicit' } }
-  const said = { type: 'output_text', text: 'Yes', annotations: [], logprobs: [] }
+  const printed = { type: 'output_text', text: 'Yes', annotations: [], logprobs: [] }
   const output = [{ type: 'input_text', text: 'Fine' }]
   const responsesRequest = {
     model: MODEL,
@@ -114,7 +114,7 @@ async function bySdk(serverURL: string, fetcher: typeof fetch): Promise<string> 
         ...{ status: 'completed', subagentId: 'sub' },
       },
       { type: 'function_call_output', callId: 'c', output, id: 'fo_1', status: 'completed' },
-      { type: 'message', id: 'msg_1', role: 'assistant', content: [said], status: 'completed' },
+      { type: 'message', id: 'msg_1', role: 'assistant', content: [printed], status: 'completed' },
       { role: 'user', content: 'Hello there' },
     ],
     tools: [{ type: 'function', name: 'look', description: 'd', parameters: PARAMETERS, strict: false }],

@@ -93,7 +93,7 @@ export async function strict(proof: Proof): Promise<void> {
   proof.check(
     "chat: a strict provider takes requests with all that is OpenRouter's, and what is cut is named",
     faults.isNone,
-    faults.told(count),
+    faults.reported(count),
   )
 }
 

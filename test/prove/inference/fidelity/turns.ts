@@ -22,7 +22,7 @@ export async function turns(proof: Proof, dialect: FaithfulDialect): Promise<voi
   proof.check(
     `${dialect.name}: two turns of a conversation share the bytes of the first at the provider`,
     faults.isNone,
-    faults.told(count),
+    faults.reported(count),
   )
 }
 
@@ -32,7 +32,7 @@ async function faultOf(
   json: RawJson,
 ): Promise<string | null> {
   const before = dialect.checked.filter(() => json.once(3))
-  const said = Array.from({ length: 1 + json.random(TURNS_MAX) }, () => dialect.turn(json))
+  const text = Array.from({ length: 1 + json.random(TURNS_MAX) }, () => dialect.turn(json))
   const stream: readonly Written[] = json.once(2) ? [['stream', 'true']] : []
   const [first, second] = [
     [...dialect.required, ...stream],
@@ -47,14 +47,14 @@ async function faultOf(
     const written = [...members, ...behind, [CASE, id] as const].map(([name, value]) => `"${name}": ${value}`)
     return bytesOf(`{${written.join(', ')}}`)
   }
-  const one = await stand.pass(bodyOf(said, first, '1'))
-  const answer = [...said, dialect.turn(json), dialect.turn(json)]
+  const one = await stand.pass(bodyOf(text, first, '1'))
+  const answer = [...text, dialect.turn(json), dialect.turn(json)]
   const other = await stand.pass(bodyOf(answer, second, '2'))
   if (one.got === null || other.got === null) return `${one.refusal} ${other.refusal}`
   const list = membersOf(one.got).find(({ name }) => name === dialect.turns)?.value ?? ''
   // Without its last bracket.
   const prefix = one.got.slice(0, one.got.lastIndexOf(list) + list.length - 1)
-  const spoken = bytesOf(said.join(', '))
+  const spoken = bytesOf(text.join(', '))
   return other.got.startsWith(prefix) && prefix.endsWith(spoken)
     ? null
     : `the prefix differs: ${prefix.slice(0, 80)}`

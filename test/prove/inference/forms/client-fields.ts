@@ -36,13 +36,13 @@ function unknownWithin(
   { type, members }: TypedObject,
 ): readonly string[] {
   const objects = NESTED[dialect][place]
-  const told = type === '' ? (UNTYPED[dialect]?.[place] ?? type) : type
-  if (told.startsWith(ROUTER)) return []
-  if (told === '')
+  const reported = type === '' ? (UNTYPED[dialect]?.[place] ?? type) : type
+  if (reported.startsWith(ROUTER)) return []
+  if (reported === '')
     return members.filter((name) => !Object.values(objects).some((one) => hasMember(one, name)))
-  const object = Object.hasOwn(objects, told) ? objects[told] : undefined
-  if (object === undefined) return [`${place}[${told}]`]
-  return members.flatMap((name) => (hasMember(object, name) ? [] : [`${place}[${told}].${name}`]))
+  const object = Object.hasOwn(objects, reported) ? objects[reported] : undefined
+  if (object === undefined) return [`${place}[${reported}]`]
+  return members.flatMap((name) => (hasMember(object, name) ? [] : [`${place}[${reported}].${name}`]))
 }
 
 /** @param path of a member, with a dot for one of an object that the member has */

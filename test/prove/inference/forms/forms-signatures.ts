@@ -79,6 +79,6 @@ async function prove(proof: Proof, world: SigningWorld, { text, cells }: Row): P
   proof.check(
     text,
     faults.isNone,
-    `${faults.told(cells.length)}; ${all.calls} calls, ${all.signatures} signatures`,
+    `${faults.reported(cells.length)}; ${all.calls} calls, ${all.signatures} signatures`,
   )
 }

@@ -13,7 +13,7 @@ import { bothOf, streamOfParts, wholeOfParts } from '../../../support/inference/
 import { openRouterShapes, type OpenRouterShapes } from '../../../support/wire/foreign-clients.ts'
 import type { Program } from '../../proof.ts'
 import { chatProvider } from './streamed/chat-provider.ts'
-import { covers, SAID, saidBy } from './streamed/clients.ts'
+import { covers, SAIDOnce, statedBy } from './streamed/clients.ts'
 import { geminiProvider } from './streamed/gemini-provider.ts'
 import { messagesProvider } from './streamed/messages-provider.ts'
 import { Chance, type Provider } from './streamed/provider-answer.ts'
@@ -69,7 +69,7 @@ export const program: Program = {
       proof.check(
         `${protocol} for callers of ${dialects.join(' and ')}: a client makes the whole answer of the stream`,
         faults.isNone,
-        faults.told(count),
+        faults.reported(count),
       )
     }
   },
@@ -121,12 +121,12 @@ class Tried {
     const { protocol, chance } = this.#trial
     const answer = wholeOfParts(dialect, forCaller(dialect, parts.whole))
     const stream = streamOfParts(dialect, forCaller(dialect, parts.streamed))
-    const { put, said } = await bothOf(dialect, stream, answer)
+    const { put, stated } = await bothOf(dialect, stream, answer)
     const got = { ...put, content: put['content'] ?? '' }
-    if (isInOrder && !covers(got, said)) return `${JSON.stringify(got)} is not ${JSON.stringify(said)}`
-    const expected = saidBy(forCaller(dialect, plainOf(protocol, written)), dialect)
-    if (!isDeepStrictEqual(SAID[dialect](got), expected))
-      return `${JSON.stringify(SAID[dialect](got))} is not ${JSON.stringify(expected)}`
+    if (isInOrder && !covers(got, stated)) return `${JSON.stringify(got)} is not ${JSON.stringify(stated)}`
+    const expected = statedBy(forCaller(dialect, plainOf(protocol, written)), dialect)
+    if (!isDeepStrictEqual(SAIDOnce[dialect](got), expected))
+      return `${JSON.stringify(SAIDOnce[dialect](got))} is not ${JSON.stringify(expected)}`
     if (chance.once(CHECKED_ONE_IN)) this.#check(dialect, stream, answer)
     return null
   }

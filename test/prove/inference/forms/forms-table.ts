@@ -115,7 +115,7 @@ function inProcess(proof: Proof, { protocol, isStrict }: ProviderKind, cases: re
   proof.check(
     `${nameOf({ protocol, isStrict })}: each field has one class`,
     faults.isNone,
-    faults.told(translated.length),
+    faults.reported(translated.length),
   )
 }
 
@@ -124,7 +124,7 @@ async function overSockets(proof: Proof, kind: ProviderKind, cases: readonly Cas
   const faults = new Faults()
   const translated = cases.filter(({ dialect }) => dialect !== kind.protocol)
   for (const one of translated) add(faults, one, await sentFault(stand, one, kind))
-  proof.check(`${nameOf(kind)}: so it is over sockets`, faults.isNone, faults.told(translated.length))
+  proof.check(`${nameOf(kind)}: so it is over sockets`, faults.isNone, faults.reported(translated.length))
 }
 
 async function sentFault(stand: FieldStand, one: Case, kind: ProviderKind): Promise<string | null> {

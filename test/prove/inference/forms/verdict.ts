@@ -25,8 +25,8 @@ export interface Verdict {
 export function verdictOf(withField: Seen, without: Seen): Verdict {
   const named = withField.dropped.filter((name) => !without.dropped.includes(name))
   if (withField.body === null) {
-    const isTold = withField.refused.length > 0
-    return { classes: isTold ? ['refused'] : [], changed: [], named, isWithin: without.body === null }
+    const isReported = withField.refused.length > 0
+    return { classes: isReported ? ['refused'] : [], changed: [], named, isWithin: without.body === null }
   }
   const changed = changedIn(withField.body, without.body ?? {})
   // A member of what is dropped as a whole is named with it.

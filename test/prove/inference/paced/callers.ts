@@ -138,7 +138,7 @@ function callOf({ id, dialect, bodyBytes }: Sent, req: ClientRequest): PacedCall
 const FAILED = /"error_type":"(\w+)"|^data: \{"type":"error",.*?"code":"(\w+)"/
 
 function reading(res: IncomingMessage, call: PacedCall, ended: (how: PacedCall['end']) => void): void {
-  const { heard, terminator } = call.dialect
+  const { received, terminator } = call.dialect
   let rest = ''
   let lastAt = performance.now()
   let isDone = false
@@ -150,7 +150,7 @@ function reading(res: IncomingMessage, call: PacedCall, ended: (how: PacedCall['
     // The body of a refusal is one line without an end.
     rest = call.status === 200 ? (lines.pop() ?? '') : ''
     for (const line of lines) {
-      if (line.includes(heard)) call.read++
+      if (line.includes(received)) call.read++
       else if (line === terminator) isDone = true
       else if (line.includes('"usage":{')) call.cost = costOf(line)
       else noteFailure(line, call)

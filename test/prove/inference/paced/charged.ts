@@ -46,11 +46,11 @@ function wrongOf({ provider }: Pick<Books, 'provider'>, call: PacedCall, booked:
   const { usage, finishReason } = facts
   const generated = provider.answers.get(call.id)?.generated ?? 0
   if (call.end === 'whole') {
-    const told = Math.round(call.cost * NANO_PER_USD)
+    const answer = Math.round(call.cost * NANO_PER_USD)
     const isTrue = usage.input === PROMPT_TOKENS && usage.output === generated && call.read === generated
-    return row.kind === 'usage' && finishReason === call.dialect.finish && told === cost && isTrue
+    return row.kind === 'usage' && finishReason === call.dialect.finish && answer === cost && isTrue
       ? null
-      : `${row.kind}, ${finishReason}, told ${told}: ${JSON.stringify(usage)} of ${generated}`
+      : `${row.kind}, ${finishReason}, told ${answer}: ${JSON.stringify(usage)} of ${generated}`
   }
   // A part of a token is one.
   const isBetween = usage.output >= call.read && usage.output <= generated + 1

@@ -27,7 +27,7 @@ export interface PacedCaller {
   /** Members of a request. @param tokensMax absent: the least that the dialect takes */
   request(prompt: string, tokensMax?: number): object
   /** Stands in the caller's line of a word, and in no other. */
-  readonly heard: string
+  readonly received: string
   /** The caller's line that only a whole stream has. */
   readonly terminator: string
 }
@@ -43,8 +43,8 @@ export interface PacedProtocol {
   begin(hasUsage: boolean): string
   /** The event of the word with this number, the first one being 1. */
   word(nth: number): string
-  /** What the provider sends after the last word. @param told reported tokens of the answer; null: none */
-  end(words: number, told: number | null): string
+  /** What the provider sends after the last word. @param reported reported tokens of the answer; null: none */
+  end(words: number, reported: number | null): string
   /** The word for the end of such an answer. */
   readonly finish: string
 }
@@ -77,8 +77,8 @@ const chat: PacedDialect = {
   promptOf: lastContent,
   begin: () => chunk({ role: 'assistant', content: '' }),
   word: () => CHAT_WORD,
-  end: (_, told) => `${chunk({}, 'stop')}${told === null ? '' : chatUsage(told)}data: [DONE]\n\n`,
-  heard: `"content":"${WORD}"`,
+  end: (_, reported) => `${chunk({}, 'stop')}${reported === null ? '' : chatUsage(reported)}data: [DONE]\n\n`,
+  received: `"content":"${WORD}"`,
   terminator: 'data: [DONE]',
   finish: 'stop',
 }
@@ -105,11 +105,11 @@ const responses: PacedDialect = {
   promptOf: ({ input }) => (typeof input === 'string' ? input : lastContent({ messages: input })),
   begin: () => RESPONSE_BEGIN,
   word: (nth) => RESPONSE_WORD.replace(numberOf(1), numberOf(nth)),
-  end(words, told) {
-    const usage = told === null ? null : responsesUsage(told)
+  end(words, reported) {
+    const usage = reported === null ? null : responsesUsage(reported)
     return bodyOf(messageStream(Array<string>(words).fill(WORD), usage).slice(PREFACE + words)).toString()
   },
-  heard: `"delta":"${WORD}"`,
+  received: `"delta":"${WORD}"`,
   terminator: 'event: response.completed',
   finish: 'completed',
 }
@@ -132,8 +132,8 @@ const messages: PacedDialect = {
       block({ type: 'text', text: '' }),
     ),
   word: () => MESSAGE_WORD,
-  end: (_, told) => eventsOf(blockEnd(), stopped(told === null ? null : { output_tokens: told }), STOP),
-  heard: `"text":"${WORD}"`,
+  end: (_, logged) => eventsOf(blockEnd(), stopped(logged === null ? null : { output_tokens: logged }), STOP),
+  received: `"text":"${WORD}"`,
   terminator: 'event: message_stop',
   finish: 'end_turn',
 }
@@ -154,7 +154,7 @@ const gemini: PacedProtocol = {
     String((contents as readonly { parts: readonly { text: unknown }[] }[]).at(-1)?.parts[0]?.text),
   begin: () => geminiChunk([{ text: '' }], null),
   word: (nth) => geminiChunk([{ text: WORD }], nth),
-  end: (_, told) => geminiChunk([{ text: '' }], told, 'STOP'),
+  end: (_, reported) => geminiChunk([{ text: '' }], reported, 'STOP'),
   finish: 'STOP',
 }
 

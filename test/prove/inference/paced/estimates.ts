@@ -316,26 +316,31 @@ function judge(proof: Proof, when: string, all: readonly Left[]): void {
   const input = ({ row, answer }: Left): number => row.tokens / answer.input
   const output = ({ row, answer }: Left): number | null =>
     answer.output() < TOKENS_MIN ? null : Math.max(row.output, 0.1) / answer.output()
-  const told = ({ median: half, p90, count }: Figures): string =>
+  const reported = ({ median: half, p90, count }: Figures): string =>
     `×${half.toFixed(2)} at the median, ×${p90.toFixed(2)} at p90 of ${count}`
   const texts = ratios('text', input)
   proof.check(
     `${when}: prompts of text are estimated within 25 %`,
     texts.median <= 1 + TEXT_APART,
-    told(texts),
+    reported(texts),
   )
   for (const kind of ['picture', 'document'] as const) {
     const figures = ratios(kind, input)
     const isMet = figures.median <= MEDIA_APART
-    proof.check(`${when}: a ${kind} is estimated within a factor of 2`, isMet, told(figures))
+    proof.check(`${when}: a ${kind} is estimated within a factor of 2`, isMet, reported(figures))
   }
   // What a provider has written when it is cut depends on the time that a front takes to cut it.
   const check = proof.isShort ? proof.checkTimed : proof.check
   const [written, thought] = [ratios('text', output), ratios('reasoning', output)]
   const isNear = written.median <= 1 + TEXT_APART
-  check.call(proof, `${when}: answers of text are estimated within 25 %`, isNear, told(written))
+  check.call(proof, `${when}: answers of text are estimated within 25 %`, isNear, reported(written))
   const isThought = thought.median <= MEDIA_APART
-  check.call(proof, `${when}: hidden reasoning is estimated within a factor of 2`, isThought, told(thought))
+  check.call(
+    proof,
+    `${when}: hidden reasoning is estimated within a factor of 2`,
+    isThought,
+    reported(thought),
+  )
   const costs = left.map(({ row, answer }) => row.nano / costOf(answer.input, answer.output()))
   const [least, most] = [Math.min(...costs), Math.max(...costs)]
   check.call(

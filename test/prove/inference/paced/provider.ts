@@ -62,7 +62,7 @@ export async function startPacedProvider(wordMs: number): Promise<PacedProvider>
     one.isWhole = true
     forget(one)
     one.endedAt = performance.now()
-    one.res.end(one.protocol.end(one.generated, toldBy(one)))
+    one.res.end(one.protocol.end(one.generated, reportedBy(one)))
   }
   const server = createServer((req, res) => {
     void requestOf(req).then(({ asked, protocol }) => {
@@ -125,7 +125,7 @@ async function requestOf(req: IncomingMessage): Promise<Request> {
 const LIES = { zero: 0, negative: -5, huge: 100_000 } as const
 
 /** The tokens that it reports; null: none. */
-function toldBy({ asked: { usage }, generated }: Open): number | null {
+function reportedBy({ asked: { usage }, generated }: Open): number | null {
   if (usage === 'missing') return null
   return usage === undefined ? generated : LIES[usage]
 }

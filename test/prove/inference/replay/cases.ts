@@ -73,7 +73,7 @@ function callOf(random: Random, nth: number, { caller, isStream, form, fault }: 
   const asked = { model: `acme/c${nth}`, isStream, providers: endpoints.map(({ slug }) => slug) }
   return {
     nth,
-    text: `${caller}${isStream ? ', streamed' : ''}, ${endpoints.map(toldOf).join(', then ')}`,
+    text: `${caller}${isStream ? ', streamed' : ''}, ${endpoints.map(reportedOf).join(', then ')}`,
     model: asked.model,
     path: PATHS[caller],
     body:
@@ -95,12 +95,12 @@ function endpointOf(
   { form, fault }: Pick<ReplayEndpoint, 'form' | 'fault'>,
 ): ReplayEndpoint {
   const events = form.streams.length === 0 ? [] : chosen(random, form.streams)
-  const told = { form, events, whole: chosen(random, form.wholes), at: random(1_000) / 1_000 }
+  const reported = { form, events, whole: chosen(random, form.wholes), at: random(1_000) / 1_000 }
   const more = form.protocol === 'openai' && random(6) === 0 ? { strict: true } : {}
-  return { slug, form, more, fault, answer: makeOf(fault)(told) }
+  return { slug, form, more, fault, answer: makeOf(fault)(reported) }
 }
 
-function toldOf({ form, fault }: ReplayEndpoint): string {
+function reportedOf({ form, fault }: ReplayEndpoint): string {
   return `${form.name}: ${fault}`
 }
 

@@ -5,7 +5,7 @@ import { bodyOf, streams, type FakeEvent, type StreamPlan } from '../../../suppo
 import type { ProviderForm } from './forms.ts'
 
 /** What a provider would answer if all went well. */
-export interface Told {
+export interface Answer {
   readonly form: ProviderForm
   readonly events: readonly FakeEvent[]
   whole(call: FakeCall): object
@@ -13,7 +13,7 @@ export interface Told {
   readonly at: number
 }
 
-export type Make = (told: Told) => FakeAnswer
+export type Make = (reported: Answer) => FakeAnswer
 
 const JSON_TYPE = 'application/json'
 const OF_HTML = '<!doctype html><title>Bad gateway</title><p>Not here.</p>'
@@ -26,9 +26,9 @@ const CUT_MAX_BYTES = 32_000
 
 /** Streamed where it is asked for. */
 function either(streamed: Make, whole: Make): Make {
-  return (told) => {
-    const [asStream, asWhole] = [streamed(told), whole(told)]
-    return (call, reply) => (told.form.isStreamed(call) ? asStream : asWhole)(call, reply)
+  return (reported) => {
+    const [asStream, asWhole] = [streamed(reported), whole(reported)]
+    return (call, reply) => (reported.form.isStreamed(call) ? asStream : asWhole)(call, reply)
   }
 }
 
@@ -36,9 +36,12 @@ const plainly: Make = ({ whole }) => {
   return (call, reply) => wholeJson(200, JSON.stringify(whole(call)))(call, reply)
 }
 const streamed =
-  (plan: StreamPlan = {}, changed: (told: Told) => readonly FakeEvent[] = ({ events }) => events): Make =>
-  (told) =>
-    streams(changed(told), plan)
+  (
+    plan: StreamPlan = {},
+    changed: (reported: Answer) => readonly FakeEvent[] = ({ events }) => events,
+  ): Make =>
+  (shown) =>
+    streams(changed(shown), plan)
 const honest = either(streamed(), plainly)
 
 const sends =
@@ -123,7 +126,7 @@ function withoutUsage(json: string): string {
   return JSON.stringify(JSON.parse(json), (name, value: unknown) => (isUsage(name) ? undefined : value))
 }
 
-const withoutUsages = ({ events }: Told): readonly FakeEvent[] =>
+const withoutUsages = ({ events }: Answer): readonly FakeEvent[] =>
   events.map((event) => (event.data.startsWith('{') ? { ...event, data: withoutUsage(event.data) } : event))
 
 const wholeWithoutUsages: Make = ({ whole }) => {
@@ -132,11 +135,11 @@ const wholeWithoutUsages: Make = ({ whole }) => {
 
 /** Puts an event in at its place. */
 const among =
-  (event: (told: Told) => FakeEvent, isLast = false) =>
-  (told: Told): readonly FakeEvent[] => {
-    const place = placeIn(told.events.length, told.at)
-    const behind = isLast ? [] : told.events.slice(place)
-    return [...told.events.slice(0, place), event(told), ...behind]
+  (event: (reported: Answer) => FakeEvent, isLast = false) =>
+  (shown: Answer): readonly FakeEvent[] => {
+    const place = placeIn(shown.events.length, shown.at)
+    const behind = isLast ? [] : shown.events.slice(place)
+    return [...shown.events.slice(0, place), event(shown), ...behind]
   }
 
 const UNKNOWN: FakeEvent = {
@@ -225,7 +228,7 @@ export function makeOf(fault: string): Make {
 }
 
 /** Of those with an answer of which the caller gets something. */
-const TOLD_TIMES: Readonly<Record<string, number>> = {
+const TOLD_TIMESOnce: Readonly<Record<string, number>> = {
   [NONE]: 9,
   'no usage': 3,
   'many small pieces': 3,
@@ -242,5 +245,5 @@ const TOLD_TIMES: Readonly<Record<string, number>> = {
 
 /** How often a fault is in the table. */
 export function timesOf(fault: string): number {
-  return TOLD_TIMES[fault] ?? 1
+  return TOLD_TIMESOnce[fault] ?? 1
 }

@@ -64,22 +64,22 @@ function messageOf(content: readonly object[], stop: string, usage: object = {})
   }
 }
 
-const SAID = { type: 'text', text: WORDS.join('') }
+const SAIDOnce = { type: 'text', text: WORDS.join('') }
 const MESSAGES = [
-  messageOf([SAID], 'end_turn'),
+  messageOf([SAIDOnce], 'end_turn'),
   messageOf(
     [
       { type: 'thinking', thinking: 'Let me é', signature: 'EqoBCkgIARABGAIiQL+/8=' },
       { type: 'redacted_thinking', data: 'AAECAw==' },
-      SAID,
+      SAIDOnce,
       { type: 'tool_use', id: 'toolu_1', name: 'f', input: CALLS[0]?.args },
     ],
     'tool_use',
     { cache_creation_input_tokens: 6, cache_read_input_tokens: 100, service_tier: 'standard' },
   ),
-  messageOf([{ ...SAID, citations: [] }], 'stop_sequence'),
+  messageOf([{ ...SAIDOnce, citations: [] }], 'stop_sequence'),
   messageOf([], 'refusal'),
-  messageOf([SAID], 'max_tokens'),
+  messageOf([SAIDOnce], 'max_tokens'),
   ...longer(messageOf([{ type: 'text', text: 'Hi there' }], 'end_turn')),
 ]
 const GEMINI = [

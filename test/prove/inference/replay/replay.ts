@@ -24,8 +24,12 @@ export const program: Program = {
       const seeded = new Proof({ seed, isShort, say: proof.say })
       const all = callsOf((below) => seeded.random(below), count)
       const { calls, reaching, requests, bytes, statuses } = await record(all, folder, about)
-      const told = `${calls} calls, ${requests} requests at providers, ${(bytes / 1e6).toFixed(1)} MB`
-      proof.check(`recorded in ${folder}`, calls === count && !(0 in statuses), `${told}; ${tally(statuses)}`)
+      const answer = `${calls} calls, ${requests} requests at providers, ${(bytes / 1e6).toFixed(1)} MB`
+      proof.check(
+        `recorded in ${folder}`,
+        calls === count && !(0 in statuses),
+        `${answer}; ${tally(statuses)}`,
+      )
       const share = reaching / calls
       proof.check('calls that reach a provider', share >= REACHING_MIN, `${(share * 100).toFixed(1)} %`)
       return folder

@@ -58,8 +58,8 @@ export function embeddingRequest(random: Random, asked: Asked): string {
 function generated(random: Random, dialect: Dialect, forms: readonly TextProtocol[]): Body {
   const [body] = fc.sample(VALID_BODIES[dialect], { numRuns: 1, seed: random(2 ** 31) })
   if (body === undefined) throw new Error('the generator gave nothing')
-  const told = withOneUrl(body)
-  return random(12) === 0 ? told : fitting(told, dialect, forms)
+  const reported = withOneUrl(body)
+  return random(12) === 0 ? reported : fitting(reported, dialect, forms)
 }
 
 function withFields(random: Random, dialect: Dialect, names: readonly string[]): Body {

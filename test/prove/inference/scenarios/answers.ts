@@ -47,10 +47,13 @@ export const SIGNED = {
 
 /** Thinks with a signature, as OpenRouter sends it, then calls `look`. */
 export const THINKS_AND_CALLS: FakeAnswer = (call, reply) => {
-  const said = { reasoning: SIGNED.text, reasoning_details: [SIGNED] }
+  const stated = { reasoning: SIGNED.text, reasoning_details: [SIGNED] }
   const tool = toolCall(CALL_ID, '{"city":"Oslo"}')
   if (bodyOf(call)['stream'] !== true)
-    return whole({ role: 'assistant', content: null, ...said, tool_calls: [tool] }, 'tool_calls')(call, reply)
+    return whole({ role: 'assistant', content: null, ...stated, tool_calls: [tool] }, 'tool_calls')(
+      call,
+      reply,
+    )
   const { signature, ...unsigned } = SIGNED
   const { text: _, ...signed } = { ...SIGNED, signature }
   const events = [
@@ -84,7 +87,7 @@ export function breaks(words: ChatWords, end: (events: readonly FakeEvent[]) => 
 }
 
 /** The data of these events, one event each. */
-export function told(events: readonly (object | string)[]): FakeAnswer {
+export function reported(events: readonly (object | string)[]): FakeAnswer {
   return streams(events.map((one) => ({ data: typeof one === 'string' ? one : JSON.stringify(one) })))
 }
 

@@ -79,8 +79,8 @@ export const MESSAGES_NATIVE: Readonly<Record<string, Scenario>> = {
       const { seen, body } = await asked(world, answersMessages(), more)
       equal(seen.error, null)
       match(seen.text, /Hello there, you$/)
-      const [, said] = body['messages'] as readonly { readonly content: readonly Block[] }[]
-      const [thought] = said?.content ?? []
+      const [, stated] = body['messages'] as readonly { readonly content: readonly Block[] }[]
+      const [thought] = stated?.content ?? []
       same([thought?.['thinking'], thought?.['signature']], [SIGNED.thinking, SIGNED.signature])
     }
   },
@@ -203,8 +203,8 @@ async function twoSteps(world: World, isStream: boolean): Promise<void> {
   same(cities, ['Oslo', 'Rome'])
   equal(seen.text, WORDS)
   equal(made.length, 2)
-  const [, said, results] = body['messages'] as readonly { readonly content: readonly Block[] }[]
-  same([said?.content[0]?.['id'], said?.content[0]?.['input']], [TOOL_ID, { city: 'Oslo' }])
+  const [, written, results] = body['messages'] as readonly { readonly content: readonly Block[] }[]
+  same([written?.content[0]?.['id'], written?.content[0]?.['input']], [TOOL_ID, { city: 'Oslo' }])
   equal(results?.content[0]?.['tool_use_id'], TOOL_ID)
   match(JSON.stringify(results.content[0]?.['content']), /rain in Oslo/)
 }

@@ -11,7 +11,7 @@ import {
 import type { FakeAnswer, FakeCall, FakeProvider } from '../../../support/inference/fake-provider.ts'
 import { Steps } from '../../../support/inference/fake-stream.ts'
 import { PROVIDER_ANSWERS, PROVIDER_STREAMS } from '../../../support/inference/provider-streams.ts'
-import { breaks, CALL_ID, CALLS, says, SIGNED, THINKS, THINKS_AND_CALLS, told } from './answers.ts'
+import { breaks, CALL_ID, CALLS, says, SIGNED, THINKS, THINKS_AND_CALLS, reported } from './answers.ts'
 import type { Ask, ChatClient } from '../clients/client.ts'
 
 export interface World {
@@ -96,8 +96,8 @@ export const NATIVE: Readonly<Record<string, Scenario>> = {
       const { seen, body } = await asked(world, answersChat(), { isStream, hasTool: true, look })
       equal(seen.error, null)
       equal(seen.text, WORDS)
-      const [, said] = body['messages'] as readonly Readonly<Record<string, unknown>>[]
-      const [detail] = (said?.['reasoning_details'] ?? []) as readonly Partial<typeof SIGNED>[]
+      const [, stated] = body['messages'] as readonly Readonly<Record<string, unknown>>[]
+      const [detail] = (stated?.['reasoning_details'] ?? []) as readonly Partial<typeof SIGNED>[]
       // A strict provider refuses the member: it is cut out for it.
       if (isStrict(world)) equal(detail, undefined)
       else if (world.client.replaysReasoning)
@@ -146,7 +146,7 @@ export const NATIVE: Readonly<Record<string, Scenario>> = {
 export const DIALECTS: Readonly<Record<string, Scenario>> = {
   'streams of other providers': async (world) => {
     for (const [name, events] of Object.entries(PROVIDER_STREAMS)) {
-      const { seen } = await asked(world, told(events), { isStream: true })
+      const { seen } = await asked(world, reported(events), { isStream: true })
       equal(seen.error, null, name)
       const isCall = name.endsWith(' tool')
       equal(seen.text, isCall ? '' : 'Hi there', name)
@@ -254,8 +254,8 @@ async function twoSteps(world: World, isStream: boolean): Promise<void> {
   same(cities, ['Oslo', 'Rome'])
   equal(seen.text, WORDS)
   equal(calls.length, 2)
-  const [, said, result] = body['messages'] as readonly Readonly<Record<string, unknown>>[]
-  const [first] = said?.['tool_calls'] as readonly { id: string; function: { arguments: string } }[]
+  const [, written, result] = body['messages'] as readonly Readonly<Record<string, unknown>>[]
+  const [first] = written?.['tool_calls'] as readonly { id: string; function: { arguments: string } }[]
   equal(first?.id, CALL_ID)
   same(JSON.parse(first.function.arguments), { city: 'Oslo' })
   equal(result?.['tool_call_id'], CALL_ID)

@@ -35,14 +35,14 @@ const DETAILS: Readonly<Record<string, (step: ModelStep, sign: Sign) => Details>
   },
   'or-gemini': (step, sign) => {
     const [first] = step.calls
-    const told = { type: 'reasoning.text', text: step.thought, format: GEMINI }
+    const reported = { type: 'reasoning.text', text: step.thought, format: GEMINI }
     // Without calls the signature is that of the text.
     if (first === undefined) {
       const data = sign({ format: GEMINI, of: 'text' })
-      return [told, { type: 'reasoning.encrypted', data, format: GEMINI }]
+      return [reported, { type: 'reasoning.encrypted', data, format: GEMINI }]
     }
     const data = sign({ format: GEMINI, of: JSON.stringify([first.name, first.args]) })
-    return [told, { type: 'reasoning.encrypted', data, id: callId(step, 0), format: GEMINI }]
+    return [reported, { type: 'reasoning.encrypted', data, id: callId(step, 0), format: GEMINI }]
   },
 }
 
@@ -127,8 +127,8 @@ function fragmentsOf({ signature, ...detail }: Members): readonly Members[] {
   const member = type === 'reasoning.summary' ? 'summary' : 'text'
   const text = detail[member]
   if (typeof text !== 'string') return [detail]
-  const told = [text.slice(0, 4), text.slice(4)].map((piece) => ({ ...detail, [member]: piece }))
-  return signature === undefined ? told : [...told, { type, signature, format }]
+  const reported = [text.slice(0, 4), text.slice(4)].map((piece) => ({ ...detail, [member]: piece }))
+  return signature === undefined ? reported : [...reported, { type, signature, format }]
 }
 
 /** The signatures of a message, each with what it stands for there. */

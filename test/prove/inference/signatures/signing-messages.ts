@@ -21,7 +21,7 @@ export function signingMessages(by: string, issued: IssuedSignatures): FakeAnswe
     if (wrong !== null) return refusesMessages(400, { message: wrong })(call, reply)
     const step = stepAt(placeIn(call.body.toString()), issued.mark(by))
     const isThinking = ((body['thinking'] ?? {}) as Members)['type'] === 'enabled'
-    const content = [...(isThinking ? thoughtsOf(step, by, issued) : []), ...saidOf(step)]
+    const content = [...(isThinking ? thoughtsOf(step, by, issued) : []), ...statedOf(step)]
     const answer = body['stream'] === true ? streams(eventsOf(content)) : wholeJson(200, wholeOf(content))
     return answer(call, reply)
   })
@@ -38,7 +38,7 @@ function thoughtsOf({ thought, hasHidden }: ModelStep, by: string, issued: Issue
   return hasHidden ? [shown, { type: 'redacted_thinking', data: issued.sign(by, hiddenThought) }] : [shown]
 }
 
-function saidOf({ mark, text, calls }: ModelStep): readonly Members[] {
+function statedOf({ mark, text, calls }: ModelStep): readonly Members[] {
   return [
     ...(text === null ? [] : [{ type: 'text', text }]),
     ...calls.map(({ name, args }, nth) => ({

@@ -67,7 +67,7 @@ function eventsOf(response: Members, done: { readonly output: readonly Members[]
 /** Texts come in two pieces, and what is encrypted with the item that is whole. */
 function itemEvents(item: Members, output_index: number): readonly Members[] {
   const at = { item_id: item['id'], output_index }
-  const told = (kind: string, text: string, place: Members): readonly Members[] =>
+  const reported = (kind: string, text: string, place: Members): readonly Members[] =>
     [text.slice(0, 4), text.slice(4)].map((piece) => ({
       type: `response.${kind}.delta`,
       ...at,
@@ -86,7 +86,7 @@ function itemEvents(item: Members, output_index: number): readonly Members[] {
       return [
         added({ summary: [] }),
         { type: 'response.reasoning_summary_part.added', ...at, ...place, part: { ...part, text: '' } },
-        ...told('reasoning_summary_text', part?.text ?? '', place),
+        ...reported('reasoning_summary_text', part?.text ?? '', place),
         { type: 'response.reasoning_summary_text.done', ...at, ...place, text: part?.text },
         { type: 'response.reasoning_summary_part.done', ...at, ...place, part },
         end,
@@ -98,7 +98,7 @@ function itemEvents(item: Members, output_index: number): readonly Members[] {
       return [
         added({ content: [], status: 'in_progress' }),
         { type: 'response.content_part.added', ...at, ...place, part: { ...part, text: '' } },
-        ...told('output_text', part?.text ?? '', { ...place, logprobs: [] }),
+        ...reported('output_text', part?.text ?? '', { ...place, logprobs: [] }),
         { type: 'response.output_text.done', ...at, ...place, text: part?.text, logprobs: [] },
         { type: 'response.content_part.done', ...at, ...place, part },
         end,
@@ -108,7 +108,7 @@ function itemEvents(item: Members, output_index: number): readonly Members[] {
       const json = String(item['arguments'])
       return [
         added({ arguments: '', status: 'in_progress' }),
-        ...told('function_call_arguments', json, {}),
+        ...reported('function_call_arguments', json, {}),
         { type: 'response.function_call_arguments.done', ...at, name: item['name'], arguments: json },
         end,
       ]

@@ -15,7 +15,7 @@ export class Faults {
   }
 
   /** @param tried cases in all */
-  told(tried: number): string {
+  reported(tried: number): string {
     const cases = `${tried.toLocaleString('en')} cases`
     return this.isNone ? `${cases}, 0 wrong` : `${cases}, ${this.#count} wrong: ${this.#first.join(' | ')}`
   }

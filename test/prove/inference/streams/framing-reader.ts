@@ -3,7 +3,7 @@ import { randomFrom } from '../../../support/embeddings/random-answers.ts'
 import { bodyOf } from '../../../support/inference/fake-stream.ts'
 import { eventsOf } from '../../../support/inference/sse-reference.ts'
 import type { Proof } from '../../proof.ts'
-import { isSaid, type ProvedDialect } from '../dialects/proved-dialect.ts'
+import { isStated, type ProvedDialect } from '../dialects/proved-dialect.ts'
 import { Faults } from './faults.ts'
 import { bodyIn, framingsOf } from './framings.ts'
 import { mutated, piecesOf } from './mutations.ts'
@@ -20,7 +20,7 @@ export interface ReaderSize {
 
 /** Microseconds of CPU of one stream of a few KiB, the compiler of the runtime included. */
 const STREAM_CPU_US_MAX = 2_000_000
-const SAID_EACH = 100_000
+const SAID_EACHOnce = 100_000
 
 export function inProcess(proof: Proof, dialect: ProvedDialect, size: ReaderSize): void {
   everyByte(proof, dialect, size)
@@ -55,7 +55,7 @@ function everyByte(proof: Proof, dialect: ProvedDialect, { streams: count, cuts 
   proof.check(
     `${dialect.name}, reader: the same bytes in every framing, cut at every byte`,
     faults.isNone,
-    faults.told(tried),
+    faults.reported(tried),
   )
 }
 
@@ -75,7 +75,7 @@ function unended(proof: Proof, dialect: ProvedDialect): void {
   proof.check(
     `${dialect.name}, reader: a last event without its empty line does not count`,
     faults.isNone,
-    faults.told(recorded.length),
+    faults.reported(recorded.length),
   )
 }
 
@@ -93,8 +93,8 @@ function outcomeOf(dialect: ProvedDialect, pieces: readonly Buffer[]): string {
   const end = stream.end()
   given.push(...lastOf(stream))
   const { usage, outputBytes, isDone } = stream
-  const told = JSON.stringify({ usage, outputBytes, isDone })
-  return `${Buffer.concat(given).toString('latin1')}${told} ${end === null ? 'whole' : end.name}`
+  const logged = JSON.stringify({ usage, outputBytes, isDone })
+  return `${Buffer.concat(given).toString('latin1')}${logged} ${end === null ? 'whole' : end.name}`
 }
 
 /** The events that a whole stream keeps back. */
@@ -120,15 +120,15 @@ function mutations(proof: Proof, dialect: ProvedDialect, count: number): void {
     if (found.isWhole) whole++
     if (found.lie !== null) lies.add(`${named}: ${found.lie}`)
     if (found.shape !== null) shapes.add(`${named}: ${found.shape}`)
-    if ((nth + 1) % SAID_EACH === 0) proof.say(`${nth + 1} mutated streams, ${whole} of them whole`)
+    if ((nth + 1) % SAID_EACHOnce === 0) proof.say(`${nth + 1} mutated streams, ${whole} of them whole`)
   }
   const about = `${dialect.name}, reader, mutated streams`
-  proof.check(`${about}: none hangs`, slow.isNone, slow.told(count))
-  proof.check(`${about}: no crash, and events in order alone`, shapes.isNone, shapes.told(count))
+  proof.check(`${about}: none hangs`, slow.isNone, slow.reported(count))
+  proof.check(`${about}: no crash, and events in order alone`, shapes.isNone, shapes.reported(count))
   proof.check(
     `${about}: never whole where the provider did not finish, never other words`,
     lies.isNone && whole > 0 && whole < count,
-    `${lies.told(count)}; ${whole.toLocaleString('en')} whole`,
+    `${lies.reported(count)}; ${whole.toLocaleString('en')} whole`,
   )
 }
 
@@ -157,8 +157,8 @@ function readMutated(dialect: ProvedDialect, body: Buffer, pieces: readonly Buff
   const text = Buffer.concat(given).toString()
   const shape = shapeOf(text)
   const judged = dialect.judge(eventsOf(body))
-  const heard = shape === null ? dialect.hear(text).text : judged.text
-  const isLie = isWhole && !(judged.isFinished && isSaid(judged, heard))
+  const received = shape === null ? dialect.hear(text).text : judged.text
+  const isLie = isWhole && !(judged.isFinished && isStated(judged, received))
   return {
     isWhole,
     lie: isLie ? `${judged.isFinished} ${body.toString('base64')}` : null,

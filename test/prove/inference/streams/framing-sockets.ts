@@ -5,7 +5,7 @@ import type { FakeAnswer, FakeCall } from '../../../support/inference/fake-provi
 import { streams, type FakeEnding } from '../../../support/inference/fake-stream.ts'
 import { eventsOf } from '../../../support/inference/sse-reference.ts'
 import type { Proof } from '../../proof.ts'
-import { isSaid, type ProvedDialect } from '../dialects/proved-dialect.ts'
+import { isStated, type ProvedDialect } from '../dialects/proved-dialect.ts'
 import { Faults, together } from './faults.ts'
 import { bodyIn, framed, framingsOf, type Framing } from './framings.ts'
 import { mutated, piecesOf } from './mutations.ts'
@@ -76,9 +76,9 @@ async function cuts({ proof, dialect, stand }: Trying, { step, singly }: SocketS
     stand.call(dialect, { model: 'acme/one', prompt: promptOf(nth) })
   const usual = await call(-1)
   const expected = dialect.masked(usual.text)
-  const heard = dialect.hear(usual.text)
+  const received = dialect.hear(usual.text)
   const faults = new Faults()
-  if (heard.text !== WORDS.join('') || !heard.isTerminated || !usual.isComplete) faults.add(usual.text)
+  if (received.text !== WORDS.join('') || !received.isTerminated || !usual.isComplete) faults.add(usual.text)
   await together([...cases.keys()], AT_ONCE, async (nth) => {
     const { text, isComplete } = await call(nth)
     if (isComplete && dialect.masked(text) === expected) return
@@ -88,7 +88,7 @@ async function cuts({ proof, dialect, stand }: Trying, { step, singly }: SocketS
   proof.check(
     `${dialect.name}, sockets: the caller's stream is the same in every framing, wherever it is cut`,
     faults.isNone,
-    faults.told(cases.length),
+    faults.reported(cases.length),
   )
 }
 
@@ -122,15 +122,15 @@ async function damages({ proof, dialect, stand }: Trying, count: number): Promis
     if (read.status !== 200 || !dialect.hear(read.text).isTerminated) return
     whole++
     const judged = dialect.judge(eventsOf(damageOf(nth).body))
-    if (!judged.isFinished || !isSaid(judged, dialect.hear(read.text).text)) lies.add(`stream ${nth}`)
+    if (!judged.isFinished || !isStated(judged, dialect.hear(read.text).text)) lies.add(`stream ${nth}`)
   })
   const about = `${dialect.name}, sockets, mutated streams`
-  proof.check(`${about}: none hangs`, hung.isNone, hung.told(count))
-  proof.check(`${about}: whole, or broken off and said so`, wrong.isNone, wrong.told(count))
+  proof.check(`${about}: none hangs`, hung.isNone, hung.reported(count))
+  proof.check(`${about}: whole, or broken off and said so`, wrong.isNone, wrong.reported(count))
   proof.check(
     `${about}: no end behind what the provider did not finish`,
     lies.isNone && whole > 0 && whole < count,
-    `${lies.told(count)}; ${whole} whole`,
+    `${lies.reported(count)}; ${whole} whole`,
   )
 }
 

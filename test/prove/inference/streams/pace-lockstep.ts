@@ -35,7 +35,7 @@ export async function lockstep(proof: Proof, dialect: ProvedDialect): Promise<vo
   proof.check(
     `${dialect.name}: every event reaches the caller before the provider sends the next one`,
     faults.isNone,
-    `${faults.told(tried)}, ${delays.length.toLocaleString('en')} events`,
+    `${faults.reported(tried)}, ${delays.length.toLocaleString('en')} events`,
   )
   const delayMs = median(delays)
   proof.checkTimed(
@@ -84,7 +84,7 @@ async function oneStream(
       allow(had >= held ? events.length + 1 : had + 1)
     },
   })
-  const heard = dialect.hear(read.text)
-  if (heard.text === words.join('') && heard.isTerminated && read.isComplete) return null
+  const received = dialect.hear(read.text)
+  if (received.text === words.join('') && received.isTerminated && read.isComplete) return null
   return `stopped behind ${had} of ${events.length} events, ${read.isComplete ? 'ended' : 'cut'}`
 }

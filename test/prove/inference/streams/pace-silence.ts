@@ -77,8 +77,8 @@ interface Silence extends Clocks {
 /** 90 s before the first output, and 90 s after it. */
 async function lives(proof: Proof, dialect: ProvedDialect, silence: Silence): Promise<void> {
   const { speed, name } = silence
-  let toldMs = NaN
-  const stand = await standAt(proof, { ...silence, committed: (ms) => (toldMs = ms) })
+  let reportedMs = NaN
+  const stand = await standAt(proof, { ...silence, committed: (ms) => (reportedMs = ms) })
   const events = dialect.streamOf(WORDS)
   const { firstOutput } = dialect.placesOf(WORDS)
   const [begin, rest] = [events.slice(0, firstOutput + 1), events.slice(firstOutput + 1)]
@@ -104,8 +104,8 @@ async function lives(proof: Proof, dialect: ProvedDialect, silence: Silence): Pr
   )
   proof.check(
     `${about}: the time to the first output that is told is the caller's`,
-    toldMs >= SILENT_MS / speed - TIMER_MS && toldMs <= clock.firstWordMs,
-    `${((toldMs * speed) / 1_000).toFixed(1)} s of ${((clock.firstWordMs * speed) / 1_000).toFixed(1)} s`,
+    reportedMs >= SILENT_MS / speed - TIMER_MS && reportedMs <= clock.firstWordMs,
+    `${((reportedMs * speed) / 1_000).toFixed(1)} s of ${((clock.firstWordMs * speed) / 1_000).toFixed(1)} s`,
   )
   const gapMs = clock.longestMs * speed
   proof.checkTimed(
@@ -144,21 +144,22 @@ async function isLate(
   stand.second.usually(streams(events))
   const before = stand.call(dialect)
   await stand.first.arrived(0)
-  const [fallen, told] = await Promise.all([before, stand.call(dialect)])
-  const heard = dialect.hear(told.text)
-  const isTold = !told.isComplete && heard.errors === 1 && heard.text === WORDS[0] && !heard.isTerminated
+  const [fallen, answer] = await Promise.all([before, stand.call(dialect)])
+  const received = dialect.hear(answer.text)
+  const isReported =
+    !answer.isComplete && received.errors === 1 && received.text === WORDS[0] && !received.isTerminated
   const isFallen = fallen.isComplete && dialect.hear(fallen.text).isTerminated
   const silent = `${FIRST_OUTPUT_MS_DEFAULT / 1_000} s of ${isCommenting ? 'comments alone' : 'silence'}`
   proof.check(
     `${dialect.name}: behind ${silent} another answers, or the caller is told`,
-    isFallen && isTold && stand.second.calls.length === 1,
-    `${isFallen ? 'another answers' : fallen.text}; ${isTold ? 'told' : told.text}`,
+    isFallen && isReported && stand.second.calls.length === 1,
+    `${isFallen ? 'another answers' : fallen.text}; ${isReported ? 'told' : answer.text}`,
   )
 }
 
 function isWholeOf(dialect: ProvedDialect, { status, text, isComplete }: ReadStream): boolean {
-  const heard = dialect.hear(text)
-  return status === 200 && isComplete && heard.isTerminated && heard.text === WORDS.join('')
+  const received = dialect.hear(text)
+  return status === 200 && isComplete && received.isTerminated && received.text === WORDS.join('')
 }
 
 type Pause = (reply: FakeReply) => Promise<void>

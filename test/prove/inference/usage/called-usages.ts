@@ -10,7 +10,7 @@ import { costOf, pricesBy, tokensBy, type AllPrices } from '../cost-oracle.ts'
 import type { ProtocolModel } from '../protocols/protocol-front.ts'
 import { Faults, together } from '../streams/faults.ts'
 import { TELLINGS, type Members, type Telling } from './tellings.ts'
-import { toldForms, type ToldForm } from './told-forms.ts'
+import { reportedForms, type ReportedForm } from './told-forms.ts'
 
 /** The usage that a provider reports in one call, and its cost. */
 interface Plan {
@@ -103,7 +103,7 @@ interface Asking {
   readonly path: string
   body(model: string, prompt: string): Members
   /** Of an event, or of a whole answer; absent: none is reported. */
-  usageIn(told: Members): unknown
+  usageIn(reported: Members): unknown
 }
 
 const ASKING: Readonly<Record<Dialect, Asking>> = {
@@ -137,7 +137,7 @@ interface Asked {
   /** Of the request, as the books have it. */
   readonly id: string
   readonly dialect: Dialect
-  readonly told: Members | null
+  readonly shown: Members | null
   readonly text: string
 }
 
@@ -147,7 +147,7 @@ export async function checkCalledUsages(
   stand: UsageStand,
   { models, count }: { readonly models: UsageModels; readonly count: number },
 ): Promise<void> {
-  const forms = await toldForms()
+  const forms = await reportedForms()
   for (const dialect of DIALECTS)
     for (const telling of TELLINGS) {
       const plans = Array.from({ length: 2 * count }, (_, nth) => ({
@@ -169,7 +169,7 @@ export async function checkCalledUsages(
       proof.check(
         `${dialect} at ${telling.protocol}: charged and told are what the oracle has`,
         faults.isNone,
-        faults.told(asked.length),
+        faults.reported(asked.length),
       )
     }
 }
@@ -193,27 +193,27 @@ async function ask({ base, key }: UsageStand, { dialect, model, plan, isStream }
   const text = Buffer.from(bytes).toString()
   const answers = isStream ? eventsIn(bytes) : [JSON.parse(text) as Members]
   const usages = answers.map(usageIn).filter((usage) => (usage ?? null) !== null)
-  const told = (usages.at(-1) ?? null) as Members | null
-  return { plan, id: response.headers.get('x-request-id') ?? '', dialect, told, text }
+  const reported = (usages.at(-1) ?? null) as Members | null
+  return { plan, id: response.headers.get('x-request-id') ?? '', dialect, shown: reported, text }
 }
 
 interface Paid {
   readonly charged: number | undefined
-  readonly form: ToldForm | null
+  readonly form: ReportedForm | null
 }
 
 function wrongOf(
-  { told, text }: Asked,
+  { shown, text }: Asked,
   costNano: bigint | undefined,
   { charged, form }: Paid,
 ): string | null {
-  if (told === null) return `no usage in ${text}`
+  if (shown === null) return `no usage in ${text}`
   try {
-    form?.check(told)
+    form?.check(shown)
   } catch (problem) {
-    return `its clients refuse ${JSON.stringify(told)}: ${String(problem)}`
+    return `its clients refuse ${JSON.stringify(shown)}: ${String(problem)}`
   }
-  const cost = Math.round(Number(told['cost']) * NANO_PER_USD)
-  const isRight = BigInt(cost) === costNano && charged === cost && told['is_estimated'] === undefined
-  return isRight ? null : `told ${cost}, charged ${charged}, not ${costNano}: ${JSON.stringify(told)}`
+  const cost = Math.round(Number(shown['cost']) * NANO_PER_USD)
+  const isRight = BigInt(cost) === costNano && charged === cost && shown['is_estimated'] === undefined
+  return isRight ? null : `told ${cost}, charged ${charged}, not ${costNano}: ${JSON.stringify(shown)}`
 }

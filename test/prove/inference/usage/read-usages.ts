@@ -7,7 +7,7 @@ import { costOf, pricesBy, tokensBy, type Tokens } from '../cost-oracle.ts'
 import { Faults } from '../streams/faults.ts'
 import { spoiled } from './spoiled.ts'
 import { TELLINGS, type Members, type Telling } from './tellings.ts'
-import { toldForms, type Ended, type ToldForm } from './told-forms.ts'
+import { reportedForms, type Ended, type ReportedForm } from './told-forms.ts'
 import { orNull } from '../../../support/must.ts'
 import { failuresOfEvents } from '../../../../src/server/upstream/provider-failure.ts'
 import { textCostNano, usdOfNano } from '../../../../src/schemas/money/costs.ts'
@@ -21,12 +21,12 @@ const SEEN = {
   ...{ outputBytes: 8, isWhole: true },
 }
 
-type Forms = Readonly<Record<Dialect, ToldForm>>
+type Forms = Readonly<Record<Dialect, ReportedForm>>
 type Random = (below: number) => number
 
 /** @param count usages of each protocol, and as many with invalid figures */
 export async function checkReadUsages(proof: Proof, count: number): Promise<void> {
-  const forms = await toldForms()
+  const forms = await reportedForms()
   const random = (below: number): number => proof.random(Math.min(below, 2 ** 31))
   for (const telling of TELLINGS) {
     const [honest, hostile] = [new Faults(), new Faults()]
@@ -39,12 +39,12 @@ export async function checkReadUsages(proof: Proof, count: number): Promise<void
     proof.check(
       `${telling.protocol}: charged and told, in each dialect, are what the oracle has`,
       honest.isNone,
-      honest.told(count),
+      honest.reported(count),
     )
     proof.check(
       `${telling.protocol}: figures that are none are estimated, and nothing is counted twice`,
       hostile.isNone,
-      hostile.told(count),
+      hostile.reported(count),
     )
   }
 }
@@ -59,7 +59,7 @@ function honestWrong(telling: Telling, forms: Forms, random: Random): string | n
   const expected = costOf(truth, price)
   if (BigInt(nano) !== expected || end.isEstimated)
     return `${textOf(answer)} costs ${nano}, not ${expected}; estimated: ${end.isEstimated}`
-  return toldWrong(forms, end, { nano, expected: truth })
+  return reportedWrong(forms, end, { nano, expected: truth })
 }
 
 /** One figure is not a count; nothing else is known of the call. */
@@ -74,7 +74,7 @@ function hostileWrong(telling: Telling, forms: Forms, random: Random): string | 
   const { input, cacheRead, cacheWrite } = end.usage
   const [most, found] = [truth.input + truth.cacheRead + truth.cacheWrite, input + cacheRead + cacheWrite]
   if (!end.isEstimated && found > most) return `${textOf(answer)}: a prompt of ${found}, not of ${most}`
-  return toldWrong(forms, end, { nano: textCostNano(end.usage, pricesBy(random)) })
+  return reportedWrong(forms, end, { nano: textCostNano(end.usage, pricesBy(random)) })
 }
 
 interface Answer {
@@ -110,16 +110,16 @@ interface Paid {
   readonly expected?: Tokens
 }
 
-function toldWrong(forms: Forms, end: Ended, { nano, expected }: Paid): string | null {
+function reportedWrong(forms: Forms, end: Ended, { nano, expected }: Paid): string | null {
   for (const dialect of DIALECTS) {
     const { shown, read, check } = forms[dialect]
-    const told = JSON.parse(shown(end, nano).whole) as Members
+    const reported = JSON.parse(shown(end, nano).whole) as Members
     try {
-      check(told)
+      check(reported)
     } catch (problem) {
-      return `${dialect}: its clients refuse ${JSON.stringify(told)}: ${String(problem)}`
+      return `${dialect}: its clients refuse ${JSON.stringify(reported)}: ${String(problem)}`
     }
-    const { prompt, cacheRead, cacheWrite, answer, reasoning, total } = read(told)
+    const { prompt, cacheRead, cacheWrite, answer, reasoning, total } = read(reported)
     const of: Pick<Tokens, 'input' | 'cacheRead' | 'cacheWrite' | 'output' | 'reasoning'> =
       expected ?? end.usage
     const sums = [of.input + of.cacheRead + of.cacheWrite, of.output + of.reasoning] as const
@@ -128,9 +128,9 @@ function toldWrong(forms: Forms, end: Ended, { nano, expected }: Paid): string |
       answer === sums[1] &&
       (total === undefined || total === sums[0] + sums[1]) &&
       [cacheRead, cacheWrite, reasoning].join() === [of.cacheRead, of.cacheWrite, of.reasoning].join() &&
-      told['cost'] === usdOfNano(nano) &&
-      (told['is_estimated'] ?? false) === end.isEstimated
-    if (!isRight) return `${dialect} is told ${JSON.stringify(told)} of ${JSON.stringify(of)}`
+      reported['cost'] === usdOfNano(nano) &&
+      (reported['is_estimated'] ?? false) === end.isEstimated
+    if (!isRight) return `${dialect} is told ${JSON.stringify(reported)} of ${JSON.stringify(of)}`
   }
   return null
 }

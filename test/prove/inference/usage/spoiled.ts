@@ -1,10 +1,10 @@
 /** What providers write where a count should be. */
-import { TOKENS_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
+import { REPORTED_TOKENS_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import type { Members } from './tellings.ts'
 
 /** JSON has no word for the last: the member is missing. */
 const NO_COUNTS: readonly unknown[] = [
-  ...[-1, -0.5, 0.5, 1e300, TOKENS_TOLD_MAX + 1, '9', '', null, true, [], {}, undefined],
+  ...[-1, -0.5, 0.5, 1e300, REPORTED_TOKENS_MAX + 1, '9', '', null, true, [], {}, undefined],
 ]
 
 export interface Spoiled {

@@ -9,7 +9,7 @@ import {
   geminiUsage,
   messagesUsage,
   responsesUsage,
-  type Told,
+  type Answer,
   type Tokens,
 } from '../cost-oracle.ts'
 import { countOf } from '../../../../src/dialects/usage.ts'
@@ -18,9 +18,9 @@ import { MEDIA_KINDS } from '../../../../src/schemas/money/costs.ts'
 export type Members = Readonly<Record<string, unknown>>
 
 /** What every answer says: there is output, so that none in the figures is a mistake. */
-export const SAID = ['Hi', ' there']
+export const SAIDOnce = ['Hi', ' there']
 
-export interface Telling extends Told {
+export interface Telling extends Answer {
   readonly protocol: TextProtocol
   usage(tokens: Tokens): object
   /** Without a usage it is missing. */
@@ -39,7 +39,7 @@ function halfOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, halfOf(member)]))
 }
 
-const toldBy = (name: string, usage: object | null): object => (usage === null ? {} : { [name]: usage })
+const reportedBy = (name: string, usage: object | null): object => (usage === null ? {} : { [name]: usage })
 const lines = (events: readonly object[]): readonly FakeEvent[] =>
   events.map((event) => ({ data: JSON.stringify(event) }))
 const byType = (events: readonly object[]): readonly FakeEvent[] =>
@@ -60,29 +60,36 @@ const CHAT: Telling = {
   usage: chatUsage,
   whole: (usage) => ({
     ...{ ...CHUNK, object: 'chat.completion' },
-    choices: [{ index: 0, message: { role: 'assistant', content: SAID.join('') }, finish_reason: 'stop' }],
-    ...toldBy('usage', usage),
+    choices: [
+      { index: 0, message: { role: 'assistant', content: SAIDOnce.join('') }, finish_reason: 'stop' },
+    ],
+    ...reportedBy('usage', usage),
   }),
   streams: [
     // OpenAI: after the end.
     (usage) => [
-      ...lines([...SAID.map((content) => chunk({ content }, null, { usage: null })), chunk({}, 'stop')]),
-      ...lines([{ ...CHUNK, choices: [], ...toldBy('usage', usage) }]),
+      ...lines([...SAIDOnce.map((content) => chunk({ content }, null, { usage: null })), chunk({}, 'stop')]),
+      ...lines([{ ...CHUNK, choices: [], ...reportedBy('usage', usage) }]),
       DONE,
     ],
     // Others: in each chunk, all so far; the last one ends the answer.
     (usage) => [
       ...lines(
-        SAID.map((content) => chunk({ content }, null, toldBy('usage', halfOf(usage) as object | null))),
+        SAIDOnce.map((content) =>
+          chunk({ content }, null, reportedBy('usage', halfOf(usage) as object | null)),
+        ),
       ),
-      ...lines([chunk({}, 'stop', toldBy('usage', usage))]),
+      ...lines([chunk({}, 'stop', reportedBy('usage', usage))]),
       DONE,
     ],
     // Moonshot: within the choice.
     (usage) => [
-      ...lines(SAID.map((content) => chunk({ content }, null))),
+      ...lines(SAIDOnce.map((content) => chunk({ content }, null))),
       ...lines([
-        { ...CHUNK, choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...toldBy('usage', usage) }] },
+        {
+          ...CHUNK,
+          choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...reportedBy('usage', usage) }],
+        },
       ]),
       DONE,
     ],
@@ -91,7 +98,7 @@ const CHAT: Telling = {
 
 const MESSAGE = {
   ...{ id: 'msg_1', type: 'message', status: 'completed', role: 'assistant' },
-  content: [{ type: 'output_text', text: SAID.join(''), annotations: [], logprobs: [] }],
+  content: [{ type: 'output_text', text: SAIDOnce.join(''), annotations: [], logprobs: [] }],
 }
 const completed = (usage: object | null): object => ({
   ...{ ...RESPONSE, status: 'completed', completed_at: RESPONSE.created_at + 1, output: [MESSAGE] },
@@ -108,7 +115,7 @@ const RESPONSES: Telling = {
       named(
         numbered([
           { type: 'response.created', response: RESPONSE },
-          ...messageEvents(SAID),
+          ...messageEvents(SAIDOnce),
           { type: 'response.completed', response: completed(usage) },
         ]),
       ),
@@ -117,14 +124,14 @@ const RESPONSES: Telling = {
       named(
         numbered([
           { type: 'response.created', response: { ...RESPONSE, usage: halfOf(usage) } },
-          ...messageEvents(SAID),
+          ...messageEvents(SAIDOnce),
           { type: 'response.completed', response: completed(usage) },
         ]),
       ),
   ],
 }
 
-const WORDS = [block({ type: 'text', text: '' }), ...SAID.map((one) => text(one)), blockEnd()]
+const WORDS = [block({ type: 'text', text: '' }), ...SAIDOnce.map((one) => text(one)), blockEnd()]
 /** Figures of the prompt, which Anthropic reports at the beginning. */
 function promptOf(usage: object | null): object | null {
   if (usage === null) return null
@@ -146,7 +153,7 @@ const MESSAGES: Telling = {
   usage: messagesUsage,
   whole: (usage) => {
     const { message } = started() as { readonly message: Members }
-    const content = [{ type: 'text', text: SAID.join('') }]
+    const content = [{ type: 'text', text: SAIDOnce.join('') }]
     return { ...message, content, stop_reason: 'end_turn', usage }
   },
   streams: [
@@ -167,10 +174,10 @@ const MESSAGES: Telling = {
 }
 
 const GEMINI_HEAD = { modelVersion: 'gemini-fake-2026', responseId: 'gemini-fake-0001' }
-const candidate = (said: string, finish: string | null): object => ({
+const candidate = (stated: string, finish: string | null): object => ({
   candidates: [
     {
-      ...{ index: 0, content: { role: 'model', parts: [{ text: said }] } },
+      ...{ index: 0, content: { role: 'model', parts: [{ text: stated }] } },
       ...(finish !== null && { finishReason: finish }),
     },
   ],
@@ -183,24 +190,24 @@ const GEMINI: Telling = {
   sums: ['promptTokenCount'],
   usage: geminiUsage,
   whole: (usage) => ({
-    ...candidate(SAID.join(''), 'STOP'),
-    ...toldBy('usageMetadata', usage),
+    ...candidate(SAIDOnce.join(''), 'STOP'),
+    ...reportedBy('usageMetadata', usage),
     ...GEMINI_HEAD,
   }),
   streams: [
     // Google: in each chunk, of which the last counts.
     (usage) =>
       lines(
-        SAID.map((said, nth) => ({
-          ...candidate(said, nth === SAID.length - 1 ? 'STOP' : null),
-          ...toldBy('usageMetadata', (nth === 0 ? halfOf(usage) : usage) as object | null),
+        SAIDOnce.map((text, nth) => ({
+          ...candidate(text, nth === SAIDOnce.length - 1 ? 'STOP' : null),
+          ...reportedBy('usageMetadata', (nth === 0 ? halfOf(usage) : usage) as object | null),
           ...GEMINI_HEAD,
         })),
       ),
     // After the end.
     (usage) =>
       lines([
-        { ...candidate(SAID.join(''), 'STOP'), ...GEMINI_HEAD },
+        { ...candidate(SAIDOnce.join(''), 'STOP'), ...GEMINI_HEAD },
         ...(usage === null ? [] : [{ usageMetadata: usage, ...GEMINI_HEAD }]),
       ]),
   ],

@@ -51,7 +51,7 @@ export interface Place {
   readonly syncId: string
 }
 
-export interface Told {
+export interface Answer {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
   readonly text: string
@@ -69,11 +69,11 @@ export interface Ask {
  * One request to the node, head and body in one write: one that is refused by its head is then sent all the
  * same.
  */
-export function ask(stand: Stand, input: Ask): Promise<Told> {
+export function ask(stand: Stand, input: Ask): Promise<Answer> {
   return served(() => askOnce(stand, input))
 }
 
-function askOnce({ port }: Stand, { method, path, key = null, body, headers = {} }: Ask): Promise<Told> {
+function askOnce({ port }: Stand, { method, path, key = null, body, headers = {} }: Ask): Promise<Answer> {
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
   const type = body === undefined || typeof body === 'string' ? {} : { 'content-type': 'application/json' }
   const credential = key === null ? {} : { authorization: `Bearer ${key}` }
@@ -89,10 +89,10 @@ function askOnce({ port }: Stand, { method, path, key = null, body, headers = {}
     })
     req.once('error', reject)
     req.once('response', (res) => {
-      let said = ''
-      res.setEncoding('utf8').on('data', (piece: string) => (said += piece))
+      let stated = ''
+      res.setEncoding('utf8').on('data', (piece: string) => (stated += piece))
       res.once('error', reject)
-      res.once('end', () => resolve({ status: res.statusCode ?? 0, body: parsed(said), text: said }))
+      res.once('end', () => resolve({ status: res.statusCode ?? 0, body: parsed(stated), text: stated }))
     })
     req.end(text)
   })
@@ -104,9 +104,9 @@ export const FORM = {
   body: '--edge\r\ncontent-disposition: form-data; name="file"; filename="text.txt"\r\n\r\nsome words of a plain text\n\r\n--edge--\r\n',
 }
 
-function parsed(text: string): Told['body'] {
+function parsed(text: string): Answer['body'] {
   try {
-    return JSON.parse(text) as Told['body']
+    return JSON.parse(text) as Answer['body']
   } catch {
     return {}
   }
@@ -117,11 +117,11 @@ const VIDEO_MODEL = 'sluice/clip-1'
 const LOOKS_MAX = 600
 const LOOK_MS = 200
 
-async function made(stand: Stand, given: Ask): Promise<Told['body']> {
-  const told = await ask(stand, { ...given, path: API + given.path })
-  if (told.status >= 300) throw new Error(`${given.method} ${given.path}: ${told.status} ${told.text}`)
-  const { data } = told.body
-  return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body
+async function made(stand: Stand, given: Ask): Promise<Answer['body']> {
+  const answer = await ask(stand, { ...given, path: API + given.path })
+  if (answer.status >= 300) throw new Error(`${given.method} ${given.path}: ${answer.status} ${answer.text}`)
+  const { data } = answer.body
+  return typeof data === 'object' && data !== null ? { ...answer.body, ...data } : answer.body
 }
 
 /** @param name distinguishes what this owner has from what others have */
@@ -330,7 +330,7 @@ export async function deadKeys(
   stand: Stand,
   owner: Owner,
 ): Promise<Readonly<Record<'disabled' | 'deleted' | 'unknown', string>>> {
-  const make = async (): Promise<Told['body']> =>
+  const make = async (): Promise<Answer['body']> =>
     made(stand, { method: 'POST', path: '/keys', key: owner.management, body: { name: 'dead' } })
   const [disabled, deleted] = [await make(), await make()]
   await made(stand, {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { providerKeyId } from '../../../../src/schemas/workspaces/byok.ts'
 import { prefixOf, type AnyOperation } from '../../../../src/server/operations/define.ts'
 import { failureOf } from '../../../support/scim/scim-errors.ts'
-import { FORM, type Ask, type Place, type Told } from './owners.ts'
+import { FORM, type Ask, type Place, type Answer } from './owners.ts'
 
 /** A request of an operation with given path parameters. */
 export function requestOf(operation: AnyOperation, place: Params, query = requiredQuery(operation)): Input {
@@ -78,7 +78,7 @@ export function wrongKindStatus(operation: AnyOperation): number {
 }
 
 /** Bodies of SCIM have no error type: there the text shows it. */
-export function typeOf({ body }: Told): unknown {
+export function typeOf({ body }: Answer): unknown {
   const { detail } = body
   if (typeof detail === 'string') return failureOf(detail)
   return (body as { error?: { metadata?: { error_type?: unknown } } }).error?.metadata?.error_type

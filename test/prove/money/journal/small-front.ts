@@ -32,7 +32,7 @@ export type Step =
   | { readonly what: 'release'; readonly id: string }
 
 /** One line each, before the next step. */
-export type Told =
+export type Answer =
   | Step
   /** Everything reported before is on disk; or the disk refused, and the takes of the turn never were. */
   | { readonly what: 'written' | 'refused' }
@@ -218,6 +218,6 @@ export class SmallFront {
 }
 
 /** A pipe keeps what was written, however the writer ends. */
-function tell(told: Told): void {
-  writeSync(1, `${JSON.stringify(told)}\n`)
+function tell(reported: Answer): void {
+  writeSync(1, `${JSON.stringify(reported)}\n`)
 }

@@ -1,4 +1,4 @@
-import type { Step, Told } from './small-front.ts'
+import type { Step, Answer } from './small-front.ts'
 
 /** A row that the ledger may hold for a call; `none` is no row at all. */
 export type Allowed = 'none' | `usage ${number}` | `estimated ${number}` | `forfeit ${number}`
@@ -15,10 +15,10 @@ interface Call {
  * The rows that the ledger may hold for each call of a killed front, by its reports: one of these, or none
  * where that is allowed.
  */
-export function allowedRows(told: readonly Told[]): ReadonlyMap<string, readonly Allowed[]> {
+export function allowedRows(reported: readonly Answer[]): ReadonlyMap<string, readonly Allowed[]> {
   const calls = new Map<string, Call>()
   let gathered: Call[] = []
-  for (const one of told) {
+  for (const one of reported) {
     if ('id' in one) gathered.push(begun(one, calls))
     else if (one.what === 'written') {
       for (const call of gathered) call.allowed = call.after

@@ -5,7 +5,7 @@ import { pause } from '../../../support/nodes/spawned.ts'
 import type { SpendStand } from './spend-stand.ts'
 
 /** Milliseconds in which every front has heard of a new day. */
-const HEARD_MS = 600
+const HEARD_MSOnce = 600
 const INTERVALS = ['lifetime', 'monthly', 'weekly', 'daily'] as const
 
 export interface Turn {
@@ -69,7 +69,7 @@ export interface TightLimits {
 export async function tighten(limits: TightLimits): Promise<void> {
   const { bench, turn } = limits
   await turnPage(bench, turn.day)
-  await pause(HEARD_MS)
+  await pause(HEARD_MSOnce)
   await untilTurned(bench, turn.day)
   await setLimits(limits)
 }

@@ -13,12 +13,12 @@ export async function hangingFront(proof: Proof, stand: Stand): Promise<void> {
   let found = await replacement(stand)
   // The front may have been late already when it was stopped, and the looks too rare. A supervisor that kills
   // too early, or logs nothing, is wrong at each try.
-  for (let tries = 1; proof.isShort && !(found.isSaid && isInTime(found)) && tries < TRIES_MAX; tries++)
+  for (let tries = 1; proof.isShort && !(found.isStated && isInTime(found)) && tries < TRIES_MAX; tries++)
     found = await replacement(stand)
-  const { status, ready, isSaid, silentMs, replacedMs } = found
+  const { status, ready, isStated, silentMs, replacedMs } = found
   proof.check(
     'a stopped front is not ready, and /readyz says so',
-    isSaid,
+    isStated,
     `${status}, ${ready} of 2 fronts ready`,
   )
   proof.checkTimed('after 3 s', silentMs <= FRONT_SILENT_MS + SLACK_MS, `after ${silentMs.toFixed(0)} ms`)
@@ -34,7 +34,7 @@ export async function hangingFront(proof: Proof, stand: Stand): Promise<void> {
 interface Replacement {
   readonly status: string
   readonly ready: number
-  readonly isSaid: boolean
+  readonly isStated: boolean
   /** Milliseconds until the node logged it. */
   readonly silentMs: number
   /** Milliseconds until another front was there. */
@@ -50,14 +50,14 @@ async function replacement(stand: Stand): Promise<Replacement> {
   process.kill(victim, 'SIGSTOP')
   const stoppedAt = performance.now()
   const since = (): number => performance.now() - stoppedAt
-  let [status, ready, isSaid] = ['', Number.NaN, false]
+  let [status, ready, isStated] = ['', Number.NaN, false]
   // On a crowded machine the other front may be late with its heartbeat, too.
   await until('one front of two is silent', async () => {
     const { text } = await stand.admin('/readyz')
-    const told = JSON.parse(text) as { status: string; fronts: { ready: number } }
-    ;[status, ready] = [told.status, told.fronts.ready]
-    isSaid = text.includes('fronts_silent') && status === 'degraded' && ready === 1
-    return isSaid
+    const reported = JSON.parse(text) as { status: string; fronts: { ready: number } }
+    ;[status, ready] = [reported.status, reported.fronts.ready]
+    isStated = text.includes('fronts_silent') && status === 'degraded' && ready === 1
+    return isStated
   }).catch(() => undefined)
   const silentMs = since()
   await until('it is replaced', () => stand.fronts().length === 2 && !stand.fronts().includes(victim))
@@ -65,7 +65,7 @@ async function replacement(stand: Stand): Promise<Replacement> {
   await until('the node is ready', async () =>
     (await stand.admin('/readyz')).text.includes('"status":"ready"'),
   )
-  return { status, ready, isSaid, silentMs, replacedMs }
+  return { status, ready, isStated, silentMs, replacedMs }
 }
 
 async function served(proof: Proof, stand: Stand): Promise<void> {
@@ -78,8 +78,8 @@ async function served(proof: Proof, stand: Stand): Promise<void> {
   const { text } = await stand.admin('/metrics')
   const metric = /^sluice_front_hangs_total.*$/m.exec(text)?.[0] ?? 'no metric'
   // The other front may have hung as well, where nothing moves for seconds.
-  const isTold = Number(metric.split(' ').at(-1)) >= 1 && stand.output().includes('front_hung')
-  proof.check('a metric and an event tell of it', isTold, metric)
+  const isReported = Number(metric.split(' ').at(-1)) >= 1 && stand.output().includes('front_hung')
+  proof.check('a metric and an event tell of it', isReported, metric)
 }
 
 /** A call with the first key on a connection of its own. */

@@ -6,7 +6,7 @@ import { imbalances, type Owners } from '../../../support/money/money.ts'
 import type { ReceivedWebhook } from '../../../support/webhooks/webhook-receiver.ts'
 import { Proof } from '../../proof.ts'
 import { judge, readJobs, some, type JobRow, type Submission } from '../judging.ts'
-import type { Told } from './order.ts'
+import type { Answer } from './order.ts'
 import type { Plan } from './plans.ts'
 
 /** What Postgres, Redis and storage hold in the end. */
@@ -30,7 +30,7 @@ export interface RunResult {
   /** All had ended and were reported in time. */
   readonly isCalm: boolean
   /** What each process said, the one that died first. */
-  readonly told: readonly (readonly Told[])[]
+  readonly shown: readonly (readonly Answer[])[]
   /** What they said that they should not. */
   readonly errors: string
   readonly remains: Remains
@@ -96,14 +96,14 @@ async function misledPollers(
 
 /** @returns each check of the run, by its text: what was found where it is not met */
 export function judgeRun(
-  { plan, isCalm, told, errors, remains }: RunResult,
+  { plan, isCalm, shown, errors, remains }: RunResult,
   {
     submissions,
     webhooks,
   }: { readonly submissions: readonly Submission[]; readonly webhooks: readonly ReceivedWebhook[] },
 ): ReadonlyMap<string, string | null> {
   const quiet = new Proof({ seed: 0, isShort: true, say: () => undefined })
-  const answers = told.flat().filter((one) => one.what === 'accepted')
+  const answers = shown.flat().filter((one) => one.what === 'accepted')
   const accepted = plan.wanted.flatMap((offer) =>
     answers
       .filter(({ nth }) => nth === offer.nth)

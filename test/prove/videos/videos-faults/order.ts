@@ -27,7 +27,7 @@ export interface WantedJob extends Offer {
 }
 
 /** One line each, before anything else follows. */
-export type Told =
+export type Answer =
   /** As a 202 gives it. */
   | { readonly what: 'accepted'; readonly run: string; readonly nth: number; readonly id: string }
   /** @param how the answer to the call to cancel */

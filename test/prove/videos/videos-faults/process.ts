@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import type { Owners } from '../../../support/money/money.ts'
 import { answerOf, videoInput, VIDEO_REQUEST } from '../../../support/videos/video-jobs.ts'
-import type { Order, Told, WantedJob } from './order.ts'
+import type { Order, Answer, WantedJob } from './order.ts'
 import { openParts, type Place } from './parts.ts'
 import { FaultPoints } from './points.ts'
 
@@ -84,6 +84,6 @@ async function offer(owners: Owners, { key, kind, model, prompt, callbackUrl }: 
   }
 }
 
-function tell(told: Told): void {
-  writeSync(1, `${JSON.stringify(told)}\n`)
+function tell(reported: Answer): void {
+  writeSync(1, `${JSON.stringify(reported)}\n`)
 }

@@ -17,7 +17,7 @@ const GIVE_UP_MS = 30_000
 /** Of a connection: a front ends those that rest, and these are to end first. */
 const REST_MS_MAX = 4_000
 
-interface Told {
+interface Answer {
   readonly status: number
   readonly body: { readonly data?: unknown }
 }
@@ -44,7 +44,7 @@ interface Life {
     method: string,
     path: string,
     more?: { readonly body?: unknown; readonly front?: number },
-  ): Promise<Told>
+  ): Promise<Answer>
 }
 
 /**
@@ -178,7 +178,7 @@ interface Sending {
   readonly agent: Agent | undefined
 }
 
-function send({ port, key, method, path, body, agent }: Sending): Promise<Told> {
+function send({ port, key, method, path, body, agent }: Sending): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = {
       authorization: `Bearer ${key}`,
@@ -201,7 +201,7 @@ function send({ port, key, method, path, body, agent }: Sending): Promise<Told> 
         const text = Buffer.concat(pieces).toString()
         resolve({
           status: answer.statusCode ?? 0,
-          body: (text === '' ? {} : JSON.parse(text)) as Told['body'],
+          body: (text === '' ? {} : JSON.parse(text)) as Answer['body'],
         })
       })
     })

@@ -7,9 +7,9 @@ import { runVerb } from '../../../support/operator/verbs.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 type Tap = Parameters<typeof openTestDatabase>[0]
-type Verb = (...args: string[]) => Promise<Said>
+type Verb = (...args: string[]) => Promise<Stated>
 
-interface Said {
+interface Stated {
   readonly code: number | null
   readonly out: Record<string, unknown>
   readonly error: string
@@ -72,7 +72,7 @@ t.test('a key is made, listed without itself, and revoked', async (t) => {
 })
 
 /** A key with a limit of money, models of its own, and the people that it was made by and for. */
-async function makeLimited(sluice: Verb): Promise<Said> {
+async function makeLimited(sluice: Verb): Promise<Stated> {
   return sluice(
     'keys',
     'create',

@@ -8,8 +8,8 @@ import { runVerb } from '../../../support/operator/verbs.ts'
 const SLUICE_DATA = temporaryFolder(t, 'models')
 
 async function sluice(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const { code, ...said } = await runVerb({ SLUICE_DATA, ...env }, args)
-  return { status: code, ...said }
+  const { code, ...output } = await runVerb({ SLUICE_DATA, ...env }, args)
+  return { status: code, ...output }
 }
 
 t.test('models list prints a line for each model, and their wire form as JSON', async (t) => {

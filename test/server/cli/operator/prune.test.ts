@@ -24,7 +24,7 @@ async function stand(t: Test) {
   return { ...books, run: (...args: readonly string[]) => runVerb(settings, ['prune', ...args]) }
 }
 
-interface Told {
+interface Answer {
   readonly data: readonly {
     readonly kind: string
     readonly kept: string | null
@@ -34,7 +34,7 @@ interface Told {
 }
 
 function rowsOf(text: string): Readonly<Record<string, number>> {
-  return Object.fromEntries((JSON.parse(text) as Told).data.map(({ kind, rows }) => [kind, rows]))
+  return Object.fromEntries((JSON.parse(text) as Answer).data.map(({ kind, rows }) => [kind, rows]))
 }
 
 const DUE = {

@@ -117,10 +117,10 @@ t.test('SCIM tokens are named by their name', async (t) => {
 })
 
 t.test('a delivery is named by the beginning of its id', async (t) => {
-  const told = delivery(workspace.id)
-  await outboxed(store, [told])
+  const reported = delivery(workspace.id)
+  await outboxed(store, [reported])
   const rows = await store.sql<{ id: string }[]>`
-    UPDATE webhook_deliveries SET state = 'dead' WHERE idempotency_key = ${told.idempotencyKey} RETURNING id`
+    UPDATE webhook_deliveries SET state = 'dead' WHERE idempotency_key = ${reported.idempotencyKey} RETURNING id`
   const [id = ''] = rows.map((row) => row.id)
   t.match(await run(`webhooks replay ${id.slice(0, 26)}`), { code: 0, stdout: /^1 delivery / })
   t.match(await run('webhooks replay 0190a1b2-c3d4'), { code: 1, stderr: /There is no such delivery/ })

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 type Tap = Parameters<typeof openTestDatabase>[0]
 
-interface Said {
+interface Stated {
   readonly code: number | null
   readonly text: string
   readonly out: Readonly<Record<string, unknown>>
@@ -16,7 +16,7 @@ interface Said {
 }
 
 /** `sluice …` over a database of the test's own. */
-async function installation(t: Tap): Promise<(...args: string[]) => Promise<Said>> {
+async function installation(t: Tap): Promise<(...args: string[]) => Promise<Stated>> {
   const { url } = await openTestDatabase(t, 'migrated')
   const dataDir = temporaryFolder(t, 'cli')
   return async (...args) => {
@@ -29,7 +29,7 @@ async function installation(t: Tap): Promise<(...args: string[]) => Promise<Said
       code,
       text,
       error,
-      out: args.includes('--json') && text !== '' ? (JSON.parse(text) as Said['out']) : {},
+      out: args.includes('--json') && text !== '' ? (JSON.parse(text) as Stated['out']) : {},
     }
   }
 }

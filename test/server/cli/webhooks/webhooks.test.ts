@@ -77,12 +77,12 @@ t.test(
   'a replayed delivery is due again with all its attempts, its id and its body, and is audited',
   async (t) => {
     const { store, workspaceId, end, run } = await stand(t)
-    const told = delivery(workspaceId)
-    await outboxed(store, [told])
+    const reported = delivery(workspaceId)
+    await outboxed(store, [reported])
     const [id = ''] = await end(FAILED)
     t.match(await run('webhooks', 'replay', id), { code: 0, stdout: '1 delivery queued again\n' })
     t.match(await openDeliveries({ store }).claim(input()), [
-      { id, body: told.body, idempotencyKey: told.idempotencyKey, tries: 0 },
+      { id, body: reported.body, idempotencyKey: reported.idempotencyKey, tries: 0 },
     ])
     t.match(await run('webhooks', 'replay', id), { code: 1, stderr: /already waiting for its next attempt/ })
     t.match(await run('webhooks', 'replay', 'nothing'), { code: 1 })
@@ -161,13 +161,13 @@ t.test('an overlap is a duration of up to 30 days', async (t) => {
 t.test('doctor counts dead letters', async (t) => {
   const { store, workspaceId, end, run } = await stand(t)
   await outboxed(store, [delivery(workspaceId)])
-  const told = async (): Promise<unknown> =>
+  const logged = async (): Promise<unknown> =>
     (JSON.parse((await run('doctor', '--json')).stdout) as { findings: { check: string }[] }).findings.find(
       ({ check }) => check === 'webhooks',
     )
-  t.match(await told(), { level: 'ok', detail: 'webhooks waiting for an attempt: 1; none was given up' })
+  t.match(await logged(), { level: 'ok', detail: 'webhooks waiting for an attempt: 1; none was given up' })
   await end(FAILED)
-  t.match(await told(), {
+  t.match(await logged(), {
     level: 'warning',
     detail: /^1 failed webhook delivery,/,
     fix: / webhooks list --state dead`, then replay all with `.* webhooks replay --dead`/,

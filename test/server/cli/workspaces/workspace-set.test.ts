@@ -111,9 +111,9 @@ t.test(
     ])
     t.notMatch(JSON.stringify(events), /canary/)
     const [workspace] = await store.sql<{ id: string }[]>`SELECT id FROM workspaces WHERE slug = 'default'`
-    const told = await store.sql`SELECT id FROM invalidations WHERE kind = 'vault'`
+    const reported = await store.sql`SELECT id FROM invalidations WHERE kind = 'vault'`
     t.same(
-      told.map(({ id }) => id as string),
+      reported.map(({ id }) => id as string),
       [workspace?.id, workspace?.id],
     )
   },

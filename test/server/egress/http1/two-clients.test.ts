@@ -67,7 +67,7 @@ async function pool(t: Test, { connections, isLean = true, answer }: Pool): Prom
   return { origin, requests, open: () => sockets.filter(({ destroyed }) => !destroyed).length }
 }
 
-async function said(origin: PooledOrigin, more: Partial<EgressRequest> = {}): Promise<string> {
+async function stated(origin: PooledOrigin, more: Partial<EgressRequest> = {}): Promise<string> {
   const outcome = await origin.call(request(more))
   if (!outcome.ok) return outcome.failure.name
   const text = Buffer.from(outcome.value.body).toString()
@@ -96,7 +96,7 @@ t.test('both clients write the same bytes', async (t) => {
       { method: 'GET', body: null },
       { method: 'DELETE', body: null },
     ] as const)
-      t.equal(await said(origin, more), 'hi')
+      t.equal(await stated(origin, more), 'hi')
     // The port is another one.
     written.push(requests.map(({ text }) => text.replace(/^host: .*$/m, 'host')))
   }
@@ -109,7 +109,7 @@ t.test('a head with other bytes than ASCII is written, or refused, as undici doe
   for (const isLean of [true, false]) {
     const { origin, requests } = await pool(t, { connections: 1, isLean })
     for (const headers of [['x', 'é'], ['x', 'a\r\nb: c'], ['x y', '1'], ['x'], ['host', 'other']])
-      outcomes.push(await said(origin, { headers }))
+      outcomes.push(await stated(origin, { headers }))
     outcomes.push(requests.map(({ text }) => text.replace(/^host: 127.*$/m, 'host')))
   }
   t.same(outcomes.slice(0, outcomes.length / 2), outcomes.slice(outcomes.length / 2))
@@ -124,7 +124,7 @@ t.test('a list of headers that is used again goes with the method and path of ea
     ['GET', '/b'],
     ['POST', '/a'],
   ] as const)
-    t.equal(await said(origin, { method, path, headers, body: method === 'GET' ? null : 'x' }), 'hi')
+    t.equal(await stated(origin, { method, path, headers, body: method === 'GET' ? null : 'x' }), 'hi')
   t.same(
     requests.map(({ text }) => /^\w+ \S+/.exec(text)?.[0]),
     ['POST /a', 'POST /b', 'GET /b', 'POST /a'],
@@ -142,7 +142,7 @@ t.test('a large body of many parts goes out in order', async (t) => {
       if (text.endsWith('t'.repeat(10_000))) socket.write(HI)
     },
   })
-  t.equal(await said(origin, { body: parts }), 'hi')
+  t.equal(await stated(origin, { body: parts }), 'hi')
   t.ok(text.endsWith(`content-length: 200000\r\n\r\n${Buffer.concat(parts).toString()}`))
 })
 
@@ -159,7 +159,7 @@ t.test(
     })
     for (let round = 0; round < 5; round++) {
       const calls = Array.from({ length: 30 }, (_, nth) =>
-        said(rig.origin, (nth + round) % 3 === 0 ? stream() : {}),
+        stated(rig.origin, (nth + round) % 3 === 0 ? stream() : {}),
       )
       t.same(new Set(await Promise.all(calls)), new Set(['hi']))
     }
@@ -172,7 +172,7 @@ t.test(
 t.test('idle connections of either client leave room for the other one', async (t) => {
   const { origin, open } = await pool(t, { connections: 1 })
   for (const more of [{}, stream(), {}, stream(), {}, {}]) {
-    t.equal(await said(origin, more), 'hi')
+    t.equal(await stated(origin, more), 'hi')
     t.ok(open() <= 1)
   }
 })
@@ -181,7 +181,7 @@ t.test('requests wait in one queue, and one that is given up leaves its turn', a
   const { origin, requests } = await pool(t, { connections: 1 })
   const leaving = new AbortController()
   const calls = ['a', 'b', 'c'].map((path) =>
-    said(origin, {
+    stated(origin, {
       path: `/${path}`,
       ...(path === 'b' ? { call: leaving, mayCutSent: true } : {}),
     }),
@@ -206,28 +206,28 @@ for (const [what, headers, connections] of [
       connections: 1,
       answer: (socket) => void socket.write(text),
     })
-    t.same([await said(origin), await said(origin)], ['hi', 'hi'])
+    t.same([await stated(origin), await stated(origin)], ['hi', 'hi'])
     t.equal(new Set(requests.map(({ socket }) => socket)).size, connections)
   })
 }
 
 t.test('unrequested bytes are not the response to any request', async (t) => {
   const { origin, requests } = await pool(t, { connections: 1 })
-  t.equal(await said(origin), 'hi')
+  t.equal(await stated(origin), 'hi')
   const first = requests[0]?.socket
   first?.write(HI.replace('hi', 'no'))
   await until(() => first?.destroyed === true)
-  t.equal(await said(origin, { mayRepeat: false }), 'hi')
+  t.equal(await stated(origin, { mayRepeat: false }), 'hi')
   t.not(requests[1]?.socket, first)
 })
 
 t.test('a closing pool ends running, waiting and connecting requests', async (t) => {
   const { origin, requests } = await pool(t, { connections: 1, answer: () => undefined })
-  const calls = [said(origin, { mayRepeat: false }), said(origin), said(origin, stream())]
+  const calls = [stated(origin, { mayRepeat: false }), stated(origin), stated(origin, stream())]
   await until(() => requests.length === 1)
   await origin.destroy()
   t.same(await Promise.all(calls), ['upstream_failed', 'upstream_failed', 'upstream_failed'])
-  t.equal(await said(origin), 'upstream_failed')
+  t.equal(await stated(origin), 'upstream_failed')
   t.equal(origin.calls, 0)
 })
 
@@ -270,9 +270,9 @@ t.test(
 
 t.test('a request that found no room in the pool blames no provider', async (t) => {
   const { origin, requests } = await pool(t, { connections: 1, answer: () => undefined })
-  const first = said(origin, { mayRepeat: false })
+  const first = stated(origin, { mayRepeat: false })
   await until(() => requests.length === 1)
-  t.equal(await said(origin, { attemptEndsAt: performance.now() }), 'busy')
+  t.equal(await stated(origin, { attemptEndsAt: performance.now() }), 'busy')
   const late = await origin.exchange(chatRequest({ beginsBy: () => performance.now() }))
   t.equal(late.ok ? 'answer' : late.failure.name, 'busy')
   await origin.destroy()

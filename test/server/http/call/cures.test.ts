@@ -3,7 +3,7 @@ import t from 'tap'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import { openFront } from '../../../support/front.ts'
 
-interface Told {
+interface Answer {
   readonly error: { readonly message: string; readonly metadata: { readonly error_type: string } }
 }
 
@@ -28,21 +28,21 @@ t.test('404 route_unknown: a wrong base URL or port gets the sentence that mends
   ]
   for (const [path, cure] of cases) {
     const response = await fetch(url + path)
-    const { error } = (await response.json()) as Told
+    const { error } = (await response.json()) as Answer
     t.equal(response.status, 404, path)
     t.equal(error.metadata.error_type, 'route_unknown', path)
     t.match(error.message, cure, path)
   }
-  const nothing = (await (await fetch(`${url}/wp-login.php`)).json()) as Told
+  const nothing = (await (await fetch(`${url}/wp-login.php`)).json()) as Answer
   t.notMatch(nothing.error.message, /base URL|admin port|Nearest/)
-  const misspelled = (await (await fetch(`${url}/api/v1/admin/requsts`)).json()) as Told
+  const misspelled = (await (await fetch(`${url}/api/v1/admin/requsts`)).json()) as Answer
   t.notMatch(misspelled.error.message, /admin port/)
 })
 
 t.test('404 not_served: moderations are named as such under each base URL', async (t) => {
   const { url } = await openFront(t, OPERATIONS)
   for (const path of ['/api/v1/moderations', '/v1/moderations', '/api/v1/v1/moderations']) {
-    const { error } = (await (await fetch(url + path, { method: 'POST' })).json()) as Told
+    const { error } = (await (await fetch(url + path, { method: 'POST' })).json()) as Answer
     t.equal(error.metadata.error_type, 'not_served', path)
     t.match(error.message, /does not serve `.*moderations`; it serves chats.*directly to the provider/)
   }
@@ -63,7 +63,7 @@ t.test(
     ]
     for (const [headers, name, cure] of cases) {
       const response = await fetch(`${url}/api/v1/models`, { headers })
-      const { error } = (await response.json()) as Told
+      const { error } = (await response.json()) as Answer
       t.equal(response.status, 401)
       t.equal(error.metadata.error_type, name)
       t.match(error.message, cure)

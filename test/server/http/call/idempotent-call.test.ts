@@ -27,10 +27,10 @@ interface Stand extends TestFront {
     readonly query?: string
     readonly as?: string
     readonly signal?: AbortSignal
-  }): Promise<Told>
+  }): Promise<Answer>
 }
 
-interface Told {
+interface Answer {
   readonly status: number
   readonly replayed: string | null
   readonly retryAfter: string | null

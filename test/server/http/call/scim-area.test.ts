@@ -88,9 +88,9 @@ t.test('no key, unknown keys and keys of the wrong kind are refused in the form 
     [KEY, 403, 'wrong_key_kind'],
   ] as const
   for (const [key, status, failure] of cases) {
-    const told = await ask('/scim/v2/Things', { key })
-    t.same([told.status, failureIn(told.text, told)], [status, failure])
-    t.equal(told.headers.get('www-authenticate'), status === 401 ? 'Bearer' : null)
+    const answer = await ask('/scim/v2/Things', { key })
+    t.same([answer.status, failureIn(answer.text, answer)], [status, failure])
+    t.equal(answer.headers.get('www-authenticate'), status === 401 ? 'Bearer' : null)
   }
   t.match(JSON.parse((await ask('/scim/v2/Things', { key: KEY })).text), {
     detail: 'This operation needs a SCIM token.',
@@ -114,9 +114,9 @@ t.test('failures have the words of RFC 7644 for their kind, and their own status
   ] as const
   for (const [name, status, scimType] of cases) {
     const { ask } = await openScim(t, { run: () => fail(name, { detail: 'More.' }) })
-    const told = await ask('/scim/v2/Things')
-    t.same([told.status, failureIn(told.text, told)], [status, name])
-    const body = JSON.parse(told.text) as { scimType?: string; detail: string }
+    const answer = await ask('/scim/v2/Things')
+    t.same([answer.status, failureIn(answer.text, answer)], [status, name])
+    const body = JSON.parse(answer.text) as { scimType?: string; detail: string }
     t.same([body.scimType, body.detail.endsWith(' More.')], [scimType, true])
   }
 })
@@ -146,9 +146,13 @@ t.test('reports a bug, an invalid body or type, and an invalid path in the form 
     [await ask('/scim/v2/Things/%ff'), 'params_invalid', undefined],
   ] as const
   t.match(cases[2][0].text, /expected application\/json, or a type that ends in \+json/)
-  for (const [told, failure, scimType] of cases) {
+  for (const [reported, failure, scimType] of cases) {
     t.same(
-      [told.status, failureIn(told.text, told), (JSON.parse(told.text) as { scimType?: string }).scimType],
+      [
+        reported.status,
+        failureIn(reported.text, reported),
+        (JSON.parse(reported.text) as { scimType?: string }).scimType,
+      ],
       [400, failure, scimType],
     )
   }
@@ -162,8 +166,8 @@ t.test('a draining front answers its last calls in the form of SCIM', async (t) 
   const asked = ask('/scim/v2/Things')
   while (front.load.calls === 0) await new Promise((resolve) => setImmediate(resolve))
   await front.drain(0)
-  const told = await asked
-  t.same([told.status, failureIn(told.text, told)], [500, 'draining'])
+  const answer = await asked
+  t.same([answer.status, failureIn(answer.text, answer)], [500, 'draining'])
 })
 
 t.test('an operation reads conditions and answers headers, 204 and 304', async (t) => {

@@ -15,7 +15,7 @@ import { pause, until } from '../../../support/wait.ts'
 const PIECE = 64 * 1024
 const BYTES = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
 
-interface Told {
+interface Answer {
   closedReaders: number
   closedContents: number
   reads: number
@@ -24,7 +24,7 @@ interface Told {
 /** Serves `bytes` in pieces; `failAt`: the piece that cannot be read. */
 function contentOf(
   bytes: Uint8Array,
-  told: Told,
+  reported: Answer,
   more: { failAt?: number; failure?: Failure; openFailure?: Failure } = {},
 ): Content {
   return {
@@ -36,7 +36,7 @@ function contentOf(
       let nth = 0
       return ok({
         async next() {
-          told.reads++
+          reported.reads++
           await new Promise((resolve) => setImmediate(resolve))
           if (nth++ === more.failAt)
             return { ok: false, failure: more.failure ?? { name: 'content_damaged' } }
@@ -44,10 +44,10 @@ function contentOf(
           at += piece.length
           return ok(piece.length === 0 ? null : piece)
         },
-        close: () => void told.closedReaders++,
+        close: () => void reported.closedReaders++,
       })
     },
-    close: () => void told.closedContents++,
+    close: () => void reported.closedContents++,
   }
 }
 
@@ -55,8 +55,8 @@ async function frontOf(
   t: Test,
   bytes: Uint8Array = BYTES,
   more: Parameters<typeof contentOf>[2] = {},
-): Promise<TestFront & { told: Told }> {
-  const told: Told = { closedReaders: 0, closedContents: 0, reads: 0 }
+): Promise<TestFront & { reported: Answer }> {
+  const reported: Answer = { closedReaders: 0, closedContents: 0, reads: 0 }
   const front = await openFront(t, [
     operation({
       id: 'test.download',
@@ -67,13 +67,13 @@ async function frontOf(
       run: () =>
         ok({
           kind: 'content',
-          content: contentOf(bytes, told, more),
+          content: contentOf(bytes, reported, more),
           contentType: 'application/octet-stream',
           filename: 'a/b.bin',
         }),
     }),
   ])
-  return { ...front, told }
+  return { ...front, reported }
 }
 
 const get = (front: TestFront, headers: Record<string, string> = {}, method = 'GET') =>
@@ -94,7 +94,7 @@ t.test('a whole download has every byte and says how to name, cache and continue
     etag: '"v1"',
   })
   await front.untilSettled(1)
-  t.match(front.told, { closedReaders: 1, closedContents: 1 })
+  t.match(front.reported, { closedReaders: 1, closedContents: 1 })
 })
 
 t.test('a download counts its own bytes, HEAD none, and a cut one the bytes written', async (t) => {
@@ -133,7 +133,7 @@ t.test('a range outside answers 416 in the envelope, with the length', async (t)
   t.equal(response.status, 416)
   t.equal(response.headers.get('content-range'), 'bytes */300000')
   t.match(await response.json(), { error: { code: 416, metadata: { error_type: 'range_unsatisfiable' } } })
-  t.match(front.told, { closedReaders: 0, closedContents: 1 })
+  t.match(front.reported, { closedReaders: 0, closedContents: 1 })
 })
 
 t.test('a known version answers 304 without reading anything', async (t) => {
@@ -142,14 +142,14 @@ t.test('a known version answers 304 without reading anything', async (t) => {
   t.equal(response.status, 304)
   t.equal(response.headers.get('etag'), '"v1"')
   t.equal((await bytesOf(response)).length, 0)
-  t.match(front.told, { reads: 0, closedContents: 1 })
+  t.match(front.reported, { reads: 0, closedContents: 1 })
 })
 
 t.test('HEAD gives the length and reads nothing', async (t) => {
   const front = await frontOf(t)
   const response = await get(front, {}, 'HEAD')
   t.equal(response.headers.get('content-length'), '300000')
-  t.match(front.told, { reads: 0, closedContents: 1 })
+  t.match(front.reported, { reads: 0, closedContents: 1 })
   // The connection is not out of step.
   t.equal((await get(front, { range: 'bytes=0-0' })).status, 206)
 })
@@ -159,7 +159,7 @@ t.test('an empty file is an answer of no bytes', async (t) => {
   const response = await get(front)
   t.equal(response.status, 200)
   t.equal(response.headers.get('content-length'), '0')
-  t.match(front.told, { closedReaders: 0, closedContents: 1 })
+  t.match(front.reported, { closedReaders: 0, closedContents: 1 })
 })
 
 t.test('the last answer of a connection is whole too', async (t) => {
@@ -181,10 +181,10 @@ t.test(
   async (t) => {
     const closedDoor = await frontOf(t, BYTES, { openFailure: { name: 'storage_unavailable' } })
     t.equal((await get(closedDoor)).status, 503)
-    t.match(closedDoor.told, { closedReaders: 0, closedContents: 1 })
+    t.match(closedDoor.reported, { closedReaders: 0, closedContents: 1 })
     const damaged = await frontOf(t, BYTES, { failAt: 0 })
     t.equal((await get(damaged)).status, 500)
-    t.match(damaged.told, { closedReaders: 1, closedContents: 1 })
+    t.match(damaged.reported, { closedReaders: 1, closedContents: 1 })
   },
 )
 
@@ -197,7 +197,7 @@ t.test(
     await t.rejects(response.arrayBuffer())
     await front.untilSettled(1)
     t.match(front.settled[0], { status: 200, failure: 'content_damaged' })
-    t.match(front.told, { closedReaders: 1, closedContents: 1 })
+    t.match(front.reported, { closedReaders: 1, closedContents: 1 })
   },
 )
 
@@ -227,22 +227,22 @@ t.test('a reader that stops reading stops the pieces, and its leaving closes eve
   await client.untilBody(1)
   client.socket.pause()
   let before = -1
-  while (front.told.reads !== before) {
-    before = front.told.reads
+  while (front.reported.reads !== before) {
+    before = front.reported.reads
     await pause(200)
   }
   t.ok(before < large.length / PIECE, `${before} pieces were read`)
   client.destroy()
   await once(client.socket, 'close')
   await front.untilSettled(1)
-  t.match(front.told, { closedReaders: 1, closedContents: 1 })
+  t.match(front.reported, { closedReaders: 1, closedContents: 1 })
 })
 
 t.test('a client that leaves while the first piece is fetched leaves nothing open', async (t) => {
-  const told: Told = { closedReaders: 0, closedContents: 0, reads: 0 }
+  const reported: Answer = { closedReaders: 0, closedContents: 0, reads: 0 }
   let release = (): void => undefined
   const held = new Promise<void>((resolve) => (release = resolve))
-  const content = contentOf(BYTES, told)
+  const content = contentOf(BYTES, reported)
   const front = await openFront(t, [
     operation({
       method: 'get',
@@ -257,7 +257,7 @@ t.test('a client that leaves while the first piece is fetched leaves nothing ope
           content: {
             ...content,
             read: async (from, to) => {
-              told.reads++
+              reported.reads++
               await held
               return content.read(from, to)
             },
@@ -268,12 +268,12 @@ t.test('a client that leaves while the first piece is fetched leaves nothing ope
   ])
   const client = rawClient(front.port)
   client.send(`GET /api/v1/download HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
-  await until(() => told.reads !== 0)
+  await until(() => reported.reads !== 0)
   client.destroy()
   await front.untilSettled(1)
   release()
-  await until(() => told.closedContents !== 0)
-  t.match(told, { closedReaders: 1, closedContents: 1 })
+  await until(() => reported.closedContents !== 0)
+  t.match(reported, { closedReaders: 1, closedContents: 1 })
 })
 
 t.test('an exception of the content is an internal error', async (t) => {

@@ -108,7 +108,7 @@ t.test('a slow reader of the answer keeps nothing of its request', async (t) => 
 /** An exchange whose client does what the test says. */
 function exchangeOf(declared: number | null) {
   let leave = (): void => undefined
-  const told: string[] = []
+  const reported: string[] = []
   const pauses = { count: 0 }
   const res = {
     onAborted: (gone: () => void) => (leave = gone),
@@ -137,41 +137,41 @@ function exchangeOf(declared: number | null) {
     organizationId: null,
     expired: () => undefined,
     drained: () => undefined,
-    broken: () => void told.push('broken'),
-    crashed: () => void told.push('crashed'),
-    settled: () => void told.push('settled'),
+    broken: () => void reported.push('broken'),
+    crashed: () => void reported.push('crashed'),
+    settled: () => void reported.push('settled'),
   }
   const exchange = new Exchange(res, {
     owner,
     host,
     head: { method: 'post', declared, isLast: false, isExpecting: false },
   })
-  return { exchange, told, timers, pauses, leave: () => leave() }
+  return { exchange, reported, timers, pauses, leave: () => leave() }
 }
-const replyTold = (told: string[]) => ({
+const replyReported = (reported: string[]) => ({
   status: 413,
   statusLine: '413 Payload Too Large',
   headers: [],
   body: '{}',
-  done: () => void told.push('done'),
+  done: () => void reported.push('done'),
 })
 
 t.test('a reply whose refused body is discarded is returned once when its client leaves', async (t) => {
-  const { exchange, told, timers, leave } = exchangeOf(MIB)
+  const { exchange, reported, timers, leave } = exchangeOf(MIB)
   exchange.receive(0)
-  exchange.send(replyTold(told))
+  exchange.send(replyReported(reported))
   leave()
   await turn()
-  t.same(told, ['done', 'settled'])
+  t.same(reported, ['done', 'settled'])
   t.equal(timers.count, 0)
 })
 
 t.test('a reply that leaves in the next turn is returned once when its client leaves before', async (t) => {
-  const { exchange, told, leave } = exchangeOf(null)
-  exchange.send(replyTold(told))
+  const { exchange, reported, leave } = exchangeOf(null)
+  exchange.send(replyReported(reported))
   leave()
   await turn()
-  t.same(told, ['done', 'settled'])
+  t.same(reported, ['done', 'settled'])
 })
 
 t.test('a call that is answered after promises of its own turn is not paused', async (t) => {
@@ -180,7 +180,7 @@ t.test('a call that is answered after promises of its own turn is not paused', a
   exchange.afterRead(() => {
     void Promise.resolve()
       .then(() => Promise.resolve())
-      .then(() => exchange.send(replyTold([])))
+      .then(() => exchange.send(replyReported([])))
   })
   await turn()
   await turn()

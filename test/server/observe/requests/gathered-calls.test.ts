@@ -23,9 +23,9 @@ t.test('only known codes of a provider get into a batch: others may be words of 
   const known = ['quota_exceeded', 'RESOURCE_EXHAUSTED', 'ECONNRESET', 'UND_ERR_SOCKET', 'upstream_slow']
   const failedAttempts = [...unknown, ...known].map((code) => ({ provider: 'acme', status: 500, code }))
   const { failed } = batchOfCalls({ notes: { failedAttempts } })
-  const told = JSON.parse(failed[0] ?? '') as { readonly code: string }[]
+  const reported = JSON.parse(failed[0] ?? '') as { readonly code: string }[]
   t.same(
-    told.map(({ code }) => code),
+    reported.map(({ code }) => code),
     [...unknown.map(() => 'other'), ...known],
   )
 })

@@ -155,8 +155,8 @@ t.test(
       [workspace.id, foreignKey],
       ['other', foreignKey],
     ] as const) {
-      const told = await call('GET', `/audit?workspace_id=${reference}`, key === undefined ? {} : { key })
-      t.match(told, { status: 404, type: 'workspace_unknown' }, reference)
+      const answer = await call('GET', `/audit?workspace_id=${reference}`, key === undefined ? {} : { key })
+      t.match(answer, { status: 404, type: 'workspace_unknown' }, reference)
     }
     t.match(await call('GET', '/audit?object_id=s1', { key: foreignKey }), {
       status: 200,

@@ -8,7 +8,7 @@ import { answerOf, beginUpload, type Answer } from '../../../support/files/uploa
 
 const FOLDER = '/containers/sess_abc/files/'
 
-interface Told {
+interface Reported {
   readonly error: {
     readonly metadata: { readonly issues: readonly { readonly path: string; readonly message: string }[] }
   }
@@ -82,11 +82,11 @@ t.test(
     ]) {
       t.match(await write(stand, path), { status: 400, type: 'container_path_invalid' }, path)
     }
-    const told = async (path: string): Promise<unknown> =>
-      ((await write(stand, path)).body as unknown as Told).error.metadata.issues.map(
+    const reported = async (path: string): Promise<unknown> =>
+      ((await write(stand, path)).body as unknown as Reported).error.metadata.issues.map(
         ({ path: at, message }) => [at, message],
       )
-    t.same(await told('a//b%00'), [
+    t.same(await reported('a//b%00'), [
       ['/file_id', 'has an empty, `.` or `..` segment'],
       ['/file_id', 'contains a NUL'],
     ])

@@ -95,15 +95,15 @@ t.test(
     await left
     answerNow()
     await untilSettled(5)
-    const told = await books()
-    t.same(told.rows, [
+    const reported = await books()
+    t.same(reported.rows, [
       ['usage', COST, 'first'],
       ['usage', COST / 2, 'second'],
       ['estimated', COST, 'first'],
       ['usage', COST, 'first'],
     ])
-    t.match(told.ledger[0], { request_id: headers.get('x-request-id'), tokens: 4, model: 'acme/one' })
-    t.same([told.leases, told.imbalances], [0, []])
+    t.match(reported.ledger[0], { request_id: headers.get('x-request-id'), tokens: 4, model: 'acme/one' })
+    t.same([reported.leases, reported.imbalances], [0, []])
   },
 )
 
@@ -113,12 +113,12 @@ t.test(
     const { call, first, store, accounts, books } = await stand(t, { key: ['lifetime', 10 * BOUND] })
     first.script(answers({ usage: { prompt_tokens: 1_000, total_tokens: 1_000 } }))
     t.equal((await call(ONE)).body.usage?.cost, BOUND / 1e9)
-    const told = await books()
-    t.same(told.rows, [
+    const reported = await books()
+    t.same(reported.rows, [
       ['usage', BOUND, 'first'],
       ['overrun', 1_000_000 - BOUND, 'first'],
     ])
-    t.same([told.leases, told.imbalances], [0, []])
+    t.same([reported.leases, reported.imbalances], [0, []])
     const [key] =
       await store.sql`SELECT lifetime_spent_nano::int AS spent FROM accounts WHERE id = ${accounts.key}`
     t.equal(key?.['spent'], BOUND)
@@ -165,7 +165,7 @@ for (const [kind, span, status, metadata] of tightest) {
     t.equal(first.calls.length, paid, 'what is refused is not sent')
     // One that costs no more than this is left.
     t.equal(paid, 1 + Math.floor(BOUND / COST))
-    const told = await books()
-    t.same([told.rows.length, told.leases, told.imbalances], [paid, 0, []])
+    const reported = await books()
+    t.same([reported.rows.length, reported.leases, reported.imbalances], [paid, 0, []])
   })
 }

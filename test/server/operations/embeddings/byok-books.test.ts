@@ -5,7 +5,7 @@ import { createAccess } from '../../../../src/server/access/access.ts'
 import { openBudgetPorts } from '../../../../src/server/main/front-ports.ts'
 import { createKey, openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
 import { CLI } from '../../../support/audit/audit.ts'
-import { openEndpoints, type Told } from '../../../support/endpoints/endpoints-front.ts'
+import { openEndpoints, type Answer } from '../../../support/endpoints/endpoints-front.ts'
 import { MANAGEMENT_KEY } from '../../../support/front.ts'
 import { limitCredit, setLimit } from '../../../support/money/money.ts'
 import { must, present } from '../../../support/must.ts'
@@ -59,9 +59,9 @@ async function stand(t: Test) {
     ...front,
     accounts,
     books: () => spend.books(),
-    byOwnKey: (): Promise<Told> => embed('acme/keyed', 0, { key, body: { provider: { only: ['keyed'] } } }),
-    byOwnEndpoint: (): Promise<Told> => embed('acme/own', 0, { key }),
-    byOperator: (): Promise<Told> => embed('acme/embed', 0, { key }),
+    byOwnKey: (): Promise<Answer> => embed('acme/keyed', 0, { key, body: { provider: { only: ['keyed'] } } }),
+    byOwnEndpoint: (): Promise<Answer> => embed('acme/own', 0, { key }),
+    byOperator: (): Promise<Answer> => embed('acme/embed', 0, { key }),
     budget: async (nano: number, doesCountByok: boolean): Promise<void> => {
       const { status } = await call('PUT', `/workspaces/${workspaceId}/budgets/lifetime`, {
         limit_usd: nano / 1e9,
@@ -105,11 +105,11 @@ t.test(
       body: { error: { metadata: { error_type: 'budget_exceeded', spend: COST / 1e9 } } },
     })
     t.match(await byOwnKey(), { status: 200 }, 'a budget that is spent is none of theirs')
-    const told = await books()
+    const reported = await books()
     const byok = 4 * COST + OWN_COST
     t.same(await counted(), { organization: [COST, byok], workspace: [COST, byok], key: [COST, byok] })
-    t.same(told.ledger.filter(({ is_byok: isByok }) => isByok).length, 5)
-    t.same([told.leases, told.imbalances], [0, []])
+    t.same(reported.ledger.filter(({ is_byok: isByok }) => isByok).length, 5)
+    t.same([reported.leases, reported.imbalances], [0, []])
   },
 )
 
@@ -121,9 +121,9 @@ for (const way of ['byOwnKey', 'byOwnEndpoint'] as const) {
     const probes = upstream.calls.length
     await budget(2 * bound, true)
     let paid = 0
-    let told = await embed()
-    for (; told.status === 200 && paid < 99; told = await embed()) paid++
-    t.match(told, {
+    let reported = await embed()
+    for (; reported.status === 200 && paid < 99; reported = await embed()) paid++
+    t.match(reported, {
       status: 403,
       body: {
         error: {

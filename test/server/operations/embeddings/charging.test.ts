@@ -280,11 +280,11 @@ t.test(
   "a call under own credentials is cut to the dearest of all, others to the dearest of the operator's",
   async (t) => {
     const spend = recorder()
-    const told = [
+    const reported = [
       await ran(spend, () => Promise.resolve(ok(RESULT))),
       await ran(spend, () => Promise.resolve(ok({ ...RESULT, spent: { ...RESULT.spent, isByok: false } }))),
     ]
-    const texts = told.map((answer) =>
+    const texts = reported.map((answer) =>
       answer.ok && answer.value.kind === 'bytes' ? textOf(answer.value.parts) : '',
     )
     t.match(texts[0], /"cost":0.00006,"is_byok":true/)

@@ -142,8 +142,8 @@ for (const [title, behaviour, failure] of broken) {
 
 t.test('embeddings.create 502: gemini reports with 400 that our key is wrong', async (t) => {
   const { post, foreign } = await openEmbeddings(t)
-  const said = '{"error":{"code":400,"message":"API key not valid","details":[{"reason":"API_KEY_INVALID"}]}}'
-  foreign.script(({ res }) => void res.writeHead(400).end(said))
+  const text = '{"error":{"code":400,"message":"API key not valid","details":[{"reason":"API_KEY_INVALID"}]}}'
+  foreign.script(({ res }) => void res.writeHead(400).end(text))
   t.equal(failureOf(await post({ model: 'acme/gemini', input: 'x' })), '502 upstream_credential')
 })
 

@@ -1,6 +1,10 @@
 /** Embeddings under a workspace's own keys for providers of the catalogue. B1.3, C23. */
 import t from 'tap'
-import { openEndpoints, type EndpointsStand, type Told } from '../../../support/endpoints/endpoints-front.ts'
+import {
+  openEndpoints,
+  type EndpointsStand,
+  type Answer,
+} from '../../../support/endpoints/endpoints-front.ts'
 import { INTERN_KEY, KEY, OTHER_KEY } from '../../../support/front.ts'
 import { answers, refuses } from '../../../support/embeddings/provider-behaviours.ts'
 
@@ -11,8 +15,8 @@ const OPERATORS = 'shipped-key'
 const inTurn = (nth: number) => ({ key: nth % 2 === 0 ? KEY : INTERN_KEY })
 const put = ({ vault }: EndpointsStand, value = OWN, hosts: readonly string[] = ['localhost']) =>
   vault.put('keyed_api_key', value, hosts)
-const typeOf = ({ body }: Told): unknown => body.error?.metadata['error_type']
-const usageOf = ({ body }: Told): unknown => body.usage
+const typeOf = ({ body }: Answer): unknown => body.error?.metadata['error_type']
+const usageOf = ({ body }: Answer): unknown => body.usage
 const keysAt = ({ keyed }: EndpointsStand): readonly unknown[] =>
   keyed.calls.map(({ headers }) => headers['authorization'])
 
@@ -92,9 +96,9 @@ t.test(
     await put(stand)
     for (const status of [401, 403]) {
       stand.keyed.script(refuses(status))
-      const told = await stand.embed('acme/keyed')
-      t.same([told.status, typeOf(told)], [502, 'upstream_own_key'])
-      t.match(told.body.error, {
+      const reported = await stand.embed('acme/keyed')
+      t.same([reported.status, typeOf(reported)], [502, 'upstream_own_key'])
+      t.match(reported.body.error, {
         message: /`keyed_api_key`.*operator's key was not tried.*answered 40[13]/,
         metadata: { provider_name: 'Keyed' },
       })
@@ -137,9 +141,9 @@ t.test('a secret that cannot be released or sent as a key is named, and nothing 
   const stand = await openEndpoints(t)
   await put(stand, 'canary\r\nx-canary: 1')
   for (const _ of [1, 2]) {
-    const told = await stand.embed('acme/keyed')
-    t.same([told.status, typeOf(told)], [400, 'provider_key_unfit'])
-    t.match(told.body.error?.message, /`keyed_api_key`/)
+    const reported = await stand.embed('acme/keyed')
+    t.same([reported.status, typeOf(reported)], [400, 'provider_key_unfit'])
+    t.match(reported.body.error?.message, /`keyed_api_key`/)
   }
   await put(stand)
   stand.vault.isBroken = true

@@ -16,7 +16,7 @@ import {
   openEndpoints,
   UPSTREAM_HOST,
   validate,
-  type Told,
+  type Answer,
 } from '../../../support/endpoints/endpoints-front.ts'
 import { gate } from '../../../support/gate.ts'
 import { answers, neverAnswers, refuses, sends } from '../../../support/embeddings/provider-behaviours.ts'
@@ -24,9 +24,9 @@ import { answers, neverAnswers, refuses, sends } from '../../../support/embeddin
 t.test('private_endpoints.activate 200: a validated draft is active, after one more probe', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.validated()
-  const told = await activate(stand, id)
-  t.equal(told.status, 200)
-  t.match(told.body.data, { id, status: 'active', model_slug: 'acme/own' })
+  const reported = await activate(stand, id)
+  t.equal(reported.status, 200)
+  t.match(reported.body.data, { id, status: 'active', model_slug: 'acme/own' })
   t.equal(stand.upstream.calls.length, 2)
   t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, {
     workspace_id: stand.workspaceId,
@@ -40,8 +40,8 @@ t.test(
     const id = await stand.draft()
     const refused = async (type: string): Promise<void> => {
       const before = stand.upstream.calls.length
-      const told = await activate(stand, id)
-      t.same([told.status, errorTypeOf(told)], [409, type])
+      const reported = await activate(stand, id)
+      t.same([reported.status, errorTypeOf(reported)], [409, type])
       t.equal(stand.upstream.calls.length, before, 'nothing was sent')
     }
     await refused('not_validated')
@@ -89,9 +89,9 @@ t.test('private_endpoints.activate 502: the probe fails, and the draft stays', a
     sends('{}'),
   ]) {
     stand.upstream.script(behaviour)
-    const told = await activate(stand, id)
-    t.same([told.status, errorTypeOf(told)], [502, 'probe_failed'])
-    t.notMatch(told.body.error?.message, CREDENTIAL)
+    const reported = await activate(stand, id)
+    t.same([reported.status, errorTypeOf(reported)], [502, 'probe_failed'])
+    t.notMatch(reported.body.error?.message, CREDENTIAL)
   }
   t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, { status: 'draft' })
 })
@@ -100,8 +100,8 @@ t.test('private_endpoints.activate 408: an upstream that is slower than a probe 
   const stand = await openEndpoints(t)
   const id = await stand.validated()
   stand.upstream.script(neverAnswers)
-  const told = await activate(stand, id)
-  t.same([told.status, errorTypeOf(told)], [408, 'probe_slow'])
+  const reported = await activate(stand, id)
+  t.same([reported.status, errorTypeOf(reported)], [408, 'probe_slow'])
   t.equal((await activate(stand, id)).status, 200)
 })
 
@@ -109,8 +109,8 @@ t.test('one of 50 racing activations is answered 200 and 49 are 409, and one pro
   const stand = await openEndpoints(t, { fronts: 2 })
   const id = await stand.validated()
   const before = stand.upstream.calls.length
-  const told = await Promise.all(Array.from({ length: 50 }, () => activate(stand, id)))
-  const statuses = told.map(({ status }) => status)
+  const reported = await Promise.all(Array.from({ length: 50 }, () => activate(stand, id)))
+  const statuses = reported.map(({ status }) => status)
   t.same(
     [statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 409).length],
     [1, 49],
@@ -131,8 +131,8 @@ t.test('an activation fails when its endpoint changes meanwhile', async (t) => {
   t.equal(errorTypeOf(await validate(stand, id)), 'probe_running', 'one probe at a time')
   await stand.call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'other' })
   go.open()
-  const told = await activating
-  t.same([told.status, errorTypeOf(told)], [409, 'endpoint_changed'])
+  const reported = await activating
+  t.same([reported.status, errorTypeOf(reported)], [409, 'endpoint_changed'])
   t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, { status: 'draft' })
 })
 
@@ -154,7 +154,7 @@ t.test('the claim of a front that was lost ends by itself', async (t) => {
 t.test('private_endpoints.disable 200, 404, 409: an active endpoint, once', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.active()
-  const off = (of = id): Promise<Told> => stand.call('post', `/private-endpoints/${of}/disable`)
+  const off = (of = id): Promise<Answer> => stand.call('post', `/private-endpoints/${of}/disable`)
   t.match(await off(), { status: 200, body: { data: { id, status: 'disabled' } } })
   t.same([(await off()).status, errorTypeOf(await off())], [409, 'endpoint_not_active'])
   t.equal((await off(NOBODY)).status, 404)
@@ -163,7 +163,7 @@ t.test('private_endpoints.disable 200, 404, 409: an active endpoint, once', asyn
 t.test('private_endpoints.enable 200, 404, 409: a disabled endpoint, once', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.active()
-  const on = (of = id): Promise<Told> => stand.call('post', `/private-endpoints/${of}/enable`)
+  const on = (of = id): Promise<Answer> => stand.call('post', `/private-endpoints/${of}/enable`)
   t.same([(await on()).status, errorTypeOf(await on())], [409, 'endpoint_not_disabled'])
   await stand.call('post', `/private-endpoints/${id}/disable`)
   t.match(await on(), { status: 200, body: { data: { id, status: 'active' } } })
@@ -172,27 +172,27 @@ t.test('private_endpoints.enable 200, 404, 409: a disabled endpoint, once', asyn
 
 t.test('a create with `activate` gives an active endpoint', async (t) => {
   const stand = await openEndpoints(t)
-  const told = await stand.call('post', '/private-endpoints', {
+  const answer = await stand.call('post', '/private-endpoints', {
     ...endpointBody(stand.baseUrl),
     activate: { workspace_id: stand.workspaceId },
   })
-  t.equal(told.status, 201)
-  t.match(told.body.data, { status: 'active' })
+  t.equal(answer.status, 201)
+  t.match(answer.body.data, { status: 'active' })
 })
 
 t.test(
   'private_endpoints.create 404, 422, 502: the failure of `activate`, and the draft that stays',
   async (t) => {
     const stand = await openEndpoints(t)
-    const create = (more: object, workspaceId = stand.workspaceId): Promise<Told> =>
+    const create = (more: object, workspaceId = stand.workspaceId): Promise<Answer> =>
       stand.call('post', '/private-endpoints', {
         ...endpointBody(stand.baseUrl),
         ...more,
         activate: { workspace_id: workspaceId },
       })
-    const left = async (told: Told, status: number, type: string, reason: string): Promise<void> => {
-      t.same([told.status, errorTypeOf(told)], [status, type])
-      const { endpoint, validation } = told.body.data as unknown as {
+    const left = async (reported: Answer, status: number, type: string, reason: string): Promise<void> => {
+      t.same([reported.status, errorTypeOf(reported)], [status, type])
+      const { endpoint, validation } = reported.body.data as unknown as {
         endpoint: { id: string }
         validation: { checks: { reason?: string }[] }
       }
@@ -214,21 +214,21 @@ t.test(
 t.test('private_endpoints.create 408: with `activate`, an upstream that is slow', async (t) => {
   const stand = await openEndpoints(t)
   stand.upstream.script(neverAnswers)
-  const told = await stand.call('post', '/private-endpoints', {
+  const answer = await stand.call('post', '/private-endpoints', {
     ...endpointBody(stand.baseUrl),
     activate: { workspace_id: stand.workspaceId },
   })
-  t.same([told.status, errorTypeOf(told)], [408, 'probe_slow'])
+  t.same([answer.status, errorTypeOf(answer)], [408, 'probe_slow'])
 })
 
 t.test('a create whose activation fails after a passing validation returns both', async (t) => {
   const stand = await openEndpoints(t)
   stand.upstream.script(answers(), refuses(500))
-  const told = await stand.call('post', '/private-endpoints', {
+  const answer = await stand.call('post', '/private-endpoints', {
     ...endpointBody(stand.baseUrl),
     activate: { workspace_id: stand.workspaceId },
   })
-  t.match(told, {
+  t.match(answer, {
     status: 502,
     body: { data: { endpoint: { status: 'draft' }, validation: { passed: true } } },
   })

@@ -13,12 +13,12 @@ import {
   errorTypeOf,
   NOBODY,
   openEndpoints,
-  type Told,
+  type Answer,
 } from '../../../support/endpoints/endpoints-front.ts'
 import { MANAGEMENT_KEY } from '../../../support/front.ts'
 import { must } from '../../../support/must.ts'
 
-const pathsOf = ({ body }: Told): unknown =>
+const pathsOf = ({ body }: Answer): unknown =>
   (body.error?.metadata['issues'] as { path: string }[] | undefined)?.map(({ path }) => path)
 
 t.test('private_endpoints.create 201: a draft, returned without its upstream', async (t) => {
@@ -95,9 +95,9 @@ t.test('private_endpoints.create 400: names the path of each invalid member', as
     [{ activate: {} }, '/activate/workspace_id'],
     [{ activate: { workspace_id: 'default' } }, '/activate/workspace_id'],
   ] as const) {
-    const told = await call('post', '/private-endpoints', { ...body, ...more })
-    t.equal(told.status, 400, JSON.stringify(more).slice(0, 80))
-    t.same(pathsOf(told), [path])
+    const answer = await call('post', '/private-endpoints', { ...body, ...more })
+    t.equal(answer.status, 400, JSON.stringify(more).slice(0, 80))
+    t.same(pathsOf(answer), [path])
   }
   const large = await call('post', '/private-endpoints', { ...body, more: 'x'.repeat(JSON_BODY_BYTES_MAX) })
   t.same([large.status, errorTypeOf(large)], [400, 'body_too_large'])
@@ -137,18 +137,25 @@ t.test('private_endpoints.create 422: a base_url that must not be called', async
     'no address',
     'https://',
   ]) {
-    const told = await call('post', '/private-endpoints', { ...endpointBody(baseUrl), base_url: url })
-    t.same([told.status, errorTypeOf(told), pathsOf(told)], [422, 'base_url_invalid', ['/base_url']], url)
+    const answer = await call('post', '/private-endpoints', { ...endpointBody(baseUrl), base_url: url })
+    t.same(
+      [answer.status, errorTypeOf(answer), pathsOf(answer)],
+      [422, 'base_url_invalid', ['/base_url']],
+      url,
+    )
   }
 })
 
 t.test('the refusal of a plain HTTP base_url names who may allow it', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
-  const told = await call('post', '/private-endpoints', {
+  const answer = await call('post', '/private-endpoints', {
     ...endpointBody(baseUrl),
     base_url: 'http://models.acme.example:8000/v1',
   })
-  t.match(told.body.error?.message, /begins with http:, expected the URL with https:; the operator can allow/)
+  t.match(
+    answer.body.error?.message,
+    /begins with http:, expected the URL with https:; the operator can allow/,
+  )
 })
 
 t.test('a base_url is stored in one way of writing it', async (t) => {
@@ -250,9 +257,9 @@ t.test('private_endpoints.update 409: only a draft can be changed', async (t) =>
   const id = await active()
   for (const verb of ['', '/disable']) {
     if (verb !== '') await call('post', `/private-endpoints/${id}${verb}`)
-    const told = await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm' })
-    t.same([told.status, errorTypeOf(told)], [409, 'endpoint_not_draft'])
-    t.match(JSON.stringify(told.body), /Create a new private endpoint; only the prices /)
+    const answer = await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm' })
+    t.same([answer.status, errorTypeOf(answer)], [409, 'endpoint_not_draft'])
+    t.match(JSON.stringify(answer.body), /Create a new private endpoint; only the prices /)
   }
 })
 
@@ -322,8 +329,8 @@ t.test('private_endpoints.delete 409: draft_only keeps an endpoint that was ever
   const { call, active } = await openEndpoints(t)
   const id = await active()
   await call('post', `/private-endpoints/${id}/disable`)
-  const told = await call('delete', `/private-endpoints/${id}?draft_only=true`)
-  t.same([told.status, errorTypeOf(told)], [409, 'endpoint_was_active'])
+  const answer = await call('delete', `/private-endpoints/${id}?draft_only=true`)
+  t.same([answer.status, errorTypeOf(answer)], [409, 'endpoint_was_active'])
   t.equal((await call('delete', `/private-endpoints/${id}`)).status, 200)
 })
 
@@ -332,8 +339,8 @@ t.test('private_endpoints.create 409: an organization has a maximum of endpoints
   await store.sql`
     INSERT INTO private_endpoints (id, organization_id, model_permaslug, provider_slug, upstream_model_id, base_url)
     SELECT gen_random_uuid(), ${organizationId}, 'a/b', 'openai', 'm', 'https://a.example' FROM generate_series(1, ${PRIVATE_ENDPOINTS_MAX})`
-  const told = await call('post', '/private-endpoints', endpointBody(baseUrl))
-  t.same([told.status, errorTypeOf(told)], [409, 'endpoints_full'])
+  const answer = await call('post', '/private-endpoints', endpointBody(baseUrl))
+  t.same([answer.status, errorTypeOf(answer)], [409, 'endpoints_full'])
 })
 
 t.test(

@@ -32,13 +32,13 @@ t.test('private_endpoints.create 422: an Idempotency-Key of other fields is refu
   const { call, baseUrl } = await openEndpoints(t)
   const key = { 'idempotency-key': 'k' }
   await call('post', '/private-endpoints', endpointBody(baseUrl), key)
-  const told = await call(
+  const answer = await call(
     'post',
     '/private-endpoints',
     { ...endpointBody(baseUrl), upstream_model_id: 'other' },
     key,
   )
-  t.same([told.status, errorTypeOf(told)], [422, 'idempotency_key_reused'])
+  t.same([answer.status, errorTypeOf(answer)], [422, 'idempotency_key_reused'])
 })
 
 t.test('creates that race under one Idempotency-Key make one endpoint', async (t) => {
@@ -46,9 +46,9 @@ t.test('creates that race under one Idempotency-Key make one endpoint', async (t
   const racing = Array.from({ length: 12 }, () =>
     call('post', '/private-endpoints', endpointBody(baseUrl), { 'idempotency-key': 'k' }),
   )
-  const told = await Promise.all(racing)
-  t.same([...new Set(told.map(({ status }) => status))], [201])
-  t.equal(new Set(told.map(({ body }) => body.data?.['id'])).size, 1)
+  const reported = await Promise.all(racing)
+  t.same([...new Set(reported.map(({ status }) => status))], [201])
+  t.equal(new Set(reported.map(({ body }) => body.data?.['id'])).size, 1)
   t.equal(((await call('get', '/private-endpoints')).body.data as unknown as unknown[]).length, 1)
 })
 

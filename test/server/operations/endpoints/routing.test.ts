@@ -9,13 +9,13 @@ import {
   openEndpoints,
   UPSTREAM_HOST,
   type EndpointsStand,
-  type Told,
+  type Answer,
 } from '../../../support/endpoints/endpoints-front.ts'
 import { KEY, OTHER_KEY } from '../../../support/front.ts'
 import { refuses } from '../../../support/embeddings/provider-behaviours.ts'
 
-const usageOf = ({ body }: Told): unknown => body.usage
-const verb = ({ call }: EndpointsStand, id: string, name: string): Promise<Told> =>
+const usageOf = ({ body }: Answer): unknown => body.usage
+const verb = ({ call }: EndpointsStand, id: string, name: string): Promise<Answer> =>
   call('post', `/private-endpoints/${id}/${name}`)
 
 t.test(
@@ -27,9 +27,9 @@ t.test(
     const id = await stand.active()
     const sent = stand.upstream.calls.length
     for (const nth of [0, 1]) {
-      const told = await stand.embed('acme/own', nth)
-      t.equal(told.status, 200)
-      t.match(told.body, { model: 'acme/own', usage: { is_byok: true, cost: 0.000003 } })
+      const reported = await stand.embed('acme/own', nth)
+      t.equal(reported.status, 200)
+      t.match(reported.body, { model: 'acme/own', usage: { is_byok: true, cost: 0.000003 } })
     }
     t.match(
       stand.upstream.calls.slice(sent),
@@ -71,7 +71,7 @@ t.test(
 t.test('provider preferences choose among private endpoints as among others', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.active({ model_permaslug: 'acme/embed-1', declared_zdr: true })
-  const with_ = (provider: object): Promise<Told> => stand.embed('acme/embed', 0, { body: { provider } })
+  const with_ = (provider: object): Promise<Answer> => stand.embed('acme/embed', 0, { body: { provider } })
   t.match(usageOf(await with_({ zdr: true })), { is_byok: true })
   t.match(usageOf(await with_({ ignore: ['openai-compatible'] })), { is_byok: false })
   t.match(usageOf(await with_({ only: [`private/${id}`] })), { is_byok: true })

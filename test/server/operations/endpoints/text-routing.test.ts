@@ -3,7 +3,7 @@ import {
   errorTypeOf,
   openEndpoints,
   UPSTREAM_HOST,
-  type Told,
+  type Answer,
 } from '../../../support/endpoints/endpoints-front.ts'
 import { asks, CHAT_PATH, openTexts, serves, servesChat } from '../../../support/endpoints/text-endpoints.ts'
 import { OTHER_KEY } from '../../../support/front.ts'
@@ -20,7 +20,7 @@ const SERVED = { chat: 'fake-model', responses: 'm', messages: 'fake-message' } 
 const COST = 0.000049
 
 const failureOf = async (response: Response): Promise<readonly unknown[]> => {
-  const body = (await response.json()) as Told['body']
+  const body = (await response.json()) as Answer['body']
   return [response.status, body.error?.metadata['error_type']]
 }
 
@@ -103,7 +103,7 @@ t.test(
     const provider = { require_parameters: true }
     const known = asks({ temperature: 0.5, top_k: 5, provider })
     for (const path of [CHAT, '/messages']) t.equal((await stand.write(path, known)).status, 200, path)
-    const dropped = await stand.write('/messages', asks({ unheard: 1, provider }))
+    const dropped = await stand.write('/messages', asks({ unseen: 1, provider }))
     t.same(await failureOf(dropped), [400, 'field_unsupported'])
   },
 )

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { PROBE_TOKENS_MAX } from '../../../../src/schemas/endpoints/endpoint-limits.ts'
-import { activate, errorTypeOf, validate, type Told } from '../../../support/endpoints/endpoints-front.ts'
+import { activate, errorTypeOf, validate, type Answer } from '../../../support/endpoints/endpoints-front.ts'
 import {
   CHAT_PATH,
   MESSAGES_PATH,
@@ -32,7 +32,7 @@ const neverEnds: FakeAnswer = async (call, reply) => {
   while (!call.isClosed) await reply.write(CHUNK.repeat(400))
 }
 
-const failedOf = ({ body }: Told): readonly unknown[] =>
+const failedOf = ({ body }: Answer): readonly unknown[] =>
   body.data?.checks?.filter(({ passed }) => passed === false) ?? []
 
 t.test('a server that breaks the rules of its form fails the check for that rule', async (t) => {
@@ -76,9 +76,9 @@ t.test('a server that breaks the rules of its form fails the check for that rule
   ]
   for (const [name, answer, check] of cases) {
     stand.server.usually(servesChat(answer))
-    const told = await validate(stand, id)
-    t.match(told.body.data, { passed: false, forms: [{ form: 'chat', passed: false }] }, name)
-    t.match(failedOf(told), [check], name)
+    const reported = await validate(stand, id)
+    t.match(reported.body.data, { passed: false, forms: [{ form: 'chat', passed: false }] }, name)
+    t.match(failedOf(reported), [check], name)
   }
   t.equal(errorTypeOf(await activate(stand, id)), 'not_validated')
   stand.server.usually(servesChat())
@@ -95,8 +95,8 @@ t.test('a server that falls silent gets the time of a probe, before and after it
     validate(stand, other),
     activate(stand, activated),
   ])
-  for (const told of [behind, before])
-    t.match(failedOf(told), [{ name: 'response_ok', upstream_message: /within 5 s/ }])
+  for (const reported of [behind, before])
+    t.match(failedOf(reported), [{ name: 'response_ok', upstream_message: /within 5 s/ }])
   t.same([active.status, errorTypeOf(active)], [408, 'probe_slow'])
 })
 
@@ -108,8 +108,8 @@ t.test(
       serves({ [CHAT_PATH]: answersChat(), [MESSAGES_PATH]: answersMessages() }),
     )
     const id = await stand.draft()
-    const told = await validate(stand, id)
-    t.match(told.body.data, {
+    const reported = await validate(stand, id)
+    t.match(reported.body.data, {
       passed: true,
       checks: [
         {},
@@ -182,9 +182,9 @@ t.test('where no form passed, each is listed with its own cause', async (t) => {
     t,
     serves({ [CHAT_PATH]: answersChat({ usage: 'missing' }), [MESSAGES_PATH]: refused }),
   )
-  const told = await validate(stand, await stand.draft())
-  t.match(failedOf(told), [{ name: 'usage_ok', reason: 'missing_usage', form: 'chat' }])
-  t.match(told.body.data?.['forms'], [
+  const reported = await validate(stand, await stand.draft())
+  t.match(failedOf(reported), [{ name: 'usage_ok', reason: 'missing_usage', form: 'chat' }])
+  t.match(reported.body.data?.['forms'], [
     { form: 'embeddings', checks: [{}, { name: 'response_ok', upstream_status: 404 }] },
     { form: 'chat', checks: [{}, {}, {}, {}, {}, { reason: 'missing_usage' }] },
     { form: 'responses', checks: [{}, { name: 'response_ok', upstream_status: 404 }] },
@@ -204,7 +204,7 @@ t.test(
   async (t) => {
     const stand = await openTexts(t, servesChat())
     const id = await stand.draft({ forms: ['chat', 'messages'] })
-    const as = (forms: unknown): Promise<Told> =>
+    const as = (forms: unknown): Promise<Answer> =>
       stand.call('post', `/private-endpoints/${id}/validate`, { workspace_id: stand.workspaceId, forms })
     t.match((await as(['chat'])).body.data, { passed: true, forms: [{ form: 'chat', passed: true }] })
     const { body } = await stand.call('get', `/private-endpoints/${id}`)

@@ -10,22 +10,22 @@ import {
   openEndpoints,
   UPSTREAM_HOST,
   validate,
-  type Told,
+  type Answer,
 } from '../../../support/endpoints/endpoints-front.ts'
 import { gate } from '../../../support/gate.ts'
 import { answers, hangsUp, refuses, sends } from '../../../support/embeddings/provider-behaviours.ts'
 
 /** The failed checks of a validation. */
-const failedOf = ({ body }: Told): readonly unknown[] =>
+const failedOf = ({ body }: Answer): readonly unknown[] =>
   body.data?.checks?.filter((check) => check['passed'] === false) ?? []
 
 t.test('private_endpoints.validate 200: a real request passes every check', async (t) => {
   const stand = await openEndpoints(t)
-  const told = await validate(stand, await stand.draft())
-  t.equal(told.status, 200)
-  t.match(told.body.data, { passed: true })
+  const reported = await validate(stand, await stand.draft())
+  t.equal(reported.status, 200)
+  t.match(reported.body.data, { passed: true })
   t.same(
-    told.body.data?.checks?.map(({ name, passed }) => [name, passed]),
+    reported.body.data?.checks?.map(({ name, passed }) => [name, passed]),
     [
       'workspace_ok',
       'provider_ok',
@@ -56,8 +56,8 @@ for (const [slug, path] of [
   t.test(`an endpoint of ${slug} is probed in its own protocol`, async (t) => {
     const stand = await openEndpoints(t)
     const baseUrl = stand.baseUrl.replace(/\/v1$/, slug === 'cohere' ? '/v2' : '/v1beta')
-    const told = await validate(stand, await stand.draft({ provider_slug: slug, base_url: baseUrl }))
-    t.match(told.body.data, { passed: true })
+    const reported = await validate(stand, await stand.draft({ provider_slug: slug, base_url: baseUrl }))
+    t.match(reported.body.data, { passed: true })
     t.equal(stand.upstream.calls[0]?.path, path)
   })
 }
@@ -67,11 +67,11 @@ t.test('reports each reason for which a validation can fail, and the endpoint st
   const { upstream, vault } = stand
   const id = await stand.draft()
   const found = async (name: string, reason: string, more: object = {}): Promise<void> => {
-    const told = await validate(stand, id)
-    t.equal(told.status, 200, reason)
-    t.match(told.body.data, { passed: false })
-    t.match(failedOf(told), [{ name, reason, ...more }], reason)
-    t.equal(failedOf(told).length, 1)
+    const reported = await validate(stand, id)
+    t.equal(reported.status, 200, reason)
+    t.match(reported.body.data, { passed: false })
+    t.match(failedOf(reported), [{ name, reason, ...more }], reason)
+    t.equal(failedOf(reported).length, 1)
     t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, {
       status: 'draft',
       workspace_id: null,
@@ -81,7 +81,7 @@ t.test('reports each reason for which a validation can fail, and the endpoint st
     { name: 'workspace_ok', reason: 'workspace_not_found' },
   ])
 
-  const change = (more: object): Promise<Told> =>
+  const change = (more: object): Promise<Answer> =>
     stand.call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'bge-m3', ...more })
   await change({ secret_name: null })
   await found('credential_ok', 'no_byok_key')
@@ -187,8 +187,8 @@ t.test('private_endpoints.validate 400, 404: no workspace, and no endpoint', asy
 
 t.test('private_endpoints.validate 409: an active endpoint stays as it was validated', async (t) => {
   const stand = await openEndpoints(t)
-  const told = await validate(stand, await stand.active())
-  t.same([told.status, errorTypeOf(told)], [409, 'endpoint_active'])
+  const reported = await validate(stand, await stand.active())
+  t.same([reported.status, errorTypeOf(reported)], [409, 'endpoint_active'])
 })
 
 t.test('a validation does not count when its endpoint was changed meanwhile', async (t) => {
@@ -199,7 +199,7 @@ t.test('a validation does not count when its endpoint was changed meanwhile', as
   await began.opened
   t.equal((await stand.call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'other' })).status, 200)
   go.open()
-  const told = await validating
-  t.same([told.status, errorTypeOf(told)], [409, 'endpoint_changed'])
+  const reported = await validating
+  t.same([reported.status, errorTypeOf(reported)], [409, 'endpoint_changed'])
   t.equal(errorTypeOf(await activate(stand, id)), 'not_validated')
 })

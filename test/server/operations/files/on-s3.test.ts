@@ -106,7 +106,7 @@ t.test('files.upload 503: the bucket refuses wrong secrets, and no answer shows 
     t.ok(answer.headers.get('retry-after'))
     t.notMatch(body, /canary|TESTACCESSKEY|SignatureDoesNotMatch|127\.0\.0\.1/)
   }
-  t.notMatch(toldBy(front.front), /canary/)
+  t.notMatch(reportedBy(front.front), /canary/)
   t.equal(front.s3.objects.size, 0)
   t.equal(must(await front.files.usage(front.workspaceId)).reservedBytes, 0)
   await front.store.sql`DELETE FROM files WHERE id = ${file.id}`
@@ -121,7 +121,7 @@ async function row({ store, workspaceId }: FilesFront): Promise<{ readonly id: s
   return { id }
 }
 
-function toldBy(front: TestFront): string {
+function reportedBy(front: TestFront): string {
   return [...front.lines, ...front.settled.map((call) => JSON.stringify(call))].join('\n')
 }
 

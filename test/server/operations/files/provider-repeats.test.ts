@@ -10,7 +10,7 @@ import { openTestStore } from '../../../support/stores/postgres.ts'
 import { openFilesStand, send, type FilesStand } from '../../../support/files/provider-files.ts'
 
 interface Stand extends FilesStand {
-  upload(content: string, more?: UploadMore): Promise<Told>
+  upload(content: string, more?: UploadMore): Promise<Answer>
 }
 
 interface UploadMore {
@@ -19,7 +19,7 @@ interface UploadMore {
   readonly fields?: Record<string, string>
 }
 
-interface Told {
+interface Answer {
   readonly status: number
   readonly replayed: string | null
   readonly body: Record<string, unknown>

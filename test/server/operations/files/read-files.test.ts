@@ -284,15 +284,15 @@ t.test('files.delete 503: the store is away, and nothing is deleted', async (t) 
 
 t.test('an id that does not decode is answered as an unknown one', async (t) => {
   const front = await frontWith(t, 0)
-  const told = async (path: string): Promise<unknown> => {
+  const reply = async (path: string): Promise<unknown> => {
     const answer = await front.call(path)
     const { error } = (await answer.json()) as { readonly error: { readonly message: string } }
     return [answer.status, error.message]
   }
-  t.same(await told('/files/%ff'), await told(UNKNOWN))
-  t.same(await told('/files/%ff/content'), await told(`${UNKNOWN}/content`))
-  t.same(await told('/containers/sess_abc/files/%ff'), await told('/containers/sess_abc/files/cfile_YQ'))
-  t.same(await told('/containers/%ff/files/cfile_YQ'), await told('/containers/a.b/files/cfile_YQ'))
+  t.same(await reply('/files/%ff'), await reply(UNKNOWN))
+  t.same(await reply('/files/%ff/content'), await reply(`${UNKNOWN}/content`))
+  t.same(await reply('/containers/sess_abc/files/%ff'), await reply('/containers/sess_abc/files/cfile_YQ'))
+  t.same(await reply('/containers/%ff/files/cfile_YQ'), await reply('/containers/a.b/files/cfile_YQ'))
 })
 
 t.test('files.list 200: a purpose is asked for exactly, and pages keep it', async (t) => {

@@ -129,13 +129,15 @@ t.test('400 404 403: a model that the call may not end at is refused with its pa
     const response = await post({ ...hello, models: ['acme/other', name] })
     return { status: response.status, body: await response.json() }
   }
-  const told = (type: string) => ({ error: { type, param: 'models[1]', metadata: { issues: [{ path }] } } })
-  t.match(await refused('acme/none'), { status: 404, body: told('model_unknown') })
-  t.match(await refused('sluice/lexical-1'), { status: 400, body: told('model_unfit') })
+  const reported = (type: string) => ({
+    error: { type, param: 'models[1]', metadata: { issues: [{ path }] } },
+  })
+  t.match(await refused('acme/none'), { status: 404, body: reported('model_unknown') })
+  t.match(await refused('sluice/lexical-1'), { status: 400, body: reported('model_unfit') })
   const bound = await openChatProvider(t, { keys: { allowedModels: ['acme/chat', 'acme/one'] } })
   const response = await bound.post({ ...hello, models: ['acme/one', 'acme/other'] })
   t.equal(response.status, 403)
-  t.match(await response.json(), told('model_not_allowed'))
+  t.match(await response.json(), reported('model_not_allowed'))
   const fallbacks = await bound.post({ ...hello, fallbacks: [{ model: 'other-1' }] })
   t.equal(fallbacks.status, 403)
   t.match(await fallbacks.json(), { error: { type: 'model_not_allowed', param: 'fallbacks' } })

@@ -95,13 +95,13 @@ t.test('chat.create 403: a refusal names the default that stood for the maximum'
   const refusing = { hold: () => moneyRefused([{ kind: 'key', limit, boundNano: 1 }]) }
   const callLimits = { key: { ...NO_CALL_LIMITS, default_max_output_tokens: 50 }, workspace: NO_CALL_LIMITS }
   const { post } = await openChatProvider(t, { spend: refusing, keys: { callLimits } })
-  for (const [more, told] of [
+  for (const [more, reported] of [
     [{}, 50],
     [{ max_tokens: 9 }, undefined],
   ] as const) {
     const response = await post({ model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }], ...more })
     const { error } = (await response.json()) as { error: { metadata: Record<string, unknown> } }
-    t.equal(error.metadata['default_max_output_tokens'], told)
+    t.equal(error.metadata['default_max_output_tokens'], reported)
   }
 })
 

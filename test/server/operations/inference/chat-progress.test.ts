@@ -15,10 +15,10 @@ import type { Teardown } from '../../../support/teardown.ts'
 import { until } from '../../../support/wait.ts'
 
 /** The first progress of the first call that covers several words. */
-async function toldWords({ holds }: { readonly holds: readonly Held[] }): Promise<CallProgress> {
-  const told = () => holds[0]?.progress.find(({ text }) => (text?.outputTokens ?? 0) > 2)
-  await until('it has told of words', () => told() !== undefined)
-  return present(told())
+async function reportedWords({ holds }: { readonly holds: readonly Held[] }): Promise<CallProgress> {
+  const logged = () => holds[0]?.progress.find(({ text }) => (text?.outputTokens ?? 0) > 2)
+  await until('it has told of words', () => logged() !== undefined)
+  return present(logged())
 }
 
 const WORDS = ['One', ' two', ' three', ' four']
@@ -33,14 +33,20 @@ t.test('an open stream reports its charge so far, and nothing after its end', as
   await front.first.arrived(0)
   steps.allow(3)
   const response = await asked
-  const told = await toldWords(spend)
-  t.match(told, { provider: 'first', model: 'acme/one', isByok: false, isEstimated: true, isDrained: true })
-  const { tokens, costNano, text } = told
+  const reported = await reportedWords(spend)
+  t.match(reported, {
+    provider: 'first',
+    model: 'acme/one',
+    isByok: false,
+    isEstimated: true,
+    isDrained: true,
+  })
+  const { tokens, costNano, text } = reported
   const { outputTokens = 0 } = text ?? {}
   t.ok(tokens > 100 && outputTokens > 2, `${tokens} and ${outputTokens} tokens`)
   // A prompt's token costs a millionth of a USD, one of the answer twice as much.
   t.equal(costNano, 1_000 * tokens + 2_000 * outputTokens)
-  const note = JSON.parse(told.note ?? '') as Record<string, unknown>
+  const note = JSON.parse(reported.note ?? '') as Record<string, unknown>
   t.match(note, { id: /^gen_/, sessionId: 'a session', attempts: 1, dropped: [], images: 0 })
   t.equal(note['id'], response.headers.get('x-generation-id'))
   t.equal(typeof note['firstOutputMs'], 'number')
@@ -129,13 +135,13 @@ for (const { name, events, open, path, body } of FORMS) {
       signal: leaving.signal,
     })
     t.equal(response.status, 200)
-    const told = await toldWords(spend)
-    t.match(told, { provider: 'first', model: 'acme/one', isEstimated: true, isDrained: false })
-    const { tokens, costNano, text } = told
+    const reported = await reportedWords(spend)
+    t.match(reported, { provider: 'first', model: 'acme/one', isEstimated: true, isDrained: false })
+    const { tokens, costNano, text } = reported
     const { outputTokens = 0 } = text ?? {}
     t.ok(tokens > 0 && outputTokens > 2, `${tokens} and ${outputTokens} tokens`)
     t.equal(costNano, 1_000 * tokens + 2_000 * outputTokens)
-    t.match(JSON.parse(told.note ?? ''), { id: /^gen_/, upstreamId: /^(msg|resp)_/ })
+    t.match(JSON.parse(reported.note ?? ''), { id: /^gen_/, upstreamId: /^(msg|resp)_/ })
     leaving.abort()
     await t.rejects(response.text())
   })

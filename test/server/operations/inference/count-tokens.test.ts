@@ -77,21 +77,21 @@ t.test(
   'messages.count_tokens 400, 502, 529: refusals and failures have the form of the caller',
   async (t) => {
     const { send, first, second } = await openMessagesProvider(t)
-    const told = async (body: object): Promise<unknown> => (await send(body, {}, BELOW)).json()
+    const answer = async (body: object): Promise<unknown> => (await send(body, {}, BELOW)).json()
     first.script(refusesMessages(400, { message: 'No such role.' }))
-    t.match(await told(hello), { error: { type: 'invalid_request_error', message: /No such role/ } })
+    t.match(await answer(hello), { error: { type: 'invalid_request_error', message: /No such role/ } })
     t.equal(second.calls.length, 0)
-    t.match(await told({ ...hello, messages: 'x' }), {
+    t.match(await answer({ ...hello, messages: 'x' }), {
       error: { code: 400, metadata: { error_type: 'body_invalid' } },
     })
-    t.match(await told({ ...hello, model: 'openai/gpt-5-mini' }), {
+    t.match(await answer({ ...hello, model: 'openai/gpt-5-mini' }), {
       error: { metadata: { error_type: 'endpoint_unconfigured' } },
     })
     first.script(refusesMessages(500))
     second.script(refusesMessages(503))
-    t.match(await told(hello), { type: 'error', error: { type: 'api_error', code: 502 } })
+    t.match(await answer(hello), { type: 'error', error: { type: 'api_error', code: 502 } })
     for (const provider of [first, second]) provider.script(refusesMessages(429))
-    t.match(await told(hello), { type: 'error', error: { type: 'overloaded_error', code: 529 } })
+    t.match(await answer(hello), { type: 'error', error: { type: 'overloaded_error', code: 529 } })
   },
 )
 

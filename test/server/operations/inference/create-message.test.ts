@@ -84,8 +84,8 @@ t.test('a stream has its events in their order, byte for byte but for its id', a
   const text = await response.text()
   const event = (type: string, members: object): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
-  const delta = (said: string): string =>
-    event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: said } })
+  const delta = (stated: string): string =>
+    event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: stated } })
   const head = { id: 'msg_01k0', type: 'message', role: 'assistant', model: 'sluice/echo-1', content: [] }
   const stopped = (reason: string | null): object => ({ stop_reason: reason, stop_sequence: null })
   const input = { input_tokens: 2, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
@@ -134,9 +134,11 @@ t.test('streamed and whole answers say the same', async (t) => {
     )
     for (const [index, block] of whole.content.entries()) {
       const deltas = events.filter((event) => event.type === 'content_block_delta' && event.index === index)
-      const said = deltas.map(({ delta = {} }) => delta['text'] ?? delta['thinking'] ?? delta['partial_json'])
+      const stated = deltas.map(
+        ({ delta = {} }) => delta['text'] ?? delta['thinking'] ?? delta['partial_json'],
+      )
       const text = block['text'] ?? block['thinking'] ?? JSON.stringify(block['input'])
-      t.equal(said.join(''), text, `case ${nth}`)
+      t.equal(stated.join(''), text, `case ${nth}`)
     }
   }
 })
@@ -184,30 +186,30 @@ t.test('a key comes as `x-api-key` too, and `authorization` wins', async (t) => 
 
 t.test('messages.create 403, 404, 413: every failure has the form, also before a body is read', async (t) => {
   const { post, url } = await openMessages(t, { keys: { allowedModels: ['openai/*'] } })
-  const told = async (answer: Promise<Response>): Promise<readonly [number, string]> => {
+  const reply = async (answer: Promise<Response>): Promise<readonly [number, string]> => {
     const response = await answer
     const body = (await response.json()) as { readonly error: { readonly type: string } }
     t.match(body, { type: 'error', request_id: response.headers.get('request-id') })
     return [response.status, body.error.type]
   }
-  t.same(await told(post(hello)), [403, 'permission_error'])
-  t.same(await told(post(hello, { authorization: `Bearer ${MANAGEMENT_KEY}` })), [403, 'permission_error'])
-  t.same(await told(post(hello, {})), [401, 'authentication_error'])
-  t.same(await told(post({ ...hello, model: 'sluice/echo-2' })), [404, 'not_found_error'])
+  t.same(await reply(post(hello)), [403, 'permission_error'])
+  t.same(await reply(post(hello, { authorization: `Bearer ${MANAGEMENT_KEY}` })), [403, 'permission_error'])
+  t.same(await reply(post(hello, {})), [401, 'authentication_error'])
+  t.same(await reply(post({ ...hello, model: 'sluice/echo-2' })), [404, 'not_found_error'])
   const large = { ...hello, system: 'x'.repeat(INFERENCE_BODY_BYTES_MAX) }
-  t.same(await told(post(large)), [413, 'request_too_large'])
+  t.same(await reply(post(large)), [413, 'request_too_large'])
   for (const path of ['/nothing', '/batches/x']) {
     const headers = { authorization: AUTHORIZATION }
-    t.same(await told(fetch(`${url}/api/v1/messages${path}`, { headers })), [404, 'not_found_error'])
+    t.same(await reply(fetch(`${url}/api/v1/messages${path}`, { headers })), [404, 'not_found_error'])
   }
-  t.equal((await told(fetch(`${url}/api/v1/messages`)))[0], 405)
+  t.equal((await reply(fetch(`${url}/api/v1/messages`)))[0], 405)
   t.notMatch(await (await fetch(`${url}/api/v1/messagesx`)).json(), { type: 'error' })
 })
 
 t.test('every status has its type', (t) => {
   const typeOf = (status: number): unknown => {
-    const told = messageError({ status, message: 'm', metadata: {}, requestId: 'r' })
-    return (told as { readonly error: { readonly type: string } }).error.type
+    const answer = messageError({ status, message: 'm', metadata: {}, requestId: 'r' })
+    return (answer as { readonly error: { readonly type: string } }).error.type
   }
   const types = {
     ...{ 400: 'invalid_request_error', 422: 'invalid_request_error', 408: 'invalid_request_error' },

@@ -110,7 +110,7 @@ t.test('a stream has the events of each item from its begin to its end', async (
     events.map((_, nth) => nth),
   )
   const id = response.headers.get('x-generation-id')?.replace('gen_', 'resp_')
-  for (const { response: told } of events) if (told !== undefined) t.equal(told.id, id)
+  for (const { response: reported } of events) if (reported !== undefined) t.equal(reported.id, id)
 })
 
 t.test('streamed and whole answers say the same, in the shapes that clients check', async (t) => {

@@ -15,12 +15,12 @@ interface Form {
   readonly path: string
   readonly body: (schema: unknown) => object
   /** Where the text of an answer is. */
-  readonly said: RegExp
+  readonly stated: RegExp
   /** The member with the schema. */
   readonly at: string
 }
 
-const said = String.raw`"((?:\\.|[^"\\])*)"`
+const stated = String.raw`"((?:\\.|[^"\\])*)"`
 const FORMS: readonly Form[] = [
   {
     path: '/chat/completions',
@@ -28,7 +28,7 @@ const FORMS: readonly Form[] = [
       messages,
       response_format: { type: 'json_schema', json_schema: { name: 'n', strict: true, schema } },
     }),
-    said: new RegExp(`"content":${said}`),
+    stated: new RegExp(`"content":${stated}`),
     at: '/response_format/json_schema/schema',
   },
   {
@@ -37,7 +37,7 @@ const FORMS: readonly Form[] = [
       input: 'Hello there',
       text: { format: { type: 'json_schema', name: 'n', strict: true, schema } },
     }),
-    said: new RegExp(`"text":${said}`),
+    stated: new RegExp(`"text":${stated}`),
     at: '/text/format/schema',
   },
   {
@@ -47,12 +47,12 @@ const FORMS: readonly Form[] = [
       max_tokens: 9,
       output_config: { format: { type: 'json_schema', schema } },
     }),
-    said: new RegExp(`"text":${said}`),
+    stated: new RegExp(`"text":${stated}`),
     at: '/output_config/format/schema',
   },
 ]
 
-for (const { path, body, said, at } of FORMS)
+for (const { path, body, stated, at } of FORMS)
   t.test(`${path}: a schema that takes the text gets JSON, and every other one is refused`, async (t) => {
     const { url } = await openChat(t)
     const ask = async (schema: unknown): Promise<{ readonly status: number; readonly text: string }> => {
@@ -65,7 +65,7 @@ for (const { path, body, said, at } of FORMS)
     }
     const { status, text } = await ask(SCHEMA)
     t.equal(status, 200)
-    const [, json = ''] = said.exec(text) ?? []
+    const [, json = ''] = stated.exec(text) ?? []
     t.same(JSON.parse(JSON.parse(`"${json}"`) as string), { text: 'Hello there' }, text)
     for (const schema of [undefined, { ...SCHEMA, required: ['city'] }, { $ref: '#' }]) {
       const refused = await ask(schema)

@@ -45,7 +45,7 @@ each('an endpoint that fails before its first output leaves no trace, another an
       const text = await response.text()
       if (!stream) t.match(text, /Hello there, you/)
       else {
-        t.equal(row.said(text), 'Hello there, you')
+        t.equal(row.stated(text), 'Hello there, you')
         t.match(text, row.terminator)
         t.equal(text.match(row.begin)?.length, 1)
       }
@@ -72,7 +72,7 @@ each('a stream that breaks after its first output ends with an error, and is pai
   for (const ending of ['fin', 'rst'] as const) {
     first.script(row.answers(undefined, { cutAt: row.secondAt, ending }))
     const text = await readBroken(await post({ ...row.asks('acme/chat', 'Hello there'), stream: true }))
-    t.equal(row.said(text), 'Hello')
+    t.equal(row.stated(text), 'Hello')
     t.notMatch(text, row.terminator)
     t.match(row.failureIn(text), row.failureOf('upstream_failed', 502))
   }
@@ -84,7 +84,7 @@ each('a stream that breaks after its first output ends with an error, and is pai
 each('replaces a usage that is not credible by an estimate, and marks the answer', async (row, t) => {
   const spend = keptSpend()
   const { post, first } = await openDialect(t, row, { spend })
-  for (const usage of row.untold) {
+  for (const usage of row.unreported) {
     for (const stream of [true, false]) {
       first.script(row.answers(usage))
       const response = await post({ ...row.asks('acme/chat', 'Hello there'), stream })
@@ -124,13 +124,13 @@ each('each event leaves before the next one comes', async (row, t) => {
   const response = await post({ ...row.asks('acme/chat', 'Hello there'), stream: true })
   const reader = present(response.body).getReader()
   let text = ''
-  const untilSaid = async (said: string): Promise<void> => {
-    while (row.said(text) !== said) text += Buffer.from((await reader.read()).value ?? []).toString()
+  const untilStated = async (stated: string): Promise<void> => {
+    while (row.stated(text) !== stated) text += Buffer.from((await reader.read()).value ?? []).toString()
   }
-  await untilSaid('Hello')
-  for (const said of ['Hello there', 'Hello there,', 'Hello there, you']) {
+  await untilStated('Hello')
+  for (const written of ['Hello there', 'Hello there,', 'Hello there, you']) {
     steps.allow()
-    await untilSaid(said)
+    await untilStated(written)
   }
   steps.allow(99)
   while (!row.terminator.test(text)) text += Buffer.from((await reader.read()).value ?? []).toString()

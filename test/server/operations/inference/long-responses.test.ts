@@ -72,10 +72,10 @@ t.test('3 MiB of text are whole in each of the last events', async (t) => {
   const events = eventsIn(Buffer.from(await (await ask(3)).text())) as readonly Event[]
   const text = WORD.repeat(3 * WORDS_OF_MIB)
   t.ok(textIn(events) === text)
-  const [said, part, item, last] = events.slice(-4)
+  const [stated, part, item, last] = events.slice(-4)
   t.equal(last?.['type'], 'response.completed')
   const content = { content: [{ type: 'output_text', text, annotations: [], logprobs: [] }] }
-  t.ok(said?.['text'] === text)
+  t.ok(stated?.['text'] === text)
   t.same(part?.['part'], content.content[0])
   t.match(item?.['item'], content)
   t.match(last?.['response'], { output: [content] })
@@ -143,16 +143,16 @@ t.test('the text of an item is written as JSON once for all events that repeat i
 })
 
 t.test('a long text in a stream is that of the whole answer', (t) => {
-  const said = (kind: 'text' | 'reasoning' | 'arguments', text: string): WrittenPart => ({
+  const stated = (kind: 'text' | 'reasoning' | 'arguments', text: string): WrittenPart => ({
     kind,
     choice: 0,
     text,
   })
   const parts: readonly WrittenPart[] = [
-    said('reasoning', WORD),
+    stated('reasoning', WORD),
     { kind: 'tool', choice: 0, id: 'a', name: 'f' },
-    said('arguments', JSON.stringify({ WORD })),
-    said('text', 'short'),
+    stated('arguments', JSON.stringify({ WORD })),
+    stated('text', 'short'),
     { kind: 'finish', choice: 0, reason: 'stop', native: 'x', stopSequence: null },
   ]
   const last = eventsIn(streamOfParts('responses', parts)).at(-1) as { readonly response: object }

@@ -6,11 +6,11 @@ import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { MessageAnswer, MessageEvent } from '../../../../src/schemas/inference/messages.ts'
-import { SEARCHES_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
+import { REPORTED_SEARCHES_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import { PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
 import { bodyOf, PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
 import { answersMessages, strictMessages } from '../../../support/inference/fake-messages.ts'
-import { eventsOf, openMessagesProvider, saidBy } from '../../../support/inference/messages-front.ts'
+import { eventsOf, openMessagesProvider, statedBy } from '../../../support/inference/messages-front.ts'
 import { boundedSpend, keptSpend } from '../../../support/money/free-spend.ts'
 import { NO_LIMITS } from '../../../support/money/key-money.ts'
 import { present } from '../../../support/must.ts'
@@ -33,7 +33,7 @@ t.test('a stream passes with the name of the model, its usage and cost last', as
   for (const event of events) t.ok(isEvent.Check(event), event.type)
   t.notMatch(text, /ping/)
   t.match(text, JSON.stringify(THINKING))
-  t.equal(saidBy(events), 'Hello there, you')
+  t.equal(statedBy(events), 'Hello there, you')
   t.match(events[0], { type: 'message_start', message: { id: 'msg_fake0001', model: 'acme/chat' } })
   t.match(events.at(-2), {
     delta: { stop_reason: 'end_turn' },
@@ -132,20 +132,20 @@ t.test('web searches are bounded by their maximum, and paid by the reported numb
   const tokens = 900 * 1_000 + 4 * 2_000
   const bound = 3 * (1_000 * 1_000 + 50 * 2_000) + 2 * 10_000_000
   for (const stream of [true, false])
-    for (const [told, costNano] of [
+    for (const [reported, costNano] of [
       [1, tokens + 10_000_000],
       [2, tokens + 20_000_000],
       [0, tokens],
       [null, tokens],
-      [10 ** 9, tokens + SEARCHES_TOLD_MAX * 10_000_000],
+      [10 ** 9, tokens + REPORTED_SEARCHES_MAX * 10_000_000],
     ] as const) {
-      answers(told)
+      answers(reported)
       const response = await send({ ...hello, model: 'acme/one', stream, tools: [SEARCH] })
       const text = await response.text()
       t.equal(response.headers.get('x-sluice-unpriced'), null)
       const { ask, end } = present(spend.holds.at(-1))
       t.equal(ask.bound.anyNano, bound)
-      t.match(end, { costNano, isEstimated: false }, String(told))
+      t.match(end, { costNano, isEstimated: false }, String(reported))
       t.match(text, `"cost":${Math.min(costNano, bound) / 1e9}`, 'no more than the bound is charged')
     }
   t.equal(await rest(), 0)

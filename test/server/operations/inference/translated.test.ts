@@ -12,7 +12,7 @@ const PAIRS = DIALECTS.flatMap((from) =>
 const COST = (PROMPT_TOKENS * 1_000 + 4 * 2_000) / 1e9
 
 /** The text of a whole answer. */
-const SAID: Readonly<Record<Dialect, (answer: never) => unknown>> = {
+const SAIDOnce: Readonly<Record<Dialect, (answer: never) => unknown>> = {
   chat: ({ choices: [choice] }: { choices: [{ message: { content: string } }] }) => choice.message.content,
   responses: ({ output: [item] }: { output: [{ content: [{ text: string }] }] }) => item.content[0].text,
   messages: ({ content: [block] }: { content: [{ text: string }] }) => block.text,
@@ -30,7 +30,7 @@ for (const [from, to] of PAIRS) {
     const response = await send(from)
     const answer = (await response.json()) as Record<string, unknown>
     t.equal(response.status, 200, JSON.stringify(answer))
-    t.equal(SAID[from](answer as never), 'Hello there, you')
+    t.equal(SAIDOnce[from](answer as never), 'Hello there, you')
     t.match(answer, { model: 'acme/one', usage: { cost: COST, is_byok: false } })
     t.match(spend.holds[0]?.end, { costNano: COST * 1e9, isEstimated: false, provider: 'first' })
     t.equal(first.calls[0]?.path, PROVIDER_PATHS[to])
@@ -119,9 +119,9 @@ t.test('a field that would change the answer is 400 with its path, and reaches n
   ] as const) {
     const { send, first } = await rigged(t, to)
     const response = await send(from, body)
-    const told = await response.json()
-    t.equal(response.status, 400, JSON.stringify(told))
-    t.match(told, { error: { metadata: { error_type: 'field_unsupported', issues: [{ path }] } } })
+    const reported = await response.json()
+    t.equal(response.status, 400, JSON.stringify(reported))
+    t.match(reported, { error: { metadata: { error_type: 'field_unsupported', issues: [{ path }] } } })
     t.equal(first.calls.length, 0)
   }
 })
@@ -177,23 +177,23 @@ t.test('reasoning that another provider signed does not reach a provider of the 
 
 t.test('reasoning without content or signature does not reach a provider that stores nothing', async (t) => {
   const bare = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }] }
-  const told = { ...bare, id: 'rs_2', content: [{ type: 'reasoning_text', text: 'hm' }] }
+  const reported = { ...bare, id: 'rs_2', content: [{ type: 'reasoning_text', text: 'hm' }] }
   const own = { ...bare, id: 'rs_3', encrypted_content: 'gAAA' }
   const unsigned = { ...bare, encrypted_content: 'sl1.unsigned.' }
-  const said = { role: 'assistant', content: 'Hi' }
+  const stated = { role: 'assistant', content: 'Hi' }
   const { send, first } = await rigged(t, 'responses')
   for (const [items, kept] of [
-    [[bare, said], [said]],
-    [[{ ...bare, encrypted_content: '' }, said], [said]],
+    [[bare, stated], [stated]],
+    [[{ ...bare, encrypted_content: '' }, stated], [stated]],
     [
-      [bare, told, { ...bare, encrypted_content: null }, own, said],
-      [told, own, said],
+      [bare, reported, { ...bare, encrypted_content: null }, own, stated],
+      [reported, own, stated],
     ],
     [
-      [unsigned, own, said],
-      [own, said],
+      [unsigned, own, stated],
+      [own, stated],
     ],
-    [[own, told, said], null],
+    [[own, reported, stated], null],
   ] as const) {
     const input = [{ role: 'user', content: TEXT }, ...items]
     const response = await send('responses', { input })

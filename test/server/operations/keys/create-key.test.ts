@@ -5,7 +5,7 @@ import {
   ALLOWED_MODELS_MAX,
   KEY_USER_CHARS_MAX,
 } from '../../../../src/schemas/keys/key-limits.ts'
-import { TOKENS_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
+import { REPORTED_TOKENS_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
 import {
   DEFAULT_OUTPUT_TOKENS_MIN,
@@ -140,7 +140,7 @@ t.test('keys.create 400: a body that lacks or breaks a member, each named', asyn
     [{ rate_limit_tpm: 0 }, '/rate_limit_tpm'],
     [{ rate_limit_tpm: RATE_LIMIT_TPM_MAX + 1 }, '/rate_limit_tpm'],
     [{ default_max_output_tokens: DEFAULT_OUTPUT_TOKENS_MIN - 1 }, '/default_max_output_tokens'],
-    [{ default_max_output_tokens: TOKENS_TOLD_MAX + 1 }, '/default_max_output_tokens'],
+    [{ default_max_output_tokens: REPORTED_TOKENS_MAX + 1 }, '/default_max_output_tokens'],
     [{ allowed_models: ['gpt'] }, '/allowed_models/0'],
     [{ allowed_models: ['a/b*'] }, '/allowed_models/0'],
     [{ allowed_models: Array.from({ length: ALLOWED_MODELS_MAX + 1 }, () => 'a/b') }, '/allowed_models'],

@@ -95,9 +95,9 @@ t.test('while the store is away keys answer 500, and say when to try again', asy
     ['DELETE', `/keys/${hash}`],
     ['POST', `/keys/${hash}/rotate`, {}],
   ] as const) {
-    const told = await call(method, path, body === undefined ? {} : { body })
-    t.match(told, { status: 500, type: 'store_unavailable' }, `${method} ${path}`)
-    t.ok(Number(told.headers.get('retry-after')) >= 1)
+    const answer = await call(method, path, body === undefined ? {} : { body })
+    t.match(answer, { status: 500, type: 'store_unavailable' }, `${method} ${path}`)
+    t.ok(Number(answer.headers.get('retry-after')) >= 1)
   }
 })
 

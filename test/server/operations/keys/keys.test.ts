@@ -162,13 +162,13 @@ for (const title of [
       await call('DELETE', `/keys/${gone.data.hash}`)
       const body = method === 'PATCH' || method === 'POST' ? { body: {} } : {}
       const paths = [NOBODY, gone.data.hash, 'x%00', hash.toUpperCase(), key]
-      const told = await Promise.all(paths.map((path) => call(method, `/keys/${path}${rest}`, body)))
-      told.push(await call(method, `/keys/${hash}${rest}`, { key: foreignKey, ...body }))
-      const text = (answer: (typeof told)[number]): unknown =>
+      const reply = await Promise.all(paths.map((path) => call(method, `/keys/${path}${rest}`, body)))
+      reply.push(await call(method, `/keys/${hash}${rest}`, { key: foreignKey, ...body }))
+      const text = (answer: (typeof reply)[number]): unknown =>
         (answer.body['error'] as { message: string }).message
       t.same(
-        told.map((answer) => [answer.status, answer.type, text(answer)]),
-        told.map(() => [404, 'api_key_unknown', 'There is no such API key.']),
+        reply.map((answer) => [answer.status, answer.type, text(answer)]),
+        reply.map(() => [404, 'api_key_unknown', 'There is no such API key.']),
       )
       t.equal(await works(key), 200)
     },
@@ -185,10 +185,10 @@ t.test(
     } = await make({ limit: 5, limit_reset: 'daily', rate_limit_rpm: 60, allowed_models: ['a/b'] })
     t.equal(await works(key), 200)
     const change = async (body: object) => {
-      const { status, body: told } = await call('PATCH', `/keys/${hash}`, { body })
+      const { status, body: reply } = await call('PATCH', `/keys/${hash}`, { body })
       t.equal(status, 200)
-      t.same(await look(hash), told['data'])
-      return told['data']
+      t.same(await look(hash), reply['data'])
+      return reply['data']
     }
     t.match(await change({ name: 'other', disabled: true }), {
       name: 'other',

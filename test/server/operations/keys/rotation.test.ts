@@ -65,13 +65,13 @@ t.test('usage and limit go on as one, and a change of the limit is one for both'
     { span: 'daily' },
   ])
   t.match(
-    await told(store),
+    await reported(store),
     [{ id: old.hash }, { id: data.hash }].sort((one, other) => (one.id < other.id ? -1 : 1)),
   )
 })
 
 /** Keys of the newest two invalidations, which caches obey. */
-async function told(store: KeysFront['store']): Promise<readonly unknown[]> {
+async function reported(store: KeysFront['store']): Promise<readonly unknown[]> {
   return store.sql`SELECT id FROM (SELECT * FROM invalidations ORDER BY n DESC LIMIT 2) newest ORDER BY id`
 }
 

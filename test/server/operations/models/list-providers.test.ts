@@ -9,7 +9,7 @@ t.test(
   'providers.list 200: the providers of the catalogue in its order, and null for missing facts',
   async (t) => {
     const { body } = await read(listProviders, catalogueOf(t, FOUR_MODELS))
-    const untold = {
+    const unreported = {
       privacy_policy_url: null,
       terms_of_service_url: null,
       status_page_url: null,
@@ -18,8 +18,8 @@ t.test(
     }
     t.same(body, {
       data: [
-        { slug: 'near', name: 'Near', ...untold },
-        { slug: 'here', name: 'here', ...untold },
+        { slug: 'near', name: 'Near', ...unreported },
+        { slug: 'here', name: 'here', ...unreported },
       ],
     })
   },

@@ -27,7 +27,7 @@ t.test(
 t.test('a key with a list of models sees those alone, and their pages count those alone', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS)
   const query = { output_modalities: 'all', limit: 1, offset: 0 }
-  const told = await read(listUserModels, catalogue, { query, allowedModels: ['other/*', 'acme/chat'] })
-  t.match(told, { body: { data: [{ id: 'acme/chat' }], total_count: 3 } })
+  const logged = await read(listUserModels, catalogue, { query, allowedModels: ['other/*', 'acme/chat'] })
+  t.match(logged, { body: { data: [{ id: 'acme/chat' }], total_count: 3 } })
   t.same(idsOf(await read(listUserModels, catalogue, { allowedModels: [] })), [])
 })

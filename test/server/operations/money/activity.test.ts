@@ -128,15 +128,15 @@ t.test(
   async (t) => {
     const { call, store, workspace, other, foreignKey } = await stand(t)
     await store.sql`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${other.id}`
-    const told = await Promise.all([
+    const answer = await Promise.all([
       call('GET', '/activity?workspace_id=nowhere'),
       call('GET', '/activity?workspace_id=other'),
       call('GET', `/activity?workspace_id=${other.id}`),
       call('GET', `/activity?workspace_id=${workspace.id}`, { key: foreignKey }),
     ])
     t.same(
-      told.map(({ status, type }) => [status, type]),
-      told.map(() => [404, 'workspace_unknown']),
+      answer.map(({ status, type }) => [status, type]),
+      answer.map(() => [404, 'workspace_unknown']),
     )
     t.match(await call('GET', '/activity', { key: foreignKey }), { body: { data: [], total_count: 0 } })
     t.match(

@@ -56,9 +56,9 @@ t.test('budgets.put 400: one that does not strictly decrease names the other one
     ['lifetime', 9, 'is not above the weekly budget'],
   ]
   for (const [interval, limit, words] of refusals) {
-    const told = await put(front, interval, limit)
+    const answer = await put(front, interval, limit)
     t.match(
-      told,
+      answer,
       {
         status: 400,
         type: 'budgets_unordered',
@@ -94,13 +94,13 @@ t.test('two changes that race leave the budgets in order', async (t) => {
     await Promise.all(
       INTERVALS.map((interval) => front.call('DELETE', `/workspaces/default/budgets/${interval}`)),
     )
-    const told = await Promise.all([
+    const answer = await Promise.all([
       put(front, 'daily', 5),
       put(front, 'weekly', 4),
       put(front, 'monthly', 5),
       put(front, 'lifetime', 3),
     ])
-    t.ok(told.every(({ status, type }) => status === 200 || type === 'budgets_unordered'))
+    t.ok(answer.every(({ status, type }) => status === 200 || type === 'budgets_unordered'))
     const { data } = (await front.call('GET', '/workspaces/default/budgets')).body as {
       data: { limit_usd: number }[]
     }

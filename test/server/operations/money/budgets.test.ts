@@ -147,7 +147,7 @@ for (const title of [
       const { call, store, workspace, other, foreignKey } = await refusing
       await store.sql`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${other.id}`
       const more = method === 'PUT' ? { body: { limit_usd: 5 } } : {}
-      const told = await Promise.all([
+      const answer = await Promise.all([
         call(method, `/workspaces/nowhere/budgets${rest}`, more),
         call(method, `/workspaces/${NOBODY}/budgets${rest}`, more),
         call(method, `/workspaces/other/budgets${rest}`, more),
@@ -156,10 +156,12 @@ for (const title of [
         call(method, `/workspaces/${workspace.id}/budgets${rest}`, { key: foreignKey, ...more }),
       ])
       const withoutName = (text: string): string => text.replace(/ `[^`]*` was not found\.$/, '')
-      const found = told.map(textOf).map(([status, type, text]) => [status, type, withoutName(String(text))])
+      const found = answer
+        .map(textOf)
+        .map(([status, type, text]) => [status, type, withoutName(String(text))])
       t.same(
         found,
-        told.map(() => [404, 'workspace_unknown', 'There is no such workspace.']),
+        answer.map(() => [404, 'workspace_unknown', 'There is no such workspace.']),
       )
       t.same(await store.sql`SELECT * FROM account_limits`, [])
     },
@@ -201,11 +203,11 @@ t.test('inference and intern keys are the wrong kind for every operation of budg
   }
   for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key]) {
     for (const [method, rest] of EVERY) {
-      const told = await call(method, `/workspaces/default/budgets${rest}`, {
+      const answer = await call(method, `/workspaces/default/budgets${rest}`, {
         key: wrong,
         ...(method === 'PUT' && { body: { limit_usd: 1 } }),
       })
-      t.match(told, { status: 401, type: 'wrong_key_kind' }, method + rest)
+      t.match(answer, { status: 401, type: 'wrong_key_kind' }, method + rest)
     }
   }
 })

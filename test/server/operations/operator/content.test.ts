@@ -116,24 +116,24 @@ t.test(
   'admin.get_job_content 400, 404, 410: open, unknown or foreign jobs, and expired clips; none is audited',
   async (t) => {
     const { get, foreign, store } = await stand(t)
-    const told = async (answer: Promise<VideoReply>): Promise<readonly [number, string | undefined]> => [
+    const reply = async (answer: Promise<VideoReply>): Promise<readonly [number, string | undefined]> => [
       (await answer).status,
       typeOf(await answer),
     ]
-    t.same(await told(get(`${OPEN}/content`)), [400, 'video_unfinished'])
-    t.same(await told(get(`${DONE}/content?index=-1`)), [400, 'query_invalid'])
-    t.same(await told(get(`${DONE}/content?index=7`)), [404, 'video_output_unknown'])
-    t.same(await told(get(`${videoId(9)}/content`)), [404, 'video_unknown'])
-    t.same(await told(get('x/content')), [404, 'video_unknown'])
-    t.same(await told(foreign(`${DONE}/content`)), [404, 'video_unknown'])
+    t.same(await reply(get(`${OPEN}/content`)), [400, 'video_unfinished'])
+    t.same(await reply(get(`${DONE}/content?index=-1`)), [400, 'query_invalid'])
+    t.same(await reply(get(`${DONE}/content?index=7`)), [404, 'video_output_unknown'])
+    t.same(await reply(get(`${videoId(9)}/content`)), [404, 'video_unknown'])
+    t.same(await reply(get('x/content')), [404, 'video_unknown'])
+    t.same(await reply(foreign(`${DONE}/content`)), [404, 'video_unknown'])
     await store.sql`DELETE FROM video_clips`
-    t.same(await told(get(`${DONE}/content`)), [410, 'video_expired'])
+    t.same(await reply(get(`${DONE}/content`)), [410, 'video_expired'])
     t.same(await auditOf(store), [])
   },
 )
 
 t.test('admin.get_job_content 500: no clip is shown while that cannot be audited', async (t) => {
   const { unaudited } = await stand(t)
-  const told = await unaudited(`${DONE}/content`)
-  t.same([told.status, typeOf(told)], [500, 'store_unavailable'])
+  const reported = await unaudited(`${DONE}/content`)
+  t.same([reported.status, typeOf(reported)], [500, 'store_unavailable'])
 })

@@ -24,11 +24,11 @@ async function stand(t: Test): Promise<Stand> {
   return {
     ...front,
     async put(workspaceId, result) {
-      const told = delivery(workspaceId)
-      await outboxed(store, [told])
+      const reported = delivery(workspaceId)
+      await outboxed(store, [reported])
       const [row] = await store.sql<
         { id: string }[]
-      >`SELECT id FROM webhook_deliveries WHERE idempotency_key = ${told.idempotencyKey}`
+      >`SELECT id FROM webhook_deliveries WHERE idempotency_key = ${reported.idempotencyKey}`
       const { id } = present(row)
       if (result === undefined) return id
       const claims = await deliveries.claim(input())

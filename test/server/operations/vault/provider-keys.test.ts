@@ -91,8 +91,8 @@ t.test(
     t.match(events, [
       { operation: 'byok.create', object_kind: 'secret', object_id: 'openai_api_key', before: null },
     ])
-    const told = [made, await call('GET', '/byok'), await call('GET', `/byok/${id('openai')}`), events]
-    t.notMatch(JSON.stringify(told), /canary/)
+    const answer = [made, await call('GET', '/byok'), await call('GET', `/byok/${id('openai')}`), events]
+    t.notMatch(JSON.stringify(answer), /canary/)
   },
 )
 

@@ -261,10 +261,10 @@ t.test(
 t.test('legacy rows have null hosts and a null fingerprint until they are stored again', async (t) => {
   await put('/secrets/legacy')
   await store.sql`UPDATE secrets SET hosts = NULL, fingerprint = NULL WHERE name = 'legacy'`
-  const told = async () => (await call('GET', '/secrets')).json.data.find(({ name }) => name === 'legacy')
-  t.match(await told(), { hosts: null, fingerprint: null })
+  const answer = async () => (await call('GET', '/secrets')).json.data.find(({ name }) => name === 'legacy')
+  t.match(await answer(), { hosts: null, fingerprint: null })
   await put('/secrets/legacy')
-  t.match(await told(), { hosts: [HOST], fingerprint: /^sha256:/ })
+  t.match(await answer(), { hosts: [HOST], fingerprint: /^sha256:/ })
 })
 
 t.test('writes are refused while they are disabled, and reads go on', async (t) => {

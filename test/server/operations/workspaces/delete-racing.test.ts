@@ -40,13 +40,14 @@ const MOVES: Readonly<
   >
 > = {
   rotation: ({ call }, { hash }) =>
-    told(call('POST', `/keys/${hash}/rotate`, { body: { overlap_seconds: 60 } })),
-  create: ({ call }, { slug }) => told(call('POST', '/keys', { body: { name: 'late', workspace_id: slug } })),
+    reported(call('POST', `/keys/${hash}/rotate`, { body: { overlap_seconds: 60 } })),
+  create: ({ call }, { slug }) =>
+    reported(call('POST', '/keys', { body: { name: 'late', workspace_id: slug } })),
   change: ({ call }, { hash }) =>
-    told(call('PATCH', `/keys/${hash}`, { body: { limit: 2, disabled: false } })),
+    reported(call('PATCH', `/keys/${hash}`, { body: { limit: 2, disabled: false } })),
 }
 
-async function told(answer: ReturnType<KeysFront['call']>): Promise<Outcome> {
+async function reported(answer: ReturnType<KeysFront['call']>): Promise<Outcome> {
   const { status, type, body } = await answer
   return { status, type, key: body['key'] }
 }
@@ -112,7 +113,7 @@ t.test(
         await tx`SELECT 1 FROM epoch FOR UPDATE`
         const early = move(front, place)
         await untilWaiting(tx, 1)
-        both = Promise.all([early, told(call('DELETE', `/workspaces/${name}`))])
+        both = Promise.all([early, reported(call('DELETE', `/workspaces/${name}`))])
         await untilWaiting(tx, 2)
       })
       const [early, deletion] = await both
@@ -132,7 +133,7 @@ t.test(
       const place = await workspaceWithKey(front, `team-${race}`)
       const moves = [...ALL_MOVES, ...ALL_MOVES].map((move) => move(front, place))
       const [deletion, ...others] = await Promise.all([
-        told(front.call('DELETE', `/workspaces/${place.slug}`)),
+        reported(front.call('DELETE', `/workspaces/${place.slug}`)),
         ...moves,
       ])
       t.equal(deletion.status, 200)

@@ -73,8 +73,8 @@ t.test(
   'workspaces.delete 400: the default workspace without the confirmation, and the only one whatever is confirmed',
   async (t) => {
     const { call } = await openInternsFront(t)
-    const told = await call('DELETE', '/workspaces/default')
-    t.match(told, {
+    const answer = await call('DELETE', '/workspaces/default')
+    t.match(answer, {
       status: 400,
       type: 'default_workspace_kept',
       body: { error: { message: /confirm_default_workspace_deletion=true/ } },
@@ -112,10 +112,10 @@ t.test('the oldest other workspace becomes the default, and management keys act 
 
 t.test('two deletions at once leave the organization one workspace, the default', async (t) => {
   const { call, store, organizationId } = await openInternsFront(t)
-  const told = await Promise.all(
+  const answer = await Promise.all(
     ['default', 'other'].map((slug) => call('DELETE', `/workspaces/${slug}${CONFIRMED}`)),
   )
-  t.same(told.map(({ status }) => status).sort(), [200, 400])
+  t.same(answer.map(({ status }) => status).sort(), [200, 400])
   t.match(await listWorkspaces(store, organizationId), { value: [{ isDefault: true }] })
   t.equal(must(await listWorkspaces(store, organizationId)).length, 1)
 })
@@ -265,9 +265,9 @@ t.test(
     t.match(await endpoints.claimActivation({ organizationId, id: draft.id }), {
       failure: { name: 'not_validated' },
     })
-    const told =
+    const reported =
       await store.sql`SELECT 1 FROM invalidations WHERE kind = 'private_endpoint' AND id = ${other.id}`
-    t.equal(told.length, 1)
+    t.equal(reported.length, 1)
     t.match(await endpoints.facts({ organizationId, workspaceId: other.id, secret: null }), {
       value: { exists: false },
     })

@@ -39,17 +39,17 @@ for (const title of [
       const [id, gone] = [await intern(), await intern()]
       await call('DELETE', `/interns/${gone}`)
       const body = method === 'PATCH' ? { body: {} } : {}
-      const told = await Promise.all([
+      const reply = await Promise.all([
         call(method, `/interns/${NOBODY}${rest}`, body),
         call(method, `/interns/${gone}${rest}`, body),
         call(method, `/interns/x%E0%A4${rest}`, body),
         call(method, `/interns/${id}${rest}`, { key: foreignKey, ...body }),
       ])
-      const text = (answer: (typeof told)[number]): unknown =>
+      const text = (answer: (typeof reply)[number]): unknown =>
         (answer.body['error'] as { message: string }).message
       t.same(
-        told.map((answer) => [answer.status, answer.type, text(answer)]),
-        told.map(() => [404, 'intern_unknown', 'There is no such intern.']),
+        reply.map((answer) => [answer.status, answer.type, text(answer)]),
+        reply.map(() => [404, 'intern_unknown', 'There is no such intern.']),
       )
     },
   )
@@ -68,12 +68,12 @@ t.test(
       ['POST', '/provision'],
       ['POST', '/suspend'],
     ] as const) {
-      const told = await call(
+      const answer = await call(
         method,
         `/interns/${id}${path}`,
         method === 'PATCH' ? { body: { name: 'Bob' } } : {},
       )
-      t.match(told, { status: 404, type: 'programme_closed' }, method + path)
+      t.match(answer, { status: 404, type: 'programme_closed' }, method + path)
     }
     t.match(await call('GET', '/interns?workspace_id=other'), { status: 404, type: 'programme_closed' })
     must(await setWorkspace(store, other.id, { isInProgramme: true }, CLI))
@@ -358,13 +358,13 @@ for (const title of [
     t.teardown(() => away.close())
     const { call } = await openInternsFront(t, { interns: openInterns(away, () => Promise.resolve()) })
     const [method = '', path = ''] = (title.split(': ')[1] ?? '').replace('/x', `/${NOBODY}`).split(' ')
-    const told = await call(
+    const answer = await call(
       method,
       path,
       /POST \/interns$|PATCH/.test(title) ? { body: { name: 'Ada', provision: false } } : {},
     )
-    t.match(told, { status: 503, type: 'store_unavailable' })
-    t.ok(Number(told.headers.get('retry-after')) >= 1)
+    t.match(answer, { status: 503, type: 'store_unavailable' })
+    t.ok(Number(answer.headers.get('retry-after')) >= 1)
   })
 }
 

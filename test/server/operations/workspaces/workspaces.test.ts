@@ -203,9 +203,9 @@ t.test(
       'https://public.example/a b',
     ]
     for (const default_callback_url of refused) {
-      const told = await call('PATCH', '/workspaces/other', { body: { default_callback_url } })
-      t.match(told, { status: 400, type: 'callback_url_invalid' }, default_callback_url)
-      t.match(told.body['error'], { metadata: { issues: [{ path: '/default_callback_url' }] } })
+      const answer = await call('PATCH', '/workspaces/other', { body: { default_callback_url } })
+      t.match(answer, { status: 400, type: 'callback_url_invalid' }, default_callback_url)
+      t.match(answer.body['error'], { metadata: { issues: [{ path: '/default_callback_url' }] } })
     }
     for (const default_callback_url of [
       'https://public.example:8443/hook?a=1',
@@ -255,8 +255,8 @@ t.test('workspaces.update 200: omitted members stay, and a new slug frees the ol
 })
 
 t.test('workspaces.update 400: a wrong member by its path, and a slug that is taken', async (t) => {
-  const told = await call('PATCH', '/workspaces/other', { body: { name: 7, programme: 'on' } })
-  t.match(told, {
+  const answer = await call('PATCH', '/workspaces/other', { body: { name: 7, programme: 'on' } })
+  t.match(answer, {
     status: 400,
     type: 'body_invalid',
     body: { error: { metadata: { issues: [{ path: '/name' }, { path: '/programme' }] } } },
@@ -284,17 +284,17 @@ for (const title of [
       t.same((await call('DELETE', `/workspaces/${gone}`)).body, { deleted: true })
       const body = method === 'PATCH' ? { body: { name: 'n' } } : {}
       const refs = [NOBODY, gone, 'nowhere', 'no%00where']
-      const told = await Promise.all([
+      const reply = await Promise.all([
         ...refs.map((ref) => call(method, `/workspaces/${ref}${rest}`, body)),
         ...[workspace.id, 'other'].map((ref) =>
           call(method, `/workspaces/${ref}${rest}`, { key: foreignKey, ...body }),
         ),
       ])
-      const text = (answer: (typeof told)[number]): unknown =>
+      const text = (answer: (typeof reply)[number]): unknown =>
         withoutName((answer.body['error'] as { message: string }).message)
       t.same(
-        told.map((answer) => [answer.status, answer.type, text(answer)]),
-        told.map(() => [404, 'workspace_unknown', 'There is no such workspace.']),
+        reply.map((answer) => [answer.status, answer.type, text(answer)]),
+        reply.map(() => [404, 'workspace_unknown', 'There is no such workspace.']),
       )
     },
   )

@@ -21,16 +21,16 @@ t.setTimeout(600_000)
 
 t.test('a receiver gets the written body, and verifies it in either form', async (t) => {
   const { receiver, secrets, workspaceId, start, tell, settled } = await openWebhookStand(t)
-  const told = await tell()
+  const reported = await tell()
   start()
   t.match(await settled(), [{ state: 'delivered', tries: 1, last_status: 204, last_reason: null }])
   const { path, headers, body } = present(receiver.received[0])
   t.equal(path, '/in?token=hush')
-  t.equal(body.toString(), told.body)
+  t.equal(body.toString(), reported.body)
   t.match(headers, {
     'content-type': 'application/json',
     'user-agent': /^sluice-webhooks/,
-    'x-sluice-idempotency-key': told.idempotencyKey,
+    'x-sluice-idempotency-key': reported.idempotencyKey,
   })
   const [secret] = must(await secrets.current(workspaceId))
   t.ok(verifiesAsB5(present(secret).text, headers, body))

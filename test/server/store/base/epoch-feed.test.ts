@@ -16,7 +16,7 @@ type Tap = Parameters<typeof openTestStore>[0]
 
 interface Followed {
   readonly feed: RunningEpochFeed
-  readonly heard: Change[]
+  readonly received: Change[]
 }
 
 /** Never by its timer: the test decides when it polls. */
@@ -26,9 +26,9 @@ async function follow(t: Tap, store: Store, hints: Hints | null = null): Promise
   const feed = openEpochFeed({ store, hints, log: keptLog(), pollMs: NEVER_MS })
   t.teardown(() => feed.close())
   await poll(feed)
-  const heard: Change[] = []
-  feed.subscribe((change) => void heard.push(change))
-  return { feed, heard }
+  const received: Change[] = []
+  feed.subscribe((change) => void received.push(change))
+  return { feed, received }
 }
 
 function change(store: Store, id: string): Promise<Invalidation> {
@@ -42,12 +42,12 @@ async function poll(feed: RunningEpochFeed): Promise<void> {
   while (!(await feed.poll())) continue
 }
 
-const idsOf = (heard: readonly Change[]): string[] =>
-  heard.map((change) => (change.kind === 'everything' ? '*' : change.id))
+const idsOf = (received: readonly Change[]): string[] =>
+  received.map((change) => (change.kind === 'everything' ? '*' : change.id))
 
 t.test('delivers two changes that commit in the opposite order of their start', async (t) => {
   const store = await openTestStore(t)
-  const { feed, heard } = await follow(t, store)
+  const { feed, received } = await follow(t, store)
   const firstMayCommit = gate()
   const firstBegan = gate()
   const first = store.sql.begin(async (tx) => {
@@ -59,16 +59,16 @@ t.test('delivers two changes that commit in the opposite order of their start', 
   await firstBegan.opened
   await change(store, 'second')
   await poll(feed)
-  t.same(idsOf(heard), ['second'])
+  t.same(idsOf(received), ['second'])
   firstMayCommit.open()
   await first
   await poll(feed)
-  t.same(idsOf(heard), ['second', 'first'])
+  t.same(idsOf(received), ['second', 'first'])
 })
 
 t.test('a change that took its number is never overtaken by a later number', async (t) => {
   const store = await openTestStore(t)
-  const { feed, heard } = await follow(t, store)
+  const { feed, received } = await follow(t, store)
   const mayCommit = gate()
   const numbered = gate()
   const slow = store.sql.begin(async (tx) => {
@@ -79,86 +79,86 @@ t.test('a change that took its number is never overtaken by a later number', asy
   await numbered.opened
   const fast = change(store, 'fast')
   await poll(feed)
-  t.same(idsOf(heard), [])
+  t.same(idsOf(received), [])
   mayCommit.open()
   await Promise.all([slow, fast])
   await poll(feed)
-  t.same(idsOf(heard), ['slow', 'fast'])
+  t.same(idsOf(received), ['slow', 'fast'])
 })
 
 t.test('delivers every change of many parallel writers while it polls', async (t) => {
   const store = await openTestStore(t, 8)
-  const { feed, heard } = await follow(t, store)
+  const { feed, received } = await follow(t, store)
   const ids = Array.from({ length: 200 }, (_, index) => `k${index}`)
   const writing = Promise.all(ids.map((id) => change(store, id)))
   let isWriting = true
   void writing.then(() => (isWriting = false))
   while (isWriting) await feed.poll()
   await poll(feed)
-  t.same(idsOf(heard).sort(), ids.sort())
+  t.same(idsOf(received).sort(), ids.sort())
   t.equal(feed.epoch, 200)
 })
 
 t.test('a hint is obeyed in the same turn, but the epoch waits for the store', async (t) => {
   const store = await openTestStore(t)
   const hints = testHints()
-  const { feed, heard } = await follow(t, store, hints)
+  const { feed, received } = await follow(t, store, hints)
   hints.send({ n: 1, kind: 'key', id: 'told' })
-  t.same(idsOf(heard), ['told'])
+  t.same(idsOf(received), ['told'])
   t.equal(feed.epoch, 0)
 })
 
 t.test('a hint beyond a missed one brings the missed one at once', async (t) => {
   const store = await openTestStore(t)
   const hints = testHints()
-  const { feed, heard } = await follow(t, store, hints)
+  const { feed, received } = await follow(t, store, hints)
   await change(store, 'missed')
   hints.send(await change(store, 'told'))
   await poll(feed)
-  t.ok(idsOf(heard).includes('missed'))
-  t.equal(idsOf(heard)[0], 'told')
+  t.ok(idsOf(received).includes('missed'))
+  t.equal(idsOf(received)[0], 'told')
   t.equal(feed.epoch, 2)
 })
 
 t.test('a hint with a number of another installation hides no change', async (t) => {
   const store = await openTestStore(t)
   const hints = testHints()
-  const { feed, heard } = await follow(t, store, hints)
+  const { feed, received } = await follow(t, store, hints)
   hints.send({ n: 1, kind: 'key', id: 'foreign' })
   await poll(feed)
   await change(store, 'ours')
   await poll(feed)
-  t.same(idsOf(heard), ['foreign', 'ours'])
+  t.same(idsOf(received), ['foreign', 'ours'])
 })
 
 t.test('a reader whose changes were pruned drops everything', async (t) => {
   const store = await openTestStore(t)
-  const { feed, heard } = await follow(t, store)
+  const { feed, received } = await follow(t, store)
   await change(store, 'lost')
   t.equal(await pruneInvalidations(store.sql, -1), 1)
   await change(store, 'kept')
   await poll(feed)
-  t.same(idsOf(heard), ['*'])
+  t.same(idsOf(received), ['*'])
   t.equal(feed.epoch, 2)
 })
 
 t.test('a database that was set back drops everything', async (t) => {
   const store = await openTestStore(t)
-  const { feed, heard } = await follow(t, store)
+  const { feed, received } = await follow(t, store)
   await change(store, 'a')
   await poll(feed)
   await store.sql`UPDATE epoch SET n = 0`
   await poll(feed)
-  t.same(idsOf(heard), ['a', '*'])
+  t.same(idsOf(received), ['a', '*'])
 })
 
 t.test('more changes than one poll reads drop everything', async (t) => {
   const store = await openTestStore(t)
-  const { feed, heard } = await follow(t, store)
+  const { feed, received } = await follow(t, store)
   await store.sql`INSERT INTO invalidations (n, kind, id) SELECT n, 'key', n::text FROM generate_series(1, 1001) AS n`
   await store.sql`UPDATE epoch SET n = 1001`
   await poll(feed)
-  t.same(idsOf(heard), ['*'])
+  t.same(idsOf(received), ['*'])
 })
 
 for (const away of ['cut', 'freeze'] as const) {
@@ -166,17 +166,17 @@ for (const away of ['cut', 'freeze'] as const) {
     `polls of a store fail in time after a ${away}, and the first good one delivers the missed changes`,
     async (t) => {
       const { direct, store, relay } = await openFarStore(t)
-      const { feed, heard } = await follow(t, store)
+      const { feed, received } = await follow(t, store)
       const goodAt = feed.lastGoodPollAtMs
       t.ok(goodAt > 0)
       await relay[away]()
       await change(direct, 'missed')
       await feed.poll()
       t.equal(feed.lastGoodPollAtMs, goodAt)
-      t.same(idsOf(heard), [])
+      t.same(idsOf(received), [])
       await relay.restore()
       while (feed.lastGoodPollAtMs === goodAt) await feed.poll()
-      t.same(idsOf(heard), ['missed'])
+      t.same(idsOf(received), ['missed'])
     },
   )
 }
@@ -186,7 +186,7 @@ t.test(
   async (t) => {
     const { store, relay } = await openFarStore(t)
     const log = keptLog()
-    const told = (): readonly string[] =>
+    const logged = (): readonly string[] =>
       log.events.map(({ event }) => event).filter((event) => event.startsWith('epoch.'))
     const feed = openEpochFeed({ store, hints: null, log, pollMs: NEVER_MS })
     t.teardown(() => feed.close())
@@ -194,16 +194,16 @@ t.test(
     const bounded = waitLong()
     t.equal(await feed.poll(), true)
     bounded()
-    t.same(told(), [])
+    t.same(logged(), [])
     await relay.freeze()
     t.equal(await feed.poll(), false)
-    t.same(told(), [])
+    t.same(logged(), [])
     await feed.poll()
     await feed.poll()
-    t.same(told(), ['epoch.away'])
+    t.same(logged(), ['epoch.away'])
     await relay.restore()
     while (!(await feed.poll()));
-    t.same(told(), ['epoch.away', 'epoch.back'])
+    t.same(logged(), ['epoch.away', 'epoch.back'])
   },
 )
 
@@ -225,10 +225,10 @@ t.test('the first poll drops everything that was loaded before it', async (t) =>
   const store = await openTestStore(t)
   const feed = openEpochFeed({ store, hints: null, log: keptLog(), pollMs: NEVER_MS })
   t.teardown(() => feed.close())
-  const heard: Change[] = []
-  feed.subscribe((change) => void heard.push(change))
+  const received: Change[] = []
+  feed.subscribe((change) => void received.push(change))
   t.equal(feed.epoch, -1)
   await poll(feed)
-  t.equal(heard[0]?.kind, 'everything')
+  t.equal(received[0]?.kind, 'everything')
   t.equal(feed.epoch, 0)
 })

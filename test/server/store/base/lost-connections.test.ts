@@ -21,10 +21,10 @@ t.test(
     // An error that no code can catch would end this process too.
     const program = fileURLToPath(new URL('../../../support/stores/lost-transactions.js', import.meta.url))
     const child = fork(program, [options.url], { env: plainEnvironment(), silent: true })
-    let said = ''
-    child.stderr?.on('data', (text: Buffer) => (said += text.toString()))
+    let stated = ''
+    child.stderr?.on('data', (text: Buffer) => (stated += text.toString()))
     const [code] = (await once(child, 'exit')) as [number | null]
-    t.equal(code, 0, said)
+    t.equal(code, 0, stated)
   },
 )
 

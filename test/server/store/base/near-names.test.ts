@@ -12,7 +12,7 @@ import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { presetInput } from '../../../support/presets/presets.ts'
 
-const told = (outcome: Outcome<unknown>): string => (outcome.ok ? 'found' : textOf(outcome.failure))
+const reported = (outcome: Outcome<unknown>): string => (outcome.ok ? 'found' : textOf(outcome.failure))
 
 const store = await openTestStore(t)
 const { organization: own, workspace } = must(await createOrganization(store, { name: 'Acme' }))
@@ -26,25 +26,25 @@ for (const [{ id: organizationId }, slug] of [
 
 t.test('suggests only own workspaces to an organization, and all to the command line', async (t) => {
   const own1 = 'There is no such workspace. `prodction` was not found. Nearest: `production`.'
-  t.equal(told(await findWorkspace(store.sql, 'prodction', own.id)), own1)
-  t.equal(told(await workspaceIdOf(store.sql, own.id, 'prodction')), own1)
+  t.equal(reported(await findWorkspace(store.sql, 'prodction', own.id)), own1)
+  t.equal(reported(await workspaceIdOf(store.sql, own.id, 'prodction')), own1)
   t.equal(
-    told(await findWorkspace(store.sql, 'prodction', null)),
+    reported(await findWorkspace(store.sql, 'prodction', null)),
     own1.replace('`production`.', '`production`, `productions`.'),
   )
   t.equal(
-    told(await findWorkspace(store.sql, 'far-away', own.id)),
+    reported(await findWorkspace(store.sql, 'far-away', own.id)),
     'There is no such workspace. `far-away` was not found.',
   )
   t.match(
-    told(await findWorkspace(store.sql, 'no\0where', own.id)),
+    reported(await findWorkspace(store.sql, 'no\0where', own.id)),
     /^There is no such workspace\. `no where` was not found\.$/,
   )
 })
 
 t.test('suggests near names for a misspelt organization', async (t) => {
   t.equal(
-    told(await findOrganization(store.sql, 'Amce')),
+    reported(await findOrganization(store.sql, 'Amce')),
     'There is no such organization. `Amce` was not found. Nearest: `Acme`.',
   )
 })
@@ -62,7 +62,7 @@ t.test('suggests usable presets of the same workspace for an unknown one', async
   must(await presets.archive({ workspaceId: workspace.id, slug: 'support-searches' }, by))
   const text = 'There is no such preset. `suport-search` was not found. Nearest: `support-search`.'
   const ref = { workspaceId: workspace.id, slug: 'suport-search' }
-  t.equal(told(await presets.get(ref)), text)
-  t.equal(told(await presets.archive(ref, by)), text)
-  t.equal(told(await openPresetRows(store).unknown(ref)), text)
+  t.equal(reported(await presets.get(ref)), text)
+  t.equal(reported(await presets.archive(ref, by)), text)
+  t.equal(reported(await openPresetRows(store).unknown(ref)), text)
 })

@@ -2,7 +2,7 @@ import postgres from 'postgres'
 import t from 'tap'
 import { isComingUp } from '../../../../src/server/store/base/translate.ts'
 
-function said(code: string): Error {
+function text(code: string): Error {
   return Object.assign(new postgres.PostgresError('said'), { code })
 }
 
@@ -14,12 +14,12 @@ for (const code of ['ENOENT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNREFUSED']) {
 
 for (const code of ['53300', '57P03']) {
   t.test(`a Postgres that reports ${code} may be coming up`, async (t) => {
-    t.ok(isComingUp(said(code)))
+    t.ok(isComingUp(text(code)))
   })
 }
 
 for (const code of ['28P01', '3D000', '42501']) {
   t.test(`a Postgres that reports ${code} is not coming up`, async (t) => {
-    t.notOk(isComingUp(said(code)))
+    t.notOk(isComingUp(text(code)))
   })
 }

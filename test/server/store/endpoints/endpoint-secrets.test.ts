@@ -15,12 +15,12 @@ import { lockWaiters } from '../../../support/stores/lock-waiters.ts'
 
 async function opened(t: Parameters<typeof openVaultStand>[0]) {
   const stand = await openVaultStand(t)
-  const told: Invalidation[] = []
-  const publish = (change: Invalidation): Promise<void> => Promise.resolve(void told.push(change))
+  const reported: Invalidation[] = []
+  const publish = (change: Invalidation): Promise<void> => Promise.resolve(void reported.push(change))
   const vaults = openVaults({ rows: openSecretRows(stand.store, publish), keys: stand.keys, jobs: threads() })
   const put = async (name: string, scope = stand.workspace): Promise<void> =>
     void must(await vaults.put(scope, { name, hosts: [HOST], value: new Secret('v') }, BY))
-  return { ...stand, vaults, told, put }
+  return { ...stand, vaults, reported, put }
 }
 
 function endpoint({ store, workspace }: VaultStand, secretName: string, status = 'active') {
@@ -36,7 +36,7 @@ t.test('fronts get every change of a secret that an active endpoint uses', async
   await stand.put('used')
   must(await stand.vaults.remove(stand.workspace, 'used', BY))
   t.match(
-    stand.told,
+    stand.reported,
     [1, 2, 3].map(() => ({ kind: 'vault', id: stand.workspace.workspaceId })),
   )
   const rows = await stand.store.sql`SELECT 1 FROM invalidations WHERE kind = 'vault'`
@@ -50,7 +50,7 @@ t.test("fronts get every change of a workspace's key for a provider, and none of
   await stand.put('openai_api_key', stand.intern)
   await stand.put('openai_api_key', { ...stand.workspace, attachableId: await stand.addVault('team') })
   t.match(
-    stand.told,
+    stand.reported,
     [1, 2].map(() => ({ kind: 'vault', id: stand.workspace.workspaceId })),
   )
 })
@@ -61,7 +61,7 @@ t.test('changes of secrets that no active endpoint uses are not sent to fronts',
   await endpoint(stand, 'disabled', 'disabled')
   for (const name of ['draft', 'disabled', 'other']) await stand.put(name)
   t.match(await stand.vaults.remove(stand.workspace, 'missing', BY), { ok: false })
-  t.same(stand.told, [])
+  t.same(stand.reported, [])
 })
 
 t.test('a change that failed is not sent to fronts', async (t) => {
@@ -71,7 +71,7 @@ t.test('a change that failed is not sent to fronts', async (t) => {
     ok: false,
     failure: { name: 'secret_unknown' },
   })
-  t.same(stand.told, [])
+  t.same(stand.reported, [])
 })
 
 t.test('an endpoint becomes active before or after a change of its secret, never during it', async (t) => {

@@ -9,7 +9,7 @@ import { openStore } from '../../../../src/server/store/base/open.ts'
 import { begun, FACTS, openFileStand, storedFile, type FileStand } from '../../../support/files/files.ts'
 import { keptLog } from '../../../support/log.ts'
 import { must } from '../../../support/must.ts'
-import { insertOldOwner } from '../../../support/stores/old-owner.ts'
+import { insertOldOwnerOnce } from '../../../support/stores/old-owner.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
 const TEN_DEEP = 'a/b/c/d/e/f/g/h/i/j/file'
@@ -126,7 +126,7 @@ t.test(
     const { sql } = store
     const before = MIGRATIONS.findIndex(({ name }) => name === 'counted_bytes')
     await migrate(url, keptLog(), { migrations: MIGRATIONS.slice(0, before) })
-    const { workspaceId: id } = await insertOldOwner(sql)
+    const { workspaceId: id } = await insertOldOwnerOnce(sql)
     // As nodes of that version write them.
     await sql`INSERT INTO workspace_storage (workspace_id, used_bytes) VALUES (${id}, 5123)`
     await sql`

@@ -8,7 +8,7 @@ import {
 import type { Migration } from '../../../../src/server/store/migrations/migration.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { keptLog } from '../../../support/log.ts'
-import { insertOldOwner } from '../../../support/stores/old-owner.ts'
+import { insertOldOwnerOnce } from '../../../support/stores/old-owner.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
 type Tap = Parameters<typeof openTestDatabase>[0]
@@ -61,7 +61,7 @@ t.test(
       MIGRATIONS.findIndex(({ name }) => name === 'operator'),
     )
     await migrate(store.options.url, keptLog(), { migrations: before })
-    const { organizationId, workspaceId } = await insertOldOwner(store.sql)
+    const { organizationId, workspaceId } = await insertOldOwnerOnce(store.sql)
     await oldDelivery(store, workspaceId)
     await migrate(store.options.url, keptLog())
     await oldDelivery(store, workspaceId)

@@ -23,7 +23,7 @@ t.test('rows of many keys and models in any order keep their own values', async 
     return { ...row, request_id: `r${at}`, tokens: at * 3, ...text, milliseconds: at * 5 }
   })
   await insert(store, rows)
-  t.same(await read(store), rows.map(told).sort(byId))
+  t.same(await read(store), rows.map(reported).sort(byId))
 })
 
 t.test('unknown values stay NULL, in a batch of one row and next to rows that have them', async (t) => {
@@ -46,7 +46,7 @@ t.test('unknown values stay NULL, in a batch of one row and next to rows that ha
   }
   await insert(store, [bare])
   await insert(store, [known, { ...bare, request_id: 'last' }])
-  t.same(await read(store), [bare, known, { ...bare, request_id: 'last' }].map(told).sort(byId))
+  t.same(await read(store), [bare, known, { ...bare, request_id: 'last' }].map(reported).sort(byId))
 })
 
 t.test('keeps an amount beyond a JSON number, and an instant with a fraction of a millisecond', async (t) => {
@@ -91,7 +91,7 @@ async function read(store: Store) {
   return [...rows].map((row) => ({ ...row })).sort(byId as never)
 }
 
-function told(row: LedgerRow) {
+function reported(row: LedgerRow) {
   const text = (count: number | string | null): string | null => (count === null ? null : String(count))
   return {
     ...row,

@@ -10,7 +10,7 @@ import type { Fragment } from '../../../../src/server/store/base/guarded-row.ts'
 import type { Queryable, Store } from '../../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { must } from '../../../support/must.ts'
-import { nodesOf, rowsRead, type PlanNode, type ToldPlan } from '../../../support/stores/plans.ts'
+import { nodesOf, rowsRead, type PlanNode, type ReportedPlan } from '../../../support/stores/plans.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { videoId } from '../../../support/videos/video-rows.ts'
 
@@ -55,7 +55,7 @@ async function fillDeliveries({ sql }: Store, { workspaceId }: Owner, count: num
 
 /** How a statement is executed, and what it reads. */
 async function planOf(sql: Queryable, query: Fragment): Promise<readonly PlanNode[]> {
-  return nodesOf(await sql<ToldPlan[]>`EXPLAIN (ANALYZE, FORMAT JSON) ${query}`)
+  return nodesOf(await sql<ReportedPlan[]>`EXPLAIN (ANALYZE, FORMAT JSON) ${query}`)
 }
 
 /** As `listed` asks. */

@@ -97,7 +97,7 @@ t.test(
   async (t) => {
     const store = await openTestStore(t)
     const stand = await presetStand(store)
-    const { presets, ref, by, told } = stand
+    const { presets, ref, by, reported } = stand
     for (const model of ['a', 'b', 'c']) must(await presets.put(ref('s'), presetInput(model), by))
     t.match(must(await presets.designate(ref('s'), 1, by)), {
       designated: { version: 1, config: { model: 'a' } },
@@ -106,7 +106,7 @@ t.test(
     t.match(must(await presets.put(ref('s'), presetInput('d'), by)), { designated: { version: 4 } })
     const id = `${ref('s').workspaceId}/s`
     t.same(
-      told.map((change) => [change.kind, change.id]),
+      reported.map((change) => [change.kind, change.id]),
       Array.from({ length: 5 }, () => ['preset', id]),
     )
     const events = (await auditOf(store)).filter(
@@ -131,7 +131,7 @@ t.test('an unknown version number designates nothing and is not found', async (t
 })
 
 t.test('an archived preset is not designated, and a post to its slug makes it active again', async (t) => {
-  const { presets, ref, by, told } = await presetStand(await openTestStore(t))
+  const { presets, ref, by, reported } = await presetStand(await openTestStore(t))
   must(await presets.put(ref('s'), presetInput('a'), by))
   t.match(must(await presets.archive(ref('s'), by)), {
     status: 'archived',
@@ -139,7 +139,7 @@ t.test('an archived preset is not designated, and a post to its slug makes it ac
     designated: { version: 1 },
   })
   t.match(must(await presets.archive(ref('s'), by)), { status: 'archived' })
-  t.equal(told.length, 2)
+  t.equal(reported.length, 2)
   t.match(await presets.designate(ref('s'), 1, by), { failure: { name: 'preset_archived' } })
   t.match(must(await presets.get(ref('s'))), { status: 'archived' })
   t.match(must(await presets.list(ref('s').workspaceId, FIRST)).rows, [{ status: 'archived' }])

@@ -293,17 +293,17 @@ for (const [of, requestId] of [
   ['an id each', `'r' || n`],
 ] as const)
   t.test(`the time of a comparison grows as its payments do: those of ${of}`, async (t) => {
-    const told: string[] = []
-    while (told.length < ROUNDS_MAX) {
+    const reported: string[] = []
+    while (reported.length < ROUNDS_MAX) {
       const plantedFrom = performance.now()
       const store = await plantedMany(t, requestId)
       const begun = performance.now()
       t.equal(await recovered(store, 60_000), MANY.lost)
       const [plantedMs, ms] = [begun - plantedFrom, performance.now() - begun]
       if (ms < MANY.plantsMax * plantedMs) return
-      told.push(`${Math.round(ms)} ms, planted in ${Math.round(plantedMs)}`)
+      reported.push(`${Math.round(ms)} ms, planted in ${Math.round(plantedMs)}`)
     }
-    t.fail(told.join('; '))
+    t.fail(reported.join('; '))
   })
 
 /** A ledger of MANY.payments under these ids, and the requests of all but MANY.lost of them. */

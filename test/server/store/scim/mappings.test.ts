@@ -28,8 +28,8 @@ t.test(
       const keeps = race % 2 === 0
       const both = [() => mappings.setRole(id, 'admin', by), () => mappings.remove(id, keeps, by)] as const
       const order = race % 4 < 2 ? both : [both[1], both[0]]
-      const told: readonly Outcome<GroupMapping | null>[] = await Promise.all(order.map((run) => run()))
-      const [changed, removed] = race % 4 < 2 ? told : [told[1], told[0]]
+      const reported: readonly Outcome<GroupMapping | null>[] = await Promise.all(order.map((run) => run()))
+      const [changed, removed] = race % 4 < 2 ? reported : [reported[1], reported[0]]
       t.ok(removed?.ok, 'a deletion is never too late')
       t.equal(
         changed?.ok === false ? changed.failure.name : null,
@@ -44,14 +44,14 @@ t.test(
 
 t.test('many callers that map one pair at once make one mapping, with one row of the log', async (t) => {
   const { store, mappings, by, input, group } = await openDirectory(t, ['ann'], 8)
-  const told = await Promise.all(
+  const reported = await Promise.all(
     Array.from({ length: 12 }, (_, n) =>
       mappings.create({ ...input, groupId: group, role: n % 3 === 0 ? 'admin' : 'member' }, by),
     ),
   )
-  const made = told.flatMap((outcome) => (outcome.ok ? [outcome.value] : []))
+  const made = reported.flatMap((outcome) => (outcome.ok ? [outcome.value] : []))
   t.equal(new Set(made.map(({ id }) => id)).size, 1)
-  t.ok(told.every((outcome) => outcome.ok || outcome.failure.name === 'mapping_role_differs'))
+  t.ok(reported.every((outcome) => outcome.ok || outcome.failure.name === 'mapping_role_differs'))
   t.equal(
     (await auditOf(store)).filter(
       (event) => (event as { object_kind: string }).object_kind === 'group_mapping',
@@ -129,7 +129,7 @@ t.test(
     const workspaces = openWorkspaces(store, async () => undefined)
     for (let race = 0; race < 10; race++) {
       const workspace = must(await createWorkspace(store, { organizationId, name: 'w', slug: `w${race}` }))
-      const told = await Promise.all([
+      const reported = await Promise.all([
         mappings.create({ ...input, groupId: group, workspaceId: workspace.id }, by),
         workspaces.remove({ organizationId, reference: workspace.id }, false, {
           ...CLI,
@@ -138,8 +138,9 @@ t.test(
         addMember(store, { workspace, userName: 'ann', role: 'admin' }, CLI),
         removeMember(store, { workspace, userName: 'ann' }, CLI),
       ])
-      t.ok(told[1].ok)
-      for (const outcome of told) if (!outcome.ok) t.match(outcome.failure.name, /^(workspace|user)_unknown$/)
+      t.ok(reported[1].ok)
+      for (const outcome of reported)
+        if (!outcome.ok) t.match(outcome.failure.name, /^(workspace|user)_unknown$/)
       t.same(await grantsIn(store, workspace.id), [])
       t.equal((await store.sql`SELECT 1 FROM scim_mappings WHERE workspace_id = ${workspace.id}`).length, 0)
     }
@@ -174,15 +175,15 @@ t.test(
       const { id: workspaceId } = must(await createWorkspace(store, { organizationId, name, slug: name }))
       await store.sql`DELETE FROM scim_members`
       const made = must(await mappings.create({ ...input, groupId: group, workspaceId }, by))
-      let told: Promise<Outcome<unknown>> | undefined
+      let reported: Promise<Outcome<unknown>> | undefined
       await store.sql.begin(async (tx) => {
         await lockDirectory(tx, organizationId)
         await plantMembers({ sql: tx }, group, [ann])
         await membersJoined(tx, group, [ann])
-        told = change(made)
-        await Promise.race([told, untilWaiting(store.sql)])
+        reported = change(made)
+        await Promise.race([reported, untilWaiting(store.sql)])
       })
-      t.match(await told, { ok: true })
+      t.match(await reported, { ok: true })
       left[name] = (await grantsIn(store, workspaceId)).join().replace(made.id, 'mapping')
     }
     t.same(left, { admin: 'ann admin mapping', manual: 'ann member manual', none: '', gone: '' })

@@ -76,8 +76,8 @@ t.test('one of fifty equal calls on two fronts makes the job, and all get its an
       ? []
       : [call(stand, front.answers, front.jobs, 'k'), call(stand, front.answers, front.jobs, 'l')],
   )
-  const told = await Promise.all(calls)
-  t.equal(new Set(told).size, 2)
+  const answer = await Promise.all(calls)
+  t.equal(new Set(answer).size, 2)
   t.equal(await stand.count(), 2)
 })
 
@@ -87,8 +87,8 @@ t.test(
     const stand = await openVideoStand(t)
     const claim = await firstTurn(stand.openAnswers({ renewMs: NEVER_MS }))
     const { id } = must(await stand.open().accept(videoInput(stand.owners, { once: once(claim) })))
-    const told = await call(stand, stand.openAnswers(), stand.open(), 'k')
-    t.equal(JSON.parse(told).id, id)
+    const answer = await call(stand, stand.openAnswers(), stand.open(), 'k')
+    t.equal(JSON.parse(answer).id, id)
     t.equal(await stand.count(), 1)
   },
 )

@@ -299,10 +299,10 @@ t.test('a runner that was overtaken writes nothing', async (t) => {
   t.same(await stand.work.renew([stale], LEASE_MS), [id])
   await stand.work.release([stale], 0)
   for (const state of ['submitting', 'running'] as const) {
-    const told = { ...stale, state }
-    t.equal(await stand.work.unsubmitted(told), null)
-    t.equal(await stand.work.submitted(told, 'up'), 'lost')
-    t.equal(await stand.work.made(told, { sources: [] }), null)
+    const reported = { ...stale, state }
+    t.equal(await stand.work.unsubmitted(reported), null)
+    t.equal(await stand.work.submitted(reported, 'up'), 'lost')
+    t.equal(await stand.work.made(reported, { sources: [] }), null)
   }
   t.same(await stand.row(id), before)
   t.ok(await stand.work.submitting(fresh, { leaseMs: LEASE_MS, callMs: 1 }))

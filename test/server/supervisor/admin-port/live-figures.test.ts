@@ -153,12 +153,12 @@ t.test('one that did not answer is found, and later counts over the time that it
 t.test(
   'refused calls are found when they are many, by the code that most of them have over all processes',
   (t) => {
-    const told = (pid: number, atMs: number, refused: number, refusals: Record<string, number>) =>
+    const answer = (pid: number, atMs: number, refused: number, refusals: Record<string, number>) =>
       look(pid, readingAt(atMs, { calls: [callsOf('a', { 0: refused * 2 }, { refused })], refusals }))
     const before = { key_unknown: 1_000, body_invalid: 0 }
     const view = seen(
-      [told(1, 0, 1_000, before), told(2, 0, 0, {})],
-      [told(1, 1_000, 1_030, { ...before, body_invalid: 30 }), told(2, 1_000, 20, { body_invalid: 20 })],
+      [answer(1, 0, 1_000, before), answer(2, 0, 0, {})],
+      [answer(1, 1_000, 1_030, { ...before, body_invalid: 30 }), answer(2, 1_000, 20, { body_invalid: 20 })],
     )
     t.equal(view.refused_per_second, 50)
     t.match(view.findings, [
@@ -205,10 +205,10 @@ t.test('a front has its loop and its pools', (t) => {
     shortJobs: { threads: 1, begun: 4, waitS: 0.2, busyS: 0.5 },
     sessions: { threads: 2, begun: 0, waitS: 0, busyS: 1 },
   }
-  const told = (atMs: number, front: typeof load) => [
+  const reported = (atMs: number, front: typeof load) => [
     look(9, readingAt(atMs, { front: { slot: 3, delay, load: front } })),
   ]
-  const view = seen(told(0, FRONT_LOAD), told(1_000, load))
+  const view = seen(reported(0, FRONT_LOAD), reported(1_000, load))
   t.same(view.fronts, [
     {
       front: 3,

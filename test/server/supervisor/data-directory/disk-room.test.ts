@@ -19,9 +19,9 @@ t.test('a start that fails on a full disk reports that in one sentence with the 
       'initdb failed (could not write to file "pg_wal/xlogtemp.1": No space left on device)',
     ),
   ]) {
-    const told = explainFullDisk(problem, disks)
-    t.ok(told instanceof StartRefused)
-    t.equal(told instanceof Error && told.message, sentence)
+    const reported = explainFullDisk(problem, disks)
+    t.ok(reported instanceof StartRefused)
+    t.equal(reported instanceof Error && reported.message, sentence)
   }
 })
 
@@ -44,15 +44,15 @@ t.test('a disk is looked at every five seconds, however often it is asked about'
 })
 
 t.test('a disk without room for a segment of the log of Postgres is full', { skip: NO_MOUNT }, async (t) => {
-  await isToldFull(t, await tinyDisk(t))
+  await isReportedFull(t, await tinyDisk(t))
 })
 
 t.test('a disk without a free byte is full', async (t) => {
   // The kernel's own file system reports no free block to any user.
-  await isToldFull(t, '/proc')
+  await isReportedFull(t, '/proc')
 })
 
-async function isToldFull(t: Test, objects: string): Promise<void> {
+async function isReportedFull(t: Test, objects: string): Promise<void> {
   t.equal(await watchRoom({ dataDir: t.testdir({}), objects })(), false)
   t.match(explainFullDisk(new Error('ENOSPC'), { dataDir: t.testdirName, objects }), {
     message: `the disk of ${objects} is full`,

@@ -123,7 +123,7 @@ async function bringsBack(t: Test, { node, settings }: Running): Promise<void> {
 }
 
 async function waitsForReload(t: Test, { node, settings }: Running): Promise<void> {
-  const told = (): readonly unknown[] =>
+  const logged = (): readonly unknown[] =>
     node
       .lines()
       .map(({ event }) => event)
@@ -132,9 +132,9 @@ async function waitsForReload(t: Test, { node, settings }: Running): Promise<voi
   process.kill(node.pid, 'SIGHUP')
   await until('the reload began', () => node.pidsOf('front').length > 3)
   t.match(await scaled(settings, '--fronts', '2'), { fronts: 2, before: { fronts: 3 } })
-  await until('the log has the third wish', () => told().filter((event) => event === 'scaled').length === 3)
+  await until('the log has the third wish', () => logged().filter((event) => event === 'scaled').length === 3)
   t.ok(
-    told().includes('reloaded') && told().indexOf('reloaded') < told().lastIndexOf('scaled'),
+    logged().includes('reloaded') && logged().indexOf('reloaded') < logged().lastIndexOf('scaled'),
     'not before it',
   )
   await until('two serve', async () => {

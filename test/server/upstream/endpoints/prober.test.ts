@@ -127,7 +127,7 @@ t.test('a form without room for its probe is marked unprobed, the others have ch
 })
 
 t.test('an upstream that repeats the credential is quoted without it', async (t) => {
-  const told = (status: number, body: string) =>
+  const reported = (status: number, body: string) =>
     proberOver(() =>
       Promise.resolve(
         ok({
@@ -140,16 +140,16 @@ t.test('an upstream that repeats the credential is quoted without it', async (t)
       ),
     ).probe(WISH)
   const answers = [
-    await told(401, '{"error":{"message":"no such key: word-of-the-vault","code":"word-of-the-vault"}}'),
-    await told(
+    await reported(401, '{"error":{"message":"no such key: word-of-the-vault","code":"word-of-the-vault"}}'),
+    await reported(
       200,
       '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[1]}],"model":"word-of-the-vault","usage":{"prompt_tokens":1}}',
     ),
-    await told(
+    await reported(
       200,
       `{"data":[{"object":"embedding","index":0,"embedding":[1]}],"model":"${'x'.repeat(250)}word-of-the-vault","usage":{"prompt_tokens":1}}`,
     ),
-    await told(500, '{"detail":"Bearer word-of-the-vault at https://a.example/v1"}'),
+    await reported(500, '{"detail":"Bearer word-of-the-vault at https://a.example/v1"}'),
   ]
   for (const answer of answers) {
     t.equal(

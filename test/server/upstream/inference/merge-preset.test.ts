@@ -14,8 +14,8 @@ const content: PresetContent = { config: { temperature: 0.5 }, systemPrompt: 'é
 t.test('the room of a body is given back once, with the merged bytes', async (t) => {
   for (const length of [1, INLINE_JSON_BYTES_MAX]) {
     let count = 0
-    const said = { role: 'user', content: 'x'.repeat(length) }
-    const text = JSON.stringify({ preset: 'p', messages: [said] })
+    const stated = { role: 'user', content: 'x'.repeat(length) }
+    const text = JSON.stringify({ preset: 'p', messages: [stated] })
     const { digest, body } = keptChat(text, { released: () => void count++ })
     const request: TextRequest = { ...digest, source: body }
     const by = { jobs: threads(), caller, signal: new AbortController().signal }

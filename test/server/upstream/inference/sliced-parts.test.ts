@@ -9,11 +9,11 @@ import {
 import { joinedParts } from '../../../support/inference/cut-parts.ts'
 import type { WrittenPart } from '../../../../src/dialects/parts.ts'
 
-const said = (text: string): WrittenPart => ({ kind: 'text', choice: 0, text })
+const stated = (text: string): WrittenPart => ({ kind: 'text', choice: 0, text })
 
 t.test('long texts are cut, and nothing is lost or put elsewhere', (t) => {
   const parts: readonly WrittenPart[] = [
-    said('a'.repeat(3 * SLICE_UNITS_MAX + 5)),
+    stated('a'.repeat(3 * SLICE_UNITS_MAX + 5)),
     { kind: 'tool', choice: 0, id: 'c1', name: 'f' },
     { kind: 'arguments', choice: 0, text: `${'b'.repeat(SLICE_UNITS_MAX - 1)}😀` },
   ]
@@ -31,7 +31,7 @@ t.test('long texts are cut, and nothing is lost or put elsewhere', (t) => {
 
 t.test('many small parts are large, too, and few are not', (t) => {
   const count = SLICE_UNITS_MAX / PART_UNITS
-  const many = Array.from({ length: 2 * count }, () => said('a'))
+  const many = Array.from({ length: 2 * count }, () => stated('a'))
   t.ok(areLarge(many))
   t.ok([...slicesOf(many)].every((slice) => slice.length <= count))
   t.notOk(areLarge(many.slice(0, count / 2)))

@@ -12,8 +12,8 @@ t.test('a quotation is cut out wherever it stands, whatever its length', async (
   for (let length = QUOTED_CHARS_MIN; length <= PROMPT.length; length++)
     for (let begin = 0; begin < 2 * QUOTED_CHARS_MIN; begin++) {
       const before = '#'.repeat(begin)
-      const told = textOf(`${before}${PROMPT.slice(0, length)}###`)
-      if (told !== `${before}[…]###`) t.fail(`${begin}, ${length}: ${told}`)
+      const reported = textOf(`${before}${PROMPT.slice(0, length)}###`)
+      if (reported !== `${before}[…]###`) t.fail(`${begin}, ${length}: ${reported}`)
     }
   t.equal(textOf(`no ${PROMPT} and ${PROMPT.slice(4)}!`), 'no […] and […]!')
 })
@@ -38,11 +38,11 @@ t.test('a code that stands in the request, or that cannot be compared, is left o
     ({ name: 'upstream_failed', metadata: { provider_code: code, provider_name: 'P' } }) as const
   const code = 'context_length_exceeded'
   t.match(unquoted(coded(code), REQUEST), { metadata: { provider_code: code } })
-  for (const [told, request] of [
+  for (const [reported, request] of [
     ['Canaries', REQUEST],
     [code, null],
   ] as const)
-    t.same(unquoted(coded(told), request).metadata, { provider_name: 'P' })
+    t.same(unquoted(coded(reported), request).metadata, { provider_name: 'P' })
 })
 
 t.test('a path that quotes the request, or that cannot be compared, is left out', async (t) => {

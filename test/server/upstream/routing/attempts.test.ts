@@ -14,12 +14,12 @@ const DEADLINE_AT = 601_000
 
 /** @returns the failure of the call, and the reports to the endpoint's health */
 function learned(name: FailureName, endsAt: number, hasBegun: boolean): readonly string[] {
-  const told: string[] = []
+  const reported: string[] = []
   const health = {
     isOpen: false,
-    strike: () => told.push('strike'),
-    unknown: () => told.push('unknown'),
-    alive: () => told.push('alive'),
+    strike: () => reported.push('strike'),
+    unknown: () => reported.push('unknown'),
+    alive: () => reported.push('alive'),
   }
   const endpoint = { provider: { slug: 'acme' }, tag: 'acme/m' }
   const deps = {
@@ -35,7 +35,7 @@ function learned(name: FailureName, endsAt: number, hasBegun: boolean): readonly
   const call = { signal: new AbortController().signal }
   const of = { caller: { key: 'k' }, call, deadlineAt: DEADLINE_AT, isInnocent: false, hasBegun }
   const failure = new Attempts(deps).learn({ name }, one, of as never)
-  return [failure.name, ...told]
+  return [failure.name, ...reported]
 }
 
 t.test('a time-out is the endpoint’s, unless the deadline of the call came first', (t) => {

@@ -17,7 +17,7 @@ const PROVIDER: Provider = {
 const NAMES = Object.keys(FAILURES) as FailureName[]
 
 /** The failure that is reported when every endpoint failed, each with one of the names. */
-function toldOf(names: readonly FailureName[]): string {
+function reportedOf(names: readonly FailureName[]): string {
   const trail = new Trail()
   for (const name of names) {
     const failure = { name }
@@ -36,9 +36,9 @@ t.test('of several models the failure of the last one tried is reported, with th
   })
   trail.add({ name: 'upstream_invalid' }, PROVIDER, 'three')
   trail.add({ name: 'upstream_failed' }, PROVIDER, 'three')
-  const told = trail.last()
-  t.equal(told.name, 'upstream_failed')
-  t.equal(told.metadata?.previous_errors?.length, 3)
+  const reported = trail.last()
+  t.equal(reported.name, 'upstream_failed')
+  t.equal(reported.metadata?.previous_errors?.length, 3)
 })
 
 t.test(
@@ -47,9 +47,9 @@ t.test(
     const others = NAMES.filter((name) => name !== 'upstream_overloaded' && mayFallBack({ name }))
     t.ok(others.length > 0)
     for (const other of others) {
-      t.equal(toldOf([other, 'upstream_overloaded']), 'upstream_overloaded')
-      t.equal(toldOf(['upstream_overloaded', other]), 'upstream_overloaded')
-      t.equal(toldOf([other, 'field_unsupported']), other)
+      t.equal(reportedOf([other, 'upstream_overloaded']), 'upstream_overloaded')
+      t.equal(reportedOf(['upstream_overloaded', other]), 'upstream_overloaded')
+      t.equal(reportedOf([other, 'field_unsupported']), other)
     }
   },
 )

@@ -43,8 +43,8 @@ export const format = fc.constantFrom(
 /** What the input of a freeform tool has to follow. @param inner name of the member with the grammar; absent: none */
 export function grammar(inner?: string): fc.Arbitrary<Body> {
   const rules = { syntax: 'lark', definition: 'start: "a"' }
-  const told = inner === undefined ? rules : { [inner]: rules }
-  return fc.constantFrom<Body>({ type: 'text' }, { type: 'grammar', ...told })
+  const reported = inner === undefined ? rules : { [inner]: rules }
+  return fc.constantFrom<Body>({ type: 'text' }, { type: 'grammar', ...reported })
 }
 /** A number that each protocol takes. */
 export const figure = fc.constantFrom(0, 0.25, 0.5)

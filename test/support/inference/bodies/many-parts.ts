@@ -11,7 +11,7 @@ const signed = { type: 'thinking', thinking: '', signature: 'sl1.google-gemini-v
 /** @param count of the parts of one turn */
 export function bodiesOfMany(count: number): Readonly<Record<Dialect, readonly Body[]>> {
   const many = <T>(part: T): readonly T[] => Array<T>(count).fill(part)
-  const said = Array(Math.ceil(count / ITEMS_MAX)).fill({ type: 'output_text', text: 'a' })
+  const output = Array(Math.ceil(count / ITEMS_MAX)).fill({ type: 'output_text', text: 'a' })
   return {
     chat: [
       { messages: [{ role: 'user', content: many({ type: 'text', text: 'a' }) }] },
@@ -22,7 +22,7 @@ export function bodiesOfMany(count: number): Readonly<Record<Dialect, readonly B
         ],
       },
     ],
-    responses: [{ input: Array(ITEMS_MAX).fill({ role: 'assistant', content: said }) }],
+    responses: [{ input: Array(ITEMS_MAX).fill({ role: 'assistant', content: output }) }],
     messages: [
       { messages: [{ role: 'user', content: [...many({ type: 'text', text: 'a' }), ...many(result)] }] },
       { messages: [{ role: 'assistant', content: many(signed) }] },

@@ -27,7 +27,7 @@ const document = value.joined(
   cache,
 )
 const given = fc.oneof(textBlock, image, document)
-const said = fc.oneof(
+const stated = fc.oneof(
   textBlock,
   fc.record({ type: fc.constant('thinking'), thinking: text, signature: value.signature }),
   fc.record({ type: fc.constant('redacted_thinking'), data: value.signature }),
@@ -66,7 +66,7 @@ const THOUGHT: Body = { type: 'thinking', thinking: 'Hm', signature: 'AA==' }
 /** What the model said, and what its user said to that. */
 const step = fc
   .tuple(
-    fc.array(said, { maxLength: 3 }),
+    fc.array(stated, { maxLength: 3 }),
     fc.tuple(use(ids[0]), fc.option(ofCall), use(ids[1])),
     fc.tuple(result(ids[0]), result(ids[1])),
     fc.oneof(

@@ -22,7 +22,7 @@ const file = fc.oneof(
   fc.record({ type: fc.constant('input_file'), file_url: value.url }),
 )
 const given = fc.oneof(text, fc.array(fc.oneof(inputText, image, file), { maxLength: 3 }))
-const said = fc.oneof(
+const printed = fc.oneof(
   text,
   fc.array(
     fc.oneof(
@@ -47,7 +47,7 @@ const item = fc.oneof(
   ),
   fc.record({ role: fc.constant('user'), content: given }),
   fc.record(
-    { type: fc.constant('message'), role: fc.constant('assistant'), content: said, id: named },
+    { type: fc.constant('message'), role: fc.constant('assistant'), content: printed, id: named },
     { requiredKeys: ['role', 'content'] },
   ),
   fc.record(

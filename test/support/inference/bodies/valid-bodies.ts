@@ -118,9 +118,9 @@ function chatTurns(messages: readonly Body[]): readonly Body[] {
       const id = renamed.get(detail['id'])
       return id === undefined ? detail : { ...detail, id }
     })
-    const { tool_calls: _, reasoning_details: __, ...said } = message
+    const { tool_calls: _, reasoning_details: __, ...stated } = message
     const turn = {
-      ...said,
+      ...stated,
       content: calls.length === 0 ? (content ?? 'x') : (content ?? null),
       ...(calls.length > 0 && { tool_calls: calls }),
       ...(details.length > 0 && { reasoning_details: details }),

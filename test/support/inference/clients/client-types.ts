@@ -146,9 +146,9 @@ class RequestReader {
   read(request: Type): RequestType {
     const { client, dialect } = this.#source
     const turns = this.#elements(this.#members(request, TURNS[dialect]))
-    const said = turns.filter((turn) => this.#tags(turn).some((tag) => SAYING.has(tag)))
+    const text = turns.filter((turn) => this.#tags(turn).some((tag) => SAYING.has(tag)))
     const contents = CONTENTS.flatMap((name) =>
-      said.flatMap((turn) => this.#elements(this.#members(turn, name))),
+      text.flatMap((turn) => this.#elements(this.#members(turn, name))),
     )
     const system = this.#elements(this.#members(request, 'system'))
     return {

@@ -45,9 +45,9 @@ export function strictGemini(
   return (call, reply) => {
     const wrong = wrongOf(call, given)
     if (wrong !== null) return refusesGemini(400, { message: wrong })(call, reply)
-    const said = typeof what === 'function' ? what(call) : what
-    geminiSigned(said, given)
-    return answersGemini(said, plan)(call, reply)
+    const text = typeof what === 'function' ? what(call) : what
+    geminiSigned(text, given)
+    return answersGemini(text, plan)(call, reply)
   }
 }
 
@@ -63,8 +63,8 @@ export function refusesGemini(
   error: object = {},
   headers: Readonly<Record<string, string>> = {},
 ): FakeAnswer {
-  const told = { code: status, message: 'Refused.', status: 'INVALID_ARGUMENT', ...error }
-  return wholeJson(status, JSON.stringify({ error: told }), headers)
+  const reported = { code: status, message: 'Refused.', status: 'INVALID_ARGUMENT', ...error }
+  return wholeJson(status, JSON.stringify({ error: reported }), headers)
 }
 
 /** An answer that is not streamed. */
@@ -105,13 +105,13 @@ interface Part {
 function geminiParts({ words = WORDS, thoughts = [], calls = [] }: GeminiWords): readonly Part[] {
   const signatureOf = (part: unknown): string =>
     createHash('sha256').update(JSON.stringify(part)).digest('base64')
-  const said = [
+  const stated = [
     ...thoughts.map((text) => ({ text, thought: true as const })),
     ...words.map((text) => ({ text })),
   ]
-  if (calls.length === 0) return [...said, { text: '', thoughtSignature: signatureOf(said) }]
+  if (calls.length === 0) return [...stated, { text: '', thoughtSignature: signatureOf(stated) }]
   const [first, ...others] = calls.map((functionCall) => ({ functionCall }))
-  return [...said, { ...first, thoughtSignature: signatureOf([said, first]) }, ...others]
+  return [...stated, { ...first, thoughtSignature: signatureOf([stated, first]) }, ...others]
 }
 
 /** A signature of an empty text goes to the text before it. */
@@ -128,7 +128,7 @@ function joinedTexts(parts: readonly Part[]): readonly Part[] {
 
 function chunkOf(what: GeminiWords, parts: readonly Part[], isLast: boolean): object {
   const { words = WORDS, thoughts = [], finish = 'STOP', usage = 'honest', more = {} } = what
-  const told = isLast && { finishReason: finish }
+  const reported = isLast && { finishReason: finish }
   const tokens = words.length + (what.calls ?? []).length
   const honest = {
     promptTokenCount: PROMPT_TOKENS,
@@ -137,7 +137,7 @@ function chunkOf(what: GeminiWords, parts: readonly Part[], isLast: boolean): ob
     totalTokenCount: PROMPT_TOKENS + (isLast ? tokens + thoughts.length : 0),
   }
   return {
-    candidates: [{ content: { parts, role: 'model' }, ...told, index: 0 }],
+    candidates: [{ content: { parts, role: 'model' }, ...reported, index: 0 }],
     ...(usage === 'missing' ? {} : { usageMetadata: usage === 'honest' ? honest : usage }),
     ...HEAD,
     ...more,

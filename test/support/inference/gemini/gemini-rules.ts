@@ -46,7 +46,7 @@ function wrongSignatures(
   model: string,
   given: GivenSignatures,
 ): string | null {
-  const current = contents.findLastIndex((content) => isSaid(content))
+  const current = contents.findLastIndex((content) => isStated(content))
   for (const [at, { role, parts = [] }] of contents.entries()) {
     if (role !== 'model') continue
     for (const part of parts) {
@@ -67,6 +67,6 @@ function wasGiven(call: GeminiPart, given: GivenSignatures): boolean {
 }
 
 /** The user says something, and a turn begins. */
-function isSaid({ role, parts = [] }: GeminiContent): boolean {
+function isStated({ role, parts = [] }: GeminiContent): boolean {
   return role === 'user' && parts.some(({ functionResponse }) => functionResponse === undefined)
 }

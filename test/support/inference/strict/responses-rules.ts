@@ -25,7 +25,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   input_image: 'type detail file_id image_url prompt_cache_breakpoint',
   input_file: 'type file_data file_id file_url filename detail prompt_cache_breakpoint',
 }
-const SAID: Readonly<Record<string, string>> = {
+const SAIDOnce: Readonly<Record<string, string>> = {
   output_text: 'type text annotations logprobs',
   refusal: 'type refusal',
 }
@@ -66,7 +66,7 @@ function wrongItem(item: Members, path: string): string | null {
 function wrongContent(item: Members, type: string, path: string): string | null {
   switch (type) {
     case 'message': {
-      const parts = item['role'] === 'assistant' ? SAID : GIVEN
+      const parts = item['role'] === 'assistant' ? SAIDOnce : GIVEN
       return wrongParts(item['content'], parts, `${path}.content`)
     }
     case 'function_call_output':

@@ -61,8 +61,8 @@ export function wrongNumber(
 
 /** A choice needs tools, and the tool that it names. @param names of the tools */
 export function wrongChoice(body: Members, named: unknown, names: readonly unknown[]): string | null {
-  const isSaid = (body['tool_choice'] ?? body['parallel_tool_calls'] ?? null) !== null
-  if (isSaid && names.length === 0) return `'tool_choice' is only allowed when 'tools' are specified.`
+  const isStated = (body['tool_choice'] ?? body['parallel_tool_calls'] ?? null) !== null
+  if (isStated && names.length === 0) return `'tool_choice' is only allowed when 'tools' are specified.`
   if (named !== undefined && !names.includes(named))
     return `Tool choice '${String(named)}' not found in 'tools'.`
   return new Set(names).size < names.length ? 'Tool names must be unique.' : null

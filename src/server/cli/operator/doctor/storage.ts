@@ -48,7 +48,7 @@ async function inBucket(
   const { lookAtBucket } = await import('../../../storage/s3-look.ts')
   const { refused, tripMs, date } = await lookAtBucket(objects, { signal, now })
   // A header has whole seconds.
-  const clocks = date === null ? [] : [clock('the object store', readingOf(date.saidMs, date, SECOND_MS))]
+  const clocks = date === null ? [] : [clock('the object store', readingOf(date.serverMs, date, SECOND_MS))]
   if (refused === null)
     return [await room(`${place}, answers in ${msText(tripMs)}`, config.dataDir, ' for staging'), ...clocks]
   const why = refused.cause === undefined ? 'no answer in time' : reasonOf(refused.cause)

@@ -30,9 +30,9 @@ export async function workers({ generation, runtime }: Look): Promise<readonly F
   const seen = runtime === null ? null : await lookAtLoad(runtime.adminUrl)
   if (seen !== null) return [...adviceOn(seen.load, seen.cores), ...tiers(generation, seen.metrics)]
   const counts = countsOf(generation)
-  const said = good('workers', countsText(counts, generation.config.runners, generation.config))
+  const finding = good('workers', countsText(counts, generation.config.runners, generation.config))
   const advice = tooMany(counts.fronts, { all: wholeCores(usableCores()) })
-  return advice === null ? [said] : [said, doubtful('load', advice.detail, advice.fix)]
+  return advice === null ? [finding] : [finding, doubtful('load', advice.detail, advice.fix)]
 }
 
 /** Tiers that providers reported and the catalogue has no price of. */
@@ -89,11 +89,11 @@ function countsText(
   runners: number,
   configured: Configured = { fronts, workers },
 ): string {
-  const isAsSaid = fronts === configured.fronts && workers === configured.workers
-  const said = isAsSaid
+  const isAsConfigured = fronts === configured.fronts && workers === configured.workers
+  const suffix = isAsConfigured
     ? ''
     : `; configured: SLUICE_FRONTS=${configured.fronts} SLUICE_WORKERS=${configured.workers}`
-  return `fronts: ${fronts}, worker threads: ${workers}, runners: ${runners}${said}`
+  return `fronts: ${fronts}, worker threads: ${workers}, runners: ${runners}${suffix}`
 }
 
 function loadText({ each }: NodeLoad): string {

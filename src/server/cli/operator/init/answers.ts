@@ -132,8 +132,8 @@ function keyFaults(
  * in the environment or in the data folder.
  */
 export function rootKeyFileFor(configFile: string, answers: Answers): string | undefined {
-  const { SLUICE_ROOT_KEY_FILE: said, SLUICE_DATA: dataDir = defaultOf('SLUICE_DATA') } = answers
-  if (said !== undefined) return said
+  const { SLUICE_ROOT_KEY_FILE: givenFile, SLUICE_DATA: dataDir = defaultOf('SLUICE_DATA') } = answers
+  if (givenFile !== undefined) return givenFile
   if (settingsGiven()['SLUICE_ROOT_KEY'] !== undefined || existsSync(join(resolve(dataDir), ROOT_KEY_FILE)))
     return undefined
   return join(dirname(configFile), 'sluice-root-key')

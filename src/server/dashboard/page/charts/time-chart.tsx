@@ -67,7 +67,7 @@ export function TimeChart(props: TimeChartProps): ComponentChild {
     const most = Math.max(0, ...(isStacked ? stackOf(all) : all).flat().map((value) => value ?? 0))
     return scaleOf({ width, height: HEIGHT, left: LEFT, bottom: BOTTOM, hasBars: isStacked }, points, most)
   }, [lines, width, points])
-  const said = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
+  const lastValues = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
   const at = range.cursor !== null && range.cursor < points ? range.cursor : null
   useEffect(() => onLook(at), [at])
   const pointOf = (event: PointerEvent): number =>
@@ -78,7 +78,7 @@ export function TimeChart(props: TimeChartProps): ComponentChild {
       class="chart"
       role="application"
       aria-roledescription="chart"
-      aria-label={`${title}. Last: ${said}`}
+      aria-label={`${title}. Last: ${lastValues}`}
       aria-describedby={help}
       tabIndex={0}
       onKeyDown={range.key}

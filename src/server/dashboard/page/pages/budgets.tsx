@@ -230,7 +230,7 @@ interface ColumnsInput extends Pick<BudgetsProps, 'workspaces' | 'recent' | 'ref
 function columnsOf(input: ColumnsInput): readonly Column<LimitedBudget>[] {
   const { workspaces, recent, refusals, nowMs, all, change } = input
   const name = ({ workspace_id: id }: Budget): string => workspaces.nameOf(id)
-  const said = (budget: Budget): string => `${name(budget)} ${INTERVALS[budget.reset_interval]}`
+  const labelOf = (budget: Budget): string => `${name(budget)} ${INTERVALS[budget.reset_interval]}`
   return [
     {
       title: 'Workspace',
@@ -240,7 +240,7 @@ function columnsOf(input: ColumnsInput): readonly Column<LimitedBudget>[] {
         <button
           type="button"
           class="link"
-          aria-label={`Edit budget of ${said(budget)}`}
+          aria-label={`Edit budget of ${labelOf(budget)}`}
           onClick={() => change(budget)}
         >
           {name(budget)}
@@ -253,7 +253,7 @@ function columnsOf(input: ColumnsInput): readonly Column<LimitedBudget>[] {
       sortBy: ({ spent_usd: spent, limit_usd: limit }) => spent / limit,
       cell: (budget) => (
         <Meter
-          label={`Spend against the ${said(budget)}`}
+          label={`Spend against the ${labelOf(budget)}`}
           value={budget.spent_usd}
           max={budget.limit_usd}
           text={`${usd(budget.spent_usd)} of ${usd(budget.limit_usd)}`}

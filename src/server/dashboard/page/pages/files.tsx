@@ -148,17 +148,17 @@ const SWEPT_WORDS: Readonly<Record<string, readonly [one: string, many: string]>
 
 /** A sweep's report as a sentence or two. */
 function sentenceOf({ recounted = 0, ...removed }: Readonly<Record<string, number>>): string {
-  const told = Object.entries(removed)
+  const phrases = Object.entries(removed)
     .filter(([, number]) => number > 0)
     .map(([kind, number]) => {
       const [one, many] = SWEPT_WORDS[kind] ?? [kind.replaceAll('_', ' '), kind.replaceAll('_', ' ')]
       return `${count(number)} ${number === 1 ? one : many}`
     })
-  const last = told.pop()
+  const last = phrases.pop()
   const first =
     last === undefined
       ? 'There was nothing to delete.'
-      : `Deleted ${told.length === 0 ? last : `${told.join(', ')} and ${last}`}.`
+      : `Deleted ${phrases.length === 0 ? last : `${phrases.join(', ')} and ${last}`}.`
   return recounted === 0
     ? first
     : `${first} Corrected the size of ${count(recounted)} container ${recounted === 1 ? 'file' : 'files'}.`

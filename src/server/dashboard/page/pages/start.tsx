@@ -281,7 +281,7 @@ type FirstCall =
   | { readonly kind: 'seen'; readonly operation: string | null }
 
 /** Looks for which a refusal is shown: there is one a second. */
-const LOOKS_TOLD = 10
+const REFUSAL_LOOKS = 10
 /** Calls a second below which a rate is a difference of rounded figures. */
 const NO_RATE = 0.01
 
@@ -295,7 +295,7 @@ function firstCallOf(looks: readonly LiveView[], hasCalled: boolean): FirstCall 
   const answered = calls.flat().find(isAnswered)
   if (answered !== undefined) return { kind: 'seen', operation: answered.operation }
   if (hasCalled) return { kind: 'seen', operation: null }
-  const refused = calls.slice(-LOOKS_TOLD).flat().find(isRefused)
+  const refused = calls.slice(-REFUSAL_LOOKS).flat().find(isRefused)
   return refused === undefined ? { kind: 'none' } : { kind: 'refused', operation: refused.operation }
 }
 

@@ -77,7 +77,7 @@ export function Palette({ api, fixed, onClose }: PaletteProps): ComponentChild {
         />
         <Options id={id} entries={entries} at={at} run={run} />
         <p class="hint" role="status">
-          {saidOf(entries.length, found.isLoading)}
+          {statusText(entries.length, found.isLoading)}
         </p>
       </div>
     </Dialog>
@@ -126,7 +126,7 @@ function ranked(found: readonly Entry[], fixed: readonly Entry[], text: string):
   return [...exact, ...matching([...fixed, ...others], text), ...models]
 }
 
-function saidOf(entries: number, isLoading: boolean): string {
+function statusText(entries: number, isLoading: boolean): string {
   if (isLoading) return 'Searching…'
   if (entries === 0) return 'No matches.'
   return `${entries} found. Use the arrow keys to select, Enter to open, and Escape to close.`

@@ -32,7 +32,7 @@ export interface MeterProps {
 export function Meter({ label, value, max, text, isShare = false }: MeterProps): ComponentChild {
   const part = max <= 0 ? 1 : Math.min(1, Math.max(0, value / max))
   const tone = isShare ? 'good' : part >= 1 ? 'bad' : part >= 0.8 ? 'warn' : 'good'
-  const said = {
+  const aria = {
     role: 'meter',
     'aria-label': label,
     'aria-valuemin': 0,
@@ -42,7 +42,7 @@ export function Meter({ label, value, max, text, isShare = false }: MeterProps):
   } as const
   return (
     <div class={`meter ${tone}`}>
-      <div class="track" {...said}>
+      <div class="track" {...aria}>
         <div class="fill" style={{ width: `${part * 100}%` }} />
       </div>
       <span class="hint">{text}</span>

@@ -18,18 +18,18 @@ export interface SearchFieldProps {
 /** A field that searches when typing pauses. The field shows a value that is set elsewhere. */
 export function SearchField({ value, onSearch, ...field }: SearchFieldProps): ComponentChild {
   const [text, setText] = useState(value)
-  const told = useRef(value)
+  const synced = useRef(value)
   useEffect(() => {
-    if (value === told.current) return
-    told.current = value
+    if (value === synced.current) return
+    synced.current = value
     setText(value)
   }, [value])
   useEffect(() => {
-    if (text === told.current) return undefined
+    if (text === synced.current) return undefined
     const timer = setTimeout(() => {
       // As the value comes back: the field keeps the space after a word while typing goes on.
-      told.current = text.trim()
-      onSearch(told.current)
+      synced.current = text.trim()
+      onSearch(synced.current)
     }, TYPING_MS)
     return () => clearTimeout(timer)
   }, [text])

@@ -59,7 +59,7 @@ export function Plot({ title, at, lines, format }: PlotProps): ComponentChild {
     }
   }, [names])
   useLayoutEffect(() => plot.current?.setData(latest.current), [at, lines])
-  const said = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
+  const lastValues = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
   const shown = hovered !== null && hovered < at.length ? hovered : null
   return (
     <figure class="plot">
@@ -76,7 +76,7 @@ export function Plot({ title, at, lines, format }: PlotProps): ComponentChild {
           ))}
         </span>
       </figcaption>
-      <div ref={place} class="canvas" role="img" aria-label={`${title}. Last: ${said}`} />
+      <div ref={place} class="canvas" role="img" aria-label={`${title}. Last: ${lastValues}`} />
     </figure>
   )
 }

@@ -29,11 +29,11 @@ export function otherPrices({ pricing, x }: Pick<Model, 'pricing' | 'x'>): strin
   const others = Object.entries(pricing).filter(
     ([name, price]) => !SHOWN.includes(name) && typeof price === 'string' && Number(price) > 0,
   )
-  const told = others.map(([name, price]) => {
+  const texts = others.map(([name, price]) => {
     const text = OF_TOKENS.test(name) ? `${perMillion(String(price))} per 1M` : exact.format(Number(price))
     return `${spaced(name)} ${text}`
   })
-  return [...told, ...(by === '' ? [] : [`by ${by}`])].join(', ')
+  return [...texts, ...(by === '' ? [] : [`by ${by}`])].join(', ')
 }
 
 /** The prices of a change, of a million tokens each: `prompt $4, completion $15`, or `× 0.5`. */
@@ -51,10 +51,10 @@ export function videoPrice(skus: VideoModel['pricing_skus']): string {
   const entries = Object.entries(skus ?? {})
   const seconds = rangeOf(entries.filter(([name]) => name !== PER_VIDEO))
   const whole = rangeOf(entries.filter(([name]) => name === PER_VIDEO))
-  const told = [seconds !== '' && `${seconds} per second`, whole !== '' && `${whole} per video`].filter(
+  const texts = [seconds !== '' && `${seconds} per second`, whole !== '' && `${whole} per video`].filter(
     Boolean,
   )
-  return told.length === 0 ? FREE : told.join(', ')
+  return texts.length === 0 ? FREE : texts.join(', ')
 }
 
 const PER_VIDEO = 'per_video'

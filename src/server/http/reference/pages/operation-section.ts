@@ -9,22 +9,22 @@ import { escaped, inline, tableOf } from './html.ts'
 import { tryOf } from './try.ts'
 
 /** An operation of the OpenAPI document, with the document that its references point into. */
-export interface Told {
+export interface DocumentedOperation {
   readonly document: Json
   readonly operation: Json
 }
 
 /** The section of an operation: its call, its inputs, its answers and samples. */
-export function operationSection(operation: AnyOperation, told: Told): string {
+export function operationSection(operation: AnyOperation, documented: DocumentedOperation): string {
   const path = `${prefixOf(operation)}${operation.path}`
   return [
     headOf(operation.id, operation.summary, { method: methodOf(operation), path }),
-    textOf(told),
+    textOf(documented),
     samplesOf(operation),
-    inputsOf(told),
-    answersOf(told),
-    errorsOf(told),
-    tryOf(operation, listOf(told.operation['parameters'])),
+    inputsOf(documented),
+    answersOf(documented),
+    errorsOf(documented),
+    tryOf(operation, listOf(documented.operation['parameters'])),
   ].join('')
 }
 
@@ -34,11 +34,13 @@ export function methodOf({ method }: AnyOperation): string {
 }
 
 /** The section of a request that Sluice sends by itself. */
-export function webhookSection(name: string, told: Told): string {
-  const summary = String(told.operation['summary'])
-  return [headOf(name, summary, { method: 'POST', path: 'your address' }), textOf(told), inputsOf(told)].join(
-    '',
-  )
+export function webhookSection(name: string, documented: DocumentedOperation): string {
+  const summary = String(documented.operation['summary'])
+  return [
+    headOf(name, summary, { method: 'POST', path: 'your address' }),
+    textOf(documented),
+    inputsOf(documented),
+  ].join('')
 }
 
 function headOf(
@@ -65,12 +67,12 @@ function samplesOf(operation: AnyOperation): string {
   return `<div class="samples">\n${items.join('')}</div>\n`
 }
 
-function textOf({ operation }: Told): string {
+function textOf({ operation }: DocumentedOperation): string {
   const { description } = operation
   return typeof description === 'string' ? `<p>${inline(description)}</p>\n` : ''
 }
 
-function inputsOf({ document, operation }: Told): string {
+function inputsOf({ document, operation }: DocumentedOperation): string {
   const { parameters, requestBody } = operation
   const rows = listOf(parameters).map((one) => {
     const isRequired = one['required'] === true
@@ -84,8 +86,9 @@ function inputsOf({ document, operation }: Told): string {
 const BODY = 'Body'
 
 /** The members of a body, by the first of its types. */
-function contentOf(title: string, told: unknown, document: Json): string {
-  const content = isObject(told) && isObject(told['content']) ? Object.entries(told['content']) : []
+function contentOf(title: string, described: unknown, document: Json): string {
+  const content =
+    isObject(described) && isObject(described['content']) ? Object.entries(described['content']) : []
   const [first] = content
   if (first === undefined) return ''
   const [type, media] = first
@@ -110,27 +113,29 @@ function membersTable(rows: readonly MemberRow[]): string {
 const FIRST_FAILURE = 400
 const LAST_FAILURE = 599
 
-function answersOf({ document, operation }: Told): string {
+function answersOf({ document, operation }: DocumentedOperation): string {
   const responses = isObject(operation['responses']) ? Object.entries(operation['responses']) : []
   const [success] = responses.filter(([status]) => !isFailure(status))
   if (success === undefined) return ''
-  const [status, told] = success
-  const headers = isObject(told) && isObject(told['headers']) ? Object.entries(told['headers']) : []
+  const [status, response] = success
+  const headers =
+    isObject(response) && isObject(response['headers']) ? Object.entries(response['headers']) : []
   const rows = headers.map(([name, header]) => {
     const shape = resolved(header, document)
     return [`<code>${escaped(name)}</code>`, inline(isObject(shape) ? String(shape['description']) : '')]
   })
   return (
-    contentOf(`Answer ${status}`, told, document) +
+    contentOf(`Answer ${status}`, response, document) +
     exampleOf(responses) +
     `<details>\n<summary>Headers of the answer</summary>\n${tableOf(['Name', 'Description'], rows)}</details>\n`
   )
 }
 
 /** The recorded answer, which an operation that always refuses has at the status of its error. */
-function exampleOf(responses: readonly (readonly [status: string, told: unknown])[]): string {
-  const found = responses.flatMap(([status, told]) => {
-    const content = isObject(told) && isObject(told['content']) ? Object.values(told['content']) : []
+function exampleOf(responses: readonly (readonly [status: string, response: unknown])[]): string {
+  const found = responses.flatMap(([status, response]) => {
+    const content =
+      isObject(response) && isObject(response['content']) ? Object.values(response['content']) : []
     return content.flatMap((media) =>
       isObject(media) && 'example' in media ? [[status, media['example']]] : [],
     )
@@ -147,12 +152,12 @@ function isFailure(status: string): boolean {
 }
 
 /** Each status with its error types, which lead to their pages. */
-function errorsOf({ operation }: Told): string {
+function errorsOf({ operation }: DocumentedOperation): string {
   const responses = isObject(operation['responses']) ? Object.entries(operation['responses']) : []
   const rows = responses
     .filter(([status]) => isFailure(status))
-    .map(([status, told]) => {
-      const text = isObject(told) ? String(told['description']) : ''
+    .map(([status, response]) => {
+      const text = isObject(response) ? String(response['description']) : ''
       const linked = inline(text).replace(
         /<code>(\w+)<\/code>/g,
         (code, name: string) => `<a href="${ERRORS_PATH}/${name}">${code}</a>`,

@@ -108,7 +108,7 @@ function groupPage(groups: readonly Group[], at: number, document: Json): string
   const { tag, title, operations } = group
   const guide = TAGS[tag]
   const sections = operations.map((operation) =>
-    operationSection(operation, { document, operation: toldOf(operation, document) }),
+    operationSection(operation, { document, operation: documentedOperation(operation, document) }),
   )
   const body = [
     `<h1>${title}</h1>\n<p>${inline(guide.text)} <a href="${GUIDES_PATH}/${guide.guide}">Guide</a></p>\n`,
@@ -120,11 +120,11 @@ function groupPage(groups: readonly Group[], at: number, document: Json): string
 }
 
 /** The operation as the document has it. */
-function toldOf({ path, method }: AnyOperation, document: Json): Json {
+function documentedOperation({ path, method }: AnyOperation, document: Json): Json {
   const [first = 'get'] = METHODS_OF_ANY
-  const told = memberOf(memberOf(memberOf(document, 'paths'), path), method === 'any' ? first : method)
-  if (!isObject(told)) throw new Error(`the document has no ${method} ${path}`)
-  return told
+  const found = memberOf(memberOf(memberOf(document, 'paths'), path), method === 'any' ? first : method)
+  if (!isObject(found)) throw new Error(`the document has no ${method} ${path}`)
+  return found
 }
 
 function webhooksOf(tag: TagName, document: Json): readonly string[] {

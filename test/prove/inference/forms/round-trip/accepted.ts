@@ -21,7 +21,7 @@ export function accepted(proof: Proof): void {
     proof.check(
       `${dialect} at ${protocol}: a strict endpoint takes each conversation, where need be without members that are refused`,
       tried.faults.isNone,
-      `${tried.faults.told(count)}, ${tried.refused.toLocaleString('en')} refusals with paths`,
+      `${tried.faults.reported(count)}, ${tried.refused.toLocaleString('en')} refusals with paths`,
     )
   }
 }

@@ -29,7 +29,7 @@ export function identity(proof: Proof): void {
     proof.check(
       `${dialect}: what is written in the caller's own dialect reads as the same prompt`,
       faults.isNone,
-      faults.told(count),
+      faults.reported(count),
     )
   }
 }

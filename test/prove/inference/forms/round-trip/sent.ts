@@ -49,6 +49,6 @@ export async function sent(proof: Proof): Promise<void> {
   proof.check(
     'over sockets: each conversation is answered, or 400 with the path of what cannot reach its provider',
     faults.isNone,
-    `${faults.told(count * TRANSLATED_PAIRS.length)}, ${answered} answered`,
+    `${faults.reported(count * TRANSLATED_PAIRS.length)}, ${answered} answered`,
   )
 }

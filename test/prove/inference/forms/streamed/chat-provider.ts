@@ -20,19 +20,19 @@ export const chatProvider: Provider = (made, chance) => {
   const parts = naturalOf('chat', made)
   const events = eventsIn(streamOfParts('chat', parts))
   const last = events.findIndex((event) => choiceOf(event)?.['finish_reason'] !== null)
-  const [said, ended] = [events.slice(0, last), events.slice(last)]
-  const calls = fragmentsOf(said)
-  const first = said.findIndex((event) => deltaOf(event).tool_calls !== undefined)
+  const [text, ended] = [events.slice(0, last), events.slice(last)]
+  const calls = fragmentsOf(text)
+  const first = text.findIndex((event) => deltaOf(event).tool_calls !== undefined)
   const isSigned = parts.some((part) => part.kind === 'signature' && part.of === 'call')
   const whole = wholeOfParts('chat', parts)
   if (calls.length === 0 || isSigned)
     return {
-      stream: written([...said.map((event) => padded(event, chance)), ...ended]),
+      stream: written([...text.map((event) => padded(event, chance)), ...ended]),
       whole,
       isInOrder: true,
     }
-  const [head = {}] = said
-  const others = said.slice(0, first).map((event) => padded(event, chance))
+  const [head = {}] = text
+  const others = text.slice(0, first).map((event) => padded(event, chance))
   const own = callEvents(calls, chance).map((fragment) => eventOf(head, { tool_calls: [fragment] }))
   const isFirst = chance.once(4)
   const body = isFirst ? [...others.slice(0, 1), ...own, ...others.slice(1)] : [...others, ...own]

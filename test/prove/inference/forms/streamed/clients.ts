@@ -4,15 +4,15 @@ import type { Members } from '../../../../support/inference/accumulated.ts'
 import type { WrittenPart } from '../../../../../src/dialects/parts.ts'
 
 /** A name, and what it was called with: an object, or the text of a freeform tool. */
-type SaidCall = readonly [string, unknown]
+type StatedCall = readonly [string, unknown]
 
-export interface Said {
+export interface Stated {
   readonly text: string
-  readonly calls: readonly SaidCall[]
+  readonly calls: readonly StatedCall[]
 }
 
 /** By what a model wrote. Refusals are text to callers of messages alone. */
-export function saidBy(parts: readonly WrittenPart[], dialect: Dialect): Said {
+export function statedBy(parts: readonly WrittenPart[], dialect: Dialect): Stated {
   const texts = dialect === 'messages' ? ['text', 'refusal'] : ['text']
   const calls: { readonly name: string; readonly isFreeform: boolean; json: string }[] = []
   let text = ''
@@ -35,14 +35,14 @@ function objectOf(json: string): unknown {
 const listOf = (value: unknown): readonly Members[] => (Array.isArray(value) ? (value as Members[]) : [])
 
 /** By an answer that a client has put together. */
-export const SAID: Readonly<Record<Dialect, (answer: Members) => Said>> = {
+export const SAIDOnce: Readonly<Record<Dialect, (answer: Members) => Stated>> = {
   chat: ({ content, tool_calls: calls }) => ({
     text: String(content ?? ''),
     calls: listOf(calls).map(({ function: called, custom }) => {
       const { name, input } = (custom ?? {}) as { readonly name?: string; readonly input?: unknown }
       if (name !== undefined) return [name, input] as const
-      const told = called as { readonly name: string; readonly arguments: string }
-      return [told.name, objectOf(told.arguments)] as const
+      const answer = called as { readonly name: string; readonly arguments: string }
+      return [answer.name, objectOf(answer.arguments)] as const
     }),
   }),
   responses: ({ output }) => ({
@@ -50,7 +50,7 @@ export const SAID: Readonly<Record<Dialect, (answer: Members) => Said>> = {
       .flatMap(({ type, content }) => (type === 'message' ? listOf(content) : []))
       .map(({ type, text }) => (type === 'output_text' ? String(text) : ''))
       .join(''),
-    calls: listOf(output).flatMap(({ type, name, arguments: json, input }): readonly SaidCall[] => {
+    calls: listOf(output).flatMap(({ type, name, arguments: json, input }): readonly StatedCall[] => {
       if (type === 'custom_tool_call') return [[String(name), input]]
       return type === 'function_call' ? [[String(name), objectOf(String(json))]] : []
     }),
@@ -59,17 +59,17 @@ export const SAID: Readonly<Record<Dialect, (answer: Members) => Said>> = {
     text: listOf(content)
       .map(({ type, text }) => (type === 'text' ? String(text) : ''))
       .join(''),
-    calls: listOf(content).flatMap(({ type, name, input }): readonly SaidCall[] =>
+    calls: listOf(content).flatMap(({ type, name, input }): readonly StatedCall[] =>
       type === 'tool_use' ? [[String(name), input]] : [],
     ),
   }),
 }
 
 /** Whether all that the whole answer says stands in what a client has put together. */
-export function covers(put: unknown, said: unknown): boolean {
-  if (Array.isArray(said))
-    return Array.isArray(put) && put.length === said.length && said.every((one, at) => covers(put[at], one))
-  if (typeof said !== 'object' || said === null) return Object.is(put ?? null, said ?? null)
+export function covers(put: unknown, text: unknown): boolean {
+  if (Array.isArray(text))
+    return Array.isArray(put) && put.length === text.length && text.every((one, at) => covers(put[at], one))
+  if (typeof text !== 'object' || text === null) return Object.is(put ?? null, text ?? null)
   if (typeof put !== 'object' || put === null) return false
-  return Object.entries(said).every(([name, value]) => covers(Reflect.get(put, name), value))
+  return Object.entries(text).every(([name, value]) => covers(Reflect.get(put, name), value))
 }

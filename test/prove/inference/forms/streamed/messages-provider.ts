@@ -10,7 +10,7 @@ export const messagesProvider: Provider = (made, chance) => {
   const parts = made.map(plain)
   const events = eventsIn(streamOfParts('messages', parts))
   const whole = wholeOfParts('messages', parts)
-  const blocks = blocksOf(events).flatMap((block) => told(block, chance))
+  const blocks = blocksOf(events).flatMap((block) => reported(block, chance))
   const [head, end] = [events.slice(0, 1), events.slice(-2)]
   const all = [...head, ...blocks, ...end]
   const stream = streamOf(all.flatMap((event) => (chance.once(6) ? [event, PING] : [event])))
@@ -38,7 +38,7 @@ interface Delta {
   readonly signature?: string
 }
 
-function told(events: readonly Members[], chance: Chance): readonly Members[] {
+function reported(events: readonly Members[], chance: Chance): readonly Members[] {
   const [begin = {}] = events
   const end = events.slice(-1).filter(() => !chance.once(4))
   const deltas = events.slice(1, -1)

@@ -6,7 +6,7 @@ import { streamOf, type Chance, type Provider } from './provider-answer.ts'
 export const responsesProvider: Provider = (parts, chance) => {
   const events = eventsIn(streamOfParts('responses', parts))
   const whole = wholeOfParts('responses', parts)
-  const items = itemsOf(events).map((item) => told(item, chance))
+  const items = itemsOf(events).map((item) => reported(item, chance))
   const body = runsOf(items).flatMap((run) => chance.merged(run))
   const [head, end] = [events.slice(0, 2), events.slice(-1)]
   return { stream: streamOf([...head, ...body, ...end]), whole, isInOrder: true }
@@ -26,7 +26,7 @@ const DELTA = /\.delta$/
 const REPEATED = /(?:text|refusal|arguments)\.done$/
 
 /** Small servers send a text once: in fragments, in an event of its own, or in the item alone. */
-function told(events: readonly Members[], chance: Chance): readonly Members[] {
+function reported(events: readonly Members[], chance: Chance): readonly Members[] {
   const isLeft = (name: RegExp): boolean =>
     chance.once(3) && events.some(({ type }) => name.test(String(type)))
   const withoutDeltas = isLeft(DELTA)

@@ -272,13 +272,13 @@ t.test('a Redis that refuses the login is the finding, not a Sentinel that is aw
 })
 
 t.test('a check that does not end, or fails, is a finding and keeps back no other', async (t) => {
-  let isTold = false
+  let isReported = false
   const checks: readonly Check<null>[] = [
     {
       name: 'hangs',
       stuck: 'end it',
       look: (_, signal) => {
-        signal.addEventListener('abort', () => (isTold = true))
+        signal.addEventListener('abort', () => (isReported = true))
         return new Promise(() => undefined)
       },
     },
@@ -298,5 +298,5 @@ t.test('a check that does not end, or fails, is a finding and keeps back no othe
     { check: 'throws', level: 'problem', detail: 'the check failed: never', fix: 'mend that' },
     { check: 'well', level: 'ok', detail: 'it is' },
   ])
-  t.ok(isTold)
+  t.ok(isReported)
 })

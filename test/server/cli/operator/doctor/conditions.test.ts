@@ -17,7 +17,7 @@ const base = await installationOf(t)
 const { condition } = base
 
 t.test('an installation that lacks nothing is well', async (t) => {
-  const { all, found, isWell, text } = base.told
+  const { all, found, isWell, text } = base.reported
   // Features that this machine lacks are no fault of the installation.
   t.same(
     found.filter(

@@ -33,7 +33,7 @@ const mayTry =
 const database = await openTestDatabase(t)
 
 /** Judged strictly: a warning counts. */
-async function told(settings: Settings): Promise<{
+async function reported(settings: Settings): Promise<{
   readonly code: number | null
   readonly found: readonly Finding[]
   readonly all: readonly Finding[]
@@ -48,10 +48,10 @@ async function told(settings: Settings): Promise<{
 const OF_LOAD: readonly string[] = ['load', 'postgres', 'redis']
 
 /** Of a running node, when the machine is not so busy that this is a finding. */
-async function toldAtRest(settings: Settings): ReturnType<typeof told> {
-  let seen: Awaited<ReturnType<typeof told>> = { code: null, found: [], all: [] }
+async function reportedAtRest(settings: Settings): ReturnType<typeof reported> {
+  let seen: Awaited<ReturnType<typeof reported>> = { code: null, found: [], all: [] }
   await until('nothing is said of its load', async () => {
-    seen = await told(settings)
+    seen = await reported(settings)
     return !seen.found.some(({ check }) => OF_LOAD.includes(check))
   })
   return seen
@@ -63,7 +63,7 @@ t.test(
   async (t) => {
     const settings = await nodeSettings(t)
     const node = await startNode(t, settings)
-    const fresh = await toldAtRest(settings)
+    const fresh = await reportedAtRest(settings)
     t.same(
       [fresh.code, fresh.found.map(({ check, level }) => `${level} ${check}`)],
       [1, ['warning root_key', 'warning first_keys']],
@@ -79,7 +79,7 @@ t.test(
     )
     rmSync(join(node.dataDir, 'first-keys.json'))
     t.match(await runVerb(settings, ['backup', join(await openFolder(t), 'b')]), { code: 0 })
-    const { code, found, all } = await toldAtRest(settings)
+    const { code, found, all } = await reportedAtRest(settings)
     t.same([code, found], [0, []])
     t.match(
       all.find(({ check }) => check === 'root_key'),
@@ -158,7 +158,7 @@ t.test(
 t.test('without a redis-server on the PATH the embedded one forgets', async (t) => {
   const settings = { ...(await nodeSettings(t, { isEmbedded: true })), PATH: '/nowhere' }
   t.match(
-    (await told(settings)).all.find(({ check }) => check === 'redis'),
+    (await reported(settings)).all.find(({ check }) => check === 'redis'),
     { level: 'warning', detail: /no redis-server on the PATH/, fix: /install redis/ },
   )
 })
@@ -174,7 +174,7 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   const settings: Settings = { ...(await nodeSettings(t, { isEmbedded: true })), ...own }
   const [dataDir, backup] = [settings['SLUICE_DATA'] ?? '', join(folder, 'b')]
   const of = async (): Promise<Finding | undefined> =>
-    (await told(settings)).all.find(({ check }) => check === 'root_key')
+    (await reported(settings)).all.find(({ check }) => check === 'root_key')
   const confirm = (path: string, input = '') => runVerb(settings, ['vault', 'confirm-root', path], input)
   t.match(await of(), { level: 'warning', detail: /keys; 1 more \(.*; no backup of 2 root keys/ })
   t.match(await confirm(copy), { code: 1, stderr: /does not exist: start the node once/ })

@@ -13,7 +13,7 @@ import { installationOf, madeDirectory } from '../../../../support/operator/cond
 
 t.setTimeout(600_000)
 
-const { settings, told, condition } = await installationOf(t)
+const { settings, reported, condition } = await installationOf(t)
 
 condition({
   what: 'a Postgres that is not there',
@@ -122,7 +122,7 @@ condition({
   detail: /ECONNREFUSED.*every front process applies an equal share of each rate limit/,
   fix: /REDIS_URL/,
   skip:
-    told.found.some(({ check }) => check === 'redis') &&
+    reported.found.some(({ check }) => check === 'redis') &&
     'this machine has no redis-server, which is found already',
   make: () => ({ REDIS_URL: 'redis://127.0.0.1:9' }),
 })

@@ -179,10 +179,10 @@ for (const to of TEXT_PROTOCOLS)
     const { send, first } = await rigged(t, to)
     for (const [from, path, body] of NAMED) {
       const refused = await send(from, body)
-      const told = (await refused.json()) as object
+      const reported = (await refused.json()) as object
       t.equal(refused.status, 400)
       t.match(
-        told,
+        reported,
         { error: { metadata: { error_type: 'stateless', issues: [{ path }] } } },
         JSON.stringify(body),
       )

@@ -105,14 +105,14 @@ t.test(
     ] as const) {
       first.script(answer)
       const response = await post({ ...hello, stream, messages: [{ role: 'user', content: prompt }] })
-      let told = ''
+      let reported = ''
       try {
-        for await (const piece of response.body ?? []) told += Buffer.from(piece).toString()
+        for await (const piece of response.body ?? []) reported += Buffer.from(piece).toString()
       } catch {
-        t.match(told, /"finish_reason":"error"/)
+        t.match(reported, /"finish_reason":"error"/)
       }
-      t.notMatch(told, prompt.slice(0, 30))
-      t.match(told, /upstream_refused/)
+      t.notMatch(reported, prompt.slice(0, 30))
+      t.match(reported, /upstream_refused/)
     }
     t.equal(log.events.filter(({ event }) => event === 'upstream.attempt_failed').length, 4)
     t.notMatch(JSON.stringify(log.events), code)

@@ -34,7 +34,7 @@ function bodiesIn(text: string): readonly string[] {
   }
 }
 
-function saidIn(json: string): string | undefined {
+function statedIn(json: string): string | undefined {
   const { choices } = JSON.parse(json) as { choices: readonly { message: { content: string } }[] }
   return choices[0]?.message.content
 }
@@ -74,7 +74,7 @@ t.test('answers to a slow reader are the provider’s', async (t) => {
   client.socket.resume()
   await until(() => bodiesIn(client.text).length === asked)
   for (const [nth, json] of bodiesIn(client.text).entries())
-    t.ok(saidIn(json) === textOf(nth), `answer ${nth}`)
+    t.ok(statedIn(json) === textOf(nth), `answer ${nth}`)
   t.equal(egress.load.heldBytes, 0)
 })
 
@@ -115,7 +115,7 @@ t.test('events in place of a whole answer are the provider’s, also where a thr
     )
     const reply = await post({ model: 'acme/chat', messages: [{ role: 'user', content: 'x' }] })
     t.equal(reply.status, 200)
-    t.ok(saidIn(await reply.text()) === text)
+    t.ok(statedIn(await reply.text()) === text)
   }
   t.equal(await rest(), 0)
 })

@@ -8,7 +8,7 @@ import { rigged } from '../../../../support/inference/text-rig.ts'
 const PARAM = 'messages[0].content'
 const REFUSAL = { message: 'No.', param: PARAM, code: 'invalid_value' }
 
-interface Told {
+interface Answer {
   readonly status: number
   readonly error: { readonly param?: string | null; readonly metadata: Readonly<Record<string, unknown>> }
 }
@@ -16,14 +16,14 @@ interface Told {
 for (const to of ['chat', 'responses'] as const)
   t.test(`400 upstream_refused: names members that ${to} refuses, streamed and whole`, async (t) => {
     const { send, first } = await rigged(t, to)
-    const told = async (from: Dialect, stream: boolean): Promise<Told> => {
+    const answer = async (from: Dialect, stream: boolean): Promise<Answer> => {
       const response = await send(from, { stream })
-      return { ...((await response.json()) as Told), status: response.status }
+      return { ...((await response.json()) as Answer), status: response.status }
     }
     for (const from of DIALECTS)
       for (const stream of [false, true]) {
         first.script(refusesChat(400, REFUSAL))
-        const { status, error } = await told(from, stream)
+        const { status, error } = await answer(from, stream)
         t.equal(status, 400)
         t.match(error.metadata, { error_type: 'upstream_refused', provider_param: PARAM })
         const param = from === 'messages' ? undefined : from === to ? PARAM : null
@@ -43,7 +43,7 @@ t.test('chat 400 upstream_refused: an error event before the first output names 
 t.test("502 upstream_credential: a refusal of the operator's key names no member", async (t) => {
   const { send, first } = await rigged(t, 'chat')
   first.script(refusesChat(401, { ...REFUSAL, param: 'api_key' }))
-  const { error } = (await (await send('chat')).json()) as Told
+  const { error } = (await (await send('chat')).json()) as Answer
   t.equal(error.param, null)
   t.notOk('provider_param' in error.metadata)
 })

@@ -169,13 +169,13 @@ t.test('a medium that cannot be fetched is 400 with its path, free, and blames n
   for (const [what, type, part] of cases) {
     const response = await post(asked({ type: 'text', text: 'x' }, part))
     t.equal(response.status, 400, what)
-    const told = await response.text()
+    const reported = await response.text()
     t.match(
-      JSON.parse(told),
+      JSON.parse(reported),
       { error: { metadata: { error_type: type }, param: 'messages[0].content[1]' } },
       what,
     )
-    t.notMatch(told, /media\.example|127\.0/, what)
+    t.notMatch(reported, /media\.example|127\.0/, what)
   }
   t.equal(rig.first.calls.length + rig.second.calls.length, 0)
   t.ok(rig.spend.holds.every(({ end }) => end === 'released'))

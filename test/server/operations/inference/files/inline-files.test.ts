@@ -361,8 +361,8 @@ t.test('a refusal of the provider is returned without the content of a file', as
   first.script(refusesChat(400, { message: `I cannot read: ${content}`, code: 'the quick brown fox' }))
   const response = await post(asked('chat', [PARTS.chat.named(id)]))
   t.equal(response.status, 400)
-  const told = [await response.text(), JSON.stringify(log.events), ...lines, JSON.stringify(settled)]
-  t.notMatch(told.join('\n'), /quick brown/)
+  const logged = [await response.text(), JSON.stringify(log.events), ...lines, JSON.stringify(settled)]
+  t.notMatch(logged.join('\n'), /quick brown/)
 })
 
 interface Uploading {

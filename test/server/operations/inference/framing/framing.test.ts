@@ -43,7 +43,7 @@ const inOtherForm =
   (call, reply) =>
     ANSWERS[protocol](plan)(swapped(call), reply)
 
-const SAID: Readonly<Record<Dialect, (answer: never) => unknown>> = {
+const SAIDOnce: Readonly<Record<Dialect, (answer: never) => unknown>> = {
   chat: ({ choices: [choice] }: { choices: [{ message: { content: string } }] }) => choice.message.content,
   responses: ({ output: [item] }: { output: [{ content: [{ text: string }] }] }) => item.content[0].text,
   messages: ({ content: [block] }: { content: [{ text: string }] }) => block.text,
@@ -72,7 +72,7 @@ for (const protocol of TEXT_PROTOCOLS)
         const whole = await send(dialect)
         const answer = (await whole.json()) as { usage: object }
         t.equal(whole.status, 200, JSON.stringify(answer))
-        t.equal(SAID[dialect](answer as never), 'Hello there, you')
+        t.equal(SAIDOnce[dialect](answer as never), 'Hello there, you')
         t.match(answer, { model: 'acme/one', usage: { cost: COST } })
       }
       t.equal(spend.holds.length, 2 * DIALECTS.length)

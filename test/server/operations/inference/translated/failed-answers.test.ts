@@ -15,27 +15,27 @@ const LARGE = 300_000
 
 type Pair = readonly [whole: FakeAnswer, streamed: FakeAnswer]
 
-interface Told {
+interface Answer {
   readonly status: number
   readonly error: { readonly metadata: Readonly<Record<string, unknown>> }
 }
 
-async function toldBy({ send }: TextRig, dialect: Dialect, body: object): Promise<Told> {
+async function reportedBy({ send }: TextRig, dialect: Dialect, body: object): Promise<Answer> {
   const response = await send(dialect, body)
-  const { error } = (await response.json()) as Told
+  const { error } = (await response.json()) as Answer
   const { request_id: _, ...metadata } = error.metadata
   return { status: response.status, error: { ...error, metadata } }
 }
 
 /** The answer that callers of a dialect get, which has to be the same streamed. */
-async function failureOf(rig: TextRig, dialect: Dialect, answers: Pair): Promise<Told | undefined> {
-  const told: Told[] = []
+async function failureOf(rig: TextRig, dialect: Dialect, answers: Pair): Promise<Answer | undefined> {
+  const reported: Answer[] = []
   for (const [nth, answer] of answers.entries()) {
     rig.first.script(answer)
-    told.push(await toldBy(rig, dialect, { stream: nth === 1 }))
+    reported.push(await reportedBy(rig, dialect, { stream: nth === 1 }))
   }
-  t.same(told[0], told[1], 'whole as streamed')
-  return told[0]
+  t.same(reported[0], reported[1], 'whole as streamed')
+  return reported[0]
 }
 
 const WORDS = [
@@ -90,14 +90,14 @@ t.test('a response that failed reports its code and message, whole as streamed',
 })
 
 t.test("a failed response's message repeats neither the request nor facts about the operator", async (t) => {
-  const said = `${SENT_TEXT}, said at some length`
+  const text = `${SENT_TEXT}, said at some length`
   const rig = await rigged(t, 'responses')
   for (const dialect of DIALECTS) {
-    rig.first.script(failed({ code: 'server_error', message: `Cannot answer ${said}` })[0])
-    const body = dialect === 'responses' ? { input: said } : { messages: [{ role: 'user', content: said }] }
-    const told = JSON.stringify(await toldBy(rig, dialect, body))
-    t.match(told, /Cannot answer/)
-    t.notMatch(told, /some length/)
+    rig.first.script(failed({ code: 'server_error', message: `Cannot answer ${text}` })[0])
+    const body = dialect === 'responses' ? { input: text } : { messages: [{ role: 'user', content: text }] }
+    const reported = JSON.stringify(await reportedBy(rig, dialect, body))
+    t.match(reported, /Cannot answer/)
+    t.notMatch(reported, /some length/)
     const limited = { code: 'rate_limit_exceeded', message: 'Limit of the account: 7.' }
     const limit = await failureOf(rig, dialect, failed(limited))
     t.match(limit, { status: 529, error: { metadata: { provider_code: 'rate_limit_exceeded' } } })
@@ -129,7 +129,7 @@ t.test('an error in place of a whole answer stays an invalid answer. D14', async
   ] as const satisfies readonly (readonly [TextProtocol, Dialect])[]) {
     const rig = await rigged(t, protocol)
     rig.first.script(body)
-    t.match(await toldBy(rig, dialect, {}), {
+    t.match(await reportedBy(rig, dialect, {}), {
       status: 502,
       error: { metadata: { error_type: 'upstream_invalid' } },
     })

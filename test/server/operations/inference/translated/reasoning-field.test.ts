@@ -154,15 +154,15 @@ for (const name of ['reasoning', 'reasoning_content'] as const)
 /** Thinks in a member of its own, then says a word. */
 function thinksIn(name: string): FakeAnswer {
   return (call, reply) => {
-    const said = { [name]: 'Hm.', content: 'Hi' }
+    const text = { [name]: 'Hm.', content: 'Hi' }
     const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
     if (bodyOf(call)['stream'] !== true) {
-      const choices = [{ index: 0, message: { role: 'assistant', ...said }, finish_reason: 'stop' }]
+      const choices = [{ index: 0, message: { role: 'assistant', ...text }, finish_reason: 'stop' }]
       return wholeJson(200, JSON.stringify({ id: 'c', choices, usage }))(call, reply)
     }
     const chunk = (delta: object, finish: string | null): string =>
       JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason: finish }] })
-    const events = [chunk({ role: 'assistant', ...said }, null), chunk({}, 'stop')]
+    const events = [chunk({ role: 'assistant', ...text }, null), chunk({}, 'stop')]
     return streams([...events, JSON.stringify({ choices: [], usage }), '[DONE]'].map((data) => ({ data })))(
       call,
       reply,

@@ -73,11 +73,12 @@ t.test(
     const { post, first, second, spend } = await rigged(t, { speaks: ['responses'] })
     for (const messages of [TURN, LONG]) {
       const response = await post({ model: MODEL, messages, n: 2, stop: 'x', ...JSON_OBJECT })
-      const told = await response.json()
+      const reported = await response.json()
       t.equal(response.status, 400)
-      t.match(told, { error: { metadata: { error_type: 'field_unsupported' } } })
-      const { issues } = (told as { error: { metadata: { issues: { path: string; expected: string }[] } } })
-        .error.metadata
+      t.match(reported, { error: { metadata: { error_type: 'field_unsupported' } } })
+      const { issues } = (
+        reported as { error: { metadata: { issues: { path: string; expected: string }[] } } }
+      ).error.metadata
       t.same(
         issues.map(({ path, expected }) => [path, expected]),
         [

@@ -99,17 +99,21 @@ const USUAL: Readonly<Record<Dialect, string>> = {
 t.test('a reported tier is shown by the name that the caller has for it', async (t) => {
   for (const [dialect, protocol] of TRANSLATED_PAIRS) {
     const { send, first } = await rigged(t, protocol)
-    for (const [told, shown] of [
+    for (const [reported, shown] of [
       ['priority', 'priority'],
       ['flex', 'flex'],
       [protocol === 'chat' || protocol === 'responses' ? 'default' : 'STANDARD', USUAL[dialect]],
     ] as const) {
-      first.usually(reports(protocol, told))
+      first.usually(reports(protocol, reported))
       const whole = (await (await send(dialect)).json()) as Members
-      t.equal(SHOWN[dialect](whole), shown, `${dialect} at ${protocol}, whole: ${told}`)
+      t.equal(SHOWN[dialect](whole), shown, `${dialect} at ${protocol}, whole: ${reported}`)
       const response = await send(dialect, { stream: true })
       const events = eventsIn(Buffer.from(await response.arrayBuffer()))
-      t.equal(SHOWN[dialect](LAST[dialect](events)), shown, `${dialect} at ${protocol}, streamed: ${told}`)
+      t.equal(
+        SHOWN[dialect](LAST[dialect](events)),
+        shown,
+        `${dialect} at ${protocol}, streamed: ${reported}`,
+      )
     }
   }
 })

@@ -12,7 +12,7 @@ import {
 } from '../../../../../src/server/store/lifecycle/retention/aged-rows.ts'
 import type { Store, Transaction } from '../../../../../src/server/store/base/open.ts'
 import { openFileStand } from '../../../../support/files/files.ts'
-import { nodesOf, rowsRead, type PlanNode, type ToldPlan } from '../../../../support/stores/plans.ts'
+import { nodesOf, rowsRead, type PlanNode, type ReportedPlan } from '../../../../support/stores/plans.ts'
 import { plantAnswers, plantDeliveries, plantJobs, runStep } from '../../../../support/operator/retention.ts'
 
 t.setTimeout(600_000)
@@ -28,11 +28,11 @@ async function planOf(store: Store, rows: AgedRows, place: readonly string[]): P
   await store.sql
     .begin(async (tx: Transaction) => {
       await workGently(tx)
-      const told = await tx.unsafe<ToldPlan[]>(
+      const reported = await tx.unsafe<ReportedPlan[]>(
         `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${batchStatement(rows, place.length > 0)}`,
         [DAY_MS, BATCH, ...place],
       )
-      plan = nodesOf(told)
+      plan = nodesOf(reported)
       throw undone
     })
     .catch((problem: unknown) => {

@@ -142,9 +142,9 @@ t.test(
     )
     for (const _ of [1, 2])
       t.equal(await front.flush(...dearest, settlement(neighbour, DAY, 7, { paid: NONE })), 'applied')
-    const told = await store.sql`
+    const reported = await store.sql`
     SELECT a.lifetime_byok_nano AS counter, r.byok_nano AS rolled FROM accounts a, activity r WHERE a.id = ${workspace} AND r.key_hash = ${owners.keyHash}`
-    t.same(told, [{ counter: String(most), rolled: String(most) }])
+    t.same(reported, [{ counter: String(most), rolled: String(most) }])
     t.same(
       await store.sql`SELECT lifetime_spent_nano AS spent FROM accounts WHERE id = ${neighbour.accounts.key}`,
       [{ spent: '14' }],

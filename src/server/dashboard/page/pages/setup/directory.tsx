@@ -203,7 +203,7 @@ function Sync({ context: { api } }: { readonly context: PageContext }): Componen
     <span class="actions">
       {job !== null && (
         <span class="hint" role="status">
-          {saidOf(job)}
+          {statusText(job)}
         </span>
       )}
       <button type="button" class="quiet" onClick={() => setAsking(true)}>
@@ -222,7 +222,7 @@ function Sync({ context: { api } }: { readonly context: PageContext }): Componen
   )
 }
 
-function saidOf({ status, synced_groups: groups, error_message: error }: SyncJobShape): string {
+function statusText({ status, synced_groups: groups, error_message: error }: SyncJobShape): string {
   if (status === 'failed') return `Sync failed: ${error ?? 'unknown reason'}`
   return `Sync ${status}, ${count(groups ?? 0)} groups`
 }
