@@ -125,7 +125,7 @@ export class WritingEndpoint implements WritingProtocol {
       ? { name: 'count_unavailable' as const }
       : answer.isSuccess
         ? null
-        : this.#visibleFailure(failureOf(answer, this.#link), request, sent.value)
+        : this.#visible(failureOf(answer, this.#link), request, sent.value)
     const json = failure === null ? count.answer(answer.body) : null
     answer.release()
     if (failure !== null) return { ok: false, failure }
@@ -146,7 +146,7 @@ export class WritingEndpoint implements WritingProtocol {
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) {
-      const failure = this.#visibleFailure(failureOf(answer, this.#link), job.request, sent)
+      const failure = this.#visible(failureOf(answer, this.#link), job.request, sent)
       return { ok: false, failure }
     }
     const head = this.#head(job, model)
@@ -167,7 +167,7 @@ export class WritingEndpoint implements WritingProtocol {
     if (!read.ok) {
       const failure = failureOfWhole(read, this.#failureOf)
       answer.release()
-      return { ok: false, failure: this.#visibleFailure(failure, job.request, sent) }
+      return { ok: false, failure: this.#visible(failure, job.request, sent) }
     }
     const { value } = read
     const { blocked } = value
@@ -216,7 +216,7 @@ export class WritingEndpoint implements WritingProtocol {
     }
     if (!outcome.value.isSuccess) {
       const refusal = failureOf(await readRefusal(outcome.value), this.#link)
-      return { ok: false, failure: this.#visibleFailure(refusal, job.request, sent) }
+      return { ok: false, failure: this.#visible(refusal, job.request, sent) }
     }
     const { tierHeader } = wire
     const stream = wire.stream(this.#head(job, model), this.#failureOf, {
@@ -243,30 +243,18 @@ export class WritingEndpoint implements WritingProtocol {
       budget: this.#loop.stream(caller.organizationId),
     }).run()
     const visible =
-      ended === null
-        ? null
-        : hasBegun
-          ? unquoted(ended, null)
-          : this.#visibleFailure(ended, job.request, sent)
+      ended === null ? null : hasBegun ? unquoted(ended, null) : this.#visible(ended, job.request, sent)
     const failure = visible === null ? null : (sent.failure ?? visible)
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
     wire.answered(stream.thinksIn ?? null)
-    const { usage, outputBytes, upstreamId, reported, finishReason } = stream
+    const { usage: reportedUsage, outputBytes, upstreamId, reported, finishReason } = stream
     const finalEvents = failure === null && 'finalEvents' in stream ? stream.finalEvents : null
-    const figures = {
-      reportedUsage: usage,
-      outputBytes,
-      upstreamId,
-      reported,
-      finishReason,
-      pausedMs,
-      isDrained,
-    }
+    const figures = { reportedUsage, outputBytes, upstreamId, reported, finishReason, pausedMs, isDrained }
     return ok({ failure, ...written, ...figures, finalEvents })
   }
 
   /** A failure as the caller may see it. A request that Sluice wrote has paths that the caller does not know. */
-  #visibleFailure(failure: Failure, request: TextRequest, sent: SentBody): Failure {
+  #visible(failure: Failure, request: TextRequest, sent: SentBody): Failure {
     const visible = unquoted(failure, searchedIn(request, sent))
     const param = visible.metadata?.provider_param
     const isNative = translatedTo(this.#text, request.dialect) === null

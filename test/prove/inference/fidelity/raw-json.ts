@@ -114,12 +114,19 @@ export class RawJson {
       case 4:
         return this.list(Array.from({ length: this.random(WIDTH_MAX) }, () => this.value(depth + 1)))
       case 5:
-        return this.object(
-          Array.from({ length: this.random(WIDTH_MAX) }, () => [this.name(), this.value(depth + 1)]),
-        )
+        return this.object(this.#members(depth + 1))
       default:
         return this.text()
     }
+  }
+
+  /** A value may stand as `messages`, whose items are refused when they repeat `content`. */
+  #members(depth: number): readonly Written[] {
+    const all = Array.from({ length: this.random(WIDTH_MAX) }, (): Written => [
+      this.name(),
+      this.value(depth),
+    ])
+    return all.filter(([name], at) => name !== 'content' || all.findIndex(([other]) => other === name) === at)
   }
 
   /** Of a member that no table knows. */
