@@ -8,7 +8,7 @@ import { weigh } from './weigh.mjs'
 /** What was measured when the bound was set. Lower a bound with what lowers its count. */
 const BOUNDS = {
   'files of src': 1_438,
-  'lines of src': 175_249,
+  'lines of src': 175_237,
   'files of src below 40 lines': 303,
   'files of src with one importer': 549,
   'types of ports without an importer': 2,
@@ -18,7 +18,7 @@ const BOUNDS = {
   'citations in src': 504,
   'words of docs/use and docs/operate': 65_265,
   'words of docs/inside': 31_537,
-  'lines of test': 209_097,
+  'lines of test': 209_104,
   'lines of bench': 23_392,
   'tell or told, comments of src': 0,
   'nobody or whoever, comments of src': 0,
