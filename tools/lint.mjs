@@ -1,8 +1,8 @@
 // `npm run lint` checks the layout (Prettier), the typed rules over src, bench and test (ESLint), the
 // generated OpenAPI document (Redocly), words in texts that users read, the manifests against the types of
-// the Kubernetes API, and that the generated WebAssembly belongs to its text. A run checks what changed since
-// the last good one; `--all` checks everything. The tools have a lock file of their own (see
-// tools/package.json); this command installs them when it changes.
+// the Kubernetes API, that the generated WebAssembly belongs to its text, and the subject of the last commit.
+// A run checks what changed since the last good one; `--all` checks everything. The tools have a lock file of
+// their own (see tools/package.json); this command installs them when it changes.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,6 +22,10 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const PRINT = "import { run } from './dist/src/server/cli/run.js'; await run(['openapi'])"
 const LOCK = 'tools/package-lock.json'
 const MANIFESTS = 'deploy/kubernetes'
+/** Characters of a commit's subject, as `git log --oneline` shows it in a window of 80 columns. */
+const SUBJECT_CHARS_MAX = 72
+/** After the area, such as `money: `. */
+const NO_VERB = /^(?:[\w-]+: )?(?:an?|the|this|that|these|it|its|they|what|who|no|some|each|every)\b/i
 const read = (path) => readFileSync(path, 'utf8')
 
 // ESLint reads the types of the packages.
@@ -39,6 +43,7 @@ const checks = [
   await isClean(kept),
   await document,
   await once('words', filesOfWords(), areWordsPlain),
+  isSubjectGood(),
   await once('manifests', [...manifestFiles(), 'tools/manifests.mjs', LOCK], kubernetes),
   await once(
     'webassembly',
@@ -48,6 +53,17 @@ const checks = [
 ]
 kept.write()
 process.exit(checks.every((isGood) => isGood) ? 0 : 1)
+
+/** The subject of the last commit: imperative, so without an article or a pronoun at its head, and short. */
+function isSubjectGood() {
+  const { status, stdout } = spawnSync('git', ['log', '-1', '--format=%s'], { encoding: 'utf8' })
+  // Sources without a history have no subject.
+  if (status !== 0) return true
+  const subject = stdout.trim()
+  const isGood = subject.length <= SUBJECT_CHARS_MAX && !NO_VERB.test(subject)
+  if (!isGood) process.stdout.write(`subject: “${subject}” is long, or begins without a verb: see CONTRIBUTING.md\n`)
+  return isGood
+}
 
 /** Runs a check unless its files are those of the last good run. */
 async function once(name, paths, check) {

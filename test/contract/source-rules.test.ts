@@ -12,6 +12,7 @@ import {
   tooLong,
   tooWide,
   typeHoles,
+  spokenNames,
   unclearComments,
   unfinished,
   unownedFolders,
@@ -71,6 +72,11 @@ t.test('comments name their subject', async (t) => {
   t.same(unclearComments(src), [])
 })
 
+t.test('no identifier is named told, said or heard', async (t) => {
+  t.same(spokenNames(all), [])
+  t.equal(spokenNames(plant('const toldBy = isHeard')).length, 2)
+})
+
 t.test('a comment that needs two readings is found by its opening or its pronoun', async (t) => {
   const offenders = [
     'What is no count was not written by us.',
@@ -80,6 +86,7 @@ t.test('a comment that needs two readings is found by its opening or its pronoun
     'Nobody hears of a closed connection.',
     'The row is for whoever asks first.',
     'Ends when somebody\n * stops the process.',
+    'Null: the provider told none.',
   ]
   for (const words of offenders) t.equal(unclearComments(plant(`/** ${words} */`)).length, 1, words)
   const plain = '/** The count of a request. */\n// Offsets, as above all others: of all bytes.'

@@ -93,17 +93,29 @@ export function unfinished(files: readonly SourceFile[]): readonly string[] {
   )
 }
 
-const PRONOUNS = /\b(?:nobody|somebody|whoever)\b/i
+const REFUSED_WORDS = /\b(?:nobody|somebody|whoever|told|tells|begins? anew|in the place of)\b/i
+/** Names by what is spoken: say what happens, such as reported, written, received. */
+const SPOKEN = /^#?(?:un)?(?:told|said|heard)|Told|Said|Heard/
+/** A member of the answer to a bad configuration, which clients read. */
+const SPOKEN_ON_THE_WIRE = new Set(['said'])
 /** A sentence that opens so has no subject at its head, or leans on the comment before it. */
 const OPENINGS = /(?:^|[.:;!?)]\s+)(?:What is no|Of an? |Likewise\.|As above)/
 
-/** Comments that need two readings: pronouns for processes and callers, and sentences without a subject. */
+/** Comments that need two readings: words with a plainer one, and sentences without a subject. */
 export function unclearComments(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap((file) =>
     file.comments
       .map((comment) => ({ line: comment.line, words: wordsOf(comment.text) }))
-      .filter(({ words }) => PRONOUNS.test(words) || OPENINGS.test(words))
+      .filter(({ words }) => REFUSED_WORDS.test(words) || OPENINGS.test(words))
       .map(({ line, words }) => `${file.path}:${line} ${words}`),
+  )
+}
+
+/** Identifiers that say told, said or heard, one line each. */
+export function spokenNames(files: readonly SourceFile[]): readonly string[] {
+  return findTokens(
+    files,
+    ({ kind, text }) => kind === 'word' && SPOKEN.test(text) && !SPOKEN_ON_THE_WIRE.has(text),
   )
 }
 

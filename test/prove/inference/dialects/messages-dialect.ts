@@ -9,7 +9,7 @@ import {
   started,
   STOP,
   stopped,
-  text as said,
+  text as textEvent,
 } from '../../../support/inference/message-events.ts'
 import { HEAD, FAILURE_OF } from '../../../support/inference/provider-chunks.ts'
 import type { ReferenceEvent } from '../../../support/inference/sse-reference.ts'
@@ -32,7 +32,7 @@ const CREATION = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 4 }
 const COUNTS = { input_tokens: 3, ...CACHED, cache_creation: CREATION, output_tokens: 1 }
 const TOOL = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }
 const json = (partial_json: string): object => delta({ type: 'input_json_delta', partial_json }, 1)
-const TEXT = [block({ type: 'text', text: '' }), said('Hi'), said(' there'), blockEnd()]
+const TEXT = [block({ type: 'text', text: '' }), textEvent('Hi'), textEvent(' there'), blockEnd()]
 
 /** Streams as Anthropic's models and servers that copy its form send them. */
 const RECORDED: Readonly<Record<string, readonly object[]>> = {
@@ -55,7 +55,7 @@ const RECORDED: Readonly<Record<string, readonly object[]>> = {
     blockEnd(1),
     block({ type: 'text', text: '', citations: [] }, 2),
     delta({ type: 'citations_delta', citation: { cited_text: 'x' } }, 2),
-    ...[said('Hi there', 2), blockEnd(2)],
+    ...[textEvent('Hi there', 2), blockEnd(2)],
     stopped({ input_tokens: 900, output_tokens: 12, server_tool_use: { web_search_requests: 1 } }),
     STOP,
   ],
@@ -84,7 +84,7 @@ export const messages: ProvedDialect = {
     eventsOf([
       started(),
       block({ type: 'text', text: '' }),
-      ...words.map((word) => said(word)),
+      ...words.map((word) => textEvent(word)),
       blockEnd(),
       stopped(),
       STOP,
