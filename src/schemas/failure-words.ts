@@ -34,7 +34,7 @@ export const OPERATOR_REMEDIES: Readonly<Partial<Record<FailureName, OperatorRem
   model_not_allowed: { fix: 'check which models the key may use', page: 'keys' },
   credit_exhausted: { fix: `${SMALLER_CALLS}, or add credit`, page: 'spend' },
   budget_exceeded: { fix: `${SMALLER_CALLS}, or raise the workspace's budget`, page: 'spend' },
-  cost_unbounded: { fix: 'check which limits the workspace and its keys have', page: 'spend' },
+  cost_unbounded: { fix: `${SMALLER_CALLS}, or complete the model's prices in the catalogue`, page: 'keys' },
   model_unknown: { fix: 'look up the model names in the catalogue', page: 'models' },
   endpoint_unconfigured: { fix: 'give the node the key of a provider that serves the model', page: 'models' },
   endpoint_unavailable: {

@@ -63,7 +63,7 @@ export const FAILURES = {
   budget_exceeded: row([403, 402],
     'caller', 'after_change', 'The workspace\'s {interval} budget does not cover this call.'),
   cost_unbounded: row([403, 402],
-    'caller', 'after_change', 'The maximum cost of this call is unknown, and {scope} has a spending limit.'),
+    'caller', 'after_change', 'The maximum cost of this call is unknown, and the {scope} has a spending limit.'),
   budget_unknown: row([404], 'caller', 'after_change', 'The workspace has no budget for this interval.'),
   budgets_unordered: row([400],
     'caller', 'after_change', 'Budgets must strictly decrease: lifetime > monthly > weekly > daily.'),

@@ -101,7 +101,7 @@ export function costUnbounded(kinds: readonly AccountKind[], cause: UnboundedCau
   const scope = ORDER.find((kind) => kinds.includes(kind)) ?? 'workspace'
   const { detail, issues } = causeOf(cause)
   return fail('cost_unbounded', {
-    fields: { scope: `the ${scope}` },
+    fields: { scope },
     metadata: { limit_source: KINDS[scope].limitSource, scope, ...(issues && { issues }) },
     ...(detail !== undefined && { detail }),
   })

@@ -21,11 +21,12 @@ export interface FailureReason {
   readonly facts?: Readonly<Record<string, string | number>>
 }
 
-/** Failures whose whole text is made of Sluice's own words and of numbers. */
+/** Failures whose whole text is made of Sluice's own words, of numbers and of names of the catalogue. */
 const OWN_WORDS: ReadonlySet<FailureName> = new Set([
   'credit_exhausted',
   'key_limit_exceeded',
   'budget_exceeded',
+  'cost_unbounded',
   'tokens_over_limit',
   'body_too_large',
   'file_too_large',

@@ -2,7 +2,7 @@
 import t from 'tap'
 import Type from 'typebox'
 import type { Failure } from '../../../src/schemas/failures.ts'
-import { moneyRefused } from '../../../src/schemas/money/money-refusals.ts'
+import { costUnbounded, moneyRefused } from '../../../src/schemas/money/money-refusals.ts'
 import { reasonOf, reasonText } from '../../../src/schemas/requests/failure-reason.ts'
 import {
   FAILURE_REASON_CHARS_MAX,
@@ -77,6 +77,24 @@ t.test('a refusal for want of money is kept with its message and its amounts', (
       ...{ limit: 9, spend: 8, max_cost: 2 },
     },
   })
+  t.end()
+})
+
+t.test('a refusal of a call of unknown maximum cost is kept with its cure', (t) => {
+  const reason = (cause: Parameters<typeof costUnbounded>[1]) => {
+    const refused = costUnbounded(['key'], cause)
+    return refused.ok ? null : reasonOf(refused.failure, NAMES)
+  }
+  const facts = { limit_source: 'key_limit', scope: 'key' }
+  t.same(reason({}), {
+    message:
+      'The maximum cost of this call is unknown, and the key has a spending limit. ' +
+      'Send `max_tokens`, or set `default_max_output_tokens` on the key.',
+    facts,
+  })
+  t.match(reason({ unpriced: 'acme/m' })?.message, /has no price for acme\/m: the operator can set `pricing`/)
+  const unbounded = { path: '/metadata/canary', message: 'is canary', expected: 'number' }
+  t.same(reason({ unbounded }), { facts, issues: [{ path: '/metadata/*', expected: 'number' }] })
   t.end()
 })
 

@@ -200,6 +200,8 @@ function cellsOf(row: RequestShape): readonly string[] {
   ]
 }
 
+type Facts = Readonly<Record<string, string | number>>
+
 /** Why a call failed and what helps; empty for a call that succeeded. */
 function reasonOf({ reason, error_type: error }: RequestShape): string {
   if (error === null) return ''
@@ -207,15 +209,20 @@ function reasonOf({ reason, error_type: error }: RequestShape): string {
   const facts = reason?.facts ?? {}
   // Issues say what was expected, and refusals for want of money name their ways out.
   if (reason !== null && recorded !== '' && reason.issues.length > 0)
-    return reason.message ?? `${textFrom(error, {}).replace(/\.$/, '')}: ${recorded}`
-  if (recorded !== '' && 'max_cost' in facts) return recorded
+    return reason.message ?? `${textFrom(error, ownerIn(facts)).replace(/\.$/, '')}: ${recorded}`
+  if (recorded !== '' && ('max_cost' in facts || error === 'cost_unbounded')) return recorded
   const text = recorded === '' ? textFrom(error, facts) : recorded
   const fix = failureWords(error)?.remedy
   return `${text.replace(/\.?$/, '.')}${fix === undefined ? '' : ` Fix: ${fix}`}`
 }
 
+/** The owner of a limit of money, which the text of a failure may name. */
+function ownerIn({ scope }: Facts): Facts {
+  return scope === undefined ? {} : { scope }
+}
+
 /** The text of the failure with the recorded facts; the type of the error where the record lacks a word of it. */
-function textFrom(error: string, recorded: Readonly<Record<string, string | number>>): string {
+function textFrom(error: string, recorded: Facts): string {
   const facts = Object.entries(recorded)
   const name = FAILURE_NAMES.find((one) => one === error)
   const fields = { ...recorded, what: COUNTED[recorded['limit_kind'] ?? ''] ?? '{what}' }

@@ -70,6 +70,16 @@ const UNEXPLAINED = [
       facts: { holder: 'key', limit: 60, limit_source: 'key_rate_limit', limit_kind: 'requests' },
     }),
   },
+  {
+    status: 403,
+    failure: 'cost_unbounded',
+    reason: () => ({ message: 'A cure.', facts: { limit_source: 'key_limit', scope: 'key' } }),
+  },
+  {
+    status: 403,
+    failure: 'cost_unbounded',
+    reason: () => ({ issues: [{ path: '/tools', expected: 'none' }], facts: { scope: 'key' } }),
+  },
 ] as const
 
 t.test('logs shows the reason and remedy of each failed call, recorded or not', async (t) => {
@@ -86,6 +96,8 @@ t.test('logs shows the reason and remedy of each failed call, recorded or not', 
     stdout,
     / u4 +The key is over its limit of 60 requests per minute \(limit_source key_rate_limit\)\. Fix: /,
   )
+  t.match(stdout, / u5 +A cure\.$/m, 'the message names its cure')
+  t.match(stdout, / u6 +The maximum .* and the key has a spending limit: \/tools: expected none$/m)
 })
 
 t.test('logs explains why it refuses an invalid filter', async (t) => {
@@ -134,7 +146,7 @@ t.test('logs takes the filters of the API, and writes JSON, lines and tables', a
   t.same(await ids('--provider', 'acme'), ['r0'])
   t.same(await ids('--to', '2026-03-18T12:00:00.001Z'), ['r0'])
   t.same(await ids('--from', '2026-03-18T12:00:00.001Z'), ['r1'])
-  t.same(await ids('--unauthenticated'), ['r2', 'u4', 'u3', 'u2', 'u1', 'u0'])
+  t.same(await ids('--unauthenticated'), ['r2', 'u6', 'u5', 'u4', 'u3', 'u2', 'u1', 'u0'])
   t.match((await run('--format', 'csv')).stdout, /^id,request_id,.*\n.*,r1,/)
   t.equal((await run('--format', 'ndjson')).stdout.trimEnd().split('\n').length, 2)
 })
