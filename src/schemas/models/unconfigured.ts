@@ -9,17 +9,21 @@ interface Unserved {
 }
 
 /**
- * `endpoint_unconfigured`: gives the caller the providers that would serve the model, and logs the variables
- * to set.
+ * `endpoint_unconfigured`: gives the caller the providers that would serve the model, and the logs also the
+ * variables to set.
  */
 export function endpointUnconfigured({ id, endpoints }: Unserved): Outcome<never> {
   const providers = [...new Map(endpoints.map(({ provider }) => [provider.slug, provider])).values()]
   if (providers.length === 0)
     return fail('endpoint_unconfigured', { detail: `The catalogue lists \`${id}\` without an endpoint.` })
-  const needed = providers.map(
-    (provider) => `${provider.slug} needs ${variablesOf(provider).join(' and ') || 'another protocol'}`,
-  )
+  const named = providers.map((provider) => ({
+    slug: provider.slug,
+    variables: variablesOf(provider).join(' and '),
+  }))
+  const needed = named.map(({ slug, variables }) => `${slug} needs ${variables || 'another protocol'}`)
+  const toSet = named.flatMap(({ slug, variables }) => (variables === '' ? [] : `${variables} for ${slug}`))
   return fail('endpoint_unconfigured', {
+    ...(toSet.length > 0 && { fields: { variables: toSet.join(', or ') } }),
     detail:
       `\`${id}\` is served by ${providers.map(({ slug }) => `\`${slug}\``).join(', ')}. The operator of this installation must ` +
       "set the provider's API key; `sluice models list` shows the variable.",

@@ -27,13 +27,17 @@ const OWN_WORDS: ReadonlySet<FailureName> = new Set([
   'key_limit_exceeded',
   'budget_exceeded',
   'cost_unbounded',
+  'endpoint_unconfigured',
   'tokens_over_limit',
   'body_too_large',
   'file_too_large',
 ])
 
-/** Fields of failures with a number, or with a word of Sluice's own. */
-const FIELDS = ['status', 'connection', 'rule', 'refusal', 'holder', 'estimated', 'limit', 'unit', 'hops']
+/** Fields of failures with a number, a word of Sluice's own, or names of the catalogue. */
+const FIELDS = [
+  ...['status', 'connection', 'rule', 'refusal', 'holder', 'estimated', 'limit', 'unit', 'hops'],
+  ...['nearest', 'variables'],
+]
 const FACTS = [
   'limit_source',
   'limit_kind',

@@ -21,10 +21,12 @@ export function modelUnknown(
   const known = comparedNames(catalogue, (id) => isModelAllowed(allowed, id))
   const near = nearest(name, known)
   const hint = variantHint(name, known) ?? hintOf(near)
+  const isKept = isKeptModelName(name, near, known)
   return fail('model_unknown', {
     detail: `The catalogue has no ${shown(name)}.${hint === '' ? ` ${LIST}` : hint}`,
     param: 'model',
-    ...(isKeptModelName(name, near, known) && { askedModel: name }),
+    ...(isKept && { askedModel: name }),
+    ...(isKept && near.length > 0 && { fields: { nearest: near.join(', ') } }),
   })
 }
 

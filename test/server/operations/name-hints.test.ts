@@ -53,6 +53,10 @@ t.test('of unknown models only a name near a known one is kept in the request lo
     front.settled.map(({ askedModel }) => askedModel),
     ['acme/embde', 'ACME/none', undefined, undefined, undefined],
   )
+  const [first, second, ...others] = front.settled.map(({ reason }) => reason?.() ?? null)
+  t.match(first, { facts: { nearest: /^acme\/embed/ } }, 'the nearest names of the catalogue')
+  t.match(second, { facts: { nearest: /^acme\/one/ } })
+  t.same(others, [null, null, null])
 })
 
 t.test('a model that the key may not use is named to the caller and to the request log', async (t) => {
@@ -85,6 +89,10 @@ t.test('a provider that is not set up is named to callers, and its variable to t
   t.notMatch(message, /UNSET_KEY/)
   await front.untilSettled(1)
   t.match(String(front.settled[0]?.cause), /unset needs UNSET_KEY/)
+  t.match(front.settled[0]?.reason?.(), {
+    message: /`acme\/unset` is served by `unset`\./,
+    facts: { variables: 'UNSET_KEY for unset' },
+  })
 })
 
 t.test('a provider in `only` that the model has not is named, with the one that was meant', async (t) => {

@@ -213,7 +213,9 @@ function reasonOf({ reason, error_type: error }: RequestShape): string {
   if (recorded !== '' && ('max_cost' in facts || error === 'cost_unbounded')) return recorded
   const text = recorded === '' ? textFrom(error, facts) : recorded
   const fix = failureWords(error)?.remedy
-  return `${text.replace(/\.?$/, '.')}${fix === undefined ? '' : ` Fix: ${fix}`}`
+  const { variables } = facts
+  const cure = variables === undefined ? fix : `Set ${variables}.`
+  return `${text.replace(/\.?$/, '.')}${cure === undefined ? '' : ` Fix: ${cure}`}`
 }
 
 /** The owner of a limit of money, which the text of a failure may name. */

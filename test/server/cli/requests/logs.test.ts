@@ -80,6 +80,12 @@ const UNEXPLAINED = [
     failure: 'cost_unbounded',
     reason: () => ({ issues: [{ path: '/tools', expected: 'none' }], facts: { scope: 'key' } }),
   },
+  { status: 404, failure: 'model_unknown', reason: () => ({ facts: { nearest: 'a/one' } }) },
+  {
+    status: 404,
+    failure: 'endpoint_unconfigured',
+    reason: () => ({ message: 'Unset.', facts: { variables: 'A_KEY for a' } }),
+  },
 ] as const
 
 t.test('logs shows the reason and remedy of each failed call, recorded or not', async (t) => {
@@ -98,6 +104,8 @@ t.test('logs shows the reason and remedy of each failed call, recorded or not', 
   )
   t.match(stdout, / u5 +A cure\.$/m, 'the message names its cure')
   t.match(stdout, / u6 +The maximum .* and the key has a spending limit: \/tools: expected none$/m)
+  t.match(stdout, / u7 +There is no such model \(nearest a\/one\)\. Fix: Look up the model names/)
+  t.match(stdout, / u8 +Unset\. Fix: Set A_KEY for a\.$/m)
 })
 
 t.test('logs explains why it refuses an invalid filter', async (t) => {
@@ -146,7 +154,7 @@ t.test('logs takes the filters of the API, and writes JSON, lines and tables', a
   t.same(await ids('--provider', 'acme'), ['r0'])
   t.same(await ids('--to', '2026-03-18T12:00:00.001Z'), ['r0'])
   t.same(await ids('--from', '2026-03-18T12:00:00.001Z'), ['r1'])
-  t.same(await ids('--unauthenticated'), ['r2', 'u6', 'u5', 'u4', 'u3', 'u2', 'u1', 'u0'])
+  t.same(await ids('--unauthenticated'), ['r2', 'u8', 'u7', 'u6', 'u5', 'u4', 'u3', 'u2', 'u1', 'u0'])
   t.match((await run('--format', 'csv')).stdout, /^id,request_id,.*\n.*,r1,/)
   t.equal((await run('--format', 'ndjson')).stdout.trimEnd().split('\n').length, 2)
 })

@@ -164,6 +164,7 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
   const place = page === null ? null : placeOf(page, request, near?.[0] ?? null)
   const [owner = '', interval = ''] = limit?.split(' ') ?? []
   const last = failed.at(-1)
+  const variables = reason?.facts['variables']
   return (
     <div class="notice bad">
       <p>
@@ -187,7 +188,7 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
           </ul>
         </div>
       )}
-      <p>{withCode(remedy)}</p>
+      <p>{withCode(variables === undefined ? remedy : `Set ${variables}.`)}</p>
       {place !== null && <a href={place[1]}>{`View ${place[0]}`}</a>}
       {/* Error pages are served apart from the dashboard, and need no key. */}
       <a href={docs} target="_blank" rel="noreferrer">
