@@ -148,8 +148,9 @@ export const FAILURE_SAMPLES: Readonly<Partial<Record<FailureName, FailureSample
   budget_exceeded: { failure: { ...money('daily'), fields: { interval: 'daily' } } },
   cost_unbounded: {
     failure: {
-      fields: { scope: 'the key' },
-      ...issue('/max_tokens', 'is required', 'integer of at least 1'),
+      fields: { scope: 'key' },
+      detail: 'Send `max_tokens`, or set `default_max_output_tokens` on the key.',
+      metadata: { limit_source: 'key_limit', scope: 'key' },
     },
   },
   credit_out_of_range: { failure: { fields: { limit: USD_MAX } } },
