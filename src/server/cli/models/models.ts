@@ -50,11 +50,37 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
       const { warnings, unpriced } = loaded
       const text = `no errors; with this file, the catalogue has ${counts.models} models from ${counts.providers} providers`
       const bare = unpricedEndpoints(unpriced)
-      const warned = [...warnings.map(lineOf), ...(bare === null ? [] : [`${bare.detail}: ${bare.fix}`])].map(
-        (line) => `warning: ${line}`,
-      )
-      print(options, { ok: true, ...counts, warnings, unpriced }, [...warned, text].join('\n'))
+      const unbounded = models.filter(hasUnboundedAnswer).map(({ id }) => id)
+      const warned = [
+        ...warnings.map(lineOf),
+        ...(bare === null ? [] : [`${bare.detail}: ${bare.fix}`]),
+        ...(unbounded.length === 0 ? [] : [unboundedText(unbounded)]),
+      ].map((line) => `warning: ${line}`)
+      print(options, { ok: true, ...counts, warnings, unpriced, unbounded }, [...warned, text].join('\n'))
     },
+  )
+}
+
+/** A priced endpoint has no maximum of output tokens: limits refuse calls that have none either. */
+function hasUnboundedAnswer({ endpoints }: ResolvedModel): boolean {
+  return endpoints.some(
+    ({ text, contextLength, prices, isUnpriced }) =>
+      text?.maxCompletionTokens === null &&
+      (contextLength ?? 0) === 0 &&
+      !isUnpriced &&
+      prices.completionNanoPerMillion > 0,
+  )
+}
+
+/** Models that a warning names. Decision. */
+const UNBOUNDED_NAMED_MAX = 3
+
+function unboundedText(ids: readonly string[]): string {
+  const rest = ids.length - UNBOUNDED_NAMED_MAX
+  const named = ids.slice(0, UNBOUNDED_NAMED_MAX).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
+  return (
+    `no maximum output for ${named}: if a spending limit applies, calls without \`max_tokens\` are refused: ` +
+    'add `max_completion_tokens` to the endpoint or `context_length` to the model, or set `--default-max-output` on the key'
   )
 }
 

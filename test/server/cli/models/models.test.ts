@@ -152,6 +152,28 @@ t.test('catalog check warns of modalities that it does not know', async (t) => {
   })
 })
 
+t.test('catalog check warns of priced models that write without a maximum', async (t) => {
+  const pricing = { prompt: '0.000001', completion: '0.000002' }
+  const model = (id: string, more: object = {}, own: object = {}) => ({
+    ...{ id, name: id, ...own },
+    endpoints: [{ provider: 'openai', upstream_model: id, pricing, ...more }],
+  })
+  const models = [
+    model('mine/open'),
+    model('mine/capped', { max_completion_tokens: 100 }),
+    model('mine/short', {}, { context_length: 4_096 }),
+    { ...model('mine/free'), endpoints: [{ provider: 'openai', upstream_model: 'x', free: true }] },
+  ]
+  const file = catalogueFile(t, { models })
+  t.match(await sluice(['catalog', 'check', file]), {
+    status: 0,
+    stdout: /^warning: no maximum output for mine\/open: .*`max_completion_tokens`.*\nno errors/,
+  })
+  t.match(JSON.parse((await sluice(['catalog', 'check', file, '--json'])).stdout), {
+    unbounded: ['mine/open'],
+  })
+})
+
 t.test(
   'catalog check counts the endpoints that have no price, names the first, and passes the file',
   async (t) => {
