@@ -34,7 +34,10 @@ const MAKERS: readonly (readonly [form: RegExp, maker: string])[] = [
   [/^hf_/, 'Hugging Face'],
 ]
 
-const KEY_FORM = `Sluice keys begin with \`${KEY_PREFIXES.inference}\` or \`${OWN_KEYS_BEGIN}…\``
+const OTHER_FORMS = [KEY_PREFIXES.intern, KEY_PREFIXES.scim].map((prefix) => `\`${prefix}\``).join(' or ')
+const KEY_FORM =
+  `Sluice keys begin with \`${KEY_PREFIXES.inference}\` (inference), ` +
+  `\`${KEY_PREFIXES.management}\` (management), ${OTHER_FORMS}`
 
 /**
  * The cure for a call without a readable key, judged by the form of its headers alone; null when no key was
