@@ -13,7 +13,7 @@ import { showSteps } from './progress.mjs'
  * @param tell called with the name of each step as it begins
  */
 export async function build(tell = () => undefined) {
-  tell('step 1 of 3, compiling the server (usually 10 to 60 s)')
+  tell('step 1 of 3, compiling the server (usually 10 to 100 s)')
   await compile('tsconfig.json')
   tell('step 2 of 3, compiling the pages (usually 5 to 20 s)')
   await buildPages()
