@@ -72,7 +72,7 @@ t.test('comments name their subject', async (t) => {
   t.same(unclearComments(src), [])
 })
 
-t.test('no identifier is named told, said or heard', async (t) => {
+t.test('identifiers name what happens, not who speaks', async (t) => {
   t.same(spokenNames(all), [])
   t.equal(spokenNames(plant('const toldBy = isHeard')).length, 2)
 })
