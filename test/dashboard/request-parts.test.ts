@@ -185,7 +185,7 @@ t.test('a failed call shows its cause: its own message, and the inputs with the 
   }
   t.match(shown(null), /^budget_exceeded The budget\.Raise it\./)
   t.match(
-    shown({ message: '9 of 10 USD is used.', issues: [] }),
+    shown({ message: '9 of 10 USD is used.', issues: [], facts: {} }),
     /^budget_exceeded 9 of 10 USD is used\.Raise/,
   )
   const issues = [
@@ -193,7 +193,8 @@ t.test('a failed call shows its cause: its own message, and the inputs with the 
     { path: '/*', expected: null },
   ]
   t.match(
-    shown({ message: null, issues }),
+    shown({ message: null, issues, facts: {} }),
     'The budget.Invalid inputs/messages/0/content: expected string/*Raise',
   )
+  t.match(shown({ message: null, issues: [], facts: { variables: 'A_KEY for a' } }), /Set A_KEY for a\./)
 })
