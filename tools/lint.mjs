@@ -61,7 +61,8 @@ function isSubjectGood() {
   if (status !== 0) return true
   const subject = stdout.trim()
   const isGood = subject.length <= SUBJECT_CHARS_MAX && !NO_VERB.test(subject)
-  if (!isGood) process.stdout.write(`subject: “${subject}” is long, or begins without a verb: see CONTRIBUTING.md\n`)
+  if (!isGood)
+    process.stdout.write(`subject: “${subject}” is long, or begins without a verb: see CONTRIBUTING.md\n`)
   return isGood
 }
 
