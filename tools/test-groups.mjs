@@ -7,7 +7,7 @@ import { basename, dirname, relative } from 'node:path'
 import { sourceOf } from './test-times.mjs'
 
 /** Folders whose tests start processes or browsers of their own, or run for long. */
-const ALONE = /^dist\/test\/(?:dashboard|deploy|prove|readme)\//
+const ALONE = /^dist\/test\/(?:bench\/suite|dashboard|deploy|prove|readme)\//
 /** What a file needs for itself: state or limits of its process, or names that tap makes of its first file. */
 const OWN_STATE =
   /testdir|child_process|process\.(?:argv|emit|env|exit|memoryUsage|on|once)|matchSnapshot|mockImport|\bgc\(|(?:before|after)Each|worker_threads|startNode|setFlags|automaton|StoreSlow|openFarStore|support\/(?:nodes|load|operator\/verbs|wire\/browser)/

@@ -198,7 +198,7 @@ t.test(
   async (t) => {
     const folder = t.testdir()
     const digest = `sha256:${'ab'.repeat(32)}`
-    t.same(pin(folder, digest), { status: 0, written: '' })
+    t.same(pin(folder, digest), { status: 0, stated: '' })
     const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
     t.match(read('deploy/Dockerfile'), `ARG NODE_IMAGE=node:20.20.2-bookworm-slim@${digest}\n`)
     const images = [...read('deploy/compose.yaml').matchAll(/^ *image: (.*)$/gm)].map(
@@ -210,7 +210,7 @@ t.test(
     )
     t.equal(read('asked').trim().split('\n').length, 5, 'each image once')
     const other = t.testdir({ other: {} })
-    t.match(pin(join(other, 'other'), 'not found'), { status: 1, reported: /no digest of / })
+    t.match(pin(join(other, 'other'), 'not found'), { status: 1, stated: /no digest of / })
     t.equal(readFileSync(join(other, 'other/deploy/compose.yaml'), 'utf8'), deployFile('compose.yaml'))
   },
 )

@@ -64,7 +64,7 @@ t.test('short files share a process, and each file is in one job', async (t) => 
     'dist/test/schemas/long.test.js',
     'dist/test/schemas/middle.test.js',
     'dist/test/server/store/env.test.js',
-    'dist/test/server/supervisor/fleet.test.js',
+    'dist/test/dashboard/fleet.test.js',
     'dist/test/server/store/rows.test.js',
   ] as const
   const files = [...short, long, middle, env, fleet, store]
@@ -73,7 +73,7 @@ t.test('short files share a process, and each file is in one job', async (t) => 
   t.same(jobs.flatMap((job) => job.files).sort(), [...files].sort())
   const alone = jobs.filter((job) => job.files.length === 1).map(({ path }) => path)
   t.same(alone, [long, env, fleet])
-  t.ok(jobs.every((job) => job.files.length <= 12))
+  t.ok(jobs.every((job) => job.files.length <= 24))
   t.ok(jobs.some((job) => job.files.includes(middle) && job.files.length > 1))
   t.equal(new Set(jobs.map(({ path }) => path)).size, jobs.length)
 })
