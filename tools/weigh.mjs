@@ -1,5 +1,6 @@
 // Counts what makes the source heavy to read. Pure: from the texts of files to figures, by name.
 import { dirname, join } from 'node:path'
+import { kindOf } from './test-files.mjs'
 
 /** Lines below which a file is small. */
 const SMALL_LINES = 40
@@ -50,7 +51,7 @@ export function weigh({ code, pages, times }) {
     ...habitsOf('comments of src', comments),
     ...habitsOf('titles of tests', titles),
     'seconds of npm test': Object.entries(times)
-      .filter(([path]) => !/^test\/(?:bench|deploy|prove|readme|support|tools)\//.test(path))
+      .filter(([path]) => kindOf(`dist/${path}`) === 'behaviour')
       .reduce((sum, [, seconds]) => sum + seconds, 0),
   }
 }

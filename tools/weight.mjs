@@ -18,7 +18,7 @@ const BOUNDS = {
   'citations in src': 504,
   'words of docs/use and docs/operate': 65_415,
   'words of docs/inside': 31_537,
-  'lines of test': 209_192,
+  'lines of test': 209_147,
   'lines of bench': 23_392,
   'tell or told, comments of src': 0,
   'nobody or whoever, comments of src': 0,
@@ -36,7 +36,7 @@ const BOUNDS = {
   'so long, titles of tests': 0,
   'begins anew, titles of tests': 0,
   'is none, titles of tests': 0,
-  'seconds of npm test': 1_401,
+  'seconds of npm test': 1_395,
 }
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))

@@ -58,7 +58,7 @@ export function joinedAnswer({ dialect, answer, head }: Unread): JoinedAnswer {
   const read = readAs(dialect, answer, head)
   if (!read.ok) return read
   const { pieces, ...figures } = read.value
-  const { before, usageMembers: usageMembers, after } = pieces
+  const { before, usageMembers, after } = pieces
   return {
     ok: true,
     ...figures,
@@ -71,7 +71,7 @@ export function joinedAnswer({ dialect, answer, head }: Unread): JoinedAnswer {
 /** What a worker thread gave, as `nativeAnswer` gives it. */
 export function answerOfJob(out: JoinedAnswer): WholeRead<NativeAnswer> {
   if (!out.ok) return out
-  const { ok: _, answer, beforeBytes, usageBytes: usageBytes, ...figures } = out
+  const { ok: _, answer, beforeBytes, usageBytes, ...figures } = out
   const afterAt = beforeBytes + (usageBytes ?? 0)
   const pieces = {
     before: [answer.subarray(0, beforeBytes)],

@@ -111,7 +111,7 @@ export function unclearComments(files: readonly SourceFile[]): readonly string[]
   )
 }
 
-/** Identifiers that say told, said or heard, one line each. */
+/** Identifiers that match SPOKEN, one line each. */
 export function spokenNames(files: readonly SourceFile[]): readonly string[] {
   return findTokens(
     files,

@@ -133,7 +133,7 @@ export class NativeMessagesStream extends NativeEvents {
     const isShown = held.hasOutputCount && usage !== null && this.#usage.isCredible(this.hasOutput)
     const usageMembers = isShown ? usageMembersOf(held.json.subarray(usage.start, usage.end)) : null
     EVENTS.clear()
-    const put = usageBetween({ before: [], usageMembers: usageMembers, after: [] }, shown)
+    const put = usageBetween({ before: [], usageMembers, after: [] }, shown)
     writeEvent('message_delta', withUsageOf(held, Buffer.concat(put)))
     if (this.#stop !== null) writeEvent('message_stop', this.#stop)
     return EVENTS.take() ?? Buffer.alloc(0)

@@ -1,6 +1,6 @@
 import { membersOf } from '../../schemas/values/members.ts'
 import type { TextProtocol } from '../../schemas/models/text-models.ts'
-import { shownName, turnsPathOf } from '../table/told-names.ts'
+import { shownName, turnsPathOf } from '../table/shown-names.ts'
 import type { Prompt, OtherMember, PromptFile, Turn } from './prompt.ts'
 import type { WriteTerms, WrittenPrompt, RefusedMember } from './write-terms.ts'
 import { isFileId } from '../../schemas/files/files.ts'

@@ -8,7 +8,7 @@ import { isForeign, topOf } from './field-table.ts'
 import { PROMPT_WRITERS } from '../writers.ts'
 import type { Prompt } from '../prompt/prompt.ts'
 import type { WriteTerms, WrittenPrompt } from '../prompt/write-terms.ts'
-import { turnsPathOf } from './told-names.ts'
+import { turnsPathOf } from './shown-names.ts'
 import { anyClaude } from '../../schemas/models/claude-models.ts'
 
 /** All that keeps an endpoint from answering a request of which nothing may be left out. */

@@ -233,7 +233,7 @@ export abstract class TextCall
   }
 
   #usageOf(written: Written, one: WritingTry, now: number): Pick<InferenceEnd, 'usage' | 'isEstimated'> {
-    const { failure, reportedUsage: reportedUsage, outputBytes, isExact, pausedMs } = written
+    const { failure, reportedUsage, outputBytes, isExact, pausedMs } = written
     if (isExact && reportedUsage !== null) return { usage: reportedUsage, isEstimated: failure !== null }
     const asked = askedOf(one, this.job, now - pausedMs)
     // A provider that failed is paid for what it has delivered alone.

@@ -84,7 +84,7 @@ export class VideoClient {
     })
   }
 
-  /** @returns null when it was never accepted; `told` is called with every refusal */
+  /** Calls `reported` with every refusal. @returns null for an offer that was never accepted */
   async offer(
     offer: Offer,
     reported: (answer: Answer) => void,

@@ -138,7 +138,7 @@ async function offer(
   }
 }
 
-/** @param told called for each runner that was really killed */
+/** Kills runners until `isDone`, and calls `reported` after each kill. */
 async function killUntil(
   proof: Proof,
   runners: Runners,

@@ -9,7 +9,7 @@ import { ROOT } from '../../support/source.ts'
 t.setTimeout(600_000)
 
 const isRoot = process.getuid?.() === 0
-/** The uid of `nobody`, on every system that this runs on. */
+/** User id of the account `nobody` on Debian and Alpine. */
 const NOBODY = 65_534
 
 /** Steps down for good, with no way back: as an operator's unit does it. */

@@ -200,8 +200,8 @@ const IMBALANCES = `
       coalesce(sum(nano) FILTER (WHERE kind <> 'forfeit' AND is_byok), 0) AS byok_nano,
       coalesce(sum(nano) FILTER (WHERE kind = 'forfeit'), 0) AS forfeited_nano
     FROM priced WHERE account_id IS NULL GROUP BY 1, 2, 3, 4, 5),
-  -- What the roll-up says, as it should.
-  told AS (
+  -- The stored roll-up, which must equal the sums.
+  stored AS (
     SELECT organization_id, day, workspace_id, key_hash, model, requests, tokens, milliseconds, spent_nano, byok_nano, forfeited_nano FROM activity)
   SELECT to_jsonb(c) AS what FROM counted c WHERE (spent, byok, lent) IS DISTINCT FROM (spent_should, byok_should, lent_should)
-  UNION ALL SELECT to_jsonb(r) FROM ((TABLE rolled EXCEPT TABLE told) UNION ALL (TABLE told EXCEPT TABLE rolled)) r`
+  UNION ALL SELECT to_jsonb(r) FROM ((TABLE rolled EXCEPT TABLE stored) UNION ALL (TABLE stored EXCEPT TABLE rolled)) r`

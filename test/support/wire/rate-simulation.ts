@@ -178,7 +178,7 @@ export function keyOf(
   }
 }
 
-/** Calls `told` in the turn in which the answer is there. */
+/** Calls `reported` in the same turn when the answer is no promise. */
 export function whenAnswered(
   answer: Admitted | Promise<Admitted>,
   reported: (answer: Admitted) => void,

@@ -278,14 +278,14 @@ function bookingOf(
  */
 async function write({ sql }: Store, bookings: readonly Booking[]): Promise<ReadonlySet<string>> {
   const rows = await sql<{ id: string }[]>`
-    WITH told AS (
+    WITH reported AS (
       SELECT * FROM jsonb_to_recordset(${sql.json(bookings as never)}) AS r
         (id uuid, attempt int, state text, sent int, status int, reason text, "dueInMs" float8, "isGone" boolean)),
     booked AS (
       UPDATE webhook_deliveries d SET state = r.state, attempt = d.attempt + 1, tries = d.tries + r.sent,
         last_status = r.status, last_reason = r.reason, lease_until = clock_timestamp() + r."dueInMs" * interval '1 ms',
         ended_at = CASE WHEN r.state <> 'waiting' THEN clock_timestamp() END
-      FROM told r WHERE d.id = r.id AND d.attempt = r.attempt AND d.state = 'waiting'
+      FROM reported r WHERE d.id = r.id AND d.attempt = r.attempt AND d.state = 'waiting'
       RETURNING d.id, d.workspace_id, d.url, r."isGone" AS is_gone),
     disabled AS (
       INSERT INTO webhook_disabled (workspace_id, url) SELECT DISTINCT workspace_id, url FROM booked WHERE is_gone ON CONFLICT DO NOTHING)

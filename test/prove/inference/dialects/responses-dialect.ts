@@ -6,7 +6,7 @@ import { openAiResponses } from '../clients/openai-responses.ts'
 import { openRouterResponses } from '../clients/openrouter-responses.ts'
 import { vercelResponses } from '../clients/vercel.ts'
 import { AROUND, objectOf, PROMPT, SILENCE, type ProvedDialect } from './proved-dialect.ts'
-import { ReportedTexts } from './told-texts.ts'
+import { ReportedTexts } from './reported-texts.ts'
 
 const FINAL = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 const DELTA = 'response.output_text.delta'

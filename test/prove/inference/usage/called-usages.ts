@@ -10,7 +10,7 @@ import { costOf, pricesBy, tokensBy, type AllPrices } from '../cost-oracle.ts'
 import type { ProtocolModel } from '../protocols/protocol-front.ts'
 import { Faults, together } from '../streams/faults.ts'
 import { TELLINGS, type Members, type Telling } from './tellings.ts'
-import { reportedForms, type ReportedForm } from './told-forms.ts'
+import { reportedForms, type ReportedForm } from './reported-forms.ts'
 
 /** The usage that a provider reports in one call, and its cost. */
 interface Plan {

@@ -3,6 +3,7 @@
  * query or the path.
  */
 import t from 'tap'
+import { MIB } from '../../../../src/schemas/limits/limits.ts'
 import { holdsKey } from '../../../../src/server/operations/egress/own-keys.ts'
 import { errorOf, openEgressFront } from '../../../support/egress/egress-front.ts'
 import { INTERN_KEY, KEY, MANAGEMENT_KEY, SCIM_KEY } from '../../../support/front.ts'
@@ -100,37 +101,10 @@ t.test(
   },
 )
 
-/** Rounds on a busy machine: the best time of each length counts. */
-const ROUNDS_MAX = 50
+/** Bytes of a text that a search with a cost of its square would not end within the time of a test. */
+const LONG_BYTES = 4 * MIB
 
-t.test('the time to look at a text grows with its length only, whatever it holds', async (t) => {
-  const timed = (text: string): number => {
-    const from = performance.now()
-    holdsKey(text)
-    return performance.now() - from
-  }
-  for (const unit of [
-    '%25',
-    '%',
-    '25',
-    'c2st',
-    '736b',
-    'sk-sluice',
-    'YzJ0',
-    '%37',
-    base64('sk-sluic'),
-    'a',
-  ]) {
-    const [shorter, longer] = [32_768, 65_536].map((bytes) => unit.repeat(bytes / unit.length)) as [
-      string,
-      string,
-    ]
-    t.notOk(holdsKey(shorter) || holdsKey(longer), unit)
-    let [half, whole] = [Infinity, Infinity]
-    for (let round = 0; round < 5 || (whole >= 4 * half + 1 && round < ROUNDS_MAX); round++) {
-      half = Math.min(half, timed(shorter))
-      whole = Math.min(whole, timed(longer))
-    }
-    t.ok(whole < 4 * half + 1, `${unit}: ${half.toFixed(2)} and ${whole.toFixed(2)} ms`)
-  }
+t.test('a long text of any repeated piece is searched to its end', async (t) => {
+  for (const unit of ['%25', '%', '25', 'c2st', '736b', 'sk-sluice', 'YzJ0', '%37', base64('sk-sluic'), 'a'])
+    t.notOk(holdsKey(unit.repeat(LONG_BYTES / unit.length)), unit)
 })

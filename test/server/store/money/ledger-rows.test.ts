@@ -83,7 +83,7 @@ async function insert(store: Store, rows: readonly LedgerRow[]): Promise<void> {
   await store.sql.begin((tx) => insertLedger(tx, null, columns))
 }
 
-/** Reads rows in the form of `told`. */
+/** Reads rows in the form that `reported` returns. */
 async function read(store: Store) {
   const rows = await store.sql`
     SELECT day::text, extract(epoch FROM at)::float8 * 1000 AS at_ms, request_id, kind, organization_id, workspace_id, key_hash, account_id,

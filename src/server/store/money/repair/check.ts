@@ -225,9 +225,9 @@ function checkStatement(countMax: number): string {
   )
   return `
     WITH facts AS MATERIALIZED (${factsOf('ledger')}), contributions AS MATERIALIZED (${CONTRIBUTIONS}), months AS (${MONTHS}),
-    told AS (${[...sums, ...kinds].join(' UNION ALL ')})
+    diffs AS (${[...sums, ...kinds].join(' UNION ALL ')})
     SELECT * FROM (
-      SELECT *, (count(*) OVER (PARTITION BY kind))::int AS total, row_number() OVER (PARTITION BY kind ORDER BY subject, counter) AS nth FROM told) AS told
+      SELECT *, (count(*) OVER (PARTITION BY kind))::int AS total, row_number() OVER (PARTITION BY kind ORDER BY subject, counter) AS nth FROM diffs) AS diffs
     WHERE nth <= ${countMax} ORDER BY kind, nth`
 }
 
