@@ -94,8 +94,8 @@ function movedOfAnswer(read: ShortJobTypes['native_answer']['out']): readonly Ui
 /** Loaded with their first job: threads and loops that never render need no encoder. */
 const LATE_TASKS: { readonly [N in LateJobName]: Task<N> } = {
   render_clip: {
-    run: async (input) => (await import('./clip/render.ts')).renderClip(input),
-    moves: (rendered) => (rendered.ok ? [rendered.mp4] : []),
+    run: async (input) => (await import('./render-clip.ts')).renderClip(input),
+    moves: (mp4) => [mp4],
   },
 }
 

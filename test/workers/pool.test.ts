@@ -10,7 +10,6 @@ import { PARSED_NUMBERS_MAX } from '../../src/schemas/models/provider-limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { isBriefJob } from '../../src/workers/thread-pools.ts'
 import { callerBy } from '../support/keys/callers.ts'
-import { plainPng } from '../support/videos/clip-images.ts'
 import { clipInput } from '../support/videos/clips.ts'
 import { foundAtPace } from '../support/load/pace.ts'
 import { SILENT } from '../support/log.ts'
@@ -209,19 +208,13 @@ t.test(
   'a job that answers later than it returns gets the thread for itself, and its bytes are moved',
   async (t) => {
     const { jobs } = open(t)
-    const image = plainPng({ width: 8, height: 8 }, [1, 2, 3])
     const [clip, body] = await Promise.all([
-      jobs.run('render_clip', clipInput({ firstFrame: image }), { ...BY, transfer: [image.buffer] }),
+      jobs.run('render_clip', clipInput(), BY),
       jobs.run('read_body', job(), BY),
     ])
-    t.equal(image.length, 0, 'the buffer was moved away')
-    if (clip.ok && clip.value.ok)
-      t.equal(
-        clip.value.mp4.buffer.byteLength,
-        clip.value.mp4.length,
-        'the buffer of the clip alone came back',
-      )
-    t.match([clip, body], [{ ok: true, value: { ok: true } }, { ok: true }])
+    if (clip.ok)
+      t.equal(clip.value.buffer.byteLength, clip.value.length, 'the buffer of the clip alone came back')
+    t.match([clip, body], [{ ok: true }, { ok: true }])
   },
 )
 
@@ -231,7 +224,7 @@ t.test('a late job that crashes is an internal failure and the pool goes on', as
     ok: false,
     failure: { name: 'internal' },
   })
-  t.match(await jobs.run('render_clip', clipInput(), BY), { ok: true, value: { ok: true } })
+  t.match(await jobs.run('render_clip', clipInput(), BY), { ok: true })
 })
 
 t.test('a late job that outlives its time is ended with its thread, and the next one runs', async (t) => {

@@ -237,8 +237,8 @@ export interface ShortJobTypes {
     out: readonly SealedOut[] | null
   }
   /**
-   * The clip of `sluice/clip-1`. Sizes, seconds and frames must be among those that `schemas/videos/clip.ts`
-   * advertises: others are a bug.
+   * Renders a clip of `sluice/clip-1` as MP4: the same bytes for the same input. Sizes and seconds must be
+   * among those that `schemas/videos/clip.ts` advertises.
    */
   render_clip: {
     in: {
@@ -246,18 +246,10 @@ export interface ShortJobTypes {
       readonly seconds: number
       readonly width: number
       readonly height: number
-      readonly framesPerSecond: number
+      /** 32 bits. */
       readonly seed: number
-      /** Bytes of PNG or JPEG images; at most CLIP_REFERENCES_MAX references. */
-      readonly firstFrame: Uint8Array | null
-      readonly lastFrame: Uint8Array | null
-      readonly references: readonly Uint8Array[]
     }
-    /**
-     * The same bytes for the same input; `detail` says which image cannot be read and why, and may be shown
-     * to the caller.
-     */
-    out: { readonly ok: true; readonly mp4: Uint8Array } | { readonly ok: false; readonly detail: string }
+    out: Uint8Array
   }
 }
 /** Keys that fingerprint and seal a value, 32 bytes each. The task clears them. */

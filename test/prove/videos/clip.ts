@@ -5,11 +5,11 @@ import { tinyLatency, type Latency } from '../../../bench/transfers/tiny.ts'
 import {
   CLIP_ASPECT_RATIOS,
   CLIP_DURATIONS,
+  CLIP_FRAMES_PER_SECOND,
   CLIP_RESOLUTIONS,
   clipSize,
   type ClipSize,
 } from '../../../src/schemas/videos/clip.ts'
-import { CLIP_FRAMES_PER_SECOND } from '../../../src/schemas/videos/clip-limits.ts'
 import { BACKGROUND_JOB_MS_MAX } from '../../../src/schemas/limits/limits.ts'
 import { openPools } from '../../../src/workers/pool.ts'
 import { callerBy } from '../../support/keys/callers.ts'
@@ -56,11 +56,7 @@ function openRendering(proof: Proof): Render {
     log: SILENT,
   })
   proof.after(close)
-  return async (input) => {
-    const clip = must(await jobs.run('render_clip', clipInput(input), { caller: callerBy('prove') }))
-    if (!clip.ok) throw new Error(clip.detail)
-    return clip.mp4
-  }
+  return async (input) => must(await jobs.run('render_clip', clipInput(input), { caller: callerBy('prove') }))
 }
 
 async function sweep(proof: Proof): Promise<void> {

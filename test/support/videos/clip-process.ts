@@ -63,10 +63,7 @@ async function render(input: Partial<ClipInput>): Promise<never> {
   })
   for (let nth = 1; ; nth++) {
     const startedAt = performance.now()
-    const clip = must(
-      await jobs.run('render_clip', clipInput({ ...input, seed: nth }), { caller: callerBy('prove') }),
-    )
-    if (!clip.ok) throw new Error(clip.detail)
+    must(await jobs.run('render_clip', clipInput({ ...input, seed: nth }), { caller: callerBy('prove') }))
     const reported: ClipReported = {
       nth,
       ms: performance.now() - startedAt,

@@ -1,6 +1,5 @@
-import { CLIP_FRAMES_PER_SECOND } from '../../../src/schemas/videos/clip-limits.ts'
 import type { ShortJobTypes } from '../../../src/server/ports/short-jobs.ts'
-import { renderClip } from '../../../src/workers/clip/render.ts'
+import { renderClip } from '../../../src/workers/render-clip.ts'
 
 export type ClipInput = ShortJobTypes['render_clip']['in']
 
@@ -11,24 +10,11 @@ export function clipInput(input: Partial<ClipInput> = {}): ClipInput {
     seconds: 1,
     width: 360,
     height: 360,
-    framesPerSecond: CLIP_FRAMES_PER_SECOND,
     seed: 1,
-    firstFrame: null,
-    lastFrame: null,
-    references: [],
     ...input,
   }
 }
 
-/** Throws when the clip is refused. */
 export async function rendered(input: Partial<ClipInput> = {}): Promise<Buffer> {
-  const clip = await renderClip(clipInput(input))
-  if (!clip.ok) throw new Error(clip.detail)
-  return Buffer.from(clip.mp4)
-}
-
-/** The message for a refused clip, null when it is accepted. */
-export async function refusal(input: Partial<ClipInput>): Promise<string | null> {
-  const clip = await renderClip(clipInput(input))
-  return clip.ok ? null : clip.detail
+  return Buffer.from(await renderClip(clipInput(input)))
 }

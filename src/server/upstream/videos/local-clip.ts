@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { CLIP_FRAMES_PER_SECOND } from '../../../schemas/videos/clip-limits.ts'
+import { hash } from 'node:crypto'
 import {
   clipSize,
   CLIP_ASPECT_RATIOS,
@@ -10,7 +9,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { VIDEO_CLIP_BYTES_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { ProviderVideo } from '../../ports/models/models.ts'
-import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
+import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type {
   LookedUp,
   Polled,
@@ -21,7 +20,7 @@ import type {
   VideoSource,
 } from '../../ports/videos/video-providers.ts'
 import { ClipReader, readerOf } from './clip-download.ts'
-import { imagesIn, type Images } from './images.ts'
+import { imagesIn, type Image, type Images } from './images.ts'
 import { jobError } from './job-errors.ts'
 
 export interface LocalDeps {
@@ -32,8 +31,8 @@ export interface LocalDeps {
 }
 
 /**
- * `sluice/clip-1`: a small clip that the pool of short jobs renders when the clip is fetched. Its pictures
- * follow from the order alone, so that any runner can render the clip, also again after a crash. Design §10.
+ * `sluice/clip-1`: a small clip that the pool of short jobs renders when the clip is fetched. The clip depends
+ * on the order alone, so that any runner can render it, also again after a crash. Design §10.
  */
 export class LocalClip implements VideoProvider {
   readonly slug: string
@@ -68,9 +67,9 @@ export class LocalClip implements VideoProvider {
   }
 
   /**
-   * Renders the clip. Failures: upstream_refused (an image that cannot be fetched or read, with the reason),
-   * busy (the pool or the memory for images is full: later there may be room), and those of the pool of short
-   * jobs.
+   * Renders the clip. Failures: upstream_refused (an image that cannot be fetched or is of another type, with
+   * the reason), busy (the pool or the memory for images is full: later there may be room), and those of the
+   * pool of short jobs.
    */
   async download(
     order: VideoOrder,
@@ -86,30 +85,17 @@ export class LocalClip implements VideoProvider {
         ? fail('upstream_refused', { detail: submitted.error })
         : fail('busy', { retryAfterS: 1 })
     }
-    const bytes = loaded.images.map((image) => image.bytes)
-    const byFrame = (name: 'first_frame' | 'last_frame'): Uint8Array | null =>
-      bytes[frames.findIndex(({ frame }) => frame === name)] ?? null
-    const more = {
-      firstFrame: byFrame('first_frame'),
-      lastFrame: byFrame('last_frame'),
-      references: bytes.slice(frames.length),
-    }
+    const { prompt, seconds } = order.request
+    const scene = { prompt, seconds, ...sizeOf(order.request), seed: seedOf(order, loaded.images) }
+    loaded.release()
     const { signal, endsAt } = times
     const caller = {
       organizationId: order.organizationId,
       workspaceId: order.workspaceId,
       key: order.keyHash,
     }
-    const rendered = await this.#jobs.run(
-      'render_clip',
-      { ...sceneOf(order), ...more },
-      { caller, signal, endsAt },
-    )
-    loaded.release()
-    if (!rendered.ok) return rendered
-    if (!rendered.value.ok)
-      return fail('upstream_refused', { detail: jobError('reference_unusable', rendered.value.detail) })
-    return ok(new ClipReader(readerOf(rendered.value.mp4), times, VIDEO_CLIP_BYTES_MAX))
+    const rendered = await this.#jobs.run('render_clip', scene, { caller, signal, endsAt })
+    return rendered.ok ? ok(new ClipReader(readerOf(rendered.value), times, VIDEO_CLIP_BYTES_MAX)) : rendered
   }
 
   cancel(): Promise<void> {
@@ -117,25 +103,14 @@ export class LocalClip implements VideoProvider {
   }
 }
 
-type Scene = Pick<
-  ShortJobTypes['render_clip']['in'],
-  'prompt' | 'seconds' | 'width' | 'height' | 'framesPerSecond' | 'seed'
->
-
-function sceneOf({ jobId, request }: VideoOrder): Scene {
-  const { prompt, seconds, seed } = request
-  return {
-    prompt,
-    seconds,
-    ...sizeOf(request),
-    framesPerSecond: CLIP_FRAMES_PER_SECOND,
-    seed: seed ?? seedOf(jobId),
-  }
-}
-
-/** The same for each attempt of a job, and another for each job. */
-function seedOf(jobId: string): number {
-  return createHash('sha256').update(jobId).digest().readUInt32BE()
+/**
+ * The same for each attempt of a job, and for each job with the same request if the request has a seed. Images
+ * are not decoded: their bytes only change the scene.
+ */
+function seedOf({ jobId, request: { seed, prompt, frames } }: VideoOrder, images: readonly Image[]): number {
+  const digests = images.map(({ bytes }) => hash('sha256', bytes))
+  const scene = JSON.stringify([seed ?? jobId, prompt, frames.map(({ frame }) => frame), digests])
+  return Number.parseInt(hash('sha256', scene).slice(0, 8), 16)
 }
 
 /** Size of the clip. Validation accepts only these values; the first of each list is the default. */

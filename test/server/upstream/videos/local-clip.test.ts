@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap'
-import { CLIP_FRAMES_PER_SECOND } from '../../../../src/schemas/videos/clip-limits.ts'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
 import type { ShortJobMore, ShortJobTypes } from '../../../../src/server/ports/short-jobs.ts'
 import {
@@ -8,6 +7,7 @@ import {
 } from '../../../../src/server/upstream/videos/video-providers.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
 import type { VideoProvider } from '../../../../src/server/ports/videos/video-providers.ts'
+import type { VideoRequest } from '../../../../src/server/ports/videos/videos.ts'
 import { openPools } from '../../../../src/workers/pool.ts'
 import { SILENT } from '../../../support/log.ts'
 import { present } from '../../../support/must.ts'
@@ -40,7 +40,7 @@ function noting(rendered: Rendered[]): VideoProvidersOptions['jobs'] {
   return {
     run: (_name, input, more) => {
       rendered.push({ input: input as Rendered['input'], more })
-      return Promise.resolve(ok({ ok: true, mp4: Buffer.from('mp4') }))
+      return Promise.resolve(ok(Buffer.from('mp4')))
     },
   }
 }
@@ -72,7 +72,6 @@ t.test('without a seed a job has one of its own, the same in each try', async (t
     seconds: 4,
     width: 1280,
     height: 720,
-    framesPerSecond: CLIP_FRAMES_PER_SECOND,
   })
 })
 
@@ -86,24 +85,37 @@ t.test('workspaces get the threads by turns, and a job no longer needed is not b
   })
 })
 
-t.test('the scene is made of frames and references', async (t) => {
+t.test('the seed of the scene depends on seed, prompt and images', async (t) => {
   const rendered: Rendered[] = []
-  const url = `data:image/png;base64,${PNG.toString('base64')}`
   const provider = local(t, noting(rendered))
-  await provider.download(
-    orderOf('a', { request: { frames: [{ frame: 'last_frame', url }] } }),
-    '',
-    CONTENT,
-    timesOf(),
-  )
-  await provider.download(
-    orderOf('a', { request: { references: [{ kind: 'image', url }] } }),
-    '',
-    CONTENT,
-    timesOf(),
-  )
-  t.match(rendered[0]?.input, { firstFrame: null, lastFrame: PNG, references: [] })
-  t.match(rendered[1]?.input, { firstFrame: null, lastFrame: null, references: [PNG] })
+  const imageUrl = (more: string): string =>
+    `data:image/png;base64,${Buffer.concat([PNG, Buffer.from(more)]).toString('base64')}`
+  const [url, other] = [imageUrl(''), imageUrl('another image')]
+  const requests: readonly Partial<VideoRequest>[] = [
+    {},
+    { seed: 1 },
+    { seed: -7 },
+    { seed: 2 ** 53 - 1 },
+    { prompt: 'a bear' },
+    { prompt: `${'a fox '.repeat(5_000)}1` },
+    { prompt: `${'a fox '.repeat(5_000)}2` },
+    { prompt: null },
+    { frames: [{ frame: 'first_frame', url }] },
+    { frames: [{ frame: 'last_frame', url }] },
+    { frames: [{ frame: 'first_frame', url: other }] },
+    { references: [{ kind: 'image', url }] },
+    {
+      references: [
+        { kind: 'image', url },
+        { kind: 'image', url: other },
+      ],
+    },
+  ]
+  for (const request of [...requests, ...requests])
+    t.ok((await provider.download(orderOf('a fox', { request }), '', CONTENT, timesOf())).ok)
+  const seeds = rendered.map(({ input }) => input.seed)
+  t.equal(new Set(seeds).size, requests.length)
+  t.same(seeds.slice(requests.length), seeds.slice(0, requests.length))
 })
 
 t.test('a size follows from resolution and ratio where none is said', async (t) => {
@@ -123,18 +135,12 @@ t.test('a size follows from resolution and ratio where none is said', async (t) 
 })
 
 t.test('an image that cannot be read ends the job with its place', async (t) => {
-  const provider = local(t, {
-    run: () => Promise.resolve(ok({ ok: false, detail: 'The first frame is broken.' })),
-  })
-  const detail = 'reference_unusable: The first frame is broken.'
-  t.match(await provider.download(orderOf('a'), '', CONTENT, timesOf()), {
-    failure: { name: 'upstream_refused', detail },
-  })
+  const provider = local(t, noting([]))
   const unread = orderOf('a', {
     request: { frames: [{ frame: 'first_frame', url: 'data:text/plain,hello' }] },
   })
   t.match(await provider.download(unread, '', CONTENT, timesOf()), {
-    failure: { name: 'upstream_refused', detail: /frame_images\[0\]/ },
+    failure: { name: 'upstream_refused', detail: /^reference_unusable: frame_images\[0\]/ },
   })
 })
 
