@@ -20,7 +20,6 @@ const EXTERNAL = [
   '@opentelemetry/*',
   '@clack/prompts',
   'h264-mp4-encoder',
-  'jpeg-js',
   'js-redis-server',
   'piscina',
   'uWebSockets.js',
