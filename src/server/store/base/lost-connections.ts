@@ -12,6 +12,9 @@ const GONE_CODES = new Set([
 /** Severities after which the server closes the connection. */
 const LAST_WORDS = /^(FATAL|PANIC)$/
 
+/** Gets each statement and each transaction that begins. */
+export type Note = (answer: Promise<unknown>) => void
+
 /**
  * Keeps a transaction off a connection that is gone. The library (3.4.9) still sends its `rollback` there,
  * and any other statement of the transaction; that write finds no socket, in a callback where no caller can
@@ -19,7 +22,7 @@ const LAST_WORDS = /^(FATAL|PANIC)$/
  * (porsager/postgres#1154, #1208). The caller of the transaction gets the error of the loss, while the
  * library goes on waiting for the transaction, which is dropped with the connection.
  */
-export function keepOffLostConnections(sql: postgres.Sql): postgres.Sql {
+export function keepOffLostConnections(sql: postgres.Sql, note: Note = () => undefined): postgres.Sql {
   const begin = sql.begin.bind(sql) as Begin
   const guarded: Begin = (...given) => {
     const run = given.at(-1) as Run
@@ -31,7 +34,7 @@ export function keepOffLostConnections(sql: postgres.Sql): postgres.Sql {
     })
     const outcome = begin(...options, async (tx) => {
       try {
-        return await run(offLost(tx, () => isLost))
+        return await run(noted(tx, note, () => isLost))
       } catch (problem) {
         if (!isLost && !isLoss(problem)) throw problem
         isLost = true
@@ -39,6 +42,7 @@ export function keepOffLostConnections(sql: postgres.Sql): postgres.Sql {
         return never()
       }
     })
+    note(outcome)
     // The library's promise rejects as soon as the socket is closed, whatever the transaction is doing. If
     // the network drops packets that is a quarter of an hour later, so the loss is reported at once.
     return Promise.race([outcome, lost]).catch((problem: unknown) => {
@@ -46,7 +50,7 @@ export function keepOffLostConnections(sql: postgres.Sql): postgres.Sql {
       throw problem
     })
   }
-  return Object.assign(sql, { begin: guarded })
+  return noted(Object.assign(sql, { begin: guarded }), note)
 }
 
 type Run = (tx: postgres.TransactionSql) => unknown
@@ -69,9 +73,17 @@ function isLoss(problem: unknown): boolean {
 }
 
 /** A statement after the loss waits without end, as its transaction does. */
-function offLost(tx: postgres.TransactionSql, isLost: () => boolean): postgres.TransactionSql {
-  return new Proxy(tx, {
-    apply: (statement, self, given: never[]): unknown =>
-      isLost() ? never() : Reflect.apply(statement as (...given: never[]) => unknown, self, given),
+function noted<S extends postgres.Sql | postgres.TransactionSql>(
+  sql: S,
+  note: Note,
+  isLost = () => false,
+): S {
+  return new Proxy(sql, {
+    apply: (make, self, given: never[]): unknown => {
+      if (isLost()) return never()
+      const statement: unknown = Reflect.apply(make as unknown as (...given: never[]) => unknown, self, given)
+      if (statement instanceof Promise) note(statement)
+      return statement
+    },
   })
 }

@@ -5,9 +5,8 @@ import postgres from 'postgres'
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { LOCK_WAIT_MS_MAX, STATEMENT_MS_MAX } from '../../../schemas/limits/limits.ts'
 import { readPostgresUrl, type PostgresAddress } from '../../../schemas/values/store-urls.ts'
-import { AnswerClock, observedBy } from './answer-clock.ts'
 import { HostChoice, type HostState } from './host-choice.ts'
-import { keepOffLostConnections } from './lost-connections.ts'
+import { keepOffLostConnections, type Note } from './lost-connections.ts'
 
 export type Sql = postgres.Sql
 /** A client inside of `sql.begin`. */
@@ -46,6 +45,8 @@ const LOOK_MS_MAX = 1_000
 const IDLE_MS_MAX = 60_000
 /** Milliseconds between two replacements of read-only connections. Decision. */
 const READ_ONLY_REPLACE_MS = 1_000
+/** SQLSTATE of a write that a read-only session refuses. */
+const READ_ONLY = '25006'
 /** Seconds that a try to connect may take. */
 export const CONNECT_S_MAX = 2
 /** Seconds between two tries to connect; the library's own pause grows to 20. */
@@ -70,20 +71,25 @@ export async function isReadOnly(sql: Queryable): Promise<boolean> {
   return row?.isReadOnly !== false
 }
 
+interface Client {
+  readonly sql: Sql
+  /** When the first statement after the last answer was made; null: none was. Monotonic milliseconds. */
+  owesSince: number | null
+}
+
 /** The connections of one process to Postgres. */
 export class Store {
   readonly options: StoreOptions
   /** The client of the present connections; it may be kept. */
   readonly sql: Sql
-  #current: Sql
-  #clock: AnswerClock
+  #client: Client
   #replacedAt = -Infinity
   #looking: NodeJS.Timeout | null = null
 
   constructor(options: StoreOptions) {
     this.options = options
-    ;[this.#current, this.#clock] = this.#connect()
-    this.sql = presentOf(() => this.#current)
+    this.#client = this.#connect()
+    this.sql = presentOf(() => this.#client.sql)
   }
 
   /**
@@ -92,7 +98,7 @@ export class Store {
    */
   async warm(): Promise<void> {
     // The library takes an idle connection first, then a new one, and a busy one only when there is no other.
-    await Promise.allSettled(Array.from({ length: this.options.poolMax }, () => this.#current`SELECT 1`))
+    await Promise.allSettled(Array.from({ length: this.options.poolMax }, () => this.#client.sql`SELECT 1`))
   }
 
   /**
@@ -102,7 +108,7 @@ export class Store {
    */
   async within<T>(timeoutMs: number, run: (sql: Sql) => PromiseLike<T>): Promise<T> {
     try {
-      return await bounded(timeoutMs, run(this.#current))
+      return await bounded(timeoutMs, run(this.#client.sql))
     } catch (problem) {
       if (problem instanceof StoreSlow) this.#replaceWhenSilent()
       throw problem
@@ -134,11 +140,11 @@ export class Store {
   /** Gives running statements up to two seconds to end. */
   async close(): Promise<void> {
     if (this.#looking !== null) clearTimeout(this.#looking)
-    await this.#current.end({ timeout: 2 })
+    await this.#client.sql.end({ timeout: 2 })
   }
 
   #replaceWhenSilent(): void {
-    if (this.#clock.silentMs >= this.#silenceMsMax) this.#replace(0)
+    if (this.#silentMs >= this.#silenceMsMax) this.#replace(0)
   }
 
   /**
@@ -148,9 +154,9 @@ export class Store {
   #lookAgain(): void {
     this.#looking ??= setTimeout(() => {
       this.#looking = null
-      if (!this.#clock.isAwaiting) return
+      if (this.#client.owesSince === null) return
       this.#lookAgain()
-      if (this.#clock.silentMs < this.#silenceMsMax - LOOK_MS_MAX) return
+      if (this.#silentMs < this.#silenceMsMax - LOOK_MS_MAX) return
       void this.#isAnswered().then((isAnswered) => isAnswered || this.#replaceWhenSilent())
     }, LOOK_MS_MAX).unref()
   }
@@ -165,6 +171,11 @@ export class Store {
     } finally {
       void probe.end({ timeout: 0 })
     }
+  }
+
+  get #silentMs(): number {
+    const { owesSince } = this.#client
+    return owesSince === null ? 0 : performance.now() - owesSince
   }
 
   get #silenceMsMax(): number {
@@ -183,19 +194,28 @@ export class Store {
 
   /** @param endS seconds that running statements of the old connections have */
   #replace(endS: number): void {
-    const old = this.#current
-    ;[this.#current, this.#clock] = this.#connect()
+    const old = this.#client.sql
+    this.#client = this.#connect()
     void old.end({ timeout: endS })
   }
 
-  #connect(): [Sql, AnswerClock] {
-    const clock = new AnswerClock({
-      onReadOnly: () => {
-        if (clock === this.#clock) this.#replaceReadOnly()
-      },
-      ...(readPostgresUrl(this.options.url).hosts.length > 1 && { onAwaited: () => this.#lookAgain() }),
-    })
-    return [observedBy(clock, connect(this.options)), clock]
+  #connect(): Client {
+    const hasMoreHosts = readPostgresUrl(this.options.url).hosts.length > 1
+    // Any answer counts, however late, and a refusal too: the server that answers is reachable.
+    const answered = (): void => void (client.owesSince = null)
+    const refused = (problem: unknown): void => {
+      if (!(problem instanceof postgres.PostgresError)) return
+      answered()
+      if (problem.code === READ_ONLY && client === this.#client) this.#replaceReadOnly()
+    }
+    const note: Note = (statement) => {
+      client.owesSince ??= performance.now()
+      if (hasMoreHosts) this.#lookAgain()
+      // The library's own `then` would send a statement that is part of another one.
+      void Promise.prototype.then.call(statement, answered, refused)
+    }
+    const client: Client = { sql: connect(this.options, note), owesSince: null }
+    return client
   }
 }
 
@@ -310,7 +330,7 @@ export function openStore(options: StoreOptions): Store {
   return new Store(options)
 }
 
-function connect(options: StoreOptions): Sql {
+function connect(options: StoreOptions, note?: Note): Sql {
   const { pooler } = readPostgresUrl(options.url)
   return keepOffLostConnections(
     postgresAt(options.url, {
@@ -328,6 +348,7 @@ function connect(options: StoreOptions): Sql {
         ...(pooler === null ? sessionOf(options) : {}),
       },
     }),
+    note,
   )
 }
 
