@@ -4,13 +4,11 @@ import type { TextType } from '../verdict.ts'
 import { HeadWindow, TailWindow } from '../windows.ts'
 import { CsvScanner } from './csv.ts'
 import { JsonScanner } from './json.ts'
-import { MarkdownScanner } from './markdown.ts'
+import { isMarkdown, MARKDOWN_HEAD_BYTES } from './markdown.ts'
 import { SOURCE_HEAD_BYTES, SOURCE_TAIL_BYTES, sourceKind } from './source-text.ts'
 
 /** First bytes of a text that show a table that is not strict. Decision. */
 const CSV_HEAD_BYTES = 65_536
-/** First bytes of a text that show Markdown by its conventions. Decision. */
-const MARKDOWN_HEAD_BYTES = 16_384
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const
 
@@ -24,7 +22,6 @@ export class TextScanner {
   readonly #tail = new TailWindow(SOURCE_TAIL_BYTES)
   readonly #json = new JsonScanner()
   readonly #csv = new CsvScanner()
-  readonly #markdown = new MarkdownScanner()
   /** False: every structure has its answer. */
   #isOpen = true
   /** Bytes of a byte order mark so far, or null once its presence is decided. */
@@ -52,7 +49,7 @@ export class TextScanner {
     this.#tail.push(text)
     for (let at = 0; at < text.length && this.#isOpen; at += HELD_BYTES_MAX) {
       const held = AUTOMATA.hold(text.subarray(at, at + HELD_BYTES_MAX))
-      const isOpen = [this.#json.push(held), this.#csv.push(held), this.#markdown.push(held)]
+      const isOpen = [this.#json.push(held), this.#csv.push(held)]
       this.#isOpen = isOpen.includes(true)
     }
   }
@@ -67,8 +64,8 @@ export class TextScanner {
     const source = sourceKind(head.slice(0, SOURCE_HEAD_BYTES), this.#tail.latin1())
     if (isTooDeep || source === 'document' || source === 'script') return 'text/plain'
     if (source !== 'fragment' && (this.#csv.finish() || this.#isLooseCsv(head))) return 'text/csv'
-    const isMarkdown = this.#markdown.finish() || hasMarkdownSigns(head.slice(0, MARKDOWN_HEAD_BYTES))
-    return isMarkdown && source !== 'docstring' ? 'text/markdown' : 'text/plain'
+    if (source === 'docstring' || !isMarkdown(head.slice(0, MARKDOWN_HEAD_BYTES))) return 'text/plain'
+    return 'text/markdown'
   }
 
   /** A text that begins like JSON is never CSV, however many commas are on its lines. */
@@ -99,39 +96,6 @@ export class TextScanner {
     if (seen > 0) this.#read(Uint8Array.from(BYTE_ORDER_MARK.slice(0, seen)))
     return chunk
   }
-}
-
-/**
- * `# Title` between empty lines: comments of scripts and settings are directly next to the lines that they
- * describe.
- */
-const HEADING = /(?:^|\n[ \t]*\n|^[ \t]*\n) {0,3}#{1,6}[ \t]+[^\s#][^\n]*(?:\n[ \t]*(?:\n|$)|$)/
-const TILDES = /(?:^|\n[ \t]*\n) {0,3}~~~/
-const TASK = /^ {0,3}[-+*][ \t]+\[[ xX]\][ \t]/m
-/** A line with a row of `=` or `-` under it, between empty lines. */
-const UNDERLINED = /(?:^|\n[ \t]*\n)[^\s=~.\-][^\n]*\n(?:={3,}|-{3,})[ \t]*(?:\n[ \t]*\n|\n?$)/
-const ITEM = /^ {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+[^\s-]/gm
-const BOLD = /(?:^|\s)(?:\*\*[^*\s][^*\n]*\*\*|__[^_\s][^_\n]*__)/m
-const CODE = /(?:^|[^`\w])`[^`'\n]+`(?![`_])/m
-/** Signs of reStructuredText and AsciiDoc, whose titles are underlined as well. */
-const OTHER_MARKUP = /^\[[^\]\n]+\]$|^:[\w-]+:|::[ \t]*$|\blink(?:git)?:|^\.\. |``[^`\n]+``|:\w+:`/m
-
-const ITEMS_MIN = 2
-
-/**
- * Whether a text has signs of Markdown that distinguish it from plain text only by convention: a heading
- * between empty lines, a fence of tildes after an empty line, tasks, or underlined titles or bold words
- * together with lists, bold words or code. Lists alone occur in any text.
- * @param head the text's first bytes, one character for each byte
- */
-function hasMarkdownSigns(head: string): boolean {
-  const text = head.replace(/\r\n?/g, '\n')
-  if (HEADING.test(text) || TILDES.test(text) || TASK.test(text)) return true
-  const isUnderlined = UNDERLINED.test(text)
-  const isBold = BOLD.test(text)
-  if ((!isUnderlined && !isBold) || OTHER_MARKUP.test(text)) return false
-  const hasItems = (text.match(ITEM)?.length ?? 0) >= ITEMS_MIN
-  return (isUnderlined && isBold) || hasItems || CODE.test(text)
 }
 
 /**
