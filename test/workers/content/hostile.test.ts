@@ -20,9 +20,6 @@ interface Hostile {
 const HOSTILE: Readonly<Record<string, Hostile>> = {
   'open brackets': { head: '', repeated: '[', most: { runs: 1, pairs: 0, words: 0 } },
   'pairs of brackets': { head: '', repeated: '[]', most: { runs: 1, pairs: 0, words: 0 } },
-  'brackets after spaces': { head: '', repeated: '  [', most: { runs: 1, pairs: 0, words: 0 } },
-  'brackets far apart': { head: '', repeated: '[abc', most: { runs: 1, pairs: 0, words: 0 } },
-  pipes: { head: '', repeated: '|', most: { runs: 1, pairs: 0, words: 0 } },
   'records of two fields': { head: '', repeated: 'a,\n', most: { runs: 340, pairs: 0, words: 0 } },
   'quoted fields': { head: '', repeated: '"a",', most: { runs: 1, pairs: 0, words: 0 } },
   'objects of a PDF': { head: PDF, repeated: ' obj', most: { runs: 1, pairs: 1, words: 1 } },
