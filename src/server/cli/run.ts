@@ -13,84 +13,47 @@ interface CliOutcome {
   code: number | null
 }
 
-/** The verb that needs all others. */
-const COMPLETION = 'completion'
+/** A file of verbs. */
+interface Group {
+  readonly addTo: (program: Command, outcome: CliOutcome) => void
+}
 
-/** One file per group of verbs. A start waits only for the group that it names. */
-const GROUPS: readonly {
-  readonly verbs: readonly string[]
-  readonly load: () => Promise<(program: Command, outcome: CliOutcome) => void>
-}[] = [
-  {
-    verbs: ['front', 'spare', 'runner'],
-    load: () => import('./operator/roles.ts').then((group) => group.addRoles),
-  },
-  {
-    verbs: ['serve', 'migrate', 'reload'],
-    load: () => import('./operator/node.ts').then((group) => group.addNodeVerbs),
-  },
-  { verbs: ['scale'], load: () => import('./operator/scale.ts').then((group) => group.addScaleVerb) },
-  { verbs: ['config'], load: () => import('./operator/config.ts').then((group) => group.addConfigVerbs) },
-  { verbs: ['doctor'], load: () => import('./operator/doctor.ts').then((group) => group.addDoctor) },
-  {
-    verbs: ['organizations'],
-    load: () => import('./workspaces/organizations.ts').then((group) => group.addOrganizationVerbs),
-  },
-  {
-    verbs: ['workspaces'],
-    load: () => import('./workspaces/workspaces.ts').then((group) => group.addWorkspaceVerbs),
-  },
-  { verbs: ['members'], load: () => import('./workspaces/members.ts').then((group) => group.addMemberVerbs) },
-  { verbs: ['scim'], load: () => import('./scim/scim.ts').then((group) => group.addScimVerbs) },
-  { verbs: ['vault'], load: () => import('./vault/vault.ts').then((group) => group.addVaultVerbs) },
-  { verbs: ['keys'], load: () => import('./keys/keys.ts').then((group) => group.addKeyVerbs) },
-  { verbs: ['files', 'sweep'], load: () => import('./files/files.ts').then((group) => group.addFileVerbs) },
-  { verbs: ['audit'], load: () => import('./audit/audit.ts').then((group) => group.addAuditVerbs) },
-  { verbs: ['logs'], load: () => import('./requests/logs.ts').then((group) => group.addLogsVerb) },
-  {
-    verbs: ['backup', 'restore'],
-    load: () => import('./operator/backup.ts').then((group) => group.addBackupVerbs),
-  },
-  {
-    verbs: ['clusters'],
-    load: () => import('./operator/clusters.ts').then((group) => group.addClusterVerbs),
-  },
-  { verbs: ['prune'], load: () => import('./operator/prune.ts').then((group) => group.addPruneVerb) },
-  { verbs: ['ledger'], load: () => import('./money/ledger.ts').then((group) => group.addLedgerVerbs) },
-  { verbs: ['budgets'], load: () => import('./money/budgets.ts').then((group) => group.addBudgetVerbs) },
-  { verbs: ['credits'], load: () => import('./money/credits.ts').then((group) => group.addCreditVerbs) },
-  {
-    verbs: ['accept-restore'],
-    load: () => import('./money/accept-restore.ts').then((group) => group.addAcceptRestoreVerb),
-  },
-  { verbs: ['usage'], load: () => import('./money/usage.ts').then((group) => group.addUsageVerb) },
-  {
-    verbs: ['webhooks'],
-    load: () => import('./webhooks/webhooks.ts').then((group) => group.addWebhookVerbs),
-  },
-  {
-    verbs: ['test-webhook'],
-    load: () => import('./webhooks/test-webhook.ts').then((group) => group.addTestWebhook),
-  },
-  { verbs: ['listen'], load: () => import('./webhooks/listen.ts').then((group) => group.addListen) },
-  {
-    verbs: ['models', 'catalog'],
-    load: () => import('./models/models.ts').then((group) => group.addModelVerbs),
-  },
-  {
-    verbs: ['endpoints'],
-    load: () => import('./endpoints/endpoints.ts').then((group) => group.addEndpointVerbs),
-  },
-  { verbs: ['openapi'], load: () => import('./operator/openapi.ts').then((group) => group.addOpenApiVerb) },
-  { verbs: ['init'], load: () => import('./operator/init.ts').then((group) => group.addInit) },
-  { verbs: ['top'], load: () => import('./operator/top.ts').then((group) => group.addTop) },
-  { verbs: ['open'], load: () => import('./operator/open.ts').then((group) => group.addOpen) },
-  { verbs: ['env'], load: () => import('./operator/env.ts').then((group) => group.addEnv) },
-  {
-    verbs: [COMPLETION],
-    load: () => import('./operator/completion.ts').then((group) => group.addCompletion),
-  },
-]
+/** Files of verbs, by the verbs that each adds. A start waits only for the file with its own verb. */
+const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
+  'front spare runner': () => import('./operator/roles.ts'),
+  'serve migrate reload': () => import('./operator/node.ts'),
+  scale: () => import('./operator/scale.ts'),
+  config: () => import('./operator/config.ts'),
+  doctor: () => import('./operator/doctor.ts'),
+  organizations: () => import('./workspaces/organizations.ts'),
+  workspaces: () => import('./workspaces/workspaces.ts'),
+  members: () => import('./workspaces/members.ts'),
+  scim: () => import('./scim/scim.ts'),
+  vault: () => import('./vault/vault.ts'),
+  keys: () => import('./keys/keys.ts'),
+  'files sweep': () => import('./files/files.ts'),
+  audit: () => import('./audit/audit.ts'),
+  logs: () => import('./requests/logs.ts'),
+  'backup restore': () => import('./operator/backup.ts'),
+  clusters: () => import('./operator/clusters.ts'),
+  prune: () => import('./operator/prune.ts'),
+  ledger: () => import('./money/ledger.ts'),
+  budgets: () => import('./money/budgets.ts'),
+  credits: () => import('./money/credits.ts'),
+  'accept-restore': () => import('./money/accept-restore.ts'),
+  usage: () => import('./money/usage.ts'),
+  webhooks: () => import('./webhooks/webhooks.ts'),
+  'test-webhook': () => import('./webhooks/test-webhook.ts'),
+  listen: () => import('./webhooks/listen.ts'),
+  'models catalog': () => import('./models/models.ts'),
+  endpoints: () => import('./endpoints/endpoints.ts'),
+  openapi: () => import('./operator/openapi.ts'),
+  init: () => import('./operator/init.ts'),
+  top: () => import('./operator/top.ts'),
+  open: () => import('./operator/open.ts'),
+  env: () => import('./operator/env.ts'),
+  completion: () => import('./operator/completion.ts'),
+}
 
 /**
  * Runs the command line.
@@ -148,9 +111,10 @@ export async function programOf(verb: string, outcome: CliOutcome, asJson: boole
   configureHelp(program)
   // With --json a program reads only the one line that `explain` writes.
   if (asJson) program.configureOutput({ writeErr: () => {} })
-  const named = GROUPS.filter(({ verbs }) => verbs.includes(verb) && verb !== COMPLETION)
-  // Help, and the message for an unknown verb, need all groups.
-  for (const { load } of named.length > 0 ? named : GROUPS) (await load())(program, outcome)
+  const all = Object.entries(GROUPS)
+  const named = all.filter(([verbs]) => verbs.split(' ').includes(verb) && verb !== 'completion')
+  // Help, completion and the message for an unknown verb need all groups.
+  for (const [, load] of named.length > 0 ? named : all) (await load()).addTo(program, outcome)
   addHelpTexts(program)
   return program
 }

@@ -6,13 +6,12 @@ import {
 } from '../../../schemas/endpoints/private-endpoints.ts'
 import { validate, type ExaminedEndpoint } from '../../operations/endpoints/validation.ts'
 import type { EndpointProber, PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
-import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { openPrivateEndpoints } from '../../store/endpoints/private-endpoints.ts'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { openGate } from '../../main/egress.ts'
 import { openVaultPorts } from '../../main/vault.ts'
 import { createProber } from '../../upstream/endpoints/prober.ts'
 import { type DatabaseHandle, need, withDatabase } from '../parts/database.ts'
+import { inOrganization, organizationOf, workspaceOf, type PlaceOptions } from '../parts/places.ts'
 import { idOf } from '../parts/reference.ts'
 import { addVerb, loadGeneration, print, table } from '../parts/verb.ts'
 import { loadChosenModels } from '../parts/load-models.ts'
@@ -20,23 +19,17 @@ import { stderrLog } from '../parts/stderr-log.ts'
 import { OWN_JOBS } from '../vault/own-vaults.ts'
 import { ownRootKeys } from '../vault/root-keys.ts'
 
-interface Options {
-  readonly json?: boolean
-  readonly organization?: string
-}
-
-interface ValidateOptions extends Options {
-  readonly workspace?: string
+interface ValidateOptions extends PlaceOptions {
   readonly forms?: readonly EndpointForm[]
 }
 
 const LIST = 'endpoints list'
 
 /** `endpoints list|validate`. */
-export function addEndpointVerbs(program: Command, outcome: { code: number | null }): void {
+export function addTo(program: Command, outcome: { code: number | null }): void {
   const group = program.command('endpoints').description('list and validate private endpoints')
-  inOrganization(addVerb(group, 'list', 'list the private endpoints, oldest first')).action(
-    (options: Options) =>
+  inOrganization(addVerb(group, 'list', 'list the private endpoints, oldest first'), 'only').action(
+    (options: PlaceOptions) =>
       withDatabase(async (database) => {
         const { store } = database
         const organizationId = await organizationOf(database, options)
@@ -48,14 +41,6 @@ export function addEndpointVerbs(program: Command, outcome: { code: number | nul
   addValidate(group, outcome)
 }
 
-function inOrganization(verb: Command): Command {
-  return verb.option('--organization <ref>', 'organization id or name; optional if there is only one')
-}
-
-async function organizationOf({ store }: DatabaseHandle, { organization }: Options): Promise<string> {
-  return need(await findOrganization(store.sql, organization ?? null)).id
-}
-
 function addValidate(group: Command, outcome: { code: number | null }): void {
   inOrganization(
     addVerb(
@@ -63,6 +48,7 @@ function addValidate(group: Command, outcome: { code: number | null }): void {
       'validate',
       'send a minimal test request to each API of the endpoint and store the result; exit code 1 on failure',
     ),
+    'only',
   )
     .argument('<endpoint>', `endpoint model, id or id prefix (see \`${LIST}\`)`)
     .option(
@@ -97,7 +83,7 @@ async function validated(
   const lookup = { name: id, list: LIST }
   const endpoint = need(await privateEndpoints.get(ref), lookup)
   const named = options.workspace ?? endpoint.workspaceId
-  const workspace = need(await findWorkspace(store.sql, named, ref.organizationId))
+  const workspace = await workspaceOf(database, named ?? undefined, { organization: ref.organizationId })
   return withProber(database, async (endpointProber) => {
     const input = {
       ref,

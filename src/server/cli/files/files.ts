@@ -9,19 +9,14 @@ import { sweepDeps } from '../../main/sweep.ts'
 import { sweep, type SweepReport } from '../../runner/sweep.ts'
 import { openFileSweep } from '../../store/files/file-sweep.ts'
 import { openFiles } from '../../store/files/files.ts'
-import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
+import { workspaceOf, type PlaceOptions } from '../parts/places.ts'
 import { escapeControlsInJson } from '../parts/terminal-text.ts'
 import { rootRing } from '../vault/root-keys.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, table } from '../parts/verb.ts'
 import { verifyFiles, type Finding } from './verify-files.ts'
 
-interface WorkspaceOptions {
-  readonly json?: boolean
-  readonly workspace?: string
-}
-
-interface ListOptions extends WorkspaceOptions {
+interface ListOptions extends PlaceOptions {
   readonly limit?: number
   readonly after?: string
 }
@@ -29,7 +24,7 @@ interface ListOptions extends WorkspaceOptions {
 const PAGE = 1_000
 
 /** `files list|rm|verify` and `sweep`. */
-export function addFileVerbs(program: Command): void {
+export function addTo(program: Command): void {
   const group = program.command('files').description('manage stored files')
   addVerb(group, 'list', 'list the files of a workspace, oldest first')
     .option('--workspace <ref>', 'workspace id or slug; default: the default workspace')
@@ -39,7 +34,7 @@ export function addFileVerbs(program: Command): void {
   addVerb(group, 'rm', 'delete files and free their quota')
     .argument('<id...>', 'ids of the files to delete')
     .option('--workspace <ref>', 'workspace id or slug; default: the default workspace')
-    .action((ids: readonly string[], options: WorkspaceOptions) =>
+    .action((ids: readonly string[], options: PlaceOptions) =>
       withDatabase((database) => remove(database, ids, options)),
     )
   addVerb(
@@ -58,10 +53,11 @@ export function addFileVerbs(program: Command): void {
     )
 }
 
-async function list({ store }: DatabaseHandle, options: ListOptions): Promise<void> {
+async function list(database: DatabaseHandle, options: ListOptions): Promise<void> {
+  const { store } = database
   const { after = null, limit = Infinity } = options
   if (after !== null && !isFileId(after)) throw new CliFailure('--after must be the id of a file')
-  const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, null))
+  const workspace = await workspaceOf(database, options.workspace)
   const files = openFiles({ store, now: () => performance.now(), random: Math.random })
   const data: FileRecord[] = []
   let hasMore = true
@@ -104,11 +100,12 @@ async function list({ store }: DatabaseHandle, options: ListOptions): Promise<vo
  * others.
  */
 async function remove(
-  { store }: DatabaseHandle,
+  database: DatabaseHandle,
   ids: readonly string[],
-  options: WorkspaceOptions,
+  options: PlaceOptions,
 ): Promise<void> {
-  const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, null))
+  const { store } = database
+  const workspace = await workspaceOf(database, options.workspace)
   const files = openFiles({ store, now: () => performance.now(), random: Math.random })
   const storage = await openOwnStorage()
   try {

@@ -1,33 +1,23 @@
 import { Option, type Command } from 'commander'
 import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
-import type { ApiKeys, ManagedKey } from '../../ports/keys/api-keys.ts'
-import {
-  createInternKey,
-  createKey,
-  revokeKey,
-  type CreatedKey,
-  type KeyInput,
-} from '../../store/keys/api-keys.ts'
+import { descriptionOf, type KeyDescription } from '../../operations/keys/create-key.ts'
+import { rotationOf } from '../../operations/keys/rotate-key.ts'
+import { changesOf } from '../../operations/keys/update-key.ts'
+import type { ApiKeys, KeyRef, ManagedKey, MadeKey } from '../../ports/keys/api-keys.ts'
+import { openApiKeys } from '../../store/keys/api-key-management.ts'
+import { revokeKey } from '../../store/keys/api-keys.ts'
 import { frontsAt } from '../../store/nodes/fronts.ts'
 import type { Store } from '../../store/base/open.ts'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { findWorkspace } from '../../store/base/find-workspace.ts'
-import { callLimitsFrom } from '../parts/call-limit-options.ts'
-import { nameOf, need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
-import { addGet, addRotate, addUpdate, KEY_TEXT, keysOf } from './key-changes.ts'
+import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import {
-  addLimitOptions,
-  allowedModelsOf,
-  burstFrom,
-  expiryOf,
-  limitsOf,
-  needKey,
-  rateOf,
-  scopesOf,
-  warnOfModels,
-  type LimitOptions,
-} from './key-options.ts'
-import { tableOf, wireOf } from './key-text.ts'
+  inOrganization,
+  organizationIfAny,
+  organizationOf,
+  workspaceOf,
+  type PlaceOptions,
+} from '../parts/places.ts'
+import { CREATE, ROTATE, UPDATE, warnOfModels } from './key-options.ts'
+import { linesOf, tableOf, wireOf } from './key-text.ts'
 import { idOf } from '../parts/reference.ts'
 import { addVerb, CliFailure, print } from '../parts/verb.ts'
 
@@ -36,34 +26,51 @@ const WAIT_MS_MAX = 30_000
 /** Milliseconds between two looks at live fronts. */
 const LOOK_MS = 20
 
-interface CreateOptions extends LimitOptions {
-  readonly json?: boolean
-  readonly name: string
-  readonly kind: KeyInput['kind'] | 'intern'
-  readonly intern?: string
-  readonly workspace?: string
-  readonly organization?: string
-  readonly expires?: Date
-  readonly creator?: string
-  readonly user?: string
-}
+type Json = Pick<PlaceOptions, 'json'>
 
 /** `keys create|list|get|update|rotate|revoke`. */
-export function addKeyVerbs(program: Command): void {
+export function addTo(program: Command): void {
   const group = program.command('keys').description('API keys')
   addCreate(group)
   addList(group)
-  addGet(group)
+  ofKey(group, 'get', 'show a key with its limits and usage').action((named: string, options: Json) =>
+    withDatabase(async (database) => {
+      const { ref, lookup } = await refOf(database, named)
+      const key = need(await keysOf(database).get(ref), lookup)
+      print(options, wireOf(key), linesOf(key))
+    }),
+  )
   addUpdate(group)
   addRotate(group)
-  addVerb(group, 'revoke', 'delete a key permanently')
+  addRevoke(group)
+}
+
+/** Keys of every organization: a hash identifies one key. */
+export function keysOf({ store, publish, rateLimitRpm }: DatabaseHandle): ApiKeys {
+  return openApiKeys({ store, publish, rateLimitRpm })
+}
+
+function ofKey(group: Command, name: string, description: string): Command {
+  return addVerb(group, name, description).argument('<key>', 'key name, hash or hash prefix')
+}
+
+async function refOf({ store }: Pick<DatabaseHandle, 'store'>, named: string) {
+  const hash = await idOf(store.sql, 'key', named)
+  const ref: KeyRef = { organizationId: null, hash }
+  return { ref, lookup: { name: hash, list: 'keys list' } }
+}
+
+function addRevoke(group: Command): void {
+  ofKey(group, 'revoke', 'delete a key permanently')
     .alias('delete')
-    .argument('<key>', KEY_TEXT)
     .option('--wait', 'wait until every running front process refuses the key')
-    .action((named: string, options: { json?: boolean; wait?: boolean }) =>
+    .action((named: string, options: Json & { wait?: boolean }) =>
       withDatabase(async ({ store, publish, by }) => {
-        const hash = await idOf(store.sql, 'key', named)
-        const change = need(await revokeKey(store, hash, by), { name: hash, list: 'keys list' })
+        const {
+          ref: { hash },
+          lookup,
+        } = await refOf({ store }, named)
+        const change = need(await revokeKey(store, hash, by), lookup)
         await publish(change)
         const silent = options.wait === true ? await untilApplied(store, change.n) : null
         if (silent !== null && silent > 0) {
@@ -81,24 +88,14 @@ export function addKeyVerbs(program: Command): void {
     )
 }
 
-interface ListOptions {
-  readonly json?: boolean
-  readonly organization?: string
-  readonly workspace?: string
-}
-
 function addList(group: Command): void {
-  addVerb(group, 'list', 'list keys, newest first; their values are not shown')
-    .option('--organization <ref>', 'organization id or name; default: all organizations')
+  inOrganization(addVerb(group, 'list', 'list keys, newest first; their values are not shown'), 'all')
     .option('--workspace <ref>', 'workspace id or slug; default: all workspaces')
-    .action((options: ListOptions) =>
+    .action((options: PlaceOptions) =>
       withDatabase(async (database) => {
-        const { organization, workspace } = options
-        const organizationId =
-          organization === undefined
-            ? null
-            : need(await findOrganization(database.store.sql, organization)).id
-        const keys = await allKeys(keysOf(database), { organizationId, workspace: workspace ?? null })
+        const { workspace = null } = options
+        const organizationId = await organizationIfAny(database, options)
+        const keys = await allKeys(keysOf(database), { organizationId, workspace })
         print(options, { data: keys.map(wireOf) }, tableOf(keys))
       }),
     )
@@ -116,84 +113,103 @@ async function allKeys(
   }
 }
 
+type CreateOptions = PlaceOptions & { readonly user?: string }
+
 function addCreate(group: Command): void {
-  const verb = addVerb(group, 'create', 'create a key and print it once')
-    .requiredOption('--name <name>', 'name of the key', nameOf)
-    .addOption(
-      new Option('--kind <kind>', 'kind of key')
-        .choices(['inference', 'management', 'intern'])
-        .makeOptionMandatory(),
-    )
-    .option('--workspace <ref>', 'workspace id or slug, for inference keys; default: the default workspace')
-    .option('--intern <ref>', 'name or id of the intern, for intern keys')
-    .option('--organization <ref>', 'organization id or name; optional if there is only one')
-    .option('--expires <instant>', 'expiry (ISO 8601 with an offset); default: never', expiryOf)
-    .option('--creator <id>', 'id of the user who creates the key')
+  const verb = inOrganization(
+    CREATE.addTo(addVerb(group, 'create', 'create a key and print it once')),
+    'only',
+  )
+  verb
     .option('--user <id>', 'id of the external user who owns the key')
-  addLimitOptions(verb).action((options: CreateOptions, command: Command) => {
-    const mistake = mistakeIn(options)
-    if (mistake !== null) command.error(`error: ${mistake}`, { exitCode: 2 })
+    .action((options: CreateOptions, command: Command) => {
+      const { user } = options
+      const body = { ...CREATE.from(options), ...(user !== undefined && { external: { user } }) }
+      const described = CREATE.usable(descriptionOf(body), command)
+      return withDatabase(async (database) => {
+        const { apiKey, key } = await created(database, described, options)
+        print(options, { key, ...wireOf(apiKey) }, `${key}\nhash ${apiKey.hash}\nThe key is not shown again.`)
+        warnOfModels(body.allowed_models)
+      })
+    })
+}
+
+async function created(
+  database: DatabaseHandle,
+  described: KeyDescription,
+  options: CreateOptions,
+): Promise<MadeKey> {
+  const input =
+    described.kind === 'intern'
+      ? {
+          ...described,
+          organizationId: await organizationIfAny(database, options),
+          internId: await idOf(database.store.sql, 'intern', described.internId ?? ''),
+          workspace: null,
+        }
+      : { ...described, ...(await ownerOf(database, described.kind, options)) }
+  const by = { ...database.by, operation: 'cli.keys-create' }
+  return need(CREATE.named(await keysOf(database).create(input, by)))
+}
+
+/** A workspace's id or slug may name its organization. */
+async function ownerOf(database: DatabaseHandle, kind: KeyDescription['kind'], options: CreateOptions) {
+  const { organization, workspace } = options
+  if (kind === 'management')
+    return { organizationId: await organizationOf(database, options), workspace: null }
+  const within =
+    organization === undefined && workspace === undefined
+      ? { organization: await organizationOf(database, options) }
+      : options
+  const { organizationId, id } = await workspaceOf(database, workspace, within)
+  return { organizationId, workspace: id }
+}
+
+function addUpdate(group: Command): void {
+  const verb = UPDATE.addTo(ofKey(group, 'update', 'change a key on all nodes')).addOption(
+    new Option('--state <on|off>', 'off: refuse calls with the key until the key is on again').choices([
+      'on',
+      'off',
+    ]),
+  )
+  verb.action((named: string, options: Json & { readonly state?: 'on' | 'off' }, command: Command) => {
+    const { state } = options
+    const changes = changesOf({
+      ...UPDATE.from(options),
+      ...(state !== undefined && { disabled: state === 'off' }),
+    })
+    if (Object.keys(changes).length === 0)
+      command.error('error: give at least one option to change; see --help', { exitCode: 2 })
     return withDatabase(async (database) => {
-      const { apiKey, key, change } = await made(database, options)
-      await database.publish(change)
-      print(options, { key, ...wireOf(apiKey) }, `${key}\nhash ${apiKey.hash}\nThe key is not shown again.`)
-      warnOfModels(allowedModelsOf(options))
+      const by = { ...database.by, operation: 'cli.keys-update' }
+      const { ref, lookup } = await refOf(database, named)
+      const key = need(UPDATE.named(await keysOf(database).update(ref, changes, by)), lookup)
+      print(options, wireOf(key), linesOf(key))
+      warnOfModels(changes.allowedModels)
     })
   })
 }
 
-/** The mistake in the options of a kind, or null. */
-function mistakeIn({ kind, intern, workspace, scopes }: CreateOptions): string | null {
-  if (kind === 'management' && scopes !== undefined)
-    return 'only inference and intern keys have scopes: remove --scopes'
-  if (kind === 'intern' && intern === undefined) return 'an intern key needs an intern: add --intern <ref>'
-  if (kind !== 'intern' && intern !== undefined) return `--intern requires --kind intern, not ${kind}`
-  if (kind === 'inference' || workspace === undefined) return null
-  return kind === 'intern'
-    ? "an intern key acts in its intern's workspace: remove --workspace"
-    : 'a management key belongs to an organization: remove --workspace'
-}
-
-async function made(
-  { store, by, rateLimitRpm: byDefault }: DatabaseHandle,
-  options: CreateOptions,
-): Promise<CreatedKey> {
-  const { kind, intern, organization, creator = null, user = null } = options
-  const rpm = rateOf(options)
-  const traits = {
-    ...limitsOf(options),
-    ...callLimitsFrom(options),
-    rateLimitBurst: burstFrom(options) ?? null,
-    allowedModels: allowedModelsOf(options) ?? null,
-    scopes: scopesOf(options) ?? null,
-    creatorUserId: creator,
-    externalUser: user,
-  }
-  const input = {
-    name: options.name,
-    rateLimitRpm: rpm === undefined ? byDefault : rpm,
-    expiresAt: options.expires ?? null,
-    traits,
-  }
-  if (kind !== 'intern')
-    return needKey(await createKey(store, { ...input, kind, ...(await ownerOf(store, options)) }, by))
-  const organizationId =
-    organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-  const internId = await idOf(store.sql, 'intern', intern ?? '')
-  return needKey(await createInternKey(store, { ...input, internId, organizationId }, by))
-}
-
-async function ownerOf(
-  store: Store,
-  options: CreateOptions,
-): Promise<Pick<KeyInput, 'organizationId' | 'workspaceId'>> {
-  const mayBeAny = options.organization === undefined && options.workspace !== undefined
-  const organizationId = mayBeAny
-    ? null
-    : need(await findOrganization(store.sql, options.organization ?? null)).id
-  if (options.kind === 'management' && organizationId !== null) return { organizationId, workspaceId: null }
-  const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, organizationId))
-  return { organizationId: workspace.organizationId, workspaceId: workspace.id }
+function addRotate(group: Command): void {
+  const verb = ofKey(
+    group,
+    'rotate',
+    'replace a key: create a new one, print it once, and keep the old one working for a while',
+  )
+  ROTATE.addTo(verb).action((named: string, options: Json) =>
+    withDatabase(async (database) => {
+      const by = { ...database.by, operation: 'cli.keys-rotate' }
+      const rotation = need(rotationOf(ROTATE.from(options)))
+      const { ref, lookup } = await refOf(database, named)
+      const { apiKey, key, previous } = need(await keysOf(database).rotate(ref, rotation, by), lookup)
+      const endsAt = previous.expiresAt.toISOString()
+      print(
+        options,
+        { key, ...wireOf(apiKey), previous: { hash: previous.hash, expires_at: endsAt } },
+        `${key}\nhash ${apiKey.hash}\nThe key is not shown again. The old key works until ${endsAt}.`,
+      )
+    }),
+  )
 }
 
 /**

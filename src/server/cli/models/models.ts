@@ -13,7 +13,7 @@ import { linesOf, loadChosenModels } from '../parts/load-models.ts'
 import { usdText } from '../../../schemas/money/costs.ts'
 
 /** `models list`, `models explain`, `catalog check`. */
-export function addModelVerbs(program: Command, outcome: { code: number | null }): void {
+export function addTo(program: Command, outcome: { code: number | null }): void {
   const models = program.command('models').description('list and explain models')
   addVerb(models, 'list', 'list all models of the catalogue').action((options: { json?: boolean }) => {
     const { config, providerKeys } = loadGeneration()

@@ -10,7 +10,7 @@ interface Options {
 }
 
 /** `accept-restore`. */
-export function addAcceptRestoreVerb(program: Command): void {
+export function addTo(program: Command): void {
   addVerb(
     program,
     'accept-restore',

@@ -1,90 +1,65 @@
-import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
-import { BUDGET_INTERVALS } from '../../../schemas/money/budgets.ts'
+import { Argument, InvalidArgumentError, type Command } from 'commander'
+import { BUDGET_INTERVALS, BudgetBody } from '../../../schemas/money/budgets.ts'
 import { USD_MAX } from '../../../schemas/money/money-limits.ts'
 import { budgetWire } from '../../operations/money/budget-answers.ts'
-import type { Budget, BudgetRef, Budgets, WorkspaceRef } from '../../ports/money/budgets.ts'
+import type { Budget, BudgetRef, Budgets } from '../../ports/money/budgets.ts'
 import type { Span } from '../../ports/money/money.ts'
 import { openBudgets } from '../../store/money/budgets.ts'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
+import { ofWorkspace, workspaceOf, type PlaceOptions } from '../parts/places.ts'
+import { optionsOf } from '../parts/shape-options.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 import { nanoOfUsd, usdText } from '../../../schemas/money/costs.ts'
 
-interface Options {
-  readonly json?: boolean
-  readonly organization?: string
-}
-
-interface PutOptions extends Options {
-  readonly includeByok?: 'on' | 'off'
-}
+const PUT = optionsOf(BudgetBody, { include_byok_in_budgets: '--include-byok <on|off>' })
 
 /** `budgets list|get|put|delete`. */
-export function addBudgetVerbs(program: Command): void {
+export function addTo(program: Command): void {
   const group = program
     .command('budgets')
     .description('manage workspace budgets: daily, weekly, monthly and lifetime')
-  budgetVerb(group, 'list', 'list the budgets of a workspace').action((workspace: string, options: Options) =>
+  ofWorkspace(addVerb(group, 'list', 'list the budgets of a workspace')).action(
+    (workspace: string, options: PlaceOptions) =>
+      withBudgets(async (budgets, database) => {
+        const { organizationId, id } = await workspaceOf(database, workspace, options)
+        const all = need(await budgets.list({ organizationId, workspace: id }))
+        const value = { data: all.budgets.map(budgetWire), include_byok_in_budgets: all.countsByok }
+        print(options, value, tableOf(all.budgets) + byokLine(all.countsByok))
+      }),
+  )
+  ofBudget(group, 'get', 'show one budget').action((workspace: string, span: Span, options: PlaceOptions) =>
+    withBudgets(async (budgets, database) =>
+      printOne(options, need(await budgets.get(await refOf(database, { workspace, span }, options)))),
+    ),
+  )
+  const put = ofBudget(group, 'put', 'set a budget; a longer interval needs a larger limit').addArgument(
+    new Argument('<usd>', 'limit in USD, up to nine decimal places').argParser(limitOf),
+  )
+  PUT.addTo(put).action((workspace: string, span: Span, limitNano: bigint, options: PlaceOptions) =>
     withBudgets(async (budgets, database) => {
-      const all = need(await budgets.list(await workspaceOf(database, workspace, options)))
-      const value = { data: all.budgets.map(budgetWire), include_byok_in_budgets: all.countsByok }
-      print(options, value, tableOf(all.budgets) + byokLine(all.countsByok))
+      const { include_byok_in_budgets: countsByok } = PUT.from(options)
+      const input = { limitNano, ...(countsByok !== undefined && { countsByok }) }
+      const by = { ...database.by, operation: 'cli.budgets-put' }
+      const ref = await refOf(database, { workspace, span }, options)
+      printOne(options, need(await budgets.put(ref, input, by)))
     }),
   )
-  budgetVerb(group, 'get', 'show one budget')
-    .addArgument(interval())
-    .action((workspace: string, span: Span, options: Options) =>
+  ofBudget(group, 'delete', 'delete a budget; past spend stays on record').action(
+    (workspace: string, span: Span, options: PlaceOptions) =>
       withBudgets(async (budgets, database) => {
-        const { budget, countsByok } = need(
-          await budgets.get(await refOf(database, { workspace, span }, options)),
-        )
-        print(
-          options,
-          { data: budgetWire(budget), include_byok_in_budgets: countsByok },
-          tableOf([budget]) + byokLine(countsByok),
-        )
-      }),
-    )
-  budgetVerb(group, 'put', 'set a budget; a longer interval needs a larger limit')
-    .addArgument(interval())
-    .addArgument(new Argument('<usd>', 'limit in USD, up to nine decimal places').argParser(limitOf))
-    .addOption(
-      new Option(
-        '--include-byok <on|off>',
-        "whether spend on the workspace's own provider keys counts; default: unchanged",
-      ).choices(['on', 'off']),
-    )
-    .action((workspace: string, span: Span, limitNano: bigint, options: PutOptions) =>
-      withBudgets(async (budgets, database) => {
-        const input = {
-          limitNano,
-          ...(options.includeByok !== undefined && { countsByok: options.includeByok === 'on' }),
-        }
-        const by = { ...database.by, operation: 'cli.budgets-put' }
-        const { budget, countsByok } = need(
-          await budgets.put(await refOf(database, { workspace, span }, options), input, by),
-        )
-        print(
-          options,
-          { data: budgetWire(budget), include_byok_in_budgets: countsByok },
-          tableOf([budget]) + byokLine(countsByok),
-        )
-      }),
-    )
-  budgetVerb(group, 'delete', 'delete a budget; past spend stays on record')
-    .addArgument(interval())
-    .action((workspace: string, span: Span, options: Options) =>
-      withBudgets(async (budgets, database) => {
-        need(
-          await budgets.remove(await refOf(database, { workspace, span }, options), {
-            ...database.by,
-            operation: 'cli.budgets-delete',
-          }),
-        )
+        const by = { ...database.by, operation: 'cli.budgets-delete' }
+        need(await budgets.remove(await refOf(database, { workspace, span }, options), by))
         print(options, { deleted: true }, `no ${span} budget`)
       }),
-    )
+  )
+}
+
+function printOne(
+  options: PlaceOptions,
+  { budget, countsByok }: { readonly budget: Budget; readonly countsByok: boolean },
+): void {
+  const value = { data: budgetWire(budget), include_byok_in_budgets: countsByok }
+  print(options, value, tableOf([budget]) + byokLine(countsByok))
 }
 
 /** Parses an amount of USD as a person writes it. */
@@ -104,37 +79,23 @@ export function limitOf(text: string): bigint {
   return nano
 }
 
-function interval(): Argument {
-  return new Argument('<interval>').choices(BUDGET_INTERVALS)
-}
-
-function budgetVerb(group: Command, name: string, description: string): Command {
-  return addVerb(group, name, description)
-    .argument('<workspace>', 'workspace id or slug')
-    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
+function ofBudget(group: Command, name: string, description: string): Command {
+  return ofWorkspace(addVerb(group, name, description)).addArgument(
+    new Argument('<interval>').choices(BUDGET_INTERVALS),
+  )
 }
 
 function withBudgets(use: (budgets: Budgets, database: DatabaseHandle) => Promise<void>): Promise<void> {
   return withDatabase((database) => use(openBudgets({ store: database.store, hints: database }), database))
 }
 
-async function workspaceOf(
-  { store }: DatabaseHandle,
-  reference: string,
-  { organization }: Options,
-): Promise<WorkspaceRef> {
-  const organizationId =
-    organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-  const workspace = need(await findWorkspace(store.sql, reference, organizationId))
-  return { organizationId: workspace.organizationId, workspace: workspace.id }
-}
-
 async function refOf(
   database: DatabaseHandle,
   { workspace, span }: { workspace: string; span: Span },
-  options: Options,
+  options: PlaceOptions,
 ): Promise<BudgetRef> {
-  return { ...(await workspaceOf(database, workspace, options)), span }
+  const { organizationId, id } = await workspaceOf(database, workspace, options)
+  return { organizationId, workspace: id, span }
 }
 
 function byokLine(countsByok: boolean): string {

@@ -3,26 +3,21 @@ import { CREDIT_NOTE_CHARS_MAX } from '../../../schemas/money/money-limits.ts'
 import { creditTotals } from '../../operations/money/credit-answers.ts'
 import type { CreditEntry, CreditState } from '../../ports/money/credits.ts'
 import { listCredits, openCredits } from '../../store/money/credits.ts'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
+import { need, withDatabase } from '../parts/database.ts'
+import { inOrganization, organizationOf, type PlaceOptions } from '../parts/places.ts'
 import { usdAmountOf } from './budgets.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 import { usdOfNano, usdText } from '../../../schemas/money/costs.ts'
 
-interface Options {
-  readonly json?: boolean
-  readonly organization?: string
-}
-
 /** `credits add|show|list`. */
-export function addCreditVerbs(program: Command): void {
+export function addTo(program: Command): void {
   const group = program
     .command('credits')
     .description('manage organization credit; unlimited until the first top-up')
   creditVerb(group, 'add', 'add credit; a negative amount is a correction')
     .addArgument(new Argument('<usd>', 'amount in USD, up to nine decimal places').argParser(amountOf))
     .requiredOption('--note <text>', 'reason for the entry', noteOf)
-    .action((amountNano: bigint, options: Options & { note: string }) =>
+    .action((amountNano: bigint, options: PlaceOptions & { note: string }) =>
       withDatabase(async (database) => {
         const organizationId = await organizationOf(database, options)
         const credits = openCredits({ store: database.store, hints: database })
@@ -37,14 +32,14 @@ export function addCreditVerbs(program: Command): void {
         )
       }),
     )
-  creditVerb(group, 'show', 'show remaining credit and spend').action((options: Options) =>
+  creditVerb(group, 'show', 'show remaining credit and spend').action((options: PlaceOptions) =>
     withDatabase(async (database) => {
       const credits = openCredits({ store: database.store, hints: database })
       const state = need(await credits.get(await organizationOf(database, options)))
       print(options, { data: creditTotals(state) }, linesOf(state))
     }),
   )
-  creditVerb(group, 'list', 'list the credit entries, newest first').action((options: Options) =>
+  creditVerb(group, 'list', 'list the credit entries, newest first').action((options: PlaceOptions) =>
     withDatabase(async (database) => {
       const entries = need(await listCredits(database.store, await organizationOf(database, options)))
       const rows = entries.map((entry) => [
@@ -60,14 +55,7 @@ export function addCreditVerbs(program: Command): void {
 }
 
 function creditVerb(group: Command, name: string, description: string): Command {
-  return addVerb(group, name, description).option(
-    '--organization <ref>',
-    'organization id or name; optional if there is only one',
-  )
-}
-
-async function organizationOf({ store }: DatabaseHandle, { organization }: Options): Promise<string> {
-  return need(await findOrganization(store.sql, organization ?? null)).id
+  return inOrganization(addVerb(group, name, description), 'only')
 }
 
 function amountOf(text: string): bigint {

@@ -1,5 +1,4 @@
-import { InvalidArgumentError, type Command } from 'commander'
-import { isDay } from '../../../schemas/money/activity.ts'
+import type { Command } from 'commander'
 import { checkLedger, type LedgerCheck } from '../../store/money/repair/check.ts'
 import { closeNode, journalsOf, type NodeJournals } from '../../store/money/repair/close-node.ts'
 import { exportLedger } from '../../store/money/repair/export.ts'
@@ -8,11 +7,11 @@ import { journalsFolder, segmentFiles } from '../../journal/segments.ts'
 import { isId } from '../../store/base/ids.ts'
 import type { Queryable } from '../../store/base/open.ts'
 import { openLender } from '../../store/money/lender.ts'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
+import { inOrganization, organizationIfAny, type PlaceOptions } from '../parts/places.ts'
 import { idIfAny } from '../parts/reference.ts'
 import { stderrLog } from '../parts/stderr-log.ts'
-import { addVerb, CliFailure, countOf, loadGeneration, print, table } from '../parts/verb.ts'
+import { addVerb, CliFailure, countOf, dayOf, loadGeneration, print, table } from '../parts/verb.ts'
 import { usdText } from '../../../schemas/money/costs.ts'
 
 const FORFEITS_LISTED_DEFAULT = 100
@@ -24,15 +23,13 @@ interface Inputs {
   readonly before?: string
 }
 
-interface ExportOptions {
-  readonly csv?: boolean
+interface ExportOptions extends PlaceOptions {
   readonly from?: string
   readonly to?: string
-  readonly organization?: string
 }
 
 /** `ledger check|export|close-node|forfeits|forgive`. */
-export function addLedgerVerbs(program: Command): void {
+export function addTo(program: Command): void {
   const group = program.command('ledger').description('check and export the ledger of all calls')
   addVerb(
     group,
@@ -41,13 +38,10 @@ export function addLedgerVerbs(program: Command): void {
   ).action((options: { json?: boolean }) =>
     withDatabase(async ({ store }) => tellCheck(options, need(await checkLedger(store)))),
   )
-  group
-    .command('export')
-    .description('write the ledger to standard output')
+  inOrganization(group.command('export').description('write the ledger to standard output'), 'all')
     .requiredOption('--csv', 'write CSV (RFC 4180) with a header line')
     .option('--from <day>', 'first day, such as 2026-01-01', dayOf)
     .option('--to <day>', 'last day', dayOf)
-    .option('--organization <ref>', 'organization id or name; default: all organizations')
     .action((options: ExportOptions) => withDatabase((database) => exportCsv(database, options)))
   addCloseNode(group)
   wished(
@@ -216,18 +210,15 @@ function tellCheck(options: { readonly json?: boolean }, { sums, differences, co
   if (count > 0) throw new CliFailure(`the ledger does not balance: ${count} differences`)
 }
 
-async function exportCsv(
-  { store }: DatabaseHandle,
-  { from, to, organization }: ExportOptions,
-): Promise<void> {
-  const organizationId =
-    organization === undefined ? undefined : need(await findOrganization(store.sql, organization)).id
+async function exportCsv(database: DatabaseHandle, options: ExportOptions): Promise<void> {
+  const { from, to } = options
+  const organizationId = await organizationIfAny(database, options)
   await exportLedger(
-    store,
+    database.store,
     {
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
-      ...(organizationId !== undefined && { organizationId }),
+      ...(organizationId !== null && { organizationId }),
     },
     process.stdout,
   )
@@ -265,9 +256,4 @@ function wireOf(forfeit: Forfeit): object {
     cost_nano_usd: String(forfeit.costNano),
     released_nano_usd: String(forfeit.releasedNano),
   }
-}
-
-function dayOf(text: string): string {
-  if (!isDay(text)) throw new InvalidArgumentError('Expected a day such as 2026-01-31.')
-  return text
 }

@@ -1,19 +1,15 @@
-import { InvalidArgumentError, Option, type Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { faultOfDays } from '../../../schemas/money/activity.ts'
 import { ACTIVITY_DAYS_MAX } from '../../../schemas/money/money-limits.ts'
 import { activitySums } from '../../operations/money/activity-answers.ts'
 import type { ActivitySums } from '../../ports/money/activity.ts'
 import { ACTIVITY_GROUPS, sumActivity, type ActivityGroup } from '../../store/money/activity.ts'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
-import { addVerb, print, table } from '../parts/verb.ts'
+import { inOrganization, organizationOf, workspaceOf, type PlaceOptions } from '../parts/places.ts'
+import { addVerb, dayOf, print, table } from '../parts/verb.ts'
 import { usdText } from '../../../schemas/money/costs.ts'
 
-interface Options {
-  readonly json?: boolean
-  readonly organization?: string
-  readonly workspace?: string
+interface Options extends PlaceOptions {
   readonly from?: string
   readonly to?: string
   readonly by: ActivityGroup
@@ -29,8 +25,8 @@ const HEADS: Readonly<Record<ActivityGroup, string>> = {
 const HASH_DIGITS = 12
 
 /** `usage`: the spend, with totals. */
-export function addUsageVerb(program: Command): void {
-  addVerb(program, 'usage', 'show spend by day, key, workspace or model')
+export function addTo(program: Command): void {
+  inOrganization(addVerb(program, 'usage', 'show spend by day, key, workspace or model'), 'only')
     .addOption(new Option('--by <what>', 'group by').choices(ACTIVITY_GROUPS).default('day'))
     .option('--from <day>', 'first day (UTC), such as 2027-01-01; default: 29 days before --to', dayOf)
     .option(
@@ -39,7 +35,6 @@ export function addUsageVerb(program: Command): void {
       dayOf,
     )
     .option('--workspace <ref>', 'only this workspace (id or slug)')
-    .option('--organization <ref>', 'organization id or name; optional if there is only one')
     .action((options: Options, command: Command) => {
       const fault = faultOfDays(options)
       if (fault !== null)
@@ -50,14 +45,14 @@ export function addUsageVerb(program: Command): void {
     })
 }
 
-async function report({ store }: DatabaseHandle, options: Options): Promise<void> {
+async function report(database: DatabaseHandle, options: Options): Promise<void> {
   const { by, from, to, workspace } = options
-  const organizationId = need(await findOrganization(store.sql, options.organization ?? null)).id
+  const organization = await organizationOf(database, options)
   const workspaceId =
-    workspace === undefined ? undefined : need(await findWorkspace(store.sql, workspace, organizationId)).id
+    workspace === undefined ? undefined : (await workspaceOf(database, workspace, { organization })).id
   const found = need(
-    await sumActivity(store, {
-      organizationId,
+    await sumActivity(database.store, {
+      organizationId: organization,
       by,
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
@@ -92,10 +87,4 @@ function cellsOf(sums: ActivitySums): readonly string[] {
   const cached = tokens === 0n ? '' : `${(cachedTokens * 100n) / tokens} %`
   const usd = [spentNano, byokNano, forfeitedNano].map(usdText)
   return [String(requests), String(tokens), cached, String(outputTokens), ...usd]
-}
-
-function dayOf(text: string): string {
-  const fault = faultOfDays({ from: text })
-  if (fault !== null) throw new InvalidArgumentError(`Expected ${fault.expected}.`)
-  return text
 }

@@ -19,7 +19,7 @@ interface BackupOptions {
 }
 
 /** `backup` and `restore`. */
-export function addBackupVerbs(program: Command): void {
+export function addTo(program: Command): void {
   addVerb(program, 'backup', 'copy everything into a new folder, also while the node runs')
     .argument('<folder>', 'new or empty folder')
     .option(

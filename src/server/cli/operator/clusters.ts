@@ -16,7 +16,7 @@ interface Options {
 }
 
 /** `clusters list`, `clusters remove`: embedded Postgres that root keeps outside of the data directories. */
-export function addClusterVerbs(program: Command): void {
+export function addTo(program: Command): void {
   const clusters = program
     .command('clusters')
     .description('manage the embedded Postgres data of nodes that run as root')

@@ -21,7 +21,7 @@ fish:  sluice completion fish | source                      in ~/.config/fish/co
 `
 
 /** `completion`: prints the script for the program that it is part of, which must have every verb. */
-export function addCompletion(program: Command): void {
+export function addTo(program: Command): void {
   addVerb(program, 'completion', 'print a completion script for a shell')
     .addArgument(new Argument('<shell>', 'shell').choices([...SHELLS]))
     .addHelpText('after', HOW)

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { addVerb, loadGeneration, print } from '../parts/verb.ts'
 
 /** `config print`. */
-export function addConfigVerbs(program: Command): void {
+export function addTo(program: Command): void {
   const config = program.command('config').description('show the configuration')
   const verb = addVerb(config, 'print', 'print the effective settings with secrets masked')
   verb.action((options: { json?: boolean }) => {

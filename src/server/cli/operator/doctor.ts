@@ -14,7 +14,7 @@ interface Options {
  * `doctor`: exit code 1 after a problem, and with `--strict` after a warning. Decision: a warning keeps no
  * node from working, so that a script which waits for a node that works does not fail by it.
  */
-export function addDoctor(program: Command, outcome: { code: number | null }): void {
+export function addTo(program: Command, outcome: { code: number | null }): void {
   addVerb(program, 'doctor', 'check this machine and installation for problems and suggest fixes (read-only)')
     .option('--strict', 'also exit with code 1 on warnings')
     .action(async (options: Options) => {

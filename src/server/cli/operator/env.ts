@@ -46,7 +46,7 @@ fish:           ${name} env --with-key --shell fish | source
 PowerShell:     ${name} env --with-key --shell powershell | Out-String | Invoke-Expression`
 
 /** `env`. */
-export function addEnv(program: Command): void {
+export function addTo(program: Command): void {
   addVerb(
     program,
     'env',

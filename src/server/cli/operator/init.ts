@@ -39,7 +39,7 @@ interface Options {
 const FILE = 'sluice.json'
 
 /** `init`. */
-export function addInit(program: Command): void {
+export function addTo(program: Command): void {
   const verb = addVerb(
     program,
     'init',

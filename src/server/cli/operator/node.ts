@@ -5,7 +5,7 @@ import { runningNode } from '../parts/running-node.ts'
 import { addVerb, CliFailure, loadGeneration, print, tell } from '../parts/verb.ts'
 
 /** `serve`, `migrate`, `reload`. */
-export function addNodeVerbs(program: Command, outcome: { code: number | null }): void {
+export function addTo(program: Command, outcome: { code: number | null }): void {
   addVerb(program, 'serve', 'run a node until it is stopped').action(async () => {
     const { serve } = await import('../../main.ts')
     outcome.code = await serve()

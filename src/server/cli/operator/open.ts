@@ -10,7 +10,7 @@ interface Options {
 }
 
 /** `open`. */
-export function addOpen(program: Command): void {
+export function addTo(program: Command): void {
   addVerb(program, 'open', 'open the dashboard of the running node in a browser and print its address')
     .option('--print', 'only print the address (implied without a terminal)')
     .action(async (options: Options) => {

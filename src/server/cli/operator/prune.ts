@@ -14,7 +14,7 @@ interface Options {
 }
 
 /** `prune`. */
-export function addPruneVerb(program: Command): void {
+export function addTo(program: Command): void {
   addVerb(
     program,
     'prune',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 /** The roles that the supervisor forks: hidden, since people do not type them. */
-export function addRoles(program: Command, outcome: { code: number | null }): void {
+export function addTo(program: Command, outcome: { code: number | null }): void {
   for (const [name, role] of [
     ['front', 'front'],
     ['spare', 'front'],

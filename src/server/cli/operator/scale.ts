@@ -12,7 +12,7 @@ interface Options {
 }
 
 /** `scale`. */
-export function addScaleVerb(program: Command): void {
+export function addTo(program: Command): void {
   const verb = addVerb(
     program,
     'scale',

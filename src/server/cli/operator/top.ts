@@ -21,7 +21,7 @@ interface Options {
 const PRINTED_COLUMNS = 120
 
 /** `top`. */
-export function addTop(program: Command): void {
+export function addTo(program: Command): void {
   addVerb(program, 'top', 'show load and problems of the running node, updated every second; q quits')
     .option(
       '--key-file <file>',

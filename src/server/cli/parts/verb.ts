@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { isDay } from '../../../schemas/money/activity.ts'
 import { commandName, ConfigInvalid, hasColour, readConfig, type Generation } from '../../config.ts'
 import { asCalled } from '../../config/program-name.ts'
 import { escapeControls, escapeControlsInJson, escapeControlsInLines } from './terminal-text.ts'
@@ -80,6 +81,12 @@ export function timeOf(text: string): Date {
   if (Number.isNaN(time.getTime()))
     throw new InvalidArgumentError('Expected a time such as 2026-01-31T00:00:00Z.')
   return time
+}
+
+/** Parses an option with a day. */
+export function dayOf(text: string): string {
+  if (!isDay(text)) throw new InvalidArgumentError('Expected a day such as 2026-01-31.')
+  return text
 }
 
 /** Reads the configuration. Throws `ConfigInvalid`. */

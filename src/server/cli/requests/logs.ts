@@ -1,72 +1,78 @@
 import { once } from 'node:events'
 import { setTimeout as after } from 'node:timers/promises'
 import { Option, type Command } from 'commander'
-import { Compile } from 'typebox/compile'
 import { FAILURES, textOf, type FailureName } from '../../../schemas/failures.ts'
 import { failureWords } from '../../../schemas/failure-words.ts'
 import { reasonText } from '../../../schemas/requests/failure-reason.ts'
 import { REQUESTS_PAGE_MAX } from '../../../schemas/requests/request-limits.ts'
-import { ListRequestsQuery, REQUEST_FORMATS, type RequestShape } from '../../../schemas/requests/requests.ts'
+import { fits } from '../../../schemas/fits.ts'
+import { expectedBy } from '../../../schemas/issues.ts'
+import {
+  ListRequestsQuery,
+  REQUEST_FORMATS,
+  type RequestFormat,
+  type RequestShape,
+} from '../../../schemas/requests/requests.ts'
 import { requestWire } from '../../operations/requests/request-answers.ts'
 import { requestQueryOf } from '../../operations/requests/request-query.ts'
 import { csvOf } from '../../operations/requests/request-tables.ts'
 import type { LoggedRequest, RequestQuery } from '../../ports/requests/request-log.ts'
 import type { Store } from '../../store/base/open.ts'
 import { findRequests } from '../../store/requests/request-search.ts'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { need, withDatabase } from '../parts/database.ts'
+import { inOrganization, organizationOf, type PlaceOptions } from '../parts/places.ts'
 import { idIfAny } from '../parts/reference.ts'
+import { optionsOf } from '../parts/shape-options.ts'
 import { escapeControlsInJson, escapeControlsInLines } from '../parts/terminal-text.ts'
 import { addVerb, CliFailure, countOf, table, timeOf } from '../parts/verb.ts'
 
-interface Options {
-  readonly organization?: string
-  readonly workspace?: string
-  readonly key?: string
-  readonly requestId?: string
-  readonly operation?: string
-  readonly model?: string
-  readonly provider?: string
-  readonly status?: string
-  readonly error?: string
-  readonly failed?: true
-  readonly left?: true
-  readonly minDuration?: string
-  readonly minCost?: string
-  readonly from?: Date
-  readonly to?: Date
+interface Options extends PlaceOptions {
   readonly unauthenticated?: true
   readonly limit: number
   readonly follow?: true
-  readonly format?: 'json' | 'csv' | 'ndjson'
-  readonly json?: boolean
+  readonly format?: RequestFormat
 }
 
 const LISTED_DEFAULT = 50
 
+const isoOf = (text: string): string => timeOf(text).toISOString()
+
+const ASKED = optionsOf(ListRequestsQuery, {
+  failed: { flags: '--failed', about: 'only failed calls' },
+  left: { flags: '--left', about: 'only calls whose client disconnected before the end of the answer' },
+  key: {
+    flags: '--key <ref>',
+    about: 'only calls of this key (name, hash or hash prefix)',
+    parse: String,
+  },
+  model: { flags: '--model <id>', about: 'only calls of this model' },
+  provider: {
+    flags: '--provider <slug>',
+    about: 'only calls whose answer or last failure came from this provider',
+  },
+  status: { flags: '--status <status>', about: 'only calls with this status, such as 429 or 5xx' },
+  error_type: { flags: '--error <type>', about: 'only calls with this error, such as rate_limited' },
+  operation: { flags: '--operation <id>', about: 'only calls of this operation, such as embeddings.create' },
+  workspace_id: { flags: '--workspace <ref>', about: 'only calls of this workspace (id or slug)' },
+  request_id: {
+    flags: '--request-id <id>',
+    about: 'only the call with this x-request-id; logged about a second after the call ends',
+  },
+  min_duration_ms: '--min-duration <ms>',
+  min_cost_usd: '--min-cost <usd>',
+  from: { flags: '--from <time>', parse: isoOf },
+  to: { flags: '--to <time>', parse: isoOf },
+})
+
 /** `logs`. */
-export function addLogsVerb(program: Command): void {
-  addVerb(program, 'logs', 'show the request log, newest calls first: caller, model, failure and cost')
-    .option('-f, --follow', 'show calls as they finish, until Ctrl+C')
-    .option('--failed', 'only failed calls')
-    .option('--left', 'only calls whose client disconnected before the end of the answer')
-    .option('--key <ref>', 'only calls of this key (name, hash or hash prefix)')
-    .option('--model <id>', 'only calls of this model')
-    .option('--provider <slug>', 'only calls whose answer or last failure came from this provider')
-    .option('--status <status>', 'only calls with this status, such as 429 or 5xx')
-    .option('--error <type>', 'only calls with this error, such as rate_limited')
-    .option('--operation <id>', 'only calls of this operation, such as embeddings.create')
-    .option('--workspace <ref>', 'only calls of this workspace (id or slug)')
-    .option(
-      '--request-id <id>',
-      'only the call with this x-request-id; logged about a second after the call ends',
-    )
-    .option('--min-duration <ms>', 'only calls that took at least this many milliseconds')
-    .option('--min-cost <usd>', 'only calls that cost at least this many USD')
-    .option('--from <time>', 'only calls that ended at or after this time (ISO 8601)', timeOf)
-    .option('--to <time>', 'only calls that ended before this time', timeOf)
+export function addTo(program: Command): void {
+  const verb = addVerb(
+    program,
+    'logs',
+    'show the request log, newest calls first: caller, model, failure and cost',
+  ).option('-f, --follow', 'show calls as they finish, until Ctrl+C')
+  inOrganization(ASKED.addTo(verb), 'only')
     .option('--unauthenticated', 'only calls without a valid key, which do not belong to an organization')
-    .option('--organization <ref>', 'organization id or name; optional if there is only one')
     .option('--limit <count>', 'maximum number of calls', countOf, LISTED_DEFAULT)
     .addOption(
       new Option('--format <form>', 'print csv or ndjson instead of a table').choices(REQUEST_FORMATS),
@@ -75,11 +81,8 @@ export function addLogsVerb(program: Command): void {
 }
 
 async function logs(store: Store, options: Options): Promise<void> {
-  const organizationId =
-    options.unauthenticated === true
-      ? null
-      : need(await findOrganization(store.sql, options.organization ?? null)).id
-  const query = { organizationId, ...askedOf({ ...options, ...(await keyOf(store, options)) }) }
+  const organizationId = options.unauthenticated === true ? null : await organizationOf({ store }, options)
+  const query = { organizationId, ...need(requestQueryOf(await askedOf(store, options))) }
   if (options.follow !== true) return printRows(options, await pagesOf(store, query, options.limit))
   const ended = once(process, 'SIGINT').then(() => false)
   const rows = followed({
@@ -90,10 +93,19 @@ async function logs(store: Store, options: Options): Promise<void> {
   for await (const some of rows) printRows({ ...options, isFollowing: true }, some)
 }
 
-/** The hash of a key that there is; another text may be the hash of a revoked key, or the beginning of it. */
-async function keyOf({ sql }: Store, { key }: Options): Promise<Pick<Options, 'key'>> {
-  return key === undefined ? {} : { key: await idIfAny(sql, 'key', key) }
+/**
+ * The options as the operation would be asked, with the hash of a key that there is: another text may be the
+ * hash of a revoked key, or the beginning of it. Throws CliFailure.
+ */
+async function askedOf({ sql }: Store, options: Options): Promise<ListRequestsQuery> {
+  const asked = ASKED.from(options)
+  if (asked.key === undefined) return asked
+  const key = await idIfAny(sql, 'key', asked.key)
+  if (fits(KEY, key)) return { ...asked, key }
+  throw new CliFailure(`--key takes ${expectedBy(KEY)}`)
 }
+
+const { key: KEY } = ListRequestsQuery.properties
 
 /** All pages until there are enough rows. */
 async function pagesOf(store: Store, query: RequestQuery, most: number): Promise<readonly LoggedRequest[]> {
@@ -106,43 +118,6 @@ async function pagesOf(store: Store, query: RequestQuery, most: number): Promise
     before = page.next
   }
   return found
-}
-
-const CHECKS = new Map(
-  Object.entries(ListRequestsQuery.properties).map(([name, shape]) => [name, Compile(shape)]),
-)
-
-/** The options as the operation would be asked. Throws CliFailure. */
-function askedOf(options: Options): Omit<RequestQuery, 'organizationId'> {
-  const { from, to, minDuration, minCost } = options
-  const given: readonly (readonly [option: string, name: keyof ListRequestsQuery, value: unknown])[] = [
-    ['workspace', 'workspace_id', options.workspace],
-    ['key', 'key', options.key],
-    ['request-id', 'request_id', options.requestId],
-    ['operation', 'operation', options.operation],
-    ['model', 'model', options.model],
-    ['provider', 'provider', options.provider],
-    ['status', 'status', options.status],
-    ['error', 'error_type', options.error],
-    ['failed', 'failed', options.failed],
-    ['left', 'left', options.left],
-    ['min-duration', 'min_duration_ms', minDuration === undefined ? undefined : Number(minDuration)],
-    ['min-cost', 'min_cost_usd', minCost === undefined ? undefined : Number(minCost)],
-    ['from', 'from', from?.toISOString()],
-    ['to', 'to', to?.toISOString()],
-  ]
-  const query: Record<string, unknown> = {}
-  for (const [option, name, value] of given) {
-    if (value === undefined) continue
-    if (CHECKS.get(name)?.Check(value) === false) throw new CliFailure(wrong(option, name))
-    query[name] = value
-  }
-  return need(requestQueryOf(query))
-}
-
-function wrong(option: string, name: keyof ListRequestsQuery): string {
-  const shape = ListRequestsQuery.properties[name]
-  return `--${option} takes ${'title' in shape ? String(shape.title) : 'a number, at least 0'}`
 }
 
 function printRows(

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
 import {
   createScimToken,
   listScimTokens,
@@ -8,33 +7,26 @@ import {
 } from '../../store/scim/scim-tokens.ts'
 import { nameOf, need, withDatabase } from '../parts/database.ts'
 import { expiryOf } from '../keys/key-options.ts'
+import { inOrganization, organizationIfAny, organizationOf, type PlaceOptions } from '../parts/places.ts'
 import { idOf } from '../parts/reference.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
-interface Options {
-  readonly json?: boolean
-  readonly organization?: string
-}
-
 /** `scim tokens create|list|revoke`. */
-export function addScimVerbs(program: Command): void {
+export function addTo(program: Command): void {
   const scim = program.command('scim').description('manage SCIM provisioning by identity providers')
   const group = scim.command('tokens').description('manage bearer tokens of identity providers')
   addCreate(group)
-  addVerb(group, 'list', 'list tokens, newest first; their values are not shown')
-    .option('--organization <ref>', 'organization id or name; default: all organizations')
-    .action((options: Options) =>
-      withDatabase(async ({ store }) => {
-        const { organization } = options
-        const organizationId =
-          organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-        const tokens = need(await listScimTokens(store, organizationId))
-        print(options, { data: tokens.map(wireOf) }, tableOf(tokens))
-      }),
-    )
+  const list = addVerb(group, 'list', 'list tokens, newest first; their values are not shown')
+  inOrganization(list, 'all').action((options: PlaceOptions) =>
+    withDatabase(async (database) => {
+      const organizationId = await organizationIfAny(database, options)
+      const tokens = need(await listScimTokens(database.store, organizationId))
+      print(options, { data: tokens.map(wireOf) }, tableOf(tokens))
+    }),
+  )
   addVerb(group, 'revoke', 'delete a token permanently on all nodes')
     .argument('<token>', 'token name, id or id prefix')
-    .action((named: string, options: Options) =>
+    .action((named: string, options: PlaceOptions) =>
       withDatabase(async ({ store, publish, by }) => {
         const id = await idOf(store.sql, 'scim token', named)
         const change = need(await revokeScimToken(store, id, by), { name: id, list: 'scim tokens list' })
@@ -45,14 +37,14 @@ export function addScimVerbs(program: Command): void {
 }
 
 function addCreate(group: Command): void {
-  addVerb(group, 'create', 'create a token and print it once')
+  inOrganization(addVerb(group, 'create', 'create a token and print it once'), 'only')
     .requiredOption('--name <name>', 'name of the token, such as the name of the identity provider', nameOf)
-    .option('--organization <ref>', 'organization id or name; optional if there is only one')
     .option('--expires <instant>', 'expiry (ISO 8601 with an offset); default: never', expiryOf)
-    .action((options: Options & { readonly name: string; readonly expires?: Date }) =>
-      withDatabase(async ({ store, publish, by }) => {
-        const { name, organization = null, expires: expiresAt = null } = options
-        const { id: organizationId } = need(await findOrganization(store.sql, organization))
+    .action((options: PlaceOptions & { readonly name: string; readonly expires?: Date }) =>
+      withDatabase(async (database) => {
+        const { store, publish, by } = database
+        const { name, expires: expiresAt = null } = options
+        const organizationId = await organizationOf(database, options)
         const { token, key, change } = need(
           await createScimToken(store, { organizationId, name, expiresAt }, by),
         )

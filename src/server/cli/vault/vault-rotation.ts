@@ -5,14 +5,13 @@ import { resealSecret } from '../../../workers/seal-secrets.ts'
 import { openDataRotation } from '../../store/vault/data-rotation.ts'
 import { nodesOnOtherRootKey } from '../../store/nodes/fronts.ts'
 import type { Store } from '../../store/base/open.ts'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { aloneWithRootKeys, openRootRotation } from '../../store/vault/root-rotation.ts'
 import { openSecretRows } from '../../store/vault/secrets.ts'
-import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { rotateData, type DataRotation } from '../../vault/rotate-data.ts'
 import { rotateRoot, type RootRotation } from '../../vault/rotate-root.ts'
 import { VaultKeys } from '../../vault/vault-keys.ts'
 import { need, remedyOf, withDatabase } from '../parts/database.ts'
+import { inOrganization, workspaceOf, type PlaceOptions } from '../parts/places.ts'
 import { idOf } from '../parts/reference.ts'
 import { addConfirmRootVerb } from './root-key-copies.ts'
 import { newOwnRootKey, ownRootKeys } from './root-keys.ts'
@@ -44,9 +43,11 @@ export function addRotationVerbs(group: Command, outcome: Outcome): void {
         return runRoot({ store, by, options, outcome })
       }),
     )
-  addVerb(group, 'rotate-data', 'create new keys for vaults and encrypt every secret again')
+  inOrganization(
+    addVerb(group, 'rotate-data', 'create new keys for vaults and encrypt every secret again'),
+    'slug',
+  )
     .option('--workspace <ref>', 'workspace id or slug; default: all workspaces')
-    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
     .option('--vault <ref>', 'only this vault: id, id prefix, or name of an attachable vault')
     .option('--made-before <time>', 'only keys created before this time, to continue an interrupted run')
     .action((options: DataOptions) =>
@@ -117,9 +118,7 @@ async function untilFrontsWrapWith(store: Store, rootKeyId: string): Promise<voi
   }
 }
 
-interface DataOptions extends Options {
-  readonly workspace?: string
-  readonly organization?: string
+interface DataOptions extends PlaceOptions {
   readonly vault?: string
   readonly madeBefore?: string
 }
@@ -156,14 +155,13 @@ function noVault(vault: string): string {
   return `There is no such vault, or it has never had a secret. ${remedyOf({ name: vault, list: 'vault list' })}`
 }
 
-async function scopeOf(store: Store, { workspace, organization, vault }: DataOptions) {
+async function scopeOf(store: Store, options: DataOptions) {
+  const { workspace, vault } = options
   if (workspace === undefined) {
     return { workspaceId: null, vaultId: vault === undefined ? null : await idOf(store.sql, 'vault', vault) }
   }
   if (vault !== undefined) throw new CliFailure('give --workspace or --vault, not both')
-  const organizationId =
-    organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-  return { workspaceId: need(await findWorkspace(store.sql, workspace, organizationId)).id, vaultId: null }
+  return { workspaceId: (await workspaceOf({ store }, workspace, options)).id, vaultId: null }
 }
 
 /** A time as given: the store reads it to the microsecond. */

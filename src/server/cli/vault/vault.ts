@@ -5,56 +5,45 @@ import {
   listAttachableVaults,
   type AttachableVault,
 } from '../../store/vault/attachable-vaults.ts'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { nameOf, need, withDatabase } from '../parts/database.ts'
+import { inOrganization, organizationIfAny, workspaceOf, type PlaceOptions } from '../parts/places.ts'
 import { idOf } from '../parts/reference.ts'
 import { addRotationVerbs } from './vault-rotation.ts'
 import { addVaultSecretVerbs } from './vault-secrets.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
-interface Options {
-  readonly json?: boolean
-  readonly organization?: string
-}
-
 /** `vault create|list|delete`, the verbs of such a vault's secrets, and `rotate-root|rotate-data|status`. */
-export function addVaultVerbs(program: Command, outcome: { code: number | null }): void {
+export function addTo(program: Command, outcome: { code: number | null }): void {
   const group = program.command('vault').description('manage attachable vaults and the keys of all vaults')
   addRotationVerbs(group, outcome)
-  addVerb(group, 'create', 'create a vault that can be attached to interns of a workspace')
+  inOrganization(
+    addVerb(group, 'create', 'create a vault that can be attached to interns of a workspace'),
+    'slug',
+  )
     .requiredOption('--name <name>', 'name of the vault, unique in the workspace', nameOf)
     .requiredOption('--workspace <ref>', 'workspace id or slug')
-    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
-    .action((options: Options & { name: string; workspace: string }) =>
-      withDatabase(async ({ store, by }) => {
-        const { organization } = options
-        const id =
-          organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-        const { id: workspaceId, organizationId } = need(
-          await findWorkspace(store.sql, options.workspace, id),
-        )
+    .action((options: PlaceOptions & { name: string }) =>
+      withDatabase(async (database) => {
+        const { store, by } = database
+        const { id: workspaceId, organizationId } = await workspaceOf(database, options.workspace, options)
         const vault = need(
           await createAttachableVault(store, { organizationId, workspaceId, name: options.name }, by),
         )
         print(options, wireOf(vault), vault.id)
       }),
     )
-  addVerb(group, 'list', 'list attachable vaults')
-    .option('--organization <ref>', 'organization id or name; default: all organizations')
-    .action((options: Options) =>
-      withDatabase(async ({ store }) => {
-        const { organization } = options
-        const id =
-          organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-        const vaults = need(await listAttachableVaults(store, id))
-        const rows = vaults.map((vault) => [vault.id, vault.name, String(vault.secrets), vault.workspaceId])
-        print(options, { data: vaults.map(wireOf) }, table([['ID', 'NAME', 'SECRETS', 'WORKSPACE'], ...rows]))
-      }),
-    )
+  inOrganization(addVerb(group, 'list', 'list attachable vaults'), 'all').action((options: PlaceOptions) =>
+    withDatabase(async (database) => {
+      const vaults = need(
+        await listAttachableVaults(database.store, await organizationIfAny(database, options)),
+      )
+      const rows = vaults.map((vault) => [vault.id, vault.name, String(vault.secrets), vault.workspaceId])
+      print(options, { data: vaults.map(wireOf) }, table([['ID', 'NAME', 'SECRETS', 'WORKSPACE'], ...rows]))
+    }),
+  )
   addVerb(group, 'delete', 'delete an attachable vault with all its secrets')
     .argument('<vault>', 'name or id of the vault (or the beginning of its id)')
-    .action((named: string, options: Options) =>
+    .action((named: string, options: PlaceOptions) =>
       withDatabase(async ({ store, by }) => {
         const id = await idOf(store.sql, 'vault', named)
         need(await deleteAttachableVault(store, id, by), { name: id, list: 'vault list' })

@@ -9,10 +9,9 @@ import {
 import { WebhookEventsAnswer, type WebhookEventShape } from '../../../schemas/webhooks/operator-webhooks.ts'
 import { verifySignatures, type Verified } from '../../../schemas/webhooks/webhook-verification.ts'
 import { secretGiven } from '../../config.ts'
-import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { connectionReason, parsedJson } from '../../supervisor/admin-port/answer-text.ts'
 import { callHttp } from '../../supervisor/admin-port/http-call.ts'
-import { keysOf } from '../keys/key-changes.ts'
+import { keysOf } from '../keys/keys.ts'
 import { managementKey } from '../keys/management-key.ts'
 import { need, withDatabase } from '../parts/database.ts'
 import {
@@ -23,6 +22,7 @@ import {
   type NodeOptions,
   nodeOrigin,
 } from '../parts/node-api.ts'
+import { workspaceOf } from '../parts/places.ts'
 import { readText } from '../parts/text-file.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, tell } from '../parts/verb.ts'
 import { shownSecrets } from './shown-secrets.ts'
@@ -36,7 +36,7 @@ interface Options extends NodeOptions {
 }
 
 /** `listen`: exit code 1 where an event was not verified. */
-export function addListen(program: Command, outcome: { code: number | null }): void {
+export function addTo(program: Command, outcome: { code: number | null }): void {
   const verb = addVerb(
     program,
     'listen',
@@ -95,7 +95,7 @@ async function secretsOf(
     const hash = hashOfKey(key.reveal())
     const lookup = { name: hash, list: 'keys list' }
     const { organizationId } = need(await keysOf(database).get({ organizationId: null, hash }), lookup)
-    const found = need(await findWorkspace(database.store.sql, workspace ?? null, organizationId))
+    const found = await workspaceOf(database, workspace, { organization: organizationId })
     return (await shownSecrets(database, found)).map(({ text }) => text)
   })
 }

@@ -1,35 +1,25 @@
 import type { Command } from 'commander'
-import { TestWebhookAnswer } from '../../../schemas/webhooks/operator-webhooks.ts'
+import { TestWebhookAnswer, TestWebhookBody } from '../../../schemas/webhooks/operator-webhooks.ts'
 import type { WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import { managementKey } from '../keys/management-key.ts'
 import { addNodeOptions, callNode, nodeOrigin, type NodeOptions } from '../parts/node-api.ts'
+import { optionsOf } from '../parts/shape-options.ts'
 import { addVerb, loadGeneration, print } from '../parts/verb.ts'
 
-interface Options extends NodeOptions {
-  readonly json?: boolean
-  readonly workspace?: string
-  readonly to?: string
-}
+const BODY = optionsOf(TestWebhookBody, { workspace_id: '--workspace <ref>', url: '--to <url>' })
 
 /** `test-webhook`: exit code 1 where the receiver did not take the event. */
-export function addTestWebhook(program: Command, outcome: { code: number | null }): void {
+export function addTo(program: Command, outcome: { code: number | null }): void {
   const verb = addVerb(
     program,
     'test-webhook',
     'send a signed test event once and print the answer from the receiver',
   )
-    .option('--workspace <ref>', 'workspace id or slug; default: the default workspace')
-    .option('--to <url>', 'URL to send the event to; default: the callback URL of the workspace')
-  addNodeOptions(verb).action(async (options: Options) => {
+  addNodeOptions(BODY.addTo(verb)).action(async (options: NodeOptions & { readonly json?: boolean }) => {
     const { dataDir } = loadGeneration().config
     const origin = nodeOrigin(options, dataDir)
     const node = { origin, key: managementKey(dataDir, options.keyFile) }
-    const { workspace, to } = options
-    const body = {
-      ...(workspace !== undefined && { workspace_id: workspace }),
-      ...(to !== undefined && { url: to }),
-    }
-    const request = { method: 'POST', path: '/admin/webhooks/test', body } as const
+    const request = { method: 'POST', path: '/admin/webhooks/test', body: BODY.from(options) } as const
     const answer = await callNode(node, request, TestWebhookAnswer)
     print(options, answer, textOf(answer.data))
     if (!answer.data.delivered) outcome.code = 1

@@ -2,42 +2,35 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { DELIVERY_STATES, type DeliveryState } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import { WEBHOOK_OVERLAP_MS_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { WebhookSecret } from '../../ports/webhooks/webhooks.ts'
-import type { Workspace } from '../../ports/workspaces/workspaces.ts'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { listDeliveries, replayDeliveries, type SeenDelivery } from '../../store/webhooks/dead-letters.ts'
-import { findWorkspace } from '../../store/base/find-workspace.ts'
-import { need, remedyOf, withDatabase, type DatabaseHandle } from '../parts/database.ts'
+import { need, remedyOf, withDatabase } from '../parts/database.ts'
+import { inOrganization, ofWorkspace, workspaceOf, type PlaceOptions } from '../parts/places.ts'
 import { idOf } from '../parts/reference.ts'
 import { addVerb, CliFailure, countOf, print, table } from '../parts/verb.ts'
 import { ownWebhookSecrets, shownSecrets } from './shown-secrets.ts'
 
-interface Options {
-  readonly json?: boolean
-  readonly workspace?: string
-  readonly organization?: string
-}
-
 /** `webhooks list|replay` and `webhooks secret show|rotate`. */
-export function addWebhookVerbs(program: Command): void {
+export function addTo(program: Command): void {
   const group = program.command('webhooks').description('manage webhooks for finished jobs')
   addList(group)
   addReplay(group)
   const secret = group.command('secret').description('manage the signing secrets of a workspace')
-  addSecretVerb(secret, 'show', 'print the current signing secret and older secrets still in use').action(
-    (workspace: string, options: Options) =>
-      withDatabase(async (database) => {
-        const found = await workspaceOf(database, workspace, options)
-        tellSecrets(options, await shownSecrets(database, found))
-      }),
+  ofWorkspace(
+    addVerb(secret, 'show', 'print the current signing secret and older secrets still in use'),
+  ).action((workspace: string, options: PlaceOptions) =>
+    withDatabase(async (database) => {
+      const found = await workspaceOf(database, workspace, options)
+      tellSecrets(options, await shownSecrets(database, found))
+    }),
   )
-  addSecretVerb(secret, 'rotate', 'create a new signing secret; the old one also signs for a while')
+  ofWorkspace(addVerb(secret, 'rotate', 'create a new signing secret; the old one also signs for a while'))
     .option(
       '--overlap <duration>',
       'how long webhooks are also signed with the old secret, such as 0s, 30m or 24h; at most 720h',
       overlapOf,
       24 * HOUR_MS,
     )
-    .action((workspace: string, options: Options & { overlap: number }) =>
+    .action((workspace: string, options: PlaceOptions & { overlap: number }) =>
       withDatabase(async (database) => {
         const { id } = await workspaceOf(database, workspace, options)
         const rotated = await ownWebhookSecrets(database.store).rotate(id, options.overlap, database.by)
@@ -51,12 +44,12 @@ const HOUR_MS = 3_600_000
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: HOUR_MS }
 
 function addList(group: Command): void {
-  addVerb(group, 'list', 'list deliveries, newest first; shows only the host of each address')
+  const verb = addVerb(group, 'list', 'list deliveries, newest first; shows only the host of each address')
+  inOrganization(verb, 'slug')
     .option('--workspace <ref>', 'workspace id or slug; default: all workspaces')
-    .option('--organization <ref>', 'organization id or name; needed if the slug is not unique')
     .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
     .option('--limit <count>', 'maximum number of deliveries', countOf, LISTED)
-    .action((options: Options & { state?: DeliveryState; limit: number }) =>
+    .action((options: PlaceOptions & { state?: DeliveryState; limit: number }) =>
       withDatabase(async (database) => {
         const { workspace, state = null, limit } = options
         const workspaceId =
@@ -68,16 +61,16 @@ function addList(group: Command): void {
 }
 
 function addReplay(group: Command): void {
-  addVerb(
+  const verb = addVerb(
     group,
     'replay',
     'send one delivery or all failed deliveries again, each with a full set of attempts, even to addresses that returned 410',
   )
+  inOrganization(verb, 'slug')
     .argument('[id]', 'delivery id or id prefix from `webhooks list`')
     .option('--dead', 'send all failed deliveries (dead letters)')
     .option('--workspace <ref>', 'with --dead: only deliveries of this workspace (id or slug)')
-    .option('--organization <ref>', 'organization id or name; needed if the slug is not unique')
-    .action((named: string | undefined, options: Options & { dead?: true }, command: Command) => {
+    .action((named: string | undefined, options: PlaceOptions & { dead?: true }, command: Command) => {
       if ((named === undefined) !== (options.dead === true))
         command.error('error: give an id or --dead', { exitCode: 2 })
       if (named !== undefined && options.workspace !== undefined)
@@ -100,22 +93,6 @@ function addReplay(group: Command): void {
 
 const NOT_FOUND = 'There is no such delivery, or it is already waiting for its next attempt.'
 
-function addSecretVerb(group: Command, name: string, description: string): Command {
-  return addVerb(group, name, description)
-    .argument('<workspace>', 'workspace id or slug')
-    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
-}
-
-async function workspaceOf(
-  { store }: DatabaseHandle,
-  reference: string,
-  { organization }: Options,
-): Promise<Workspace> {
-  const organizationId =
-    organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-  return need(await findWorkspace(store.sql, reference, organizationId))
-}
-
 /** Parses `--overlap`. */
 export function overlapOf(text: string): number {
   const [, count, unit = ''] = /^(\d{1,7})([smh])$/.exec(text) ?? []
@@ -127,7 +104,7 @@ export function overlapOf(text: string): number {
   return ms
 }
 
-function tellSecrets(options: Options, secrets: readonly WebhookSecret[]): void {
+function tellSecrets(options: PlaceOptions, secrets: readonly WebhookSecret[]): void {
   const wire = secrets.map(({ text, signsUntil }) => ({
     secret: text,
     signs_until: signsUntil?.toISOString() ?? null,

@@ -7,93 +7,61 @@ import {
   providerKeyName,
 } from '../../../schemas/workspaces/provider-keys.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
-import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { setWorkspace, type WorkspaceSettings } from '../../store/workspaces/workspaces.ts'
-import { findWorkspace } from '../../store/base/find-workspace.ts'
+import { changesOf } from '../../operations/workspaces/workspace-answers.ts'
+import { updateWorkspace } from '../../store/workspaces/workspaces.ts'
 import { loadCatalogue } from '../../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../catalogue/shipped.ts'
 import type { VaultScope, Vaults } from '../../ports/vault/vault.ts'
 import { filesAddress } from '../../upstream/files/provider-files.ts'
 import { type DatabaseHandle, need, withDatabase } from '../parts/database.ts'
+import { ofWorkspace, workspaceOf, type PlaceOptions } from '../parts/places.ts'
 import { addVerb, CliFailure, loadGeneration, print } from '../parts/verb.ts'
 import { catalogueChoice } from '../parts/load-models.ts'
 import { withVaults } from '../vault/own-vaults.ts'
-import { switchOf, type Switch } from './workspace-options.ts'
+import { SET } from './workspace-options.ts'
 
-interface Options {
-  readonly json?: boolean
-  readonly organization?: string
-}
-
-interface SetOptions extends Options {
+interface SetOptions extends PlaceOptions {
   readonly providerKey?: readonly string[]
-  readonly programme?: Switch
-  readonly vaultWrites?: Switch
 }
 
 /** `workspaces set`: its keys for providers, and two switches. */
 export function addSetVerb(group: Command): void {
-  addVerb(group, 'set', 'change a workspace')
-    .argument('<ref>', 'workspace id or slug')
-    .option(
-      '--provider-key <provider=key...>',
-      'workspace key for a provider, stored in the workspace vault; "-" reads the key from standard input, an empty key removes it',
-    )
-    .addOption(
-      switchOf('--programme <on|off>', 'enable interns (agents) and vaults; off: calls to them return 404'),
-    )
-    .addOption(
-      switchOf('--vault-writes <on|off>', 'allow changes to the workspace vaults; off: changes return 503'),
-    )
-    .option('--organization <ref>', 'organization id or name; optional if the slug is unique')
-    .action(async (ref: string, options: SetOptions, command: Command) => {
-      const inputs = inputsOf(options, command)
-      const settings = settingsOf(options)
-      if (inputs.length === 0 && settings === null) {
-        command.error('error: give at least one of --programme, --vault-writes or --provider-key', {
-          exitCode: 2,
-        })
-      }
-      await withDatabase(async (database) => {
-        const { store, publish, by } = database
-        const { organization } = options
-        const organizationId =
-          organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-        let workspace = need(await findWorkspace(store.sql, ref, organizationId))
-        if (settings !== null) {
-          const set = need(await setWorkspace(store, workspace.id, settings, by))
-          await publish(set.change)
-          workspace = set.workspace
-        }
-        const scope = { organizationId: workspace.organizationId, workspaceId: workspace.id, internId: null }
-        const changes = await setProviderKeys(database, scope, inputs)
-        const { isInProgramme: programme, mayWriteVault: vault_writes } = workspace
-        const lines = changes.map(({ provider, is }) => `${provider}: ${is}`)
-        if (settings !== null)
-          lines.unshift(
-            `programme: ${nameOfSwitch(programme)}`,
-            `vault writes: ${nameOfSwitch(vault_writes)}`,
-          )
-        print(
-          options,
-          { id: workspace.id, programme, vault_writes, provider_keys: changes },
-          lines.join('\n'),
-        )
+  const verb = ofWorkspace(addVerb(group, 'set', 'change a workspace')).option(
+    '--provider-key <provider=key...>',
+    'workspace key for a provider, stored in the workspace vault; "-" reads the key from standard input, an empty key removes it',
+  )
+  SET.addTo(verb).action(async (ref: string, options: SetOptions, command: Command) => {
+    const inputs = inputsOf(options, command)
+    const settings = changesOf(SET.from(options))
+    const isSet = Object.keys(settings).length > 0
+    if (inputs.length === 0 && !isSet) {
+      command.error('error: give at least one of --programme, --vault-writes or --provider-key', {
+        exitCode: 2,
       })
+    }
+    await withDatabase(async (database) => {
+      const { store, publish, by } = database
+      let workspace = await workspaceOf(database, ref, options)
+      if (isSet) {
+        const at = { organizationId: null, reference: workspace.id }
+        const set = need(
+          await updateWorkspace(store, at, settings, { ...by, operation: 'cli.workspaces-set' }),
+        )
+        await publish(set.change)
+        workspace = set.workspace
+      }
+      const scope = { organizationId: workspace.organizationId, workspaceId: workspace.id, internId: null }
+      const changes = await setProviderKeys(database, scope, inputs)
+      const { isInProgramme: programme, mayWriteVault: vault_writes } = workspace
+      const lines = changes.map(({ provider, is }) => `${provider}: ${is}`)
+      if (isSet)
+        lines.unshift(
+          `programme: ${programme ? 'on' : 'off'}`,
+          `vault writes: ${vault_writes ? 'on' : 'off'}`,
+        )
+      print(options, { id: workspace.id, programme, vault_writes, provider_keys: changes }, lines.join('\n'))
     })
-}
-
-/** Null when no setting changes. */
-function settingsOf({ programme, vaultWrites }: SetOptions): WorkspaceSettings | null {
-  if (programme === undefined && vaultWrites === undefined) return null
-  return {
-    ...(programme !== undefined && { isInProgramme: programme === 'on' }),
-    ...(vaultWrites !== undefined && { mayWriteVault: vaultWrites === 'on' }),
-  }
-}
-
-function nameOfSwitch(isOn: boolean): Switch {
-  return isOn ? 'on' : 'off'
+  })
 }
 
 function inputsOf({ providerKey: texts = [] }: SetOptions, command: Command): readonly ProviderKeyInput[] {

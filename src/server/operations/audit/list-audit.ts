@@ -30,12 +30,12 @@ export const listAudit = defineOperation({
       return fail('query_invalid', {
         metadata: { issues: faults.map((fault) => ({ ...fault, message: 'is not a date and time' })) },
       })
-    const page = await ports.auditLog.find(queryOf(call.key.organizationId, call.query))
+    const page = await ports.auditLog.find(auditQueryOf(call.key.organizationId, call.query))
     return page.ok ? ok(answerOf(page.value)) : page
   },
 })
 
-function queryOf(organizationId: string, request: ListAuditQuery): AuditQuery {
+export function auditQueryOf(organizationId: string, request: ListAuditQuery): AuditQuery {
   const {
     workspace_id: workspace,
     object_kind: objectKind,

@@ -3,6 +3,7 @@ import type { ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
 import { NewKeyAnswer, type CreateKeyBody } from '../../../schemas/keys/keys.ts'
 import { callLimitsIn } from '../../../schemas/limits/model-calls.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import type { NewApiKey } from '../../ports/keys/api-keys.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import {
   actorOf,
@@ -47,33 +48,11 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
   example: { body: { name: 'Team search', limit: 25, limit_reset: 'monthly', allowed_models: ['openai/*'] } },
   async run(call, ports) {
     const { body, key } = call
-    const kind = body.kind ?? (body.intern_id === undefined ? 'inference' : 'intern')
-    const mismatch = mismatchIn(body, kind)
-    if (mismatch !== null) return mismatch
-    const expiresAt = expiryFrom(body.expires_at ?? null)
-    if (!expiresAt.ok) return expiresAt
-    const made = await ports.apiKeys.create(
-      {
-        kind,
-        name: body.name,
-        organizationId: key.organizationId,
-        workspace: kind === 'inference' ? (body.workspace_id ?? ownWorkspaceOf(key)) : null,
-        internId: body.intern_id ?? null,
-        ...(body.disabled !== undefined && { isDisabled: body.disabled }),
-        limitNano: limitOf(body.limit ?? null),
-        limitReset: body.limit_reset ?? null,
-        countsByok: body.include_byok_in_limit ?? false,
-        ...(body.rate_limit_rpm !== undefined && { rateLimitRpm: body.rate_limit_rpm }),
-        rateLimitBurst: body.rate_limit_burst ?? null,
-        callLimits: callLimitsIn(body),
-        allowedModels: body.allowed_models ?? null,
-        scopes: body.scopes ?? null,
-        creatorUserId: body.creator_user_id ?? null,
-        externalUser: body.external?.user ?? null,
-        expiresAt: expiresAt.value,
-      },
-      actorOf(call, ID),
-    )
+    const described = descriptionOf(body)
+    if (!described.ok) return described
+    const workspace = described.value.kind === 'inference' ? (body.workspace_id ?? ownWorkspaceOf(key)) : null
+    const input = { ...described.value, organizationId: key.organizationId, workspace }
+    const made = await ports.apiKeys.create(input, actorOf(call, ID))
     return made.ok
       ? ok({
           kind: 'json',
@@ -83,6 +62,35 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
       : made
   },
 })
+
+/** A new key without its place. */
+export type KeyDescription = Omit<NewApiKey, 'organizationId' | 'workspace'>
+
+/** A key as a body describes it. Failures: body_invalid, key_unscoped. */
+export function descriptionOf(body: CreateKeyBody): Outcome<KeyDescription> {
+  const kind = body.kind ?? (body.intern_id === undefined ? 'inference' : 'intern')
+  const mismatch = mismatchIn(body, kind)
+  if (mismatch !== null) return mismatch
+  const expiresAt = expiryFrom(body.expires_at ?? null)
+  if (!expiresAt.ok) return expiresAt
+  return ok({
+    kind,
+    name: body.name,
+    internId: body.intern_id ?? null,
+    ...(body.disabled !== undefined && { isDisabled: body.disabled }),
+    limitNano: limitOf(body.limit ?? null),
+    limitReset: body.limit_reset ?? null,
+    countsByok: body.include_byok_in_limit ?? false,
+    ...(body.rate_limit_rpm !== undefined && { rateLimitRpm: body.rate_limit_rpm }),
+    rateLimitBurst: body.rate_limit_burst ?? null,
+    callLimits: callLimitsIn(body),
+    allowedModels: body.allowed_models ?? null,
+    scopes: body.scopes ?? null,
+    creatorUserId: body.creator_user_id ?? null,
+    externalUser: body.external?.user ?? null,
+    expiresAt: expiresAt.value,
+  })
+}
 
 /** Refuses members that the kind does not support: an unsupported member is never ignored. C34. */
 function mismatchIn(

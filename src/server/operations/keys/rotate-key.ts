@@ -42,7 +42,7 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
   failures: ['api_key_unknown', 'body_invalid', 'quota_exceeded', ...KEY_FAILURES],
   example: { params: { hash: EXAMPLE_HASH }, body: { overlap_seconds: 3_600 } },
   async run(call, ports) {
-    const request = inputOf(call.body)
+    const request = rotationOf(call.body)
     if (!request.ok) return request
     const rotated = await ports.apiKeys.rotate(refOf(call), request.value, actorOf(call, ID))
     if (!rotated.ok) return rotated
@@ -58,7 +58,8 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
   },
 })
 
-function inputOf({
+/** Failure: body_invalid. */
+export function rotationOf({
   overlap_seconds: overlapS = KEY_OVERLAP_S_DEFAULT,
   expires_at: text,
 }: RotateKeyBody): Outcome<Rotation> {

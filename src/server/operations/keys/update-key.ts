@@ -71,7 +71,7 @@ async function internRefusal(
   })
 }
 
-function changesOf(body: UpdateKeyBody): KeyChanges {
+export function changesOf(body: UpdateKeyBody): KeyChanges {
   const { name, disabled, limit, limit_reset: limitReset, include_byok_in_limit: countsByok } = body
   const { rate_limit_rpm: rateLimitRpm, rate_limit_burst: rateLimitBurst } = body
   const { allowed_models: allowedModels, scopes } = body

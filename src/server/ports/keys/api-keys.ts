@@ -56,7 +56,8 @@ export interface ManagedKey extends KeyLimits {
 export interface NewApiKey extends KeyLimits {
   readonly kind: ApiKeyKind
   readonly name: string
-  readonly organizationId: string
+  /** Null = the intern's own, of an intern's key. */
+  readonly organizationId: string | null
   /**
    * UUID or slug; null for a management key, and for an intern's key, which acts in the workspace of the
    * intern.

@@ -23,7 +23,7 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { findWorkspace, holdWorkspace } from '../base/find-workspace.ts'
 import { keyEvent, rotationEvent } from './key-audit.ts'
-import { bearKey, bearSuccessor, burstRefusal } from './key-births.ts'
+import { bearKey, bearSuccessor, burstRefusal, type KeyBirth } from './key-births.ts'
 import { findLocked, type KeyResult, lookAt } from './key-locks.ts'
 import { setKeyLimit, tellOfLimits } from './key-limits.ts'
 import { findKey, findKeyRow, type KeyRow, managedKeysOf, placedKeys, type PlacedRow } from './key-rows.ts'
@@ -83,7 +83,7 @@ async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outc
   const {
     kind,
     name,
-    organizationId,
+    organizationId: _organizationId,
     rateLimitRpm,
     expiresAt,
     isDisabled = false,
@@ -96,12 +96,12 @@ async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outc
   if (wrong !== null) return wrong
   const owner = await ownerOf(tx, input)
   if (!owner.ok) return owner
+  const { organizationId } = owner.value
   const room = await holdRoom(tx, { organizationId, what: 'api_keys' }, caps)
   if (!room.ok) return room
   const { hash, key } = await bearKey(tx, {
     kind,
     name,
-    organizationId,
     ...owner.value,
     rateLimitRpm,
     expiresAt,
@@ -113,7 +113,7 @@ async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outc
   return ok({ value: { apiKey, key }, changes: [await bump(tx, 'key', hash)] })
 }
 
-type Owner = { readonly workspaceId: string | null; readonly internId: string | null }
+type Owner = Pick<KeyBirth, 'organizationId' | 'workspaceId' | 'internId'>
 
 /**
  * The workspace and the intern of a new key, both locked until the transaction ends. Failures:
@@ -125,15 +125,14 @@ async function ownerOf(
 ): Promise<Outcome<Owner>> {
   if (internId !== null) {
     const intern = await holdIntern(tx, { internId, organizationId })
-    return intern === null
-      ? fail('intern_unknown')
-      : ok({ workspaceId: intern.workspaceId, internId: intern.internId })
+    return intern === null ? fail('intern_unknown') : ok(intern)
   }
-  if (workspace === null) return ok({ workspaceId: null, internId: null })
+  if (organizationId === null) return fail('organization_unknown')
+  if (workspace === null) return ok({ organizationId, workspaceId: null, internId: null })
   const place = await findWorkspace(tx, workspace, organizationId)
   if (!place.ok) return place
   return (await holdWorkspace(tx, place.value.id))
-    ? ok({ workspaceId: place.value.id, internId: null })
+    ? ok({ organizationId, workspaceId: place.value.id, internId: null })
     : fail('workspace_unknown')
 }
 

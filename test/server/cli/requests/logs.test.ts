@@ -110,9 +110,9 @@ t.test('logs shows the reason and remedy of each failed call, recorded or not', 
 
 t.test('logs explains why it refuses an invalid filter', async (t) => {
   const run = await stand(t)
-  t.match(await run('--status', 'bad'), { code: 1, stderr: /--status takes a status such as 429/ })
+  t.match(await run('--status', 'bad'), { code: 2, stderr: /--status.* Expected a status such as 429/ })
   t.match(await run('--key', 'xyz'), { code: 1, stderr: /--key takes the hash of a key/ })
-  t.match(await run('--min-cost', 'much'), { code: 1, stderr: /--min-cost takes a number/ })
+  t.match(await run('--min-cost', 'much'), { code: 2, stderr: /--min-cost.* Expected a number/ })
   t.match(await run('--from', 'yesterday'), { code: 2, stderr: /Expected a time/ })
   t.match(await run('--workspace', 'nope'), { code: 1, stderr: /workspace/i })
 })
