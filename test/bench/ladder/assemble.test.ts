@@ -7,7 +7,7 @@ import { CHAT_ANSWER } from '../../../bench/chat/paced-answers.ts'
 import { bodyOf, catalogue, MODELS } from '../../../bench/chat/subjects.ts'
 import { assemble, type FrontSettings } from '../../../bench/ladder/assemble.ts'
 import { rungsOf, SUBJECT_NAMES, type LadderCall } from '../../../bench/ladder/rungs.ts'
-import { createKey } from '../../../src/server/store/keys/api-keys.ts'
+import { createKey } from '../../support/keys/make-keys.ts'
 import { openStore } from '../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../src/server/store/workspaces/organizations.ts'
 import { CLI } from '../../support/audit/audit.ts'
@@ -55,14 +55,7 @@ const { organization, workspace } = must(await createOrganization(store, { name:
 const { key: apiKey } = must(
   await createKey(
     store,
-    {
-      kind: 'inference',
-      name: 'k',
-      organizationId: organization.id,
-      workspaceId: workspace.id,
-      rateLimitRpm: 1_000,
-      expiresAt: null,
-    },
+    { organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: 1_000 },
     CLI,
   ),
 )

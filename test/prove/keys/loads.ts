@@ -2,7 +2,7 @@
  * Writing one workspace in a loop locks out no key of another organization, not across reloads either.
  */
 import { Agent, request } from 'node:http'
-import { createKey } from '../../../src/server/store/keys/api-keys.ts'
+import { createKey } from '../../support/keys/make-keys.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../src/server/store/workspaces/organizations.ts'
 import { runtimeOf } from '../../../src/server/supervisor/data-directory/data-directory.ts'
@@ -90,14 +90,7 @@ async function makeKeys(store: Store, count: number): Promise<readonly string[]>
     const { organization, workspace } = must(
       await createOrganization(store, { name: `victim ${organizations}` }),
     )
-    const input = {
-      kind: 'inference',
-      name: 'k',
-      organizationId: organization.id,
-      workspaceId: workspace.id,
-      rateLimitRpm: null,
-      expiresAt: null,
-    } as const
+    const input = { organizationId: organization.id, workspaceId: workspace.id } as const
     for (let made = 0; made < count / ORGANIZATIONS; made++)
       keys.push(must(await createKey(store, input, CLI)).key)
   }

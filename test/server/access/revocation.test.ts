@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createAccess, type Access } from '../../../src/server/access/access.ts'
-import { createKey, openKeyStore, revokeKey } from '../../../src/server/store/keys/api-keys.ts'
+import { openKeyStore, revokeKey } from '../../../src/server/store/keys/api-keys.ts'
+import { createKey } from '../../support/keys/make-keys.ts'
 import type { Hints } from '../../../src/server/ports/keys/keys.ts'
 import { openEpochFeed } from '../../../src/server/store/base/epoch-feed.ts'
 import { frontsAt, startHeartbeat } from '../../../src/server/store/nodes/fronts.ts'
@@ -59,14 +60,7 @@ async function revokeUnderLoad(
   hints: Hints | null,
 ): Promise<boolean[]> {
   const { organization, workspace } = owner
-  const input = {
-    kind: 'inference',
-    name: 'k',
-    organizationId: organization.id,
-    workspaceId: workspace.id,
-    rateLimitRpm: null,
-    expiresAt: null,
-  } as const
+  const input = { organizationId: organization.id, workspaceId: workspace.id } as const
   const { key, apiKey } = must(await createKey(operator, input, CLI))
   const bearer = `Bearer ${key}`
   for (const access of fronts) must(await access.authenticate(bearer))

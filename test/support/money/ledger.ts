@@ -2,7 +2,7 @@
  * Rows of the ledger with the counters and roll-ups that belong to them, written without the code under test.
  */
 import { keyAccount, organizationAccount, workspaceAccount } from '../../../src/schemas/money/accounts.ts'
-import { createKey } from '../../../src/server/store/keys/api-keys.ts'
+import { createKey } from '../keys/make-keys.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../src/server/store/workspaces/organizations.ts'
 import { CLI } from '../audit/audit.ts'
@@ -46,14 +46,7 @@ export async function openBooks(t: Teardown, day = '2026-03-18'): Promise<Books>
   const store = await openTestStore(t)
   await turnTo(store, day)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const input = {
-    kind: 'inference' as const,
-    name: 'k',
-    organizationId: organization.id,
-    workspaceId: workspace.id,
-    rateLimitRpm: null,
-    expiresAt: null,
-  }
+  const input = { organizationId: organization.id, workspaceId: workspace.id }
   const { apiKey } = must(await createKey(store, input, CLI))
   const owner = { organizationId: organization.id, workspaceId: workspace.id, keyHash: apiKey.hash }
   const accounts = {

@@ -3,7 +3,7 @@ import type { BookEntry, LendInput, Lender, OpenTake } from '../../../src/server
 import type { AccountKind, Day, Span } from '../../../src/server/ports/money/money.ts'
 import type { Log } from '../../../src/server/ports/observe.ts'
 import { organizationAccount, workspaceAccount } from '../../../src/schemas/money/accounts.ts'
-import { createKey } from '../../../src/server/store/keys/api-keys.ts'
+import { createKey } from '../keys/make-keys.ts'
 import { newId } from '../../../src/server/store/base/ids.ts'
 import { openLender } from '../../../src/server/store/money/lender.ts'
 import type { Queryable, Store } from '../../../src/server/store/base/open.ts'
@@ -23,14 +23,7 @@ export interface Owners {
 
 export async function makeOwners(store: Store, name = 'o'): Promise<Owners> {
   const { organization, workspace } = must(await createOrganization(store, { name }))
-  const input = {
-    kind: 'inference',
-    name,
-    organizationId: organization.id,
-    workspaceId: workspace.id,
-    rateLimitRpm: null,
-    expiresAt: null,
-  } as const
+  const input = { name, organizationId: organization.id, workspaceId: workspace.id } as const
   const {
     apiKey: { hash },
   } = must(await createKey(store, input, CLI))

@@ -7,13 +7,11 @@ import type { ManagedKey } from '../../ports/keys/api-keys.ts'
 import type { Invalidation, KeyRecord, KeyStore } from '../../ports/keys/keys.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import { appendAudit } from '../base/append-audit.ts'
-import { holdRoom } from '../base/caps.ts'
 import { bump } from '../base/epoch.ts'
 import { keyEvent } from './key-audit.ts'
-import { bearKey, burstRefusal, type KeyBirth, type KeyTraits } from './key-births.ts'
+import { bearKey, type KeyTraits } from './key-births.ts'
 import { lookAt } from './key-locks.ts'
 import { findKey, type KeyRow } from './key-rows.ts'
-import { holdIntern } from '../workspaces/intern-owners.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 
@@ -26,13 +24,6 @@ export interface KeyInput {
   readonly rateLimitRpm: number | null
   readonly expiresAt: Date | null
   readonly traits?: KeyTraits
-}
-
-/** An intern key acts in its intern's workspace. */
-export type InternKeyInput = Pick<KeyInput, 'name' | 'rateLimitRpm' | 'expiresAt' | 'traits'> & {
-  readonly internId: string
-  /** Null = the intern's own organization. */
-  readonly organizationId: string | null
 }
 
 export interface CreatedKey {
@@ -49,35 +40,6 @@ export function openKeyStore(store: Store): KeyStore {
     load: (hashes) =>
       reach(async () => ok(await store.within(KEY_LOAD_MS_MAX, (sql) => loadKeys(sql, hashes)))),
   }
-}
-
-/**
- * Makes a key with its scope, and writes the audit log. Failures: quota_exceeded, body_invalid (a burst above
- * the limit), store_unavailable.
- */
-export function createKey(store: Store, input: KeyInput, by: ChangedBy): Promise<Outcome<CreatedKey>> {
-  return reach(() =>
-    store.sql.begin((tx) => makeCapped(store, tx, { birth: { ...input, internId: null }, by })),
-  )
-}
-
-/**
- * Makes a key that ends with its intern, and writes the audit log. Failures: intern_unknown, quota_exceeded,
- * body_invalid (a burst above the limit), store_unavailable.
- */
-export function createInternKey(
-  store: Store,
-  input: InternKeyInput,
-  by: ChangedBy,
-): Promise<Outcome<CreatedKey>> {
-  return reach(() =>
-    store.sql.begin(async (tx) => {
-      const owner = await holdIntern(tx, input)
-      return owner === null
-        ? fail('intern_unknown')
-        : makeCapped(store, tx, { birth: { ...input, ...owner, kind: 'intern' }, by })
-    }),
-  )
 }
 
 /**
@@ -98,44 +60,8 @@ export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Ou
 
 /** Makes a key of the first organization, without an audit event. */
 export async function insertKey(tx: Transaction, input: KeyInput): Promise<CreatedKey> {
-  return addKey(tx, { ...input, internId: null }, () => Promise.resolve())
-}
-
-interface Making {
-  readonly birth: KeyBirth
-  readonly by: ChangedBy
-}
-
-async function makeCapped(
-  store: Store,
-  tx: Transaction,
-  { birth, by }: Making,
-): Promise<Outcome<CreatedKey>> {
-  const wrong = burstRefusal(birth.traits?.rateLimitBurst, birth.rateLimitRpm)
-  if (wrong !== null) return wrong
-  const room = await holdRoom(
-    tx,
-    { organizationId: birth.organizationId, what: 'api_keys' },
-    store.options.caps,
-  )
-  return room.ok ? ok(await makeKey(tx, birth, by)) : room
-}
-
-function makeKey(tx: Transaction, birth: KeyBirth, by: ChangedBy): Promise<CreatedKey> {
-  return addKey(tx, birth, (after) =>
-    appendAudit(tx, keyEvent({ ...by, operation: 'cli.keys-create' }, { before: null, after })),
-  )
-}
-
-async function addKey(
-  tx: Transaction,
-  birth: KeyBirth,
-  audit: (apiKey: ManagedKey) => Promise<void>,
-): Promise<CreatedKey> {
-  const { hash, key } = await bearKey(tx, birth)
-  const apiKey = await lookAt(tx, hash)
-  await audit(apiKey)
-  return { apiKey, key, change: await bump(tx, 'key', hash) }
+  const { hash, key } = await bearKey(tx, { ...input, internId: null })
+  return { apiKey: await lookAt(tx, hash), key, change: await bump(tx, 'key', hash) }
 }
 
 /** Revokes a key in a caller's transaction. @returns null for an unknown key */

@@ -20,9 +20,6 @@ import type { Store, Transaction } from '../base/open.ts'
 import { reach, violatedUnique } from '../base/translate.ts'
 import { workspaceEvent, workspaceOf, workspaceRows, type WorkspaceRow } from '../base/workspace-rows.ts'
 
-/** Settings of a workspace that an operator decides; settings that are left out stay. */
-export type WorkspaceSettings = Pick<WorkspaceChanges, 'isInProgramme' | 'mayWriteVault'>
-
 /**
  * Makes a workspace with its account.
  * @param by null: without an audit event, as at a node's first start. Failures: slug_taken, quota_exceeded,
@@ -46,23 +43,6 @@ export function createWorkspace(
       return ok(made)
     }),
   )
-}
-
-/**
- * Changes the settings of a workspace that an operator decides.
- * @returns the workspace, and the invalidation to publish as a hint. Failures: workspace_unknown,
- * store_unavailable.
- */
-export function setWorkspace(
-  store: Store,
-  id: string,
-  settings: WorkspaceSettings,
-  by: ChangedBy,
-): Promise<Outcome<Changed>> {
-  return updateWorkspace(store, { organizationId: null, reference: id }, settings, {
-    ...by,
-    operation: 'cli.workspaces-set',
-  })
 }
 
 export interface Changed {

@@ -1,5 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises'
-import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { monotonicMs } from '../../../support/load/load-plan.ts'
 import { must } from '../../../support/must.ts'
 import { CLI } from '../../../support/audit/audit.ts'
@@ -78,10 +78,7 @@ export async function startTraffic(
 
 /** An intern's secret. */
 function placeOf(proof: Proof, { interns, secretsEach }: Traffic) {
-  return {
-    internId: interns[proof.random(interns.length)] ?? '',
-    name: nameOf(proof.random(secretsEach)),
-  }
+  return { internId: interns[proof.random(interns.length)] ?? '', name: nameOf(proof.random(secretsEach)) }
 }
 
 interface ReadDeps {
@@ -160,13 +157,7 @@ async function callersOf(
   const chosen = interns.filter((_, nth) => nth % step === 0).slice(0, CALLERS)
   return Promise.all(
     chosen.map(async (internId) => {
-      const input = {
-        internId,
-        organizationId: stand.organizationId,
-        name: 'prove',
-        rateLimitRpm: null,
-        expiresAt: null,
-      }
+      const input = { internId, organizationId: stand.organizationId, name: 'prove' }
       return { internId, key: must(await createInternKey(stand.store, input, CLI)).key }
     }),
   )

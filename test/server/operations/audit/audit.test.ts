@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from '../../../../src/schemas/audit/audit-limits.ts'
 import type { AuditEvent } from '../../../../src/server/ports/audit/audit.ts'
-import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { appendAudit } from '../../../../src/server/store/base/append-audit.ts'
 import { auditEvent, CLI } from '../../../support/audit/audit.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
@@ -167,13 +167,7 @@ t.test(
 
 t.test('audit.list 403: inference and intern keys are the wrong kind', async (t) => {
   const { call, key, store, intern } = await openInternsFront(t)
-  const input = {
-    internId: await intern(),
-    organizationId: null,
-    name: 'k',
-    rateLimitRpm: null,
-    expiresAt: null,
-  }
+  const input = { internId: await intern(), organizationId: null }
   for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key])
     t.match(await call('GET', '/audit', { key: wrong }), { status: 403, type: 'wrong_key_kind' })
 })

@@ -5,7 +5,8 @@ import t, { type Test } from 'tap'
 import { organizationAccount, workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'
 import type { Span } from '../../../../src/server/ports/money/money.ts'
-import { createKey, openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
+import { openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
+import { createKey } from '../../../support/keys/make-keys.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { openEmbeddings, type EmbeddingsReply } from '../../../support/embeddings/embeddings-front.ts'
@@ -30,14 +31,7 @@ async function stand(t: Test, limits: Limits = {}) {
   // No window of a limit ends while it is spent.
   await turnTo(store.sql, '2024-02-28')
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const request = {
-    kind: 'inference',
-    name: 'k',
-    organizationId: organization.id,
-    workspaceId: workspace.id,
-    rateLimitRpm: null,
-    expiresAt: null,
-  } as const
+  const request = { organizationId: organization.id, workspaceId: workspace.id } as const
   const { apiKey, key } = must(await createKey(store, request, CLI))
   const accounts = {
     organization: organizationAccount(organization.id),

@@ -3,7 +3,8 @@ import t, { type Test } from 'tap'
 import { organizationAccount, workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'
 import { openBudgetPorts } from '../../../../src/server/main/front-ports.ts'
-import { createKey, openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
+import { openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
+import { createKey } from '../../../support/keys/make-keys.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { openEndpoints, type Answer } from '../../../support/endpoints/endpoints-front.ts'
 import { MANAGEMENT_KEY } from '../../../support/front.ts'
@@ -39,14 +40,7 @@ async function stand(t: Test) {
     },
   })
   const { store, organizationId, workspaceId, call, embed, vault } = front
-  const input = {
-    kind: 'inference',
-    name: 'k',
-    organizationId,
-    workspaceId,
-    rateLimitRpm: null,
-    expiresAt: null,
-  } as const
+  const input = { organizationId, workspaceId } as const
   const { apiKey, key } = must(await createKey(store, input, CLI))
   await vault.put('keyed_api_key', 'sk-own-canary-0123456789', ['localhost'])
   const accounts = {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
 import { openApiKeys } from '../../../../src/server/store/keys/api-key-management.ts'
-import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { openInternsFront } from '../../../support/workspaces/interns-front.ts'
@@ -70,8 +70,6 @@ t.test('every kind of key reads itself', async (t) => {
   const input = {
     internId: await intern(),
     organizationId: null,
-    name: 'k',
-    rateLimitRpm: null,
     expiresAt: new Date('2099-01-01T00:00:00Z'),
   }
   const { key } = must(await createInternKey(store, input, CLI))

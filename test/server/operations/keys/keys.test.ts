@@ -1,6 +1,7 @@
 import t from 'tap'
 import { KEYS_OFFSET_MAX, KEYS_PAGE } from '../../../../src/schemas/keys/key-limits.ts'
-import { createInternKey, insertKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { insertKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { openKeysFront } from '../../../support/keys/keys-front.ts'
 import { must } from '../../../support/must.ts'
@@ -21,13 +22,7 @@ t.test('only management keys see and change keys, their own workspace or not', a
     },
     elsewhere,
   ] = [await make(), await make({ workspace_id: 'other' })]
-  const input = {
-    internId: await intern(),
-    organizationId: null,
-    name: 'k',
-    rateLimitRpm: null,
-    expiresAt: null,
-  }
+  const input = { internId: await intern(), organizationId: null }
   const internKey = must(await createInternKey(store, input, CLI)).key
   for (const wrong of [key, elsewhere.key, (await rotate(elsewhere.data.hash)).key, internKey]) {
     for (const [method, path] of [

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { KEY_OVERLAP_S_DEFAULT, KEY_OVERLAP_S_MAX } from '../../../../src/schemas/keys/key-limits.ts'
-import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { plantUsage, turnTo } from '../../../support/keys/key-usage.ts'
 import { openKeysFront, type KeysFront } from '../../../support/keys/keys-front.ts'

@@ -7,7 +7,7 @@ import {
   ACTIVITY_PAGE_MAX,
 } from '../../../../src/schemas/money/money-limits.ts'
 import { sumActivity } from '../../../../src/server/store/money/activity.ts'
-import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
 import { turnTo } from '../../../support/money/accounts.ts'
 import { CLI } from '../../../support/audit/audit.ts'
@@ -149,13 +149,7 @@ t.test(
 
 t.test('inference and intern keys are the wrong kind for activity', async (t) => {
   const { call, key, store, intern } = await openInternsFront(t)
-  const input = {
-    internId: await intern(),
-    organizationId: null,
-    name: 'k',
-    rateLimitRpm: null,
-    expiresAt: null,
-  }
+  const input = { internId: await intern(), organizationId: null }
   for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key])
     t.match(await call('GET', '/activity', { key: wrong }), { status: 403, type: 'wrong_key_kind' })
 })

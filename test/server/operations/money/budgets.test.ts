@@ -1,6 +1,6 @@
 import t from 'tap'
 import { workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
-import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { setAccount, turnTo } from '../../../support/money/accounts.ts'
 import { dataOf, put } from '../../../support/money/budget-calls.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
@@ -194,13 +194,7 @@ for (const title of ['budgets.get 400: GET', 'budgets.put 400: PUT', 'budgets.de
 
 t.test('inference and intern keys are the wrong kind for every operation of budgets', async (t) => {
   const { call, key, store, intern } = await refusing
-  const input = {
-    internId: await intern(),
-    organizationId: null,
-    name: 'k',
-    rateLimitRpm: null,
-    expiresAt: null,
-  }
+  const input = { internId: await intern(), organizationId: null }
   for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key]) {
     for (const [method, rest] of EVERY) {
       const answer = await call(method, `/workspaces/default/budgets${rest}`, {

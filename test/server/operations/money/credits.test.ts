@@ -1,7 +1,7 @@
 import t from 'tap'
 import { organizationAccount } from '../../../../src/schemas/money/accounts.ts'
 import { CREDIT_NOTE_CHARS_MAX, USD_MAX } from '../../../../src/schemas/money/money-limits.ts'
-import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { listCredits, openCredits } from '../../../../src/server/store/money/credits.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import { setAccount } from '../../../support/money/accounts.ts'
@@ -176,13 +176,7 @@ t.test(
   async (t) => {
     const front = await openInternsFront(t)
     const { call, key, store, intern, foreignKey } = front
-    const input = {
-      internId: await intern(),
-      organizationId: null,
-      name: 'k',
-      rateLimitRpm: null,
-      expiresAt: null,
-    }
+    const input = { internId: await intern(), organizationId: null }
     for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key]) {
       t.match(await call('GET', '/credits', { key: wrong }), { status: 403, type: 'wrong_key_kind' })
       t.match(await call('POST', '/credits', { key: wrong, body: { amount_usd: 1 } }), {

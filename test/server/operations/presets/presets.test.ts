@@ -6,7 +6,7 @@ import {
   PRESETS_PAGE_MAX,
 } from '../../../../src/schemas/presets/preset-limits.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
-import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
 import { must } from '../../../support/must.ts'
 import { openPresetsFront } from '../../../support/presets/presets-front.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { JSON_BODY_BYTES_MAX, SESSION_ID_CHARS_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { PRESET_BYTES_MAX, PRESET_SLUG_CHARS_MAX } from '../../../../src/schemas/presets/preset-limits.ts'
-import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { patient } from '../../../support/front.ts'
 import { openInternsFront, type Answered } from '../../../support/workspaces/interns-front.ts'
@@ -14,17 +14,7 @@ import { must } from '../../../support/must.ts'
 const front = await openInternsFront(t, {}, { timers: patient() })
 const { call, key, store, workspace, other, foreignKey } = front
 const internKey = must(
-  await createInternKey(
-    store,
-    {
-      name: 'k',
-      rateLimitRpm: null,
-      expiresAt: null,
-      internId: await front.intern(),
-      organizationId: front.organizationId,
-    },
-    CLI,
-  ),
+  await createInternKey(store, { internId: await front.intern(), organizationId: front.organizationId }, CLI),
 ).key
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/

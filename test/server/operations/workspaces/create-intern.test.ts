@@ -2,7 +2,7 @@ import t from 'tap'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { INTERN_BODY_BYTES_MAX, NAME_CHARS_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { createAttachableVault } from '../../../../src/server/store/vault/attachable-vaults.ts'
-import { setWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
+import { setWorkspace } from '../../../support/workspaces/set-workspace.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { openInternsFront } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
@@ -57,7 +57,7 @@ t.test(
     t.equal(await make('nowhere'), 'workspace_unknown')
     t.equal(await make('no\u0000where'), 'workspace_unknown')
     t.equal(await make(workspace.id, foreignKey), 'workspace_unknown')
-    must(await setWorkspace(store, other.id, { isInProgramme: false }, CLI))
+    must(await setWorkspace(store, other.id, { isInProgramme: false }))
     t.equal(await make('other'), 'programme_closed')
     t.equal(await make('default'), undefined)
   },

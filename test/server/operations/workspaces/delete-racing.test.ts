@@ -2,7 +2,8 @@
 import t, { type Test } from 'tap'
 import { workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'
-import { createKey, openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
+import { openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
+import { createKey } from '../../../support/keys/make-keys.ts'
 import { openEpochFeed } from '../../../../src/server/store/base/epoch-feed.ts'
 import { openWorkspaces, removeWorkspace } from '../../../../src/server/store/lifecycle/open-workspaces.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
@@ -181,14 +182,7 @@ async function payingFront(t: Test) {
   const workspace = must(
     await createWorkspace(store, { organizationId: organization.id, name: 'Team', slug: 'team' }),
   )
-  const request = {
-    kind: 'inference',
-    name: 'k',
-    organizationId: organization.id,
-    workspaceId: workspace.id,
-    rateLimitRpm: null,
-    expiresAt: null,
-  } as const
+  const request = { organizationId: organization.id, workspaceId: workspace.id } as const
   const { key } = must(await createKey(store, request, CLI))
   const accountId = workspaceAccount(workspace.id)
   await setLimit(store.sql, accountId, 'daily', 1e9)

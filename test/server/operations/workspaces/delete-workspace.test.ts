@@ -1,5 +1,6 @@
 import t from 'tap'
-import { createInternKey, insertKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { insertKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { createAttachableVault } from '../../../../src/server/store/vault/attachable-vaults.ts'
 import { closeStorage } from '../../../../src/server/store/files/file-quota.ts'
 import { openFileSweep } from '../../../../src/server/store/files/file-sweep.ts'
@@ -20,14 +21,8 @@ const CONFIRMED = '?confirm_default_workspace_deletion=true'
 
 /** A new inference key of a workspace. */
 async function keyOf(front: InternsFront, workspaceId: string): Promise<string> {
-  const input = {
-    kind: 'inference',
-    name: 'k',
-    organizationId: front.organizationId,
-    workspaceId,
-    rateLimitRpm: null,
-    expiresAt: null,
-  } as const
+  const of = { organizationId: front.organizationId, workspaceId }
+  const input = { kind: 'inference', name: 'k', ...of, rateLimitRpm: null, expiresAt: null } as const
   return (await front.store.sql.begin((tx) => insertKey(tx, input))).key
 }
 
@@ -38,13 +33,7 @@ t.test(
     const { call, store, organizationId, other } = front
     const key = await keyOf(front, other.id)
     const intern = await front.intern({ workspace_id: 'other' })
-    const internKey = must(
-      await createInternKey(
-        store,
-        { name: 'i', rateLimitRpm: null, expiresAt: null, internId: intern, organizationId },
-        CLI,
-      ),
-    ).key
+    const internKey = must(await createInternKey(store, { internId: intern, organizationId }, CLI)).key
     const asked = () =>
       Promise.all(
         [key, internKey].map(async (one) => (await call('GET', '/workspaces/other', { key: one })).type),

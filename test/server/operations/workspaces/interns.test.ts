@@ -3,12 +3,12 @@ import {
   INTERNS_PAGE_DEFAULT,
   INTERNS_PAGE_MAX,
 } from '../../../../src/schemas/workspaces/workspace-limits.ts'
-import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { createAttachableVault } from '../../../../src/server/store/vault/attachable-vaults.ts'
 import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { openInterns } from '../../../../src/server/store/workspaces/interns.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'
-import { setWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
+import { setWorkspace } from '../../../support/workspaces/set-workspace.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
@@ -60,7 +60,7 @@ t.test(
   async (t) => {
     const { call, store, other, intern } = await openInternsFront(t)
     const id = await intern({ workspace_id: 'other' })
-    must(await setWorkspace(store, other.id, { isInProgramme: false }, CLI))
+    must(await setWorkspace(store, other.id, { isInProgramme: false }))
     for (const [method, path] of [
       ['GET', ''],
       ['PATCH', ''],
@@ -76,7 +76,7 @@ t.test(
       t.match(answer, { status: 404, type: 'programme_closed' }, method + path)
     }
     t.match(await call('GET', '/interns?workspace_id=other'), { status: 404, type: 'programme_closed' })
-    must(await setWorkspace(store, other.id, { isInProgramme: true }, CLI))
+    must(await setWorkspace(store, other.id, { isInProgramme: true }))
     t.match(await call('GET', `/interns/${id}`), { status: 200, body: { name: 'Ada' } })
   },
 )
@@ -307,7 +307,7 @@ t.test(
 t.test('an intern is not deleted while vault writes are disabled, since its secrets would go', async (t) => {
   const { call, store, workspace, intern } = await openInternsFront(t)
   const id = await intern()
-  must(await setWorkspace(store, workspace.id, { mayWriteVault: false }, CLI))
+  must(await setWorkspace(store, workspace.id, { mayWriteVault: false }))
   t.match(await call('DELETE', `/interns/${id}`), { status: 503, type: 'vault_writes_disabled' })
   t.match(await call('PATCH', `/interns/${id}`, { body: { name: 'Bob' } }), { status: 200 })
 })

@@ -12,7 +12,7 @@ import {
   WORKSPACES_PAGE_MAX,
 } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
-import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createInternKey } from '../../../support/keys/make-keys.ts'
 import { addMember } from '../../../../src/server/store/workspaces/members.ts'
 import { createWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { hashOfKey, isKeyShaped, KEY_PREFIXES } from '../../../../src/schemas/keys/api-keys.ts'
 import {
-  createKey,
   openKeyStore,
   revokeKey,
   type CreatedKey,
   type KeyInput,
 } from '../../../../src/server/store/keys/api-keys.ts'
+import { createKey } from '../../../support/keys/make-keys.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'

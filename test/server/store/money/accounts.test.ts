@@ -1,7 +1,7 @@
 import t from 'tap'
 import { keyAccount, organizationAccount, workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
 import { lockAccounts } from '../../../../src/server/store/money/accounts.ts'
-import { createKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createKey } from '../../../support/keys/make-keys.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { must } from '../../../support/must.ts'
@@ -10,14 +10,7 @@ import { openTestStore } from '../../../support/stores/postgres.ts'
 t.test('every owner has its account from its birth, without a limit', async (t) => {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const input = {
-    kind: 'inference',
-    name: 'k',
-    organizationId: organization.id,
-    workspaceId: workspace.id,
-    rateLimitRpm: null,
-    expiresAt: null,
-  } as const
+  const input = { organizationId: organization.id, workspaceId: workspace.id } as const
   const { apiKey } = must(await createKey(store, input, CLI))
   const ids = [organizationAccount(organization.id), workspaceAccount(workspace.id), keyAccount(apiKey.hash)]
   const accounts = await store.sql.begin((tx) => lockAccounts(tx, ids))

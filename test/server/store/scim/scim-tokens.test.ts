@@ -3,7 +3,8 @@ import { hashOfKey, isKeyShaped } from '../../../../src/schemas/keys/api-keys.ts
 import { SCIM_TOKENS_MAX } from '../../../../src/schemas/scim/scim-token-limits.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'
 import { openApiKeys } from '../../../../src/server/store/keys/api-key-management.ts'
-import { createKey, openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
+import { openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
+import { createKey } from '../../../support/keys/make-keys.ts'
 import { openEpochFeed } from '../../../../src/server/store/base/epoch-feed.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
@@ -51,14 +52,7 @@ t.test('a front loads tokens and API keys by one statement, each with its kind',
   const { store, organizationId, workspace, make } = await openTokens(t)
   const expiresAt = new Date('2099-01-01T00:00:00Z')
   const { key } = must(await make({ expiresAt }))
-  const input = {
-    kind: 'inference',
-    name: 'k',
-    organizationId,
-    workspaceId: workspace.id,
-    rateLimitRpm: 60,
-    expiresAt: null,
-  } as const
+  const input = { organizationId, workspaceId: workspace.id, rateLimitRpm: 60 } as const
   const other = must(await createKey(store, input, CLI))
   const loaded = must(await openKeyStore(store).load([hashOfKey(key), other.apiKey.hash, 'f'.repeat(64)]))
   t.equal(loaded.length, 2)

@@ -1,16 +1,13 @@
 import t from 'tap'
+import { setWorkspace } from '../../../support/workspaces/set-workspace.ts'
 import {
   createOrganization,
   findOrganization,
 } from '../../../../src/server/store/workspaces/organizations.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
-import {
-  createWorkspace,
-  listWorkspaces,
-  setWorkspace,
-} from '../../../../src/server/store/workspaces/workspaces.ts'
+import { createWorkspace, listWorkspaces } from '../../../../src/server/store/workspaces/workspaces.ts'
 import { findWorkspace } from '../../../../src/server/store/base/find-workspace.ts'
-import { auditOf, CLI } from '../../../support/audit/audit.ts'
+import { auditOf } from '../../../support/audit/audit.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 
@@ -57,10 +54,10 @@ t.test(
     const organizationId = await organization(store, 'o')
     const made = must(await createWorkspace(store, { organizationId, name: 'w', slug: 'team' }))
     t.match(made, { isInProgramme: true, mayWriteVault: true })
-    t.match(await setWorkspace(store, made.id, { mayWriteVault: false }, CLI), {
+    t.match(await setWorkspace(store, made.id, { mayWriteVault: false }), {
       value: { workspace: { isInProgramme: true, mayWriteVault: false } },
     })
-    t.match(await setWorkspace(store, made.id, { isInProgramme: false }, CLI), {
+    t.match(await setWorkspace(store, made.id, { isInProgramme: false }), {
       value: {
         workspace: { isInProgramme: false, mayWriteVault: false },
         change: { kind: 'workspace', id: made.id },
@@ -82,7 +79,7 @@ t.test(
         after: { programme: false, vault_writes: false },
       },
     ])
-    t.match(await setWorkspace(store, organizationId, {}, CLI), { failure: { name: 'workspace_unknown' } })
+    t.match(await setWorkspace(store, organizationId, {}), { failure: { name: 'workspace_unknown' } })
   },
 )
 
