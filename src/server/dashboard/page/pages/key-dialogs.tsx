@@ -8,7 +8,14 @@ import { Dialog, useAction } from '../parts/dialog.tsx'
 import { CheckField, errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
 import { Time } from '../parts/figures.tsx'
 import type { Workspaces } from '../parts/workspaces.ts'
-import { callInputOf, CallLimitFields, callLimitsBody, type CallInput } from './key-call-limits.tsx'
+import {
+  CALL_NAMES,
+  NumberField,
+  numbersBody,
+  numbersOf,
+  type NumberFieldProps,
+  type Numbers,
+} from './key-numbers.tsx'
 
 interface NewKey {
   readonly data: ApiKey
@@ -36,15 +43,11 @@ const OVERLAPS = [
 ] as const
 
 /** What the fields hold, as text. */
-interface Input {
+interface Input extends Numbers {
   readonly name: string
   readonly kind: 'inference' | 'management'
   readonly workspace: string
-  readonly limit: string
   readonly reset: string
-  readonly rate: string
-  readonly burst: string
-  readonly calls: CallInput
   readonly expires: string
   readonly scopes: readonly KeyScope[] | null
 }
@@ -79,7 +82,7 @@ export function KeyDialog({
   }, onDone)
   if (made !== null) return <MadeDialog title="New key" made={made} onClose={onClose} />
   const set =
-    (name: Exclude<keyof Input, 'scopes' | 'calls'>) =>
+    (name: Exclude<keyof Input, 'scopes'>) =>
     (value: string): void =>
       setInput((last) => ({ ...last, [name]: value }))
   const isNew = changed === null
@@ -112,12 +115,11 @@ export function KeyDialog({
         <LimitFields input={input} set={set} problem={problem} />
         <RateFields input={input} set={set} problem={problem} isNew={isNew} />
         {(changed?.kind ?? input.kind) !== 'management' && [
-          <CallLimitFields
-            key="calls"
-            input={input.calls}
-            problem={problem}
-            onChange={(calls) => setInput((last) => ({ ...last, calls }))}
-          />,
+          <div class="pair" key="calls">
+            {CALL_NAMES.map((name) => (
+              <NumberField key={name} name={name} input={input} set={set} problem={problem} />
+            ))}
+          </div>,
           <ScopeFields
             key="scopes"
             scopes={input.scopes}
@@ -129,25 +131,16 @@ export function KeyDialog({
   )
 }
 
-interface LimitFieldsProps {
+interface LimitFieldsProps extends NumberFieldProps {
   readonly input: Input
-  set(name: 'limit' | 'reset' | 'rate' | 'burst' | 'expires'): (value: string) => void
-  readonly problem: unknown
+  set(name: Exclude<keyof Input, 'scopes'>): (value: string) => void
 }
 
-function LimitFields({ input, set, problem }: LimitFieldsProps): ComponentChild {
+function LimitFields(props: LimitFieldsProps): ComponentChild {
+  const { input, set } = props
   return (
     <div class="pair">
-      <TextField
-        label="Limit (USD)"
-        type="number"
-        min={0}
-        step="any"
-        value={input.limit}
-        onInput={set('limit')}
-        hint="Optional. No limit if empty."
-        error={errorAbout(problem, 'limit')}
-      />
+      <NumberField {...props} name="limit" />
       <SelectField
         label="Resets"
         value={input.reset}
@@ -160,35 +153,12 @@ function LimitFields({ input, set, problem }: LimitFieldsProps): ComponentChild 
 }
 
 /** The rate with its burst, and of a new key its end. */
-function RateFields({
-  input,
-  set,
-  problem,
-  isNew,
-}: LimitFieldsProps & { readonly isNew: boolean }): ComponentChild {
+function RateFields({ isNew, ...props }: LimitFieldsProps & { readonly isNew: boolean }): ComponentChild {
+  const { input, set, problem } = props
   return (
     <div class="pair">
-      <TextField
-        label="Requests per minute"
-        type="number"
-        min={1}
-        step={1}
-        value={input.rate}
-        onInput={set('rate')}
-        hint="Optional. No limit if empty."
-        error={errorAbout(problem, 'rate_limit_rpm')}
-      />
-      <TextField
-        label="Burst"
-        type="number"
-        min={1}
-        step={1}
-        value={input.burst}
-        onInput={set('burst')}
-        hint="Optional. Maximum number of requests at once."
-        error={errorAbout(problem, 'rate_limit_burst')}
-        isDisabled={input.rate === ''}
-      />
+      <NumberField {...props} name="rate_limit_rpm" />
+      <NumberField {...props} name="rate_limit_burst" isDisabled={input.rate_limit_rpm === ''} />
       {isNew && (
         <TextField
           label="Expires"
@@ -272,31 +242,25 @@ function MadeDialog({ title, made, note, onClose }: MadeDialogProps): ComponentC
 
 function inputOf(key: ApiKey | null, { loaded }: Workspaces): Input {
   const all = loaded.value ?? []
-  const text = (value: number | null | undefined): string =>
-    value === null || value === undefined ? '' : String(value)
   return {
+    ...numbersOf(key),
     name: key?.name ?? '',
     kind: 'inference',
     workspace: (all.find((one) => one.is_default) ?? all[0])?.id ?? '',
-    limit: text(key?.limit),
     reset: key?.limit_reset ?? '',
-    rate: text(key?.rate_limit_rpm),
-    burst: text(key?.rate_limit_burst),
-    calls: callInputOf(key),
     expires: '',
     scopes: key?.scopes ?? null,
   }
 }
 
-function limitsBody({ name, limit, reset, rate, burst, calls }: Input): UpdateKeyBody {
-  const found = RESETS.find(([value]) => value === reset)?.[0] ?? ''
+function limitsBody(input: Input): UpdateKeyBody & Pick<CreateKeyBody, 'name'> {
+  const numbers = numbersBody(input)
+  const reset = RESETS.find(([value]) => value === input.reset)?.[0] ?? ''
   return {
-    name: name.trim(),
-    limit: limit === '' ? null : Number(limit),
-    limit_reset: limit === '' || found === '' ? null : found,
-    rate_limit_rpm: rate === '' ? null : Number(rate),
-    rate_limit_burst: rate === '' || burst === '' ? null : Number(burst),
-    ...callLimitsBody(calls),
+    ...numbers,
+    name: input.name.trim(),
+    limit_reset: numbers.limit === null || reset === '' ? null : reset,
+    rate_limit_burst: numbers.rate_limit_rpm === null ? null : numbers.rate_limit_burst,
   }
 }
 
@@ -310,7 +274,6 @@ function createBody(input: Input): CreateKeyBody {
   return {
     ...limitsBody(input),
     ...scopesBody(input, kind),
-    name: input.name.trim(),
     kind,
     expires_at: expires === '' ? null : new Date(expires).toISOString(),
     ...(kind === 'inference' && workspace !== '' && { workspace_id: workspace }),

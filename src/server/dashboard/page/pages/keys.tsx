@@ -14,7 +14,7 @@ import { SubjectLink } from '../parts/subject-link.tsx'
 import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
 import { messageOf } from '../api.ts'
 import { Confirm } from '../parts/dialog.tsx'
-import { callLimitLines } from './key-call-limits.tsx'
+import { callLimitLines } from './key-numbers.tsx'
 import { KeyDialog } from './key-dialogs.tsx'
 import { DAY_S, loadRecent, type Group } from './spend-sums.ts'
 
